@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# Short names for everyday work; `make help` lists them. Needs Python >= 3.11, a C compiler and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# cmake and ninja come as wheels, so the environment's programs go first.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+PYTEST_ARGS ?= -n $(JOBS)
+CC ?= cc
+
+STAMP := $(VENV)/.installed
+LIBRARY_NAME := libsamara.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
+BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
+C_FORMATTED = $(shell git ls-files -co --exclude-standard -- 'runtime_c/**/*.c' 'runtime_c/**/*.h')
+
+.PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
+        asan tsan fuzz bench extended new-op test-op clean
+
+help:  ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "samara needs Python 3.11 or newer; this is %d.%d (make PYTHON=python3.12)" % v[:2])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## The environment .venv with everything that building and testing needs
+
+build: $(STAMP)  ## The native library, its programs and tests, in build/dev
+	cd runtime_c && cmake --preset dev --log-level=WARNING
+	cmake --build build/dev --parallel $(JOBS)
+	@ln -sfn ../../../build/dev/$(LIBRARY_NAME) $(BRIDGE_LIBRARY)
+
+test: ctest unity pytest  ## Everything that a change must pass
+
+# Runs the C tests of a build folder; what a machine cannot run is said even where all else passes.
+run_ctest = ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) $(2) && \
+	{ grep -h '^NOT RUN' $(1)/Testing/Temporary/LastTest.log | sort -u || true; }
+
+ctest: build
+	$(call run_ctest,build/dev)
+
+unity: $(STAMP)  ## One translation unit, one plain compiler line
+	$(BIN)/python tools/unity.py --out build/unity --cc '$(CC) -O2'
+
+pytest: build
+	$(BIN)/python -m pytest -m 'not extended' $(PYTEST_ARGS)
+
+demo: build  ## Handwritten digits: fit, export, run in C and in Python
+	$(BIN)/samara demo
+
+check: lint types  ## Formatting, types, generated files, quick tests
+	$(MAKE) ctest
+	$(BIN)/python -m pytest -q tests/meta tests/exporter tests/pybridge tests/cli \
+	    -m 'not extended' $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(C_FORMATTED)
+
+types: $(STAMP)
+	$(BIN)/python -m mypy
+
+fmt: $(STAMP)  ## Lay out C and Python
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FORMATTED)
+
+gen: $(STAMP)  ## Rewrite what is generated from the op table and the public headers
+	$(BIN)/python tools/gen_ops.py
+	$(BIN)/python tools/abi.py --write
+	$(BIN)/python tools/gen_cdef.py
+
+asan: $(STAMP)  ## The C tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cd runtime_c && cmake --preset asan-ubsan --log-level=WARNING
+	cmake --build build/asan-ubsan --parallel $(JOBS)
+	$(call run_ctest,build/asan-ubsan)
+
+tsan: $(STAMP)  ## The C tests of everything that meets threads under ThreadSanitizer
+	cd runtime_c && cmake --preset tsan --log-level=WARNING
+	cmake --build build/tsan --parallel $(JOBS)
+	$(call run_ctest,build/tsan,--label-regex '^(base|model|session)$$$$')
+
+FUZZ_SECONDS ?= 60
+fuzz: $(STAMP)  ## Every fuzz target for FUZZ_SECONDS (clang)
+	cd runtime_c && cmake --preset fuzz --log-level=WARNING
+	cmake --build build/fuzz --parallel $(JOBS)
+	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+
+bench: build  ## Side by side with the peers
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/run.py
+
+size: $(STAMP)  ## Bytes of the library against runtime_c/size_budget.txt
+	cd runtime_c && cmake --preset minsize --log-level=WARNING && cmake --preset release --log-level=WARNING
+	cmake --build build/minsize --parallel $(JOBS) --target samara_shared
+	cmake --build build/release --parallel $(JOBS) --target samara_shared
+	$(BIN)/python tools/size.py
+
+extended: test  ## What takes too long for every change
+	$(BIN)/python -m pytest -m extended $(PYTEST_ARGS)
+
+new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hardswish
+	$(BIN)/python tools/new_op.py $(NAME)
+
+test-op: build  ## The op suite of one operator: make test-op NAME=hardswish
+	$(BIN)/python -m pytest tests/ops -k '$(NAME)'
+
+clean:  ## Remove what was built; the environment stays
+	rm -rf build dist $(BRIDGE_LIBRARY)
