@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ground floor: symbolic dims, dtypes, quantization parameters, tensor types and errors."""
+
+from samara.exporter.types.dim import Dim as Dim
+from samara.exporter.types.dim import DimLike as DimLike
+from samara.exporter.types.dim import Substitution as Substitution
+from samara.exporter.types.dim import Tri as Tri
+from samara.exporter.types.dim import as_dim as as_dim
+from samara.exporter.types.dim import sym as sym
+from samara.exporter.types.dim_atoms import Atom as Atom
+from samara.exporter.types.dim_atoms import Born as Born
+from samara.exporter.types.dim_atoms import Bounds as Bounds
+from samara.exporter.types.dim_atoms import DimOp as DimOp
+from samara.exporter.types.dim_atoms import Op as Op
+from samara.exporter.types.dim_atoms import Read as Read
+from samara.exporter.types.dim_atoms import Sym as Sym
+from samara.exporter.types.dim_atoms import bits_f32 as bits_f32
+from samara.exporter.types.dim_atoms import f32_bits as f32_bits
+from samara.exporter.types.dim_ops import ceildiv as ceildiv
+from samara.exporter.types.dim_ops import deq as deq
+from samara.exporter.types.dim_ops import dlt as dlt
+from samara.exporter.types.dim_ops import dmax as dmax
+from samara.exporter.types.dim_ops import dmin as dmin
+from samara.exporter.types.dim_ops import floordiv as floordiv
+from samara.exporter.types.dim_ops import mod as mod
+from samara.exporter.types.dim_ops import scale_f32 as scale_f32
+from samara.exporter.types.dim_ops import select as select
+from samara.exporter.types.dim_proof import compare as compare
+from samara.exporter.types.dim_proof import provably_ge as provably_ge
+from samara.exporter.types.dim_proof import provably_positive as provably_positive
+from samara.exporter.types.dtype import DType as DType
+from samara.exporter.types.errors import BackendError as BackendError
+from samara.exporter.types.errors import CancelledError as CancelledError
+from samara.exporter.types.errors import LimitError as LimitError
+from samara.exporter.types.errors import ModelFormatError as ModelFormatError
+from samara.exporter.types.errors import QuantizationError as QuantizationError
+from samara.exporter.types.errors import SamaraError as SamaraError
+from samara.exporter.types.errors import ScriptError as ScriptError
+from samara.exporter.types.errors import ShapeError as ShapeError
+from samara.exporter.types.errors import UnsupportedError as UnsupportedError
+from samara.exporter.types.quant import Quant as Quant
+from samara.exporter.types.tensor_type import MAX_RANK as MAX_RANK
+from samara.exporter.types.tensor_type import TensorType as TensorType

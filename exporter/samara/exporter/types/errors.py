@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public errors under the exporter's roof; pybridge, which may not import us, owns them."""
+
+from samara.pybridge.errors import BackendError as BackendError
+from samara.pybridge.errors import CancelledError as CancelledError
+from samara.pybridge.errors import LimitError as LimitError
+from samara.pybridge.errors import ModelFormatError as ModelFormatError
+from samara.pybridge.errors import QuantizationError as QuantizationError
+from samara.pybridge.errors import SamaraError as SamaraError
+from samara.pybridge.errors import ScriptError as ScriptError
+from samara.pybridge.errors import ShapeError as ShapeError
+from samara.pybridge.errors import UnsupportedError as UnsupportedError

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public errors: each says what happened, where, and what to do about it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BackendError",
+    "CancelledError",
+    "LimitError",
+    "ModelFormatError",
+    "QuantizationError",
+    "SamaraError",
+    "ScriptError",
+    "ShapeError",
+    "UnsupportedError",
+]
+
+
+class SamaraError(Exception):
+    """Base of every error that samara raises on purpose.
+
+    `message` says what happened, what was found and what was expected. `op` is the operator's
+    name, `node` the node's name in the author's model, `fix` one sentence saying what to try;
+    each is None where it does not apply. `str()` joins them: the place, the message, and the fix
+    on a line of its own.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        op: str | None = None,
+        node: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.op = op
+        self.node = node
+        self.fix = fix
+
+    @property
+    def place(self) -> str:
+        """Where it happened, as `op 'node'`, whichever part is known, or the empty string."""
+        parts = [] if self.op is None else [self.op]
+        if self.node is not None:
+            parts.append(f"'{self.node}'")
+        return " ".join(parts)
+
+    def __str__(self) -> str:
+        place = self.place
+        text = f"{place}: {self.message}" if place else self.message
+        return text if self.fix is None else f"{text}\n  fix: {self.fix}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would drop the keyword arguments on the way through a process pool.
+        return (_rebuild, (type(self), self.message, self.op, self.node, self.fix))
+
+
+def _rebuild(
+    kind: type[SamaraError], message: str, op: str | None, node: str | None, fix: str | None
+) -> SamaraError:
+    return kind(message, op=op, node=node, fix=fix)
+
+
+class ModelFormatError(SamaraError):
+    """A model file is malformed: truncated, corrupt, or not what its header claims."""
+
+
+class UnsupportedError(SamaraError, NotImplementedError):
+    """The model or the request is valid, but this version of samara cannot do it."""
+
+
+class ShapeError(SamaraError, ValueError):
+    """A name, shape or dtype does not fit what the operator or the model expects."""
+
+
+class LimitError(SamaraError):
+    """A limit set by the caller was reached: arena bytes, steps, or the deadline."""
+
+
+class CancelledError(SamaraError):
+    """The run was cancelled from another thread."""
+
+
+class QuantizationError(SamaraError):
+    """Quantization cannot proceed, or its parameters are unusable."""
+
+
+class ScriptError(SamaraError):
+    """A scripted function uses Python that has no counterpart in a Program."""
+
+
+class BackendError(SamaraError):
+    """A backend or the native library failed or is not available."""

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the public errors: hierarchy, fields, text and pickling."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from samara.pybridge import errors
+from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+
+CLASSES = [getattr(errors, name) for name in errors.__all__]
+
+
+def test_hierarchy() -> None:
+    assert len(CLASSES) == 9
+    assert all(issubclass(kind, SamaraError) for kind in CLASSES)
+    assert issubclass(UnsupportedError, NotImplementedError)
+    assert issubclass(ShapeError, ValueError)
+    assert not issubclass(errors.LimitError, ValueError)
+
+
+def test_text_names_place_message_and_fix() -> None:
+    error = ShapeError("got 3, expected 4", op="conv", node="stem", fix="transpose the input")
+    assert str(error) == "conv 'stem': got 3, expected 4\n  fix: transpose the input"
+    assert (error.op, error.node, error.fix) == ("conv", "stem", "transpose the input")
+    assert error.message == "got 3, expected 4"
+    assert str(SamaraError("no", node="a")) == "'a': no"
+    assert str(SamaraError("no", op="add")) == "add: no"
+    plain = SamaraError("no")
+    assert str(plain) == "no"
+    assert (plain.op, plain.node, plain.fix) == (None, None, None)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_errors_travel_between_processes(kind: type[SamaraError]) -> None:
+    error = pickle.loads(pickle.dumps(kind("text", op="o", node="n", fix="f")))
+    assert type(error) is kind
+    assert str(error) == "o 'n': text\n  fix: f"
