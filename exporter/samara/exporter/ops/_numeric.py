@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numeric helpers of the references: float16 in float32, float64 sums, saturating casts."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.exporter.types import DType, SamaraError
+
+Array = npt.NDArray[Any]
+
+
+class DataError(SamaraError):
+    """A value outside what the operator allows: the runtime's status BAD_DATA."""
+
+
+def in_f32(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute float16 in float32 and round the results once."""
+
+    @functools.wraps(reference)
+    def run(*inputs: Array | None, **attrs: Any) -> Any:
+        if not any(x is not None and x.dtype == np.float16 for x in inputs):
+            return reference(*inputs, **attrs)
+        wide = [_widened(x) for x in inputs]
+        got = reference(*wide, **attrs)
+        return tuple(map(_narrowed, got)) if isinstance(got, tuple) else _narrowed(got)
+
+    return run
+
+
+def _widened(x: Array | None) -> Array | None:
+    return x.astype(np.float32) if x is not None and x.dtype == np.float16 else x
+
+
+def _narrowed(x: Any) -> Array:
+    got = np.asarray(x)
+    return got.astype(np.float16) if got.dtype == np.float32 else got
+
+
+def wide(x: Array) -> Array:
+    """float32 as float64, for sums that are rounded once."""
+    return x.astype(np.float64) if x.dtype == np.float32 else x
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), which overflows to the right limits."""
+    one = x.dtype.type(1)
+    return np.asarray(one / (one + np.exp(-x)))
+
+
+def erf(x: Array) -> Array:
+    """The error function, exact to the last bit of float32."""
+    flat = [math.erf(v) for v in x.astype(np.float64).ravel().tolist()]
+    return np.array(flat, dtype=x.dtype).reshape(x.shape)
+
+
+def gelu(x: Array) -> Array:
+    """x * Phi(x) by the error function."""
+    half, root = np.float32(0.5), np.float32(math.sqrt(0.5))
+    return np.asarray(half * x * (np.float32(1) + erf(x * root)))
+
+
+def gelu_tanh(x: Array) -> Array:
+    """gelu by its tanh approximation."""
+    half, one = np.float32(0.5), np.float32(1)
+    inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
+    return np.asarray(half * x * (one + np.tanh(inner)))
+
+
+def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
+    """clamp(alpha * x + beta, 0, 1)."""
+    return np.asarray(np.clip(np.float32(alpha) * x + np.float32(beta), 0, 1, dtype=np.float32))
+
+
+def hard_swish(x: Array) -> Array:
+    """x * hard_sigmoid(x) with slope 1/6."""
+    return np.asarray(x * hard_sigmoid(x, 1 / 6, 0.5))
+
+
+def leaky_relu(x: Array, alpha: float) -> Array:
+    """x where positive, alpha * x elsewhere."""
+    return np.where(x >= 0, x, np.float32(alpha) * x)
+
+
+def elu(x: Array, alpha: float) -> Array:
+    """x where positive, alpha * (exp(x) - 1) elsewhere."""
+    return np.where(x > 0, x, np.float32(alpha) * np.expm1(np.minimum(x, np.float32(0))))
+
+
+def clamp(x: Array, lo: float, hi: float) -> Array:
+    """min(max(x, lo), hi); NaN stays NaN."""
+    return np.asarray(np.minimum(np.maximum(x, np.float32(lo)), np.float32(hi)))
+
+
+def quantized(p: Array, zero_point: Array) -> Array:
+    """round_half_even(clamp(p, -128 - z, 127 - z)) + z as int8; NaN gives the zero point."""
+    z = zero_point.astype(np.float32)
+    clamped = np.minimum(np.maximum(p, np.float32(-128) - z), np.float32(127) - z)
+    return np.asarray((np.rint(np.nan_to_num(clamped, nan=0.0)) + z).astype(np.int8))
+
+
+def cast(x: Array, to: DType) -> Array:
+    """C's conversion made total: floats truncate and saturate, NaN is 0, integers wrap."""
+    target = to.numpy
+    if to is DType.BOOL:
+        return np.asarray(x != 0)
+    if x.dtype.kind != "f" or to.is_float:
+        return x.astype(target)
+    info = np.iinfo(target)
+    whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+    # The largest int64 is no float64, so the ends are set, not clipped to.
+    low, high = whole <= float(info.min), whole >= float(info.max)
+    out = np.where(low | high, 0.0, whole).astype(target)
+    out = np.where(low, target.type(info.min), np.where(high, target.type(info.max), out))
+    return np.asarray(out.astype(target))
+
+
+def require_nonzero(op: str, divisor: Array) -> None:
+    """DataError where an integer divisor is 0."""
+    if divisor.dtype.kind in "iu" and np.any(divisor == 0):
+        raise DataError("division of an integer by 0", op=op)
+
+
+def require_indices(op: str, indices: Array, size: int) -> Array:
+    """Indices counted from the front, as int64; DataError where one is out of range."""
+    found = indices.astype(np.int64)
+    bad = (found < -size) | (found >= size)
+    if np.any(bad):
+        raise DataError(f"index {found[bad].flat[0]} is out of range for size {size}", op=op)
+    return np.where(found < 0, found + size, found)

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix multiplication and convolutions, with their fused epilogue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.ops import _numeric as num
+from samara.exporter.ops import _windows
+from samara.exporter.ops._numeric import Array, in_f32
+from samara.exporter.ops._rules import (
+    FLOATS,
+    broadcast,
+    require_lengths,
+    require_positive,
+    require_rank,
+    require_same_dtype,
+    require_shape,
+    spatial_rank,
+    window_size,
+)
+from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.types import Dim, TensorType, as_dim, mod
+
+POSTS: Final = (
+    "none",
+    "sigmoid",
+    "tanh",
+    "hard_sigmoid",
+    "hard_swish",
+    "silu",
+    "gelu",
+    "gelu_tanh",
+    "leaky_relu",
+    "elu",
+)
+EPILOGUE: Final = (
+    Attr("lo", "f32", -math.inf, doc="lower clamp of acc + bias + residual"),
+    Attr("hi", "f32", math.inf, doc="upper clamp"),
+    Attr("post", "enum", "none", POSTS, "activation after the clamp"),
+    Attr("post_alpha", "f32", 0.0, doc="alpha of hard_sigmoid, leaky_relu, elu"),
+    Attr("post_beta", "f32", 0.0, doc="beta of hard_sigmoid"),
+)
+
+
+def epilogue(
+    acc: Array,
+    bias: Array | None,
+    residual: Array | None,
+    *,
+    lo: float,
+    hi: float,
+    post: str,
+    post_alpha: float,
+    post_beta: float,
+) -> Array:
+    """post(clamp(acc + bias + residual, lo, hi)) in float32."""
+    y = acc if bias is None else acc + bias
+    y = y if residual is None else y + residual
+    y = num.clamp(y, lo, hi)
+    if post == "hard_sigmoid":
+        return num.hard_sigmoid(y, post_alpha, post_beta)
+    if post == "leaky_relu":
+        return num.leaky_relu(y, post_alpha)
+    if post == "elu":
+        return num.elu(y, post_alpha)
+    plain: dict[str, Callable[[Array], Any]] = {
+        "none": lambda v: v,
+        "sigmoid": num.sigmoid,
+        "tanh": np.tanh,
+        "hard_swish": num.hard_swish,
+        "silu": lambda v: v * num.sigmoid(v),
+        "gelu": num.gelu,
+        "gelu_tanh": num.gelu_tanh,
+    }
+    return np.asarray(plain[post](y))
+
+
+_POST_CASES: Final[tuple[dict[str, Any], ...]] = (
+    {"lo": 0.0},
+    {"lo": 0.0, "hi": 6.0},
+    {"post": "hard_sigmoid", "post_alpha": 0.2, "post_beta": 0.5},
+    {"post": "leaky_relu", "post_alpha": 0.1},
+    {"post": "elu", "post_alpha": 0.7},
+    *({"post": p} for p in ("sigmoid", "tanh", "hard_swish", "silu", "gelu", "gelu_tanh")),
+)
+
+
+# ---- matmul ----
+
+
+def _matmul_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    x, w = ctx.x, ctx.required(1)
+    ctx.require(x.rank >= 2 and w.rank >= 2, f"ranks {x.rank} and {w.rank}, expected at least 2")
+    require_same_dtype(ctx, 0, 1, 2, 3)
+    m, k = (x.shape[-1], x.shape[-2]) if ctx.transpose_x else (x.shape[-2], x.shape[-1])
+    n, k_w = (w.shape[-2], w.shape[-1]) if ctx.transpose_w else (w.shape[-1], w.shape[-2])
+    ctx.require_eq(k, k_w, "the inner sizes of x and w must agree")
+    y = TensorType(x.dtype, (*broadcast(ctx, x.shape[:-2], w.shape[:-2]), m, n))
+    require_shape(ctx, 2, (n,), "one value per column of w")
+    require_shape(ctx, 3, y.shape, "the output's shape")
+    if not x.dtype.is_float and any(ctx.attrs[a.name] != a.default for a in EPILOGUE):
+        raise ctx.error("an integer matmul has no clamp and no activation")
+    return (y,)
+
+
+def _matmul(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    residual: Array | None = None,
+    *,
+    transpose_x: bool,
+    transpose_w: bool,
+    **tail: Any,
+) -> Array:
+    acc = np.matmul(
+        x.swapaxes(-1, -2) if transpose_x else x, w.swapaxes(-1, -2) if transpose_w else w
+    )
+    if acc.dtype.kind == "f":
+        return epilogue(acc, bias, residual, **tail)
+    for extra in (bias, residual):
+        acc = acc if extra is None else acc + extra
+    return np.asarray(acc)
+
+
+def _matmul_cost(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    x = inputs[0]
+    depth = as_dim(1) if x is None else x.shape[-2 if attrs["transpose_x"] else -1]
+    return outputs[0].numel() * depth * 2, bytes_of(inputs, outputs)
+
+
+def _mm(
+    x: tuple[int, ...], w: tuple[int, ...], dtype: str = "f32", more: int = 0, **attrs: Any
+) -> Case:
+    """`more`: 1 with a bias, 2 with a residual, 3 with both."""
+    m = x[-1 if attrs.get("transpose_x") else -2]
+    n = w[-2 if attrs.get("transpose_w") else -1]
+    y = (*np.broadcast_shapes(x[:-2], w[:-2]), m, n)
+    bias = (dtype, (n,)) if more & 1 else None
+    tail = ((bias, (dtype, y)) if more & 2 else (bias,)) if more else ()
+    return Case(((dtype, x), (dtype, w), *tail), attrs)
+
+
+matmul = define(
+    OpSpec(
+        name="matmul",
+        code=80,
+        inputs=("x", "w", "bias?", "residual?"),
+        outputs=("y",),
+        infer=_matmul_type,
+        reference=in_f32(_matmul),
+        doc="y = post(clamp(x @ w + bias + residual)); leading axes broadcast as in numpy.matmul",
+        dtypes=("f32", "f16", "i32", "i64"),
+        check="matmul",
+        attrs=(
+            Attr("transpose_x", "bool", False, doc="the last two axes of x are swapped"),
+            Attr("transpose_w", "bool", False, doc="the last two axes of w are swapped"),
+            *EPILOGUE,
+        ),
+        cost=_matmul_cost,
+        flags=frozenset({"serial_prologue"}),
+        cases=(
+            *(_mm((m, k), (k, n)) for m, k, n in (
+                (1, 1, 1), (1, 7, 33), (2, 3, 16), (7, 16, 15), (8, 33, 17), (15, 8, 48),
+                (31, 9, 32), (3, 64, 100), (0, 3, 4), (3, 0, 4), (3, 4, 0), (33, 128, 7),
+            )),
+            _mm((2, 3, 9), (9, 17)),
+            _mm((2, 3, 9), (2, 9, 5)),
+            _mm((2, 1, 3, 9), (4, 9, 5)),
+            _mm((1, 3, 9), (3, 9, 16), more=3),
+            _mm((4, 9), (2, 9, 5)),
+            _mm((9, 4), (9, 17), transpose_x=True),
+            _mm((4, 9), (17, 9), transpose_w=True),
+            _mm((2, 9, 4), (2, 17, 9), transpose_x=True, transpose_w=True, more=1),
+            _mm((5, 16), (16, 33), more=1),
+            _mm((5, 16), (16, 33), more=2),
+            _mm((5, 16), (16, 33), more=3, lo=0.0),
+            *(_mm((3, 8), (8, 18), more=1, **a) for a in _POST_CASES),
+            *(_mm((5, 7), (7, 17), d, more=1) for d in ("f16", "i32", "i64")),
+            _mm((2, 3, 4), (2, 5, 4), "i32", transpose_w=True),
+        ),
+    )
+)  # fmt: skip
+
+
+# ---- conv and conv_transpose ----
+
+
+def _window_cost(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    """Two operations per multiply: the weights of one output, at every output (or input) place."""
+    x, w = inputs[0], inputs[1]
+    if x is None or w is None:
+        return as_dim(0), as_dim(0)
+    places = x if "output_padding" in attrs else outputs[0]
+    pixels = TensorType(places.dtype, places.shape[:-1]).numel()
+    return pixels * w.numel() * 2, bytes_of(inputs, outputs)
+
+
+def _conv_inputs(ctx: InferContext) -> tuple[int, TensorType]:
+    """Spatial rank and weight of a convolution whose channels and groups agree."""
+    s = spatial_rank(ctx)
+    require_rank(ctx, 1, s + 2)
+    require_same_dtype(ctx, 0, 1, 2, 3)
+    require_lengths(ctx, s, "strides", "dilations")
+    require_lengths(ctx, 2 * s, "pads")
+    require_positive(ctx, "strides", "dilations", "groups")
+    w = ctx.required(1)
+    for p in ctx.pads:
+        ctx.require_ge(p, 0, "pads must not be negative")
+    ctx.require_eq(
+        ctx.x.shape[-1], w.shape[-1] * ctx.groups, "channels of x must be groups * those of w"
+    )
+    ctx.require_eq(mod(w.shape[0], ctx.groups), 0, "output channels must be a multiple of groups")
+    for k in w.shape[1:-1]:
+        ctx.require_ge(k, 1, "the kernel must not be empty")
+    require_shape(ctx, 2, (w.shape[0],), "one value per output channel")
+    return s, w
+
+
+def _conv_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    s, w = _conv_inputs(ctx)
+    sizes = [
+        window_size(
+            ctx,
+            ctx.x.shape[i + 1],
+            w.shape[i + 1],
+            ctx.strides[i],
+            ctx.dilations[i],
+            ctx.pads[i] + ctx.pads[s + i],
+            i + 1,
+        )
+        for i in range(s)
+    ]
+    y = TensorType(ctx.x.dtype, (ctx.x.shape[0], *sizes, w.shape[0]))
+    require_shape(ctx, 3, y.shape, "the output's shape")
+    return (y,)
+
+
+def _conv(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    residual: Array | None = None,
+    *,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    pads: tuple[int, ...],
+    groups: int,
+    **tail: Any,
+) -> Array:
+    acc = _windows.conv(x, w, strides=strides, dilations=dilations, pads=pads, groups=groups)
+    return epilogue(acc, bias, residual, **tail)
+
+
+def _conv_transpose_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    s, w = _conv_inputs(ctx)
+    require_lengths(ctx, s, "output_padding")
+    sizes = []
+    for i in range(s):
+        size = ctx.x.shape[i + 1]
+        ctx.require_ge(size, 1, f"axis {i + 1} must not be empty")
+        ctx.require(
+            0 <= ctx.output_padding[i] < max(ctx.strides[i], ctx.dilations[i]),
+            "output_padding must be smaller than the stride or the dilation",
+        )
+        out = (
+            (size - 1) * ctx.strides[i]
+            + (w.shape[i + 1] - 1) * ctx.dilations[i]
+            + (1 + ctx.output_padding[i])
+            - ctx.pads[i]
+            - ctx.pads[s + i]
+        )
+        ctx.require_ge(out, 0, f"pads leave nothing of axis {i + 1}")
+        sizes.append(out)
+    y = TensorType(ctx.x.dtype, (ctx.x.shape[0], *sizes, w.shape[0]))
+    require_shape(ctx, 3, y.shape, "the output's shape")
+    return (y,)
+
+
+def _conv_transpose(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    residual: Array | None = None,
+    *,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    pads: tuple[int, ...],
+    output_padding: tuple[int, ...],
+    groups: int,
+    **tail: Any,
+) -> Array:
+    acc = _windows.conv_transpose(
+        x,
+        w,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        output_padding=output_padding,
+        groups=groups,
+    )
+    return epilogue(acc, bias, residual, **tail)
+
+
+def _cv(
+    sizes: tuple[int, ...],
+    channels: int,
+    kernel: tuple[int, ...],
+    outputs: int,
+    *,
+    n: int = 1,
+    dtype: str = "f32",
+    stride: int = 1,
+    dilation: int = 1,
+    pads: tuple[int, ...] | None = None,
+    groups: int = 1,
+    bias: bool = True,
+    residual: tuple[int, ...] | None = None,
+    output_padding: int | None = None,
+    **tail: Any,
+) -> Case:
+    s = len(sizes)
+    w = (outputs, *kernel, channels // groups)
+    attrs = {
+        "strides": (stride,) * s,
+        "dilations": (dilation,) * s,
+        "pads": (0,) * (2 * s) if pads is None else pads,
+        "groups": groups,
+        **tail,
+    }
+    if output_padding is not None:
+        attrs["output_padding"] = (output_padding,) * s
+    extra: tuple[Any, ...] = ((dtype, (outputs,)),) if bias else ()
+    if residual is not None:
+        extra = (extra[0] if extra else None, (dtype, (n, *residual, outputs)))
+    return Case(((dtype, (n, *sizes, channels)), (dtype, w), *extra), attrs)
+
+
+conv = define(
+    OpSpec(
+        name="conv",
+        code=81,
+        inputs=("x", "w", "bias?", "residual?"),
+        outputs=("y",),
+        infer=_conv_type,
+        reference=in_f32(_conv),
+        doc="y = post(clamp(conv(x [N, spatial…, C], w [O, k…, C/groups]) + bias + residual)),"
+        " [N, out…, O]; 1 to 3 spatial axes",
+        dtypes=FLOATS,
+        check="conv",
+        attrs=(
+            Attr("strides", "ints", doc="one per spatial axis"),
+            Attr("dilations", "ints", doc="one per spatial axis"),
+            Attr("pads", "dims", doc="zeros before each spatial axis, then after each"),
+            Attr("groups", "int", 1, doc="channels of x and outputs are cut into this many groups"),
+            *EPILOGUE,
+        ),
+        cost=_window_cost,
+        flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        cases=(
+            _cv((1, 1), 1, (1, 1), 1),
+            _cv((5, 7), 3, (1, 1), 17, bias=False),
+            _cv((6, 5), 16, (1, 1), 33, n=2),
+            _cv((5, 5), 16, (1, 1), 8, stride=2),
+            _cv((8, 9), 3, (3, 3), 16, stride=2, pads=(1, 1, 1, 1)),
+            _cv((7, 7), 8, (3, 3), 15, pads=(1, 1, 1, 1)),
+            _cv((9, 8), 5, (3, 2), 7, pads=(0, 1, 2, 0), n=2),
+            _cv((15, 16), 3, (7, 7), 9, stride=2, pads=(3, 3, 3, 3)),
+            _cv((9, 9), 4, (3, 3), 4, dilation=2, pads=(2, 2, 2, 2)),
+            _cv((9, 9), 4, (3, 3), 6, dilation=3),
+            _cv((6, 6), 8, (3, 3), 12, groups=4, pads=(1, 1, 1, 1)),
+            _cv((6, 6), 6, (1, 1), 9, groups=3),
+            _cv((7, 8), 16, (3, 3), 16, groups=16, pads=(1, 1, 1, 1)),
+            _cv((7, 8), 33, (3, 3), 33, groups=33, stride=2, pads=(1, 1, 1, 1)),
+            _cv((9, 9), 7, (5, 5), 7, groups=7, pads=(2, 2, 2, 2)),
+            _cv((9, 9), 24, (3, 3), 24, groups=24, dilation=2, bias=False),
+            _cv((6, 6), 4, (3, 3), 8, groups=4, pads=(1, 1, 1, 1)),
+            _cv((17,), 3, (5,), 8, pads=(2, 2)),
+            _cv((16,), 4, (4,), 7, stride=3, dilation=2),
+            _cv((9,), 8, (3,), 8, groups=8, pads=(2, 0)),
+            _cv((4, 5, 6), 2, (3, 2, 3), 5, pads=(1, 0, 1, 1, 1, 1)),
+            _cv((5, 4, 5), 4, (2, 2, 2), 4, stride=2, groups=2),
+            _cv((4, 4, 4), 3, (3, 3, 3), 3, groups=3, pads=(1,) * 6),
+            _cv((5, 5), 3, (3, 3), 4, pads=(1, 1, 1, 1), residual=(5, 5)),
+            _cv((5, 5), 3, (3, 3), 4, pads=(1,) * 4, residual=(5, 5), bias=False, lo=0.0),
+            _cv((5, 5), 3, (3, 3), 4, pads=(4, 4, 4, 4)),
+            _cv((5, 5), 3, (3, 3), 4, n=0),
+            _cv((3, 3), 2, (3, 3), 0),
+            _cv((5, 5), 0, (3, 3), 2),
+            *(_cv((3, 4), 5, (2, 2), 18, **a) for a in _POST_CASES),
+            *(_cv((3, 4), 8, (3, 3), 8, groups=8, pads=(1,) * 4, **a) for a in _POST_CASES[:4]),
+            _cv((6, 7), 3, (3, 3), 8, dtype="f16", pads=(1, 1, 1, 1)),
+            _cv((6, 7), 8, (3, 3), 8, dtype="f16", groups=8),
+        ),
+    )
+)
+
+conv_transpose = define(
+    OpSpec(
+        name="conv_transpose",
+        code=82,
+        inputs=("x", "w", "bias?", "residual?"),
+        outputs=("y",),
+        infer=_conv_transpose_type,
+        reference=in_f32(_conv_transpose),
+        doc="y = post(clamp(x [N, spatial…, C] spread by w [O, k…, C/groups] + bias + residual));"
+        " out = (in - 1) * stride + (k - 1) * dilation + 1 + output_padding - pads",
+        dtypes=FLOATS,
+        check="conv_transpose",
+        attrs=(
+            Attr("strides", "ints", doc="one per spatial axis"),
+            Attr("dilations", "ints", doc="one per spatial axis"),
+            Attr("pads", "dims", doc="cut off before each spatial axis, then after each"),
+            Attr("output_padding", "ints", doc="extra elements at the end of each spatial axis"),
+            Attr("groups", "int", 1, doc="channels of x and outputs are cut into this many groups"),
+            *EPILOGUE,
+        ),
+        cost=_window_cost,
+        flags=frozenset({"serial_prologue"}),
+        cases=(
+            _cv((1, 1), 1, (1, 1), 1, output_padding=0),
+            _cv((5, 4), 3, (3, 3), 8, output_padding=0),
+            _cv((5, 4), 3, (2, 2), 17, stride=2, output_padding=0, n=2, bias=False),
+            _cv((5, 4), 8, (4, 4), 8, stride=2, pads=(1, 1, 1, 1), output_padding=0),
+            _cv((4, 4), 4, (3, 3), 5, stride=2, pads=(1, 1, 1, 1), output_padding=1),
+            _cv((4, 5), 6, (3, 2), 9, stride=2, dilation=2, groups=3, output_padding=0),
+            _cv((4, 5), 8, (3, 3), 8, stride=2, groups=8, pads=(1, 0, 0, 1), output_padding=1),
+            _cv((7,), 3, (5,), 7, stride=3, output_padding=2),
+            _cv((3, 2, 3), 2, (2, 3, 2), 3, stride=2, output_padding=0),
+            _cv((3, 3), 2, (3, 3), 4, output_padding=0, residual=(5, 5), lo=0.0),
+            *(_cv((2, 3), 3, (2, 2), 18, output_padding=0, **a) for a in _POST_CASES),
+            _cv((3, 4), 4, (3, 3), 6, dtype="f16", stride=2, output_padding=0),
+            _cv((3, 3), 2, (2, 2), 3, n=0, output_padding=0),
+        ),
+    )
+)  # fmt: skip

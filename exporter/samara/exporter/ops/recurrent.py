@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LSTM and GRU over whole sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ops._numeric import Array, in_f32, sigmoid
+from samara.exporter.ops._rules import (
+    FLOATS,
+    require_dtype,
+    require_rank,
+    require_same_dtype,
+    require_shape,
+)
+from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.types import Dim, DType, TensorType, as_dim
+
+DIRECTIONS = ("forward", "reverse", "bidirectional")
+
+_ATTRS = (
+    Attr("hidden", "int", doc="size H of the state"),
+    Attr("direction", "enum", "forward", DIRECTIONS),
+    Attr(
+        "clip",
+        "f32",
+        0.0,
+        doc="gates are clamped to [-clip, clip] before activation; 0: they are not",
+    ),
+)
+
+
+def _recurrent_type(ctx: InferContext, gates: int, floats: Mapping[int, str]) -> TensorType:
+    """The type of y; checks inputs 0 to 4 and the states that `floats` lists."""
+    require_rank(ctx, 0, 3)
+    require_same_dtype(ctx, 0, 1, 2, 3, *floats)
+    h = as_dim(ctx.hidden)
+    ctx.require_ge(h, 1, "hidden must be at least 1")
+    steps, n, size = ctx.x.shape
+    d = as_dim(2 if ctx.direction == "bidirectional" else 1)
+    require_shape(ctx, 1, (d, h * gates, size), f"[directions, {gates} * hidden, input]")
+    require_shape(ctx, 2, (d, h * gates, h), f"[directions, {gates} * hidden, hidden]")
+    require_shape(ctx, 3, (d, h * (2 * gates)), f"[directions, {2 * gates} * hidden]")
+    if ctx.optional(4) is not None:
+        require_dtype(ctx, 4, DType.I32)
+        require_shape(ctx, 4, (n,), "[batch]")
+    for index, kind in floats.items():
+        shape = (d, n, h) if kind == "state" else (d, 3 * h)
+        require_shape(ctx, index, shape, "[directions, batch, hidden]" if kind == "state" else "")
+    return TensorType(ctx.x.dtype, (steps, d, n, h))
+
+
+def _lstm_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    y = _recurrent_type(ctx, 4, {5: "state", 6: "state", 7: "peepholes"})
+    state = TensorType(y.dtype, y.shape[1:])
+    return y, state, state
+
+
+def _gru_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    y = _recurrent_type(ctx, 3, {5: "state"})
+    return y, TensorType(y.dtype, y.shape[1:])
+
+
+# One step: (input part of the gates [N, G*H], state parts [N, H] each) -> new state parts.
+Step = Callable[[Array, tuple[Array, ...]], tuple[Array, ...]]
+
+
+def _scan(
+    gates: Array, states: tuple[Array, ...], lengths: Array | None, reverse: bool, step: Step
+) -> tuple[Array, tuple[Array, ...]]:
+    """Run one direction over gates [T, N, G*H]; returns y [T, N, H] and the last states.
+
+    Steps at or beyond a row's length leave its state and give zeros.
+    """
+    total, n = gates.shape[:2]
+    y = np.zeros((total, n, states[0].shape[-1]), np.float32)
+    ends = np.full(n, total) if lengths is None else np.clip(lengths, 0, total)
+    for t in reversed(range(total)) if reverse else range(total):
+        live = (t < ends)[:, None]
+        new = step(gates[t], states)
+        states = tuple(np.where(live, a, b) for a, b in zip(new, states, strict=True))
+        y[t] = np.where(live, states[0], 0)
+    return y, states
+
+
+def _clipped(x: Array, clip: float) -> Array:
+    return np.clip(x, -np.float32(clip), np.float32(clip)) if clip > 0 else x
+
+
+def _directions(count: int, direction: str) -> list[bool]:
+    """Whether each direction runs backwards."""
+    return [direction == "reverse", True][:count]
+
+
+def _input_gates(x: Array, w: Array, bias: Array | None, wide: int) -> Array:
+    """x @ w.T with both halves of the bias that do not meet a reset gate."""
+    gates = np.asarray(x @ w.T)
+    return gates if bias is None else gates + bias[:wide]
+
+
+def _lstm(
+    x: Array,
+    w: Array,
+    r: Array,
+    bias: Array | None = None,
+    lengths: Array | None = None,
+    h0: Array | None = None,
+    c0: Array | None = None,
+    p: Array | None = None,
+    *,
+    hidden: int,
+    direction: str,
+    clip: float,
+    input_forget: bool,
+) -> tuple[Array, ...]:
+    parts = []
+    for d, reverse in enumerate(_directions(w.shape[0], direction)):
+        zeros = np.zeros((x.shape[1], hidden), np.float32)
+        start = (zeros if h0 is None else h0[d], zeros if c0 is None else c0[d])
+        gates = _input_gates(x, w[d], None if bias is None else bias[d], 4 * hidden)
+        if bias is not None:
+            gates = gates + bias[d, 4 * hidden :]
+        step = _lstm_step(r[d], None if p is None else p[d].reshape(3, hidden), clip, input_forget)
+        parts.append(_scan(gates, start, lengths, reverse, step))
+    y = np.stack([out for out, _ in parts], axis=1)
+    return y, np.stack([s[0] for _, s in parts]), np.stack([s[1] for _, s in parts])
+
+
+def _lstm_step(r: Array, p: Array | None, clip: float, input_forget: bool) -> Step:
+    def step(gates: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        h, c = states
+        i, o, f, g = np.split(gates + h @ r.T, 4, axis=1)
+        if p is not None:
+            i, f = i + p[0] * c, f + p[2] * c
+        i = sigmoid(_clipped(i, clip))
+        f = np.float32(1) - i if input_forget else sigmoid(_clipped(f, clip))
+        c = f * c + i * np.tanh(_clipped(g, clip))
+        if p is not None:
+            o = o + p[1] * c
+        return sigmoid(_clipped(o, clip)) * np.tanh(c), c
+
+    return step
+
+
+def _gru(
+    x: Array,
+    w: Array,
+    r: Array,
+    bias: Array | None = None,
+    lengths: Array | None = None,
+    h0: Array | None = None,
+    *,
+    hidden: int,
+    direction: str,
+    clip: float,
+    linear_before_reset: bool,
+) -> tuple[Array, ...]:
+    parts = []
+    for d, reverse in enumerate(_directions(w.shape[0], direction)):
+        start = np.zeros((x.shape[1], hidden), np.float32) if h0 is None else h0[d]
+        gates = _input_gates(x, w[d], None if bias is None else bias[d], 3 * hidden)
+        inner = np.zeros(3 * hidden, np.float32) if bias is None else bias[d, 3 * hidden :]
+        step = _gru_step(r[d], inner, clip, linear_before_reset)
+        parts.append(_scan(gates, (start,), lengths, reverse, step))
+    y = np.stack([out for out, _ in parts], axis=1)
+    return y, np.stack([s[0] for _, s in parts])
+
+
+def _gru_step(r: Array, inner: Array, clip: float, linear_before_reset: bool) -> Step:
+    hidden = r.shape[1]
+    r_zr, r_h = r[: 2 * hidden], r[2 * hidden :]
+    b_zr, b_h = inner[: 2 * hidden], inner[2 * hidden :]
+
+    def step(gates: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        (h,) = states
+        pair = sigmoid(_clipped(gates[:, : 2 * hidden] + h @ r_zr.T + b_zr, clip))
+        z, reset = np.split(pair, 2, axis=1)
+        if linear_before_reset:
+            state = reset * (h @ r_h.T + b_h)
+        else:
+            state = (reset * h) @ r_h.T + b_h
+        new = np.tanh(_clipped(gates[:, 2 * hidden :] + state, clip))
+        return ((np.float32(1) - z) * new + z * h,)
+
+    return step
+
+
+def _cost(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    x, w, r = inputs[0], inputs[1], inputs[2]
+    if x is None or w is None or r is None:
+        return as_dim(0), as_dim(0)
+    return x.shape[0] * x.shape[1] * (w.numel() + r.numel()) * 2, bytes_of(inputs, outputs)
+
+
+def _case(
+    gates: int,
+    t: int,
+    n: int,
+    size: int,
+    h: int,
+    *,
+    dtype: str = "f32",
+    bias: bool = True,
+    lengths: tuple[int, ...] | None = None,
+    states: bool = False,
+    peepholes: bool = False,
+    **attrs: Any,
+) -> Case:
+    d = 2 if attrs.get("direction") == "bidirectional" else 1
+    rows: list[Any] = [(dtype, (t, n, size)), (dtype, (d, gates * h, size))]
+    rows += [(dtype, (d, gates * h, h)), (dtype, (d, 2 * gates * h)) if bias else None]
+    rows += [None if lengths is None else np.array(lengths, np.int32)]
+    rows += [(dtype, (d, n, h)) if states else None] * (2 if gates == 4 else 1)
+    rows += [(dtype, (d, 3 * h))] if peepholes else []
+    while rows[-1] is None:
+        rows.pop()
+    return Case(tuple(rows), {"hidden": h, **attrs}, -1.0, 1.0)
+
+
+def _cases(gates: int) -> tuple[Case, ...]:
+    return (
+        _case(gates, 1, 1, 1, 1),
+        _case(gates, 3, 2, 5, 8, bias=False),
+        _case(gates, 4, 1, 7, 16, states=True),
+        _case(gates, 3, 2, 4, 7, direction="reverse"),
+        _case(gates, 3, 2, 4, 5, direction="bidirectional", states=True),
+        _case(gates, 4, 3, 2, 3, lengths=(4, 1, 0)),
+        _case(gates, 4, 3, 2, 3, lengths=(2, 4, 3), direction="bidirectional", states=True),
+        _case(gates, 3, 2, 4, 3, clip=0.25),
+        _case(gates, 2, 1, 33, 17),
+        _case(gates, 0, 2, 3, 4, states=True),
+        _case(gates, 3, 2, 4, 8, dtype="f16"),
+    )
+
+
+lstm = define(
+    OpSpec(
+        name="lstm",
+        code=160,
+        inputs=("x", "w", "r", "bias?", "lengths?", "h0?", "c0?", "p?"),
+        outputs=("y", "y_h", "y_c"),
+        infer=_lstm_type,
+        reference=in_f32(_lstm),
+        doc="x [T, N, I], w [D, 4H, I], r [D, 4H, H], bias [D, 8H] (w's, then r's), lengths int32"
+        " [N], h0, c0 [D, N, H], peepholes p [D, 3H] (i, o, f) -> y [T, D, N, H], y_h, y_c"
+        " [D, N, H]; gates in the order i, o, f, c; beyond a row's length y is 0 and the state"
+        " stays",
+        dtypes=FLOATS,
+        check="lstm",
+        attrs=(*_ATTRS, Attr("input_forget", "bool", False, doc="the forget gate is 1 - i")),
+        cost=_cost,
+        cases=(
+            *_cases(4),
+            _case(4, 3, 2, 4, 5, input_forget=True),
+            _case(4, 3, 2, 4, 5, peepholes=True),
+        ),
+    )
+)
+gru = define(
+    OpSpec(
+        name="gru",
+        code=161,
+        inputs=("x", "w", "r", "bias?", "lengths?", "h0?"),
+        outputs=("y", "y_h"),
+        infer=_gru_type,
+        reference=in_f32(_gru),
+        doc="x [T, N, I], w [D, 3H, I], r [D, 3H, H], bias [D, 6H] (w's, then r's), lengths int32"
+        " [N], h0 [D, N, H] -> y [T, D, N, H], y_h [D, N, H]; gates in the order z, r, h; beyond a"
+        " row's length y is 0 and the state stays",
+        dtypes=FLOATS,
+        check="gru",
+        attrs=(
+            *_ATTRS,
+            Attr("linear_before_reset", "bool", False, doc="the reset gate meets r h + bias"),
+        ),
+        cost=_cost,
+        cases=(*_cases(3), _case(3, 3, 2, 4, 5, linear_before_reset=True)),
+    )
+)

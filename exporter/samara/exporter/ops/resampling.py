@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resizing of the spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ops._numeric import Array, in_f32
+from samara.exporter.ops._rules import per_tensor, require_lengths, spatial_rank
+from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.types import Dim, Quant, TensorType, bits_f32, f32_bits
+
+Ints = tuple[int, ...]
+
+COORDINATES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+)
+NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+def _resize_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    s = spatial_rank(ctx)
+    require_lengths(ctx, s, "sizes", "scales")
+    if ctx.coordinate == "tf_crop_and_resize":
+        require_lengths(ctx, 2 * s, "roi")
+    if ctx.mode != "nearest" and not ctx.x.dtype.is_float:
+        raise ctx.error(f"{ctx.x.dtype.public_name} can be resized by mode nearest only")
+    for i, size in enumerate(ctx.sizes):
+        ctx.require_ge(size, 0, "a size must not be negative")
+        if size != 0:
+            ctx.require_ge(ctx.x.shape[i + 1], 1, f"axis {i + 1} must not be empty")
+    shape = (ctx.x.shape[0], *ctx.sizes, ctx.x.shape[-1])
+    return (TensorType(ctx.x.dtype, shape, per_tensor(ctx, ctx.x.quant)),)
+
+
+def _coordinates(size: int, out: int, scale: float, mode: str, start: float, end: float) -> Array:
+    """Where each output element lies in the input, in float64."""
+    x = np.arange(out, dtype=np.float64)
+    if mode == "align_corners":
+        return x * (size - 1) / (out - 1) if out > 1 else np.zeros(out)
+    if mode == "asymmetric":
+        return x / scale
+    if mode == "tf_half_pixel_for_nn":
+        return (x + 0.5) / scale
+    if mode == "tf_crop_and_resize":
+        if out > 1:
+            return start * (size - 1) + x * (end - start) * (size - 1) / (out - 1)
+        return np.full(out, 0.5 * (start + end) * (size - 1))
+    half = (x + 0.5) / scale - 0.5
+    if mode == "pytorch_half_pixel":
+        return half if out > 1 else np.zeros(out)
+    if mode == "half_pixel_symmetric":
+        return half + size / 2 * (1 - out / (scale * size))
+    return half
+
+
+def _nearest(x: Array, size: int, rule: str) -> Array:
+    """The index of the input element for each coordinate."""
+    if rule == "round_prefer_floor":
+        rounded = np.ceil(x - 0.5)
+    elif rule == "round_prefer_ceil":
+        rounded = np.floor(x + 0.5)
+    else:
+        rounded = np.floor(x) if rule == "floor" else np.ceil(x)
+    return np.clip(rounded, 0, size - 1).astype(np.int64)
+
+
+def _triangle(d: Array) -> Array:
+    return np.asarray(np.maximum(1 - np.abs(d), 0))
+
+
+def _cubic(d: Array, a: float) -> Array:
+    d = np.abs(d)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((d - 5) * d + 8) * d * a - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def _weights(
+    x: Array, size: int, scale: float, mode: str, a: float, exclude: bool, antialias: bool
+) -> Array:
+    """A matrix [out, in] of interpolation weights; elements outside repeat the edge."""
+    shrink = min(scale, 1.0) if antialias else 1.0
+    reach = 1 if mode == "linear" else 2
+    radius = int(np.ceil(reach / shrink))
+    index = np.floor(x)[:, None] + np.arange(1 - radius - 1, radius + 2)
+    distance = (index - x[:, None]) * shrink
+    w = _triangle(distance) if mode == "linear" else _cubic(distance, a)
+    if exclude:
+        w = np.where((index >= 0) & (index < size), w, 0)
+    if exclude or antialias:
+        w = w / w.sum(axis=1, keepdims=True)
+    matrix = np.zeros((len(x), size))
+    rows = np.broadcast_to(np.arange(len(x))[:, None], index.shape)
+    np.add.at(matrix, (rows, np.clip(index, 0, size - 1).astype(np.int64)), w)
+    return matrix
+
+
+def _resize(
+    x: Array,
+    *,
+    sizes: Ints,
+    scales: Ints,
+    mode: str,
+    coordinate: str,
+    nearest: str,
+    cubic_a: float,
+    exclude_outside: bool,
+    extrapolation: float,
+    roi: tuple[float, ...],
+    antialias: bool,
+) -> Array:
+    s = len(sizes)
+    y: Array = x
+    outside = np.zeros((1,) * x.ndim, np.bool_)
+    for i, out in enumerate(sizes):
+        axis, size = i + 1, x.shape[i + 1]
+        scale = bits_f32(scales[i]) if scales[i] else out / max(size, 1)
+        start, end = (roi[i], roi[s + i]) if coordinate == "tf_crop_and_resize" else (0.0, 1.0)
+        at = _coordinates(size, out, scale, coordinate, start, end)
+        if coordinate == "tf_crop_and_resize":
+            lost = (at < 0) | (at > size - 1)
+            outside = outside | lost.reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+        if mode == "nearest":
+            y = np.take(y, _nearest(at, size, nearest), axis=axis)
+        else:
+            m = _weights(at, size, scale, mode, cubic_a, exclude_outside, antialias)
+            y = np.moveaxis(np.tensordot(m, y.astype(np.float64), axes=(1, axis)), 0, axis)
+    y = np.where(outside, np.asarray(extrapolation).astype(x.dtype), y) if outside.any() else y
+    return np.ascontiguousarray(y.astype(x.dtype))
+
+
+def _resize_cost(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    per_axis = {"nearest": 0, "linear": 2, "cubic": 4}[attrs["mode"]]
+    taps = per_axis ** len(attrs["sizes"])
+    return outputs[0].numel() * (2 * taps), bytes_of(inputs, outputs)
+
+
+def _case(
+    sizes: Ints,
+    to: Ints,
+    channels: int = 2,
+    dtype: Any = ("f32",),
+    scales: tuple[float, ...] | None = None,
+    n: int = 1,
+    **attrs: Any,
+) -> Case:
+    bits = (0,) * len(sizes) if scales is None else tuple(f32_bits(v) for v in scales)
+    shape = (n, *sizes, channels)
+    return Case(((dtype[0], shape, *dtype[1:]),), {"sizes": to, "scales": bits, **attrs})
+
+
+def _coordinate_cases() -> tuple[Case, ...]:
+    out = []
+    for mode in ("nearest", "linear", "cubic"):
+        for c in COORDINATES:
+            attrs: dict[str, Any] = {"mode": mode, "coordinate": c}
+            if c == "tf_crop_and_resize":
+                attrs["roi"] = (0.1, 0.0, 0.8, 1.2)
+            out.append(_case((4, 5), (7, 3), **attrs))
+            if mode != "nearest":
+                out.append(_case((3, 4), (1, 9), **attrs))
+    return tuple(out)
+
+
+resize = define(
+    OpSpec(
+        name="resize",
+        code=147,
+        inputs=("x",),
+        outputs=("y",),
+        infer=_resize_type,
+        reference=in_f32(_resize),
+        doc="y = x [N, spatial…, C] sampled at other sizes; coordinates and weights in float64",
+        dtypes=("f32", "f16", "u8", "i8", "qs8"),
+        check="resize",
+        attrs=(
+            Attr("sizes", "dims", doc="the output's spatial sizes"),
+            Attr("scales", "dims", doc="float32 bits per spatial axis; 0: output by input size"),
+            Attr("mode", "enum", "nearest", ("nearest", "linear", "cubic")),
+            Attr("coordinate", "enum", "half_pixel", COORDINATES, "as ONNX names them"),
+            Attr("nearest", "enum", "round_prefer_floor", NEAREST, "rounding of mode nearest"),
+            Attr("cubic_a", "f32", -0.75, doc="the coefficient of mode cubic"),
+            Attr("exclude_outside", "bool", False, doc="elements outside weigh nothing"),
+            Attr("extrapolation", "f32", 0.0, doc="what tf_crop_and_resize finds outside"),
+            Attr("roi", "floats", (), doc="for tf_crop_and_resize: begins, then ends, per axis"),
+            Attr("antialias", "bool", False, doc="widen the filter where the output is smaller"),
+        ),
+        cost=_resize_cost,
+        flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        cases=(
+            _case((1, 1), (1, 1), 1),
+            _case((4, 5), (8, 10), 16, scales=(2.0, 2.0)),
+            _case((4, 5), (8, 10), 17, n=2, scales=(2.0, 2.0), mode="linear"),
+            _case((8, 9), (5, 4), 3, scales=(0.7, 0.5), mode="linear"),
+            _case((7,), (15,), 8, mode="linear"),
+            _case((7,), (3,), 8),
+            _case((3, 4, 5), (5, 3, 7), 2, mode="linear"),
+            _case((3, 4, 2), (6, 8, 4), 3, coordinate="asymmetric", nearest="floor"),
+            *(_case((5, 4), (8, 3), coordinate=c, nearest=r) for c in ("half_pixel", "asymmetric")
+              for r in NEAREST[1:]),
+            *_coordinate_cases(),
+            _case((5, 6), (7, 4), mode="cubic", cubic_a=-0.5),
+            _case((5, 6), (7, 4), mode="cubic", exclude_outside=True),
+            _case((5, 6), (7, 4), mode="linear", exclude_outside=True),
+            _case((9, 8), (4, 3), mode="linear", antialias=True),
+            _case((9, 8), (4, 12), mode="cubic", antialias=True),
+            _case((9, 8), (4, 3), mode="linear", antialias=True, exclude_outside=True),
+            _case((4, 4), (3, 3), mode="linear", coordinate="tf_crop_and_resize",
+                  roi=(-0.5, 0.25, 1.5, 0.75), extrapolation=10.0),
+            _case((4, 4), (3, 6), coordinate="tf_crop_and_resize",
+                  roi=(-0.5, 0.25, 1.5, 0.75), extrapolation=-1.0),
+            _case((3, 3), (0, 4), 3),
+            _case((3, 3), (5, 4), 0),
+            *(_case((5, 3), (7, 7), 15, (d,)) for d in ("f16", "u8", "i8")),
+            _case((5, 3), (7, 7), 16, ("f16",), mode="linear"),
+            _case((5, 3), (3, 5), 16, ("qs8", Quant.per_tensor(0.5, -3))),
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of operators share: inputs of the table's cases, tolerances, comparison."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.exporter.ops import Body, Case, InferContext, OpSpec
+from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
+
+Array = npt.NDArray[Any]
+
+# Random integers of cases that do not narrow the range.
+_SMALL = 8
+_WIDE = (-2.0, 2.0)  # the defaults of Case.low and Case.high
+
+
+# ---- cases ----
+
+
+def case_id(op: OpSpec, case: Case) -> str:
+    """The case's name in test ids."""
+    return f"{op.name}-{case.name}"
+
+
+def case_types(case: Case) -> list[TensorType | None]:
+    """The types of the case's inputs."""
+    types: list[TensorType | None] = []
+    for given in case.inputs:
+        if given is None:
+            types.append(None)
+        elif isinstance(given, tuple):
+            quant = given[2] if len(given) > 2 else None
+            types.append(TensorType.of(given[0], given[1], quant))
+        else:
+            array = np.asarray(given)
+            types.append(TensorType.of(DType.from_numpy(array.dtype), array.shape))
+    return types
+
+
+def case_inputs(op: OpSpec, case: Case) -> list[Array | None]:
+    """The case's input arrays: the same on every machine and in every run."""
+    rng = np.random.default_rng(zlib.crc32(case_id(op, case).encode()))
+    arrays: list[Array | None] = []
+    for given in case.inputs:
+        if given is None or not isinstance(given, tuple):
+            arrays.append(None if given is None else np.asarray(given))
+        else:
+            arrays.append(_drawn(rng, DType.parse(given[0]), tuple(given[1]), case))
+    return arrays
+
+
+def _drawn(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...], case: Case) -> Array:
+    if dtype is DType.BOOL:
+        return np.asarray(rng.integers(0, 2, shape)).astype(np.bool_)
+    if dtype is DType.QS8:
+        return np.asarray(rng.integers(-128, 128, shape)).astype(np.int8)
+    if dtype.is_float:
+        # Drawn in float64 and rounded once, so that all dtypes see nearly the same values.
+        return np.asarray(rng.uniform(case.low, case.high, shape)).astype(dtype.numpy)
+    low, high = -_SMALL, 2 * _SMALL
+    if (case.low, case.high) != _WIDE:
+        low, high = int(np.ceil(case.low)), int(np.floor(case.high))
+    info = np.iinfo(dtype.numpy)
+    low, high = max(low, int(info.min)), min(high, int(info.max))
+    return np.asarray(rng.integers(low, high, shape, endpoint=True)).astype(dtype.numpy)
+
+
+def case_attrs(op: OpSpec, case: Case) -> dict[str, Any]:
+    """The complete attributes, functions by name."""
+    return op.complete(case.attrs)
+
+
+def run_case(
+    op: OpSpec, case: Case, inputs: Sequence[Array | None] | None = None
+) -> tuple[Array, ...]:
+    """The reference's outputs for the case (or for other inputs of its types)."""
+    arrays = case_inputs(op, case) if inputs is None else inputs
+    attrs = case_attrs(op, case)
+    for a in op.attrs:
+        if a.type == "function":
+            attrs[a.name] = case.functions[attrs[a.name]]
+    got = op.evaluate(arrays, attrs, quant_of(case_types(case)))
+    return got if isinstance(got, tuple) else (got,)
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What a shape rule said."""
+
+    types: tuple[TensorType, ...]
+    context: InferContext
+
+
+def infer_case(
+    op: OpSpec,
+    case: Case,
+    types: Sequence[TensorType | None] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> Inferred:
+    """The shape rule on the case (or on other types and attributes)."""
+    ctx: InferContext = InferContext(
+        op,
+        case_types(case) if types is None else types,
+        case_attrs(op, case) if attrs is None else attrs,
+        node=case_id(op, case),
+        born=lambda output, axis: Dim.atom(
+            Born("case", output, axis, upper=ctx.bounds.get((output, axis)))
+        ),
+        functions=lambda name: signature_of(case.functions, name),
+        scalars=lambda index: _scalar(case, index),
+    )
+    return Inferred(op.infer(ctx), ctx)
+
+
+def signature_of(
+    functions: Mapping[str, Body], name: str
+) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+    """(input types, output types) of a body of a case."""
+    return functions[name].signature
+
+
+def _scalar(case: Case, index: int) -> Dim | None:
+    given = case.inputs[index] if index < len(case.inputs) else None
+    if given is None or isinstance(given, tuple):
+        return None
+    array = np.asarray(given)
+    return Dim.const(int(array.item())) if array.ndim == 0 and array.dtype.kind in "iu" else None
+
+
+# ---- tolerances ----
+
+# How far a float result may be from the reference: |got - want| <= abs + rel * |want|. Rows are
+# operators, "" is every other one; docs/numerics.md describes the table. Integers are exact.
+_EXACT = (0.0, 0.0)
+# Operators whose results are elements of their inputs, or small integers.
+_UNCHANGED = frozenset(
+    [
+        "identity",
+        "neg",
+        "abs",
+        "sign",
+        "ceil",
+        "floor",
+        "round",
+        "relu",
+        "clamp",
+        "cast",
+        "min",
+        "max",
+        "where",
+        "isnan",
+        "isinf",
+        "reshape",
+        "transpose",
+        "concat",
+        "split",
+        "slice",
+        "pad",
+        "expand",
+        "tile",
+        "gather",
+        "gather_elements",
+        "gather_nd",
+        "scatter_nd",
+        "scatter_elements",
+        "iota",
+        "dims",
+        "top_k",
+        "max_pool",
+        "hardmax",
+        "reduce_max",
+        "reduce_min",
+        "argmax",
+        "argmin",
+        "eq",
+        "lt",
+        "le",
+    ]
+)
+# Exact in float32; computed in float32 and rounded in float16.
+_ROUNDED = frozenset({"add", "sub", "mul", "div", "sqrt", "dequantize"})
+_F32: dict[str, tuple[float, float]] = {
+    "": (1e-6, 2e-6),
+    **dict.fromkeys(_UNCHANGED, _EXACT),
+    **dict.fromkeys(_ROUNDED, _EXACT),
+    "tan": (2e-6, 1e-5),
+    "pow": (1e-6, 1e-5),
+    "sinh": (1e-6, 4e-6),
+    "cosh": (1e-6, 4e-6),
+    "reduce_prod": (1e-6, 1e-5),
+    "matmul": (3e-5, 1e-5),
+    "conv": (3e-5, 1e-5),
+    "conv_transpose": (3e-5, 1e-5),
+    "avg_pool": (2e-6, 2e-6),
+    "lp_pool": (2e-6, 1e-5),
+    "layer_norm": (1e-5, 1e-5),
+    "instance_norm": (1e-5, 1e-5),
+    "rms_norm": (2e-6, 1e-5),
+    "lrn": (2e-6, 1e-5),
+    "reduce_sum": (1e-5, 1e-5),
+    "reduce_mean": (2e-6, 1e-5),
+    "sum_to": (1e-5, 1e-5),
+    "cumsum": (1e-5, 1e-5),
+    "resize": (1e-5, 1e-5),
+    "lstm": (1e-5, 1e-5),
+    "gru": (1e-5, 1e-5),
+}
+_MODEL_STEPS = 2  # of a whole model's 8-bit outputs
+# float16 computes in float32 and rounds once: one unit in the last place beyond the float32 row.
+_F16_REL = 2.0**-10
+_F16_ABS = 2.0**-23
+
+
+def tolerance(op_name: str, dtype: DType | str) -> tuple[float, float]:
+    """(abs, rel) by which a result of this operator and dtype may differ from the reference."""
+    kind = DType.parse(dtype) if isinstance(dtype, str) else dtype
+    if not kind.is_float:
+        return _EXACT
+    row = _F32.get(op_name, _F32[""])
+    if kind is not DType.F16:
+        return row
+    if op_name in _UNCHANGED:
+        return _EXACT
+    return row[0] + _F16_ABS, row[1] + _F16_REL
+
+
+def assert_close(got: Any, want: Any, op: str, dtype: DType | str | None = None) -> None:
+    """AssertionError unless `got` agrees with `want` within the table's tolerance.
+
+    dtype and shape must be equal; NaN and infinities must be at the same places. `op` is the name
+    of an operator, or "model" for what a whole model computes: then
+    |d| <= 1e-4 + 1e-3 |want| + 2e-5 range in float32, 2e-2 of the range and the same argmax in
+    float16, and 2 steps in int8 and uint8. `dtype` is what was computed in, where that is not the
+    dtype of the arrays (a float16 model with float32 outputs).
+    """
+    a, b = np.asarray(got), np.asarray(want)
+    assert a.dtype == b.dtype, f"{op}: dtype {a.dtype}, expected {b.dtype}"
+    assert a.shape == b.shape, f"{op}: shape {a.shape}, expected {b.shape}"
+    if a.dtype.kind != "f":
+        steps = _MODEL_STEPS if op == "model" and a.dtype.itemsize == 1 else 0
+        # uint64 and int64 differences may leave int64; with steps the dtype has 8 bits.
+        far = np.abs(a.astype(np.int64) - b.astype(np.int64)) > steps if steps else a != b
+        _assert_none(op, a, b, far)
+        return
+    kind = DType.from_numpy(a.dtype) if dtype is None else dtype
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(y)
+    _assert_none(op, a, b, ~((x == y) | (np.isnan(x) & np.isnan(y))) & ~finite)
+    x, y = np.where(finite, x, 0.0), np.where(finite, y, 0.0)
+    if op == "model":
+        kind = DType.parse(kind) if isinstance(kind, str) else kind
+        limit = _model_limit(y, kind)
+        if kind is DType.F16 and y.size:
+            best = int(x.argmax()), int(y.argmax())
+            assert best[0] == best[1], f"{op}: argmax is {best[0]}, expected {best[1]}"
+    else:
+        absolute, relative = tolerance(op, kind)
+        limit = absolute + relative * np.abs(y)
+    _assert_none(op, a, b, ~(np.abs(x - y) <= limit))
+
+
+def _model_limit(want: Array, dtype: DType) -> Array:
+    span = float(want.max() - want.min()) if want.size else 0.0
+    if dtype is DType.F16:
+        return np.full(want.shape, 2e-2 * span)
+    return np.asarray(1e-4 + 1e-3 * np.abs(want) + 2e-5 * span)
+
+
+def _assert_none(op: str, got: Array, want: Array, bad: Array) -> None:
+    if not bad.any():
+        return
+    at = tuple(int(i) for i in np.argwhere(bad)[0])
+    raise AssertionError(
+        f"{op}: {int(bad.sum())} of {bad.size} elements differ; first at {list(at)}:"
+        f" {got[at]!r}, expected {want[at]!r}"
+    )
+
+
+# ---- symbols ----
+
+
+def with_symbols(
+    types: Sequence[TensorType | None],
+) -> tuple[list[TensorType | None], dict[str, int]]:
+    """The types with every size replaced by a symbol, and what the symbols stand for.
+
+    Equal sizes share a symbol, so that what had to be equal still is; 1 stays 1, which broadcasts.
+    """
+    values: dict[str, int] = {}
+    out: list[TensorType | None] = []
+    for t in types:
+        if t is None:
+            out.append(None)
+            continue
+        shape = []
+        for n in t.static_shape():
+            if n != 1:
+                values[f"s{n}"] = n
+            shape.append(Dim.const(1) if n == 1 else Dim.atom(Sym(f"s{n}")))
+        out.append(TensorType(t.dtype, tuple(shape), t.quant))
+    return out, values
+
+
+def guards_hold(
+    context: InferContext, values: Mapping[str, int], reader: Callable[[Any], int] | None = None
+) -> list[str]:
+    """The messages of the guards that these values break."""
+    broken = []
+    for g in context.guards:
+        a, b = g.a.evaluate(values, reader), g.b.evaluate(values, reader)
+        if not {"eq": a == b, "le": a <= b, "lt": a < b}[g.relation]:
+            broken.append(f"{g.message}: {g.a} {g.relation} {g.b} ({a}, {b})")
+    return broken
+
+
+def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
+    """The quantization parameters of the inputs."""
+    return [None if t is None else t.quant for t in types]

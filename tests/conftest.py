@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test can ask for: a seeded generator, the folder of real models, required tools."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _missing(subject: str, reason: str) -> None:
+    """Skip with the reason, or fail where SAMARA_REQUIRE says that the machine has `subject`."""
+    required = os.environ.get("SAMARA_REQUIRE", "").replace(",", " ").split()
+    if subject in required or "all" in required:
+        pytest.fail(f"{subject} is required by SAMARA_REQUIRE: {reason}", pytrace=False)
+    pytest.skip(f"NOT RUN: {subject} ({reason})")
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """A number that depends on the test's name and parameters only."""
+    return zlib.crc32(request.node.nodeid.encode())
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    """numpy's generator, seeded with the test's name."""
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(autouse=True)
+def _global_seeds(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+@pytest.fixture(scope="session")
+def repo() -> Path:
+    """The root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of recorded real models: SAMARA_MODELS, or a skip that says so."""
+    value = os.environ.get("SAMARA_MODELS", "")
+    if not value:
+        _missing("models", "SAMARA_MODELS is not set")
+    folder = Path(value).resolve()
+    if not any(folder.glob("*/model.onnx")):
+        pytest.fail(f"SAMARA_MODELS={value} holds no */model.onnx", pytrace=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def missing() -> Callable[[str, str], None]:
+    """`missing("flatc", "not installed")`: skip, or fail where SAMARA_REQUIRE names it."""
+    return _missing
+
+
+@pytest.fixture(scope="session")
+def need_tool() -> Callable[[str, str], str]:
+    """`need_tool("flatc", "flatc")`: the path of a program, or a skip under the first name."""
+
+    def find(subject: str, program: str) -> str:
+        path = shutil.which(program)
+        if path is None:
+            _missing(subject, f"{program} is not installed")
+            raise AssertionError  # _missing never returns
+        return path
+
+    return find

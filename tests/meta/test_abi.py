@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library exports what the public headers declare, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def abi(repo: Path) -> ModuleType:
+    """tools/abi.py as a module."""
+    spec = importlib.util.spec_from_file_location("samara_tools_abi", repo / "tools" / "abi.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _symbols(listing: str) -> set[str]:
+    return {line for line in listing.splitlines() if line and not line.startswith("#")}
+
+
+def _exported(library: Path, nm: str) -> set[str]:
+    command = [nm, "-D", "--defined-only", "--format=posix", str(library)]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # The sections' own markers are the linker's business.
+    linker = re.compile(r"^(_init|_fini|_edata|_end|__bss_start)$")
+    return {
+        name for name in (row.split()[0] for row in listing.splitlines()) if not linker.match(name)
+    }
+
+
+def test_exported_symbols(
+    repo: Path, abi: ModuleType, need_tool: Callable[[str, str], str]
+) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("NOT RUN: exported symbols (nm -D reads ELF)")
+    library = repo / "build" / "dev" / "libsamara.so"
+    exported = _exported(library, need_tool("nm", "nm"))
+    assert exported == _symbols(abi.abi_text())
+    assert exported == _symbols((repo / "runtime_c" / "abi.txt").read_text(encoding="utf-8"))
+
+
+def test_declarations_are_read_whatever_their_layout(abi: ModuleType) -> None:
+    header = """
+    #define SAMARA_API __attribute__((visibility("default")))
+    #define SAMARA_MACRO(x) \\
+      SAMARA_API int not_this(x);
+    // SAMARA_API int nor_this(void);
+    SAMARA_API const char *samara_version(void);
+    SAMARA_API samara_status samara_model_open(const char *path,
+                                               void (*samara_callback)(int),
+                                               samara_error *error);
+    int samara_internal(void);
+    """
+    assert abi.declared(header) == ["samara_version", "samara_model_open"]
+
+
+def test_an_unlisted_export_is_seen(
+    tmp_path: Path, abi: ModuleType, need_tool: Callable[[str, str], str]
+) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("NOT RUN: exported symbols (nm -D reads ELF)")
+    source = tmp_path / "planted.c"
+    source.write_text("int samara_version(void) { return 0; }\nint smr_leaks(void) { return 1; }\n")
+    library = tmp_path / "libplanted.so"
+    compiler = need_tool("cc", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    exported = _exported(library, need_tool("nm", "nm"))
+    assert exported - set(abi.declared("SAMARA_API int samara_version(void);")) == {"smr_leaks"}

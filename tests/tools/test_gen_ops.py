@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generator of the op table's files: stale files and changed rows are found."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from samara.exporter.ops import Attr, OpSpec, all_ops, get_op
+
+
+@pytest.fixture(scope="module")
+def gen(repo: Path) -> ModuleType:
+    """tools/gen_ops.py as a module."""
+    path = repo / "tools" / "gen_ops.py"
+    spec = importlib.util.spec_from_file_location("samara_tools_gen_ops", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def changed(name: str, /, **fields: object) -> list[OpSpec]:
+    """The table with one row changed."""
+    row = dataclasses.replace(get_op(name), **fields)  # type: ignore[arg-type]
+    return [row if op.name == name else op for op in all_ops()]
+
+
+def test_written_tree_is_fresh(tmp_path: Path, gen: ModuleType) -> None:
+    assert gen.check(tmp_path, all_ops()) != []
+    assert gen.write(tmp_path, all_ops(), relock=False) == []
+    assert gen.check(tmp_path, all_ops()) == []
+    for path in gen.generate(all_ops()):
+        file = tmp_path / path
+        file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+        assert gen.check(tmp_path, all_ops()) == [f"{path} is stale"]
+        gen.write(tmp_path, all_ops(), relock=False)
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        (lambda: [op for op in all_ops() if op.name != "elu"], "operator elu (code 29) is gone"),
+        (lambda: changed("elu", name="elux"), "operator elu (code 29) is now elux since 0.1.0"),
+        (
+            lambda: changed("elu", attrs=(Attr("alpha", "f32", 2.0),)),
+            "operator elu (code 29): its attributes changed; new ones go to the end",
+        ),
+        (
+            lambda: changed("elu", attrs=(Attr("beta", "f32", 1.0), *get_op("elu").attrs)),
+            "operator elu (code 29): its attributes changed; new ones go to the end",
+        ),
+        (
+            lambda: changed(
+                "pad",
+                attrs=(get_op("pad").attrs[0], Attr("mode", "enum", "edge", ("edge", "constant"))),
+            ),
+            "operator pad (code 135): its attributes changed; new ones go to the end",
+        ),
+    ],
+)
+def test_changed_rows_are_refused(
+    tmp_path: Path, gen: ModuleType, table: object, fault: str
+) -> None:
+    gen.write(tmp_path, all_ops(), relock=False)
+    ops = table()  # type: ignore[operator]
+    assert gen.check(tmp_path, ops)[0] == fault
+    before = (tmp_path / gen.LOCK).read_text(encoding="utf-8")
+    assert gen.write(tmp_path, ops, relock=False) == [fault]
+    assert (tmp_path / gen.LOCK).read_text(encoding="utf-8") == before
+
+
+def test_relock_starts_anew(tmp_path: Path, gen: ModuleType) -> None:
+    gen.write(tmp_path, all_ops(), relock=False)
+    ops = [op for op in all_ops() if op.name != "elu"]
+    assert gen.write(tmp_path, ops, relock=True) == []
+    lock = (tmp_path / gen.LOCK).read_text(encoding="utf-8")
+    assert gen.lock_faults(gen.read_lock(lock), ops) == []
+
+
+def test_appending_is_allowed(tmp_path: Path, gen: ModuleType) -> None:
+    gen.write(tmp_path, all_ops(), relock=False)
+    ops = changed("elu", attrs=(*get_op("elu").attrs, Attr("beta", "f32", 1.0, since=2)))
+    assert f"{gen.LOCK} is stale" in gen.check(tmp_path, ops)
+    assert gen.write(tmp_path, ops, relock=False) == []
+    rows = gen.read_lock((tmp_path / gen.LOCK).read_text(encoding="utf-8"))
+    assert [a["name"] for a in rows[29]["attrs"]] == ["alpha", "beta"]
+    # What was appended is locked from then on.
+    assert gen.lock_faults(rows, all_ops()) != []
+
+
+def test_lock_is_json_lines(gen: ModuleType) -> None:
+    text = gen.write_lock({op.code: gen.lock_row(op) for op in all_ops()})
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert [row["code"] for row in rows] == [op.code for op in all_ops()]
+    assert gen.read_lock(text)[35]["attrs"][0] == {
+        "name": "lo",
+        "type": "f32",
+        "required": False,
+        "default": "-inf",
+        "since": 1,
+    }
+
+
+def test_rows_of_c(gen: ModuleType) -> None:
+    rows = gen.opdefs(all_ops()).splitlines()
+    (concat,) = (r for r in rows if r.startswith("SMR_OP(CONCAT"))
+    assert concat.startswith("SMR_OP(CONCAT, 132, concat, concat, 1, 255, 1, 1, ")
+    (nonzero,) = (r for r in rows if r.startswith("SMR_OP(NONZERO"))
+    assert nonzero.endswith(", 0, 1)")
+    attrs = gen.opattrs(all_ops())
+    assert 'SMR_OPATTR(CLAMP, lo, F32, 0, 0, -INFINITY, "")' in attrs
+    assert 'SMR_OPATTR(PAD, mode, ENUM, 0, 0, 0.0f, "constant,reflect,edge,wrap")' in attrs
+    assert 'SMR_OPATTR(IOTA, dtype, DTYPE, 0, 7, 0.0f, "")' in attrs
+    assert 'SMR_OPATTR(CONCAT, axis, INT, 1, 0, 0.0f, "")' in attrs
+    header = gen.opattrs_h(all_ops())
+    for name in ("SMR_ATTR_CONV_GROUPS = 3,", "SMR_PAD_MODE_WRAP = 3,", "SMR_CODE_CONV = 81,"):
+        assert f"  {name}\n" in header
+
+
+def test_first_attributes_follow_one_another(gen: ModuleType) -> None:
+    at = 0
+    for line in gen.opdefs(all_ops()).splitlines():
+        if line.startswith("SMR_OP("):
+            fields = line.split(", ")
+            assert int(fields[8]) == at
+            at += int(fields[9])
+    rows = [r for r in gen.opattrs(all_ops()).splitlines() if r.startswith("SMR_OPATTR(")]
+    assert at == len(rows)
