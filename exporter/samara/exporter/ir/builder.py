@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building programs: one Builder per function, nested ones for the bodies of control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir.infer import known_scalar
+from samara.exporter.ir.program import Function, Node, Program, Source, Value, Variable, constant
+from samara.exporter.ops import Guard, InferContext, OpSpec, get_op
+from samara.exporter.types import (
+    Atom,
+    Born,
+    Dim,
+    DimLike,
+    DType,
+    Quant,
+    Read,
+    ShapeError,
+    Sym,
+    TensorType,
+    as_dim,
+)
+
+_READABLE = (DType.I32, DType.I64, DType.BOOL, DType.F32)
+
+
+class ProgramBuilder:
+    """A Program in the making: its functions, and the names that are taken."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self._names: set[str] = set()
+        self._symbols = 0
+
+    def function(self, name: str) -> Builder:
+        """A builder of a new function; the name gets a suffix when it is taken."""
+        return Builder(self, self._reserve(name), None)
+
+    def fresh_symbol(self, hint: str) -> Dim:
+        """A dim symbol that no function of the program uses yet."""
+        self._symbols += 1
+        return as_dim_atom(Sym(f"{hint}.{self._symbols}"))
+
+    def signature(self, name: str) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+        """(input types, output types) of a finished function."""
+        f = self.functions[name]
+        return tuple(v.type for v in f.inputs), tuple(v.type for v in f.outputs)
+
+    def finish(
+        self,
+        entries: Sequence[str],
+        variables: Iterable[Variable] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> Program:
+        """The Program; functions that no entry reaches are left out."""
+        reached: dict[str, Function] = {}
+
+        def visit(name: str) -> None:
+            if name in reached:
+                return
+            reached[name] = self.functions[name]
+            for node in self.functions[name].nodes:
+                for attr in node.op.attrs:
+                    if attr.type == "function":
+                        visit(node.attrs[attr.name])
+
+        for entry in entries:
+            visit(entry)
+        return Program(reached, tuple(entries), tuple(variables), dict(metadata or {}))
+
+    def _reserve(self, name: str) -> str:
+        unique = name
+        k = 1
+        while unique in self._names:
+            k += 1
+            unique = f"{name}.{k}"
+        self._names.add(unique)
+        return unique
+
+
+class Builder:
+    """Appends nodes to one function.
+
+    A value of an enclosing builder used in a child is captured: it becomes an input of the child, and dims that mention
+    its atoms are translated, so that a finished function is closed.
+    """
+
+    def __init__(self, program: ProgramBuilder, name: str, parent: Builder | None) -> None:
+        self.program = program
+        self.name = name
+        self.parent = parent
+        self.inputs: list[Value] = []
+        self.captures: dict[Value, Value] = {}
+        self.nodes: list[Node] = []
+        self.guards: list[Guard] = []
+        self.bounds: dict[Atom, Dim] = {}
+        self._values: dict[str, Value] = {}
+        self._names: set[str] = set()
+        self._definers: dict[Atom, Value] = {}
+        self._atoms: dict[Atom, Dim] = {}
+
+    # ---- values
+
+    def unique(self, name: str) -> str:
+        """`name`, or with a suffix when this function has it already."""
+        unique = name
+        k = 1
+        while unique in self._names:
+            k += 1
+            unique = f"{name}.{k}"
+        self._names.add(unique)
+        return unique
+
+    def input(
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Sequence[DimLike | str],
+        quant: Quant | None = None,
+    ) -> Value:
+        """Add an input. A string in `shape` names a symbolic dim."""
+        dims = tuple(as_dim_atom(Sym(d)) if isinstance(d, str) else as_dim(d) for d in shape)
+        value = Value(self.unique(name), TensorType(DType.parse(dtype), dims, quant))
+        self.inputs.append(value)
+        self._own(value)
+        return value
+
+    def const(self, array: Any, name: str = "const", dtype: DType | None = None) -> Value:
+        """A constant. Constants belong to no function and may be used in all."""
+        return constant(self.unique(name), array, dtype)
+
+    def read(self, value: Value, index: int, bound: DimLike | None = None) -> Dim:
+        """Element `index` of a small tensor as a dim: folded for a constant, a Read atom otherwise.
+
+        float32 elements give their bit pattern. Raises ShapeError for other dtypes.
+        """
+        if value.constant is not None:
+            item = value.constant.reshape(-1)[index]
+            bits = value.constant.dtype == np.float32
+            return as_dim(int(np.float32(item).view(np.uint32)) if bits else int(item))
+        if value.type.dtype not in _READABLE:
+            raise ShapeError(
+                f"{value.name}: a {value.type.dtype.public_name} tensor cannot be read as a dim"
+            )
+        value = self.resolve(value)
+        atom = Read(value.name, index, bits=value.type.dtype is DType.F32)
+        if bound is not None:
+            self.bounds[atom] = self.translate(as_dim(bound))
+        return as_dim_atom(atom)
+
+    def resolve(self, value: Value) -> Value:
+        """`value` as this function knows it: itself, or the input that captures it."""
+        if value.is_constant or self._values.get(value.name) is value:
+            return value
+        if value in self.captures:
+            return self.captures[value]
+        if self.parent is None:
+            raise ValueError(f"{value.name} does not belong to function {self.name}")
+        outer = self.parent.resolve(value)
+        if outer in self.captures:
+            self.captures[value] = self.captures[outer]
+            return self.captures[outer]
+        return self._capture(outer)
+
+    def translate(self, dim: Dim) -> Dim:
+        """`dim` with the atoms of enclosing functions replaced by what this function can evaluate."""
+        if dim.is_static or self.parent is None:
+            return dim
+        mapping = {a: d for a in dim.all_atoms() if (d := self._translate_atom(a)) is not None}
+        return dim.substitute(mapping) if mapping else dim
+
+    # ---- nodes
+
+    def op(
+        self,
+        op: OpSpec | str,
+        *inputs: Any,
+        name: str | None = None,
+        outputs: Sequence[str] | None = None,
+        source: Source | None = None,
+        **attrs: Any,
+    ) -> Any:
+        """Append a node; returns its output Value, or a tuple of them when the operator may have several.
+
+        Inputs are Values, None (an absent optional input), arrays or Python scalars (constants; a scalar takes
+        the dtype of the first Value). Raises ShapeError from the operator's rule, TypeError for wrong attributes.
+        """
+        spec = get_op(op) if isinstance(op, str) else op
+        args = self._arguments(inputs)
+        full = self._translate_attrs(spec, spec.complete(attrs))
+        node_name = name or (outputs[0] if outputs else spec.name)
+        wanted = len(outputs) if outputs is not None else spec.max_outputs
+        names = [self.unique(n) for n in outputs] if outputs else [self.unique(node_name)]
+        ctx = InferContext(
+            spec,
+            [None if v is None else v.type for v in args],
+            full,
+            node=node_name,
+            output_count=wanted,
+            born=lambda o, a: as_dim_atom(Born(names[0], o, a, upper=ctx.bounds.get((o, a)))),
+            functions=self.program.signature,
+            scalars=lambda i: known_scalar(args, i),
+        )
+        types = spec.infer(ctx)
+        while len(names) < len(types):
+            names.append(self.unique(f"{names[0]}.{len(names)}"))
+        made = tuple(Value(n, t) for n, t in zip(names, types, strict=False))
+        self.guards += ctx.guards
+        for (o, a), bound in ctx.bounds.items():
+            self.bounds[Born(names[0], o, a)] = bound
+        self.nodes.append(Node(spec, tuple(args), made, full, node_name, source))
+        for value in made:
+            self._own(value)
+        return made[0] if spec.max_outputs == 1 else made
+
+    def finish(
+        self,
+        outputs: Sequence[Value],
+        output_names: Sequence[str] = (),
+        captures: Sequence[Value] | None = None,
+    ) -> Function:
+        """Close the function and add it to the program. `captures` orders the captured inputs (default: as met)."""
+        results = tuple(self.resolve(v) for v in outputs)
+        order = list(self.captures) if captures is None else list(captures)
+        inner = dict.fromkeys(self.captures[v] for v in order)
+        function = Function(
+            name=self.name,
+            inputs=(*self.inputs, *inner),
+            outputs=results,
+            nodes=tuple(self.nodes),
+            output_names=tuple(output_names) or _distinct(v.name for v in results),
+            guards=tuple(self.guards),
+            bounds=dict(self.bounds),
+        )
+        self.program.functions[self.name] = function
+        return function
+
+    # ---- control flow
+
+    def child(self, name: str) -> Builder:
+        """A builder of a body that may use this builder's values."""
+        return Builder(self.program, self.program._reserve(f"{self.name}/{name}"), self)
+
+    def if_(
+        self,
+        cond: Value,
+        then: tuple[Builder, Sequence[Value]],
+        orelse: tuple[Builder, Sequence[Value]],
+        **kwargs: Any,
+    ) -> tuple[Value, ...]:
+        """Close two children with equally many outputs and append an `if` over them."""
+        branches = (then, orelse)
+        for builder, results in branches:
+            for v in results:
+                builder.resolve(v)
+        captured = _unify([b for b, _ in branches])
+        names = [b.finish(results, captures=captured).name for b, results in branches]
+        return tuple(self.op("if", cond, *captured, then=names[0], orelse=names[1], **kwargs))
+
+    def loop(
+        self,
+        max_trip: Value | None,
+        cond: Value | None,
+        carried: Sequence[Value],
+        body: tuple[Builder, Sequence[Value]],
+        **kwargs: Any,
+    ) -> tuple[Value, ...]:
+        """Close a body, whose first inputs are (iteration, condition, carried…), and append a `loop` over it.
+
+        The body's results are (condition, carried…, stacked…).
+        """
+        builder, results = body
+        for v in results:
+            builder.resolve(v)
+        captured = _unify([builder])
+        name = builder.finish(results, captures=captured).name
+        made = self.op(
+            "loop", max_trip, cond, *carried, *captured, body=name, carried=len(carried), **kwargs
+        )
+        return tuple(made)
+
+    # ---- internals
+
+    def _own(self, value: Value) -> None:
+        self._values[value.name] = value
+        for dim in value.type.shape:
+            atom = dim.sole_atom()
+            if atom is not None:
+                self._definers.setdefault(atom, value)
+
+    def _arguments(self, inputs: Sequence[Any]) -> list[Value | None]:
+        like = next((v.type.dtype for v in inputs if isinstance(v, Value)), None)
+        args: list[Value | None] = []
+        for v in inputs:
+            if v is None or isinstance(v, Value):
+                args.append(None if v is None else self.resolve(v))
+            elif isinstance(v, (bool, int, float)) and like is not None:
+                args.append(self.const(np.asarray(v, like.numpy), dtype=like))
+            else:
+                args.append(self.const(v))
+        while args and args[-1] is None:
+            args.pop()
+        return args
+
+    def _translate_attrs(self, spec: OpSpec, attrs: dict[str, Any]) -> dict[str, Any]:
+        for attr in spec.attrs:
+            if attr.type == "dim":
+                attrs[attr.name] = self.translate(attrs[attr.name])
+            elif attr.type == "dims":
+                attrs[attr.name] = tuple(self.translate(d) for d in attrs[attr.name])
+        return attrs
+
+    def _capture(self, outer: Value) -> Value:
+        shape = []
+        for dim in outer.type.shape:
+            atom = dim.sole_atom()
+            if isinstance(atom, (Born, Read)) and atom not in self._atoms:
+                self._atoms[atom] = self.program.fresh_symbol(str(atom.key))
+            if atom is not None:
+                # Reserved before the dim is translated: this very value is what defines the atom here.
+                shape.append(self._atoms.setdefault(atom, dim))
+            else:
+                shape.append(self.translate(dim))
+        inner = Value(
+            self.unique(outer.name), TensorType(outer.type.dtype, tuple(shape), outer.type.quant)
+        )
+        self.captures[outer] = inner
+        self._own(inner)
+        return inner
+
+    def _translate_atom(self, atom: Atom) -> Dim | None:
+        """What stands for `atom` here; None for atoms that are this function's own (or composite)."""
+        if atom in self._atoms:
+            return self._atoms[atom]
+        if atom in self._definers or self.parent is None:
+            return None
+        if not isinstance(atom, (Sym, Read, Born)):
+            return None  # its arguments are visited on their own
+        if isinstance(atom, (Read, Born)) and atom.key in self._values:
+            return None
+        definer = self._outer_definer(atom)
+        if definer is not None:
+            self.resolve(definer)
+            return self._atoms.get(atom)
+        if isinstance(atom, Read):
+            inner = self.resolve(self._outer_value(str(atom.key)))
+            self._atoms[atom] = as_dim_atom(
+                Read(inner.name, atom.index, bits=atom.bits, upper=atom.upper)
+            )
+            return self._atoms[atom]
+        raise ShapeError(f"dim {atom} is not known in function {self.name}")
+
+    def _outer_definer(self, atom: Atom) -> Value | None:
+        builder = self.parent
+        while builder is not None:
+            if atom in builder._definers:
+                return builder._definers[atom]
+            builder = builder.parent
+        return None
+
+    def _outer_value(self, name: str) -> Value:
+        builder = self.parent
+        while builder is not None:
+            if name in builder._values:
+                return builder._values[name]
+            builder = builder.parent
+        raise ShapeError(f"tensor {name} is not known in function {self.name}")
+
+
+def as_dim_atom(atom: Atom) -> Dim:
+    """The dim that is just `atom`."""
+    return Dim.atom(atom)
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, those that occur again with a suffix."""
+    taken: dict[str, None] = {}
+    for name in names:
+        unique, k = name, 1
+        while unique in taken:
+            k += 1
+            unique = f"{name}.{k}"
+        taken[unique] = None
+    return tuple(taken)
+
+
+def _unify(builders: Sequence[Builder]) -> list[Value]:
+    """Make all builders capture the same outer values; returns those, in one order, as the parent knows them."""
+    parent = builders[0].parent
+    assert parent is not None
+    while True:
+        union: dict[Value, None] = {}
+        for b in builders:
+            for outer in b.captures:
+                union[parent.resolve(outer)] = None
+        before = len(union)
+        for b in builders:
+            for outer in list(union):
+                b.resolve(outer)
+        if all(len({parent.resolve(o) for o in b.captures}) == before for b in builders):
+            return list(union)

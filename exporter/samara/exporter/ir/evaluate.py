@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computing one node with numpy: the references of the op table under samara's errors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir.infer import locate
+from samara.exporter.ir.program import Array, Node
+from samara.exporter.ops import Body, OpSpec
+from samara.exporter.types import Dim, SamaraError
+
+
+@functools.cache
+def _keywords(reference: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(reference).parameters)
+
+
+def concrete_attrs(
+    op: OpSpec,
+    attrs: Mapping[str, Any],
+    dim: Callable[[Dim], int],
+    callee: Callable[[str], Body] | None = None,
+) -> dict[str, Any]:
+    """The attributes as references take them: dims as ints, functions as callables."""
+    out: dict[str, Any] = {}
+    for attr in op.attrs:
+        value = attrs[attr.name]
+        if attr.type == "dim":
+            value = dim(value)
+        elif attr.type == "dims":
+            value = tuple(dim(d) for d in value)
+        elif attr.type == "function" and callee is not None:
+            value = callee(value)
+        out[attr.name] = value
+    return out
+
+
+def evaluate_node(
+    node: Node, arrays: Sequence[Array | None], attrs: Mapping[str, Any]
+) -> tuple[Array, ...]:
+    """The outputs of a node for these inputs and concrete attributes.
+
+    Whatever a reference raises about its data leaves as a SamaraError that names the node.
+    """
+    extra: dict[str, Any] = {}
+    named = sum(not name.endswith("*") for name in node.op.inputs)
+    arrays = [*arrays, *[None] * (named - len(arrays))]
+    known = _keywords(node.op.reference)
+    if "q_in" in known:
+        extra["q_in"] = [None if v is None else v.type.quant for v in node.inputs]
+    if "q_out" in known:
+        extra["q_out"] = [v.type.quant for v in node.outputs]
+    try:
+        with np.errstate(all="ignore"):
+            result = node.op.reference(*arrays, **attrs, **extra)
+    except SamaraError as error:
+        raise locate(error, node) from error.__cause__
+    except (ArithmeticError, LookupError, ValueError) as error:
+        raise SamaraError(str(error), op=node.op.name, node=node.name) from error
+    outputs = tuple(result) if isinstance(result, tuple | list) else (result,)
+    if len(outputs) < len(node.outputs):
+        raise SamaraError(
+            f"{len(outputs)} outputs computed, {len(node.outputs)} declared",
+            op=node.op.name,
+            node=node.name,
+        )
+    return tuple(np.asarray(a) for a in outputs[: len(node.outputs)])

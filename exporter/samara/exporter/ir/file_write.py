@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Program -> `.samara` file: the program part, then the segments with the data of constants."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.ir import flat, schema
+from samara.exporter.ir.exprs import ExprWriter
+from samara.exporter.ir.panels import Packed, pack_conv, pack_matmul, pack_plain
+from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
+from samara.exporter.ir.verify import verify
+from samara.exporter.ops import Attr, OpSpec
+from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
+
+PRODUCER: Final = "samara 0.1.0"
+PADDED_BIAS: Final = 16
+
+FNV_OFFSET: Final = 0xCBF29CE484222325
+FNV_PRIME: Final = 0x100000001B3
+_MASK: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """Inputs of an entry and the outputs that they must give, by name.
+
+    Float outputs are stored and compared within `tolerances[name]` = (absolute, relative); of the
+    others only a digest is kept, in `digests` when it was read from a file.
+    """
+
+    function: str
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+    tolerances: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    digests: Mapping[str, int] = field(default_factory=dict)
+
+
+def fnv1a(data: bytes | memoryview) -> int:
+    """FNV-1a, 64 bits."""
+    value = FNV_OFFSET
+    for byte in data:
+        value = ((value ^ byte) * FNV_PRIME) & _MASK
+    return value
+
+
+def save_program(
+    program: Program,
+    path: str | os.PathLike[str],
+    *,
+    golden: Sequence[Golden] | Golden | None = None,
+    layout: bool = True,
+) -> int:
+    """Write the file; returns its size in bytes.
+
+    The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
+    stores weights row-major, for runtimes' derived copies and for people who look at files.
+    """
+    target = Path(path)
+    parts = list(to_parts(program, golden=golden, layout=layout))
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f".{target.name}.", suffix=".tmp", delete=False
+    ) as file:
+        try:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(file.name, 0o666 & ~umask)
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return sum(len(p) for p in parts)
+
+
+def to_bytes(
+    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+) -> bytes:
+    """The file as bytes."""
+    return b"".join(to_parts(program, golden=golden, layout=layout))
+
+
+def to_parts(
+    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+) -> Iterable[bytes]:
+    """The file in pieces, in order."""
+    verify(program)
+    goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
+    writer = _Writer(program, layout)
+    row = writer.model(goldens)
+    payload = flat.encode(schema.table("Model"), row)
+    program_bytes = _up(schema.HEADER_BYTES + len(payload), schema.TENSOR_ALIGNMENT)
+    if program_bytes > schema.MAX_PROGRAM_BYTES:
+        raise UnsupportedError(
+            f"the program part takes {program_bytes} bytes, at most {schema.MAX_PROGRAM_BYTES} are"
+            " possible"
+        )
+    head = bytearray(program_bytes)
+    head[schema.HEADER_BYTES : schema.HEADER_BYTES + len(payload)] = payload
+    root = int.from_bytes(payload[:4], "little") + schema.HEADER_BYTES
+    places, file_bytes = _place(writer.segments, program_bytes)
+    _patch_segments(head, root, places)
+    head[0:4] = root.to_bytes(4, "little")
+    head[4:8] = schema.IDENTIFIER
+    head[8:16] = program_bytes.to_bytes(8, "little")
+    head[24:32] = file_bytes.to_bytes(8, "little")
+    head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
+    yield bytes(head)
+    at = program_bytes
+    for place, segment in zip(places, writer.segments, strict=True):
+        yield bytes(place - at)
+        yield from segment.parts
+        at = place + segment.size
+
+
+def _up(n: int, multiple: int) -> int:
+    return -(-n // multiple) * multiple
+
+
+class _Segment:
+    """Data that lies together; every piece starts on a multiple of the tensor alignment."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, data: bytes) -> int:
+        offset = _up(self.size, schema.TENSOR_ALIGNMENT)
+        self.parts += [bytes(offset - self.size), data]
+        self.size = offset + len(data)
+        return offset
+
+
+def _place(segments: Sequence[_Segment], program_bytes: int) -> tuple[list[int], int]:
+    places: list[int] = []
+    at = program_bytes
+    for segment in segments:
+        at = _up(at, schema.SEGMENT_ALIGNMENT)
+        places.append(at)
+        at += segment.size
+    return places, at
+
+
+def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
+    """Segments lie after the program part, whose size is known only now."""
+    buffer = flat.Buffer(bytes(head), len(head))
+    at = buffer.position(schema.table("Model"), root, "segments")
+    if at is None:
+        return
+    vector = buffer.follow(at, "segments")
+    for i, place in enumerate(places):
+        table = buffer.follow(vector + 4 + 4 * i, "segments")
+        where = buffer.position(schema.table("Segment"), table, "offset")
+        assert where is not None
+        head[where : where + 8] = place.to_bytes(8, "little")
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Rows of one program, and the constants they refer to."""
+
+    def __init__(self, program: Program, layout: bool) -> None:
+        self.program = program
+        self.weights = _Segment("weights")
+        self.golden = _Segment("golden")
+        self.segments: list[_Segment] = []
+        self.constants: list[dict[str, Any]] = []
+        self._known: dict[Any, int] = {}
+        self._demands = _demands(program, layout)
+        self._functions = {name: i for i, name in enumerate(program.functions)}
+        self._variables = {v.name: i for i, v in enumerate(program.variables)}
+        self._sources: dict[Source, int] = {}
+
+    def model(self, goldens: Sequence[Golden]) -> dict[str, Any]:
+        p = self.program
+        functions = [self._function(f) for f in p.functions.values()]
+        variables = [self._variable(v) for v in p.variables]
+        golden_rows = [self._golden(g) for g in goldens]
+        self.segments = [s for s in (self.weights, self.golden) if s.parts]
+        numbers = {id(s): i for i, s in enumerate(self.segments)}
+        for row in self.constants:
+            row["segment"] = numbers[id(row.pop("_segment"))]
+        return {
+            "schema_version": schema.SCHEMA_VERSION,
+            "min_runtime": _min_runtime(p),
+            "producer": PRODUCER,
+            "functions": functions,
+            "entries": [self._functions[name] for name in p.entries],
+            "variables": variables,
+            "constants": self.constants,
+            # Never the default, so that the offset is stored and can be set later.
+            "segments": [{"offset": 1, "size": s.size, "name": s.name} for s in self.segments],
+            "metadata": [{"key": k, "value": v} for k, v in p.metadata.items()],
+            "golden": golden_rows,
+            "sources": [
+                {"file": s.file or None, "line": s.line, "detail": s.detail or None}
+                for s in self._sources
+            ],
+        }
+
+    def _function(self, f: Function) -> dict[str, Any]:
+        values = {v: i for i, v in enumerate(f.values())}
+        exprs = ExprWriter(f, values)
+        symbols = [
+            {
+                "name": s.name,
+                "expr": exprs.input_dim(*place),
+                "lower": s.lower,
+                "upper": -1 if s.upper is None else s.upper,
+            }
+            for s, place in exprs.symbols.items()
+        ]
+        node_of: dict[str, int] = {}
+        for i, n in enumerate(f.nodes):
+            node_of.setdefault(n.name, i)
+        guards = [
+            {
+                "relation": 0,
+                "a": exprs.input_dim(i, axis),
+                "b": exprs.dim(d),
+                "message": f"input '{f.inputs[i].name}': axis {axis} must be {d}",
+            }
+            for i, axis, d in exprs.checked_inputs()
+        ]
+        guards += [
+            {
+                "relation": schema.RELATIONS.index(g.relation),
+                "a": exprs.dim(g.a),
+                "b": exprs.dim(g.b),
+                "node": node_of.get(g.node, -1),
+                "message": g.message or None,
+            }
+            for g in f.guards
+        ]
+        positions = {v.name: i for i, v in enumerate(f.inputs)}
+        row = {
+            "name": f.name,
+            "guards": guards,
+            "values": [self._value(v, exprs) for v in values],
+            "inputs": [values[v] for v in f.inputs],
+            "outputs": [values[v] for v in f.outputs],
+            "output_names": list(f.output_names),
+            "nodes": [self._node(n, values, exprs) for n in f.nodes],
+            "reads": [
+                {"position": positions[name], "variable": self._variables[variable]}
+                for name, variable in f.reads.items()
+            ],
+            "writes": [
+                {"position": position, "variable": self._variables[variable]}
+                for position, variable in f.writes.items()
+            ],
+            "symbols": symbols,
+        }
+        row["exprs"] = exprs.rows
+        return row
+
+    def _value(self, v: Value, exprs: ExprWriter) -> dict[str, Any]:
+        index = -1
+        if v.constant is not None:
+            index = self._constant(v.name, v.type.dtype, v.constant, self.weights)
+        return {
+            "name": v.name,
+            "dtype": int(v.type.dtype),
+            "dims": [exprs.dim(d) for d in v.type.shape],
+            "constant": index,
+            "quant": _quant(v.type.quant),
+        }
+
+    def _node(self, n: Node, values: Mapping[Value, int], exprs: ExprWriter) -> dict[str, Any]:
+        inputs = [-1 if v is None else values[v] for v in n.inputs]
+        # A loop always lists its trip count and its condition.
+        wanted = 2 if n.op.name == "loop" else 0
+        inputs += [-1] * (wanted - len(inputs))
+        attrs = {}
+        for a in n.op.attrs:
+            stored = self._attr(n.op, a, n.attrs[a.name], exprs)
+            if stored is not None:
+                attrs[a.name] = stored
+        return {
+            "op": n.op.code,
+            "inputs": inputs,
+            "outputs": [values[v] for v in n.outputs],
+            "attrs": (n.op.code, attrs) if attrs else None,
+            "name": n.name,
+            "source": self._source(n.source),
+            "absorbed": list(n.absorbed),
+        }
+
+    def _attr(self, op: OpSpec, attr: Attr, value: Any, exprs: ExprWriter) -> Any:
+        """What is stored; None for the default."""
+        table = schema.union_table(op.code)
+        assert table is not None
+        if not table.field(attr.name).required and value == default_of(op, attr):
+            return None
+        if attr.type == "dim":
+            return exprs.dim(value)
+        if attr.type == "dims":
+            return [exprs.dim(d) for d in value]
+        if attr.type == "enum":
+            return attr.choices.index(value)
+        if attr.type == "dtype":
+            return int(value)
+        if attr.type == "function":
+            return self._functions[value]
+        return value
+
+    def _source(self, source: Source | None) -> int:
+        return -1 if source is None else self._sources.setdefault(source, len(self._sources))
+
+    def _variable(self, v: Any) -> dict[str, Any]:
+        return {
+            "name": v.name,
+            "dtype": int(v.type.dtype),
+            "dims": list(v.type.static_shape()),
+            "initial": self._constant(v.name, v.type.dtype, v.initial, self.weights),
+            "quant": _quant(v.type.quant),
+        }
+
+    def _constant(self, name: str, dtype: DType, array: Array, segment: _Segment) -> int:
+        demand = self._demands.get(id(array), _PLAIN)
+        packed = _pack(array, demand)
+        key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        self._known[key] = len(self.constants)
+        self.constants.append(
+            {
+                "name": name,
+                "dtype": int(dtype),
+                "dims": list(array.shape),
+                "layout": int(packed.layout),
+                "groups": packed.groups,
+                "panel_stride": packed.panel_stride,
+                "_segment": segment,
+                "offset": segment.add(packed.data),
+                "size": len(packed.data),
+            }
+        )
+        return len(self.constants) - 1
+
+    def _golden(self, g: Golden) -> dict[str, Any]:
+        f = self.program.functions[g.function]
+        inputs = [v.name for v in f.inputs if v.name not in f.reads]
+        names = f.output_names or tuple(v.name for v in f.outputs)
+        outputs = [name for i, name in enumerate(names) if i not in f.writes]
+        return {
+            "function": self._functions[g.function],
+            "inputs": [self._golden_tensor(g, n, g.inputs[n], inputs, False) for n in g.inputs],
+            "outputs": [self._golden_tensor(g, n, g.outputs[n], outputs, True) for n in g.outputs],
+        }
+
+    def _golden_tensor(
+        self, g: Golden, name: str, array: Array, names: Sequence[str], is_output: bool
+    ) -> dict[str, Any]:
+        if name not in names:
+            raise ShapeError(f"golden data for '{name}', which '{g.function}' does not have")
+        row: dict[str, Any] = {"index": list(names).index(name), "dims": list(array.shape)}
+        dtype = DType.from_numpy(array.dtype)
+        if is_output and not dtype.is_float:
+            row["digest"] = fnv1a(np.ascontiguousarray(array).tobytes())
+            return row
+        row["constant"] = self._constant(name, dtype, array, self.golden)
+        row["abs_tol"], row["rel_tol"] = g.tolerances.get(name, (0.0, 0.0))
+        return row
+
+
+def default_of(op: OpSpec, attr: Attr) -> Any:
+    """The default of an attribute, normalised as a node holds it."""
+    found = _defaults.get(op.name)
+    if found is None or found[0] is not op:
+        required = {a.name: _some(a) for a in op.attrs if schema.is_required(a)}
+        found = _defaults[op.name] = (op, op.complete(required))
+    return found[1][attr.name]
+
+
+_defaults: dict[str, tuple[OpSpec, dict[str, Any]]] = {}
+
+
+def _some(attr: Attr) -> Any:
+    """Any value that fits the attribute."""
+    if attr.type == "enum":
+        return attr.choices[0]
+    return {"dtype": DType.F32, "bool": False, "string": "", "function": ""}.get(
+        attr.type, () if attr.type in ("ints", "floats", "dims") else 0
+    )
+
+
+def _min_runtime(program: Program) -> int:
+    """The runtime that knows every operator used, as major << 16 | minor << 8 | patch."""
+    newest = (0, 1, 0)
+    for f in program.functions.values():
+        for n in f.nodes:
+            major, minor, patch = (int(part) for part in n.op.since.split("."))
+            newest = max(newest, (major, minor, patch))
+    return newest[0] << 16 | newest[1] << 8 | newest[2]
+
+
+def _quant(quant: Quant | None) -> dict[str, Any] | None:
+    if quant is None:
+        return None
+    return {
+        "scales": quant.scales,
+        "zero_points": quant.zero_points,
+        "axis": -1 if quant.axis is None else quant.axis,
+        "block": 0 if quant.block is None else quant.block,
+    }
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+# What a use wants of a constant: ("conv", groups), ("matmul", transposed), ("bias",) or ("plain",).
+Demand = tuple[Any, ...]
+_PLAIN: Final[frozenset[Demand]] = frozenset({("plain",)})
+_BIASED: Final = ("conv", "conv_transpose", "matmul")
+
+
+def demand_of(node: Node, index: int, value: Value) -> Demand:
+    """In which layout the node reads its constant input `index`."""
+    name = node.op.name
+    if index == 2 and name in _BIASED:
+        return ("bias",)
+    t = value.type
+    if index == 1 and t.dtype in (DType.F32, DType.F16) and t.numel() != 0:
+        if name == "conv":
+            return ("conv", node.attrs["groups"])
+        if name == "matmul" and t.rank == 2:
+            return ("matmul", node.attrs["transpose_w"])
+    return ("plain",)
+
+
+def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
+    """By id of the array: what all its uses want. Arrays with equal contents are one constant."""
+    by_array: dict[int, set[Demand]] = {}
+    arrays: dict[int, Array] = {}
+
+    def note(v: Value | None, demand: Demand) -> None:
+        if v is None or v.constant is None:
+            return
+        if not layout and demand[0] in ("conv", "matmul"):
+            demand = ("plain",)
+        by_array.setdefault(id(v.constant), set()).add(demand)
+        arrays[id(v.constant)] = v.constant
+
+    for f in program.functions.values():
+        for n in f.nodes:
+            for i, v in enumerate(n.inputs):
+                if v is not None and v.constant is not None:
+                    note(v, demand_of(n, i, v))
+        for v in f.outputs:
+            note(v, ("plain",))
+    for variable in program.variables:
+        by_array.setdefault(id(variable.initial), set()).add(("plain",))
+        arrays[id(variable.initial)] = variable.initial
+    merged: dict[Any, set[Demand]] = {}
+    keys = {i: (a.dtype.str, a.shape, _digest(a)) for i, a in arrays.items()}
+    for i, demands in by_array.items():
+        merged.setdefault(keys[i], set()).update(demands)
+    return {i: frozenset(merged[key]) for i, key in keys.items()}
+
+
+def _digest(array: Array) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest()
+
+
+def layout_demand(demands: Iterable[Demand]) -> Demand:
+    """The one panel layout that all uses agree on, else plain."""
+    wanted = [d for d in set(demands) if d[0] != "bias"]
+    return wanted[0] if len(wanted) == 1 else ("plain",)
+
+
+def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
+    if ("bias",) in demands:
+        # Where it is also a weight, the weight gives way: kernels read past a bias's end.
+        return pack_plain(array, PADDED_BIAS)
+    demand = layout_demand(demands)
+    if demand[0] == "conv":
+        return pack_conv(array, demand[1])
+    if demand[0] == "matmul":
+        return pack_matmul(array, demand[1])
+    return pack_plain(array)

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FlatBuffers driven by the schema's tables: rows of plain Python values to bytes and back."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import flatbuffers
+import numpy as np
+
+from samara.exporter.ir import schema
+from samara.exporter.ir.schema import FieldDef, Kind, TableDef
+from samara.exporter.types import ModelFormatError
+
+Row = Mapping[str, Any]
+
+_NUMPY: Final[Mapping[Kind, np.dtype[Any]]] = {
+    Kind.VEC_U32: np.dtype("<u4"),
+    Kind.VEC_I32: np.dtype("<i4"),
+    Kind.VEC_I64: np.dtype("<i8"),
+    Kind.VEC_F32: np.dtype("<f4"),
+}
+_STRUCT: Final = {
+    Kind.U8: "<B",
+    Kind.U16: "<H",
+    Kind.U32: "<I",
+    Kind.I32: "<i",
+    Kind.I64: "<q",
+    Kind.U64: "<Q",
+    Kind.F32: "<f",
+    Kind.BOOL: "<B",
+}
+_PREPEND: Final = {
+    Kind.U8: "PrependUint8",
+    Kind.U16: "PrependUint16",
+    Kind.U32: "PrependUint32",
+    Kind.I32: "PrependInt32",
+    Kind.I64: "PrependInt64",
+    Kind.U64: "PrependUint64",
+    Kind.F32: "PrependFloat32",
+    Kind.BOOL: "PrependBool",
+}
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def encode(table: TableDef, row: Row) -> bytes:
+    """A FlatBuffer without identifier whose root is `row`.
+
+    A row holds the fields that are stored: scalars, strings, arrays or sequences for vectors, rows
+    for tables, (code, row) for the union. None and empty vectors that are not required are left
+    out, and so are scalars that equal their default, unless they are required.
+    """
+    builder = flatbuffers.Builder(1 << 16)
+    builder.Finish(_write_table(builder, table, row))
+    return bytes(builder.Output())
+
+
+def _write_table(builder: Any, table: TableDef, row: Row) -> int:
+    ids = table.ids()
+    unknown = set(row) - set(ids)
+    if unknown:
+        raise KeyError(f"{table.name} has no field {sorted(unknown)[0]!r}")
+    scalars: list[tuple[int, FieldDef, Any]] = []
+    offsets: list[tuple[int, int]] = []
+    types: list[tuple[int, int]] = []
+    for field in table.fields:
+        value = row.get(field.name)
+        if value is None:
+            if field.required:
+                raise KeyError(f"{table.name}.{field.name} is required")
+            continue
+        if field.kind.is_scalar:
+            if field.required or value != field.default:
+                scalars.append((ids[field.name], field, value))
+        elif field.kind is Kind.UNION:
+            code, inner = value
+            member = schema.union_table(code)
+            assert member is not None
+            offsets.append((ids[field.name], _write_table(builder, member, inner)))
+            types.append((ids[field.name] - 1, code))
+        elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
+            offsets.append((ids[field.name], _write_offset(builder, field, value)))
+    count = max(ids.values(), default=-1) + 1
+    builder.StartObject(count)
+    # Large ones first, so that little padding is needed.
+    for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
+        if field.kind.size == 8:
+            getattr(builder, _PREPEND[field.kind])(value)
+            builder.Slot(slot)
+    for slot, offset in offsets:
+        builder.PrependUOffsetTRelative(offset)
+        builder.Slot(slot)
+    for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
+        if field.kind.size < 8:
+            getattr(builder, _PREPEND[field.kind])(value)
+            builder.Slot(slot)
+    for slot, code in types:
+        builder.PrependUint8(code)
+        builder.Slot(slot)
+    return int(builder.EndObject())
+
+
+def _write_offset(builder: Any, field: FieldDef, value: Any) -> int:
+    kind = field.kind
+    if kind is Kind.STRING:
+        return int(builder.CreateString(value))
+    if kind is Kind.TABLE:
+        return _write_table(builder, schema.table(field.child), value)
+    if kind is Kind.VEC_STRUCT:
+        return _write_structs(builder, field, value)
+    if kind in _NUMPY:
+        return int(builder.CreateNumpyVector(_vector(field, value)))
+    if kind is Kind.VEC_STRING:
+        made = [builder.CreateSharedString(text) for text in value]
+    else:
+        child = schema.table(field.child)
+        made = [_write_table(builder, child, row) for row in value]
+    builder.StartVector(4, len(made), 4)
+    for offset in reversed(made):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
+
+
+def _vector(field: FieldDef, value: Sequence[Any]) -> Any:
+    dtype: np.dtype[Any] = _NUMPY[field.kind]
+    array = np.asarray(value, dtype)
+    return array if array.size else np.empty(0, dtype)
+
+
+def _write_structs(builder: Any, field: FieldDef, value: Sequence[tuple[int, ...]]) -> int:
+    definition = next(s for s in schema.STRUCTS if s.name == field.child)
+    data = np.array(list(value), schema.struct_numpy(definition)).tobytes()
+    builder.StartVector(definition.size, len(value), 8)
+    head = builder.Head() - len(data)
+    builder.head = head
+    builder.Bytes[head : head + len(data)] = data
+    return int(builder.EndVector())
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+class Buffer:
+    """A FlatBuffer of unknown origin: every access is checked against `end`.
+
+    What is decoded may weigh a few times the buffer at most, so that tables that share their
+    insides cannot multiply.
+    """
+
+    def __init__(self, data: bytes | memoryview, end: int) -> None:
+        self.data = memoryview(data)
+        self.end = end
+        self._budget = 4 * end + 4096
+        self._strings: dict[int, str] = {}
+
+    def decode(self, table: TableDef, root: int) -> dict[str, Any]:
+        """The table at `root` as a row; absent fields have their default, vectors are arrays."""
+        return self._table(table, root, table.name)
+
+    def position(self, table: TableDef, at: int, name: str) -> int | None:
+        """Where a field of the table at `at` lies (for an offset field: where the offset lies)."""
+        return self._field(self._vtable(at, table.name), at, table.ids()[name])
+
+    def follow(self, at: int, where: str) -> int:
+        """The target of the offset stored at `at`."""
+        target = at + self._u32(at, where)
+        if target >= self.end:
+            raise self.fault(where, f"an offset at {at} leads out of the file")
+        return target
+
+    @staticmethod
+    def fault(where: str, what: str) -> ModelFormatError:
+        return ModelFormatError(f"{where}: {what}", fix="the file is damaged: export it again")
+
+    # ---- internals
+
+    def _need(self, at: int, size: int, where: str) -> None:
+        if at < 0 or size < 0 or at + size > self.end:
+            raise self.fault(where, f"{size} bytes at {at} reach beyond the end ({self.end})")
+
+    def _spend(self, size: int, where: str) -> None:
+        self._budget -= size
+        if self._budget < 0:
+            raise self.fault(where, "parts of the file are used again and again")
+
+    def _u16(self, at: int, where: str) -> int:
+        self._need(at, 2, where)
+        return int.from_bytes(self.data[at : at + 2], "little")
+
+    def _u32(self, at: int, where: str) -> int:
+        self._need(at, 4, where)
+        return int.from_bytes(self.data[at : at + 4], "little")
+
+    def _vtable(self, at: int, where: str) -> tuple[int, int, int]:
+        """(position, bytes, bytes of the table) of the vtable of the table at `at`."""
+        self._need(at, 4, where)
+        vtable = at - int.from_bytes(self.data[at : at + 4], "little", signed=True)
+        size = self._u16(vtable, where)
+        table_size = self._u16(vtable + 2, where)
+        if size < 4 or size % 2 or table_size < 4:
+            raise self.fault(where, f"the table at {at} has a malformed layout")
+        self._need(vtable, size, where)
+        self._need(at, table_size, where)
+        return vtable, size, table_size
+
+    def _field(self, vtable: tuple[int, int, int], at: int, field_id: int) -> int | None:
+        start, size, _ = vtable
+        entry = 4 + 2 * field_id
+        if entry + 2 > size:
+            return None
+        offset = self._u16(start + entry, "vtable")
+        return at + offset if offset else None
+
+    def _table(self, table: TableDef, at: int, where: str) -> dict[str, Any]:
+        vtable = self._vtable(at, where)
+        self._spend(vtable[2], where)
+        row: dict[str, Any] = {}
+        for name, field_id in table.ids().items():
+            field = table.field(name)
+            place = f"{where}.{name}"
+            found = self._field(vtable, at, field_id)
+            if found is None:
+                if field.required:
+                    raise self.fault(place, "it is required and absent")
+                row[name] = field.default if field.kind.is_scalar else None
+                if field.kind is Kind.UNION:
+                    self._no_union(vtable, at, field_id, place)
+                elif field.kind.value[0].startswith("VEC_"):
+                    row[name] = []
+                continue
+            size = field.kind.size if field.kind.is_scalar else 4
+            if found < at + 4 or found + size > at + vtable[2]:
+                raise self.fault(place, "the field lies outside its table")
+            if field.kind.is_scalar:
+                row[name] = self._scalar(field, found)
+            elif field.kind is Kind.UNION:
+                row[name] = self._union(vtable, at, field_id, found, place)
+            else:
+                row[name] = self._offset(field, self.follow(found, place), place)
+        return row
+
+    def _scalar(self, field: FieldDef, at: int) -> Any:
+        value = struct.unpack_from(_STRUCT[field.kind], self.data, at)[0]
+        return bool(value) if field.kind is Kind.BOOL else value
+
+    def _no_union(self, vtable: tuple[int, int, int], at: int, field_id: int, where: str) -> None:
+        found = self._field(vtable, at, field_id - 1)
+        if found is not None and self.data[found]:
+            raise self.fault(where, "a union type without a value")
+
+    def _union(
+        self, vtable: tuple[int, int, int], at: int, field_id: int, found: int, where: str
+    ) -> tuple[int, dict[str, Any]]:
+        type_at = self._field(vtable, at, field_id - 1)
+        if type_at is None or not at + 4 <= type_at < at + vtable[2]:
+            raise self.fault(where, "a union value without a type")
+        code = self.data[type_at]
+        member = schema.union_table(code)
+        if member is None:
+            raise self.fault(where, f"there is no union member {code}")
+        return code, self._table(member, self.follow(found, where), where)
+
+    def _offset(self, field: FieldDef, at: int, where: str) -> Any:
+        kind = field.kind
+        if kind is Kind.STRING:
+            return self._string(at, where)
+        if kind is Kind.TABLE:
+            return self._table(schema.table(field.child), at, where)
+        count = self._u32(at, where)
+        start = at + 4
+        if kind is Kind.VEC_STRUCT:
+            definition = next(s for s in schema.STRUCTS if s.name == field.child)
+            dtype: Any = schema.struct_numpy(definition)
+        else:
+            dtype = _NUMPY.get(kind, np.dtype("<u4"))
+        self._need(start, count * dtype.itemsize, where)
+        self._spend(count * dtype.itemsize, where)
+        if kind is Kind.VEC_STRUCT or kind in _NUMPY:
+            return np.frombuffer(self.data, dtype, count, start).tolist()
+        if kind is Kind.VEC_STRING:
+            return [
+                self._string(self.follow(start + 4 * i, where), f"{where}[{i}]")
+                for i in range(count)
+            ]
+        child = schema.table(field.child)
+        return [
+            self._table(child, self.follow(start + 4 * i, where), f"{where}[{i}]")
+            for i in range(count)
+        ]
+
+    def _string(self, at: int, where: str) -> str:
+        found = self._strings.get(at)
+        if found is not None:
+            return found
+        size = self._u32(at, where)
+        self._need(at + 4, size + 1, where)
+        self._spend(size, where)
+        try:
+            text = bytes(self.data[at + 4 : at + 4 + size]).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.fault(where, f"the text at {at} is not UTF-8") from error
+        if self.data[at + 4 + size]:
+            raise self.fault(where, f"the text at {at} does not end with a zero byte")
+        self._strings[at] = text
+        return text

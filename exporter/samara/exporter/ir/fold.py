@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folding one node: its outputs as arrays, when everything it needs is known ahead of time."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
+from samara.exporter.ir.infer import attr_dims
+from samara.exporter.ir.program import Array, Node
+from samara.exporter.types import SamaraError
+
+MAX_FOLDED_BYTES: Final = 64 << 20
+
+
+def can_fold(node: Node, limit: int = MAX_FOLDED_BYTES) -> bool:
+    """Whether the node's inputs and dims are known and its outputs, as far as known, are small."""
+    if "control" in node.op.flags or not node.outputs:
+        return False
+    if any(v is not None and v.constant is None for v in node.inputs):
+        return False
+    if not all(d.is_static for d in attr_dims(node.op, node.attrs)):
+        return False
+    size = 0
+    for v in node.outputs:
+        if v.type.is_static:
+            size += math.prod(v.type.static_shape()) * v.type.dtype.itemsize
+    return size <= limit
+
+
+def fold_node(node: Node, limit: int = MAX_FOLDED_BYTES) -> tuple[Array, ...] | None:
+    """The outputs of a node of constants; None where it cannot or should not be folded.
+
+    None also where the reference refuses its data: the error belongs to the run, if it ever comes.
+    """
+    if not can_fold(node, limit):
+        return None
+    arrays = [None if v is None else v.constant for v in node.inputs]
+    try:
+        results = evaluate_node(
+            node, arrays, concrete_attrs(node.op, node.attrs, lambda d: d.as_int())
+        )
+    except SamaraError:
+        return None
+    if sum(a.nbytes for a in results) > limit:
+        return None
+    fits = all(
+        a.dtype == v.type.dtype.numpy and a.ndim == v.type.rank
+        for a, v in zip(results, node.outputs, strict=True)
+    )
+    return tuple(np.ascontiguousarray(a).reshape(a.shape) for a in results) if fits else None

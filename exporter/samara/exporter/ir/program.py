@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The intermediate representation: Program, Function, Node, Value, Variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.exporter.ops import Guard, OpSpec
+from samara.exporter.types import Atom, Dim, DType, TensorType, as_dim
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a node came from: the author's file and line, or the importer's node and operator."""
+
+    file: str = ""
+    line: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One tensor of a function. Identity is the object; names are unique within a function.
+
+    `constant` holds the data of a constant (its dtype and shape are those of `type`; qs8 and int8
+    are both int8 arrays).
+    """
+
+    name: str
+    type: TensorType
+    constant: Array | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        return self.constant is not None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.type}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One application of an operator. `attrs` are complete (OpSpec.complete).
+
+    `absorbed` names the tensors that fusion took away into this node.
+    """
+
+    op: OpSpec
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+    attrs: Mapping[str, Any]
+    name: str
+    source: Source | None = None
+    absorbed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A named tensor that lives in a session. `initial` has the static shape of `type`."""
+
+    name: str
+    type: TensorType
+    initial: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A closed, pure function: nodes in an order in which every value is made before it is used.
+
+    Constants are Values with data that appear among node inputs (or outputs) without being made by
+    a node. `reads` binds input names to variables (read at entry), `writes` binds output positions
+    to variables (assigned at exit).
+    `bounds` gives upper bounds of Read and Born atoms.
+    Dims of inputs are symbols (or constants); where a symbol occurs twice the dims must agree at
+    run time.
+    """
+
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    output_names: tuple[str, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    bounds: Mapping[Atom, Dim] = field(default_factory=dict)
+    reads: Mapping[str, str] = field(default_factory=dict)
+    writes: Mapping[int, str] = field(default_factory=dict)
+
+    def values(self) -> Iterator[Value]:
+        """Every value once: inputs, constants at first use, node outputs, constant outputs."""
+        seen: set[int] = set()
+
+        def new(v: Value | None) -> bool:
+            if v is None or id(v) in seen:
+                return False
+            seen.add(id(v))
+            return True
+
+        for v in self.inputs:
+            if new(v):
+                yield v
+        for n in self.nodes:
+            for u in n.inputs:
+                if u is not None and new(u):
+                    yield u
+            for v in n.outputs:
+                if new(v):
+                    yield v
+        for v in self.outputs:
+            if new(v):
+                yield v
+
+    def producer(self) -> dict[Value, Node]:
+        """The node that makes each value."""
+        return {v: n for n in self.nodes for v in n.outputs}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Functions and variables.
+
+    `entries` are the functions a user calls, the first being the default; the others are bodies.
+
+    `metadata` maps text to text (producer, licence, preprocessing, labels as JSON …).
+    """
+
+    functions: Mapping[str, Function]
+    entries: tuple[str, ...]
+    variables: tuple[Variable, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def main(self) -> Function:
+        """The default entry."""
+        return self.functions[self.entries[0]]
+
+    def with_function(self, function: Function) -> Program:
+        """A copy in which `function` replaces the one of its name."""
+        return replace(self, functions={**self.functions, function.name: function})
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        *,
+        function: str | None = None,
+        state: MutableMapping[str, Array] | None = None,
+        keep: Iterable[str] | bool = (),
+    ) -> dict[str, Array]:
+        """Run with numpy, exactly as the operators are defined; outputs by name (interpret.run)."""
+        from samara.exporter.ir.interpret import run
+
+        return run(self, feeds, function=function, state=state, keep=keep)
+
+    def cut(
+        self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    ) -> Program:
+        """The part of the default entry between any of its tensors (cut.cut)."""
+        from samara.exporter.ir.cut import cut
+
+        return cut(self, inputs, outputs)
+
+    def __str__(self) -> str:
+        from samara.exporter.ir.printer import print_program
+
+        return print_program(self)
+
+    def variable(self, name: str) -> Variable:
+        for v in self.variables:
+            if v.name == name:
+                return v
+        raise KeyError(name)
+
+
+def constant(name: str, array: Any, dtype: DType | None = None) -> Value:
+    """A constant Value from an array (copied when it must be, read-only afterwards)."""
+    data = np.ascontiguousarray(array)
+    if data.ndim != np.ndim(array):
+        data = data.reshape(np.shape(array))
+    data = data.view()
+    data.flags.writeable = False
+    kind = DType.from_numpy(data.dtype) if dtype is None else dtype
+    return Value(name, TensorType(kind, tuple(as_dim(n) for n in data.shape)), data)

@@ -1,0 +1,596 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a `.samara` file as data: what the writer, the reader and the C verifier follow.
+
+`generate` turns them into `samara.fbs` for stock flatc and into descriptor rows for C. The schema
+is append-only: a field keeps its id, kind and default for ever, and an attribute table is the
+member of the union whose index is its operator's code.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import math
+import textwrap
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops
+from samara.exporter.types import DType
+
+SCHEMA_VERSION: Final = 1
+IDENTIFIER: Final = b"SMRA"
+HEADER_BYTES: Final = 64
+SEGMENT_ALIGNMENT: Final = 16384
+TENSOR_ALIGNMENT: Final = 64
+MAX_PROGRAM_BYTES: Final = 256 << 20
+MAX_UNION_INDEX: Final = 250  # stock flatc counts to 255
+
+FBS_PATH: Final = "runtime_c/schema/samara.fbs"
+INC_PATH: Final = "runtime_c/src/model/schema.inc"
+
+
+class Kind(enum.Enum):
+    """How a field is stored: its name in C, its FlatBuffer type, and the bytes of one element."""
+
+    U8 = ("U8", "ubyte", 1)
+    U16 = ("U16", "ushort", 2)
+    U32 = ("U32", "uint", 4)
+    I32 = ("I32", "int", 4)
+    I64 = ("I64", "long", 8)
+    U64 = ("U64", "ulong", 8)
+    F32 = ("F32", "float", 4)
+    BOOL = ("BOOL", "bool", 1)
+    STRING = ("STRING", "string", 0)
+    VEC_U32 = ("VEC_U32", "[uint]", 4)
+    VEC_I32 = ("VEC_I32", "[int]", 4)
+    VEC_I64 = ("VEC_I64", "[long]", 8)
+    VEC_F32 = ("VEC_F32", "[float]", 4)
+    VEC_STRING = ("VEC_STRING", "[string]", 4)
+    VEC_STRUCT = ("VEC_STRUCT", "", 0)
+    TABLE = ("TABLE", "", 0)
+    VEC_TABLE = ("VEC_TABLE", "", 4)
+    UNION = ("UNION", "", 0)
+
+    @property
+    def fbs(self) -> str:
+        return self.value[1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of a scalar, or of one element of a vector of scalars or offsets."""
+        return self.value[2]
+
+    @property
+    def is_scalar(self) -> bool:
+        return self in _SCALARS
+
+
+_SCALARS = {Kind.U8, Kind.U16, Kind.U32, Kind.I32, Kind.I64, Kind.U64, Kind.F32, Kind.BOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class StructDef:
+    """A fixed sequence of scalars without padding."""
+
+    name: str
+    fields: tuple[tuple[str, Kind], ...]
+    doc: str = ""
+
+    @property
+    def size(self) -> int:
+        return sum(kind.size for _, kind in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDef:
+    """One field of a table. `child` names the table or struct of TABLE, VEC_TABLE and VEC_STRUCT.
+
+    `required`: a file without the field is malformed; so writers store it even where it equals the
+    default.
+    """
+
+    name: str
+    kind: Kind
+    child: str = ""
+    default: int | float | bool = 0
+    required: bool = False
+    fbs_type: str = ""  # another name for the same bits, for people who print files
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDef:
+    """A table; a field's id is its position, a union counting twice (its type comes first)."""
+
+    name: str
+    fields: tuple[FieldDef, ...]
+    doc: str = ""
+    op: str = ""  # of attribute tables
+    code: int = 0
+
+    def ids(self) -> dict[str, int]:
+        """Field name -> id; of a union the id of its value."""
+        found: dict[str, int] = {}
+        next_id = 0
+        for f in self.fields:
+            next_id += f.kind is Kind.UNION
+            found[f.name] = next_id
+            next_id += 1
+        return found
+
+    def field(self, name: str) -> FieldDef:
+        for f in self.fields:
+            if f.name == name:
+                return f
+        raise KeyError(f"{self.name} has no field {name!r}")
+
+
+class ExprOp(enum.IntEnum):
+    """Operations of dim expressions; the codes that files hold."""
+
+    CONST = 0
+    INPUT_DIM = 1
+    READ = 2
+    BORN = 3
+    ADD = 4
+    SUB = 5
+    MUL = 6
+    FLOORDIV = 7
+    CEILDIV = 8
+    MOD = 9
+    MIN = 10
+    MAX = 11
+    EQ = 12
+    LT = 13
+    SELECT = 14
+    SCALE_F32 = 15
+
+
+RELATIONS: Final = ("eq", "le", "lt")
+
+
+class Layout(enum.IntEnum):
+    """How the bytes of a constant are arranged; the codes that files hold."""
+
+    PLAIN = 0
+    PANEL = 1
+    DWPANEL = 2
+
+
+def _f(name: str, kind: Kind, child: str = "", doc: str = "", **more: Any) -> FieldDef:
+    return FieldDef(name, kind, child, doc=doc, **more)
+
+
+EXPR: Final = StructDef(
+    "Expr",
+    (("op", Kind.U32), ("a", Kind.I32), ("b", Kind.I32), ("c", Kind.I32), ("k", Kind.I64)),
+    "One dim expression; operands are indices of earlier ones. 0 CONST k, 1 INPUT_DIM input a axis"
+    " b, 2 READ value a element b (bound expression c or -1), 3 BORN node a output b axis c (bound"
+    " k or -1), 4 ADD a b, 5 SUB, 6 MUL, 7 FLOORDIV, 8 CEILDIV, 9 MOD, 10 MIN, 11 MAX, 12 EQ,"
+    " 13 LT, 14 SELECT a b c, 15 SCALE_F32 a by the float32 bits b.",
+)
+STRUCTS: Final = (EXPR,)
+
+_STRUCTURE: Final = (
+    TableDef(
+        "Quant",
+        (
+            _f("scales", Kind.VEC_F32, required=True),
+            _f("zero_points", Kind.VEC_I32, required=True),
+            _f("axis", Kind.I32, default=-1, doc="-1: per tensor"),
+            _f("block", Kind.U32, doc="0: one scale per index of axis, else per run of `block`"),
+        ),
+        "real = (q - zero_point) * scale",
+    ),
+    TableDef(
+        "Guard",
+        (
+            _f("relation", Kind.U8, doc="0 a == b, 1 a <= b, 2 a < b"),
+            _f("a", Kind.U32, doc="expression"),
+            _f("b", Kind.U32, doc="expression"),
+            _f("node", Kind.I32, default=-1),
+            _f("message", Kind.STRING),
+        ),
+        "A relation that must hold when the function runs.",
+    ),
+    TableDef(
+        "Value",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("dtype", Kind.U8, fbs_type="DType"),
+            _f("dims", Kind.VEC_U32, doc="expressions"),
+            _f("constant", Kind.I32, default=-1, doc="index into constants"),
+            _f("quant", Kind.TABLE, "Quant"),
+        ),
+        "One tensor of a function.",
+    ),
+    TableDef(
+        "Node",
+        (
+            _f("op", Kind.U16, fbs_type="Op"),
+            _f("inputs", Kind.VEC_I32, doc="values, -1 where an optional input is absent"),
+            _f("outputs", Kind.VEC_U32, doc="values"),
+            _f("attrs", Kind.UNION, doc="absent: every attribute has its default"),
+            _f("name", Kind.STRING, required=True),
+            _f("source", Kind.I32, default=-1, doc="index into sources"),
+            _f("absorbed", Kind.VEC_STRING, doc="names of tensors fused away into this node"),
+        ),
+        "One application of an operator.",
+    ),
+    TableDef(
+        "Binding",
+        (
+            _f("position", Kind.U32, doc="of an input or output of the function"),
+            _f("variable", Kind.U32),
+        ),
+        "Joins an input or output of a function to a variable.",
+    ),
+    TableDef(
+        "Symbol",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("expr", Kind.U32, doc="an INPUT_DIM expression"),
+            _f("lower", Kind.I64),
+            _f("upper", Kind.I64, default=-1, doc="-1: no upper bound"),
+        ),
+        "The name and the bounds of an input dim.",
+    ),
+    TableDef(
+        "Function",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("exprs", Kind.VEC_STRUCT, "Expr"),
+            _f("guards", Kind.VEC_TABLE, "Guard"),
+            _f("values", Kind.VEC_TABLE, "Value"),
+            _f("inputs", Kind.VEC_U32, doc="values"),
+            _f("outputs", Kind.VEC_U32, doc="values"),
+            _f("output_names", Kind.VEC_STRING),
+            _f("nodes", Kind.VEC_TABLE, "Node"),
+            _f("reads", Kind.VEC_TABLE, "Binding", doc="inputs read from variables at entry"),
+            _f("writes", Kind.VEC_TABLE, "Binding", doc="outputs assigned to variables at exit"),
+            _f("symbols", Kind.VEC_TABLE, "Symbol"),
+        ),
+        "A closed function; nodes stand in an order in which they can run.",
+    ),
+    TableDef(
+        "Variable",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("dtype", Kind.U8, fbs_type="DType"),
+            _f("dims", Kind.VEC_I64),
+            _f("initial", Kind.I32, doc="index into constants"),
+            _f("quant", Kind.TABLE, "Quant"),
+        ),
+        "A named tensor that lives in a session.",
+    ),
+    TableDef(
+        "Constant",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("dtype", Kind.U8, fbs_type="DType"),
+            _f("dims", Kind.VEC_I64, doc="before packing"),
+            _f("layout", Kind.U8, fbs_type="Layout"),
+            _f("groups", Kind.U32, default=1),
+            _f("panel_stride", Kind.U64, doc="bytes between panels; 0 for PLAIN"),
+            _f("segment", Kind.U32),
+            _f("offset", Kind.U64, doc="bytes from the start of the segment"),
+            _f("size", Kind.U64, doc="bytes stored, at least what dims and layout need"),
+        ),
+        "Where the data of a constant lies.",
+    ),
+    TableDef(
+        "Segment",
+        (
+            _f("offset", Kind.U64, doc="bytes from the start of the file"),
+            _f("size", Kind.U64),
+            _f("name", Kind.STRING),
+        ),
+        "A run of bytes after the program part.",
+    ),
+    TableDef(
+        "KeyValue",
+        (
+            _f("key", Kind.STRING, required=True),
+            _f("value", Kind.STRING, required=True),
+        ),
+    ),
+    TableDef(
+        "GoldenTensor",
+        (
+            _f("index", Kind.U32, doc="among the inputs or outputs that no variable is bound to"),
+            _f("dims", Kind.VEC_I64),
+            _f("constant", Kind.I32, default=-1, doc="the data; -1 where the digest says it all"),
+            _f("digest", Kind.U64, doc="FNV-1a 64 of the bytes of an integer output"),
+            _f("abs_tol", Kind.F32),
+            _f("rel_tol", Kind.F32),
+        ),
+    ),
+    TableDef(
+        "Golden",
+        (
+            _f("function", Kind.U32),
+            _f("inputs", Kind.VEC_TABLE, "GoldenTensor"),
+            _f("outputs", Kind.VEC_TABLE, "GoldenTensor"),
+        ),
+        "Inputs and the outputs that they must give.",
+    ),
+    TableDef(
+        "Source",
+        (
+            _f("file", Kind.STRING),
+            _f("line", Kind.U32),
+            _f("detail", Kind.STRING),
+        ),
+        "Where a node came from.",
+    ),
+    TableDef(
+        "Model",
+        (
+            _f("schema_version", Kind.U16),
+            _f("min_runtime", Kind.U32, doc="major << 16 | minor << 8 | patch"),
+            _f("producer", Kind.STRING),
+            _f("functions", Kind.VEC_TABLE, "Function", required=True),
+            _f(
+                "entries",
+                Kind.VEC_U32,
+                doc="functions that a user calls, the default first",
+                required=True,
+            ),
+            _f("variables", Kind.VEC_TABLE, "Variable"),
+            _f("constants", Kind.VEC_TABLE, "Constant"),
+            _f("segments", Kind.VEC_TABLE, "Segment"),
+            _f("metadata", Kind.VEC_TABLE, "KeyValue"),
+            _f("golden", Kind.VEC_TABLE, "Golden"),
+            _f("sources", Kind.VEC_TABLE, "Source"),
+        ),
+    ),
+)
+
+# How an attribute of the op table is stored. A dim is the index of an expression, -1 meaning
+# "absent, the default", so that index 0 is told from it.
+_ATTR_KINDS: Final = {
+    "int": Kind.I64,
+    "bool": Kind.BOOL,
+    "f32": Kind.F32,
+    "enum": Kind.U8,
+    "dtype": Kind.U8,
+    "ints": Kind.VEC_I64,
+    "floats": Kind.VEC_F32,
+    "string": Kind.STRING,
+    "dim": Kind.I32,
+    "dims": Kind.VEC_U32,
+    "function": Kind.U32,
+}
+
+
+def is_required(attr: Attr) -> bool:
+    """Whether every node states the attribute."""
+    return attr.default is REQUIRED
+
+
+def camel(name: str) -> str:
+    """max_pool -> MaxPool"""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def _attr_field(attr: Attr) -> FieldDef:
+    kind = _ATTR_KINDS[attr.type]
+    required = is_required(attr)
+    default: int | float | bool = -1 if attr.type == "dim" else 0
+    if not required:
+        if attr.type in ("int", "bool", "f32"):
+            default = attr.default
+        elif attr.type == "dtype":
+            default = int(DType.parse(attr.default))
+        elif attr.type == "enum":
+            default = attr.choices.index(attr.default)
+    notes = {
+        "enum": ", ".join(f"{i} {c}" for i, c in enumerate(attr.choices)),
+        "dim": "expression",
+        "dims": "expressions",
+        "function": "index into functions",
+    }
+    doc = "; ".join(text for text in (attr.doc, notes.get(attr.type, "")) if text)
+    fbs_type = "DType" if attr.type == "dtype" else ""
+    return FieldDef(attr.name, kind, "", default, required, fbs_type, doc)
+
+
+def attribute_table(spec: OpSpec) -> TableDef | None:
+    """The table of an operator's attributes, None where it has none."""
+    if not spec.attrs:
+        return None
+    if spec.code > MAX_UNION_INDEX:
+        raise ValueError(
+            f"operator {spec.name} has attributes and code {spec.code}, but attribute tables are"
+            f" members of a union that ends at {MAX_UNION_INDEX}; give the operator a free code up"
+            f" to {MAX_UNION_INDEX}, or no attributes"
+        )
+    fields = tuple(_attr_field(a) for a in spec.attrs)
+    return TableDef(camel(spec.name) + "Attrs", fields, spec.doc, spec.name, spec.code)
+
+
+@functools.cache
+def tables() -> tuple[TableDef, ...]:
+    """Every table, children before parents: attributes by operator code, then the structure."""
+    attributes = [t for t in map(attribute_table, all_ops()) if t is not None]
+    found = (*attributes, *_STRUCTURE)
+    names = [t.name for t in found]
+    if len(set(names)) != len(names):
+        raise ValueError(f"two tables have one name among {names}")
+    return found
+
+
+@functools.cache
+def table(name: str) -> TableDef:
+    """The table of that name."""
+    for t in tables():
+        if t.name == name:
+            return t
+    raise KeyError(name)
+
+
+@functools.cache
+def union_table(code: int) -> TableDef | None:
+    """The attribute table of the operator with that code, None where it has none."""
+    for t in tables():
+        if t.code == code and t.op:
+            return t
+    return None
+
+
+# -- generated texts -------------------------------------------------------------------------------
+
+_ORIGIN = (
+    "Generated by tools/gen_ops.py from the op table and exporter/samara/exporter/ir/schema.py."
+)
+
+
+def generate() -> dict[str, str]:
+    """The texts that are committed, by path from the root of the repository."""
+    return {FBS_PATH: _fbs(), INC_PATH: _inc()}
+
+
+def _fbs() -> str:
+    lines = [
+        "// SPDX-License-Identifier: Apache-2.0",
+        f"// The .samara file format. {_ORIGIN}",
+        "",
+        "namespace samara;",
+        "",
+        "enum DType : ubyte {",
+        "  none = 0,",
+        *(f"  {d.short} = {int(d)}," for d in DType),
+        "}",
+        "",
+        "enum Layout : ubyte {",
+        *(f"  {layout.name.lower()} = {int(layout)}," for layout in Layout),
+        "}",
+        "",
+        "enum Op : ushort {",
+        "  none = 0,",
+        *(f"  {spec.name} = {spec.code}," for spec in all_ops()),
+        "}",
+    ]
+    for struct in STRUCTS:
+        lines += ["", *_comment(struct.doc, ""), f"struct {struct.name} {{"]
+        lines += [f"  {name}:{kind.fbs};" for name, kind in struct.fields]
+        lines += ["}"]
+    written = False
+    for t in tables():
+        if not t.op and not written:
+            lines += ["", "// A member's index is its operator's code.", "union Attrs {"]
+            lines += [f"  {a.name} = {a.code}," for a in tables() if a.op]
+            lines += ["}"]
+            written = True
+        lines += ["", *_comment(t.doc, ""), f"table {t.name} {{"]
+        for f in t.fields:
+            lines += _comment(f.doc, "  ")
+            lines += [f"  {f.name}:{_fbs_type(f)}{_fbs_default(f)};"]
+        lines += ["}"]
+    lines += ["", "root_type Model;", f'file_identifier "{IDENTIFIER.decode()}";']
+    lines += ['file_extension "samara";']
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    width = 96 - len(indent)
+    return [f"{indent}/// {line}" for line in textwrap.wrap(text, width)]
+
+
+def _fbs_type(f: FieldDef) -> str:
+    if f.fbs_type:
+        return f.fbs_type
+    if f.kind is Kind.UNION:
+        return "Attrs"
+    if f.kind is Kind.TABLE:
+        return f.child
+    if f.kind in (Kind.VEC_TABLE, Kind.VEC_STRUCT):
+        return f"[{f.child}]"
+    return f.kind.fbs
+
+
+def _fbs_default(f: FieldDef) -> str:
+    if not f.kind.is_scalar:
+        return " (required)" if f.required else ""
+    if not f.default:
+        return ""
+    if f.fbs_type == "DType":
+        return f" = {DType(int(f.default)).short}"
+    if f.kind is Kind.BOOL:
+        return " = true"
+    if f.kind is Kind.F32:
+        value = float(f.default)
+        return f" = {'-' if value < 0 else ''}inf" if math.isinf(value) else f" = {value!r}"
+    return f" = {int(f.default)}"
+
+
+_INC_HEAD = """\
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptor rows of the file format, for the verifier, the accessors and the decoder.
+ * {origin}
+ *
+ * Define what you need before including: what is undefined expands to nothing, and all are
+ * undefined afterwards.
+ *   SMR_TABLE(NAME, first_field, field_count)   a table and the first of its SMR_FIELD rows
+ *   SMR_FIELD(TABLE, field, text, id, KIND, child, required)
+ *       id: of the field in the vtable
+ *       KIND: U8 U16 U32 I32 I64 U64 F32 BOOL STRING VEC_* TABLE VEC_TABLE UNION_TYPE UNION
+ *       child: for TABLE and VEC_TABLE the position of the child's SMR_TABLE row, for VEC_STRUCT
+ *           the bytes of the struct, else 0
+ *       required: a file without the field is malformed
+ *   SMR_UNION(type_index, TABLE, op_code)       a member of the union Attrs; index equals code
+ */
+#ifndef SMR_TABLE
+#define SMR_TABLE(NAME, first_field, field_count)
+#endif
+#ifndef SMR_FIELD
+#define SMR_FIELD(TABLE, field, text, id, KIND, child, required)
+#endif
+#ifndef SMR_UNION
+#define SMR_UNION(type_index, TABLE, op_code)
+#endif
+"""
+
+
+def upper_name(t: TableDef) -> str:
+    """The name of a table in C: MODEL, GOLDEN_TENSOR, MAX_POOL_ATTRS."""
+    if t.op:
+        return t.op.upper() + "_ATTRS"
+    return "".join("_" + c if c.isupper() and i else c for i, c in enumerate(t.name)).upper()
+
+
+def _inc() -> str:
+    # The structure first: its positions do not move when an operator arrives.
+    order = (*reversed(_STRUCTURE), *(t for t in tables() if t.op))
+    position = {t.name: i for i, t in enumerate(order)}
+    sizes = {s.name: s.size for s in STRUCTS}
+    heads: list[str] = []
+    rows: list[str] = []
+    for t in order:
+        name = upper_name(t)
+        first = len(rows)
+        for f in t.fields:
+            field_id = t.ids()[f.name]
+            child = position[f.child] if f.kind in (Kind.TABLE, Kind.VEC_TABLE) else 0
+            child = sizes[f.child] if f.kind is Kind.VEC_STRUCT else child
+            if f.kind is Kind.UNION:
+                rows.append(_row(name, f"{f.name}_type", field_id - 1, "UNION_TYPE", 0, False))
+            rows.append(_row(name, f.name, field_id, f.kind.value[0], child, f.required))
+        heads.append(f"SMR_TABLE({name}, {first}, {len(rows) - first})")
+    unions = [f"SMR_UNION({t.code}, {upper_name(t)}, {t.code})" for t in tables() if t.op]
+    tail = ["#undef SMR_TABLE", "#undef SMR_FIELD", "#undef SMR_UNION"]
+    head = _INC_HEAD.format(origin=_ORIGIN).rstrip("\n")
+    return "\n".join([head, "", *heads, "", *rows, "", *unions, "", *tail]) + "\n"
+
+
+def _row(table_: str, name: str, field_id: int, kind: str, child: int, required: bool) -> str:
+    return f'SMR_FIELD({table_}, {name}, "{name}", {field_id}, {kind}, {child}, {int(required)})'
+
+
+def struct_numpy(struct: StructDef) -> Any:
+    """The numpy dtype with the struct's bytes."""
+    codes = {Kind.U32: "<u4", Kind.I32: "<i4", Kind.I64: "<i8"}
+    return np.dtype([(name, codes[kind]) for name, kind in struct.fields])

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FlatBuffers by schema: what is written comes back, what is damaged is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samara.exporter.ir import flat, schema
+from samara.exporter.types import ModelFormatError
+
+ROW: dict[str, Any] = {
+    "schema_version": 1,
+    "min_runtime": 256,
+    "producer": "me",
+    "functions": [
+        {
+            "name": "main",
+            "exprs": [(0, 0, 0, 0, 7), (1, 0, 1, 0, 0)],
+            "values": [{"name": "x", "dtype": 1, "dims": [0, 1], "constant": -1}],
+            "nodes": [
+                {
+                    "op": 81,
+                    "inputs": [0, -1],
+                    "outputs": [0],
+                    "name": "n",
+                    "attrs": (81, {"strides": [2, 1], "dilations": [1, 1], "pads": [], "lo": 0.5}),
+                    "absorbed": ["a", "ü", "a"],
+                }
+            ],
+        }
+    ],
+    "entries": [0],
+    "constants": [{"name": "w", "dtype": 1, "offset": 1 << 40, "groups": 3}],
+}
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    root = int.from_bytes(data[:4], "little")
+    return flat.Buffer(data, len(data)).decode(schema.table("Model"), root)
+
+
+def test_round_trip() -> None:
+    model = _decode(flat.encode(schema.table("Model"), ROW))
+    function = model["functions"][0]
+    assert model["producer"] == "me"
+    assert function["exprs"] == [(0, 0, 0, 0, 7), (1, 0, 1, 0, 0)]
+    assert function["values"][0]["constant"] == -1
+    assert function["values"][0]["dims"] == [0, 1]
+    node = function["nodes"][0]
+    code, attrs = node["attrs"]
+    assert code == 81
+    assert attrs["strides"] == [2, 1]
+    assert attrs["lo"] == 0.5
+    assert attrs["hi"] == float("inf")
+    assert attrs["groups"] == 1
+    assert node["inputs"] == [0, -1]
+    assert node["absorbed"] == ["a", "ü", "a"]
+    assert node["source"] == -1
+    assert model["constants"][0]["offset"] == 1 << 40
+    assert model["constants"][0]["groups"] == 3
+    assert model["golden"] == []
+
+
+def test_defaults_take_no_room() -> None:
+    table = schema.table("Quant")
+    base = {"scales": [1.0], "zero_points": [0]}
+    assert flat.encode(table, base) == flat.encode(table, {**base, "axis": -1, "block": 0})
+    assert len(flat.encode(table, {**base, "axis": 0})) > len(flat.encode(table, base))
+
+
+def test_required_fields_are_asked_for() -> None:
+    with pytest.raises(KeyError, match=r"Value\.name is required"):
+        flat.encode(schema.table("Value"), {"dtype": 1})
+    with pytest.raises(KeyError, match="no field 'nme'"):
+        flat.encode(schema.table("Value"), {"nme": "x"})
+
+
+def test_truncation_is_refused() -> None:
+    data = flat.encode(schema.table("Model"), ROW)
+    root = int.from_bytes(data[:4], "little")
+    refused = 0
+    for end in range(root, len(data)):
+        try:
+            flat.Buffer(data[:end], end).decode(schema.table("Model"), root)
+        except ModelFormatError:
+            refused += 1
+    # Only padding at the very end can be missed.
+    assert refused >= len(data) - root - 8
+
+
+def test_flipped_bytes_raise_nothing_else(rng: np.random.Generator) -> None:
+    data = flat.encode(schema.table("Model"), ROW)
+    refused = 0
+    for _ in range(3000):
+        bad = bytearray(data)
+        for _ in range(int(rng.integers(1, 4))):
+            bad[int(rng.integers(len(bad)))] = int(rng.integers(256))
+        try:
+            _decode(bytes(bad))
+        except ModelFormatError:
+            refused += 1
+    assert refused > 500
+
+
+def test_shared_tables_cannot_multiply() -> None:
+    # Two functions with 3000 values each; then all offsets of the vector of functions are made to
+    # lead to tables that are decoded again and again.
+    values = [{"name": "x", "dtype": 1, "dims": [0] * 4}] * 3000
+    row = {**ROW, "functions": [{"name": "f", "values": values}] + [{"name": "g"}] * 60}
+    data = bytearray(flat.encode(schema.table("Model"), row))
+    buffer = flat.Buffer(bytes(data), len(data))
+    root = int.from_bytes(data[:4], "little")
+    at = buffer.position(schema.table("Model"), root, "functions")
+    assert at is not None
+    vector = buffer.follow(at, "functions")
+    first = buffer.follow(vector + 4, "functions")
+    for i in range(61):
+        place = vector + 4 + 4 * i
+        data[place : place + 4] = (first - place).to_bytes(4, "little")
+    with pytest.raises(ModelFormatError, match="again and again"):
+        _decode(bytes(data))
