@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export`: a Program goes through the passes into a .samara file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Golden, Program, Rewriter, count_ops, save_program
+from samara.exporter.ir.program import Array, Function, Node, Value
+from samara.exporter.passes import PIPELINE, OptimizeReport, run_passes, sample_inputs
+from samara.exporter.types import (
+    Born,
+    Dim,
+    Read,
+    SamaraError,
+    ShapeError,
+    Sym,
+    TensorType,
+    UnsupportedError,
+    as_dim,
+)
+
+# What golden outputs may differ by on a device: design limits of a float model.
+_GOLDEN_TOLERANCE = (1e-4, 1e-3)
+
+Labels = str | os.PathLike[str] | Sequence[str]
+Samples = Mapping[str, Any] | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TransposeLeft:
+    """A transpose that the layout pass could not remove, and why. `interior` is false at an input
+    or output of the function.
+    """
+
+    function: str
+    name: str
+    interior: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What `export` did: file size, node counts before and after, passes, transposes left,
+    functions that may allocate while running.
+    """
+
+    path: str
+    size_bytes: int
+    nodes_before: int
+    nodes_after: int
+    operators: Mapping[str, int]
+    passes: OptimizeReport
+    transposes: tuple[TransposeLeft, ...]
+    growing: tuple[str, ...]
+    program: Program
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.path}: {self.size_bytes:,} bytes, {self.nodes_before} nodes became {self.nodes_after}"
+        ]
+        if self.passes.unchecked:
+            lines.append(f"  passes were not checked: {self.passes.unchecked}")
+        else:
+            checked = [r.difference for r in self.passes.rows if r.difference is not None]
+            if checked:
+                lines.append(
+                    f"  {len(checked)} pass runs checked on sample inputs, largest change"
+                    f" {max(checked):.2g} of the tolerance"
+                )
+        for t in self.transposes:
+            where = "interior" if t.interior else "border"
+            lines.append(f"  transpose left ({where}): {t.name}: {t.reason}")
+        for name in self.growing:
+            lines.append(
+                f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
+            )
+        return "\n".join(lines)
+
+
+def export(
+    program: Program | Mapping[str, Program],
+    path: str | os.PathLike[str],
+    *,
+    optimize: bool = True,
+    check: bool = True,
+    bisect: bool = False,
+    bounds: Mapping[str, int] | None = None,
+    layout: Mapping[str, str] | None = None,
+    prepack: Sequence[str] | None = None,
+    golden: Samples | Sequence[Samples] | None = None,
+    labels: Labels | None = None,
+    target_runtime: str | None = None,
+    disable: Collection[str] = (),
+    samples: Sequence[Mapping[str, Array]] | None = None,
+) -> ExportReport:
+    """Optimize a Program and write it as a .samara file, whole or not at all.
+
+    program: one Program, or {name: Program} whose default entries become functions of one file;
+    variables of equal name are shared.
+    optimize: run the passes (`disable` names some to skip). check: run the program before and after
+    each on sample inputs (`samples`, or random ones) and refuse a changed answer; bisect says more
+    about the pass to blame.
+    bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run
+    within bounds allocates nothing.
+    layout: {"input": "NHWC"} makes inputs or outputs channels-last at the border. golden: inputs
+    (dict or .npz) whose outputs are stored for `selftest`. labels: class names, or a text file with
+    one per line. target_runtime: oldest runtime version that must load the file. prepack:
+    instruction sets whose derived weight layouts are stored beside the neutral one.
+
+    Raises SamaraError when a pass changes an answer, ShapeError for names that are not there,
+    UnsupportedError for what `target_runtime` or `prepack` cannot have.
+    """
+    merged = program if isinstance(program, Program) else merge(program)
+    _check_target(merged, target_runtime)
+    if prepack:
+        raise UnsupportedError(
+            f"prepack={list(prepack)}: every kernel of this version reads the neutral weight panels in place",
+            fix="leave prepack out; nothing is derived when the file is loaded",
+        )
+    before = sum(len(f.nodes) for f in merged.functions.values())
+    if bounds:
+        merged = with_bounds(merged, bounds)
+    for name, order in (layout or {}).items():
+        merged = with_layout(merged, name, order)
+    if labels is not None:
+        merged = replace(
+            merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}
+        )
+    report = OptimizeReport()
+    if optimize:
+        merged, report = run_passes(
+            merged, PIPELINE, check=check, bisect=bisect, samples=samples, disable=disable
+        )
+    goldens = [_golden(merged, g) for g in _as_list(golden)]
+    size = save_program(merged, path, golden=goldens)
+    return ExportReport(
+        path=os.fspath(path),
+        size_bytes=size,
+        nodes_before=before,
+        nodes_after=sum(len(f.nodes) for f in merged.functions.values()),
+        operators=count_ops(merged),
+        passes=report,
+        transposes=transposes_left(merged),
+        growing=tuple(n for n in merged.entries if is_growing(merged, n)),
+        program=merged,
+    )
+
+
+def merge(programs: Mapping[str, Program]) -> Program:
+    """One Program whose entries are the default entries of the given ones, under the given names."""
+    functions: dict[str, Function] = {}
+    variables = {}
+    metadata: dict[str, str] = {}
+    for name, p in programs.items():
+        renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
+        for f in p.functions.values():
+            nodes = tuple(_renamed_node(n, renamed) for n in f.nodes)
+            functions[renamed[f.name]] = replace(f, name=renamed[f.name], nodes=nodes)
+        for v in p.variables:
+            known = variables.setdefault(v.name, v)
+            if known.type != v.type or not np.array_equal(known.initial, v.initial):
+                raise ShapeError(
+                    f"variable {v.name!r} differs between the programs",
+                    fix="give them equal types and initial values",
+                )
+        metadata = {**p.metadata, **metadata}
+    return Program(functions, tuple(programs), tuple(variables.values()), metadata)
+
+
+def _renamed_node(node: Node, names: Mapping[str, str]) -> Node:
+    changed = {a.name: names[node.attrs[a.name]] for a in node.op.attrs if a.type == "function"}
+    return replace(node, attrs={**node.attrs, **changed}) if changed else node
+
+
+def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
+    """The Program with upper bounds on symbols (`n`) or on the data-dependent dims and elements of
+    tensors (by tensor name).
+    """
+    left = dict(bounds)
+    for function in list(program.functions.values()):
+        table: dict[Any, Dim] = {}
+        known = dict(function.bounds)
+        for atom in _atoms(function):
+            key = atom.name if isinstance(atom, Sym) else str(atom.key)
+            if key not in bounds:
+                continue
+            left.pop(key, None)
+            if isinstance(atom, Sym):
+                table[atom] = Dim.atom(replace(atom, upper=bounds[key]))
+            else:
+                known[atom] = as_dim(bounds[key])
+        rewriter = Rewriter(replace(function, bounds=known), program)
+        for atom, dim in table.items():
+            rewriter.substitute(atom, dim)
+        if rewriter.changed:
+            program = program.with_function(rewriter.finish())
+        elif known != dict(function.bounds):
+            program = program.with_function(replace(function, bounds=known))
+    if left:
+        known_names = sorted(
+            {
+                a.name if isinstance(a, Sym) else str(a.key)
+                for f in program.functions.values()
+                for a in _atoms(f)
+            }
+        )
+        raise ShapeError(
+            f"bounds: there is no symbolic dim {sorted(left)[0]!r}",
+            fix=f"symbolic dims are {', '.join(known_names) or 'none'}",
+        )
+    return program
+
+
+def _atoms(function: Function) -> set[Sym | Read | Born]:
+    found: set[Sym | Read | Born] = set()
+
+    def add(dims: Sequence[Dim]) -> None:
+        for d in dims:
+            found.update(a for a in d.all_atoms() if isinstance(a, (Sym, Read, Born)))
+
+    for v in function.values():
+        add(v.type.shape)
+    for n in function.nodes:
+        for a in n.op.attrs:
+            if a.type == "dim":
+                add((n.attrs[a.name],))
+            elif a.type == "dims":
+                add(n.attrs[a.name])
+    return found
+
+
+def with_layout(program: Program, name: str, order: str) -> Program:
+    """The Program with an input or output of the default entry channels-last instead of
+    channels-first.
+    """
+    f = program.main
+    ranks = {"NWC": 3, "NHWC": 4, "NDHWC": 5}
+    rank = ranks.get(order.upper())
+    found = next((v for v in f.inputs if v.name == name), None)
+    if found is None and name not in f.output_names:
+        raise ShapeError(
+            f"layout: the program has no input or output {name!r}",
+            fix=f"it has {', '.join([v.name for v in f.inputs] + list(f.output_names))}",
+        )
+    value = found if found is not None else f.outputs[f.output_names.index(name)]
+    if rank != value.type.rank:
+        raise ShapeError(
+            f"layout {order!r} does not fit {name!r}, which is {value.type}",
+            fix="NWC, NHWC or NDHWC",
+        )
+    assert rank is not None
+    if found is None:
+        r = Rewriter(f, program)
+        moved = r.op(
+            "transpose", value, name=f"{name}.{order.lower()}", perm=(0, *range(2, rank), 1)
+        )
+        outputs = [
+            moved if n == name else v for n, v in zip(f.output_names, f.outputs, strict=True)
+        ]
+        r.set_outputs(outputs)
+        return program.with_function(r.finish(f.output_names))
+    shape = value.type.shape
+    fresh = Value(
+        name, TensorType(value.type.dtype, (shape[0], *shape[2:], shape[1]), value.type.quant)
+    )
+    renamed = Value(f"{name}.nchw", value.type)
+    inputs = tuple(fresh if v is value else v for v in f.inputs)
+    r = Rewriter(replace(f, inputs=(*inputs, renamed)), program)
+    r.replace_value(value, renamed)
+    first = next(iter(r.nodes()), None)
+    made = r.op(
+        "transpose",
+        fresh,
+        before=first,
+        name=f"{name}.moved",
+        perm=(0, rank - 1, *range(1, rank - 1)),
+    )
+    r.replace_value(renamed, made)
+    done = r.finish(f.output_names)
+    return program.with_function(
+        replace(done, inputs=tuple(v for v in done.inputs if v.name != renamed.name))
+    )
+
+
+def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
+    """Transposes of the final program and why each is there."""
+    rows = []
+    for f in program.functions.values():
+        makers = f.producer()
+        users: dict[Value, list[Node]] = {}
+        for n in f.nodes:
+            for v in n.inputs:
+                if v is not None:
+                    users.setdefault(v, []).append(n)
+        for n in f.nodes:
+            if n.op.name != "transpose":
+                continue
+            x = n.inputs[0]
+            before = None if x is None else makers.get(x)
+            after = users.get(n.outputs[0], [])
+            at_input = before is None
+            at_output = n.outputs[0] in f.outputs and not after
+            if at_input or at_output:
+                reason = (
+                    "an input keeps the author's layout"
+                    if at_input
+                    else "an output keeps the author's layout"
+                )
+            else:
+                ends = ", ".join(sorted({u.op.name for u in after})) or "an output"
+                reason = f"between {before.op.name if before else 'an input'} and {ends}, which do not move with it"
+            rows.append(
+                TransposeLeft(f.name, n.outputs[0].name, not (at_input or at_output), reason)
+            )
+    return tuple(rows)
+
+
+def is_growing(program: Program, name: str) -> bool:
+    """Whether some dim of the function, or of one it calls, has no upper bound."""
+    f = program.functions[name]
+    for atom in _atoms(f):
+        if (
+            isinstance(atom, (Read, Born))
+            and atom not in f.bounds
+            and getattr(atom, "upper", None) is None
+        ):
+            return True
+    called = [n.attrs[a.name] for n in f.nodes for a in n.op.attrs if a.type == "function"]
+    return any(is_growing(program, c) for c in called)
+
+
+def _check_target(program: Program, target: str | None) -> None:
+    if target is None:
+        return
+    try:
+        wanted = tuple(int(p) for p in target.split("."))
+    except ValueError:
+        raise UnsupportedError(
+            f"target_runtime {target!r} is not a version", fix="write it as 0.1 or 0.1.0"
+        ) from None
+    rows = sorted({(n.op.since, n.op.name) for f in program.functions.values() for n in f.nodes})
+    newer = [
+        f"{op} needs {since}"
+        for since, op in rows
+        if tuple(int(p) for p in since.split("."))[: len(wanted)] > wanted
+    ]
+    if newer:
+        raise UnsupportedError(
+            f"runtime {target} cannot run this program: {'; '.join(newer)}",
+            fix="target a newer runtime, or rewrite these operators",
+        )
+
+
+def _labels(labels: Labels) -> list[str]:
+    if isinstance(labels, (str, os.PathLike)):
+        try:
+            return Path(labels).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise SamaraError(
+                f"labels: {os.fspath(labels)}: {error.strerror}",
+                fix="give a text file with one label per line",
+            ) from None
+    return [str(x) for x in labels]
+
+
+def _as_list(golden: Samples | Sequence[Samples] | None) -> list[Samples]:
+    if golden is None:
+        return []
+    if isinstance(golden, (str, os.PathLike, Mapping)):
+        return [golden]
+    return list(golden)
+
+
+def _golden(program: Program, given: Samples) -> Golden:
+    """Golden inputs with the outputs that the reference interpreter gives."""
+    if isinstance(given, Mapping):
+        feeds = {k: np.asarray(v) for k, v in given.items()}
+    else:
+        with np.load(given) as data:
+            feeds = {k: data[k] for k in data.files}
+    entry = program.entries[0]
+    outputs = program.run(feeds, function=entry)
+    tolerances = {}
+    for name, value in outputs.items():
+        if value.dtype.kind == "f" and value.size:
+            span = float(np.nanmax(value)) - float(np.nanmin(value))
+            absolute, relative = _GOLDEN_TOLERANCE
+            tolerances[name] = (absolute + 2e-5 * span, relative)
+    bound = program.main.writes
+    names = program.main.output_names
+    visible = {
+        n: v
+        for i, (n, v) in enumerate((n, outputs[n]) for n in names if n in outputs)
+        if i not in bound
+    }
+    return Golden(entry, feeds, visible, tolerances)
+
+
+__all__ = [
+    "ExportReport",
+    "TransposeLeft",
+    "export",
+    "merge",
+    "sample_inputs",
+    "transposes_left",
+    "with_bounds",
+    "with_layout",
+]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes: named steps Program -> Program that keep every answer."""
+
+from samara.exporter.passes import (
+    deduplicate,
+    eliminate_dead,
+    fold_constants,
+    fuse_activation,
+    fuse_affine,
+    fuse_pad,
+    fuse_patterns,
+    fuse_residual,
+    fuse_transpose,
+    layout,
+    simplify,
+    simplify_shapes,
+)
+from samara.exporter.passes._manager import OptimizeReport as OptimizeReport
+from samara.exporter.passes._manager import PassReport as PassReport
+from samara.exporter.passes._manager import difference as difference
+from samara.exporter.passes._manager import node_count as node_count
+from samara.exporter.passes._manager import run_passes as run_passes
+from samara.exporter.passes._pass import Pass as Pass
+from samara.exporter.passes._samples import sample_inputs as sample_inputs
+
+# Every pass, each once.
+REGISTRY: tuple[Pass, ...] = (
+    simplify_shapes.PASS,
+    fold_constants.PASS,
+    simplify.PASS,
+    deduplicate.PASS,
+    layout.PASS,
+    fuse_patterns.PASS,
+    fuse_pad.PASS,
+    fuse_affine.PASS,
+    fuse_residual.PASS,
+    fuse_activation.PASS,
+    fuse_transpose.PASS,
+    eliminate_dead.PASS,
+)
+
+# The order in which `export` runs them: clean up, settle the layout, clean up what that uncovered,
+# fuse, clean up.
+PIPELINE: tuple[Pass, ...] = (
+    simplify_shapes.PASS,
+    fold_constants.PASS,
+    simplify.PASS,
+    deduplicate.PASS,
+    layout.PASS,
+    fold_constants.PASS,
+    simplify.PASS,
+    layout.PASS,
+    simplify.PASS,
+    fuse_patterns.PASS,
+    fuse_pad.PASS,
+    fuse_affine.PASS,
+    fuse_residual.PASS,
+    fuse_activation.PASS,
+    fuse_transpose.PASS,
+    fold_constants.PASS,
+    deduplicate.PASS,
+    eliminate_dead.PASS,
+)

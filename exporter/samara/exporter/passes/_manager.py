@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running passes: switchable, checked on sample inputs, bisected when an answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from samara.exporter.ir.program import Array, Program
+from samara.exporter.ir.verify import verify
+from samara.exporter.passes._pass import Pass
+from samara.exporter.passes._samples import sample_inputs
+from samara.exporter.types import SamaraError
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one pass did: nodes before and after, and the largest difference it made on the samples.
+
+    `difference` is in units of the tolerance (1.0 = at it), None when the pass was not checked (it
+    changed nothing, or there are no samples).
+    """
+
+    name: str
+    nodes_before: int
+    nodes_after: int
+    changed: bool
+    difference: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeReport:
+    """Rows of the passes that ran, and why they could not be checked when they could not."""
+
+    rows: tuple[PassReport, ...] = ()
+    unchecked: str = ""
+
+
+@dataclass(slots=True)
+class _Checker:
+    samples: list[dict[str, dict[str, Array]]]  # per sample: {entry: feeds}
+    reference: list[dict[str, dict[str, Array]]] = field(default_factory=list)
+
+
+def node_count(program: Program) -> int:
+    """Nodes in all functions."""
+    return sum(len(f.nodes) for f in program.functions.values())
+
+
+def run_passes(
+    program: Program,
+    passes: Sequence[Pass],
+    *,
+    disable: Collection[str] = (),
+    check: bool = False,
+    bisect: bool = False,
+    samples: Sequence[Mapping[str, Array]] | None = None,
+) -> tuple[Program, OptimizeReport]:
+    """Run `passes` in order; returns the Program and what each did.
+
+    check: run the reference interpreter on sample inputs before the first pass and after every one
+    that changed something; the first whose answer leaves the tolerance raises SamaraError naming
+    it. With bisect the error also says whether that pass alone, run on the original program, is to
+    blame. samples: inputs of the default entry; None draws random ones. Names in `disable` are
+    skipped; an unknown one is an error.
+    """
+    known = {p.name for p in passes}
+    for name in disable:
+        if name not in known:
+            raise SamaraError(
+                f"there is no pass {name!r}", fix=f"passes are {', '.join(sorted(known))}"
+            )
+    checker, unchecked = _checker(program, samples) if check or bisect else (None, "")
+    original = program
+    rows = []
+    for step in passes:
+        if step.name in disable:
+            continue
+        before = program
+        try:
+            program = step.run(program)
+            verify(program)
+        except SamaraError as error:
+            raise SamaraError(
+                f"pass {step.name!r} broke the program: {error}",
+                fix=f"export with disable=[{step.name!r}] and report this",
+            ) from error
+        changed = program is not before
+        difference = None
+        if changed and checker is not None:
+            difference, where = _difference(program, checker)
+            if not difference <= 1.0:
+                raise SamaraError(
+                    _blame(step, difference, where, bisect, original, checker),
+                    fix=f"export with disable=[{step.name!r}] and report this",
+                )
+        rows.append(
+            PassReport(step.name, node_count(before), node_count(program), changed, difference)
+        )
+    return program, OptimizeReport(tuple(rows), unchecked)
+
+
+def _checker(
+    program: Program, samples: Sequence[Mapping[str, Array]] | None
+) -> tuple[_Checker | None, str]:
+    entry = program.entries[0]
+    if samples is not None:
+        feeds = [{entry: dict(s)} for s in samples]
+    else:
+        drawn = {}
+        for name in program.entries:
+            inputs = sample_inputs(program, name)
+            if inputs is None:
+                return (
+                    None,
+                    f"no sizes were found for the symbolic dims of {name!r}; give samples to check the passes",
+                )
+            drawn[name] = inputs
+        feeds = [drawn]
+    checker = _Checker(feeds)
+    try:
+        for sample in feeds:
+            checker.reference.append(
+                {e: program.run(dict(f), function=e) for e, f in sample.items()}
+            )
+    except SamaraError as error:
+        return None, f"the program does not run on the samples: {error}"
+    return checker, ""
+
+
+def _difference(program: Program, checker: _Checker) -> tuple[float, str]:
+    """Largest difference from the reference over all samples and outputs, in tolerances, and the
+    output it is at.
+    """
+    worst, where = 0.0, ""
+    for sample, want in zip(checker.samples, checker.reference, strict=True):
+        for entry, feeds in sample.items():
+            try:
+                got = program.run(dict(feeds), function=entry)
+            except SamaraError as error:
+                return float("inf"), f"{entry}: {error}"
+            for name, reference in want[entry].items():
+                d = difference(got[name], reference)
+                if not d <= worst:
+                    worst, where = d, name
+    return worst, where
+
+
+def difference(got: Array, want: Array) -> float:
+    """Largest |got - want| over 1e-4 + 1e-3 |want| + 2e-5 range(want); integers must be equal (inf
+    when not), NaN meets NaN.
+    """
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return float("inf")
+    if want.dtype.kind != "f":
+        return 0.0 if np.array_equal(got, want) else float("inf")
+    if want.size == 0:
+        return 0.0
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return 0.0
+    finite = b[np.isfinite(b)]
+    span = float(finite.max() - finite.min()) if finite.size else 0.0
+    slack = (20.0 if want.dtype == np.float16 else 1.0) * (1e-4 + 1e-3 * np.abs(b) + 2e-5 * span)
+    with np.errstate(invalid="ignore"):
+        ratio = np.where(same, 0.0, np.abs(a - b) / slack)
+    return float(np.max(np.where(np.isnan(ratio), np.inf, ratio)))
+
+
+def _blame(
+    step: Pass, found: float, where: str, bisect: bool, original: Program, checker: _Checker
+) -> str:
+    text = f"pass {step.name!r} changed the answer: output {where!r} differs by {found:.3g} times the tolerance"
+    if not bisect:
+        return text
+    try:
+        alone, at = _difference(step.run(original), checker)
+    except SamaraError as error:
+        return f"{text}; run alone on the original program it fails: {error}"
+    if alone <= 1.0:
+        return f"{text}; run alone on the original program it is right, so it depends on an earlier pass"
+    return f"{text}; run alone on the original program it is wrong too (output {at!r})"

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a pass, and helpers that several passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from samara.exporter.ir.program import Array, Node, Program, Value
+from samara.exporter.ir.rewriter import Rewriter
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A named step Program -> Program that keeps every answer. `doc` is one line for users."""
+
+    name: str
+    doc: str
+    run: Callable[[Program], Program]
+
+
+def per_function(rewrite: Callable[[Rewriter], None]) -> Callable[[Program], Program]:
+    """A pass body that edits each function on its own. An untouched Program comes back as the same
+    object.
+    """
+
+    def run(program: Program) -> Program:
+        for function in list(program.functions.values()):
+            rewriter = Rewriter(function, program)
+            rewrite(rewriter)
+            if rewriter.changed:
+                program = program.with_function(rewriter.finish())
+        return program
+
+    return run
+
+
+def scalar_of(value: Value | None) -> float | None:
+    """The number in a constant whose elements are all the same one; None otherwise."""
+    if value is None or value.constant is None or value.constant.size == 0:
+        return None
+    data = value.constant.reshape(-1)
+    first = data[0]
+    if data.size > 1 and not np.array_equal(data, np.full_like(data, first)):
+        return None
+    return float(first)
+
+
+def is_identity_perm(perm: tuple[int, ...]) -> bool:
+    return perm == tuple(range(len(perm)))
+
+
+def compose(first: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation of transpose(transpose(x, first), then)."""
+    return tuple(first[p] for p in then)
+
+
+def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    out = [0] * len(perm)
+    for i, p in enumerate(perm):
+        out[p] = i
+    return tuple(out)
+
+
+def per_channel(value: Value, channels: int, rank: int) -> Array | None:
+    """A constant that broadcasts along the last axis of a rank-`rank` tensor, as [channels] or [1];
+    None otherwise.
+    """
+    data = value.constant
+    if data is None or data.ndim > rank or any(n != 1 for n in data.shape[:-1]):
+        return None
+    flat: Array = data.reshape(-1)
+    return flat if flat.size in (1, channels) else None
+
+
+def fused_name(node: Node) -> tuple[str, ...]:
+    """Names of the tensors that vanish when `node` is absorbed by another."""
+    return tuple(v.name for v in node.outputs)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sample inputs for checking passes: seeded random data in sizes that the program's guards accept."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+
+import numpy as np
+
+from samara.exporter.ir.program import Array, Program, Value
+from samara.exporter.types import DType, SamaraError, Sym
+
+# Sizes tried for symbolic dims, all the same first, then in pairs.
+_SIZES = (2, 1, 3, 4, 8, 16, 32, 64, 96, 128, 160, 224, 256, 320, 512, 1024)
+_MAX_ELEMENTS = 1 << 22
+
+
+def symbols_of(program: Program, function: str) -> list[Sym]:
+    """Input symbols of a function in order of appearance."""
+    found: dict[str, Sym] = {}
+    for v in program.functions[function].inputs:
+        for d in v.type.shape:
+            for atom in d.all_atoms():
+                if isinstance(atom, Sym):
+                    found.setdefault(atom.name, atom)
+    return list(found.values())
+
+
+def random_input(value: Value, sizes: dict[str, int], seed: int = 0) -> Array:
+    """Random data for an input: normal floats, small non-negative integers, coin flips."""
+    rng = np.random.default_rng([seed, zlib.crc32(value.name.encode())])
+    shape = tuple(d.evaluate(sizes) for d in value.type.shape)
+    dtype = value.type.dtype
+    if dtype is DType.BOOL:
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.is_float:
+        return rng.standard_normal(shape).astype(dtype.numpy)
+    if dtype in (DType.U8, DType.I8, DType.QS8):
+        low, high = (0, 256) if dtype is DType.U8 else (-128, 128)
+        return rng.integers(low, high, shape).astype(dtype.numpy)
+    return rng.integers(0, 2, shape).astype(dtype.numpy)
+
+
+def sample_inputs(program: Program, function: str) -> dict[str, Array] | None:
+    """Feeds of a function on which it runs, or None when no tried sizes of its symbols work."""
+    f = program.functions[function]
+    fed = [v for v in f.inputs if v.name not in f.reads]
+    symbols = symbols_of(program, function)
+    if not symbols:
+        return {v.name: random_input(v, {}) for v in fed}
+    for sizes in _candidates(symbols):
+        try:
+            total = sum(int(np.prod([d.evaluate(sizes) for d in v.type.shape])) for v in fed)
+            if total > _MAX_ELEMENTS:
+                continue
+            feeds = {v.name: random_input(v, sizes) for v in fed}
+            program.run(dict(feeds), function=function)
+        except (SamaraError, OverflowError, ZeroDivisionError, ValueError):
+            continue
+        return feeds
+    return None
+
+
+def _candidates(symbols: list[Sym]) -> list[dict[str, int]]:
+    """Assignments to try: all equal, then the first (a batch, usually) 1 or 2 and the rest equal,
+    then pairs.
+    """
+    names = [s.name for s in symbols]
+    tried = [dict.fromkeys(names, n) for n in _SIZES]
+    for first, rest in itertools.product((1, 2), _SIZES):
+        tried.append({**dict.fromkeys(names, rest), names[0]: first})
+    if len(names) == 2:
+        tried += [
+            dict(zip(names, pair, strict=True)) for pair in itertools.product(_SIZES, repeat=2)
+        ]
+    legal = []
+    for sizes in tried:
+        fits = all(
+            sizes[s.name] >= s.lower and (s.upper is None or sizes[s.name] <= s.upper)
+            for s in symbols
+        )
+        if fits and sizes not in legal:
+            legal.append(sizes)
+    return legal

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Affine fusion: multiplying or adding per-channel constants after conv, conv_transpose or matmul
+goes into weights and bias.
+
+Batch normalization arrives here as mul and add (Jacob et al., "Quantization and Training of Neural
+Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.2, describes the same
+folding).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from samara.exporter.ir.program import Array, Node
+from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.passes._pass import Pass, fused_name, per_channel, per_function
+
+_LINEAR = ("conv", "conv_transpose", "matmul")
+
+
+def _rewrite(r: Rewriter) -> None:
+    for node in r.nodes():
+        if node.op.name in ("mul", "add", "sub", "div"):
+            _absorb(r, node)
+
+
+def _absorb(r: Rewriter, node: Node) -> None:
+    for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
+        linear = r.producer(data)
+        if linear is None or linear.op.name not in _LINEAR or other is None or data is None:
+            continue
+        if node.op.name in ("sub", "div") and data is not node.inputs[0]:
+            continue
+        if r.only_user(data) is not node or node.outputs[0].type.shape != data.type.shape:
+            continue
+        if _busy(linear) or not data.type.dtype.is_float:
+            continue
+        channels = _channels(linear)
+        constant = None if channels is None else per_channel(other, channels, data.type.rank)
+        if (
+            constant is not None
+            and channels is not None
+            and _merge(r, linear, node, constant, channels)
+        ):
+            return
+
+
+def _busy(linear: Node) -> bool:
+    """Whether something follows the bias already."""
+    a = linear.attrs
+    has_residual = len(linear.inputs) > 3 and linear.inputs[3] is not None
+    return has_residual or a["lo"] != -math.inf or a["hi"] != math.inf or a["post"] != "none"
+
+
+def _channels(linear: Node) -> int | None:
+    """Output channels of a node with constant weights."""
+    w = linear.inputs[1]
+    if w is None or w.constant is None or (linear.op.name == "matmul" and w.type.rank != 2):
+        return None
+    if linear.op.name == "matmul":
+        return int(w.constant.shape[0 if linear.attrs["transpose_w"] else 1])
+    return int(w.constant.shape[0])
+
+
+def _merge(r: Rewriter, linear: Node, node: Node, constant: Array, channels: int) -> bool:
+    w, bias = linear.inputs[1], linear.inputs[2] if len(linear.inputs) > 2 else None
+    assert w is not None
+    assert w.constant is not None
+    if bias is not None and bias.constant is None:
+        return False
+    kind = w.constant.dtype
+    value = np.broadcast_to(constant.astype(np.float64), (channels,))
+    old_bias = (
+        np.zeros(channels)
+        if bias is None or bias.constant is None
+        else bias.constant.astype(np.float64)
+    )
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        weights, new_bias = _scaled(linear, node.op.name, w.constant, old_bias, value)
+        weights, new_bias = weights.astype(kind), new_bias.astype(kind)
+    if not (np.isfinite(weights).all() and np.isfinite(new_bias).all()):
+        return False
+    scales = node.op.name in ("mul", "div")
+    new_w = r.const(weights, f"{w.name}.scaled") if scales else w
+    keeps_none = scales and bias is None
+    new = None if keeps_none else r.const(new_bias, f"{node.outputs[0].name}.bias")
+    r.replace_node(
+        node,
+        linear.op,
+        linear.inputs[0],
+        new_w,
+        new,
+        source=linear.source,
+        absorbed=(*linear.absorbed, *fused_name(linear)),
+        **linear.attrs,
+    )
+    return True
+
+
+def _scaled(
+    linear: Node, op: str, weights: Array, bias: Array, value: Array
+) -> tuple[Array, Array]:
+    """Weights and bias after `op` with a value per channel, in float64."""
+    if op == "add":
+        return weights, bias + value
+    if op == "sub":
+        return weights, bias - value
+    factor = value if op == "mul" else 1.0 / value
+    return _along_channels(linear, weights, factor), bias * factor
+
+
+def _along_channels(linear: Node, weights: Array, factor: Array) -> Array:
+    """weights times a factor per output channel, in float64."""
+    if linear.op.name == "matmul":
+        result: Array = weights.astype(np.float64) * (
+            factor[:, None] if linear.attrs["transpose_w"] else factor
+        )
+        return result
+    shaped: Array = weights.astype(np.float64) * factor.reshape(-1, *[1] * (weights.ndim - 1))
+    return shaped
+
+
+PASS = Pass(
+    "fuse_affine",
+    "fold per-channel scales and offsets into weights and bias",
+    per_function(_rewrite),
+)

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Algebraic simplification: one rule per operator; float answers keep their bits (but for the sign
+of a zero).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from samara.exporter.ir.program import Node, Value
+from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.passes._pass import (
+    Pass,
+    compose,
+    fused_name,
+    is_identity_perm,
+    per_function,
+    scalar_of,
+)
+from samara.exporter.types import Dim, as_dim
+
+# What a rule returns: the value that now stands for the node's result, None when the rule does not
+# apply.
+Rule = Callable[[Rewriter, Node], Value | None]
+
+
+def _forward(r: Rewriter, node: Node, value: Value | None) -> Value | None:
+    """Replace the node's result by `value`, if their types agree. A result that is an output of the
+    function keeps its node when the value is an input or constant: the output needs a tensor of its
+    own.
+    """
+    if value is None:
+        return None
+    result = node.outputs[0]
+    if value.type.dtype is not result.type.dtype or value.type.shape != result.type.shape:
+        return None
+    if value.type.quant != result.type.quant:
+        return None
+    if r.is_output(result) and (r.producer(value) is None or r.is_output(value)):
+        return None
+    r.replace_value(result, value)
+    r.remove(node)
+    return value
+
+
+def _identity(r: Rewriter, node: Node) -> Value | None:
+    return _forward(r, node, node.inputs[0])
+
+
+def _cast(r: Rewriter, node: Node) -> Value | None:
+    x = node.inputs[0]
+    return _forward(r, node, x) if x is not None and x.type.dtype is node.attrs["to"] else None
+
+
+def _neutral(right: float, left: float | None) -> Rule:
+    """x op right == x, and left op x == x."""
+
+    def rule(r: Rewriter, node: Node) -> Value | None:
+        a, b = node.inputs[0], node.inputs[1]
+        if scalar_of(b) == right:
+            return _forward(r, node, a)
+        if left is not None and scalar_of(a) == left:
+            return _forward(r, node, b)
+        return None
+
+    return rule
+
+
+def _double(op: str) -> Rule:
+    """op(op(x)) == x."""
+
+    def rule(r: Rewriter, node: Node) -> Value | None:
+        inner = r.producer(node.inputs[0])
+        return (
+            _forward(r, node, inner.inputs[0])
+            if inner is not None and inner.op.name == op
+            else None
+        )
+
+    return rule
+
+
+def _idempotent(op: str) -> Rule:
+    """op(op(x)) == op(x)."""
+
+    def rule(r: Rewriter, node: Node) -> Value | None:
+        inner = r.producer(node.inputs[0])
+        return (
+            _forward(r, node, node.inputs[0]) if inner is not None and inner.op.name == op else None
+        )
+
+    return rule
+
+
+def _relu(r: Rewriter, node: Node) -> Value | None:
+    """relu over relu, and relu over a clamp as one clamp."""
+    if (known := _idempotent("relu")(r, node)) is not None:
+        return known
+    inner = r.producer(node.inputs[0])
+    if inner is None or inner.op.name != "clamp" or r.only_user(inner.outputs[0]) is not node:
+        return None
+    lo = max(inner.attrs["lo"], 0.0)
+    made: Value = r.replace_node(
+        node,
+        "clamp",
+        inner.inputs[0],
+        lo=lo,
+        hi=max(inner.attrs["hi"], lo),
+        absorbed=fused_name(inner),
+    )
+    return made
+
+
+def _clamp(r: Rewriter, node: Node) -> Value | None:
+    lo, hi = node.attrs["lo"], node.attrs["hi"]
+    if lo == -math.inf and hi == math.inf:
+        return _forward(r, node, node.inputs[0])
+    inner = r.producer(node.inputs[0])
+    if inner is None or r.only_user(inner.outputs[0]) is not node:
+        return None
+    if inner.op.name == "relu":
+        low, high = 0.0, math.inf
+    elif inner.op.name == "clamp":
+        low, high = inner.attrs["lo"], inner.attrs["hi"]
+    else:
+        return None
+
+    # clamp(clamp(x, low, high), lo, hi): both bounds of the inner one go through the outer one.
+    def through(v: float) -> float:
+        return min(max(v, lo), hi)
+
+    made: Value = r.replace_node(
+        node,
+        "clamp",
+        inner.inputs[0],
+        lo=through(low),
+        hi=through(high),
+        absorbed=fused_name(inner),
+    )
+    return made
+
+
+def _reshape(r: Rewriter, node: Node) -> Value | None:
+    x = node.inputs[0]
+    if x is None:
+        return None
+    if x.type.shape == node.outputs[0].type.shape:
+        return _forward(r, node, x)
+    inner = r.producer(x)
+    if inner is not None and inner.op.name == "reshape":
+        made: Value = r.replace_node(node, "reshape", inner.inputs[0], shape=node.attrs["shape"])
+        return made
+    return None
+
+
+def _transpose(r: Rewriter, node: Node) -> Value | None:
+    perm = node.attrs["perm"]
+    x = node.inputs[0]
+    if x is None:
+        return None
+    if is_identity_perm(perm):
+        return _forward(r, node, x)
+    inner = r.producer(x)
+    if inner is not None and inner.op.name == "transpose":
+        made: Value = r.replace_node(
+            node, "transpose", inner.inputs[0], perm=compose(inner.attrs["perm"], perm)
+        )
+        return made
+    return None
+
+
+def _reinterpret(r: Rewriter, node: Node) -> Value | None:
+    """There and back between int8 and uint8."""
+    inner = r.producer(node.inputs[0])
+    return (
+        _forward(r, node, inner.inputs[0])
+        if inner is not None and inner.op.name == "reinterpret"
+        else None
+    )
+
+
+def _expand(r: Rewriter, node: Node) -> Value | None:
+    return _forward(r, node, node.inputs[0])
+
+
+def _slice(r: Rewriter, node: Node) -> Value | None:
+    x = node.inputs[0]
+    if x is None or any(s != as_dim(1) for s in node.attrs["step"]):
+        return None
+    whole = all(b == as_dim(0) for b in node.attrs["begin"]) and node.attrs["end"] == x.type.shape
+    return _forward(r, node, x) if whole else None
+
+
+def _all_zero(dims: tuple[Dim, ...]) -> bool:
+    return all(d == as_dim(0) for d in dims)
+
+
+def _pad(r: Rewriter, node: Node) -> Value | None:
+    return _forward(r, node, node.inputs[0]) if _all_zero(node.attrs["pads"]) else None
+
+
+def _tile(r: Rewriter, node: Node) -> Value | None:
+    return (
+        _forward(r, node, node.inputs[0])
+        if all(d == as_dim(1) for d in node.attrs["repeats"])
+        else None
+    )
+
+
+def _concat(r: Rewriter, node: Node) -> Value | None:
+    """One part is the whole; empty parts go."""
+    axis = node.attrs["axis"]
+    parts = [v for v in node.inputs if v is not None]
+    kept = [v for v in parts if v.type.shape[axis] != as_dim(0)]
+    if len(kept) == 1:
+        return _forward(r, node, kept[0])
+    if kept and len(kept) < len(parts):
+        made: Value = r.replace_node(node, "concat", *kept, axis=axis)
+        return made
+    return None
+
+
+def _split(r: Rewriter, node: Node) -> Value | None:
+    return _forward(r, node, node.inputs[0]) if len(node.outputs) == 1 else None
+
+
+def _pow(r: Rewriter, node: Node) -> Value | None:
+    """Whole and half powers that have operators of their own."""
+    x, exponent = node.inputs[0], scalar_of(node.inputs[1])
+    if x is None or not x.type.dtype.is_float or node.outputs[0].type.shape != x.type.shape:
+        return None
+    if exponent == 1.0:
+        return _forward(r, node, x)
+    if exponent == 2.0:
+        made: Value = r.replace_node(node, "mul", x, x)
+        return made
+    if exponent == 0.5:
+        made: Value = r.replace_node(node, "sqrt", x)
+        return made
+    return None
+
+
+def _where(r: Rewriter, node: Node) -> Value | None:
+    cond = scalar_of(node.inputs[0])
+    if cond is None:
+        return None
+    return _forward(r, node, node.inputs[1] if cond else node.inputs[2])
+
+
+def _unit_reduce(r: Rewriter, node: Node) -> Value | None:
+    """A sum, mean, max, min or product over dims of 1 only reshapes."""
+    x = node.inputs[0]
+    if x is None or any(x.type.shape[a] != as_dim(1) for a in node.attrs["axes"]):
+        return None
+    if node.attrs["keepdims"] or not node.attrs["axes"]:
+        return _forward(r, node, x)
+    made: Value = r.replace_node(node, "reshape", x, shape=node.outputs[0].type.shape)
+    return made
+
+
+def _mul_chain(r: Rewriter, node: Node) -> Value | None:
+    """(x * a) * b with scalar constants, a power of two among them (exact), as x * (a * b)."""
+    if node.op.name != "mul":
+        return None
+    x, b = node.inputs
+    outer = scalar_of(b)
+    inner = r.producer(x)
+    if (
+        outer is None
+        or inner is None
+        or inner.op.name != "mul"
+        or r.only_user(inner.outputs[0]) is not node
+    ):
+        return None
+    factor = scalar_of(inner.inputs[1])
+    if factor is None or b is None or not b.type.dtype.is_float:
+        return None
+    if not (_is_power_of_two(outer) or _is_power_of_two(factor)):
+        return None
+    product = np.asarray(outer * factor, b.type.dtype.numpy)
+    if not np.isfinite(product) or product == 0:
+        return None
+    made: Value = r.replace_node(
+        node,
+        "mul",
+        inner.inputs[0],
+        r.const(product, f"{node.name}.factor"),
+        absorbed=fused_name(inner),
+    )
+    return made
+
+
+def _is_power_of_two(x: float) -> bool:
+    return x != 0 and math.isfinite(x) and abs(math.frexp(x)[0]) == 0.5
+
+
+def _mul(r: Rewriter, node: Node) -> Value | None:
+    return _neutral(1.0, 1.0)(r, node) or _mul_chain(r, node)
+
+
+_RULES: dict[str, Rule] = {
+    "identity": _identity,
+    "cast": _cast,
+    "add": _neutral(0.0, 0.0),
+    "sub": _neutral(0.0, None),
+    "mul": _mul,
+    "div": _neutral(1.0, None),
+    "neg": _double("neg"),
+    "logical_not": _double("logical_not"),
+    "bitwise_not": _double("bitwise_not"),
+    "abs": _idempotent("abs"),
+    "ceil": _idempotent("ceil"),
+    "floor": _idempotent("floor"),
+    "round": _idempotent("round"),
+    "relu": _relu,
+    "clamp": _clamp,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "reinterpret": _reinterpret,
+    "expand": _expand,
+    "slice": _slice,
+    "pad": _pad,
+    "tile": _tile,
+    "concat": _concat,
+    "split": _split,
+    "pow": _pow,
+    "where": _where,
+    "reduce_sum": _unit_reduce,
+    "reduce_mean": _unit_reduce,
+    "reduce_max": _unit_reduce,
+    "reduce_min": _unit_reduce,
+    "reduce_prod": _unit_reduce,
+}
+
+
+def simplify(r: Rewriter) -> None:
+    """Apply the rules in one walk in order: what lies before a node has been simplified when it is
+    reached.
+
+    A node that a rule made is looked at again.
+    """
+    for node in r.nodes():
+        current: Node | None = node
+        while current is not None and (rule := _RULES.get(current.op.name)) is not None:
+            made = rule(r, current)
+            current = r.producer(made)
+
+
+PASS = Pass("simplify", "apply algebraic identities", per_function(simplify))

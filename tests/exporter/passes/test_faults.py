@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrong rule planted in any pass is found and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.passes.programs import conv, normal, program
+
+from samara.exporter.ir import Builder, Value
+from samara.exporter.passes import (
+    PIPELINE,
+    REGISTRY,
+    deduplicate,
+    eliminate_dead,
+    fold_constants,
+    fuse_activation,
+    fuse_affine,
+    fuse_pad,
+    fuse_patterns,
+    fuse_residual,
+    fuse_transpose,
+    layout,
+    run_passes,
+    simplify,
+    simplify_shapes,
+)
+from samara.exporter.types import SamaraError
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A wrong rule for one pass, and a program whose answer it changes."""
+
+    build: Callable[[Builder], Any]
+    plant: Plant
+
+
+def _replace(module: Any, name: str, wrong: Any) -> Plant:
+    return lambda monkeypatch: monkeypatch.setattr(module, name, wrong)
+
+
+def _add_one(b: Builder) -> Value:
+    value: Value = b.op("exp", b.op("add", b.input("x", "f32", [2, 3]), 1.0))
+    return value
+
+
+def _constants(b: Builder) -> Value:
+    c = b.op("exp", b.const(normal(3)))
+    value: Value = b.op("add", b.input("x", "f32", [2, 3]), c)
+    return value
+
+
+def _two_relus(b: Builder) -> Value:
+    x, y = b.input("x", "f32", [4]), b.input("y", "f32", [4])
+    value: Value = b.op("concat", b.op("relu", x), b.op("relu", y), axis=0)
+    return value
+
+
+def _chain(b: Builder) -> Value:
+    value: Value = b.op("exp", b.op("sin", b.input("x", "f32", [4])))
+    return value
+
+
+def _shape_of(b: Builder) -> Value:
+    x = b.input("x", "f32", ["n", 3])
+    value: Value = b.op("dims", values=[5, 7])
+    return value if x is None else b.op("cast", value, to="f32")
+
+
+def _around(b: Builder) -> Value:
+    x = b.input("x", "f32", [3, 3, 3])
+    y = b.op("relu", b.op("transpose", x, perm=(1, 2, 0)))
+    value: Value = b.op("transpose", y, perm=(0, 2, 1))
+    return value
+
+
+def _swish(b: Builder) -> Value:
+    x = b.input("x", "f32", [8])
+    value: Value = b.op("mul", x, b.op("hard_sigmoid", x, alpha=0.3, beta=0.4))
+    return value
+
+
+def _padded(b: Builder) -> Value:
+    x = b.op(
+        "pad", b.input("x", "f32", [1, 4, 4, 2]), b.const(np.float32(3.0)), pads=(0, 1, 1, 0) * 2
+    )
+    return conv(b, x, 3, 3)
+
+
+def _scaled(b: Builder) -> Value:
+    y = conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3)
+    value: Value = b.op("mul", y, b.const(normal(3)))
+    return value
+
+
+def _skip(b: Builder) -> Value:
+    x, y = b.input("x", "f32", [1, 4, 4, 2]), b.input("y", "f32", [1, 4, 4, 2])
+    value: Value = b.op("add", conv(b, x, 2), y)
+    return value
+
+
+def _activated(b: Builder) -> Value:
+    value: Value = b.op("relu", conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3))
+    return value
+
+
+def _product(b: Builder) -> Value:
+    x, y = b.input("x", "f32", [3, 3, 3]), b.input("y", "f32", [3, 3, 3])
+    value: Value = b.op("matmul", x, b.op("transpose", y, perm=(1, 0, 2)))
+    return value
+
+
+def _drop_live(function: Any) -> list[Any]:
+    """Calls a live node dead, after putting its input in its place."""
+    return [n for n in function.nodes if n.op.name == "sin"]
+
+
+def _plant_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = eliminate_dead.Rewriter.remove
+
+    def remove(self: Any, node: Any) -> None:
+        self.replace_value(node.outputs[0], node.inputs[0])
+        original(self, node)
+
+    monkeypatch.setattr(eliminate_dead, "_dead_nodes", _drop_live)
+    monkeypatch.setattr(eliminate_dead.Rewriter, "remove", remove)
+
+
+def _plant_residual(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = fuse_residual._absorb
+    monkeypatch.setattr(
+        fuse_residual, "_absorb", lambda r, node, data, other: original(r, node, data, r.inputs[0])
+    )
+
+
+FAULTS = {
+    "simplify_shapes": Fault(
+        _shape_of,
+        _replace(simplify_shapes, "np", SimpleNamespace(array=lambda d, t: np.array(d, t) + 1)),
+    ),
+    "fold_constants": Fault(
+        _constants,
+        _replace(fold_constants, "fold_node", lambda n: tuple(np.zeros(v.type.static_shape(), np.float32) for v in n.outputs)
+                 if n.inputs[0].is_constant else None),
+    ),
+    "simplify": Fault(
+        _add_one, lambda m: m.setitem(simplify._RULES, "add", simplify._neutral(1.0, 1.0))
+    ),
+    "deduplicate": Fault(_two_relus, _replace(deduplicate, "_operand", lambda value: None)),
+    "layout": Fault(_around, _replace(layout, "compose", lambda first, then: tuple(then[p] for p in first))),
+    "fuse_patterns": Fault(_swish, _replace(fuse_patterns, "_near", lambda a, b: True)),
+    "fuse_pad": Fault(_padded, _replace(fuse_pad, "_zero_spatial", lambda pad: True)),
+    "fuse_affine": Fault(_scaled, _replace(fuse_affine, "_along_channels", lambda node, w, factor: w)),
+    "fuse_residual": Fault(_skip, _plant_residual),
+    "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),
+    "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
+    "eliminate_dead": Fault(_chain, _plant_dead),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [p.name for p in REGISTRY])
+def test_a_planted_fault_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert name in FAULTS, f"pass {name} has no planted fault"
+    before = program(FAULTS[name].build)
+    run_passes(before, PIPELINE, check=True, bisect=True)
+    FAULTS[name].plant(monkeypatch)
+    with pytest.raises(SamaraError, match=f"pass '{name}' (changed the answer|broke the program)"):
+        run_passes(before, PIPELINE, check=True, bisect=True)
+
+
+def test_every_pass_of_the_pipeline_is_registered() -> None:
+    assert {p.name for p in PIPELINE} == {p.name for p in REGISTRY}
+    assert len({p.name for p in REGISTRY}) == len(REGISTRY)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Affine fusion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.passes.programs import apply, conv, normal, ops, program
+
+from samara.exporter.passes import fuse_affine
+
+
+def follow(*steps: tuple[str, Any]) -> Any:
+    def build(b):  # type: ignore[no-untyped-def]
+        y = conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3, 3)
+        for op, constant in steps:
+            y = b.op(op, y, b.const(constant))
+        return y
+
+    return program(build)
+
+
+@pytest.mark.parametrize("op", ["mul", "add", "sub", "div"])
+def test_a_channel_constant_goes_into_the_convolution(op: str) -> None:
+    assert ops(apply(fuse_affine.PASS, follow((op, normal(3) + 3)))) == {"conv": 1}
+
+
+def test_batch_normalization_vanishes() -> None:
+    after = apply(fuse_affine.PASS, follow(("mul", normal(3)), ("add", normal(3, seed=5))))
+    assert ops(after) == {"conv": 1}
+    assert after.main.nodes[0].inputs[2] is not None
+    assert len(after.main.nodes[0].absorbed) == 2
+
+
+def test_a_scalar_constant_counts_for_every_channel() -> None:
+    assert ops(apply(fuse_affine.PASS, follow(("mul", np.float32(0.3))))) == {"conv": 1}
+
+
+def test_a_constant_along_another_axis_stays() -> None:
+    assert ops(apply(fuse_affine.PASS, follow(("mul", normal(2, 1))))) == {"conv": 1, "mul": 1}
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matmul_takes_both(transposed: bool) -> None:
+    def build(b):  # type: ignore[no-untyped-def]
+        w = normal(4, 5).T.copy() if transposed else normal(4, 5)
+        y = b.op("matmul", b.input("x", "f32", [2, 4]), b.const(w), transpose_w=transposed)
+        return b.op("add", b.op("mul", y, b.const(normal(5))), b.const(normal(5, seed=3)))
+
+    assert ops(apply(fuse_affine.PASS, program(build))) == {"matmul": 1}
+
+
+def test_a_result_that_is_used_twice_stays() -> None:
+    def build(b):  # type: ignore[no-untyped-def]
+        y = conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3)
+        return b.op("add", b.op("mul", y, b.const(normal(3))), y)
+
+    assert ops(apply(fuse_affine.PASS, program(build))) == {"conv": 1, "mul": 1, "add": 1}
+
+
+def test_a_factor_that_overflows_stays() -> None:
+    assert (
+        ops(fuse_affine.PASS.run(follow(("mul", np.float32(3e38)), ("mul", np.float32(3e38)))))[
+            "mul"
+        ]
+        >= 1
+    )
