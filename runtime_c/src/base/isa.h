@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction sets the running CPU offers, and the user's ceiling on them.
+#ifndef SMR_BASE_ISA_H
+#define SMR_BASE_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define SMR_ARCH_X86_64 1
+#else
+#define SMR_ARCH_X86_64 0
+#endif
+#if defined(__aarch64__) || defined(_M_ARM64)
+#define SMR_ARCH_AARCH64 1
+#else
+#define SMR_ARCH_AARCH64 0
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error \
+    "samara: model files are little-endian and used in place; big-endian machines are not supported"
+#endif
+
+/// Instruction sets, as bits of a mask. A kernel runs where all bits of its row are present.
+enum {
+  SMR_ISA_NONE = 0,              ///< portable C
+  SMR_ISA_AVX2 = 1 << 0,         ///< AVX2, FMA and F16C
+  SMR_ISA_AVX512 = 1 << 1,       ///< AVX-512 F, BW, DQ and VL
+  SMR_ISA_AVX512_VNNI = 1 << 2,  ///< AVX-512 VNNI
+  SMR_ISA_NEON = 1 << 8,         ///< AArch64 Advanced SIMD
+  SMR_ISA_NEON_FP16 = 1 << 9,    ///< float16 arithmetic
+  SMR_ISA_NEON_DOT = 1 << 10,    ///< sdot, udot
+  SMR_ISA_NEON_I8MM = 1 << 11,   ///< smmla, usdot
+  SMR_ISA_WASM_SIMD = 1 << 16,   ///< known at compile time
+  SMR_ISA_RVV = 1 << 17,         ///< known at compile time
+};
+
+/// The instruction sets this process may use: what the CPU and the operating system offer, cut to
+/// the ceiling in the environment variable SAMARA_ISA, which is read once, by the first call.
+/// Thread-safe; costs one relaxed atomic load after the first call.
+uint32_t smr_cpu_isa(void);
+
+/// False if SAMARA_ISA is set to something that smr_isa_parse refuses (it is then ignored by
+/// smr_cpu_isa); session creation reports that instead of running something unasked.
+bool smr_cpu_isa_override_valid(void);
+
+/// Tell the CPU that this thread spins on a word that another one will change.
+static inline void smr_cpu_relax(void) {
+#if SMR_ARCH_X86_64 && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif SMR_ARCH_AARCH64 && defined(__GNUC__)
+  __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni neon neon-fp16 neon-dot neon-i8mm
+/// wasm-simd rvv` separated by commas or spaces. Each stands for itself and what it implies and
+/// nothing above; the list is their union, so "scalar" alone allows none. On success `*mask`
+/// receives the union. False, `*mask` untouched, on an unknown name or an empty list.
+bool smr_isa_parse(const char *list, uint32_t *mask);
+
+/// Write the names of the sets in `isa` into `text`, comma-separated, least first ("scalar" if
+/// none), cut to `size` bytes with the terminating zero. Returns the full length.
+size_t smr_isa_format(uint32_t isa, char *text, size_t size);
+
+#endif

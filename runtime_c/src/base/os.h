@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operating system: files, memory, threads, clock. Only os_*.c include its headers.
+//
+// Exactly one of os_posix.c, os_windows.c and os_none.c is active in a build; each guards itself.
+#ifndef SMR_BASE_OS_H
+#define SMR_BASE_OS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(SMR_OS_NONE)
+#define SMR_OS_USE_NONE 1  // bare metal, on request: -DSMR_OS_NONE
+#elif defined(_WIN32)
+#define SMR_OS_USE_WINDOWS 1
+#elif defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
+#define SMR_OS_USE_POSIX 1
+#else
+#define SMR_OS_USE_NONE 1
+#endif
+
+// ---- memory ----
+
+/// 64-aligned memory or NULL.
+void *smr_os_allocate(size_t size_bytes);
+void smr_os_release(void *pointer);
+
+// ---- files ----
+
+/// Bytes of a file, mapped where the system can, else read into memory of the allocator.
+struct smr_os_file {
+  const void *data;  // size_bytes of them; aligned to 4 at least when the offset is
+  size_t size_bytes;
+  void *base;  // what to unmap or release
+  size_t base_bytes;
+  bool mapped;
+};
+
+/// Open all of a file. IO when it cannot be read; UNSUPPORTED where there are no files.
+samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+                               struct smr_os_file *out, samara_error *error);
+/// Open `size_bytes` bytes at `offset` (0: to the end). The descriptor is not closed and not moved.
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+                             const samara_allocator *allocator, struct smr_os_file *out,
+                             samara_error *error);
+void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator);
+
+// ---- clock, process, processors ----
+
+/// Nanoseconds of a clock that never goes back; 0 where there is none.
+uint64_t smr_os_now_ns(void);
+/// Identity of the process, different after a fork.
+int64_t smr_os_process_id(void);
+/// Processors on line, at least 1.
+size_t smr_os_processor_count(void);
+
+// ---- threads ----
+
+/// Storage for the system's own types, checked against them in os_*.c.
+struct smr_os_mutex {
+  _Alignas(16) unsigned char storage[64];
+};
+struct smr_os_cond {
+  _Alignas(16) unsigned char storage[64];
+};
+struct smr_os_thread {
+  void (*function)(void *argument);
+  void *argument;
+  _Alignas(16) unsigned char storage[16];
+};
+
+/// False when the system refuses.
+bool smr_os_mutex_init(struct smr_os_mutex *mutex);
+void smr_os_mutex_destroy(struct smr_os_mutex *mutex);
+void smr_os_mutex_lock(struct smr_os_mutex *mutex);
+void smr_os_mutex_unlock(struct smr_os_mutex *mutex);
+
+bool smr_os_cond_init(struct smr_os_cond *cond);
+void smr_os_cond_destroy(struct smr_os_cond *cond);
+/// May return without a signal: always wait in a loop.
+void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex);
+void smr_os_cond_broadcast(struct smr_os_cond *cond);
+
+/// Start function(argument). `thread` must stay where it is until joined. False where there are no
+/// threads or no more.
+bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
+                         void *argument);
+void smr_os_thread_join(struct smr_os_thread *thread);
+
+#endif

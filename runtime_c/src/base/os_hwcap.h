@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operating system says about the CPU, where the CPU cannot be asked directly.
+#ifndef SMR_BASE_OS_HWCAP_H
+#define SMR_BASE_OS_HWCAP_H
+
+#include <stdint.h>
+
+/// Facts as bits, the same on every system.
+enum {
+  SMR_HWCAP_FP16 = 1 << 0,  ///< AArch64 float16 vector arithmetic
+  SMR_HWCAP_DOT = 1 << 1,   ///< AArch64 sdot and udot
+  SMR_HWCAP_I8MM = 1 << 2,  ///< AArch64 int8 matrix multiply
+};
+
+/// SMR_HWCAP_* bits; 0 where nothing is known.
+uint64_t smr_os_hwcap(void);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// No operating system: the C library's malloc, no files, no threads of our own.
+//
+// Locks spin, so that a caller who brings threads to a pool by its hooks is served too.
+#include "base/fp.h"
+
+#include "base/os.h"
+
+#if SMR_OS_USE_NONE
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+
+// ---- memory ----
+
+void *smr_os_allocate(size_t size_bytes) {
+  size_t total;
+  if (!smr_add_size(size_bytes, SMR_ALIGNMENT + sizeof(void *), &total)) return NULL;
+  unsigned char *block = (unsigned char *)malloc(total);
+  if (block == NULL) return NULL;
+  unsigned char *aligned = block + sizeof(void *);
+  aligned += (SMR_ALIGNMENT - (uintptr_t)aligned % SMR_ALIGNMENT) % SMR_ALIGNMENT;
+  memcpy(aligned - sizeof(void *), &block, sizeof block);  // what to free
+  return aligned;
+}
+
+void smr_os_release(void *pointer) {
+  if (pointer == NULL) return;
+  void *block;
+  memcpy(&block, (unsigned char *)pointer - sizeof(void *), sizeof block);
+  free(block);
+}
+
+// ---- files ----
+
+samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+                               struct smr_os_file *out, samara_error *error) {
+  (void)path, (void)allocator, (void)out;
+  SMR_FAIL(error, UNSUPPORTED, "no files on this system; open from memory or callbacks");
+}
+
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+                             const samara_allocator *allocator, struct smr_os_file *out,
+                             samara_error *error) {
+  (void)fd, (void)offset, (void)size_bytes, (void)allocator, (void)out;
+  SMR_FAIL(error, UNSUPPORTED, "no file descriptors on this system; open from memory or callbacks");
+}
+
+void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
+  (void)allocator;
+  memset(file, 0, sizeof *file);
+}
+
+// ---- clock, process, processors ----
+
+uint64_t smr_os_now_ns(void) { return 0; }
+int64_t smr_os_process_id(void) { return 1; }
+size_t smr_os_processor_count(void) { return 1; }
+
+// ---- threads ----
+
+_Static_assert(sizeof(atomic_flag) <= sizeof(struct smr_os_mutex), "a flag fits its storage");
+
+static atomic_flag *os_mutex(struct smr_os_mutex *mutex) {
+  return (atomic_flag *)(void *)mutex->storage;
+}
+
+bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
+  atomic_flag_clear(os_mutex(mutex));
+  return true;
+}
+void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
+void smr_os_mutex_lock(struct smr_os_mutex *mutex) {
+  while (atomic_flag_test_and_set_explicit(os_mutex(mutex), memory_order_acquire)) {
+  }
+}
+void smr_os_mutex_unlock(struct smr_os_mutex *mutex) {
+  atomic_flag_clear_explicit(os_mutex(mutex), memory_order_release);
+}
+
+bool smr_os_cond_init(struct smr_os_cond *cond) {
+  (void)cond;
+  return true;
+}
+void smr_os_cond_destroy(struct smr_os_cond *cond) { (void)cond; }
+void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex) {
+  (void)cond;  // waiting is spinning: every wake is one without a signal
+  smr_os_mutex_unlock(mutex);
+  smr_os_mutex_lock(mutex);
+}
+void smr_os_cond_broadcast(struct smr_os_cond *cond) { (void)cond; }
+
+bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
+                         void *argument) {
+  (void)thread, (void)function, (void)argument;
+  return false;
+}
+void smr_os_thread_join(struct smr_os_thread *thread) { (void)thread; }
+
+#endif

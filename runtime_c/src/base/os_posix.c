@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operating system on POSIX: mmap, pthreads, clock_gettime.
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE  // POSIX names under -std=c11
+#endif
+#include "base/fp.h"
+
+#include "base/os.h"
+
+#if SMR_OS_USE_POSIX
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+// ---- memory ----
+
+void *smr_os_allocate(size_t size_bytes) {
+  void *pointer = NULL;
+  return posix_memalign(&pointer, SMR_ALIGNMENT, size_bytes) == 0 ? pointer : NULL;
+}
+
+void smr_os_release(void *pointer) { free(pointer); }
+
+// ---- files ----
+
+static samara_status os_read_all(int fd, uint64_t offset, struct smr_os_file *file,
+                                 const samara_allocator *allocator, samara_error *error) {
+  uint8_t *buffer = (uint8_t *)smr_allocate(allocator, file->size_bytes);
+  if (buffer == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for %zu bytes", file->size_bytes);
+  for (size_t done = 0; done < file->size_bytes;) {
+    const size_t left = file->size_bytes - done;
+    const size_t step = left < ((size_t)1 << 30) ? left : (size_t)1 << 30;
+    const ssize_t got = pread(fd, buffer + done, step, (off_t)(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const int reason = got < 0 ? errno : 0;
+      smr_release(allocator, buffer);
+      SMR_FAIL(error, IO, "cannot read %zu bytes at offset %llu: %s", left,
+               (unsigned long long)(offset + done), reason ? strerror(reason) : "end of file");
+    }
+    done += (size_t)got;
+  }
+  file->data = file->base = buffer;
+  file->base_bytes = file->size_bytes;
+  file->mapped = false;
+  return SAMARA_OK;
+}
+
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+                             const samara_allocator *allocator, struct smr_os_file *out,
+                             samara_error *error) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) SMR_FAIL(error, IO, "cannot stat: %s", strerror(errno));
+  if (!S_ISREG(info.st_mode)) SMR_FAIL(error, IO, "not a regular file");
+  const uint64_t file_bytes = (uint64_t)info.st_size;
+  if (offset > file_bytes || size_bytes > file_bytes - offset) {
+    SMR_FAIL(error, IO, "%llu bytes at offset %llu of a file of %llu bytes",
+             (unsigned long long)size_bytes, (unsigned long long)offset,
+             (unsigned long long)file_bytes);
+  }
+  if (size_bytes == 0) size_bytes = file_bytes - offset;
+  if (size_bytes == 0) SMR_FAIL(error, IO, "no bytes at offset %llu", (unsigned long long)offset);
+
+  // mmap wants offsets on pages; the file begins inside the first one.
+  const long page = sysconf(_SC_PAGESIZE);
+  const uint64_t before = offset % (uint64_t)(page > 0 ? page : 4096);
+  if (size_bytes > (uint64_t)(SIZE_MAX / 2) - before) {
+    SMR_FAIL(error, OUT_OF_MEMORY, "%llu bytes are more than the address space",
+             (unsigned long long)size_bytes);
+  }
+  struct smr_os_file file = {.size_bytes = (size_t)size_bytes};
+  file.base_bytes = (size_t)(size_bytes + before);
+  file.base = mmap(NULL, file.base_bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)(offset - before));
+  if (file.base == MAP_FAILED) {
+    SMR_TRY(os_read_all(fd, offset, &file, allocator, error));
+  } else {
+    file.data = (const uint8_t *)file.base + before;
+    file.mapped = true;
+  }
+  *out = file;
+  return SAMARA_OK;
+}
+
+samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+                               struct smr_os_file *out, samara_error *error) {
+  int fd;
+  do {
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) SMR_FAIL(error, IO, "cannot open: %s", strerror(errno));
+  const samara_status status = smr_os_open_fd(fd, 0, 0, allocator, out, error);
+  close(fd);
+  return status;
+}
+
+void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
+  if (file->base == NULL) return;
+  if (file->mapped) {
+    munmap(file->base, file->base_bytes);
+  } else {
+    smr_release(allocator, file->base);
+  }
+  memset(file, 0, sizeof *file);
+}
+
+// ---- clock, process, processors ----
+
+uint64_t smr_os_now_ns(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+int64_t smr_os_process_id(void) { return (int64_t)getpid(); }
+
+size_t smr_os_processor_count(void) {
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? (size_t)count : 1;
+}
+
+// ---- threads ----
+
+_Static_assert(sizeof(pthread_mutex_t) <= sizeof(struct smr_os_mutex) &&
+                   _Alignof(pthread_mutex_t) <= _Alignof(struct smr_os_mutex),
+               "a mutex fits its storage");
+_Static_assert(sizeof(pthread_cond_t) <= sizeof(struct smr_os_cond) &&
+                   _Alignof(pthread_cond_t) <= _Alignof(struct smr_os_cond),
+               "a condition variable fits its storage");
+_Static_assert(sizeof(pthread_t) <= sizeof(((struct smr_os_thread *)0)->storage),
+               "a thread fits its storage");
+
+static pthread_mutex_t *os_mutex(struct smr_os_mutex *mutex) {
+  return (pthread_mutex_t *)(void *)mutex->storage;
+}
+
+static pthread_cond_t *os_cond(struct smr_os_cond *cond) {
+  return (pthread_cond_t *)(void *)cond->storage;
+}
+
+bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
+  return pthread_mutex_init(os_mutex(mutex), NULL) == 0;
+}
+void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { pthread_mutex_destroy(os_mutex(mutex)); }
+void smr_os_mutex_lock(struct smr_os_mutex *mutex) { pthread_mutex_lock(os_mutex(mutex)); }
+void smr_os_mutex_unlock(struct smr_os_mutex *mutex) { pthread_mutex_unlock(os_mutex(mutex)); }
+
+bool smr_os_cond_init(struct smr_os_cond *cond) {
+  return pthread_cond_init(os_cond(cond), NULL) == 0;
+}
+void smr_os_cond_destroy(struct smr_os_cond *cond) { pthread_cond_destroy(os_cond(cond)); }
+void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex) {
+  pthread_cond_wait(os_cond(cond), os_mutex(mutex));
+}
+void smr_os_cond_broadcast(struct smr_os_cond *cond) { pthread_cond_broadcast(os_cond(cond)); }
+
+static void *os_thread_main(void *argument) {
+  struct smr_os_thread *thread = (struct smr_os_thread *)argument;
+  thread->function(thread->argument);
+  return NULL;
+}
+
+bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
+                         void *argument) {
+  thread->function = function;
+  thread->argument = argument;
+  pthread_t handle;
+  if (pthread_create(&handle, NULL, os_thread_main, thread) != 0) return false;
+  memcpy(thread->storage, &handle, sizeof handle);
+  return true;
+}
+
+void smr_os_thread_join(struct smr_os_thread *thread) {
+  pthread_t handle;
+  memcpy(&handle, thread->storage, sizeof handle);
+  pthread_join(handle, NULL);
+}
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operating system on Windows: file mappings, SRW locks, performance counter.
+#include "base/fp.h"
+
+#include "base/os.h"
+
+#if SMR_OS_USE_WINDOWS
+
+#include <windows.h>
+
+#include <malloc.h>
+#include <process.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+// ---- memory ----
+
+void *smr_os_allocate(size_t size_bytes) { return _aligned_malloc(size_bytes, SMR_ALIGNMENT); }
+void smr_os_release(void *pointer) { _aligned_free(pointer); }
+
+// ---- files ----
+
+static samara_status os_map_handle(HANDLE handle, struct smr_os_file *out, samara_error *error) {
+  LARGE_INTEGER size;
+  if (!GetFileSizeEx(handle, &size)) {
+    SMR_FAIL(error, IO, "cannot stat: error %lu", (unsigned long)GetLastError());
+  }
+  if (size.QuadPart <= 0) SMR_FAIL(error, IO, "the file is empty");
+  if ((uint64_t)size.QuadPart > SIZE_MAX / 2) {
+    SMR_FAIL(error, OUT_OF_MEMORY, "%lld bytes are more than the address space",
+             (long long)size.QuadPart);
+  }
+  const HANDLE mapping = CreateFileMappingW(handle, NULL, PAGE_READONLY, 0, 0, NULL);
+  if (mapping == NULL) SMR_FAIL(error, IO, "cannot map: error %lu", (unsigned long)GetLastError());
+  void *base = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+  const unsigned long reason = (unsigned long)GetLastError();
+  CloseHandle(mapping);  // the view keeps it
+  if (base == NULL) SMR_FAIL(error, IO, "cannot map: error %lu", reason);
+  out->data = out->base = base;
+  out->size_bytes = out->base_bytes = (size_t)size.QuadPart;
+  out->mapped = true;
+  return SAMARA_OK;
+}
+
+samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+                               struct smr_os_file *out, samara_error *error) {
+  const int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
+  if (units <= 0) SMR_FAIL(error, IO, "the path is not UTF-8");
+  wchar_t *wide = (wchar_t *)smr_allocate(allocator, (size_t)units * sizeof *wide);
+  if (wide == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a path");
+  MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, units);
+  const HANDLE handle = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING,
+                                    FILE_ATTRIBUTE_NORMAL, NULL);
+  const unsigned long reason = (unsigned long)GetLastError();
+  smr_release(allocator, wide);
+  if (handle == INVALID_HANDLE_VALUE) SMR_FAIL(error, IO, "cannot open: error %lu", reason);
+  const samara_status status = os_map_handle(handle, out, error);
+  CloseHandle(handle);
+  return status;
+}
+
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+                             const samara_allocator *allocator, struct smr_os_file *out,
+                             samara_error *error) {
+  (void)fd, (void)offset, (void)size_bytes, (void)allocator, (void)out;
+  SMR_FAIL(error, UNSUPPORTED, "no file descriptors on this system; open by path");
+}
+
+void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
+  (void)allocator;
+  if (file->base == NULL) return;
+  UnmapViewOfFile(file->base);
+  memset(file, 0, sizeof *file);
+}
+
+// ---- clock, process, processors ----
+
+uint64_t smr_os_now_ns(void) {
+  LARGE_INTEGER ticks, rate;
+  if (!QueryPerformanceCounter(&ticks) || !QueryPerformanceFrequency(&rate)) return 0;
+  const uint64_t now = (uint64_t)ticks.QuadPart, per_second = (uint64_t)rate.QuadPart;
+  return now / per_second * UINT64_C(1000000000) +
+         now % per_second * UINT64_C(1000000000) / per_second;
+}
+
+int64_t smr_os_process_id(void) { return (int64_t)GetCurrentProcessId(); }
+
+size_t smr_os_processor_count(void) {
+  const DWORD count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+  return count > 0 ? (size_t)count : 1;
+}
+
+// ---- threads ----
+
+_Static_assert(sizeof(SRWLOCK) <= sizeof(struct smr_os_mutex), "a lock fits its storage");
+_Static_assert(sizeof(CONDITION_VARIABLE) <= sizeof(struct smr_os_cond),
+               "a condition variable fits its storage");
+_Static_assert(sizeof(HANDLE) <= sizeof(((struct smr_os_thread *)0)->storage),
+               "a thread fits its storage");
+
+static SRWLOCK *os_mutex(struct smr_os_mutex *mutex) { return (SRWLOCK *)(void *)mutex->storage; }
+static CONDITION_VARIABLE *os_cond(struct smr_os_cond *cond) {
+  return (CONDITION_VARIABLE *)(void *)cond->storage;
+}
+
+bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
+  InitializeSRWLock(os_mutex(mutex));
+  return true;
+}
+void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
+void smr_os_mutex_lock(struct smr_os_mutex *mutex) { AcquireSRWLockExclusive(os_mutex(mutex)); }
+void smr_os_mutex_unlock(struct smr_os_mutex *mutex) { ReleaseSRWLockExclusive(os_mutex(mutex)); }
+
+bool smr_os_cond_init(struct smr_os_cond *cond) {
+  InitializeConditionVariable(os_cond(cond));
+  return true;
+}
+void smr_os_cond_destroy(struct smr_os_cond *cond) { (void)cond; }
+void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex) {
+  SleepConditionVariableSRW(os_cond(cond), os_mutex(mutex), INFINITE, 0);
+}
+void smr_os_cond_broadcast(struct smr_os_cond *cond) { WakeAllConditionVariable(os_cond(cond)); }
+
+static unsigned __stdcall os_thread_main(void *argument) {
+  struct smr_os_thread *thread = (struct smr_os_thread *)argument;
+  thread->function(thread->argument);
+  return 0;
+}
+
+bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
+                         void *argument) {
+  thread->function = function;
+  thread->argument = argument;
+  const uintptr_t handle = _beginthreadex(NULL, 0, os_thread_main, thread, 0, NULL);
+  if (handle == 0) return false;
+  memcpy(thread->storage, &handle, sizeof handle);
+  return true;
+}
+
+void smr_os_thread_join(struct smr_os_thread *thread) {
+  HANDLE handle;
+  memcpy(&handle, thread->storage, sizeof handle);
+  WaitForSingleObject(handle, INFINITE);
+  CloseHandle(handle);
+}
+
+#endif

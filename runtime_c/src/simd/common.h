@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every vector vocabulary shares, and the vocabulary's contract.
+//
+// An ISA file reads
+//
+//   #include "base/fp.h"
+//   #include "base/isa.h"
+//   #if SMR_ARCH_X86_64
+//   #include "simd/avx2_begin.h"
+//   ... functions, helper names written N(name) ...
+//   #include "simd/end.h"
+//   #endif
+//
+// Between begin and end functions are compiled for that ISA, N(name) pastes the ISA's suffix, VF is
+// the number of float lanes (a constant expression) and SMR_SIMD_ISA is its bit. Other headers are
+// included before begin, template bodies between. Helpers:
+//
+//   types      N(vf) floats, N(vi) int32 lanes, N(vm) mask of lanes
+//   floats     zero set1(x) load(p) store(p,v) load_n(p,n) store_n(p,v,n): n <= VF lanes, the rest
+//   0
+//              add sub mul div neg abs sqrt floor ceil trunc rint (half to even)
+//              fma(a,b,c) a*b+c, rounded once where the ISA can (scalar: twice)
+//              min(a,b) max(a,b): b if either is NaN on all ISAs but NEON, NaN there if either is;
+//              so NaN in b always comes out.   clamp(x,lo,hi): NaN in x comes out
+//   float16    load_f16(p) store_f16(p,v) load_f16_n store_f16_n, p is const uint16_t *
+//   masks      lt le gt ge eq ne (ordered, ne unordered); mand mor mnot; any(m) all(m)
+//              select(m,a,b): a where m
+//   ints       izero iset1 iload istore iload_n istore_n iadd isub imul (low 32 bits) imin imax
+//              iand ior ixor ishl(v,n) isra(v,n) isrl(v,n); igt ieq; iselect
+//   between    to_int(v) half to even, to_int_trunc(v) (in range only), to_float(i)
+//              bits(v) float to int lanes, from_bits(i) back
+//              scale2(v,i) v * 2^i for -126 <= i <= 127
+//   halves     (not scalar) N(hf), VF / 2 lanes: hset1 hload hstore hload_f16 hfma hmin hmax
+//   hlow(v) across     reduce_add reduce_max reduce_min (order fixed per ISA)
+//
+// Pointers need element alignment only. Nothing beyond the n lanes is read or written.
+#ifndef SMR_SIMD_COMMON_H
+#define SMR_SIMD_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SMR_INLINE static inline __attribute__((always_inline, unused))
+
+// Before a loop whose trip count is a constant once inlined: its arrays then live in registers.
+#if defined(__clang__)
+#define SMR_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SMR_UNROLL _Pragma("GCC unroll 128")
+#endif
+
+// Hides where a pointer came from: what follows is addressed relative to it, by offsets that
+// several such pointers share, instead of by one precomputed address each.
+#define SMR_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
+#define SMR_PASTE_(a, b, c) a##b##c
+#define SMR_PASTE(a, b, c) SMR_PASTE_(a, b, c)
+
+#endif

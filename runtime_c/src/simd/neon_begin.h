@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a region compiled for AArch64 Advanced SIMD; see simd/common.h for the vocabulary.
+#include "simd/common.h"
+
+#include <arm_neon.h>
+
+// Part of the base architecture: the region needs no target of its own.
+#define SMR_SIMD_PLAIN
+
+#define SMR_SIMD_SUFFIX _neon
+#define SMR_SIMD_ISA SMR_ISA_NEON
+#define SMR_SIMD_NAME "neon"
+#define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
+#define VF 4
+
+#ifndef SMR_SIMD_NEON_OPS
+#define SMR_SIMD_NEON_OPS
+#include "simd/neon_ops.h"
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files, clock and threads of the system this test runs on.
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE
+#endif
+#include "base/os.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "harness.h"
+
+enum { FILE_BYTES = 20000 };
+
+static unsigned char expected(size_t i) { return (unsigned char)(i * 7 + i / 256); }
+
+// A temporary file of FILE_BYTES bytes; -1 when it cannot be made. `path` has room for 64.
+static int make_file(char *path) {
+  strcpy(path, "/tmp/samara_os_test_XXXXXX");
+  const int fd = mkstemp(path);
+  unsigned char bytes[FILE_BYTES];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = expected(i);
+  if (fd >= 0 && write(fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes) return -1;
+  return fd;
+}
+
+static void check_bytes(const struct smr_os_file *file, size_t offset, size_t size) {
+  CHECK_EQ_INT(file->size_bytes, size);
+  const unsigned char *bytes = file->data;
+  size_t wrong = 0;
+  for (size_t i = 0; i < size; i++) wrong += bytes[i] != expected(offset + i);
+  CHECK_EQ_INT(wrong, 0);
+}
+
+SMR_TEST(maps_paths) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  char path[64];
+  const int fd = make_file(path);
+  REQUIRE(fd >= 0);
+  close(fd);
+  struct smr_os_file file = {0};
+  samara_error error;
+  CHECK_EQ_INT(smr_os_open_path(path, &allocator, &file, &error), SAMARA_OK);
+  CHECK(file.mapped);
+  unlink(path);
+  check_bytes(&file, 0, FILE_BYTES);
+  smr_os_close(&file, &allocator);
+  CHECK(file.base == NULL);
+  smr_os_close(&file, &allocator);
+}
+
+SMR_TEST(maps_parts_of_descriptors) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  char path[64];
+  const int fd = make_file(path);
+  REQUIRE(fd >= 0);
+  unlink(path);
+  samara_error error;
+  const struct {
+    uint64_t offset, size;
+  } parts[] = {{0, 0}, {4, 0}, {4096, 100}, {4100, 1000}, {8191, 4097}, {19999, 1}};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    struct smr_os_file file = {0};
+    const samara_status status =
+        smr_os_open_fd(fd, parts[i].offset, parts[i].size, &allocator, &file, &error);
+    if (!CHECK_EQ_INT(status, SAMARA_OK)) continue;
+    check_bytes(&file, (size_t)parts[i].offset,
+                (size_t)(parts[i].size ? parts[i].size : FILE_BYTES - parts[i].offset));
+    smr_os_close(&file, &allocator);
+  }
+  struct smr_os_file file = {0};
+  CHECK_EQ_INT(smr_os_open_fd(fd, 20000, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 20001, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 19999, 2, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, UINT64_MAX, 2, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(lseek(fd, 0, SEEK_CUR), FILE_BYTES);  // not moved
+  close(fd);
+}
+
+// Files of /sys cannot be mapped: they are read.
+SMR_TEST(reads_what_it_cannot_map) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  const int fd = open("/sys/devices/system/cpu/online", O_RDONLY);
+  if (fd < 0) SKIP("this system has no /sys");
+  struct smr_os_file file = {0};
+  samara_error error;
+  if (CHECK_EQ_INT(smr_os_open_fd(fd, 0, 1, &allocator, &file, &error), SAMARA_OK)) {
+    CHECK(!file.mapped && file.size_bytes == 1);
+    CHECK(*(const char *)file.data >= '0' && *(const char *)file.data <= '9');
+    smr_os_close(&file, &allocator);
+  }
+  // It says that it has a page and then ends early.
+  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_CONTAINS(error.text, "end of file");
+  CHECK(file.base == NULL);
+  close(fd);
+}
+
+SMR_TEST(says_why_not) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  struct smr_os_file file = {0};
+  samara_error error;
+  CHECK_EQ_INT(smr_os_open_path("/nowhere/at/all", &allocator, &file, &error), SAMARA_IO);
+  CHECK_CONTAINS(error.text, "No such file");
+  CHECK_EQ_INT(smr_os_open_path("/tmp", &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(-1, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  char path[64];
+  close(make_file(path));
+  const int fd = open(path, O_WRONLY);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_CONTAINS(error.text, "cannot read");
+  close(fd);
+  unlink(path);
+  CHECK(file.base == NULL);
+}
+
+SMR_TEST(clock_and_process) {
+  const uint64_t before = smr_os_now_ns();
+  CHECK(smr_os_now_ns() >= before);
+  CHECK_EQ_INT(smr_os_process_id(), getpid());
+  CHECK(smr_os_processor_count() >= 1);
+}
+
+struct shared {
+  struct smr_os_mutex mutex;
+  struct smr_os_cond cond;
+  int count, turn;
+};
+
+static void add_many(void *argument) {
+  struct shared *shared = argument;
+  for (int i = 0; i < 10000; i++) {
+    smr_os_mutex_lock(&shared->mutex);
+    shared->count++;
+    smr_os_mutex_unlock(&shared->mutex);
+  }
+  smr_os_mutex_lock(&shared->mutex);
+  while (shared->turn == 0) smr_os_cond_wait(&shared->cond, &shared->mutex);
+  shared->count += shared->turn;
+  smr_os_mutex_unlock(&shared->mutex);
+}
+
+SMR_TEST(threads_locks_and_signals) {
+  struct shared shared = {.count = 0};
+  REQUIRE(smr_os_mutex_init(&shared.mutex) && smr_os_cond_init(&shared.cond));
+  struct smr_os_thread threads[3];
+  for (int i = 0; i < 3; i++) REQUIRE(smr_os_thread_start(&threads[i], add_many, &shared));
+  smr_os_mutex_lock(&shared.mutex);
+  shared.turn = 5;
+  smr_os_cond_broadcast(&shared.cond);
+  smr_os_mutex_unlock(&shared.mutex);
+  for (int i = 0; i < 3; i++) smr_os_thread_join(&threads[i]);
+  CHECK_EQ_INT(shared.count, 3 * 10000 + 3 * 5);
+  smr_os_cond_destroy(&shared.cond);
+  smr_os_mutex_destroy(&shared.mutex);
+}
+
+SMR_TEST_MAIN(RUN(maps_paths); RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map);
+              RUN(says_why_not); RUN(clock_and_process); RUN(threads_locks_and_signals))
