@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch of the conversions between float16 and float32.
+#include "base/fp.h"
+
+#include "kernels/f16_convert/f16_convert.h"
+
+#include "base/isa.h"
+#include "kernels/f16_convert/kernels.h"
+
+static const struct f16_convert_row {
+  uint32_t isa;
+  smr_f16_to_f32_ukernel widen;
+  smr_f32_to_f16_ukernel narrow;
+} f16_convert_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  {isa, smr_f16_to_f32_ukernel__##suffix, smr_f32_to_f16_ukernel__##suffix},
+#include "kernels/f16_convert/kernels.inc"
+#undef SMR_UKERNEL
+};
+
+static const struct f16_convert_row *f16_convert_find(uint32_t isa) {
+  size_t i = 0;
+  while ((f16_convert_rows[i].isa & isa) != f16_convert_rows[i].isa) i++;  // the last needs nothing
+  return &f16_convert_rows[i];
+}
+
+smr_f16_to_f32_ukernel smr_f16_to_f32_kernel(uint32_t isa) { return f16_convert_find(isa)->widen; }
+
+smr_f32_to_f16_ukernel smr_f32_to_f16_kernel(uint32_t isa) { return f16_convert_find(isa)->narrow; }

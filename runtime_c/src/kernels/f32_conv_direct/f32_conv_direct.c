@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch of the direct convolution; tiles at the image's border read a zero-padded copy.
+#include "base/fp.h"
+
+#include "kernels/f32_conv_direct/f32_conv_direct.h"
+
+#include <string.h>
+
+#include "base/isa.h"
+#include "kernels/f32_conv_direct/kernels.h"
+
+enum { F32_CONV_DIRECT_MAX_MR = 8 };
+
+static const struct f32_conv_direct_row {
+  uint32_t isa;
+  struct smr_f32_conv_direct_config config;
+} f32_conv_direct_rows[] = {
+#define SMR_UKERNEL(isa, suffix, mr, nr)                  \
+  {isa,                                                   \
+   {"f32_conv_direct_" #mr "x" #nr "__" #suffix,          \
+    mr,                                                   \
+    nr,                                                   \
+    {smr_f32_conv_direct_ukernel_##mr##x##nr##__##suffix, \
+     smr_f32_conv_direct_ukernel_##mr##x##nr##_f16w__##suffix}}},
+#include "kernels/f32_conv_direct/kernels.inc"
+#undef SMR_UKERNEL
+};
+
+const struct smr_f32_conv_direct_config *smr_f32_conv_direct_config(uint32_t isa) {
+  size_t i = 0;
+  while ((f32_conv_direct_rows[i].isa & isa) != f32_conv_direct_rows[i].isa) i++;  // last: none
+  return &f32_conv_direct_rows[i].config;
+}
+
+size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args) {
+  return args->n == 0 || args->out_w == 0 ? 0 : args->batch * args->out_h;
+}
+
+static size_t f32_conv_direct_k(const struct smr_f32_conv_direct_args *args) {
+  return args->kernel_h * args->kernel_w * args->in_c;
+}
+
+// The piece of an image that one tile reads, as a copy: channels first if the image is.
+struct f32_conv_direct_window {
+  size_t width;  // pixels
+  size_t pixel_stride, row_stride, channel_stride;
+  size_t size;
+};
+
+static struct f32_conv_direct_window f32_conv_direct_window_of(
+    const struct smr_f32_conv_direct_args *args, size_t mr) {
+  struct f32_conv_direct_window w;
+  const int channels_last = args->in_channel_stride <= args->in_pixel_stride;
+  w.width = (mr - 1) * args->stride_w + (args->kernel_w - 1) * args->dilation_w + 1;
+  w.pixel_stride = channels_last ? args->in_c : 1;
+  w.row_stride = channels_last ? w.width * args->in_c : w.width;
+  w.channel_stride = channels_last ? 1 : w.width * args->kernel_h;
+  w.size = w.width * args->kernel_h * args->in_c;
+  return w;
+}
+
+// Scratch: offsets into the image, offsets into the window, the window.
+size_t smr_f32_conv_direct_scratch_bytes(const struct smr_f32_conv_direct_config *config,
+                                         const struct smr_f32_conv_direct_args *args) {
+  return 2 * f32_conv_direct_k(args) * sizeof(int32_t) +
+         f32_conv_direct_window_of(args, config->mr).size * sizeof(float);
+}
+
+static void f32_conv_direct_offsets(const struct smr_f32_conv_direct_args *args, size_t row,
+                                    size_t pixel, size_t channel, int32_t *offsets) {
+  for (size_t ky = 0; ky < args->kernel_h; ky++) {
+    for (size_t kx = 0; kx < args->kernel_w; kx++) {
+      for (size_t c = 0; c < args->in_c; c++) {
+        *offsets++ = (int32_t)(ky * row + kx * pixel + c * channel);
+      }
+    }
+  }
+}
+
+// Copy what the image has of the window whose first pixel is (y0, x0), both from the image's
+// corner and possibly negative; the rest becomes zero.
+static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *args, const float *image,
+                                 ptrdiff_t y0, ptrdiff_t x0,
+                                 const struct f32_conv_direct_window *window, float *copy) {
+  const ptrdiff_t in_w = (ptrdiff_t)args->in_w, width = (ptrdiff_t)window->width;
+  const ptrdiff_t from = x0 < 0 ? -x0 : 0;
+  const ptrdiff_t to = x0 + width < in_w ? width : in_w - x0;
+  memset(copy, 0, window->size * sizeof *copy);
+  if (from >= to) return;
+  const size_t begin = (size_t)from, pixels = (size_t)(to - from), first = (size_t)(x0 + from);
+  for (size_t ky = 0; ky < args->kernel_h; ky++) {
+    const ptrdiff_t y = y0 + (ptrdiff_t)(ky * args->dilation_h);
+    if (y < 0 || y >= (ptrdiff_t)args->in_h) continue;
+    const float *src = image + (size_t)y * args->in_row_stride + first * args->in_pixel_stride;
+    float *dst = copy + ky * window->row_stride + begin * window->pixel_stride;
+    if (window->channel_stride == 1 && args->in_channel_stride == 1 &&
+        args->in_pixel_stride == args->in_c) {
+      memcpy(dst, src, pixels * args->in_c * sizeof *dst);
+      continue;
+    }
+    for (size_t c = 0; c < args->in_c; c++) {
+      const float *s = src + c * args->in_channel_stride;
+      float *d = dst + c * window->channel_stride;
+      if (window->pixel_stride == 1 && args->in_pixel_stride == 1) {
+        memcpy(d, s, pixels * sizeof *d);
+      } else {
+        for (size_t i = 0; i < pixels; i++) {
+          d[i * window->pixel_stride] = s[i * args->in_pixel_stride];
+        }
+      }
+    }
+  }
+}
+
+// `all` things cut into parts of nearly equal size: the first `larger` have `size` + 1.
+struct f32_conv_direct_cut {
+  size_t parts, size, larger;
+};
+
+static struct f32_conv_direct_cut f32_conv_direct_cut(size_t all, size_t most) {
+  const size_t parts = (all + most - 1) / most;
+  return (struct f32_conv_direct_cut){parts, all / parts, all % parts};
+}
+
+// One tile of pixels, all channels of output.
+static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config *config,
+                                 const struct smr_f32_conv_direct_args *args, size_t rows,
+                                 const float *const *rows_a, const int32_t *offsets,
+                                 struct f32_conv_direct_cut groups, char *out, const char *residual,
+                                 const struct smr_f32_gemm_params *params) {
+  const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  size_t panel_end = 0;
+  for (size_t g = 0; g < groups.parts; g++) {
+    const size_t panel = panel_end, column = panel * SMR_PANEL;
+    panel_end += groups.size + (g < groups.larger);
+    const size_t end = panel_end * SMR_PANEL;
+    config->ukernel[args->w_type](rows, (end < args->n ? end : args->n) - column, rows_a, offsets,
+                                  (const char *)args->w + panel * args->panel_stride_bytes,
+                                  args->bias ? args->bias + column : NULL, out + column * out_bytes,
+                                  residual ? residual + column * out_bytes : NULL, params);
+  }
+}
+
+void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
+                             const struct smr_f32_conv_direct_args *args, size_t begin, size_t end,
+                             void *scratch) {
+  if (begin >= end) return;
+  const size_t k = f32_conv_direct_k(args), mr = config->mr;
+  const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  const struct f32_conv_direct_window window = f32_conv_direct_window_of(args, mr);
+  int32_t *in_image = (int32_t *)scratch, *in_window = in_image + k;
+  float *copy = (float *)(void *)(in_window + k);
+  f32_conv_direct_offsets(args, args->dilation_h * args->in_row_stride,
+                          args->dilation_w * args->in_pixel_stride, args->in_channel_stride,
+                          in_image);
+  f32_conv_direct_offsets(args, window.row_stride, args->dilation_w * window.pixel_stride,
+                          window.channel_stride, in_window);
+  const struct smr_f32_gemm_params params = {
+      .k = k,
+      .taps = 1,
+      .panel_stride_bytes = args->panel_stride_bytes,
+      .out_stride = args->out_pixel_stride,
+      .residual_stride = args->residual_pixel_stride,
+      .out_type = args->out_type,
+      .lo = args->lo,
+      .hi = args->hi,
+  };
+  const struct f32_conv_direct_cut tiles = f32_conv_direct_cut(args->out_w, mr);
+  const struct f32_conv_direct_cut groups =
+      f32_conv_direct_cut(smr_panels(args->n), config->nr / SMR_PANEL);
+  const ptrdiff_t reach_h = (ptrdiff_t)((args->kernel_h - 1) * args->dilation_h);
+  const ptrdiff_t reach_w = (ptrdiff_t)((args->kernel_w - 1) * args->dilation_w);
+  for (size_t unit = begin; unit < end; unit++) {
+    const size_t b = unit / args->out_h, y = unit % args->out_h;
+    const float *image = args->in + b * args->in_batch_stride;
+    char *out =
+        (char *)args->out + (b * args->out_batch_stride + y * args->out_row_stride) * out_bytes;
+    const char *residual =
+        args->residual
+            ? (const char *)args->residual +
+                  (b * args->residual_batch_stride + y * args->residual_row_stride) * out_bytes
+            : NULL;
+    const ptrdiff_t y0 = (ptrdiff_t)(y * args->stride_h) - (ptrdiff_t)args->pad_top;
+    const int rows_inside = y0 >= 0 && y0 + reach_h < (ptrdiff_t)args->in_h;
+    size_t x = 0;
+    for (size_t tile = 0; tile < tiles.parts; tile++) {
+      const size_t rows = tiles.size + (tile < tiles.larger);
+      const ptrdiff_t x0 = (ptrdiff_t)(x * args->stride_w) - (ptrdiff_t)args->pad_left;
+      const ptrdiff_t x_last = x0 + (ptrdiff_t)((rows - 1) * args->stride_w) + reach_w;
+      const int inside = rows_inside && x0 >= 0 && x_last < (ptrdiff_t)args->in_w;
+      const float *rows_a[F32_CONV_DIRECT_MAX_MR];
+      const float *first = copy;
+      size_t step = args->stride_w * window.pixel_stride;
+      if (inside) {
+        first = image + (size_t)y0 * args->in_row_stride + (size_t)x0 * args->in_pixel_stride;
+        step = args->stride_w * args->in_pixel_stride;
+      } else {
+        f32_conv_direct_copy(args, image, y0, x0, &window, copy);
+      }
+      for (size_t i = 0; i < mr; i++) rows_a[i] = first + (i < rows ? i : rows - 1) * step;
+      f32_conv_direct_tile(config, args, rows, rows_a, inside ? in_image : in_window, groups,
+                           out + x * args->out_pixel_stride * out_bytes,
+                           residual ? residual + x * args->residual_pixel_stride * out_bytes : NULL,
+                           &params);
+      x += rows;
+    }
+    if (args->post) {
+      args->post(args->post_context, out, args->out_w, args->n, args->out_pixel_stride,
+                 args->out_type);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Direct convolution for AVX2 with FMA: the tiles of the float product over a table of offsets.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_conv_direct/kernels.h"
+
+#if SMR_ARCH_X86_64
+#include "simd/avx2_begin.h"
+#define GEMM_NAME(name) N(f32_conv_direct_##name)
+#include "kernels/f32_gemm/core.h"
+
+GEMM_TILE_OFFSETS(tile_6x8, 6, 1, 0, 0)
+GEMM_TILE_OFFSETS(tile_6x16, 6, 2, 0, 0)
+GEMM_TILE_OFFSETS(tile_6x16h, 6, 2, 0, 1)
+
+void smr_f32_conv_direct_ukernel_6x16__avx2(size_t rows, size_t columns, const float *const *rows_a,
+                                            const int32_t *offsets, const void *w,
+                                            const float *bias, void *out, const void *residual,
+                                            const struct smr_f32_gemm_params *params) {
+  (columns <= 8 ? N(f32_conv_direct_tile_6x8) : N(f32_conv_direct_tile_6x16))(
+      rows, columns, rows_a, offsets, w, bias, out, residual, params);
+}
+
+void smr_f32_conv_direct_ukernel_6x16_f16w__avx2(size_t rows, size_t columns,
+                                                 const float *const *rows_a, const int32_t *offsets,
+                                                 const void *w, const float *bias, void *out,
+                                                 const void *residual,
+                                                 const struct smr_f32_gemm_params *params) {
+  N(f32_conv_direct_tile_6x16h)(rows, columns, rows_a, offsets, w, bias, out, residual, params);
+}
+
+#include "kernels/f32_gemm/core_end.h"
+#include "simd/end.h"
+#endif

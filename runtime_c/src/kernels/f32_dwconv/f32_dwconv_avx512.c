@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise convolution for AVX-512.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_dwconv/kernels.h"
+
+#if SMR_ARCH_X86_64
+#include "simd/avx512_begin.h"
+#define DW_SUFFIX avx512
+#define DW_REGISTERS 32
+#include "kernels/f32_dwconv/body.h"
+#include "simd/end.h"
+#endif

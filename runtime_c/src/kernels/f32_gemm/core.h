@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register tile of the float product, for ISAs that broadcast an element of A from memory.
+//
+// Written once over the vocabulary; the row and vector counts are constants at every call, so the
+// loops marked SMR_UNROLL vanish and the arrays live in registers. GEMM_NAME(x) names the including
+// file's functions.
+#include <math.h>
+
+#include "kernels/f32_gemm/finish.h"
+
+// Where A's elements come from: rows of pointers computed or read per tap, or one pointer per row
+// and a table of offsets per k.
+#define GEMM_ROWS 0
+#define GEMM_OFFSETS 1
+#define GEMM_STRIDED \
+  2  // rows computed only, three to a pointer: tiles taller than there are registers
+
+#define GEMM_MAX_MR 14
+#define GEMM_MAX_NV 3
+#define GEMM_PANEL_VECTORS (SMR_PANEL / VF)
+
+// Byte position of vector j of a row of weights, panels `stride` bytes apart.
+SMR_INLINE size_t GEMM_NAME(column)(size_t j, size_t stride, size_t element_bytes) {
+  return j / GEMM_PANEL_VECTORS * stride + j % GEMM_PANEL_VECTORS * VF * element_bytes;
+}
+
+// A tile of mr rows by nv vectors (and half a vector). If not `exact`, rows <= mr of it exist and
+// the others repeat the last. `columns` of it are stored. GEMM_ROWS: `a` or `pointers`
+// [rows][taps]; GEMM_OFFSETS: `pointers` [mr] and `offsets` [k]; GEMM_STRIDED: `a`, exact.
+SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half, const int f16,
+                                const int mode, const int exact, size_t rows, size_t columns,
+                                const float *a, const float *const *pointers,
+                                const int32_t *offsets, const void *w, const float *bias, void *out,
+                                const void *residual, const struct smr_f32_gemm_params *params) {
+  N(vf) acc[GEMM_MAX_MR][GEMM_MAX_NV];
+  N(hf) acc_half[GEMM_MAX_MR];
+  const float *row[GEMM_MAX_MR], *base[GEMM_MAX_MR / 3 + 1];
+  const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
+  const size_t stride = params->panel_stride_bytes, k = params->k;
+  const size_t taps = mode == GEMM_ROWS ? params->taps : 1, a_stride = params->a_stride;
+  const char *wp = (const char *)w;
+
+  SMR_UNROLL for (size_t j = 0; j < nv; j++) {
+    const N(vf) b = bias ? N(load)(bias + j * VF) : N(zero)();
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) acc[i][j] = b;
+  }
+  if (half) {
+    const N(hf) b = bias ? N(hload)(bias + nv * VF) : N(hset1)(0.0f);
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) acc_half[i] = b;
+  }
+
+  for (size_t tap = 0; tap < taps; tap++) {
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      if (mode == GEMM_STRIDED) {
+        if (i % 3 == 0) base[i / 3] = a + i * a_stride;
+        continue;
+      }
+      const size_t real = exact || i < rows ? i : rows - 1;
+      if (mode == GEMM_OFFSETS) {
+        row[i] = pointers[i];
+      } else if (pointers) {
+        const float *p = pointers[real * taps + tap];
+        row[i] = p == params->zero
+                     ? p
+                     : (const float *)(const void *)((const char *)p + params->a_offset_bytes);
+      } else {
+        row[i] = a + real * a_stride;
+      }
+    }
+    for (size_t c = 0; c < k; c++) {
+      N(vf) b[GEMM_MAX_NV];
+      N(hf) b_half;
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) {
+        const void *p = wp + GEMM_NAME(column)(j, stride, bytes);
+        b[j] = f16 ? N(load_f16)((const uint16_t *)p) : N(load)((const float *)p);
+      }
+      if (half) {
+        const void *p = wp + GEMM_NAME(column)(nv, stride, bytes);
+        b_half = f16 ? N(hload_f16)((const uint16_t *)p) : N(hload)((const float *)p);
+      }
+      wp += SMR_PANEL * bytes;
+      const ptrdiff_t at = mode == GEMM_OFFSETS ? (ptrdiff_t)offsets[c] : (ptrdiff_t)c;
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        if (mode == GEMM_STRIDED && i % 3 == 0) SMR_OPAQUE(base[i / 3]);
+        const N(vf) x = N(set1)(mode == GEMM_STRIDED ? base[i / 3][i % 3 * a_stride] : row[i][at]);
+        SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(fma)(x, b[j], acc[i][j]);
+        if (half) acc_half[i] = N(hfma)(N(hlow)(x), b_half, acc_half[i]);
+        if (mode == GEMM_STRIDED && (i % 3 == 2 || i + 1 == mr)) base[i / 3]++;
+      }
+    }
+  }
+
+  const size_t width = nv * VF + (half ? VF / 2 : 0);
+  if (!residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr)) {
+    // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
+    if (params->lo != -INFINITY) {
+      const N(vf) lo = N(set1)(params->lo);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(max)(lo, acc[i][j]);
+        if (half) acc_half[i] = N(hmax)(N(hlow)(lo), acc_half[i]);
+      }
+    }
+    if (params->hi != INFINITY) {
+      const N(vf) hi = N(set1)(params->hi);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(min)(hi, acc[i][j]);
+        if (half) acc_half[i] = N(hmin)(N(hlow)(hi), acc_half[i]);
+      }
+    }
+    float *p = (float *)out;
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(p + j * VF, acc[i][j]);
+      if (half) N(hstore)(p + nv * VF, acc_half[i]);
+      p += params->out_stride;
+    }
+    return;
+  }
+  float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(sums + i * width + j * VF, acc[i][j]);
+    if (half) N(hstore)(sums + i * width + nv * VF, acc_half[i]);
+  }
+  GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
+}
+
+// One instance over rows of A, with the signature of a micro-kernel: mr rows, nv vectors, with or
+// without a half, rows == mr if exact.
+typedef smr_f32_gemm_ukernel GEMM_NAME(tile_function);
+#define GEMM_TILE(name, mr, nv, half, f16, exact)                                             \
+  static void GEMM_NAME(name)(size_t rows, size_t columns, const float *a,                    \
+                              const float *const *indirect, const void *w, const float *bias, \
+                              void *out, const void *residual,                                \
+                              const struct smr_f32_gemm_params *params) {                     \
+    GEMM_NAME(tile)(mr, nv, half, f16, GEMM_ROWS, exact, rows, columns, a, indirect, NULL, w, \
+                    bias, out, residual, params);                                             \
+  }
+
+// One tall instance, direct and exact.
+#define GEMM_TILE_STRIDED(name, mr, nv)                                                            \
+  static void GEMM_NAME(name)(size_t rows, size_t columns, const float *a,                         \
+                              const float *const *indirect, const void *w, const float *bias,      \
+                              void *out, const void *residual,                                     \
+                              const struct smr_f32_gemm_params *params) {                          \
+    GEMM_NAME(tile)(mr, nv, 0, 0, GEMM_STRIDED, 1, rows, columns, a, indirect, NULL, w, bias, out, \
+                    residual, params);                                                             \
+  }
+
+// One instance over a table of offsets.
+#define GEMM_TILE_OFFSETS(name, mr, nv, half, f16)                                                 \
+  static void GEMM_NAME(name)(size_t rows, size_t columns, const float *const *rows_a,             \
+                              const int32_t *offsets, const void *w, const float *bias, void *out, \
+                              const void *residual, const struct smr_f32_gemm_params *params) {    \
+    GEMM_NAME(tile)(mr, nv, half, f16, GEMM_OFFSETS, 0, rows, columns, NULL, rows_a, offsets, w,   \
+                    bias, out, residual, params);                                                  \
+  }

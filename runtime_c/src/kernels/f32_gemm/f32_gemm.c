@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch of the float product, and the order in which its tiles are visited.
+#include "base/fp.h"
+
+#include "kernels/f32_gemm/f32_gemm.h"
+
+#include "base/isa.h"
+#include "kernels/f32_gemm/kernels.h"
+
+size_t smr_panels(size_t n) { return n / SMR_PANEL + (n % SMR_PANEL != 0); }
+
+size_t smr_panel_stride_bytes(size_t rows, size_t element_bytes) {
+  return (rows * SMR_PANEL * element_bytes + 63) / 64 * 64;
+}
+
+static const struct smr_f32_gemm_row {
+  uint32_t isa;
+  struct smr_f32_gemm_config config;
+  const char *names[4];  // ukernel by weight type, tall, matrix-vector
+} f32_gemm_rows[] = {
+#define GEMM_UKERNEL(name) smr_f32_gemm_ukernel_##name
+#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                    \
+  {bit,                                                                                            \
+   {#suffix,                                                                                       \
+    rows,                                                                                          \
+    columns,                                                                                       \
+    {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
+    tall_rows,                                                                                     \
+    GEMM_UKERNEL(tall_rows##x16__##suffix),                                                        \
+    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)}},                            \
+   {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
+    "f32_gemm_" #tall_rows "x16__" #suffix, "f32_gemm_gemv__" #suffix}},
+#define SMR_UKERNEL(bit, suffix, rows, columns)                                                    \
+  {bit,                                                                                            \
+   {#suffix,                                                                                       \
+    rows,                                                                                          \
+    columns,                                                                                       \
+    {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
+    0,                                                                                             \
+    NULL,                                                                                          \
+    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)}},                            \
+   {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
+    NULL, "f32_gemm_gemv__" #suffix}},
+#include "kernels/f32_gemm/kernels.inc"
+#undef SMR_UKERNEL
+#undef SMR_UKERNEL_TALL
+#undef GEMM_UKERNEL
+};
+
+const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa) {
+  size_t i = 0;
+  while ((f32_gemm_rows[i].isa & isa) != f32_gemm_rows[i].isa) i++;  // the last row needs nothing
+  return &f32_gemm_rows[i].config;
+}
+
+// The row a config belongs to, for its names.
+static const struct smr_f32_gemm_row *f32_gemm_row_of(const struct smr_f32_gemm_config *config) {
+  size_t i = 0;
+  while (&f32_gemm_rows[i].config != config) i++;
+  return &f32_gemm_rows[i];
+}
+
+enum {
+  F32_GEMM_A_BLOCK_BYTES = 128 * 1024,    // rows of A read once per column group: a share of L2
+  F32_GEMM_OUT_BLOCK_BYTES = 256 * 1024,  // the block of output they give: lines are written once
+  F32_GEMM_PAGE = 4096,                   // rows this far apart share a set of the L1 cache
+};
+
+static size_t f32_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
+                            const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
+  const struct smr_f32_gemm_row *row = f32_gemm_row_of(config);
+  const size_t panels = smr_panels(args->n);
+  size_t mr = config->mr;
+  *plan = (struct smr_f32_gemm_plan){
+      .config = config,
+      .ukernel = config->ukernel[args->w_type],
+      .kernel = row->names[args->w_type],
+      .group_panels = config->nr / SMR_PANEL,
+  };
+  if (args->batch == 0 || args->m == 0 || args->n == 0) return;
+
+  if (args->m == 1 && !args->indirect) {
+    plan->ukernel = config->gemv[args->w_type];
+    plan->kernel = row->names[3];
+    plan->group_panels = 1;
+  } else if (config->tall_mr && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2 &&
+             !args->indirect && args->w_type == SMR_GEMM_F32 &&
+             args->a_stride * sizeof(float) % F32_GEMM_PAGE != 0) {
+    // Taller tiles hide more of the loads, but that many rows a page apart evict each other.
+    mr = config->tall_mr;
+    plan->ukernel = config->tall;
+    plan->kernel = row->names[2];
+  }
+  plan->row_tiles = f32_gemm_ceil_div(args->m, mr);
+
+  // Rows per block: A's rows stay in L2 while all column groups pass over them.
+  const size_t sum = args->indirect ? args->k * args->taps : args->k;
+  const size_t depth = sum > 0 ? sum : 1;
+  size_t rows = F32_GEMM_A_BLOCK_BYTES / sizeof(float) / depth;
+  const size_t out_rows = F32_GEMM_OUT_BLOCK_BYTES / sizeof(float) / args->n;
+  if (out_rows < rows) rows = out_rows;
+  size_t tiles = rows / mr < 4 ? 4 : rows / mr;
+  if (tiles > plan->row_tiles) tiles = plan->row_tiles;
+  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, tiles);
+  plan->block_tiles = f32_gemm_ceil_div(plan->row_tiles, plan->blocks);
+  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+
+  // Column groups of nearly equal width: four panels are 2 + 2, not 3 + 1.
+  plan->groups = f32_gemm_ceil_div(panels, plan->group_panels);
+  plan->units = args->batch * plan->blocks * plan->groups;
+}
+
+// Start of part i when `all` things are cut into `parts` of nearly equal size.
+static size_t f32_gemm_cut(size_t all, size_t parts, size_t i) {
+  const size_t rest = all % parts;
+  return all / parts * i + (i < rest ? i : rest);
+}
+
+// One column group over one block of rows.
+static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
+                          const struct smr_f32_gemm_args *args, size_t b, size_t block,
+                          size_t group) {
+  const size_t panels = smr_panels(args->n);
+  const size_t panel = f32_gemm_cut(panels, plan->groups, group);
+  const size_t panel_end = f32_gemm_cut(panels, plan->groups, group + 1);
+  const size_t column = panel * SMR_PANEL;
+  const size_t column_end = panel_end * SMR_PANEL < args->n ? panel_end * SMR_PANEL : args->n;
+  const size_t columns = column_end - column;
+  const size_t tile_begin = block * plan->block_tiles;
+  const size_t tile_last = tile_begin + plan->block_tiles;
+  const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
+  const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+
+  const struct smr_f32_gemm_params params = {
+      .k = args->k,
+      .taps = args->indirect ? args->taps : 1,
+      .a_stride = args->a_stride,
+      .a_offset_bytes = args->a_offset_bytes + b * args->a_batch_stride * sizeof(float),
+      .zero = args->zero,
+      .panel_stride_bytes = args->panel_stride_bytes,
+      .out_stride = args->out_stride,
+      .residual_stride = args->residual_stride,
+      .out_type = args->out_type,
+      .lo = args->lo,
+      .hi = args->hi,
+  };
+  const char *w =
+      (const char *)args->w + b * args->w_batch_stride_bytes + panel * args->panel_stride_bytes;
+  const float *bias = args->bias ? args->bias + b * args->bias_batch_stride + column : NULL;
+  char *out = (char *)args->out + (b * args->out_batch_stride + column) * out_bytes;
+  const char *residual = args->residual ? (const char *)args->residual +
+                                              (b * args->residual_batch_stride + column) * out_bytes
+                                        : NULL;
+  const float *a = args->indirect ? NULL : args->a + b * args->a_batch_stride;
+
+  const size_t first = f32_gemm_cut(args->m, plan->row_tiles, tile_begin);
+  const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
+  size_t row = first;
+  for (size_t tile = tile_begin; tile < tile_end; tile++) {
+    const size_t rows = height + (tile < taller);
+    plan->ukernel(rows, columns, a ? a + row * args->a_stride : NULL,
+                  args->indirect ? args->indirect + row * args->taps : NULL, w, bias,
+                  out + row * args->out_stride * out_bytes,
+                  residual ? residual + row * args->residual_stride * out_bytes : NULL, &params);
+    row += rows;
+  }
+  if (args->post) {
+    args->post(args->post_context, out + first * args->out_stride * out_bytes, row - first, columns,
+               args->out_stride, args->out_type);
+  }
+}
+
+void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32_gemm_args *args,
+                      size_t begin, size_t end) {
+  for (size_t unit = begin; unit < end; unit++) {
+    const size_t group = unit % plan->groups, rest = unit / plan->groups;
+    f32_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group);
+  }
+}

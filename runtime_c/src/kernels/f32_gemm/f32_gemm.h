@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float matrix product over weight panels, direct or through an indirection buffer: the contract.
+//
+// For every batch b, row i < m and column j < n
+//
+//   out[b][i][j] = clamp(bias[b][j] + sum_t sum_c A_b(i, t, c) * W_b[t * k + c][j]
+//                        + residual[b][i][j], lo, hi)
+//
+// with t < taps and c < k. Each output element is accumulated in the order (t, c), starting from
+// the bias, whatever tile it falls into, so splitting the work changes no bit. (m == 1, direct
+// and taps == 1 runs a matrix-vector kernel with an order of its own, fixed by n and k alone.)
+// NaN propagates through the clamp. ISAs with a fused multiply-add use it, the portable one not.
+//
+// Weights: panels `[ceil(n / 16)][taps * k][16]` of float32 or float16, channels beyond n zero,
+// panel p at `w + p * panel_stride_bytes`. Grouped convolution: batch = groups.
+//
+// No pointer needs alignment beyond 4 bytes (2 for float16). Nothing is read outside A's rows
+// `[k]`, the panels, the padded bias and the residual, nothing is written outside out's `[m][n]`.
+// `out` may equal `residual` (same type and stride) and must not overlap A, weights or bias.
+#ifndef SMR_KERNELS_F32_GEMM_H
+#define SMR_KERNELS_F32_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/format.md
+
+typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1 } smr_gemm_type;
+
+/// What a tile needs besides its pointers; the same for all tiles of one batch entry.
+struct smr_f32_gemm_params {
+  size_t k;                   ///< channels per tap
+  size_t taps;                ///< 1 unless indirect
+  size_t a_stride;            ///< direct: elements between rows of A
+  size_t a_offset_bytes;      ///< indirect: added to every pointer but `zero`
+  const float *zero;          ///< indirect: [k] zeros (padding), or NULL if there is no padding
+  size_t panel_stride_bytes;  ///< between weight panels
+  size_t out_stride;          ///< elements between rows of out
+  size_t residual_stride;     ///< elements between rows of the residual
+  smr_gemm_type out_type;     ///< type of out and residual
+  float lo, hi;               ///< clamp; -INFINITY and INFINITY for none
+};
+
+/// One tile: rows <= MR, columns <= NR. `a` is the tile's first row (direct) or NULL; `indirect`
+/// its first row of pointers `[rows][taps]` or NULL. `w`, `bias` ([columns] rounded up to 16, or
+/// NULL), `out` and `residual` (or NULL) point at the tile's first column.
+typedef void (*smr_f32_gemm_ukernel)(size_t rows, size_t columns, const float *a,
+                                     const float *const *indirect, const void *w, const float *bias,
+                                     void *out, const void *residual,
+                                     const struct smr_f32_gemm_params *params);
+
+/// The kernels of one ISA. `ukernel` and `gemv` are indexed by smr_gemm_type of the weights.
+/// A matrix-vector kernel has the same signature, rows == 1 and any number of columns.
+struct smr_f32_gemm_config {
+  const char *isa;
+  size_t mr, nr;  ///< largest tile of `ukernel`; nr is a multiple of 16
+  smr_f32_gemm_ukernel ukernel[2];
+  size_t tall_mr;             ///< rows of `tall` (direct, columns <= 16), 0 if there is none
+  smr_f32_gemm_ukernel tall;  ///< float32 weights only
+  smr_f32_gemm_ukernel gemv[2];
+};
+
+/// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
+const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa);
+
+/// Runs after a finished block of output, on the thread that made it, while it is in cache.
+typedef void (*smr_f32_gemm_post)(void *context, void *out, size_t rows, size_t columns,
+                                  size_t out_stride, smr_gemm_type out_type);
+
+/// A product, as the caller sees it. All strides in elements unless named `_bytes`.
+struct smr_f32_gemm_args {
+  size_t batch, m, n, k, taps;  ///< k is channels per tap; all >= 0, taps 1 when direct
+  const float *a;               ///< direct: A_b(i, 0, c) = a[b * a_batch_stride + i * a_stride + c]
+  size_t a_stride, a_batch_stride;  ///< a_batch_stride shifts the indirect pointers too (not zero)
+  const float *const
+      *indirect;  ///< NULL, or [m][taps] pointers to [k] floats, row-major, whatever the tile
+  size_t a_offset_bytes;  ///< indirect: added to every pointer but `zero`
+  const float *zero;      ///< indirect: [k] zeros, the pointer that means padding
+  const void *w;
+  smr_gemm_type w_type;
+  size_t panel_stride_bytes;    ///< usually taps * k * 16 * element size rounded up to 64
+  size_t w_batch_stride_bytes;  ///< 0 shares the weights
+  const float *bias;            ///< NULL, or [ceil(n / 16) * 16] per batch entry
+  size_t bias_batch_stride;
+  void *out;
+  smr_gemm_type out_type;
+  size_t out_stride, out_batch_stride;
+  const void *residual;  ///< NULL, or of out_type; added before the clamp
+  size_t residual_stride, residual_batch_stride;
+  float lo, hi;
+  smr_f32_gemm_post post;  ///< NULL, or run on every finished block
+  void *post_context;
+};
+
+/// How a product is cut. Depends on the config and on batch, m, n, k, taps, a_stride, w_type and
+/// whether `indirect` is set, not on pointers or threads: make it once at session creation.
+struct smr_f32_gemm_plan {
+  const struct smr_f32_gemm_config *config;
+  smr_f32_gemm_ukernel ukernel;
+  size_t units;         ///< length of the 1-D range to split; 0 if there is nothing to do
+  size_t row_tiles;     ///< tiles over m, of nearly equal height
+  size_t block_tiles;   ///< row tiles per block
+  size_t blocks;        ///< blocks over m
+  size_t group_panels;  ///< panels per column group
+  size_t groups;        ///< column groups over n
+  const char *kernel;   ///< name for profiles, e.g. "f32_gemm_8x48__avx512"
+};
+
+void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
+                            const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan);
+
+/// Compute units [begin, end) of `plan->units`. Calls on disjoint ranges may run at the same time
+/// and any split gives the same bits. Needs no scratch. With k == 0 or taps == 0 the sum is empty.
+void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32_gemm_args *args,
+                      size_t begin, size_t end);
+
+/// Bytes of a packed operand: panels of `rows` = taps * k rows and n columns, stride rounded to 64.
+size_t smr_panel_stride_bytes(size_t rows, size_t element_bytes);
+size_t smr_panels(size_t n);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float product for AVX-512: tiles up to 8x48, 14x16 for a single panel, and matrix-vector.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_gemm/kernels.h"
+
+#if SMR_ARCH_X86_64
+#include "simd/avx512_begin.h"
+#define GEMM_NAME(name) N(f32_gemm_##name)
+#include "kernels/f32_gemm/core.h"
+#include "kernels/f32_gemm/gemv.h"
+
+#define TILES_OF_ROWS(mr)                   \
+  GEMM_TILE(tile_##mr##x8, mr, 0, 1, 0, 1)  \
+  GEMM_TILE(tile_##mr##x16, mr, 1, 0, 0, 1) \
+  GEMM_TILE(tile_##mr##x24, mr, 1, 1, 0, 1) \
+  GEMM_TILE(tile_##mr##x32, mr, 2, 0, 0, 1) \
+  GEMM_TILE(tile_##mr##x48, mr, 3, 0, 0, 1)
+TILES_OF_ROWS(1)
+TILES_OF_ROWS(2)
+TILES_OF_ROWS(3)
+TILES_OF_ROWS(4)
+TILES_OF_ROWS(5)
+TILES_OF_ROWS(6)
+TILES_OF_ROWS(7)
+TILES_OF_ROWS(8)
+
+// [width in half panels - 1][rows - 1]
+#define TILES(n)                                                                                   \
+  {N(f32_gemm_tile_1x##n), N(f32_gemm_tile_2x##n), N(f32_gemm_tile_3x##n), N(f32_gemm_tile_4x##n), \
+   N(f32_gemm_tile_5x##n), N(f32_gemm_tile_6x##n), N(f32_gemm_tile_7x##n), N(f32_gemm_tile_8x##n)}
+static const N(f32_gemm_tile_function)
+    N(f32_gemm_tiles)[6][8] = {TILES(8), TILES(16), TILES(24), TILES(32), TILES(48), TILES(48)};
+
+void smr_f32_gemm_ukernel_8x48__avx512(size_t rows, size_t columns, const float *a,
+                                       const float *const *indirect, const void *w,
+                                       const float *bias, void *out, const void *residual,
+                                       const struct smr_f32_gemm_params *params) {
+  N(f32_gemm_tiles)
+  [(columns - 1) / 8][rows - 1](rows, columns, a, indirect, w, bias, out, residual, params);
+}
+
+// float16 weights: fewer instances, rows that do not exist repeat the last one.
+#define TILES_OF_ROWS_F16(mr)                \
+  GEMM_TILE(tile_##mr##x16h, mr, 1, 0, 1, 0) \
+  GEMM_TILE(tile_##mr##x32h, mr, 2, 0, 1, 0) \
+  GEMM_TILE(tile_##mr##x48h, mr, 3, 0, 1, 0)
+TILES_OF_ROWS_F16(2)
+TILES_OF_ROWS_F16(4)
+TILES_OF_ROWS_F16(7)
+TILES_OF_ROWS_F16(8)
+
+#define TILES_F16(n)                                                                \
+  {N(f32_gemm_tile_2x##n##h), N(f32_gemm_tile_4x##n##h), N(f32_gemm_tile_7x##n##h), \
+   N(f32_gemm_tile_8x##n##h)}
+static const N(f32_gemm_tile_function)
+    N(f32_gemm_tiles_f16)[3][4] = {TILES_F16(16), TILES_F16(32), TILES_F16(48)};
+
+void smr_f32_gemm_ukernel_8x48_f16w__avx512(size_t rows, size_t columns, const float *a,
+                                            const float *const *indirect, const void *w,
+                                            const float *bias, void *out, const void *residual,
+                                            const struct smr_f32_gemm_params *params) {
+  const size_t height = rows <= 2 ? 0 : rows <= 4 ? 1 : rows <= 7 ? 2 : 3;
+  N(f32_gemm_tiles_f16)
+  [(columns - 1) / 16][height](rows, columns, a, indirect, w, bias, out, residual, params);
+}
+
+GEMM_TILE_STRIDED(tile_9x16, 9, 1)
+GEMM_TILE_STRIDED(tile_10x16, 10, 1)
+GEMM_TILE_STRIDED(tile_11x16, 11, 1)
+GEMM_TILE_STRIDED(tile_12x16, 12, 1)
+GEMM_TILE_STRIDED(tile_13x16, 13, 1)
+GEMM_TILE_STRIDED(tile_14x16, 14, 1)
+static const N(f32_gemm_tile_function) N(f32_gemm_tiles_tall)[14] = {
+    N(f32_gemm_tile_1x16),  N(f32_gemm_tile_2x16),  N(f32_gemm_tile_3x16),  N(f32_gemm_tile_4x16),
+    N(f32_gemm_tile_5x16),  N(f32_gemm_tile_6x16),  N(f32_gemm_tile_7x16),  N(f32_gemm_tile_8x16),
+    N(f32_gemm_tile_9x16),  N(f32_gemm_tile_10x16), N(f32_gemm_tile_11x16), N(f32_gemm_tile_12x16),
+    N(f32_gemm_tile_13x16), N(f32_gemm_tile_14x16)};
+
+void smr_f32_gemm_ukernel_14x16__avx512(size_t rows, size_t columns, const float *a,
+                                        const float *const *indirect, const void *w,
+                                        const float *bias, void *out, const void *residual,
+                                        const struct smr_f32_gemm_params *params) {
+  N(f32_gemm_tiles_tall)[rows - 1](rows, columns, a, indirect, w, bias, out, residual, params);
+}
+
+void smr_f32_gemm_ukernel_gemv__avx512(size_t rows, size_t columns, const float *a,
+                                       const float *const *indirect, const void *w,
+                                       const float *bias, void *out, const void *residual,
+                                       const struct smr_f32_gemm_params *params) {
+  (void)rows, (void)indirect;
+  N(f32_gemm_gemv)(0, columns, a, w, bias, out, residual, params);
+}
+
+void smr_f32_gemm_ukernel_gemv_f16w__avx512(size_t rows, size_t columns, const float *a,
+                                            const float *const *indirect, const void *w,
+                                            const float *bias, void *out, const void *residual,
+                                            const struct smr_f32_gemm_params *params) {
+  (void)rows, (void)indirect;
+  N(f32_gemm_gemv)(1, columns, a, w, bias, out, residual, params);
+}
+
+#undef TILES_OF_ROWS
+#undef TILES
+#undef TILES_OF_ROWS_F16
+#undef TILES_F16
+#include "kernels/f32_gemm/core_end.h"
+#include "simd/end.h"
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float reductions over the vocabulary; REDUCE_TABLE names the table they end in.
+
+// Vectors of a block: partial results of this many are added up before they meet the others.
+#define REDUCE_BLOCK 64
+
+SMR_INLINE N(vf) N(f32_reduce_join_sum)(N(vf) a, N(vf) b) { return N(add)(a, b); }
+SMR_INLINE N(vf) N(f32_reduce_join_prod)(N(vf) a, N(vf) b) { return N(mul)(a, b); }
+// The vocabulary passes on a NaN of the second operand only.
+SMR_INLINE N(vf) N(f32_reduce_join_max)(N(vf) a, N(vf) b) {
+  return N(select)(N(ne)(a, a), a, N(max)(a, b));
+}
+SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
+  return N(select)(N(ne)(a, a), a, N(min)(a, b));
+}
+
+#define REDUCE(name, OP, start)                                                                    \
+  /* At most REDUCE_BLOCK * 4 * VF elements, four sums side by side. */                            \
+  SMR_INLINE N(vf) N(f32_reduce_block_##name)(size_t n, const float *x) {                          \
+    N(vf) a[4];                                                                                    \
+    SMR_UNROLL for (size_t j = 0; j < 4; j++) a[j] = N(set1)(start);                               \
+    for (; n >= 4 * VF; n -= 4 * VF, x += 4 * VF) {                                                \
+      SMR_UNROLL for (size_t j = 0; j < 4; j++) a[j] =                                             \
+          N(f32_reduce_join_##name)(a[j], N(load)(x + j * VF));                                    \
+    }                                                                                              \
+    for (; n >= VF; n -= VF, x += VF) a[0] = N(f32_reduce_join_##name)(a[0], N(load)(x));          \
+    if (n) {                                                                                       \
+      float rest[VF];                                                                              \
+      for (size_t i = 0; i < VF; i++) rest[i] = i < n ? x[i] : (start);                            \
+      a[1] = N(f32_reduce_join_##name)(a[1], N(load)(rest));                                       \
+    }                                                                                              \
+    return N(f32_reduce_join_##name)(N(f32_reduce_join_##name)(a[0], a[1]),                        \
+                                     N(f32_reduce_join_##name)(a[2], a[3]));                       \
+  }                                                                                                \
+  static float N(f32_reduce_row_##name)(size_t n, const float *x) {                                \
+    const size_t block = REDUCE_BLOCK * 4 * VF;                                                    \
+    N(vf) total = N(f32_reduce_block_##name)(n < block ? n : block, x);                            \
+    for (size_t i = block; i < n; i += block)                                                      \
+      total = N(f32_reduce_join_##name)(                                                           \
+          total, N(f32_reduce_block_##name)(n - i < block ? n - i : block, x + i));                \
+    float lanes[VF];                                                                               \
+    N(store)(lanes, total);                                                                        \
+    /* Halves meet halves. */                                                                      \
+    for (size_t width = VF / 2; width > 0; width /= 2)                                             \
+      for (size_t i = 0; i < width; i++)                                                           \
+        lanes[i] = smr_f32_reduce_join(SMR_F32_REDUCE_##OP, lanes[i], lanes[i + width]);           \
+    return lanes[0];                                                                               \
+  }                                                                                                \
+  SMR_INLINE N(vf) N(f32_reduce_rows_##name)(size_t rows, const float *x, size_t stride, size_t n, \
+                                             N(vf) acc) {                                          \
+    for (size_t i = 0; i < rows; i += REDUCE_BLOCK) {                                              \
+      const size_t end = rows - i < REDUCE_BLOCK ? rows : i + REDUCE_BLOCK;                        \
+      N(vf) part = N(set1)(start);                                                                 \
+      for (size_t r = i; r < end; r++)                                                             \
+        part = N(f32_reduce_join_##name)(                                                          \
+            part, n == VF ? N(load)(x + r * stride) : N(load_n)(x + r * stride, n));               \
+      acc = N(f32_reduce_join_##name)(acc, part);                                                  \
+    }                                                                                              \
+    return acc;                                                                                    \
+  }                                                                                                \
+  static void N(f32_reduce_columns_##name)(size_t rows, size_t n, const float *x, size_t stride,   \
+                                           float *acc) {                                           \
+    for (; n >= VF; n -= VF, x += VF, acc += VF)                                                   \
+      N(store)(acc, N(f32_reduce_rows_##name)(rows, x, stride, VF, N(load)(acc)));                 \
+    if (n)                                                                                         \
+      N(store_n)(acc, N(f32_reduce_rows_##name)(rows, x, stride, n, N(load_n)(acc, n)), n);        \
+  }
+
+REDUCE(sum, SUM, 0.0f)
+REDUCE(max, MAX, -INFINITY)
+REDUCE(min, MIN, INFINITY)
+REDUCE(prod, PROD, 1.0f)
+
+const struct smr_f32_reduce REDUCE_TABLE = {
+    .name = "f32_reduce__" SMR_SIMD_NAME,
+    .row = {N(f32_reduce_row_sum), N(f32_reduce_row_max), N(f32_reduce_row_min),
+            N(f32_reduce_row_prod)},
+    .columns = {N(f32_reduce_columns_sum), N(f32_reduce_columns_max), N(f32_reduce_columns_min),
+                N(f32_reduce_columns_prod)},
+};
+#undef REDUCE
+#undef REDUCE_BLOCK
+#undef REDUCE_TABLE

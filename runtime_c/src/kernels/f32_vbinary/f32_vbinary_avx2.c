@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise float arithmetic for AVX2 with FMA.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_vbinary/kernels.h"
+
+#if SMR_ARCH_X86_64
+#include "simd/avx2_begin.h"
+#define VBINARY_TABLE smr_f32_vbinary_ukernels__avx2
+#include "kernels/f32_vbinary/body.h"
+#include "simd/end.h"
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch of elementwise float functions.
+#include "base/fp.h"
+
+#include "kernels/f32_vunary/f32_vunary.h"
+
+#include "base/isa.h"
+#include "kernels/f32_vunary/kernels.h"
+
+static const struct {
+  uint32_t isa;
+  const smr_f32_vunary_ukernel *table;
+  const char *name;
+} f32_vunary_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  {bit, smr_f32_vunary_ukernels__##suffix, "f32_vunary__" #suffix},
+#include "kernels/f32_vunary/kernels.inc"
+#undef SMR_UKERNEL
+};
+
+static size_t f32_vunary_row(uint32_t isa) {
+  size_t i = 0;
+  while ((f32_vunary_rows[i].isa & isa) != f32_vunary_rows[i].isa) i++;  // the last needs nothing
+  return i;
+}
+
+smr_f32_vunary_ukernel smr_f32_vunary_kernel(uint32_t isa, enum smr_f32_vunary function) {
+  if (function >= SMR_F32_VUNARY_VECTOR_COUNT)
+    return smr_f32_vunary_ukernels__libm[function - SMR_F32_VUNARY_VECTOR_COUNT];
+  return f32_vunary_rows[f32_vunary_row(isa)].table[function];
+}
+
+const char *smr_f32_vunary_kernel_name(uint32_t isa, enum smr_f32_vunary function) {
+  if (function >= SMR_F32_VUNARY_VECTOR_COUNT) return "f32_vunary__libm";
+  return f32_vunary_rows[f32_vunary_row(isa)].name;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise float functions for AVX-512.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_vunary/kernels.h"
+
+#if SMR_ARCH_X86_64
+#include "simd/avx512_begin.h"
+#define VUNARY_TABLE smr_f32_vunary_ukernels__avx512
+#include "kernels/f32_vunary/body.h"
+#include "simd/end.h"
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declares the tables listed in kernels.inc, for their own files, dispatch and tests.
+#ifndef SMR_KERNELS_F32_VUNARY_KERNELS_H
+#define SMR_KERNELS_F32_VUNARY_KERNELS_H
+
+#include "base/isa.h"
+#include "kernels/f32_vunary/f32_vunary.h"
+
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  extern const smr_f32_vunary_ukernel smr_f32_vunary_ukernels__##suffix[SMR_F32_VUNARY_VECTOR_COUNT];
+#include "kernels/f32_vunary/kernels.inc"
+#undef SMR_UKERNEL
+extern const smr_f32_vunary_ukernel
+    smr_f32_vunary_ukernels__libm[SMR_F32_VUNARY_COUNT - SMR_F32_VUNARY_VECTOR_COUNT];
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of two elements of any dtype, in portable C, each operand a row or one value: the contract.
+#ifndef SMR_KERNELS_VBINARY_H
+#define SMR_KERNELS_VBINARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// y[i] = f(a[i * a_step], b[i * b_step]) for i < n; steps are 0 or 1. `y` may be an operand of
+/// step 1 and of its own element size; otherwise it overlaps none. Element alignment.
+typedef void (*smr_vbinary_ukernel)(size_t n, const void *a, size_t a_step, const void *b,
+                                    size_t b_step, void *y);
+
+/// Results have the operands' dtype but for EQ, LT, LE, which give bool. Integers wrap.
+///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0 integers
+///   give 0 (the caller looks for them first). POW of integers with a negative exponent: 1 for base
+///   1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits out. AND, OR, XOR take bools (any
+///   nonzero byte is true), the BIT_ ones integers.
+enum smr_vbinary {
+  SMR_VBINARY_ADD,
+  SMR_VBINARY_SUB,
+  SMR_VBINARY_MUL,
+  SMR_VBINARY_DIV,
+  SMR_VBINARY_MIN,
+  SMR_VBINARY_MAX,
+  SMR_VBINARY_PRELU,
+  SMR_VBINARY_MOD,
+  SMR_VBINARY_FMOD,
+  SMR_VBINARY_POW,
+  SMR_VBINARY_EQ,
+  SMR_VBINARY_LT,
+  SMR_VBINARY_LE,
+  SMR_VBINARY_ATAN2,
+  SMR_VBINARY_AND,
+  SMR_VBINARY_OR,
+  SMR_VBINARY_XOR,
+  SMR_VBINARY_BIT_AND,
+  SMR_VBINARY_BIT_OR,
+  SMR_VBINARY_BIT_XOR,
+  SMR_VBINARY_SHL,
+  SMR_VBINARY_SHR,
+  SMR_VBINARY_COUNT
+};
+
+/// The kernel for `function` on `dtype` (samara_dtype), or NULL where there is none: float16, and
+/// what f32_vbinary has for float32.
+smr_vbinary_ukernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t dtype);
+
+/// Whether one of n integers of `dtype`, `step` elements apart, is 0.
+int smr_vbinary_has_zero(uint8_t dtype, size_t n, const void *b, size_t step);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies strided views by rows, by steps or by transposed blocks, whatever the view allows.
+#include "base/fp.h"
+
+#include "kernels/view_copy/view_copy.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+  VIEW_TILE_BYTES = 32 * 1024,   // work worth a hand-over to another thread
+  VIEW_CHUNK_BYTES = 64 * 1024,  // longer rows are cut
+  VIEW_BLOCK_BYTES = 64,  // of the contiguous source axis in a transposed block: a cache line
+  VIEW_MIN_ACROSS = 4,    // shorter axes are not worth blocks
+};
+
+struct view_axis {
+  size_t dim;
+  ptrdiff_t step;
+};
+
+// Drops axes of extent 1 and merges neighbours that the source walks as one. Returns the new rank.
+static uint32_t view_simplify(const struct smr_view *view, struct view_axis *axes) {
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < view->rank; i++) {
+    const struct view_axis axis = {view->dims[i], view->stride_bytes[i]};
+    if (axis.dim == 1) continue;
+    if (rank > 0 && axes[rank - 1].step == axis.step * (ptrdiff_t)axis.dim)
+      axes[rank - 1] = (struct view_axis){axes[rank - 1].dim * axis.dim, axis.step};
+    else
+      axes[rank++] = axis;
+  }
+  return rank;
+}
+
+static bool view_element_fits(size_t bytes) {
+  return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+// The axis along which the source is contiguous, other than the last; `rank` when there is none.
+static uint32_t view_find_across(const struct view_axis *axes, uint32_t rank, size_t element) {
+  uint32_t best = rank;
+  for (uint32_t i = 0; i + 1 < rank; i++)
+    if (axes[i].step == (ptrdiff_t)element && axes[i].dim >= VIEW_MIN_ACROSS &&
+        (best == rank || axes[i].dim > axes[best].dim))
+      best = i;
+  return best;
+}
+
+static size_t view_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+static void view_plan_outer(struct smr_view_plan *plan, const struct view_axis *axes, uint32_t rank,
+                            uint32_t across) {
+  size_t stride = plan->element_bytes * plan->n, dst[SMR_VIEW_MAX_RANK];
+  for (uint32_t i = rank - 1; i-- > 0;) {
+    dst[i] = stride;
+    stride *= axes[i].dim;
+  }
+  plan->units = plan->chunks;
+  for (uint32_t i = 0; i + 1 < rank; i++) {
+    if (i == across) {
+      plan->across_bytes = dst[i];
+      continue;
+    }
+    plan->outer_dims[plan->outer_rank] = axes[i].dim;
+    plan->outer_dst[plan->outer_rank] = dst[i];
+    plan->outer_src[plan->outer_rank++] = axes[i].step;
+    plan->units *= axes[i].dim;
+  }
+}
+
+void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan) {
+  static const char *const kernels[] = {"view_rows", "view_fill", "view_gather", "view_transpose"};
+  *plan = (struct smr_view_plan){.kernel = kernels[SMR_VIEW_ROWS]};
+  for (uint32_t i = 0; i < view->rank; i++)
+    if (view->dims[i] == 0) return;
+  struct view_axis axes[SMR_VIEW_MAX_RANK + 1];
+  uint32_t rank = view_simplify(view, axes);
+  size_t element = view->element_bytes;
+  if (rank > 0 && axes[rank - 1].step == (ptrdiff_t)element && axes[rank - 1].dim <= 16 &&
+      view_element_fits(element * axes[rank - 1].dim))
+    element *= axes[--rank].dim;
+  if (rank == 0) axes[rank++] = (struct view_axis){1, (ptrdiff_t)element};
+
+  const struct view_axis last = axes[rank - 1];
+  plan->element_bytes = element;
+  plan->n = last.dim;
+  plan->step_bytes = last.step;
+  uint32_t across = rank;
+  size_t unit_bytes;
+  if (last.step != (ptrdiff_t)element && last.step != 0)
+    across = view_find_across(axes, rank, element);
+  if (across < rank) {
+    plan->kind = SMR_VIEW_TRANSPOSE;
+    plan->across = axes[across].dim;
+    plan->chunk = VIEW_BLOCK_BYTES / element;
+    plan->chunks = view_ceil_div(plan->across, plan->chunk);
+    unit_bytes = plan->chunk * plan->n * element;
+  } else {
+    plan->kind = last.step == 0                    ? SMR_VIEW_FILL
+                 : last.step == (ptrdiff_t)element ? SMR_VIEW_ROWS
+                                                   : SMR_VIEW_GATHER;
+    const size_t most = VIEW_CHUNK_BYTES / element;
+    plan->chunk = plan->n < most ? plan->n : most;
+    plan->chunks = view_ceil_div(plan->n, plan->chunk);
+    unit_bytes = plan->chunk * element;
+  }
+  plan->kernel = kernels[plan->kind];
+  view_plan_outer(plan, axes, rank, across);
+  plan->tile_units = unit_bytes < VIEW_TILE_BYTES ? VIEW_TILE_BYTES / unit_bytes : 1;
+  plan->tiles = view_ceil_div(plan->units, plan->tile_units);
+}
+
+// ---- the four ways ----
+
+struct view_wide {
+  uint64_t part[2];
+};
+
+// Elements are moved through memcpy, so nothing needs to be aligned.
+#define VIEW_FUNCTIONS(type, bits)                                                                 \
+  static void view_gather_##bits(size_t n, const char *src, ptrdiff_t step, char *dst) {           \
+    for (size_t i = 0; i < n; i++, src += step, dst += sizeof(type)) {                             \
+      type value;                                                                                  \
+      memcpy(&value, src, sizeof value);                                                           \
+      memcpy(dst, &value, sizeof value);                                                           \
+    }                                                                                              \
+  }                                                                                                \
+  static void view_fill_##bits(size_t n, const char *src, char *dst) {                             \
+    type value;                                                                                    \
+    memcpy(&value, src, sizeof value);                                                             \
+    for (size_t i = 0; i < n; i++) memcpy(dst + i * sizeof value, &value, sizeof value);           \
+  }                                                                                                \
+  /* rows x n elements; a source column is contiguous, so is a destination row. */                 \
+  static void view_block_##bits(size_t rows, size_t n, const char *src, ptrdiff_t step, char *dst, \
+                                size_t dst_row) {                                                  \
+    for (size_t i = 0; i < n; i++, src += step, dst += sizeof(type))                               \
+      for (size_t j = 0; j < rows; j++) {                                                          \
+        type value;                                                                                \
+        memcpy(&value, src + j * sizeof value, sizeof value);                                      \
+        memcpy(dst + j * dst_row, &value, sizeof value);                                           \
+      }                                                                                            \
+  }
+VIEW_FUNCTIONS(uint8_t, 8)
+VIEW_FUNCTIONS(uint16_t, 16)
+VIEW_FUNCTIONS(uint32_t, 32)
+VIEW_FUNCTIONS(uint64_t, 64)
+VIEW_FUNCTIONS(struct view_wide, 128)
+#undef VIEW_FUNCTIONS
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define VIEW_SHUFFLE 1
+#endif
+#endif
+
+#if defined(VIEW_SHUFFLE)
+typedef uint32_t view_v4 __attribute__((vector_size(16)));
+
+static inline view_v4 view_load4(const char *p) {
+  view_v4 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+
+// A 4 x 4 block in registers.
+static inline void view_transpose4(const char *src, ptrdiff_t step, char *dst, size_t dst_row) {
+  const view_v4 a = view_load4(src), b = view_load4(src + step);
+  const view_v4 c = view_load4(src + 2 * step), d = view_load4(src + 3 * step);
+  const view_v4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const view_v4 ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const view_v4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const view_v4 cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const view_v4 rows[4] = {
+      __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
+      __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
+  for (size_t j = 0; j < 4; j++) memcpy(dst + j * dst_row, &rows[j], sizeof rows[j]);
+}
+#endif
+
+static void view_block4(size_t rows, size_t n, const char *src, ptrdiff_t step, char *dst,
+                        size_t dst_row) {
+#if defined(VIEW_SHUFFLE)
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4, src += 4 * step, dst += 16) {
+    size_t j = 0;
+    for (; j + 4 <= rows; j += 4) view_transpose4(src + j * 4, step, dst + j * dst_row, dst_row);
+    view_block_32(rows - j, 4, src + j * 4, step, dst + j * dst_row, dst_row);
+  }
+  view_block_32(rows, n - i, src, step, dst, dst_row);
+#else
+  view_block_32(rows, n, src, step, dst, dst_row);
+#endif
+}
+#undef VIEW_SHUFFLE
+
+#define VIEW_BY_WIDTH(function, ...) \
+  switch (plan->element_bytes) {     \
+    case 1:                          \
+      function##_8(__VA_ARGS__);     \
+      break;                         \
+    case 2:                          \
+      function##_16(__VA_ARGS__);    \
+      break;                         \
+    case 4:                          \
+      function##_32(__VA_ARGS__);    \
+      break;                         \
+    case 8:                          \
+      function##_64(__VA_ARGS__);    \
+      break;                         \
+    default:                         \
+      function##_128(__VA_ARGS__);   \
+      break;                         \
+  }
+
+// One unit: chunk `chunk` of the row, or block of rows, at src and dst.
+static void view_unit(const struct smr_view_plan *plan, const char *src, char *dst, size_t chunk) {
+  const size_t first = chunk * plan->chunk;
+  const size_t all = plan->kind == SMR_VIEW_TRANSPOSE ? plan->across : plan->n;
+  const size_t count = all - first < plan->chunk ? all - first : plan->chunk;
+  if (plan->kind == SMR_VIEW_TRANSPOSE) {
+    src += first * plan->element_bytes;
+    dst += first * plan->across_bytes;
+    if (plan->element_bytes == 4)
+      view_block4(count, plan->n, src, plan->step_bytes, dst, plan->across_bytes);
+    else
+      VIEW_BY_WIDTH(view_block, count, plan->n, src, plan->step_bytes, dst, plan->across_bytes)
+    return;
+  }
+  src += (ptrdiff_t)first * plan->step_bytes;
+  dst += first * plan->element_bytes;
+  if (plan->kind == SMR_VIEW_ROWS)
+    memcpy(dst, src, count * plan->element_bytes);
+  else if (plan->kind == SMR_VIEW_FILL)
+    VIEW_BY_WIDTH(view_fill, count, src, dst)
+  else
+    VIEW_BY_WIDTH(view_gather, count, src, plan->step_bytes, dst)
+}
+#undef VIEW_BY_WIDTH
+
+void smr_view_copy(const struct smr_view_plan *plan, const void *src, void *dst, size_t begin,
+                   size_t end) {
+  size_t unit = begin * plan->tile_units;
+  const size_t stop = end * plan->tile_units < plan->units ? end * plan->tile_units : plan->units;
+  if (unit >= stop) return;
+  size_t index[SMR_VIEW_MAX_RANK], rest = unit / plan->chunks, chunk = unit % plan->chunks;
+  const char *from = (const char *)src;
+  char *to = (char *)dst;
+  for (uint32_t i = plan->outer_rank; i-- > 0;) {
+    index[i] = rest % plan->outer_dims[i];
+    rest /= plan->outer_dims[i];
+    from += (ptrdiff_t)index[i] * plan->outer_src[i];
+    to += index[i] * plan->outer_dst[i];
+  }
+  for (;;) {
+    view_unit(plan, from, to, chunk);
+    if (++unit == stop) return;
+    if (++chunk < plan->chunks) continue;
+    chunk = 0;
+    for (uint32_t i = plan->outer_rank; i-- > 0;) {
+      from += plan->outer_src[i];
+      to += plan->outer_dst[i];
+      if (++index[i] < plan->outer_dims[i]) break;
+      from -= (ptrdiff_t)plan->outer_dims[i] * plan->outer_src[i];
+      to -= plan->outer_dims[i] * plan->outer_dst[i];
+      index[i] = 0;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between real and quantized elements, in portable C: the contract.
+//
+// Parameters of element i are scales[i * step] and zero_points[i * step]: step 0 for one pair, 1 for
+// one per element of a row. Rounding is half to even, clamping comes before it; both are exact in
+// every build (docs/numerics.md).
+#ifndef SMR_KERNELS_VQUANT_H
+#define SMR_KERNELS_VQUANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct smr_vquant_params {
+  const float *scales;
+  const int32_t *zero_points;
+  size_t step;
+};
+
+/// y[i] = round(clamp(x[i] / scale)) + zero_point in [-128, 127]; NaN gives the zero point.
+void smr_vquant_quantize(size_t n, const float *x, struct smr_vquant_params p, int8_t *y);
+
+/// y[i] = (x[i] - zero_point) * scale.
+void smr_vquant_dequantize(size_t n, const int8_t *x, struct smr_vquant_params p, float *y);
+
+/// y[i] = round(clamp(float(x[i] - zero_x) * (scale_x / scale_y))) + zero_y. `y` may be `x`.
+void smr_vquant_requantize(size_t n, const int8_t *x, struct smr_vquant_params from,
+                           struct smr_vquant_params to, int8_t *y);
+
+#endif

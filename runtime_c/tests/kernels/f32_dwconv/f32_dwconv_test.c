@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the depthwise convolution, geometric and indirect, against a naive one to the bit.
+#include "base/fp.h"
+
+#include "kernels/f32_dwconv/f32_dwconv.h"
+
+#include <math.h>
+
+#include "base/isa.h"
+#include "harness.h"
+#include "kernels/f32_dwconv/kernels.h"
+#include "kernels/kernel_data.h"
+
+enum { IN_GAP = 1, OUT_GAP = 2, RESIDUAL_GAP = 3 };
+
+struct shape {
+  size_t batch, channels, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h,
+      dilation_w, pad_top, pad_left, pad_bottom, pad_right;
+  int f16, bias, residual, clamp;
+};
+
+struct data {
+  struct smr_f32_dwconv_args args;
+  float *in, *out, *residual, *bias;
+  void *w;
+};
+
+static struct data make_data(const struct shape *s, uint32_t *seed) {
+  struct data d;
+  const size_t taps = s->kernel_h * s->kernel_w, bytes = s->f16 ? 2 : 4;
+  const size_t panels = smr_panels(s->channels);
+  const size_t panel_bytes = smr_panel_stride_bytes(taps, bytes);
+  const size_t reach_h = (s->kernel_h - 1) * s->dilation_h + 1;
+  const size_t reach_w = (s->kernel_w - 1) * s->dilation_w + 1;
+  const size_t out_h = (s->in_h + s->pad_top + s->pad_bottom - reach_h) / s->stride_h + 1;
+  const size_t out_w = (s->in_w + s->pad_left + s->pad_right - reach_w) / s->stride_w + 1;
+  const size_t in_pixel = s->channels + IN_GAP, out_pixel = s->channels + OUT_GAP;
+  const size_t residual_pixel = s->channels + RESIDUAL_GAP;
+  d.in = kernel_floats(s->batch * s->in_h * s->in_w * in_pixel - IN_GAP, seed);
+  d.out = (float *)kernel_alloc((s->batch * out_h * out_w * out_pixel - OUT_GAP) * 4, 4);
+  d.residual = kernel_floats(s->batch * out_h * out_w * residual_pixel - RESIDUAL_GAP, seed);
+  d.bias = kernel_floats(panels * 16, seed);
+  d.w = kernel_alloc((panels - 1) * panel_bytes + taps * 16 * bytes, 4);
+  for (size_t c = 0; c < panels * 16; c++) {
+    for (size_t t = 0; t < taps; t++) {
+      const float x = c < s->channels ? kernel_random_float(seed) : 0.0f;
+      const uint16_t h = smr_f32_to_f16(x);
+      memcpy((char *)d.w + c / 16 * panel_bytes + (t * 16 + c % 16) * bytes,
+             s->f16 ? (const void *)&h : (const void *)&x, bytes);
+    }
+  }
+  d.args = (struct smr_f32_dwconv_args){.batch = s->batch,
+                                        .channels = s->channels,
+                                        .in_h = s->in_h,
+                                        .in_w = s->in_w,
+                                        .out_h = out_h,
+                                        .out_w = out_w,
+                                        .kernel_h = s->kernel_h,
+                                        .kernel_w = s->kernel_w,
+                                        .stride_h = s->stride_h,
+                                        .stride_w = s->stride_w,
+                                        .dilation_h = s->dilation_h,
+                                        .dilation_w = s->dilation_w,
+                                        .pad_top = s->pad_top,
+                                        .pad_left = s->pad_left,
+                                        .in = d.in,
+                                        .in_pixel_stride = in_pixel,
+                                        .in_row_stride = s->in_w * in_pixel,
+                                        .in_batch_stride = s->in_h * s->in_w * in_pixel,
+                                        .w = d.w,
+                                        .w_type = s->f16 ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                        .panel_stride_bytes = panel_bytes,
+                                        .bias = s->bias ? d.bias : NULL,
+                                        .out = d.out,
+                                        .out_pixel_stride = out_pixel,
+                                        .out_row_stride = out_w * out_pixel,
+                                        .out_batch_stride = out_h * out_w * out_pixel,
+                                        .residual = s->residual ? d.residual : NULL,
+                                        .residual_pixel_stride = residual_pixel,
+                                        .residual_row_stride = out_w * residual_pixel,
+                                        .residual_batch_stride = out_h * out_w * residual_pixel,
+                                        .lo = s->clamp ? -0.25f : -INFINITY,
+                                        .hi = s->clamp ? 0.5f : INFINITY};
+  return d;
+}
+
+static void free_data(struct data *d) {
+  kernel_free(d->in, 4);
+  kernel_free(d->out, 4);
+  kernel_free(d->residual, 4);
+  kernel_free(d->bias, 4);
+  kernel_free(d->w, 4);
+}
+
+static float weight(const struct smr_f32_dwconv_args *g, size_t tap, size_t c) {
+  const char *panel = (const char *)g->w + c / 16 * g->panel_stride_bytes;
+  const size_t at = tap * 16 + c % 16;
+  return g->w_type == SMR_GEMM_F16 ? smr_f16_to_f32(((const uint16_t *)(const void *)panel)[at])
+                                   : ((const float *)(const void *)panel)[at];
+}
+
+static float expect(const struct smr_f32_dwconv_args *g, size_t b, size_t y, size_t x, size_t c,
+                    int fused) {
+  float sum = g->bias ? g->bias[c] : 0.0f;
+  for (size_t ky = 0; ky < g->kernel_h; ky++) {
+    for (size_t kx = 0; kx < g->kernel_w; kx++) {
+      const size_t in_y = y * g->stride_h + ky * g->dilation_h - g->pad_top;  // wraps when outside
+      const size_t in_x = x * g->stride_w + kx * g->dilation_w - g->pad_left;
+      if (in_y >= g->in_h || in_x >= g->in_w) continue;
+      const float v =
+          g->in[b * g->in_batch_stride + in_y * g->in_row_stride + in_x * g->in_pixel_stride + c];
+      const float w = weight(g, ky * g->kernel_w + kx, c);
+      sum = fused ? fmaf(v, w, sum) : v * w + sum;
+    }
+  }
+  if (g->residual) {
+    sum += g->residual[b * g->residual_batch_stride + y * g->residual_row_stride +
+                       x * g->residual_pixel_stride + c];
+  }
+  return sum < g->lo ? g->lo : sum > g->hi ? g->hi : sum;
+}
+
+static int check_output(const struct smr_f32_dwconv_args *g, int fused) {
+  for (size_t b = 0; b < g->batch; b++) {
+    for (size_t y = 0; y < g->out_h; y++) {
+      for (size_t x = 0; x < g->out_w; x++) {
+        const float *out =
+            g->out + b * g->out_batch_stride + y * g->out_row_stride + x * g->out_pixel_stride;
+        for (size_t c = 0; c < g->channels; c++) {
+          if (!kernel_same_bits(out[c], expect(g, b, y, x, c, fused))) return 0;
+        }
+        const int last = b + 1 == g->batch && y + 1 == g->out_h && x + 1 == g->out_w;
+        for (size_t i = 0; !last && i < OUT_GAP; i++) {
+          if (!isnan(out[g->channels + i])) return 0;
+        }
+      }
+    }
+  }
+  return 1;
+}
+
+static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2, SMR_ISA_AVX2 | SMR_ISA_AVX512,
+                                    SMR_ISA_NEON};
+enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
+
+static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
+  struct data d = make_data(s, seed);
+  const struct smr_f32_dwconv_config *config = smr_f32_dwconv_config(isa);
+  const size_t units = smr_f32_dwconv_units(&d.args), half = units / 2;
+  // The second half first: a split is an ordinary run.
+  smr_f32_dwconv_run(config, &d.args, half, units);
+  smr_f32_dwconv_run(config, &d.args, 0, half);
+  if (!CHECK(check_output(&d.args, isa != SMR_ISA_NONE))) {
+    fprintf(stderr,
+            "  %s c=%zu in %zux%zu kernel %zux%zu stride %zux%zu dilation %zux%zu pad %zu %zu %zu "
+            "%zu f16=%d\n",
+            smr_f32_dwconv_kernel(config, &d.args), s->channels, s->in_h, s->in_w, s->kernel_h,
+            s->kernel_w, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w, s->pad_top,
+            s->pad_left, s->pad_bottom, s->pad_right, s->f16);
+  }
+  free_data(&d);
+}
+
+static void draw_options(struct shape *s, uint32_t r) {
+  s->f16 = r & 1;
+  s->bias = r >> 1 & 1;
+  s->residual = r >> 2 & 1;
+  s->clamp = r >> 3 & 1;
+}
+
+SMR_TEST(common_kernels_over_all_channel_counts) {
+  uint32_t seed = 1;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+    for (size_t channels = 1; channels <= 81; channels++) {
+      for (size_t kernel = 3; kernel <= 5; kernel += 2) {
+        for (size_t stride = 1; stride <= 2; stride++) {
+          const uint32_t r = kernel_random(&seed);
+          struct shape s = {.batch = 1 + (r >> 8 & 1),
+                            .channels = channels,
+                            .in_h = 5,
+                            .in_w = 6 + (r >> 9) % 8,
+                            .kernel_h = kernel,
+                            .kernel_w = kernel,
+                            .stride_h = stride,
+                            .stride_w = stride,
+                            .dilation_h = 1,
+                            .dilation_w = 1,
+                            .pad_top = kernel / 2,
+                            .pad_left = kernel / 2,
+                            .pad_bottom = kernel / 2,
+                            .pad_right = kernel / 2};
+          draw_options(&s, r);
+          check_shape(&s, ceilings[i], &seed);
+        }
+      }
+    }
+  }
+}
+
+SMR_TEST(random_geometry) {
+  uint32_t seed = 2;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+    for (size_t round = 0; round < 400; round++) {
+      struct shape s = {.batch = 1};
+      s.channels = 1 + kernel_random(&seed) % 70;
+      s.kernel_h = 1 + kernel_random(&seed) % 8;
+      s.kernel_w = 1 + kernel_random(&seed) % 8;
+      s.stride_h = 1 + kernel_random(&seed) % 3;
+      s.stride_w = 1 + kernel_random(&seed) % 3;
+      s.dilation_h = 1 + kernel_random(&seed) % 3;
+      s.dilation_w = 1 + kernel_random(&seed) % 3;
+      // Padding up to more than the kernel's reach: some pixels see no tap at all.
+      s.pad_top = kernel_random(&seed) % 9;
+      s.pad_left = kernel_random(&seed) % 9;
+      s.pad_bottom = kernel_random(&seed) % 9;
+      s.pad_right = kernel_random(&seed) % 9;
+      s.in_h = 1 + kernel_random(&seed) % 6;
+      s.in_w = 1 + kernel_random(&seed) % 17;
+      if (s.in_h + s.pad_top + s.pad_bottom < (s.kernel_h - 1) * s.dilation_h + 1) continue;
+      if (s.in_w + s.pad_left + s.pad_right < (s.kernel_w - 1) * s.dilation_w + 1) continue;
+      draw_options(&s, kernel_random(&seed));
+      check_shape(&s, ceilings[i], &seed);
+    }
+  }
+}
+
+SMR_TEST(indirect_matches) {
+  uint32_t seed = 3;
+  const uint32_t have = smr_cpu_isa();
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((have & ceilings[i]) != ceilings[i]) continue;
+    const int fused = ceilings[i] != SMR_ISA_NONE;
+    for (size_t channels = 1; channels <= 81; channels += 5) {
+      for (size_t taps = 1; taps <= 28; taps += 9) {
+        const uint32_t r = kernel_random(&seed);
+        // A row of `pixels` as a 1 x taps kernel gives weights and data; taps are then permuted.
+        struct shape s = {.batch = 1,
+                          .channels = channels,
+                          .in_h = 1,
+                          .in_w = taps + 4,
+                          .kernel_h = 1,
+                          .kernel_w = taps,
+                          .stride_h = 1,
+                          .stride_w = 1,
+                          .dilation_h = 1,
+                          .dilation_w = 1};
+        draw_options(&s, r);
+        struct data d = make_data(&s, &seed);
+        const size_t pixels = d.args.out_w;
+        float *zero = (float *)kernel_alloc(channels * 4, 4);
+        for (size_t c = 0; c < channels; c++) zero[c] = 0.0f;
+        const float **pointers = (const float **)malloc(pixels * taps * sizeof *pointers);
+        REQUIRE(pointers != NULL);
+        for (size_t p = 0; p < pixels * taps; p++) {
+          const size_t from = kernel_random(&seed) % (s.in_w + 1);
+          const uintptr_t at = (uintptr_t)(d.in + from * d.args.in_pixel_stride) - 32;
+          pointers[p] = from == s.in_w ? zero : (const float *)at;
+        }
+        const struct smr_f32_dwconv_indirect_args args = {
+            .pixels = pixels,
+            .taps = taps,
+            .channels = channels,
+            .indirect = pointers,
+            .in_offset_bytes = 32,
+            .zero = zero,
+            .w = d.w,
+            .w_type = d.args.w_type,
+            .panel_stride_bytes = d.args.panel_stride_bytes,
+            .bias = d.args.bias,
+            .out = d.out,
+            .out_stride = d.args.out_pixel_stride,
+            .residual = d.args.residual,
+            .residual_stride = d.args.residual_pixel_stride,
+            .lo = d.args.lo,
+            .hi = d.args.hi};
+        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(ceilings[i]), &args, 2, pixels);
+        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(ceilings[i]), &args, 0, 2);
+        size_t wrong = 0;
+        for (size_t p = 0; p < pixels; p++) {
+          for (size_t c = 0; c < channels; c++) {
+            float sum = args.bias ? args.bias[c] : 0.0f;
+            for (size_t t = 0; t < taps; t++) {
+              const float *q = pointers[p * taps + t];
+              const float v = q == zero ? 0.0f : ((const float *)((uintptr_t)q + 32))[c];
+              sum = fused ? fmaf(v, weight(&d.args, t, c), sum) : v * weight(&d.args, t, c) + sum;
+            }
+            if (args.residual) sum += args.residual[p * args.residual_stride + c];
+            sum = sum < args.lo ? args.lo : sum > args.hi ? args.hi : sum;
+            wrong += !kernel_same_bits(d.out[p * args.out_stride + c], sum);
+          }
+        }
+        if (!CHECK_EQ_INT(wrong, 0))
+          fprintf(stderr, "  c=%zu taps=%zu f16=%d\n", channels, taps, s.f16);
+        free((void *)pointers);
+        kernel_free(zero, 4);
+        free_data(&d);
+      }
+    }
+  }
+}
+
+SMR_TEST(nan_and_empty) {
+  uint32_t seed = 4;
+  const struct shape s = {.batch = 1,
+                          .channels = 20,
+                          .in_h = 4,
+                          .in_w = 8,
+                          .kernel_h = 3,
+                          .kernel_w = 3,
+                          .stride_h = 1,
+                          .stride_w = 1,
+                          .dilation_h = 1,
+                          .dilation_w = 1,
+                          .pad_top = 1,
+                          .pad_left = 1,
+                          .pad_bottom = 1,
+                          .pad_right = 1,
+                          .clamp = 1};
+  struct data d = make_data(&s, &seed);
+  d.in[3] = NAN;
+  const struct smr_f32_dwconv_config *config = smr_f32_dwconv_config(smr_cpu_isa());
+  smr_f32_dwconv_run(config, &d.args, 0, smr_f32_dwconv_units(&d.args));
+  CHECK(isnan(d.out[3]));
+  CHECK(!isnan(d.out[2]));
+  CHECK(isnan(d.out[d.args.out_pixel_stride + 3]));
+  CHECK(!isnan(d.out[2 * d.args.out_pixel_stride + 3]));
+  d.args.channels = 0;
+  CHECK_EQ_INT(smr_f32_dwconv_units(&d.args), 0);
+  free_data(&d);
+}
+
+SMR_TEST(names_its_kernel) {
+  struct smr_f32_dwconv_args args = {.kernel_h = 3, .kernel_w = 3};
+  CHECK_STR(smr_f32_dwconv_kernel(smr_f32_dwconv_config(0), &args), "f32_dwconv_3x3__scalar");
+  args.kernel_h = 1;
+  CHECK_STR(smr_f32_dwconv_kernel(smr_f32_dwconv_config(0), &args), "f32_dwconv__scalar");
+  const uint32_t have = smr_cpu_isa();
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if ((have & (isa)) != (isa))          \
+    fprintf(stderr, "NOT RUN: f32_dwconv " #suffix " (this CPU lacks it)\n");
+#include "kernels/f32_dwconv/kernels.inc"
+#undef SMR_UKERNEL
+}
+
+SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry);
+              RUN(indirect_matches); RUN(nan_and_empty); RUN(names_its_kernel))

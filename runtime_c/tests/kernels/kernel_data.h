@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test data for kernels: exact-size heap buffers, so that the sanitizers see any over-read.
+#ifndef SMR_TESTS_KERNEL_DATA_H
+#define SMR_TESTS_KERNEL_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simd/half.h"
+
+/// A repeatable sequence; the state is the caller's.
+static inline uint32_t kernel_random(uint32_t *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return *state >> 8;
+}
+
+/// In [-1, 1), 16 bits of mantissa: sums of products round, so the order of additions shows.
+static inline float kernel_random_float(uint32_t *state) {
+  return (float)(int32_t)(kernel_random(state) & 0xffff) * 0x1p-15f - 1.0f;
+}
+
+/// `bytes` that end where the allocation ends and start `shift` bytes into it. Never NULL; free
+/// with kernel_free. Contents are NaN in both float types.
+static inline void *kernel_alloc(size_t bytes, size_t shift) {
+  unsigned char *p = (unsigned char *)malloc(bytes + shift + (bytes + shift == 0));
+  if (!p) abort();
+  memset(p, 0xff, bytes + shift);
+  return p + shift;
+}
+
+static inline void kernel_free(void *p, size_t shift) { free((unsigned char *)p - shift); }
+
+static inline float *kernel_floats(size_t n, uint32_t *state) {
+  float *p = (float *)kernel_alloc(n * sizeof(float), 4);
+  for (size_t i = 0; i < n; i++) p[i] = kernel_random_float(state);
+  return p;
+}
+
+static inline uint16_t *kernel_halves(size_t n, uint32_t *state) {
+  uint16_t *p = (uint16_t *)kernel_alloc(n * sizeof(uint16_t), 4);
+  for (size_t i = 0; i < n; i++) p[i] = smr_f32_to_f16(kernel_random_float(state));
+  return p;
+}
+
+static inline int kernel_same_bits(float a, float b) {
+  uint32_t x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  return x == y || (a != a && b != b);
+}
+
+#endif
