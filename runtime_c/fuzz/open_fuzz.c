@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: open any bytes as a model, then look at everything that the model says of itself.
+//
+// The header's sizes and checksum are made right first: past them the verifier begins.
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fnv.h"
+#include "model/model.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { OPEN_HEADER = 64 };
+
+// A copy with a plausible header, in a block of exactly `size` bytes.
+static uint8_t *open_prepare(const uint8_t *data, size_t size) {
+  uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);
+  if (bytes == NULL) return NULL;
+  if (size != 0) memcpy(bytes, data, size);
+  if (size < OPEN_HEADER) return bytes;
+  const uint64_t file_bytes = size;
+  uint64_t program;
+  memcpy(&program, bytes + 8, 8);
+  if (program < OPEN_HEADER || program > size) program = size / 8 * 8;
+  memcpy(bytes + 4, "SMRA", 4);
+  memcpy(bytes + 8, &program, 8);
+  memcpy(bytes + 24, &file_bytes, 8);
+  memset(bytes + 32, 0, 32);
+  const uint64_t sum = smr_fnv(SMR_FNV_START, bytes + 24, (size_t)program - 24);
+  memcpy(bytes + 16, &sum, 8);
+  return bytes;
+}
+
+// Read what can be read, so that a sanitizer sees every pointer.
+static uint64_t open_touch_function(const struct smr_function *f) {
+  uint64_t sum = strlen(f->name);
+  for (uint32_t i = 0; i < f->expr_count; i++) sum += f->exprs[i].op + f->expr_stage[i];
+  for (uint32_t i = 0; i < f->guard_count; i++)
+    sum += f->guard_stage[i] + strlen(f->guards[i].message);
+  for (uint32_t i = 0; i < f->value_count; i++) {
+    const struct smr_value *v = &f->values[i];
+    sum += strlen(v->name);
+    for (uint32_t j = 0; j < v->rank; j++) sum += f->exprs[v->dims[j]].op;
+    if (v->quant != NULL) sum += (uint64_t)v->quant->zero_points[v->quant->count - 1];
+  }
+  for (uint32_t i = 0; i < f->node_count; i++) {
+    const struct smr_node *n = &f->nodes[i];
+    sum += strlen(n->name) + n->stage;
+    for (uint32_t j = 0; j < n->absorbed_count; j++) sum += strlen(n->absorbed[j]);
+    for (uint32_t j = 0; j < n->op->attr_count; j++) {
+      const struct smr_node_attr *a = &n->attrs[j];
+      for (uint32_t k = 0; k < a->expr_count; k++) sum += f->exprs[a->exprs[k]].op;
+      for (uint32_t k = 0; k < a->literal.count; k++) {
+        if (a->literal.ints != NULL) sum += (uint64_t)a->literal.ints[k];
+        if (a->literal.floats != NULL) sum += a->literal.floats[k] > 0;
+      }
+      if (a->literal.text != NULL) sum += strlen(a->literal.text);
+    }
+  }
+  return sum;
+}
+
+static uint64_t open_touch(const samara_model *model) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < model->function_count; i++)
+    sum += open_touch_function(&model->functions[i]);
+  for (uint32_t i = 0; i < model->constant_count; i++) {
+    const struct smr_constant *c = &model->constants[i];
+    if (c->size_bytes != 0) sum += ((const uint8_t *)c->data)[c->size_bytes - 1];
+  }
+  for (uint32_t i = 0; i < model->metadata_count; i++) {
+    sum += strlen(model->metadata[i].key) + strlen(model->metadata[i].value);
+  }
+  for (uint32_t i = 0; i < model->source_count; i++) sum += strlen(model->sources[i].detail);
+  samara_tensor_info info;
+  for (size_t e = 0; e < samara_model_function_count(model); e++) {
+    const char *name = samara_model_function_name(model, e);
+    for (size_t i = 0; i < samara_model_input_count(model, name); i++) {
+      sum += samara_model_input_info(model, name, i, &info) == SAMARA_OK && info.name[0];
+    }
+    for (size_t i = 0; i < samara_model_output_count(model, name); i++) {
+      sum += samara_model_output_info(model, name, i, &info) == SAMARA_OK && info.name[0];
+    }
+  }
+  return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  uint8_t *bytes = open_prepare(data, size);
+  if (bytes == NULL) return 0;
+  samara_model *model = NULL;
+  samara_error error;
+  const samara_status status = samara_model_open_memory(bytes, size, NULL, &model, &error);
+  if ((status == SAMARA_OK) != (model != NULL)) abort();
+  if (model != NULL && open_touch(model) == UINT64_MAX) abort();  // the sum must be computed
+  samara_model_close(model);
+  free(bytes);
+  return 0;
+}

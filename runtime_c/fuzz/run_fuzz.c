@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: open any bytes as a model, and run every function of it within small limits.
+//
+// The header's sizes and checksum are made right first. Inputs hold bytes of the file, or small
+// numbers, which index values and sizes can be; free dims differ from run to run.
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fnv.h"
+
+#include <samara/samara.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+  RUN_HEADER = 64,
+  RUN_MAX_ARENA = 16 << 20,
+  RUN_MAX_STEPS = 300,
+  RUN_MAX_INPUTS = 16,
+  RUN_ROUNDS = 5
+};
+
+// A copy with a plausible header, in a block of exactly `size` bytes.
+static uint8_t *fuzz_prepare(const uint8_t *data, size_t size) {
+  uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);
+  if (bytes == NULL) return NULL;
+  if (size != 0) memcpy(bytes, data, size);
+  if (size < RUN_HEADER) return bytes;
+  const uint64_t file_bytes = size;
+  uint64_t program;
+  memcpy(&program, bytes + 8, 8);
+  if (program < RUN_HEADER || program > size) program = size / 8 * 8;
+  memcpy(bytes + 4, "SMRA", 4);
+  memcpy(bytes + 8, &program, 8);
+  memcpy(bytes + 24, &file_bytes, 8);
+  memset(bytes + 32, 0, 32);
+  const uint64_t sum = smr_fnv(SMR_FNV_START, bytes + 24, (size_t)program - 24);
+  memcpy(bytes + 16, &sum, 8);
+  return bytes;
+}
+
+static samara_status fuzz_custom(const samara_custom_call *call) {
+  for (size_t i = 0; i < call->output_count; i++)
+    if (call->outputs[i].size_bytes != 0)
+      memset(call->outputs[i].data, (int)i, call->outputs[i].size_bytes);
+  return SAMARA_OK;
+}
+
+static samara_status fuzz_measure(samara_custom_call *call) {
+  for (size_t i = 0; i < call->output_count; i++)
+    for (int32_t axis = 0; axis < call->outputs[i].rank; axis++)
+      call->outputs[i].shape[axis] = 2 + axis;
+  return SAMARA_OK;
+}
+
+// Element `k` of an input: small numbers, which indices, sizes and conditions can be.
+static void fuzz_small(const samara_tensor *t, size_t k, size_t seed) {
+  const int64_t number = (int64_t)((k * 5 + seed) % 7) - 2;
+  const float real = (float)number * 0.75f;
+  uint8_t *data = (uint8_t *)t->data;
+  switch (t->dtype) {
+    case SAMARA_FLOAT32:
+      memcpy(data + k * 4, &real, 4);
+      return;
+    case SAMARA_INT32:
+      memcpy(data + k * 4, &(int32_t){(int32_t)number}, 4);
+      return;
+    case SAMARA_INT64:
+      memcpy(data + k * 8, &number, 8);
+      return;
+    case SAMARA_FLOAT16:
+      memcpy(data + k * 2, &(uint16_t){(uint16_t)(0x3800 + number * 0x100)}, 2);
+      return;
+    case SAMARA_BOOL:
+      data[k] = (uint8_t)(number & 1);
+      return;
+    default:
+      data[k] = (uint8_t)number;
+  }
+}
+
+static size_t fuzz_elements(const samara_tensor *t) {
+  size_t n = 1;
+  for (int32_t axis = 0; axis < t->rank; axis++) n *= (size_t)t->shape[axis];
+  return n;
+}
+
+static void fuzz_feed(samara_session *session, size_t count, const uint8_t *data, size_t size,
+                      bool small) {
+  for (size_t i = 0; i < count; i++) {
+    samara_tensor t;
+    if (samara_session_input(session, i, &t) != SAMARA_OK || t.size_bytes == 0) continue;
+    if (small || size == 0) {
+      const size_t n = fuzz_elements(&t);
+      for (size_t k = 0; k < n; k++) fuzz_small(&t, k, i);
+      continue;
+    }
+    uint8_t *out = (uint8_t *)t.data;
+    for (size_t k = 0; k < t.size_bytes; k++)
+      out[k] = t.dtype == SAMARA_BOOL ? data[k % size] & 1u : data[(k * 7 + i) % size];
+  }
+}
+
+// Results must lie in memory that can be read.
+static uint64_t fuzz_read(const samara_session *session, size_t count) {
+  uint64_t sum = SMR_FNV_START;
+  for (size_t i = 0; i < count; i++) {
+    samara_tensor t;
+    if (samara_session_output(session, i, &t) == SAMARA_OK && t.size_bytes != 0)
+      sum = smr_fnv(sum, t.data, t.size_bytes);
+  }
+  return sum;
+}
+
+// What free dims are in a round; the last round mixes them.
+static int64_t fuzz_dim(size_t round, size_t input, int32_t axis) {
+  static const int64_t sizes[RUN_ROUNDS] = {3, 2, 17, 0, 5};
+  return sizes[round + 1 < RUN_ROUNDS ? round : (input + (size_t)axis) % RUN_ROUNDS];
+}
+
+static void fuzz_run(const samara_model *model, const char *function, const uint8_t *data,
+                     size_t size) {
+  const samara_custom_op custom = {.struct_size = sizeof custom,
+                                   .name = "fuzz::any",
+                                   .measure = fuzz_measure,
+                                   .run = fuzz_custom};
+  static const char *const isas[3] = {NULL, "scalar", "avx2,neon"};
+  const samara_session_options options = {.struct_size = sizeof options,
+                                          .function = function,
+                                          .max_arena_bytes = RUN_MAX_ARENA,
+                                          .max_steps = RUN_MAX_STEPS,
+                                          .deadline_us = 500 * 1000,
+                                          .isa = isas[(size >> 1) % 3],
+                                          .keep_all = size % 2 == 1,
+                                          .profile = true,
+                                          .custom_ops = &custom,
+                                          .custom_op_count = 1};
+  samara_session *session = NULL;
+  samara_error error;
+  const samara_status status = samara_session_create(model, &options, &session, &error);
+  if ((status == SAMARA_OK) != (session != NULL)) abort();
+  if (session == NULL) return;
+  const size_t inputs = samara_model_input_count(model, function);
+  const size_t outputs = samara_model_output_count(model, function);
+  for (size_t round = 0; round < RUN_ROUNDS; round++) {
+    int64_t dims[RUN_MAX_INPUTS][SAMARA_MAX_RANK];
+    const int64_t *shapes[RUN_MAX_INPUTS];
+    for (size_t i = 0; i < inputs && i < RUN_MAX_INPUTS; i++) {
+      samara_tensor_info info;
+      if (samara_model_input_info(model, function, i, &info) != SAMARA_OK) abort();
+      for (int32_t axis = 0; axis < info.rank; axis++)
+        dims[i][axis] = info.shape[axis] >= 0 ? info.shape[axis] : fuzz_dim(round, i, axis);
+      shapes[i] = dims[i];
+    }
+    // Round 0 runs with the first shapes, where there are some.
+    if (round > 0)
+      (void)samara_session_resize(session, shapes,
+                                  inputs < RUN_MAX_INPUTS ? inputs : RUN_MAX_INPUTS);
+    fuzz_feed(session, inputs, data, size < 256 ? size : 256, round % 2 == 0);
+    if (samara_session_run(session) == SAMARA_OK && fuzz_read(session, outputs) == 0) abort();
+    if (samara_session_arena_bytes(session) > RUN_MAX_ARENA) abort();
+  }
+  samara_session_destroy(session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  uint8_t *bytes = fuzz_prepare(data, size);
+  if (bytes == NULL) return 0;
+  samara_model *model = NULL;
+  samara_error error;
+  const samara_model_options options = {.struct_size = sizeof options};
+  if (samara_model_open_memory(bytes, size, &options, &model, &error) == SAMARA_OK) {
+    for (size_t f = 0; f < samara_model_function_count(model); f++)
+      fuzz_run(model, samara_model_function_name(model, f), data, size);
+  }
+  samara_model_close(model);
+  free(bytes);
+  return 0;
+}

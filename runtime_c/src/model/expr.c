@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dim expressions: exact evaluation in checked int64, and bounds by interval arithmetic.
+#include "base/fp.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "model/model.h"
+
+// ---- exact ----
+
+static bool expr_divide(int64_t a, int64_t b, bool up, int64_t *out, const char **why) {
+  if (b == 0) {
+    *why = "division by zero";
+    return false;
+  }
+  if (a == INT64_MIN && b == -1) {
+    *why = "integer overflow";
+    return false;
+  }
+  const int64_t quotient = a / b, rest = a % b;
+  // C truncates; floor and ceil differ from that by one where there is a rest.
+  const bool negative = (rest < 0) != (b < 0);
+  *out = quotient + (rest == 0 ? 0 : up ? (negative ? 0 : 1) : (negative ? -1 : 0));
+  return true;
+}
+
+static bool expr_modulo(int64_t a, int64_t b, int64_t *out, const char **why) {
+  if (b == 0) {
+    *why = "division by zero";
+    return false;
+  }
+  const int64_t rest = b == -1 ? 0 : a % b;
+  *out = rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  return true;
+}
+
+// floor(float32(a) * scale), every step in float32.
+static bool expr_scale(int64_t a, int64_t bits, int64_t *out, const char **why) {
+  if (bits < 0 || bits > (int64_t)UINT32_MAX) {
+    *why = "a scale that is no float32 bit pattern";
+    return false;
+  }
+  const uint32_t pattern = (uint32_t)bits;
+  float scale;
+  memcpy(&scale, &pattern, sizeof scale);
+  const float product = floorf((float)a * scale);
+  // 2^63 is a float32 and the first value beyond int64; NaN fails both comparisons.
+  if (!(product >= -9223372036854775808.0f && product < 9223372036854775808.0f)) {
+    *why = "a scaled dim out of range";
+    return false;
+  }
+  *out = (int64_t)product;
+  return true;
+}
+
+bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
+                       int64_t *out, const char **why) {
+  const struct smr_expr *e = &exprs[index];
+  if (e->op == SMR_EXPR_CONST) {
+    *out = e->k;
+    return true;
+  }
+  if (e->op < SMR_EXPR_ADD || e->op >= SMR_EXPR_COUNT) {
+    *why = "not an arithmetic expression";
+    return false;
+  }
+  const int64_t a = values[e->a], b = values[e->b];
+  *why = "integer overflow";
+  switch ((enum smr_expr_op)e->op) {
+    case SMR_EXPR_ADD:
+      return smr_add_i64(a, b, out);
+    case SMR_EXPR_SUB:
+      return smr_sub_i64(a, b, out);
+    case SMR_EXPR_MUL:
+      return smr_mul_i64(a, b, out);
+    case SMR_EXPR_FLOORDIV:
+      return expr_divide(a, b, false, out, why);
+    case SMR_EXPR_CEILDIV:
+      return expr_divide(a, b, true, out, why);
+    case SMR_EXPR_MOD:
+      return expr_modulo(a, b, out, why);
+    case SMR_EXPR_MIN:
+      *out = a < b ? a : b;
+      return true;
+    case SMR_EXPR_MAX:
+      *out = a > b ? a : b;
+      return true;
+    case SMR_EXPR_EQ:
+      *out = a == b;
+      return true;
+    case SMR_EXPR_LT:
+      *out = a < b;
+      return true;
+    case SMR_EXPR_SELECT:
+      *out = a != 0 ? b : values[e->c];
+      return true;
+    case SMR_EXPR_SCALE_F32:
+      return expr_scale(a, b, out, why);
+    default:
+      return false;
+  }
+}
+
+// ---- intervals ----
+//
+// INT64_MIN as a lower and INT64_MAX as an upper end mean "no bound"; arithmetic saturates there,
+// which is sound because an exact result beyond int64 is a failure, not a value.
+
+struct expr_range {
+  int64_t lo, hi;
+};
+
+static const struct expr_range expr_any = {INT64_MIN, INT64_MAX};
+
+static int64_t expr_sum(int64_t a, int64_t b, int64_t no_bound) {
+  int64_t sum;
+  if (a == no_bound || b == no_bound) return no_bound;
+  if (!smr_add_i64(a, b, &sum)) return a < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
+// The product of two ends, where an end may be infinite; 0 * infinity is 0.
+static int64_t expr_end_product(int64_t a, int64_t b) {
+  int64_t product;
+  if (a == 0 || b == 0) return 0;
+  const bool infinite = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
+  if (infinite || !smr_mul_i64(a, b, &product)) {
+    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+  }
+  return product;
+}
+
+// The quotient of two ends with b >= 1, rounded down or up.
+static int64_t expr_end_quotient(int64_t a, int64_t b, bool up) {
+  if (a == INT64_MIN || a == INT64_MAX) {
+    if (b != INT64_MAX) return a;
+    return a < 0 ? INT64_MIN : INT64_MAX;  // infinity / infinity may be anything
+  }
+  if (b == INT64_MAX) return a == 0 ? 0 : up ? (a > 0 ? 1 : 0) : (a < 0 ? -1 : 0);
+  int64_t quotient = 0;
+  const char *why;
+  (void)expr_divide(a, b, up, &quotient, &why);  // b >= 1: cannot fail
+  return quotient;
+}
+
+static struct expr_range expr_corners(const int64_t corner[4]) {
+  struct expr_range range = {corner[0], corner[0]};
+  for (int i = 1; i < 4; i++) {
+    if (corner[i] < range.lo) range.lo = corner[i];
+    if (corner[i] > range.hi) range.hi = corner[i];
+  }
+  return range;
+}
+
+static struct expr_range expr_range_product(struct expr_range a, struct expr_range b) {
+  const int64_t corner[4] = {expr_end_product(a.lo, b.lo), expr_end_product(a.lo, b.hi),
+                             expr_end_product(a.hi, b.lo), expr_end_product(a.hi, b.hi)};
+  return expr_corners(corner);
+}
+
+static struct expr_range expr_range_quotient(struct expr_range a, struct expr_range b, bool up) {
+  if (b.lo == 0) b.lo = 1;  // a zero divisor fails
+  if (b.lo < 1 || b.hi < b.lo) {
+    // |b| >= 1, and rounding a quotient away from zero never passes |a|.
+    if (a.lo == INT64_MIN || a.hi == INT64_MAX) return expr_any;
+    const int64_t most = a.hi > -a.lo ? a.hi : -a.lo;
+    return (struct expr_range){-most, most};
+  }
+  const int64_t corner[4] = {expr_end_quotient(a.lo, b.lo, up), expr_end_quotient(a.lo, b.hi, up),
+                             expr_end_quotient(a.hi, b.lo, up), expr_end_quotient(a.hi, b.hi, up)};
+  return expr_corners(corner);
+}
+
+// The result has the sign of the divisor and is smaller than it.
+static struct expr_range expr_range_modulo(struct expr_range a, struct expr_range b) {
+  struct expr_range range = {0, 0};
+  if (b.lo < 0) range.lo = b.lo == INT64_MIN ? INT64_MIN : b.lo + 1;
+  if (b.hi > 0) range.hi = b.hi == INT64_MAX ? INT64_MAX : b.hi - 1;
+  if (b.lo >= 0 && a.lo >= 0 && a.hi < range.hi) range.hi = a.hi;
+  return range;
+}
+
+static struct expr_range expr_range_scale(struct expr_range a, struct expr_range bits) {
+  if (bits.lo != bits.hi || bits.lo < 0 || bits.lo > (int64_t)UINT32_MAX) return expr_any;
+  const uint32_t pattern = (uint32_t)bits.lo;
+  float scale;
+  memcpy(&scale, &pattern, sizeof scale);
+  if (!(scale >= 0 && scale <= FLT_MAX)) return expr_any;
+  // Both roundings are monotone, so the ends give the ends.
+  struct expr_range range = expr_any;
+  const char *why;
+  if (a.lo != INT64_MIN && !expr_scale(a.lo, bits.lo, &range.lo, &why)) range.lo = INT64_MIN;
+  if (a.hi != INT64_MAX && !expr_scale(a.hi, bits.lo, &range.hi, &why)) range.hi = INT64_MAX;
+  return range;
+}
+
+static struct expr_range expr_range_equal(struct expr_range a, struct expr_range b) {
+  if (a.hi < b.lo || b.hi < a.lo) return (struct expr_range){0, 0};
+  if (a.lo == a.hi && b.lo == b.hi && a.lo == b.lo) return (struct expr_range){1, 1};
+  return (struct expr_range){0, 1};
+}
+
+static struct expr_range expr_range_less(struct expr_range a, struct expr_range b) {
+  if (a.hi < b.lo && a.hi != INT64_MAX) return (struct expr_range){1, 1};
+  if (a.lo >= b.hi && b.hi != INT64_MAX) return (struct expr_range){0, 0};
+  return (struct expr_range){0, 1};
+}
+
+static struct expr_range expr_range_leaf(const struct smr_expr *e, const int64_t *hi) {
+  switch ((enum smr_expr_op)e->op) {
+    case SMR_EXPR_CONST:
+      return (struct expr_range){e->k, e->k};
+    case SMR_EXPR_INPUT_DIM:
+      return (struct expr_range){0, INT64_MAX};
+    case SMR_EXPR_READ:
+      return (struct expr_range){INT64_MIN, e->c >= 0 ? hi[e->c] : INT64_MAX};
+    case SMR_EXPR_BORN:
+      return (struct expr_range){0, e->k >= 0 ? hi[e->k] : INT64_MAX};
+    default:
+      return expr_any;
+  }
+}
+
+static struct expr_range expr_range_of(const struct smr_expr *e, const int64_t *lo,
+                                       const int64_t *hi) {
+  const struct expr_range a = {lo[e->a], hi[e->a]}, b = {lo[e->b], hi[e->b]};
+  switch ((enum smr_expr_op)e->op) {
+    case SMR_EXPR_ADD:
+      return (struct expr_range){expr_sum(a.lo, b.lo, INT64_MIN), expr_sum(a.hi, b.hi, INT64_MAX)};
+    case SMR_EXPR_SUB: {
+      const int64_t b_most = b.hi == INT64_MAX ? INT64_MIN : -b.hi;
+      const int64_t b_least = b.lo == INT64_MIN ? INT64_MAX : -b.lo;
+      return (struct expr_range){expr_sum(a.lo, b_most, INT64_MIN),
+                                 expr_sum(a.hi, b_least, INT64_MAX)};
+    }
+    case SMR_EXPR_MUL:
+      return expr_range_product(a, b);
+    case SMR_EXPR_FLOORDIV:
+      return expr_range_quotient(a, b, false);
+    case SMR_EXPR_CEILDIV:
+      return expr_range_quotient(a, b, true);
+    case SMR_EXPR_MOD:
+      return expr_range_modulo(a, b);
+    case SMR_EXPR_MIN:
+      return (struct expr_range){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
+    case SMR_EXPR_MAX:
+      return (struct expr_range){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+    case SMR_EXPR_EQ:
+      return expr_range_equal(a, b);
+    case SMR_EXPR_LT:
+      return expr_range_less(a, b);
+    case SMR_EXPR_SELECT: {
+      const struct expr_range c = {lo[e->c], hi[e->c]};
+      if (a.lo > 0 || a.hi < 0) return b;
+      if (a.lo == 0 && a.hi == 0) return c;
+      return (struct expr_range){b.lo < c.lo ? b.lo : c.lo, b.hi > c.hi ? b.hi : c.hi};
+    }
+    case SMR_EXPR_SCALE_F32:
+      return expr_range_scale(a, b);
+    default:
+      return expr_any;
+  }
+}
+
+void smr_expr_interval(const struct smr_expr *exprs, uint32_t index, const int64_t *lo,
+                       const int64_t *hi, int64_t *out_lo, int64_t *out_hi) {
+  const struct smr_expr *e = &exprs[index];
+  const struct expr_range range =
+      e->op < SMR_EXPR_ADD ? expr_range_leaf(e, hi) : expr_range_of(e, lo, hi);
+  *out_lo = range.lo;
+  *out_hi = range.hi;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model as the session sees it: verified, decoded, immutable. Everything here lives as long as
+ * the model. */
+#ifndef SMR_MODEL_MODEL_H_
+#define SMR_MODEL_MODEL_H_
+
+#include "ops/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Deepest nesting of calls; the exporter nests far less.
+enum { SMR_MAX_CALL_DEPTH = 32 };
+
+enum smr_expr_op {
+  SMR_EXPR_CONST,
+  SMR_EXPR_INPUT_DIM,
+  SMR_EXPR_READ,
+  SMR_EXPR_BORN,
+  SMR_EXPR_ADD,
+  SMR_EXPR_SUB,
+  SMR_EXPR_MUL,
+  SMR_EXPR_FLOORDIV,
+  SMR_EXPR_CEILDIV,
+  SMR_EXPR_MOD,
+  SMR_EXPR_MIN,
+  SMR_EXPR_MAX,
+  SMR_EXPR_EQ,
+  SMR_EXPR_LT,
+  SMR_EXPR_SELECT,
+  SMR_EXPR_SCALE_F32,
+  SMR_EXPR_COUNT
+};
+
+/// One dim expression; operands are indices of earlier expressions, checked at open, and whatever
+/// has constant operands has become CONST (unless it fails, which it then does when it is
+/// evaluated). For READ: a = value, b = element, c = bound expression or -1. For BORN: a = node, b
+/// = output, c = axis, k = bound expression or -1.
+struct smr_expr {
+  uint32_t op;
+  int32_t a, b, c;
+  int64_t k;
+};
+
+enum smr_relation { SMR_RELATION_EQ, SMR_RELATION_LE, SMR_RELATION_LT };
+
+struct smr_guard {
+  uint8_t relation;
+  uint32_t a, b;  // expressions
+  int32_t node;   // or -1
+  const char *message;
+};
+
+struct smr_value {
+  const char *name;
+  const uint32_t *dims;  // rank expressions
+  const struct smr_quant *quant;
+  int32_t constant;  // index into smr_model.constants, or -1
+  int32_t producer;  // node, or -1 for inputs and constants
+  uint8_t dtype, rank;
+};
+
+/// An attribute as stored: a literal, or expressions that a frame evaluates into smr_attr.i /
+/// .ints.
+struct smr_node_attr {
+  struct smr_attr literal;
+  const uint32_t *exprs;  // NULL for literals
+  uint32_t expr_count;
+  bool is_list;  // dims, as opposed to dim
+};
+
+struct smr_node {
+  const struct smr_op *op;
+  const char *name;
+  const int32_t *inputs;  // value ids, -1 absent
+  const uint32_t *outputs;
+  const struct smr_node_attr *attrs;  // op->attr_count
+  const char *const *absorbed;        // names of tensors fused away into this node
+  uint32_t input_count, output_count, absorbed_count;
+  int32_t source;  // index into sources, or -1
+  /// Stage in which the node runs. Monotone over nodes. Stage 0 needs only input dims; a READ or
+  /// BORN value made (or read from an input) in stage s is usable from stage s + 1 on.
+  uint32_t stage;
+};
+
+struct smr_binding {
+  uint32_t position, variable;
+};
+
+/// The name and the bounds of a dim of an input. `expr` is an INPUT_DIM expression; upper is
+/// INT64_MAX where there is no bound.
+struct smr_symbol {
+  const char *name;
+  uint32_t expr;
+  int64_t lower, upper;
+};
+
+struct smr_function {
+  const char *name;
+  const struct smr_expr *exprs;
+  const uint32_t *expr_stage;  // stage from which each expression can be evaluated
+  const struct smr_guard *guards;
+  const uint32_t *guard_stage;
+  const struct smr_value *values;
+  const uint32_t *inputs, *outputs;  // value ids, in the function's own order (variables included)
+  const char *const *output_names;
+  const struct smr_node *nodes;
+  const struct smr_binding *reads, *writes;  // position = input / output position
+  const struct smr_symbol *symbols;
+  const int32_t *user_inputs, *user_outputs;  // positions that are not bound to variables
+  uint32_t expr_count, guard_count, value_count, input_count, output_count, node_count, read_count,
+      write_count;
+  uint32_t user_input_count, user_output_count, symbol_count;
+  uint32_t stage_count;  // 1 + the largest stage of a node, expression or guard; the last stage may
+                         // have no node
+  bool growing;          // some READ or BORN dim has no bound, here or in a function it calls
+  bool is_entry;
+  uint32_t depth;   // of the calls below it, itself included: at most SMR_MAX_CALL_DEPTH
+  uint32_t frames;  // that it takes when every call has its own, itself included: at most 65536
+};
+
+struct smr_variable {
+  const char *name;
+  int64_t dims[SAMARA_MAX_RANK];
+  const struct smr_quant *quant;
+  size_t size_bytes;
+  int32_t initial;  // constant
+  uint8_t dtype, rank;
+};
+
+struct smr_constant {
+  const char *name;
+  const void *data;  // inside the image; alignment 4 at least
+  size_t size_bytes;
+  int64_t dims[SAMARA_MAX_RANK];  // logical dims, before packing
+  uint64_t panel_stride_bytes;
+  uint32_t groups;
+  uint8_t dtype, rank, layout;
+};
+
+struct smr_golden_tensor {
+  uint32_t index;    // user input / output
+  int32_t constant;  // data, or -1 when only the digest is stored
+  uint64_t digest;
+  int64_t dims[SAMARA_MAX_RANK];
+  float abs_tol, rel_tol;
+  uint8_t rank;
+};
+struct smr_golden {
+  uint32_t function;
+  const struct smr_golden_tensor *inputs, *outputs;
+  uint32_t input_count, output_count;
+};
+
+struct smr_source {
+  const char *file;
+  uint32_t line;
+  const char *detail;
+};
+struct smr_metadata {
+  const char *key, *value;
+};
+
+struct samara_model {
+  samara_allocator allocator;
+  samara_log_fn log;
+  void *log_user;
+  const struct smr_function *functions;
+  const uint32_t *entries;
+  const struct smr_variable *variables;
+  const struct smr_constant *constants;
+  const struct smr_golden *goldens;
+  const struct smr_source *sources;
+  const struct smr_metadata *metadata;
+  uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
+      metadata_count;
+  struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
+};
+
+/// The entry of that name (NULL: the first), or NULL.
+const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
+
+/// A derived copy of constant `constant` in `what->layout`, made by `job->op->pack` the first time
+/// and shared by all sessions. Takes the model's lock; called when a session is created or resized.
+/// *out stays valid until the model closes.
+samara_status smr_model_derived(const samara_model *model, int32_t constant,
+                                const struct smr_job *job, const struct smr_derived *what,
+                                const void **out, samara_error *error);
+
+/// Evaluate one expression from already evaluated operands (`values[i]` for i < index). READ and
+/// BORN are the caller's. False on overflow, division by zero or a float out of range, with a
+/// static text in *why.
+bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
+                       int64_t *out, const char **why);
+
+/// The same over intervals [lo, hi]; hi INT64_MAX means unbounded. Never fails: what cannot be
+/// bounded is [INT64_MIN or 0, INT64_MAX].
+void smr_expr_interval(const struct smr_expr *exprs, uint32_t index, const int64_t *lo,
+                       const int64_t *hi, int64_t *out_lo, int64_t *out_hi);
+
+#endif /* SMR_MODEL_MODEL_H_ */

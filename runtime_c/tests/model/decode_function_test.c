@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function: what the decoder makes of it, and one fault after the other that it must refuse.
+#include "model/decode.h"
+
+#include "harness.h"
+#include "model/sample.h"
+#include "ops/opattrs.h"
+
+SMR_TEST(decodes_the_sample) {
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  samara_error error = {SAMARA_OK, ""};
+  mb_open(mb_sample(), &model, &bytes, &error);
+  CHECK_STR(error.text, "");
+  REQUIRE(model != NULL);
+  const struct smr_function *f = &model->functions[0];
+  CHECK_STR(f->name, "main");
+  CHECK(f->value_count == 8 && f->node_count == 5 && f->input_count == 2 && f->output_count == 3);
+  CHECK(f->values[SAMPLE_X].producer == -1 && f->values[SAMPLE_W].producer == -1);
+  CHECK_EQ_INT(f->values[SAMPLE_W].constant, 0);
+  CHECK_EQ_INT(f->values[SAMPLE_G].producer, SAMPLE_ADD);
+  CHECK_EQ_INT(f->values[SAMPLE_H].rank, 2);
+  CHECK_EQ_INT(f->exprs[f->values[SAMPLE_H].dims[0]].op, SMR_EXPR_INPUT_DIM);
+  const struct smr_node *reshape = &f->nodes[SAMPLE_RESHAPE];
+  CHECK_STR(reshape->name, "reshape");
+  CHECK_STR(reshape->op->name, "reshape");
+  const struct smr_node_attr *shape = &reshape->attrs[SMR_ATTR_RESHAPE_SHAPE];
+  CHECK(shape->is_list && shape->expr_count == 1 && shape->literal.present);
+  CHECK_EQ_INT(shape->exprs[0], f->values[SAMPLE_FLAT].dims[0]);
+  CHECK(reshape->absorbed_count == 1 && reshape->source == -1);
+  CHECK_STR(reshape->absorbed[0], "relu:0");
+  CHECK_EQ_INT(f->nodes[SAMPLE_ADD].source, 0);
+  const struct smr_node_attr *lo = &f->nodes[SAMPLE_MATMUL].attrs[SMR_ATTR_MATMUL_LO];
+  CHECK(!lo->literal.present && lo->literal.f == -INFINITY);
+  CHECK_STR(f->output_names[1], "indices");
+  CHECK(f->read_count == 1 && f->write_count == 1 && f->writes[0].position == 2);
+  CHECK(f->user_input_count == 1 && f->user_inputs[0] == 0);
+  CHECK(f->user_output_count == 2 && f->user_outputs[0] == 0 && f->user_outputs[1] == 1);
+  CHECK(f->symbol_count == 1 && f->symbols[0].upper == 32 && f->symbols[0].lower == 0);
+  CHECK_STR(f->guards[0].message, "n is at least 1");
+  samara_model_close(model);
+  free(bytes);
+}
+
+SMR_TEST(folds_constant_expressions) {
+  struct mb_model *m = mb_sample();
+  struct mb_function *f = m->functions[0];
+  const uint32_t two = mb_const(f, 2), three = mb_const(f, 3), zero = mb_const(f, 0);
+  const uint32_t six = mb_binary(f, SMR_EXPR_MUL, two, three);
+  const uint32_t picked = mb_expr(f, SMR_EXPR_SELECT, (int32_t)two, (int32_t)six, (int32_t)zero, 0);
+  const uint32_t fails = mb_binary(f, SMR_EXPR_FLOORDIV, six, zero);
+  const uint32_t symbolic = mb_binary(f, SMR_EXPR_ADD, six, 0);
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  mb_open(m, &model, &bytes, NULL);
+  REQUIRE(model != NULL);
+  const struct smr_expr *exprs = model->functions[0].exprs;
+  CHECK(exprs[six].op == SMR_EXPR_CONST && exprs[six].k == 6);
+  CHECK(exprs[picked].op == SMR_EXPR_CONST && exprs[picked].k == 6);
+  CHECK_EQ_INT(exprs[fails].op, SMR_EXPR_FLOORDIV);
+  CHECK_EQ_INT(exprs[symbolic].op, SMR_EXPR_ADD);
+  samara_model_close(model);
+  free(bytes);
+}
+
+SMR_TEST(quantization_parameters) {
+  struct mb_model *m = mb_new();
+  struct mb_function *f = mb_function(m, "main");
+  const int64_t three = 3;
+  mb_input(f, mb_static(f, "x", SAMARA_QINT8, 1, &three));
+  mb_quantize(&f->values[0].quant, 0.5f, -3);
+  mb_output(f, mb_static(f, "y", SAMARA_QINT8, 1, &three));
+  f->values[1].quant = (struct mb_quant){
+      .scales = {1, 2, 3}, .zero_points = {0, -128, 127}, .count = 3, .zero_count = 3, .axis = 0};
+  mb_node(f, "identity", MB_OP_IDENTITY, 1, (int32_t[]){0}, 1, (uint32_t[]){1});
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  samara_error error = {SAMARA_OK, ""};
+  mb_open(m, &model, &bytes, &error);
+  CHECK_STR(error.text, "");
+  REQUIRE(model != NULL);
+  const struct smr_quant *q = model->functions[0].values[1].quant;
+  CHECK(q->count == 3 && q->axis == 0 && q->scales[2] == 3 && q->zero_points[1] == -128);
+  samara_tensor_info info;
+  CHECK_EQ_INT(samara_model_input_info(model, NULL, 0, &info), SAMARA_OK);
+  CHECK(info.dtype == SAMARA_QINT8 && info.scale == 0.5f && info.zero_point == -3);
+  samara_model_close(model);
+  free(bytes);
+}
+
+// A value that is a constant in panels.
+static uint32_t packed_value(struct mb_model *m) {
+  const int64_t dims[] = {4, 16};
+  const int32_t w = mb_data(m, "packed", SAMARA_FLOAT32, 2, dims, NULL, 256);
+  m->constants[w].layout = SMR_LAYOUT_PANEL;
+  m->constants[w].panel_stride = 256;
+  return mb_constant_value(m, m->functions[0], w);
+}
+
+// Change the sample in one way; the text that must appear, NULL after the last.
+static const char *spoil(int which, struct mb_model *m, samara_status *status) {
+  struct mb_function *f = m->functions[0];
+  struct mb_value *values = f->values;
+  *status = SAMARA_BAD_MODEL;
+  switch (which) {
+    // expressions
+    case 0:
+      mb_expr(f, SMR_EXPR_COUNT, 0, 0, 0, 0);
+      return "expression 7 (op 16)";
+    case 1:
+      mb_expr(f, SMR_EXPR_ADD, 7, 0, 0, 0);
+      return "must come before";
+    case 2:
+      mb_expr(f, SMR_EXPR_ADD, 0, -1, 0, 0);
+      return "must come before";
+    case 3:
+      mb_expr(f, SMR_EXPR_SELECT, 0, 0, 7, 0);
+      return "must come before";
+    case 4:
+      mb_expr(f, SMR_EXPR_READ, SAMPLE_NZ, 0, 9, 0);
+      return "must come before";
+    case 5:
+      mb_expr(f, SMR_EXPR_BORN, SAMPLE_NONZERO, 0, 1, INT64_C(1) << 32);
+      return "must come before";
+    case 6:
+      mb_input_dim(f, 2, 0);
+      return "INPUT_DIM 2";
+    case 7:
+      mb_input_dim(f, 0, 2);
+      return "INPUT_DIM 0";
+    case 8:
+      mb_input_dim(f, -1, 0);
+      return "INPUT_DIM -1";
+    case 9:
+      mb_input_dim(f, 0, -1);
+      return "INPUT_DIM 0, -1";
+    case 10:
+      mb_read(f, 50, 0, -1);
+      return "READ 50";
+    case 11:
+      mb_read(f, SAMPLE_NZ, -1, -1);
+      return "READ 6, -1";
+    case 12:
+      mb_read(f, SAMPLE_W, 16, -1);
+      return "READ 2, 16";
+    case 13:
+      values[SAMPLE_H].dtype = SAMARA_FLOAT16;
+      mb_read(f, SAMPLE_H, 0, -1);
+      return "READ 3";
+    case 14:
+      mb_born(f, SAMPLE_ADD, 0, 0, -1);
+      return "BORN 1";
+    case 15:
+      mb_born(f, SAMPLE_NONZERO, 1, 0, -1);
+      return "BORN 3, 1";
+    case 16:
+      mb_born(f, SAMPLE_NONZERO, 0, 0, -1);
+      return "BORN 3, 0, 0";
+    case 17:
+      mb_born(f, SAMPLE_NONZERO, 0, 2, -1);
+      return "BORN 3, 0, 2";
+    case 18:
+      mb_born(f, 50, 0, 0, -1);
+      return "BORN 50";
+    // values
+    case 19:
+      values[SAMPLE_H].dims[0] = 7;
+      return "a dim is expression 7 of 7";
+    case 20:
+      values[SAMPLE_H].rank = 9;
+      return "rank 9";
+    case 21:
+      values[SAMPLE_H].dtype = 0;
+      *status = SAMARA_UNSUPPORTED;
+      return "dtype 0";
+    case 22:
+      values[SAMPLE_W].constant = 44;
+      return "constant 44";
+    case 23:
+      values[SAMPLE_W].constant = 1;
+      return "differ in type";
+    case 24:
+      values[SAMPLE_W].dtype = SAMARA_INT32;
+      return "differ in type";
+    case 25:
+      values[SAMPLE_W].dims[0] = 0;
+      return "differ in type";
+    case 26:
+      values[SAMPLE_W].constant = -5;
+      return "constant -5";
+    case 27:
+      f->inputs[1] = SAMPLE_X;
+      return "defined twice";
+    case 28:
+      f->inputs[1] = SAMPLE_W;
+      return "defined twice";
+    case 29:
+      f->inputs[1] = 99;
+      return "value 99";
+    case 30:
+      mb_value(f, "orphan", SAMARA_FLOAT32, 0, NULL);
+      return "made by nothing";
+    case 31:
+      f->exprs[1].k = -4;
+      return "dim 1 is -4";
+    // outputs, guards, bindings, symbols
+    case 32:
+      f->outputs[0] = 99;
+      return "output 0 is value 99";
+    case 33:
+      f->output_name_count = 2;
+      return "3 outputs with 2 names";
+    case 34:
+      f->guards[0].relation = SMR_RELATION_LT + 1;
+      return "guard 0 has relation 3";
+    case 35:
+      f->guards[0].a = 7;
+      return "a guard's left side";
+    case 36:
+      f->guards[0].b = 7;
+      return "a guard's right side";
+    case 37:
+      f->guards[0].node = 5;
+      return "node 5";
+    case 38:
+      f->reads[0].position = 2;
+      return "binding of input 2";
+    case 39:
+      f->reads[0].variable = 1;
+      return "variable 1 of 1";
+    case 40:
+      f->reads[0].position = 0;
+      return "differ in type";
+    case 41:
+      f->writes[0].position = 1;
+      return "differ in type";
+    case 42:
+      f->writes[f->write_count++] = f->writes[0];
+      return "bound twice";
+    case 43:
+      f->reads[f->read_count++] = f->reads[0];
+      return "bound twice";
+    case 44:
+      f->symbols[0].expr = 1;
+      return "no dim of an input";
+    case 45:
+      f->symbols[0].expr = 7;
+      return "a symbol is expression 7";
+    case 46:
+      f->symbols[0].lower = 33;
+      return "has no value";
+    // quantization
+    case 47:
+      values[SAMPLE_H].dtype = SAMARA_QINT8;
+      return "has no parameters";
+    case 48:
+      mb_quantize(&values[SAMPLE_H].quant, -1.0f, 0);
+      return "scale 0 is -1";
+    case 49:
+      mb_quantize(&values[SAMPLE_H].quant, INFINITY, 0);
+      return "scale 0 is inf";
+    case 50:
+      mb_quantize(&values[SAMPLE_H].quant, NAN, 0);
+      return "not a positive normal";
+    case 51:
+      mb_quantize(&values[SAMPLE_H].quant, 1e-40f, 0);
+      return "not a positive normal";
+    case 52:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 128);
+      return "zero point 0 is 128";
+    case 53:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
+      values[SAMPLE_H].quant.zero_count = 0;
+      return "0 zero points";
+    case 54:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
+      values[SAMPLE_H].quant.axis = 2;
+      return "along axis 2";
+    case 55:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
+      values[SAMPLE_H].quant.axis = 1;
+      return "whose dim is not that";
+    case 56:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
+      values[SAMPLE_H].quant.axis = 0;
+      return "whose dim is not that";
+    case 57:
+      mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
+      values[SAMPLE_H].quant.block = 32;
+      *status = SAMARA_UNSUPPORTED;
+      return "blocks";
+    // what a packed constant may not be
+    case 58:
+      f->outputs[0] = packed_value(m);
+      m->golden_count = 0;
+      return "packed layout";
+    case 59:
+      mb_read(f, packed_value(m), 0, -1);
+      return "READ 8";
+    default:
+      return NULL;
+  }
+}
+
+SMR_TEST(refuses_what_is_wrong) {
+  for (int which = 0;; which++) {
+    struct mb_model *m = mb_sample();
+    samara_status status;
+    const char *part = spoil(which, m, &status);
+    if (part == NULL) {
+      mb_free(m);
+      CHECK_EQ_INT(which, 60);
+      return;
+    }
+    CHECK_REFUSED(m, status, part);
+  }
+}
+
+SMR_TEST_MAIN(RUN(decodes_the_sample); RUN(folds_constant_expressions);
+              RUN(quantization_parameters); RUN(refuses_what_is_wrong))

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes: every kind of attribute, and operands and attributes that must be refused.
+#include "model/decode.h"
+
+#include "harness.h"
+#include "model/sample.h"
+#include "ops/opattrs.h"
+
+// A function of every kind of attribute, set and not set.
+SMR_TEST(decodes_attributes) {
+  struct mb_model *m = mb_new();
+  struct mb_function *f = mb_function(m, "main");
+  const int64_t four = 4;
+  const uint32_t x = mb_static(f, "x", SAMARA_FLOAT32, 1, &four);
+  mb_input(f, x);
+  const int32_t in[] = {0};
+  uint32_t y = mb_static(f, "clamped", SAMARA_FLOAT32, 1, &four);
+  mb_set_f32(mb_node(f, "clamp", MB_OP_CLAMP, 1, in, 1, &y), "hi", 6.0f);
+  y = mb_static(f, "gelu", SAMARA_FLOAT32, 1, &four);
+  mb_set(mb_node(f, "gelu", MB_OP_GELU, 1, in, 1, &y), "approximate", 1);
+  y = mb_static(f, "cast", SAMARA_INT32, 1, &four);
+  mb_set(mb_node(f, "cast", MB_OP_CAST, 1, in, 1, &y), "to", SAMARA_INT32);
+  y = mb_static(f, "reduced", SAMARA_FLOAT32, 0, NULL);
+  mb_set_ints(mb_node(f, "sum", MB_OP_REDUCE_SUM, 1, in, 1, &y), "axes", 1, (int64_t[]){0});
+  y = mb_static(f, "iota", SAMARA_INT64, 1, &four);
+  struct mb_node *iota = mb_node(f, "iota", MB_OP_IOTA, 0, NULL, 1, &y);
+  mb_set(iota, "length", mb_const(f, 4));
+  mb_set(iota, "start", -1);  // says that it says nothing
+  y = mb_static(f, "trapped", SAMARA_FLOAT32, 0, NULL);
+  struct mb_node *trap = mb_node(f, "trap", MB_OP_TRAP, 1, in, 1, &y);
+  mb_set_text(trap, "message", "not here");
+  mb_set_ints(trap, "dtypes", 1, (int64_t[]){SAMARA_FLOAT32});
+  mb_set_ints(trap, "ranks", 1, (int64_t[]){0});
+  mb_set_dims(trap, "shape", 0, NULL);
+  const struct smr_attr *scales;
+  const uint32_t q = mb_static(f, "quantized", SAMARA_QINT8, 1, &four);
+  mb_quantize(&f->values[q].quant, 0.5f, 1);
+  struct mb_node *quantize = mb_node(f, "quantize", MB_OP_QUANTIZE, 1, in, 1, &q);
+  mb_set_floats(quantize, "scales", 1, (float[]){0.5f});
+  mb_set_ints(quantize, "zero_points", 1, (int64_t[]){1});
+  mb_output(f, y);
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  samara_error error = {SAMARA_OK, ""};
+  mb_open(m, &model, &bytes, &error);
+  CHECK_STR(error.text, "");
+  REQUIRE(model != NULL);
+  const struct smr_node *nodes = model->functions[0].nodes;
+  CHECK(nodes[0].attrs[SMR_ATTR_CLAMP_HI].literal.f == 6.0f);
+  CHECK(nodes[0].attrs[SMR_ATTR_CLAMP_LO].literal.f == -INFINITY);
+  CHECK_EQ_INT(nodes[1].attrs[SMR_ATTR_GELU_APPROXIMATE].literal.i, 1);
+  CHECK_EQ_INT(nodes[2].attrs[SMR_ATTR_CAST_TO].literal.i, SAMARA_INT32);
+  const struct smr_attr *axes = &nodes[3].attrs[SMR_ATTR_REDUCE_SUM_AXES].literal;
+  CHECK(axes->count == 1 && axes->ints[0] == 0 && axes->present);
+  CHECK(!nodes[3].attrs[SMR_ATTR_REDUCE_SUM_KEEPDIMS].literal.present);
+  const struct smr_node_attr *length = &nodes[4].attrs[SMR_ATTR_IOTA_LENGTH];
+  CHECK(!length->is_list && length->expr_count == 1);
+  CHECK_EQ_INT(model->functions[0].exprs[length->exprs[0]].k, 4);
+  const struct smr_node_attr *step = &nodes[4].attrs[SMR_ATTR_IOTA_STEP];
+  CHECK(step->exprs == NULL && step->literal.i == 1 && !step->literal.present);
+  const struct smr_node_attr *start = &nodes[4].attrs[SMR_ATTR_IOTA_START];
+  CHECK(start->exprs == NULL && start->literal.i == 0 && !start->literal.present);
+  CHECK_EQ_INT(nodes[4].attrs[SMR_ATTR_IOTA_DTYPE].literal.i, SAMARA_INT64);
+  CHECK_STR(nodes[5].attrs[SMR_ATTR_TRAP_MESSAGE].literal.text, "not here");
+  CHECK_EQ_INT(nodes[5].attrs[SMR_ATTR_TRAP_MESSAGE].literal.count, 8);
+  scales = &nodes[6].attrs[SMR_ATTR_QUANTIZE_SCALES].literal;
+  CHECK(scales->count == 1 && scales->floats[0] == 0.5f);
+  // Without names of its own an output bears its value's.
+  CHECK_STR(model->functions[0].output_names[0], "trapped");
+  samara_model_close(model);
+  free(bytes);
+}
+
+// Change the sample in one way; the text that must appear, NULL after the last.
+static const char *spoil(int which, struct mb_model *m, samara_status *status) {
+  struct mb_node *nodes = m->functions[0]->nodes;
+  *status = SAMARA_BAD_MODEL;
+  switch (which) {
+    case 0:
+      nodes[SAMPLE_ADD].inputs[0] = SAMPLE_FLAT;
+      return "node 'add': input 0 is value 5";
+    case 1:
+      nodes[SAMPLE_ADD].inputs[1] = -1;
+      return "input 1 is value -1";
+    case 2:
+      nodes[SAMPLE_ADD].inputs[1] = -2;
+      return "input 1 is value -2";
+    case 3:
+      nodes[SAMPLE_ADD].inputs[1] = 99;
+      return "input 1 is value 99";
+    case 4:
+      nodes[SAMPLE_ADD].outputs[0] = SAMPLE_H;
+      return "made twice";
+    case 5:
+      nodes[SAMPLE_ADD].outputs[0] = SAMPLE_X;
+      return "made twice";
+    case 6:
+      nodes[SAMPLE_ADD].outputs[0] = 99;
+      return "output 0 is value 99";
+    case 7:
+      nodes[SAMPLE_ADD].input_count = 1;
+      return "add has 1 inputs";
+    case 8:
+      nodes[SAMPLE_ADD].input_count = 3;
+      return "add has 3 inputs";
+    case 9:
+      nodes[SAMPLE_ADD].output_count = 0;
+      return "0 outputs";
+    case 10:
+      nodes[SAMPLE_ADD].source = 1;
+      return "source 1 of 1";
+    case 11:
+      nodes[SAMPLE_ADD].op = 9999;
+      *status = SAMARA_UNSUPPORTED;
+      return "node 'add': operator 9999";
+    case 12:
+      nodes[SAMPLE_RESHAPE].attrs_type = MB_OP_CLAMP;
+      return "attributes of operator 35";
+    case 13:
+      nodes[SAMPLE_RESHAPE].attrs[0].present = false;
+      return "attribute shape is missing";
+    case 14:
+      nodes[SAMPLE_RESHAPE].attrs[0].exprs[0] = 7;
+      return "shape is expression 7";
+    case 15:
+      mb_set(&nodes[SAMPLE_MATMUL], "post", 100);
+      return "attribute post is none of its choices";
+    case 16:
+      nodes[SAMPLE_IDENTITY].op = MB_OP_CAST;
+      nodes[SAMPLE_IDENTITY].attrs_type = MB_OP_CAST;
+      mb_set(&nodes[SAMPLE_IDENTITY], "to", 60);
+      return "to is a dtype unknown";
+    case 17:  // an iota that does not say how long it is
+      nodes[SAMPLE_IDENTITY].op = MB_OP_IOTA;
+      nodes[SAMPLE_IDENTITY].attrs_type = MB_OP_IOTA;
+      nodes[SAMPLE_IDENTITY].input_count = 0;
+      mb_set(&nodes[SAMPLE_IDENTITY], "length", -1);
+      return "length is missing";
+    default:
+      return NULL;
+  }
+}
+
+SMR_TEST(refuses_what_is_wrong) {
+  for (int which = 0;; which++) {
+    struct mb_model *m = mb_sample();
+    samara_status status;
+    const char *part = spoil(which, m, &status);
+    if (part == NULL) {
+      mb_free(m);
+      CHECK_EQ_INT(which, 18);
+      return;
+    }
+    CHECK_REFUSED(m, status, part);
+  }
+}
+
+SMR_TEST_MAIN(RUN(decodes_attributes); RUN(refuses_what_is_wrong))

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does not belong to one function: segments, constants in every layout, variables, goldens.
+#include "model/decode.h"
+
+#include "harness.h"
+#include "model/sample.h"
+
+SMR_TEST(decodes_the_sample) {
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  samara_error error = {SAMARA_OK, ""};
+  mb_open(mb_sample(), &model, &bytes, &error);
+  CHECK_STR(error.text, "");
+  REQUIRE(model != NULL);
+  CHECK_EQ_INT(model->constant_count, 4);
+  const struct smr_constant *w = &model->constants[0];
+  CHECK_STR(w->name, "w");
+  CHECK(w->dtype == SAMARA_FLOAT32 && w->rank == 2 && w->dims[0] == 4 && w->size_bytes == 64);
+  CHECK(w->layout == SMR_LAYOUT_PLAIN && w->groups == 1 && (uintptr_t)w->data % 4 == 0);
+  CHECK_EQ_INT(model->variable_count, 1);
+  const struct smr_variable *s = &model->variables[0];
+  CHECK_STR(s->name, "s");
+  CHECK(s->rank == 1 && s->dims[0] == 4 && s->size_bytes == 16 && s->initial == 1 && !s->quant);
+  CHECK_EQ_INT(model->golden_count, 1);
+  const struct smr_golden *golden = &model->goldens[0];
+  CHECK(golden->function == 0 && golden->input_count == 1 && golden->output_count == 2);
+  CHECK(golden->inputs[0].constant == 2 && golden->inputs[0].dims[1] == 4);
+  CHECK(golden->outputs[0].constant == 3 && golden->outputs[0].abs_tol == 1e-6f);
+  CHECK(golden->outputs[1].constant == -1 && golden->outputs[1].digest != 0);
+  CHECK_EQ_INT(model->source_count, 1);
+  CHECK_STR(model->sources[0].file, "model.py");
+  CHECK_EQ_INT(model->sources[0].line, 12);
+  CHECK_STR(model->metadata[0].key, "license");
+  CHECK(model->functions[0].is_entry);
+  samara_model_close(model);
+  free(bytes);
+}
+
+// Change the sample in one way; the text that must appear, NULL after the last.
+static const char *spoil(int which, struct mb_model *m, samara_status *status) {
+  struct mb_constant *w = &m->constants[0];
+  struct mb_golden *golden = &m->goldens[0];
+  *status = SAMARA_BAD_MODEL;
+  switch (which) {
+    case 0:
+      m->segments[0].offset = 1;
+      return "misaligned";
+    case 1:
+      m->segments[0] = (struct mb_segment){.offset = 64, .absolute = true};
+      return "before the end";
+    case 2:
+      m->segments[0].offset = 1 << 20;
+      return "leaves the file";
+    case 3:
+      m->segments[0].size = UINT64_MAX;
+      return "leaves the file";
+    case 4:
+      m->segments[m->segment_count++] = (struct mb_segment){.size = 16};
+      return "before the end";
+    case 5:
+      w->segment = 1;
+      return "is in segment 1 of 1";
+    case 6:
+      w->offset = 1 << 20;
+      return "leaves its segment";
+    case 7:
+      w->size = UINT64_MAX;
+      return "leaves its segment";
+    case 8:
+      w->offset = 4;
+      return "misaligned";
+    case 9:
+      w->size = 63;
+      return "stores 63 bytes";
+    case 10:
+      w->dims[0] = -1;
+      return "out of range";
+    case 11:
+      w->dims[0] = w->dims[1] = INT64_C(1) << 40;
+      return "out of range";
+    case 12:
+      w->rank = 9;
+      return "rank 9";
+    case 13:
+      w->dtype = 77;
+      *status = SAMARA_UNSUPPORTED;
+      return "dtype 77";
+    case 14:
+      w->layout = 9;
+      *status = SAMARA_UNSUPPORTED;
+      return "layout 9";
+    case 15:
+      m->variables[0].initial = 50;
+      return "initial constant 50";
+    case 16:
+      m->variables[0].initial = 0;
+      return "differ in type";
+    case 17:
+      m->variables[0].dtype = SAMARA_INT32;
+      return "differ in type";
+    case 18:
+      m->variables[0].dims[0] = 5;
+      return "differ in type";
+    case 19:
+      golden->function = 3;
+      return "no entry";
+    case 20:
+      golden->inputs[0].index = 1;
+      return "golden input 1";
+    case 21:
+      golden->inputs[0].constant = -1;
+      return "does not fit";
+    case 22:
+      golden->inputs[0].constant = 77;
+      return "does not fit";
+    case 23:
+      golden->inputs[0].constant = 1;
+      return "does not fit";
+    case 24:
+      golden->outputs[0].constant = -1;
+      return "does not fit";
+    case 25:
+      golden->outputs[0].abs_tol = -1;
+      return "does not fit";
+    case 26:
+      golden->outputs[0].rel_tol = NAN;
+      return "does not fit";
+    case 27:
+      golden->outputs[1].index = 2;
+      return "golden output 2";
+    case 28:
+      golden->outputs[0].rank = 2;
+      return "does not fit";
+    case 29:
+      golden->input_count = 0;
+      return "has 0 inputs";
+    case 30:
+      m->entries[0] = 1;
+      return "entry 0 is function 1";
+    case 31:
+      m->entry_count = 0;
+      return "no function";
+    case 32:
+      w->dims[0] = 0;
+      w->dims[1] = INT64_MAX;
+      return "out of range";
+    case 33:
+      mb_quantize(&m->variables[0].quant, 0.0f, 0);
+      return "scale 0";
+    case 34:
+      m->variables[0].dtype = SAMARA_QINT8;
+      m->constants[1].dtype = SAMARA_QINT8;
+      return "no parameters";
+    case 35:
+      m->functions[0]->name = "renamed";
+      m->entries[m->entry_count++] = 9;
+      return "entry 1";
+    case 36:
+      golden->inputs[1] = golden->inputs[0];
+      golden->input_count = 2;
+      return "has 2 inputs";
+    default:
+      return NULL;
+  }
+}
+
+SMR_TEST(refuses_what_is_wrong) {
+  for (int which = 0;; which++) {
+    struct mb_model *m = mb_sample();
+    samara_status status;
+    const char *part = spoil(which, m, &status);
+    if (part == NULL) {
+      mb_free(m);
+      CHECK_EQ_INT(which, 37);
+      return;
+    }
+    CHECK_REFUSED(m, status, part);
+  }
+}
+
+// ---- packed constants ----
+
+struct packed {
+  uint8_t dtype, layout;
+  uint32_t rank, groups;
+  int64_t dims[5];
+  uint64_t stride, size;
+  bool fits;
+};
+
+SMR_TEST(packed_layouts) {
+  static const struct packed rows[] = {
+      // convolution [O, kh, kw, C]: 2 panels of 9 * 3 rows
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 1, {20, 3, 3, 3}, 27 * 64, 2 * 27 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 1, {20, 3, 3, 3}, 27 * 64, 2 * 27 * 64 - 1, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 1, {20, 3, 3, 3}, 26 * 64, 2 * 27 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 1, {20, 3, 3, 3}, 0, 4 * 27 * 64, false},
+      // 4 groups of 8: a panel each
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 4, {32, 1, 1, 5}, 5 * 64, 4 * 5 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 4, {32, 1, 1, 5}, 5 * 64, 2 * 5 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 5, {32, 1, 1, 5}, 5 * 64, 20 * 5 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 4, 0, {32, 1, 1, 5}, 5 * 64, 20 * 5 * 64, false},
+      // product [K, N] and [N, K]
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 2, 1, {10, 33}, 10 * 64, 3 * 10 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 2, 1, {33, 10}, 10 * 64, 3 * 10 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 2, 1, {10, 33}, 10 * 64, 2 * 10 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 3, 1, {2, 10, 33}, 10 * 64, 6 * 10 * 64, true},
+      // float16 with an odd K: rounded up to 64 bytes
+      {SAMARA_FLOAT16, SMR_LAYOUT_PANEL, 2, 1, {7, 16}, 256, 256, true},
+      {SAMARA_FLOAT16, SMR_LAYOUT_PANEL, 2, 1, {7, 16}, 224, 256, false},
+      // int8: K filled up to 4
+      {SAMARA_INT8, SMR_LAYOUT_PANEL, 2, 1, {5, 16}, 128, 128, true},
+      {SAMARA_INT8, SMR_LAYOUT_PANEL, 2, 1, {5, 16}, 80, 128, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_DWPANEL, 4, 1, {20, 3, 3, 1}, 9 * 64, 2 * 9 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_DWPANEL, 4, 20, {20, 3, 3, 1}, 9 * 64, 2 * 9 * 64, true},
+      {SAMARA_FLOAT32, SMR_LAYOUT_DWPANEL, 4, 2, {20, 3, 3, 1}, 9 * 64, 2 * 9 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_DWPANEL, 4, 1, {20, 3, 3, 1}, 9 * 64, 9 * 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 1, 1, {16}, 64, 64, false},
+      {SAMARA_FLOAT32, SMR_LAYOUT_PANEL, 0, 1, {0}, 64, 64, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const struct packed *row = &rows[i];
+    struct mb_model *m = mb_sample();
+    const int32_t c = mb_data(m, "packed", row->dtype, row->rank, row->dims, NULL, row->size);
+    m->constants[c].layout = row->layout;
+    m->constants[c].groups = row->groups;
+    m->constants[c].panel_stride = row->stride;
+    samara_model *model = NULL;
+    uint8_t *bytes;
+    samara_error error = {SAMARA_OK, ""};
+    const samara_status status = mb_open(m, &model, &bytes, &error);
+    if (!CHECK_EQ_INT(status, row->fits ? SAMARA_OK : SAMARA_BAD_MODEL)) {
+      fprintf(stderr, "row %zu: %s\n", i, error.text);
+    }
+    if (status == SAMARA_OK) {
+      CHECK_EQ_INT(model->constants[c].panel_stride_bytes, row->stride);
+      CHECK_EQ_INT(model->constants[c].layout, row->layout);
+    }
+    samara_model_close(model);
+    free(bytes);
+  }
+}
+
+// A bias is stored longer than its dims say, so that kernels may read whole panels.
+SMR_TEST(plain_constants_may_be_padded) {
+  struct mb_model *m = mb_sample();
+  const int64_t five = 5;
+  const int32_t c = mb_data(m, "bias", SAMARA_FLOAT32, 1, &five, NULL, 64);
+  samara_model *model = NULL;
+  uint8_t *bytes;
+  CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
+  if (model != NULL) CHECK_EQ_INT(model->constants[c].size_bytes, 64);
+  samara_model_close(model);
+  free(bytes);
+}
+
+// Two inputs, each listed once and in order.
+SMR_TEST(golden_inputs_stand_in_order) {
+  struct mb_model *m = mb_sample();
+  struct mb_golden *golden = &m->goldens[0];
+  m->functions[0]->read_count = 0;  // the state becomes an input
+  golden->inputs[1] = golden->inputs[0];
+  golden->input_count = 2;
+  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "lists input 0 as number 1");
+}
+
+SMR_TEST_MAIN(RUN(golden_inputs_stand_in_order); RUN(decodes_the_sample);
+              RUN(refuses_what_is_wrong); RUN(packed_layouts); RUN(plain_constants_may_be_padded))

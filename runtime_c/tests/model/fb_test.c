@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FlatBuffer verifier: a whole file passes, and no single damaged byte gets past it to a crash.
+#include "model/fb.h"
+
+#include "harness.h"
+#include "model/sample.h"
+
+static uint8_t *sample_bytes(size_t *size) {
+  struct mb_model *m = mb_sample();
+  uint8_t *bytes = mb_write(m, size);
+  mb_free(m);
+  return bytes;
+}
+
+static size_t program_size(const uint8_t *bytes) {
+  uint64_t program;
+  memcpy(&program, bytes + 8, 8);
+  return (size_t)program;
+}
+
+// The program part in an exact block, so that AddressSanitizer sees a read beyond its end.
+static struct smr_fb exact(const uint8_t *bytes) {
+  struct smr_fb fb = {.size = program_size(bytes)};
+  uint8_t *copy = aligned_alloc(64, fb.size);
+  memcpy(copy, bytes, fb.size);
+  fb.data = copy;
+  return fb;
+}
+
+static samara_status verify(const struct smr_fb *fb, samara_error *error) {
+  uint32_t root;
+  const samara_status status = smr_fb_verify_root(fb, &root, error);
+  return status == SAMARA_OK ? smr_fb_verify(fb, root, error) : status;
+}
+
+SMR_TEST(accessors) {
+  size_t size;
+  uint8_t *bytes = sample_bytes(&size);
+  struct smr_fb fb = exact(bytes);
+  uint32_t root = 0;
+  samara_error error;
+  REQUIRE(smr_fb_verify_root(&fb, &root, &error) == SAMARA_OK);
+  REQUIRE(smr_fb_verify(&fb, root, &error) == SAMARA_OK);
+  CHECK_EQ_INT(smr_fb_u16(&fb, root, SMR_FB_MODEL_schema_version, 9), 1);
+  CHECK_STR(smr_fb_string(&fb, root, SMR_FB_MODEL_producer), "fb_builder.h");
+  const struct smr_fb_vec functions = smr_fb_vector(&fb, root, SMR_FB_MODEL_functions);
+  REQUIRE(functions.count == 1);
+  const uint32_t f = smr_fb_element(&fb, functions, 0);
+  CHECK_STR(smr_fb_text(&fb, f, SMR_FB_FUNCTION_name), "main");
+  const struct smr_fb_vec names = smr_fb_vector(&fb, f, SMR_FB_FUNCTION_output_names);
+  CHECK_EQ_INT(names.count, 3);
+  CHECK_STR(smr_fb_element_text(&fb, names, 2), "s next");
+  const struct smr_fb_vec nodes = smr_fb_vector(&fb, f, SMR_FB_FUNCTION_nodes);
+  const uint32_t matmul = smr_fb_element(&fb, nodes, SAMPLE_MATMUL);
+  CHECK(!smr_fb_has(&fb, matmul, SMR_FB_NODE_attrs));
+  CHECK_EQ_INT(smr_fb_child(&fb, matmul, SMR_FB_NODE_attrs), 0);
+  CHECK_EQ_INT(smr_fb_u8(&fb, matmul, SMR_FB_NODE_attrs_type, 7), 7);
+  const uint32_t reshape = smr_fb_element(&fb, nodes, SAMPLE_RESHAPE);
+  CHECK_EQ_INT(smr_fb_u8(&fb, reshape, SMR_FB_NODE_attrs_type, 0), MB_OP_RESHAPE);
+  CHECK(smr_fb_child(&fb, reshape, SMR_FB_NODE_attrs) != 0);
+  CHECK(smr_fb_string(&fb, matmul, 30) == NULL);  // a field of a newer schema
+  CHECK_STR(smr_fb_text(&fb, matmul, 30), "");
+  CHECK_EQ_INT(smr_fb_vector(&fb, matmul, 30).count, 0);
+  free((void *)fb.data);
+  free(bytes);
+}
+
+// The file is judged right or wrong for every byte of it damaged in several ways; what is judged
+// right is then walked by the decoder. A sanitizer build proves that nothing is read outside.
+SMR_TEST(every_byte_damaged) {
+  size_t size;
+  uint8_t *bytes = sample_bytes(&size);
+  const size_t program = program_size(bytes);
+  static const uint8_t flips[] = {0x01, 0x80, 0xff, 0x04};
+  size_t refused = 0, accepted = 0;
+  for (size_t at = SMR_FB_HEADER_BYTES; at < program; at++) {
+    for (size_t i = 0; i < sizeof flips; i++) {
+      bytes[at] ^= flips[i];
+      mb_seal(bytes);
+      samara_model *model = NULL;
+      samara_error error = {SAMARA_OK, ""};
+      const samara_status status = samara_model_open_memory(bytes, size, NULL, &model, &error);
+      const bool known = status == SAMARA_OK || status == SAMARA_BAD_MODEL ||
+                         status == SAMARA_BAD_VERSION || status == SAMARA_UNSUPPORTED ||
+                         status == SAMARA_OUT_OF_MEMORY;
+      CHECK(known && (status == SAMARA_OK) == (model != NULL));
+      CHECK((status == SAMARA_OK) == (error.text[0] == '\0'));
+      *(status == SAMARA_OK ? &accepted : &refused) += 1;
+      samara_model_close(model);
+      bytes[at] ^= flips[i];
+    }
+  }
+  // Names, paddings and free dims may change; structure may not.
+  CHECK(refused > accepted / 2 && accepted > 0);
+  free(bytes);
+}
+
+// Words are worse than bytes: an offset that lies by a lot.
+SMR_TEST(every_word_replaced) {
+  size_t size;
+  uint8_t *bytes = sample_bytes(&size);
+  const size_t program = program_size(bytes);
+  static const uint32_t words[] = {0, 1, 4, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
+  for (size_t at = SMR_FB_HEADER_BYTES; at + 4 <= program; at += 4) {
+    uint32_t kept;
+    memcpy(&kept, bytes + at, 4);
+    for (size_t i = 0; i < sizeof words / sizeof words[0] + 1; i++) {
+      // The last round: as far as it goes.
+      const uint32_t word = i < 7 ? words[i] : (uint32_t)(program - at);
+      memcpy(bytes + at, &word, 4);
+      mb_seal(bytes);
+      samara_model *model = NULL;
+      const samara_status status = samara_model_open_memory(bytes, size, NULL, &model, NULL);
+      CHECK((status == SAMARA_OK) == (model != NULL));
+      samara_model_close(model);
+    }
+    memcpy(bytes + at, &kept, 4);
+  }
+  free(bytes);
+}
+
+// ---- one fault each, with the reason it must give ----
+
+enum { FAULTS = 18 };
+
+// Build a root by hand: metadata of one pair, and one fault.
+static size_t faulty(struct fbb *b, int fault) {
+  fbb_grow(b, SMR_FB_HEADER_BYTES, 1);
+  const size_t root = fbb_table(b, fault == 3 ? "hir--------" : "hirrr---r--");
+  fbb_link(b, 0, root);
+  fbb_u16(b, root, SMR_FB_MODEL_schema_version, 1);
+  fbb_text(b, root, SMR_FB_MODEL_producer, "me");
+  if (fault == 3) return root;
+  fbb_offsets(b, root, SMR_FB_MODEL_functions, 0);
+  fbb_list(b, root, SMR_FB_MODEL_entries, NULL, 0, 4, 4);
+  const size_t first = fbb_offsets(b, root, SMR_FB_MODEL_metadata, 1);
+  const size_t pair = fbb_table(b, "rr");
+  fbb_text(b, pair, SMR_FB_KEY_VALUE_key, "k");
+  fbb_text(b, pair, SMR_FB_KEY_VALUE_value, "v");
+  fbb_link(b, first, pair);
+  fbb_grow(b, 0, 64);
+  const uint32_t big = 0x10000000, small = 2, odd = 6;
+  const size_t producer = fbb_field(b, root, SMR_FB_MODEL_producer);
+  const size_t entries = fbb_field(b, root, SMR_FB_MODEL_entries);
+  const uint16_t beyond = 4000, unaligned = 7, tiny = 2;
+  const size_t vtable = root - (size_t)*(int32_t *)(void *)(b->data + root);
+  switch (fault) {
+    case 0:
+      break;
+    case 1:
+      fbb_put(b, producer, &big, 4);
+      break;  // string far outside
+    case 2:
+      fbb_put(b, producer, &small, 4);
+      break;  // into itself
+    case 4:
+      fbb_put(b, producer, &odd, 4);
+      break;  // misaligned
+    case 5:
+      fbb_put(b, b->size - 4, &big, 4), fbb_link(b, producer, b->size - 4);
+      break;
+    case 6:
+      fbb_put(b, b->size - 64 + 8, "\1\0\0\0xyzz", 8), fbb_link(b, producer, b->size - 56);
+      break;
+    case 7:
+      fbb_put(b, first - 4, &big, 4);
+      break;  // vector of tables too long
+    case 8:
+      fbb_link(b, first, b->size);
+      break;  // table at the very end
+    case 9:
+      fbb_put(b, pair, &big, 4);
+      break;  // vtable before the file
+    case 10:
+      fbb_put(b, vtable, &beyond, 2);
+      break;  // vtable longer than the file
+    case 11:
+      fbb_put(b, vtable + 2, &beyond, 2);
+      break;  // table longer than the file
+    case 12:
+      fbb_put(b, vtable + 4 + 2 * SMR_FB_MODEL_producer, &beyond, 2);
+      break;
+    case 13:
+      fbb_put(b, vtable + 4 + 2 * SMR_FB_MODEL_producer, &unaligned, 2);
+      break;
+    case 14:
+      fbb_put(b, vtable, &tiny, 2);
+      break;  // vtable without its head
+    case 15:
+      fbb_put(b, pair, (int32_t[]){(int32_t)(pair - 16)}, 4);
+      break;  // vtable in the header
+    case 16:
+      fbb_link(b, entries, b->size - 4);
+      fbb_put(b, b->size - 4, &big, 4);
+      break;
+    case 17:
+      fbb_put(b, 0, &big, 4);
+      break;  // the root itself
+    default:
+      break;
+  }
+  return root;
+}
+
+SMR_TEST(names_the_fault) {
+  static const char *const expected[FAULTS] = {NULL,
+                                               "producer",
+                                               "offset out of bounds",
+                                               "functions",
+                                               "misaligned",
+                                               "string out of bounds",
+                                               "without a NUL",
+                                               "vector out of bounds",
+                                               "out of bounds",
+                                               "vtable out of bounds",
+                                               "vtable out of bounds",
+                                               "table out of bounds",
+                                               "outside its table",
+                                               "misaligned field",
+                                               "vtable out of bounds",
+                                               "vtable out of bounds",
+                                               "vector out of bounds",
+                                               "offset out of bounds"};
+  for (int fault = 0; fault < FAULTS; fault++) {
+    struct fbb b = {0};
+    faulty(&b, fault);
+    fbb_grow(&b, 0, 64);
+    struct smr_fb fb = {.size = b.size};
+    uint8_t *copy = aligned_alloc(64, (b.size + 63) / 64 * 64);
+    memcpy(copy, b.data, b.size);
+    fb.data = copy;
+    samara_error error = {SAMARA_OK, ""};
+    const samara_status status = verify(&fb, &error);
+    CHECK_EQ_INT(status, expected[fault] == NULL ? SAMARA_OK : SAMARA_BAD_MODEL);
+    if (expected[fault] != NULL) CHECK_CONTAINS(error.text, expected[fault]);
+    free(copy);
+    free(b.data);
+  }
+}
+
+SMR_TEST(bools_are_0_or_1) {
+  for (int value = 0; value < 3; value++) {
+    struct mb_model *m = mb_sample();
+    mb_set(&m->functions[0]->nodes[SAMPLE_MATMUL], "transpose_w", value);
+    if (value == 2) {
+      CHECK_REFUSED(m, SAMARA_BAD_MODEL, "a bool is 0 or 1");
+      continue;
+    }
+    samara_model *model = NULL;
+    uint8_t *bytes;
+    CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
+    samara_model_close(model);
+    free(bytes);
+  }
+}
+
+// A few bytes that refer to one big vector many times must not buy unlimited work.
+SMR_TEST(sharing_has_a_price) {
+  struct fbb b = {0};
+  fbb_grow(&b, SMR_FB_HEADER_BYTES, 1);
+  const size_t root = fbb_table(&b, "hirrrr-----");
+  fbb_link(&b, 0, root);
+  fbb_u16(&b, root, SMR_FB_MODEL_schema_version, 1);
+  fbb_text(&b, root, SMR_FB_MODEL_producer, "me");
+  fbb_offsets(&b, root, SMR_FB_MODEL_functions, 0);
+  fbb_list(&b, root, SMR_FB_MODEL_entries, NULL, 0, 4, 4);
+  enum { VARIABLES = 2000, DIMS = 10000 };
+  const size_t first = fbb_offsets(&b, root, SMR_FB_MODEL_variables, VARIABLES);
+  const size_t variable = fbb_table(&b, "rbr-");
+  fbb_text(&b, variable, SMR_FB_VARIABLE_name, "v");
+  fbb_list(&b, variable, SMR_FB_VARIABLE_dims, NULL, DIMS, 8, 8);
+  for (size_t i = 0; i < VARIABLES; i++) fbb_link(&b, first + 4 * i, variable);
+  fbb_grow(&b, 0, 64);
+  uint8_t *copy = aligned_alloc(64, b.size);
+  memcpy(copy, b.data, b.size);
+  const struct smr_fb fb = {.data = copy, .size = b.size};
+  samara_error error = {SAMARA_OK, ""};
+  CHECK_EQ_INT(verify(&fb, &error), SAMARA_BAD_MODEL);
+  CHECK_CONTAINS(error.text, "too often");
+  free(copy);
+  free(b.data);
+}
+
+SMR_TEST_MAIN(RUN(accessors); RUN(every_byte_damaged); RUN(every_word_replaced);
+              RUN(names_the_fault); RUN(bools_are_0_or_1); RUN(sharing_has_a_price))
