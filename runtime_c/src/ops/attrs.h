@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attribute descriptors, generated from the op table, and access to a node's attributes by name.
+#ifndef SMR_OPS_ATTRS_H
+#define SMR_OPS_ATTRS_H
+
+#include "ops/op.h"
+
+/// Types of attributes; which field of struct smr_attr holds the value is said there.
+enum smr_attr_type {
+  SMR_ATTR_INT,
+  SMR_ATTR_BOOL,
+  SMR_ATTR_F32,
+  SMR_ATTR_ENUM,
+  SMR_ATTR_DTYPE,
+  SMR_ATTR_INTS,
+  SMR_ATTR_FLOATS,
+  SMR_ATTR_STRING,
+  SMR_ATTR_DIM,
+  SMR_ATTR_DIMS,
+  SMR_ATTR_FUNCTION,
+};
+
+/// One attribute of one operator. Rows of an operator are `op->attr_count` from `op->attr_first`.
+struct smr_attr_desc {
+  const char *name;
+  uint8_t type;         // enum smr_attr_type
+  bool required;        // every node states it; there is no default
+  int64_t default_int;  // int, bool, enum, dtype, dim; lists default to empty
+  float default_f32;
+  const char *choices;  // enum: names joined by ','; else ""
+};
+
+extern const struct smr_attr_desc smr_attr_descs[];
+extern const size_t smr_attr_desc_count;
+
+/// The attribute `name` of a node. The operator's row has it: asserted, for the name is a literal.
+const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name);
+
+/// The same as an integer.
+static inline int64_t smr_op_attr_int(const struct smr_job *job, const char *name) {
+  return smr_op_attr(job, name)->i;
+}
+
+/// Whether the operator's row has an attribute of that name.
+bool smr_op_has_attr(const struct smr_job *job, const char *name);
+
+/// Number of choices of an enum attribute.
+int64_t smr_attr_choice_count(const struct smr_attr_desc *desc);
+
+#endif

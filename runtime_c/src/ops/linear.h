@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What matmul, conv and conv_transpose share: packed weights, padded bias, the epilogue.
+//
+// Inputs are x, w, bias?, residual?. Weights arrive packed from the file, are packed once per model
+// (plain constants, through `derived`) or in the prologue of every run (computed weights, into
+// scratch). The same three ways lead to a bias padded to whole panels.
+#ifndef SMR_OPS_LINEAR_H
+#define SMR_OPS_LINEAR_H
+
+#include "kernels/f16_convert/f16_convert.h"
+#include "kernels/f32_gemm/f32_gemm.h"
+#include "kernels/f32_vunary/f32_vunary.h"
+#include "ops/op.h"
+
+/// Fail unless the packed constant `w` holds `panels` panels of `rows` rows.
+samara_status smr_check_panels(const struct smr_job *job, const struct smr_tensor *w,
+                               int64_t panels, int64_t rows);
+
+/// The dtypes: x and output one float type, residual the same; w and bias any float types.
+samara_status smr_linear_check_floats(const struct smr_job *job);
+
+/// Add `count` elements of `bytes` to the shared scratch; *offset is where they lie, on 64 bytes.
+samara_status smr_scratch_take(struct smr_job *job, size_t count, size_t bytes, size_t *offset);
+/// The same for the scratch of each thread.
+samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t bytes,
+                                      size_t *offset);
+
+/// Where an operand is read from.
+enum smr_linear_source {
+  SMR_LINEAR_ABSENT,
+  SMR_LINEAR_DIRECT,   // the tensor itself
+  SMR_LINEAR_DERIVED,  // job->derived
+  SMR_LINEAR_SCRATCH,  // packed in the prologue
+  SMR_LINEAR_CALLER,   // the operator packs while running
+};
+
+/// First bits of a derived layout's code: what was made; the rest says from which attributes.
+enum smr_linear_key {
+  SMR_LINEAR_KEY_MATMUL = 1 << 27,
+  SMR_LINEAR_KEY_CONV = 2 << 27,
+  SMR_LINEAR_KEY_DEPTHWISE = 3 << 27,
+  SMR_LINEAR_KEY_TRANSPOSED = 4 << 27,
+  SMR_LINEAR_KEY_BIAS = 5 << 27,
+  SMR_LINEAR_KEY_LIMIT = 1 << 27,  // what the rest stays below
+};
+
+/// The activation after the clamp, as the kernels' post callback takes it.
+struct smr_linear_post {
+  smr_f32_vunary_ukernel function;  // NULL: none
+  smr_f16_to_f32_ukernel widen;
+  smr_f32_to_f16_ukernel narrow;
+  float params[2];
+};
+
+/// First member of the state of every operator that uses smr_linear_pack.
+struct smr_linear {
+  /* set by the operator: plain element (tap t, row k, column n) of group g lies at
+   * g * group_stride + source_tap(t) * k + k * k_stride + n * n_stride */
+  size_t groups, taps, k, n;
+  size_t group_stride, k_stride, n_stride;
+  size_t (*source_tap)(const struct smr_job *job, size_t tap);  // NULL: itself
+  uint32_t weight_key;  // SMR_LINEAR_KEY_ and exact rest; 0: cannot be said, so never derived
+  bool caller_packs;    // computed weights: the operator packs them itself
+  /* set by smr_linear_prepare */
+  enum smr_linear_source w_from, bias_from;
+  uint32_t w_derived, bias_derived;
+  size_t w_offset, bias_offset;
+  smr_gemm_type w_type;
+  size_t panel_stride_bytes, w_group_bytes;  // groups one after another
+  size_t bias_stride;                        // between groups: n rounded up to whole panels
+  float lo, hi;
+  struct smr_linear_post post;
+};
+
+/// Decide where weights and bias come from; fill `derived`, add scratch, read the epilogue.
+samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear);
+
+/// For the functions' `pack`: job->state begins with a struct smr_linear.
+samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what, void *out);
+
+/// Pack what is packed in every run.
+void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *linear);
+
+/// Pack group `group` of plain weights.
+void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *linear, size_t group,
+                           void *out);
+
+/// Weights (not with SMR_LINEAR_CALLER) and bias, while running.
+const void *smr_linear_weights(const struct smr_job *job, const struct smr_linear *linear);
+const float *smr_linear_bias(const struct smr_job *job, const struct smr_linear *linear);
+
+/// The post callback: `context` is a struct smr_linear_post.
+void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size_t out_stride,
+                     smr_gemm_type out_type);
+
+/// Fill what a product takes from here: batch, n, weights, bias, clamp, post.
+void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
+                     struct smr_f32_gemm_args *args);
+
+/// SMR_GEMM_F16 for float16, else SMR_GEMM_F32.
+static inline smr_gemm_type smr_linear_type(const struct smr_tensor *t) {
+  return t->dtype == SAMARA_FLOAT16 ? SMR_GEMM_F16 : SMR_GEMM_F32;
+}
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators that move elements share.
+#include "base/fp.h"
+
+#include "ops/move.h"
+
+#include "ops/attrs.h"
+#include "ops/check.h"
+
+#include <inttypes.h>
+
+samara_status smr_move_check(const struct smr_job *job) {
+  for (uint32_t i = 0; i < job->output_count; i++)
+    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[i], "input and output"));
+  return SAMARA_OK;
+}
+
+samara_status smr_move_check_all(const struct smr_job *job) {
+  for (uint32_t i = 1; i < job->input_count; i++)
+    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
+  return smr_move_check(job);
+}
+
+uint32_t smr_move_axis(const struct smr_job *job, const char *name, uint32_t rank) {
+  const int64_t axis = smr_op_attr_int(job, name);
+  return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
+}
+
+void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes) {
+  size_t stride = smr_dtype_bytes(t->dtype);
+  for (uint32_t i = t->rank; i-- > 0;) {
+    stride_bytes[i] = stride;
+    stride *= (size_t)t->dims[i];
+  }
+}
+
+samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
+                             int64_t extent, size_t *out) {
+  const int64_t index = value < 0 ? value + extent : value;  // extent >= 0: no overflow
+  if (index >= 0 && index < extent) {
+    *out = (size_t)index;
+    return SAMARA_OK;
+  }
+  if (extent == 0)
+    SMR_FAIL(job->error, BAD_DATA, "%s: index %" PRId64 " at position %zu, but the axis is empty",
+             job->op->name, value, position);
+  SMR_FAIL(job->error, BAD_DATA,
+           "%s: index %" PRId64 " at position %zu is out of range, expected %" PRId64
+           " to %" PRId64,
+           job->op->name, value, position, -extent, extent - 1);
+}

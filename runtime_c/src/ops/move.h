@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators that move elements share: how work is cut into tiles, blocks, index values.
+#ifndef SMR_OPS_MOVE_H
+#define SMR_OPS_MOVE_H
+
+#include "ops/op.h"
+
+#include <string.h>
+
+enum { SMR_MOVE_TILE_BYTES = 32 * 1024 };  // work worth a hand-over to another thread
+
+/// A range of equal units of work, cut into tiles; prepare keeps it in the state.
+struct smr_units {
+  size_t count, per_tile;
+};
+
+/// Tiles of about SMR_MOVE_TILE_BYTES when a unit moves `unit_bytes`; sets job->tiles.
+static inline struct smr_units smr_units_make(struct smr_job *job, size_t count,
+                                              size_t unit_bytes) {
+  const size_t per_tile =
+      unit_bytes < SMR_MOVE_TILE_BYTES ? SMR_MOVE_TILE_BYTES / (unit_bytes ? unit_bytes : 1) : 1;
+  job->tiles = count / per_tile + (count % per_tile != 0);
+  return (struct smr_units){count, per_tile};
+}
+
+static inline size_t smr_units_begin(const struct smr_units *units, size_t tile) {
+  const size_t unit = tile * units->per_tile;
+  return unit < units->count ? unit : units->count;
+}
+
+/// memcpy of a block whose size is mostly that of one element.
+static inline void smr_copy_block(void *dst, const void *src, size_t bytes) {
+  switch (bytes) {
+    case 1:
+      memcpy(dst, src, 1);
+      break;
+    case 2:
+      memcpy(dst, src, 2);
+      break;
+    case 4:
+      memcpy(dst, src, 4);
+      break;
+    case 8:
+      memcpy(dst, src, 8);
+      break;
+    case 16:
+      memcpy(dst, src, 16);
+      break;
+    default:
+      memcpy(dst, src, bytes);
+      break;
+  }
+}
+
+/// Element `i` of an int32 or int64 index tensor. Constants may be aligned to 4 bytes alone.
+static inline int64_t smr_index_at(const struct smr_tensor *indices, size_t i) {
+  if (indices->dtype != SAMARA_INT64) return ((const int32_t *)indices->data)[i];
+  int64_t value;
+  memcpy(&value, (const char *)indices->data + i * sizeof value, sizeof value);
+  return value;
+}
+
+/// Product of dims [from, to) of a checked tensor.
+static inline size_t smr_extent(const struct smr_tensor *t, uint32_t from, uint32_t to) {
+  size_t n = 1;
+  for (uint32_t i = from; i < to; i++) n *= (size_t)t->dims[i];
+  return n;
+}
+
+/// Check: outputs have the dtype of input 0 (and so have all inputs, for concat). Operators that
+/// move elements have no dtype of their own, and their addressing is in units of this one.
+samara_status smr_move_check(const struct smr_job *job);
+samara_status smr_move_check_all(const struct smr_job *job);
+
+/// The attribute `axis`, counted from the front; the check class has found it in range.
+uint32_t smr_move_axis(const struct smr_job *job, const char *name, uint32_t rank);
+
+/// Strides of a dense tensor, in bytes.
+void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes);
+
+/// Turn an index of `extent` that may count from the end into one that does not. BAD_DATA with the
+/// value, its position in the index tensor and the valid range otherwise.
+samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
+                             int64_t extent, size_t *out);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv: convolutions over [N, spatial, C] with a fused epilogue.
+#include "base/fp.h"
+
+#include "kernels/f32_conv_direct/f32_conv_direct.h"
+#include "kernels/f32_dwconv/f32_dwconv.h"
+#include "ops/check.h"
+#include "ops/conv_points.h"
+#include "ops/funcs.h"
+#include "ops/linear.h"
+#include "ops/window.h"
+
+#include <string.h>
+
+enum conv_path {
+  CONV_DEPTHWISE,     // one input and one output channel per group, 1 or 2 spatial dims
+  CONV_DEPTHWISE_3D,  // the same through pointers
+  CONV_POINT,         // 1x1, every pixel its own: a plain product
+  CONV_CONTIGUOUS,    // 1-D without padding or dilation: windows are overlapping rows of x
+  CONV_DIRECT,        // few input channels: x is read through a table of offsets
+  CONV_INDIRECT,      // a product over pointers to pixels, block by block
+};
+
+enum {
+  CONV_DIRECT_MOST_CHANNELS = 15,  // above, a tap's channels keep the plain product busy
+  CONV_DIRECT_MOST_DEPTH = 1024,   // taps * channels
+  CONV_POINTERS = 4096,            // pointers per block: half of a 64 KiB L1, next to x and w
+};
+
+struct conv_state {
+  struct smr_linear linear;
+  struct smr_window window;
+  enum conv_path path;
+  size_t taps, channels;               // channels of one group
+  struct smr_f32_gemm_plan plan, tail; // of a block of pixels; `tail` of the last one
+  size_t pixels, rows, blocks;         // CONV_INDIRECT: blocks of `rows` output pixels
+  size_t x_offset, zero_offset;        // in scratch: x as float32; zeros for the padding
+  size_t y_offset, residual_offset;    // float16 depthwise: output and residual as float32
+  size_t depthwise_units;              // of which its one tile is made
+  bool widens_x;
+};
+
+static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job,
+                                                        const struct conv_state *s) {
+  const struct smr_window *w = &s->window;
+  const size_t x_pixel = s->widens_x ? (size_t)w->channels_in
+                                     : (size_t)job->inputs[0]->pixel_stride;
+  const size_t y_pixel = (size_t)job->outputs[0]->pixel_stride;
+  const struct smr_tensor *residual = smr_optional_input(job, 3);
+  const size_t r_pixel = residual != NULL ? (size_t)residual->pixel_stride : 0;
+  const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
+  const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
+  return (struct smr_f32_conv_direct_args){
+      .batch = (size_t)w->batch,
+      .n = s->linear.n,
+      .in_h = in_h,
+      .in_w = in_w,
+      .in_c = s->channels,
+      .out_h = out_h,
+      .out_w = out_w,
+      .kernel_h = (size_t)w->kernel[1],
+      .kernel_w = (size_t)w->kernel[2],
+      .stride_h = (size_t)w->stride[1],
+      .stride_w = (size_t)w->stride[2],
+      .dilation_h = (size_t)w->dilation[1],
+      .dilation_w = (size_t)w->dilation[2],
+      .pad_top = (size_t)w->pad_begin[1],
+      .pad_left = (size_t)w->pad_begin[2],
+      .in_pixel_stride = x_pixel,
+      .in_row_stride = x_pixel * in_w,
+      .in_channel_stride = 1,
+      .in_batch_stride = x_pixel * in_w * in_h,
+      .w_type = s->linear.w_type,
+      .panel_stride_bytes = s->linear.panel_stride_bytes,
+      .out_type = smr_linear_type(job->outputs[0]),
+      .out_pixel_stride = y_pixel,
+      .out_row_stride = y_pixel * out_w,
+      .out_batch_stride = y_pixel * out_w * out_h,
+      .residual_pixel_stride = r_pixel,
+      .residual_row_stride = r_pixel * out_w,
+      .residual_batch_stride = r_pixel * out_w * out_h,
+      .lo = s->linear.lo,
+      .hi = s->linear.hi,
+  };
+}
+
+// Geometry and epilogue of a depthwise convolution; pointers to x, w, bias, out and residual are not set.
+static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
+                                                      const struct conv_state *s) {
+  const struct smr_f32_conv_direct_args g = conv_direct_args(job, s);  // the same geometry
+  return (struct smr_f32_dwconv_args){
+      .batch = g.batch,
+      .channels = s->linear.n,
+      .in_h = g.in_h,
+      .in_w = g.in_w,
+      .out_h = g.out_h,
+      .out_w = g.out_w,
+      .kernel_h = g.kernel_h,
+      .kernel_w = g.kernel_w,
+      .stride_h = g.stride_h,
+      .stride_w = g.stride_w,
+      .dilation_h = g.dilation_h,
+      .dilation_w = g.dilation_w,
+      .pad_top = g.pad_top,
+      .pad_left = g.pad_left,
+      .in_pixel_stride = g.in_pixel_stride,
+      .in_row_stride = g.in_row_stride,
+      .in_batch_stride = g.in_batch_stride,
+      .w_type = g.w_type,
+      .panel_stride_bytes = g.panel_stride_bytes,
+      .out_pixel_stride = g.out_pixel_stride,
+      .out_row_stride = g.out_row_stride,
+      .out_batch_stride = g.out_batch_stride,
+      .residual_pixel_stride = g.residual_pixel_stride,
+      .residual_row_stride = g.residual_row_stride,
+      .residual_batch_stride = g.residual_batch_stride,
+      .lo = g.lo,
+      .hi = g.hi,
+      .post = s->linear.post.function != NULL ? smr_linear_post : NULL,
+      .post_context = (void *)(uintptr_t)&s->linear.post,
+  };
+}
+
+static samara_status conv_depthwise_prepare(struct smr_job *job, struct conv_state *s) {
+  const struct smr_window *w = &s->window;
+  const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
+  if (s->path == CONV_DEPTHWISE) {
+    job->tiles = smr_f32_dwconv_units(&args);
+    job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &args);
+  } else {
+    job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
+    job->kernel = "f32_dwconv_indirect";
+  }
+  if (s->path == CONV_DEPTHWISE_3D) {
+    size_t offset;
+    SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, sizeof(float), &s->zero_offset));
+    SMR_TRY(smr_thread_scratch_take(job, (size_t)w->out[2] * s->taps, sizeof(float *), &offset));
+  }
+  if (!s->widens_x) return SAMARA_OK;
+  // The kernel knows float32 only: one tile converts everything there and back.
+  const size_t n = (size_t)smr_numel(job->outputs[0]);
+  SMR_TRY(smr_scratch_take(job, n, sizeof(float), &s->y_offset));
+  SMR_TRY(smr_scratch_take(job, n, sizeof(float), &s->residual_offset));
+  s->depthwise_units = job->tiles;
+  job->tiles = job->tiles != 0;
+  return SAMARA_OK;
+}
+
+static samara_status conv_indirect_prepare(struct smr_job *job, struct conv_state *s) {
+  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
+  s->rows = CONV_POINTERS / s->taps;
+  s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
+  if (s->rows > s->pixels) s->rows = s->pixels ? s->pixels : 1;
+  s->blocks = (s->pixels + s->rows - 1) / s->rows;
+  static const float *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
+  struct smr_f32_gemm_args args = {.batch = s->linear.groups,
+                                   .m = s->rows,
+                                   .n = s->linear.n,
+                                   .k = s->channels,
+                                   .taps = s->taps,
+                                   .indirect = some_pointers,
+                                   .w_type = s->linear.w_type};
+  smr_f32_gemm_plan_make(config, &args, &s->plan);
+  args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
+  smr_f32_gemm_plan_make(config, &args, &s->tail);
+  job->kernel = s->plan.kernel;
+  job->tiles = s->blocks ? (s->blocks - 1) * s->plan.units + s->tail.units : 0;
+  size_t offset;
+  SMR_TRY(smr_scratch_take(job, s->channels, sizeof(float), &s->zero_offset));
+  return smr_thread_scratch_take(job, s->rows * s->taps, sizeof(float *), &offset);
+}
+
+static samara_status conv_direct_prepare(struct smr_job *job, struct conv_state *s) {
+  const struct smr_f32_conv_direct_config *config = smr_f32_conv_direct_config(job->isa);
+  const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
+  job->kernel = config->name;
+  job->tiles = smr_f32_conv_direct_units(&args);
+  size_t offset;
+  return smr_thread_scratch_take(job, smr_f32_conv_direct_scratch_bytes(config, &args), 1, &offset);
+}
+
+// Batch entries are groups; in CONV_CONTIGUOUS images, sharing the weights.
+static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
+                                               const struct conv_state *s, const float *x) {
+  const struct smr_window *w = &s->window;
+  const struct smr_tensor *y = job->outputs[0], *residual = smr_optional_input(job, 3);
+  struct smr_f32_gemm_args args = {.a = x, .taps = 1};
+  smr_linear_args(job, &s->linear, &args);
+  args.out = y->data;
+  args.out_type = smr_linear_type(y);
+  args.out_stride = (size_t)y->pixel_stride;
+  args.out_batch_stride = s->linear.n;
+  if (residual != NULL) {
+    args.residual = residual->data;
+    args.residual_stride = (size_t)residual->pixel_stride;
+    args.residual_batch_stride = s->linear.n;
+  }
+  const size_t x_pixel = s->widens_x ? (size_t)w->channels_in
+                                     : (size_t)job->inputs[0]->pixel_stride;
+  if (s->path == CONV_CONTIGUOUS) {
+    args.batch = (size_t)w->batch;
+    args.m = (size_t)w->out[2];
+    args.k = s->taps * s->channels;
+    args.a_stride = (size_t)w->stride[2] * s->channels;
+    args.a_batch_stride = (size_t)w->in[2] * s->channels;
+    args.w_batch_stride_bytes = 0;
+    args.bias_batch_stride = 0;
+    args.out_batch_stride = args.out_stride * args.m;
+    args.residual_batch_stride = args.residual_stride * args.m;
+  } else {
+    args.m = s->pixels;
+    args.k = s->channels;
+    args.a_stride = x_pixel;
+    args.a_batch_stride = s->channels;
+  }
+  return args;
+}
+
+static enum conv_path conv_choose(const struct smr_job *job, const struct conv_state *s,
+                                  int64_t groups) {
+  const struct smr_window *w = &s->window;
+  const struct smr_tensor *x = job->inputs[0];
+  if (job->inputs[1]->layout == SMR_LAYOUT_DWPANEL ||
+      (job->inputs[1]->layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
+       groups == w->channels_out && groups > 1))
+    return w->spatial < 3 ? CONV_DEPTHWISE : CONV_DEPTHWISE_3D;
+  bool padded = false, strided = false, dilated = false;
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
+    padded = padded || w->pad_begin[i] || w->pad_end[i];
+    strided = strided || w->stride[i] != 1;
+    dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
+  }
+  if (s->taps == 1 && !padded && !strided) return CONV_POINT;
+  const bool dense = s->widens_x || x->pixel_stride == w->channels_in;
+  if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated) return CONV_CONTIGUOUS;
+  // The direct kernel adds up byte offsets in 32 bits.
+  const int64_t pixels = w->in[1] * w->in[2], stride = dense ? w->channels_in : x->pixel_stride;
+  const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
+  if (w->spatial < 3 && groups == 1 && near && s->channels <= CONV_DIRECT_MOST_CHANNELS &&
+      s->taps * s->channels <= CONV_DIRECT_MOST_DEPTH && s->channels != 0)
+    return CONV_DIRECT;
+  return CONV_INDIRECT;
+}
+
+static samara_status conv_prepare(struct smr_job *job) {
+  struct conv_state *s = job->state;
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  *s = (struct conv_state){.pixels = 0};
+  SMR_TRY(smr_window_read(job, w->dims + 1, &s->window));
+  const int64_t groups = smr_op_attr_int(job, "groups");
+  s->taps = (size_t)smr_window_taps(&s->window);
+  s->channels = (size_t)w->dims[w->rank - 1];
+  s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
+  s->widens_x = x->dtype == SAMARA_FLOAT16;
+  s->path = conv_choose(job, s, groups);
+  const bool depthwise = s->path == CONV_DEPTHWISE || s->path == CONV_DEPTHWISE_3D;
+  const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
+  s->linear = (struct smr_linear){
+      .groups = depthwise ? 1 : (size_t)groups,
+      .taps = 1,
+      .k = depth,
+      .n = depthwise ? (size_t)w->dims[0] : n,
+      .group_stride = n * depth,
+      .k_stride = 1,
+      .n_stride = depth,
+      .weight_key = depthwise                        ? SMR_LINEAR_KEY_DEPTHWISE
+                    : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
+                                                    : 0,
+  };
+  SMR_TRY(smr_linear_prepare(job, &s->linear));
+  if (s->widens_x)
+    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
+  if (smr_numel(job->outputs[0]) == 0) {
+    job->kernel = "nothing";
+    job->tiles = 0;
+    return SAMARA_OK;
+  }
+  if (depthwise) return conv_depthwise_prepare(job, s);
+  if (s->path == CONV_INDIRECT) return conv_indirect_prepare(job, s);
+  if (s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
+  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL);
+  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+  job->kernel = s->plan.kernel;
+  job->tiles = s->plan.units;
+  return SAMARA_OK;
+}
+
+// [pixels][C] of float16 with any pixel stride, as dense float32.
+static void conv_widen(const struct smr_job *job, const struct smr_tensor *t, float *out) {
+  const smr_f16_to_f32_ukernel widen = smr_f16_to_f32_kernel(job->isa);
+  const size_t c = (size_t)t->dims[t->rank - 1], stride = (size_t)t->pixel_stride;
+  const size_t pixels = (size_t)smr_product(t->dims, t->rank - 1u);
+  if (stride == c) {
+    widen(pixels * c, t->data, out);
+    return;
+  }
+  for (size_t i = 0; i < pixels; i++)
+    widen(c, (const uint16_t *)t->data + i * stride, out + i * c);
+}
+
+static float *conv_scratch(const struct smr_job *job, size_t offset) {
+  return (float *)(void *)((char *)job->scratch + offset);
+}
+
+static void conv_prologue(const struct smr_job *job, const struct conv_state *s) {
+  if (job->tiles == 0) return;
+  smr_linear_prologue(job, &s->linear);
+  if (s->widens_x) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
+  if (s->path == CONV_INDIRECT)
+    memset(conv_scratch(job, s->zero_offset), 0, s->channels * sizeof(float));
+  if (s->path == CONV_DEPTHWISE_3D)
+    memset(conv_scratch(job, s->zero_offset), 0, s->linear.n * sizeof(float));
+}
+
+// Lines of a depthwise convolution in three dims.
+static void conv_lines_3d(const struct smr_job *job, const struct conv_state *s,
+                          const struct smr_f32_dwconv_args *like, size_t begin, size_t end,
+                          const float **pointers) {
+  const struct smr_window *w = &s->window;
+  const size_t out_w = (size_t)w->out[2];
+  const float *zero = conv_scratch(job, s->zero_offset);
+  for (size_t line = begin; line < end; line++) {
+    smr_conv_points(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
+    const struct smr_f32_dwconv_indirect_args args = {
+        .pixels = out_w,
+        .taps = s->taps,
+        .channels = like->channels,
+        .indirect = pointers,
+        .zero = zero,
+        .w = like->w,
+        .w_type = like->w_type,
+        .panel_stride_bytes = like->panel_stride_bytes,
+        .bias = like->bias,
+        .out = like->out + line * like->out_row_stride,
+        .out_stride = like->out_pixel_stride,
+        .residual =
+            like->residual != NULL ? like->residual + line * like->residual_row_stride : NULL,
+        .residual_stride = like->residual_pixel_stride,
+        .lo = like->lo,
+        .hi = like->hi,
+    };
+    smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(job->isa), &args, 0, out_w);
+    if (like->post != NULL)
+      like->post(like->post_context, args.out, out_w, like->channels, like->out_pixel_stride,
+                 SMR_GEMM_F32);
+  }
+}
+
+static void conv_run_depthwise(const struct smr_job *job, const struct conv_state *s, size_t begin,
+                               size_t end, void *thread_scratch) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const struct smr_tensor *residual = smr_optional_input(job, 3);
+  struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
+  args.in = s->widens_x ? conv_scratch(job, s->x_offset) : x->data;
+  args.w = smr_linear_weights(job, &s->linear);
+  args.bias = smr_linear_bias(job, &s->linear);
+  args.out = y->data;
+  args.residual = residual != NULL ? residual->data : NULL;
+  if (s->widens_x) {
+    begin = 0;
+    end = s->depthwise_units;
+    args.out = conv_scratch(job, s->y_offset);
+    args.out_pixel_stride = args.residual_pixel_stride = args.channels;
+    args.out_row_stride = args.residual_row_stride = args.channels * args.out_w;
+    args.out_batch_stride = args.residual_batch_stride = args.out_row_stride * args.out_h;
+    if (residual != NULL) {
+      conv_widen(job, residual, conv_scratch(job, s->residual_offset));
+      args.residual = conv_scratch(job, s->residual_offset);
+    }
+  }
+  if (s->path == CONV_DEPTHWISE)
+    smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, begin, end);
+  else
+    conv_lines_3d(job, s, &args, begin, end, thread_scratch);
+  if (!s->widens_x) return;
+  const smr_f32_to_f16_ukernel narrow = smr_f32_to_f16_kernel(job->isa);
+  for (size_t i = 0; i < s->pixels; i++)
+    narrow(args.channels, args.out + i * args.channels,
+           (uint16_t *)y->data + i * (size_t)y->pixel_stride);
+}
+
+static void conv_run_direct(const struct smr_job *job, const struct conv_state *s, size_t begin,
+                            size_t end, void *thread_scratch) {
+  const struct smr_tensor *residual = smr_optional_input(job, 3);
+  struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
+  args.in = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+  args.w = smr_linear_weights(job, &s->linear);
+  args.bias = smr_linear_bias(job, &s->linear);
+  args.out = job->outputs[0]->data;
+  args.residual = residual != NULL ? residual->data : NULL;
+  args.post = s->linear.post.function != NULL ? smr_linear_post : NULL;
+  args.post_context = (void *)(uintptr_t)&s->linear.post;
+  smr_f32_conv_direct_run(smr_f32_conv_direct_config(job->isa), &args, begin, end, thread_scratch);
+}
+
+static void conv_run_indirect(const struct smr_job *job, const struct conv_state *s, size_t begin,
+                              size_t end, const float **pointers) {
+  const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+  const struct smr_f32_gemm_args all = conv_gemm_args(job, s, NULL);
+  const float *zero = conv_scratch(job, s->zero_offset);
+  const size_t element = all.out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  const size_t last = s->blocks - 1, before_last = last * s->plan.units;
+  for (size_t tile = begin; tile < end;) {
+    const size_t block = tile < before_last ? tile / s->plan.units : last;
+    const struct smr_f32_gemm_plan *plan = block < last ? &s->plan : &s->tail;
+    const size_t unit = tile - block * s->plan.units;
+    const size_t count = plan->units - unit < end - tile ? plan->units - unit : end - tile;
+    const size_t first = block * s->rows;
+    struct smr_f32_gemm_args args = all;
+    args.m = block < last ? s->rows : s->pixels - first;
+    args.a_stride = 0;
+    args.taps = s->taps;
+    args.indirect = pointers;
+    args.zero = zero;
+    args.out = (char *)all.out + first * all.out_stride * element;
+    if (all.residual != NULL)
+      args.residual = (const char *)all.residual + first * all.residual_stride * element;
+    smr_conv_points(&s->window, x, all.a_stride, zero, first, args.m, pointers);
+    smr_f32_gemm_run(plan, &args, unit, unit + count);
+    tile += count;
+  }
+}
+
+static samara_status conv_run(const struct smr_job *job, size_t begin, size_t end,
+                              void *thread_scratch) {
+  const struct conv_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    conv_prologue(job, s);
+    return SAMARA_OK;
+  }
+  switch (s->path) {
+    case CONV_DEPTHWISE:
+    case CONV_DEPTHWISE_3D: conv_run_depthwise(job, s, begin, end, thread_scratch); break;
+    case CONV_DIRECT: conv_run_direct(job, s, begin, end, thread_scratch); break;
+    case CONV_INDIRECT: conv_run_indirect(job, s, begin, end, thread_scratch); break;
+    case CONV_POINT:
+    case CONV_CONTIGUOUS: {
+      const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x);
+      smr_f32_gemm_run(&s->plan, &args, begin, end);
+    }
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_conv_funcs = {.check = smr_linear_check_floats,
+                                               .prepare = conv_prepare,
+                                               .pack = smr_linear_pack,
+                                               .run = conv_run,
+                                               .state_bytes = sizeof(struct conv_state)};

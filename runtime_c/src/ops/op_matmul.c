@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul: batched matrix products with a fused epilogue.
+#include "base/fp.h"
+
+#include "ops/check.h"
+#include "ops/elementwise.h"
+#include "ops/funcs.h"
+#include "ops/linear.h"
+
+#include <math.h>
+
+struct matmul_state {
+  struct smr_linear linear;
+  struct smr_f32_gemm_plan plan;  // of one product
+  struct smr_broadcast batch;     // which x and which w make product i, counted in matrices
+  size_t products, m, n, k;       // with one w, all rows of x make one product
+  size_t x_count;                 // matrices of x
+  size_t copy_offset;             // x as rows of float32, where it is not that already
+  size_t pack_offset;             // of thread scratch: a w packed while running
+  bool copies_x, transposes_x;
+  bool per_product;  // a tile is a whole product: w is packed, and x copied, on the way
+};
+
+static bool matmul_is_integer(const struct smr_job *job) {
+  const uint8_t dtype = job->inputs[0]->dtype;
+  return dtype == SAMARA_INT32 || dtype == SAMARA_INT64;
+}
+
+static samara_status matmul_check(const struct smr_job *job) {
+  if (!matmul_is_integer(job)) return smr_linear_check_floats(job);
+  for (uint32_t i = 1; i < job->input_count; i++)
+    if (job->inputs[i] != NULL)
+      SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
+  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
+  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN || smr_op_attr_int(job, "post") != 0 ||
+      smr_op_attr(job, "lo")->f != -INFINITY || smr_op_attr(job, "hi")->f != INFINITY)
+    SMR_FAIL(job->error, BAD_SHAPE, "matmul: integers take no packed weights and no activation");
+  return SAMARA_OK;
+}
+
+// Leading dims as a tensor of their own.
+static struct smr_tensor matmul_leading(const struct smr_tensor *t) {
+  struct smr_tensor leading = *t;
+  leading.rank = (uint8_t)(t->rank - 2u);
+  return leading;
+}
+
+// Sizes and which matrices meet.
+static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  s->transposes_x = smr_op_attr_int(job, "transpose_x") != 0;
+  s->m = (size_t)y->dims[y->rank - 2];
+  s->n = (size_t)y->dims[y->rank - 1];
+  s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
+  const struct smr_tensor leading_x = matmul_leading(x), leading_w = matmul_leading(w);
+  const struct smr_tensor leading_y = matmul_leading(y);
+  s->x_count = (size_t)smr_numel(&leading_x);
+  s->products = (size_t)smr_numel(&leading_y);
+  smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
+                     2);
+}
+
+static samara_status matmul_prepare_integer(struct smr_job *job) {
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  matmul_geometry(job, s);
+  job->kernel = "matmul_integer";
+  job->tiles = s->n ? s->products * s->m : 0;
+  return SAMARA_OK;
+}
+
+static samara_status matmul_prepare(struct smr_job *job) {
+  if (matmul_is_integer(job)) return matmul_prepare_integer(job);
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  matmul_geometry(job, s);
+  const struct smr_tensor leading_w = matmul_leading(w);
+  const size_t w_count = (size_t)smr_numel(&leading_w);
+  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+    s->m *= s->products;
+    s->products = s->products != 0;
+  }
+  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  s->linear = (struct smr_linear){
+      .groups = w_count,
+      .taps = 1,
+      .k = s->k,
+      .n = s->n,
+      .group_stride = s->k * s->n,
+      .k_stride = transpose_w ? 1 : s->n,
+      .n_stride = transpose_w ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
+      .caller_packs = s->products > 1,
+  };
+  SMR_TRY(smr_linear_prepare(job, &s->linear));
+  s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
+  if (s->per_product)
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
+  s->copies_x = s->transposes_x || x->dtype == SAMARA_FLOAT16;
+  if (s->copies_x && s->per_product)
+    SMR_TRY(smr_thread_scratch_take(job, s->m * s->k, sizeof(float), &s->copy_offset));
+  else if (s->copies_x)
+    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->copy_offset));
+  const struct smr_f32_gemm_args args = {.batch = 1,
+                                         .m = s->m,
+                                         .n = s->n,
+                                         .k = s->k,
+                                         .taps = 1,
+                                         .a_stride = s->k,
+                                         .w_type = s->linear.w_type};
+  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+  job->kernel = s->plan.kernel;
+  job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
+  return SAMARA_OK;
+}
+
+// `count` matrices of x as rows of float32: transposed, widened, or both.
+static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *s, size_t first,
+                          size_t count, float *out) {
+  enum { BLOCK = 16 };
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const uint16_t *half = (const uint16_t *)x->data + first * rows * columns;
+  const float *full = (const float *)x->data + first * rows * columns;
+  const smr_f16_to_f32_ukernel widen =
+      x->dtype == SAMARA_FLOAT16 ? smr_f16_to_f32_kernel(job->isa) : NULL;
+  if (!s->transposes_x) {
+    widen(count * rows * columns, half, out);
+    return;
+  }
+  for (size_t i = 0; i < count; i++, half += rows * columns, full += rows * columns) {
+    for (size_t r = 0; r < rows; r++) {
+      for (size_t c = 0; c < columns; c += BLOCK) {
+        const size_t n = columns - c < BLOCK ? columns - c : BLOCK;
+        float block[BLOCK];
+        const float *from = full + r * columns + c;
+        if (widen != NULL) {
+          widen(n, half + r * columns + c, block);
+          from = block;
+        }
+        for (size_t j = 0; j < n; j++) out[(i * columns + c + j) * rows + r] = from[j];
+      }
+    }
+  }
+}
+
+// Product `i`: arguments, with x copied and w packed where that happens on the way.
+static void matmul_product(const struct smr_job *job, const struct matmul_state *s, size_t i,
+                           char *thread_scratch, struct smr_f32_gemm_args *args) {
+  size_t at[SMR_BROADCAST_OPERANDS] = {0};
+  if (s->products > 1) {
+    struct smr_broadcast_cursor cursor;
+    smr_broadcast_start(&s->batch, &cursor, i, i + 1);
+    smr_broadcast_next(&s->batch, &cursor, 1, at);
+  }
+  *args = (struct smr_f32_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_linear_args(job, &s->linear, args);
+  args->batch = 1;
+  if (s->per_product) {
+    smr_linear_pack_group(job, &s->linear, at[1], thread_scratch + s->pack_offset);
+    args->w = thread_scratch + s->pack_offset;
+  } else {
+    args->w = (const char *)args->w + at[1] * s->linear.w_group_bytes;
+  }
+  if (!s->copies_x) {
+    args->a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
+  } else if (s->per_product) {
+    float *copy = (float *)(void *)(thread_scratch + s->copy_offset);
+    matmul_copy_x(job, s, at[0], 1, copy);
+    args->a = copy;
+  } else {
+    args->a = (const float *)(const void *)((const char *)job->scratch + s->copy_offset) +
+              at[0] * s->m * s->k;
+  }
+  const struct smr_tensor *residual = smr_optional_input(job, 3), *y = job->outputs[0];
+  const size_t offset = i * s->m * s->n * smr_dtype_bytes(y->dtype);
+  args->out = (char *)y->data + offset;
+  args->out_type = smr_linear_type(y);
+  args->out_stride = args->residual_stride = s->n;
+  args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
+}
+
+#define MATMUL_INTEGER(name, T)                                                                  \
+  static void matmul_row_##name(const struct smr_job *job, const struct matmul_state *s,         \
+                                size_t x_at, size_t w_at, size_t row, size_t out) {              \
+    const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;                           \
+    const T *x = (const T *)job->inputs[0]->data + x_at * s->m * s->k +                          \
+                 (s->transposes_x ? row : row * s->k);                                           \
+    const T *w = (const T *)job->inputs[1]->data + w_at * s->k * s->n;                           \
+    const struct smr_tensor *bias = smr_optional_input(job, 2);                                  \
+    const struct smr_tensor *residual = smr_optional_input(job, 3);                              \
+    T *y = (T *)job->outputs[0]->data + out * s->n;                                              \
+    const size_t x_step = s->transposes_x ? s->m : 1;                                            \
+    const size_t k_step = transpose_w ? 1 : s->n, n_step = transpose_w ? s->k : 1;               \
+    for (size_t j = 0; j < s->n; j++) {                                                          \
+      uint64_t sum = bias != NULL ? (uint64_t)((const T *)bias->data)[j] : 0;                    \
+      if (residual != NULL) sum += (uint64_t)((const T *)residual->data)[out * s->n + j];        \
+      for (size_t i = 0; i < s->k; i++)                                                          \
+        sum += (uint64_t)x[i * x_step] * (uint64_t)w[i * k_step + j * n_step];                   \
+      y[j] = (T)sum;                                                                             \
+    }                                                                                            \
+  }
+MATMUL_INTEGER(i32, int32_t)
+MATMUL_INTEGER(i64, int64_t)
+#undef MATMUL_INTEGER
+
+// A tile is a row of the output.
+static void matmul_run_integer(const struct smr_job *job, size_t begin, size_t end) {
+  const struct matmul_state *s = job->state;
+  for (size_t tile = begin; tile < end; tile++) {
+    size_t at[SMR_BROADCAST_OPERANDS];
+    struct smr_broadcast_cursor cursor;
+    smr_broadcast_start(&s->batch, &cursor, tile / s->m, tile / s->m + 1);
+    smr_broadcast_next(&s->batch, &cursor, 1, at);
+    if (job->outputs[0]->dtype == SAMARA_INT32)
+      matmul_row_i32(job, s, at[0], at[1], tile % s->m, tile);
+    else
+      matmul_row_i64(job, s, at[0], at[1], tile % s->m, tile);
+  }
+}
+
+static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  if (matmul_is_integer(job)) {
+    matmul_run_integer(job, begin, end);
+    return SAMARA_OK;
+  }
+  if (begin == end) {  // alone, before the tiles
+    smr_linear_prologue(job, &s->linear);
+    if (s->copies_x && !s->per_product)
+      matmul_copy_x(job, s, 0, s->x_count,
+                    (float *)(void *)((char *)job->scratch + s->copy_offset));
+    return SAMARA_OK;
+  }
+  const size_t units = s->plan.units;
+  struct smr_f32_gemm_args args;
+  for (size_t tile = begin; tile < end;) {
+    if (s->per_product) {
+      matmul_product(job, s, tile, thread_scratch, &args);
+      smr_f32_gemm_run(&s->plan, &args, 0, units);
+      tile++;
+      continue;
+    }
+    const size_t product = tile / units, first = tile % units;
+    const size_t count = units - first < end - tile ? units - first : end - tile;
+    matmul_product(job, s, product, thread_scratch, &args);
+    smr_f32_gemm_run(&s->plan, &args, first, first + count);
+    tile += count;
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_matmul_funcs = {.check = matmul_check,
+                                                 .prepare = matmul_prepare,
+                                                 .pack = smr_linear_pack,
+                                                 .run = matmul_run,
+                                                 .state_bytes = sizeof(struct matmul_state)};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// max_pool, avg_pool and lp_pool: windows over [N, 1 to 3 spatial dims, C], a row of pixels at a
+// time.
+#include "base/fp.h"
+
+#include "kernels/f32_pool/f32_pool.h"
+#include "kernels/x8_pool/x8_pool.h"
+#include "ops/attrs.h"
+#include "ops/check.h"
+#include "ops/move.h"
+#include "ops/window.h"
+#include "simd/half.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct pool_state {
+  struct smr_units units;  // rows of output pixels: (batch, depth, height)
+  struct smr_window window;
+  enum smr_f32_pool_kind kind;
+  smr_f32_pool_ukernel kernel;  // NULL: 8-bit integers
+  float p;                      // of POWER
+  bool count_padding;           // of AVG
+};
+
+static samara_status pool_check_types(const struct smr_job *job, uint32_t dtypes) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", dtypes));
+  return smr_move_check(job);
+}
+
+static samara_status max_pool_check(const struct smr_job *job) {
+  return pool_check_types(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8);
+}
+
+static samara_status avg_pool_check(const struct smr_job *job) {
+  return pool_check_types(job, SMR_DTYPES_FLOAT);
+}
+
+static samara_status lp_pool_check(const struct smr_job *job) {
+  const int64_t p = smr_op_attr_int(job, "p");
+  if (p < 1 || p > 1 << 20)
+    SMR_FAIL(job->error, BAD_SHAPE, "lp_pool: p is %" PRId64 ", expected at least 1", p);
+  return pool_check_types(job, SMR_DTYPES_FLOAT);
+}
+
+static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind kind) {
+  struct pool_state *state = (struct pool_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  *state = (struct pool_state){.kind = kind};
+  SMR_TRY(smr_window_read(job, smr_op_attr(job, "kernel")->ints, &state->window));
+  const struct smr_window *w = &state->window;
+  if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
+    state->kernel = smr_f32_pool_kernel(job->isa, kind,
+                                        x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
+    job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
+  } else {
+    job->kernel = "x8_pool";
+  }
+  const bool empty = smr_numel(job->outputs[0]) == 0;
+  const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
+  const size_t row_bytes =
+      empty ? 0 : (size_t)(w->out[2] * w->channels_in) * smr_dtype_bytes(x->dtype);
+  state->units = smr_units_make(job, rows, row_bytes);
+  return SAMARA_OK;
+}
+
+static samara_status max_pool_prepare(struct smr_job *job) {
+  return pool_prepare(job, SMR_POOL_MAX);
+}
+
+static samara_status avg_pool_prepare(struct smr_job *job) {
+  SMR_TRY(pool_prepare(job, SMR_POOL_AVG));
+  ((struct pool_state *)job->state)->count_padding = smr_op_attr_int(job, "count_include_pad") != 0;
+  return SAMARA_OK;
+}
+
+static samara_status lp_pool_prepare(struct smr_job *job) {
+  const int64_t p = smr_op_attr_int(job, "p");
+  SMR_TRY(pool_prepare(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
+  ((struct pool_state *)job->state)->p = (float)p;
+  return SAMARA_OK;
+}
+
+// The taps of output index `o` along an axis that lie inside the input.
+struct pool_span {
+  int64_t first;  // input index of the first
+  int64_t count;
+  int64_t counted;  // taps that an average divides by
+};
+
+static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, int64_t o,
+                                     bool count_padding) {
+  const int64_t start = o * w->stride[axis] - w->pad_begin[axis], by = w->dilation[axis];
+  const int64_t kernel = w->kernel[axis];
+  const int64_t before = start < 0 ? (-start + by - 1) / by : 0;  // taps left of the input
+  // Taps at or beyond `limit` are not counted.
+  const int64_t limit = w->in[axis], padded = limit + w->pad_end[axis];
+  int64_t inside = start < limit ? (limit - start + by - 1) / by : 0;
+  int64_t counted = start < padded ? (padded - start + by - 1) / by : 0;
+  if (inside > kernel) inside = kernel;
+  if (counted > kernel) counted = kernel;
+  const int64_t count = inside > before ? inside - before : 0;
+  return (struct pool_span){start + before * by, count, count_padding ? counted : count};
+}
+
+// A window without taps inside: nothing is the largest of nothing, and the sum is 0.
+static void pool_fill(const struct pool_state *state, uint8_t dtype, size_t channels, void *y) {
+  const bool largest = state->kind == SMR_POOL_MAX;
+  const float value = largest ? -INFINITY : 0.0f;
+  switch (dtype) {
+    case SAMARA_FLOAT32:
+      for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
+      break;
+    case SAMARA_FLOAT16:
+      for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
+      break;
+    case SAMARA_UINT8:
+      memset(y, 0, channels);
+      break;
+    default:
+      memset(y, INT8_MIN, channels);
+      break;
+  }
+}
+
+static void pool_pixel(const struct pool_state *state, uint8_t dtype,
+                       const struct smr_pool_window *window, float counted, void *y) {
+  const size_t channels = (size_t)state->window.channels_in;
+  if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
+    pool_fill(state, dtype, channels, y);
+  else if (state->kernel != NULL)
+    state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
+  else if (dtype == SAMARA_UINT8)
+    smr_u8_pool_max(channels, window, (uint8_t *)y);
+  else
+    smr_s8_pool_max(channels, window, (int8_t *)y);
+}
+
+static samara_status pool_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
+  (void)scratch;
+  const struct pool_state *state = (const struct pool_state *)job->state;
+  const struct smr_window *w = &state->window;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const size_t element = smr_dtype_bytes(x->dtype), pixel = (size_t)x->pixel_stride;
+  const size_t last = smr_units_begin(&state->units, end);
+  for (size_t row = smr_units_begin(&state->units, begin); row < last; row++) {
+    const int64_t o1 = (int64_t)(row % (size_t)w->out[1]);
+    const int64_t o0 = (int64_t)(row / (size_t)w->out[1] % (size_t)w->out[0]);
+    const size_t n = row / (size_t)(w->out[0] * w->out[1]);
+    const struct pool_span a = pool_span_of(w, 0, o0, state->count_padding);
+    const struct pool_span b = pool_span_of(w, 1, o1, state->count_padding);
+    char *out = (char *)y->data + row * (size_t)w->out[2] * (size_t)y->pixel_stride * element;
+    for (int64_t o2 = 0; o2 < w->out[2]; o2++) {
+      const struct pool_span c = pool_span_of(w, 2, o2, state->count_padding);
+      // Strides are only taken, and only fit, where there is more than one tap.
+      struct smr_pool_window window = {.n = {(size_t)a.count, (size_t)b.count, (size_t)c.count}};
+      if (a.count > 1) window.stride[0] = (size_t)(w->dilation[0] * w->in[1] * w->in[2]) * pixel;
+      if (b.count > 1) window.stride[1] = (size_t)(w->dilation[1] * w->in[2]) * pixel;
+      if (c.count > 1) window.stride[2] = (size_t)w->dilation[2] * pixel;
+      if (a.count > 0 && b.count > 0 && c.count > 0) {
+        const size_t at =
+            ((n * (size_t)w->in[0] + (size_t)a.first) * (size_t)w->in[1] + (size_t)b.first) *
+                (size_t)w->in[2] +
+            (size_t)c.first;
+        window.x = (const char *)x->data + at * pixel * element;
+      }
+      pool_pixel(state, x->dtype, &window,
+                 (float)((double)a.counted * (double)b.counted * (double)c.counted),
+                 out + (size_t)o2 * (size_t)y->pixel_stride * element);
+    }
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_max_pool_funcs = {.check = max_pool_check,
+                                                   .prepare = max_pool_prepare,
+                                                   .run = pool_run,
+                                                   .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_avg_pool_funcs = {.check = avg_pool_check,
+                                                   .prepare = avg_pool_prepare,
+                                                   .run = pool_run,
+                                                   .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_lp_pool_funcs = {.check = lp_pool_check,
+                                                  .prepare = lp_pool_prepare,
+                                                  .run = pool_run,
+                                                  .state_bytes = sizeof(struct pool_state)};

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce_sum, _mean, _max, _min, _prod and sum_to.
+#include "base/fp.h"
+
+#include "kernels/f32_reduce/f32_reduce.h"
+#include "ops/check.h"
+#include "ops/elementwise.h"
+#include "ops/funcs.h"
+#include "ops/widen.h"
+
+enum { REDUCE_COLUMNS = 256 };  // outputs accumulated side by side
+
+// Some axes of the input; strides in elements.
+struct reduce_axes {
+  uint32_t rank;
+  int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
+};
+
+// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded, an
+// output is made of rows; if it is kept, neighbouring outputs are made together, column by column.
+struct reduce_state {
+  const struct smr_f32_reduce *kernels;
+  enum smr_f32_reduce_op op;
+  bool mean, columns;
+  struct reduce_axes kept, folded;
+  size_t outputs, count;  // count: elements of an output
+  size_t width;           // columns: outputs of the last axis
+  size_t chunks;          // columns: pieces of the last axis
+  size_t units, group;    // units of work, and how many make a tile
+};
+
+static samara_status reduce_check_set(const struct smr_job *job, uint32_t set) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", set));
+  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+}
+static samara_status reduce_check_number(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_NUMBER);
+}
+static samara_status reduce_check_plain(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_PLAIN);
+}
+static samara_status sum_to_check(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I32 | SMR_DTYPE_I64);
+}
+
+static void reduce_append(struct reduce_axes *axes, int64_t dim, int64_t stride, bool merge) {
+  if (merge) {
+    axes->dims[axes->rank - 1] *= dim;
+    axes->strides[axes->rank - 1] = stride;
+    return;
+  }
+  axes->dims[axes->rank] = dim;
+  axes->strides[axes->rank++] = stride;
+}
+
+// Split the input's axes by `mask` (bit set: folded).
+static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduce_state *s) {
+  int64_t strides[SAMARA_MAX_RANK], dense = 1;
+  for (uint32_t i = x->rank; i-- > 0;) {
+    strides[i] = dense;
+    dense *= x->dims[i];
+  }
+  int previous = -1;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 1) continue;
+    const int folds = mask >> i & 1u;
+    reduce_append(folds ? &s->folded : &s->kept, x->dims[i], strides[i], folds == previous);
+    previous = folds;
+  }
+  s->columns = previous != 1;
+  s->count = (size_t)smr_product(s->folded.dims, s->folded.rank);
+  s->outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
+}
+
+static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
+                                         uint32_t mask) {
+  struct reduce_state *s = job->state;
+  *s = (struct reduce_state){
+      .kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
+  reduce_split(job->inputs[0], mask, s);
+  size_t cost = s->count ? s->count : 1;
+  s->units = s->outputs;
+  if (s->columns) {
+    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
+    s->chunks = s->width / REDUCE_COLUMNS + (s->width % REDUCE_COLUMNS != 0);
+    s->units = s->width ? s->outputs / s->width * s->chunks : 0;
+    cost = cost < SMR_GRAIN ? cost * (s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS) : cost;
+  }
+  s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
+  job->tiles = s->units / s->group + (s->units % s->group != 0);
+  job->kernel = job->inputs[0]->dtype == SAMARA_FLOAT32 ? s->kernels->name : "reduce_integer";
+  return SAMARA_OK;
+}
+
+static samara_status reduce_prepare(struct smr_job *job, enum smr_f32_reduce_op op, bool mean) {
+  const struct smr_attr *axes = smr_op_attr(job, "axes");
+  const int64_t rank = job->inputs[0]->rank;
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < axes->count; i++)
+    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]);
+  return reduce_prepare_mask(job, op, mean, mask);
+}
+
+// Offset of index `i` counted over axes.
+static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_t i) {
+  size_t offset = 0;
+  for (uint32_t a = rank; a-- > 0;) {
+    offset += i % (size_t)axes->dims[a] * (size_t)axes->strides[a];
+    i /= (size_t)axes->dims[a];
+  }
+  return offset;
+}
+
+// `count` neighbouring outputs, the first made of elements from `x` on.
+static void reduce_columns_f32(const struct reduce_state *s, const float *x, size_t count,
+                               float *y) {
+  const float start = smr_f32_reduce_start(s->op);
+  for (size_t j = 0; j < count; j++) y[j] = start;
+  if (s->count == 0) return;
+  // The last folded axis gives the rows; the others are walked.
+  const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
+  const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
+  const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
+  for (size_t i = 0; i < s->count / rows; i++)
+    s->kernels->columns[s->op](rows, count, x + reduce_offset(&s->folded, outer, i), stride, y);
+}
+
+static float reduce_rows_f32(const struct reduce_state *s, const float *x) {
+  if (s->count == 0) return smr_f32_reduce_start(s->op);
+  const uint32_t outer = s->folded.rank - 1;
+  const size_t n = (size_t)s->folded.dims[outer];
+  float y = s->kernels->row[s->op](n, x);
+  for (size_t i = 1; i < s->count / n; i++)
+    y = smr_f32_reduce_join(s->op, y,
+                            s->kernels->row[s->op](n, x + reduce_offset(&s->folded, outer, i)));
+  return y;
+}
+
+static int64_t reduce_load(const void *x, uint8_t dtype, size_t i) {
+  switch (dtype) {
+    case SAMARA_INT64: return ((const int64_t *)x)[i];
+    case SAMARA_INT32: return ((const int32_t *)x)[i];
+    case SAMARA_INT8: return ((const int8_t *)x)[i];
+    case SAMARA_BOOL: return ((const uint8_t *)x)[i] != 0;
+    default: return ((const uint8_t *)x)[i];
+  }
+}
+
+static void reduce_store(void *y, uint8_t dtype, size_t i, int64_t value) {
+  switch (dtype) {
+    case SAMARA_INT64: ((int64_t *)y)[i] = value; break;
+    case SAMARA_INT32: ((int32_t *)y)[i] = (int32_t)value; break;
+    case SAMARA_INT8: ((int8_t *)y)[i] = (int8_t)value; break;
+    default: ((uint8_t *)y)[i] = (uint8_t)value;
+  }
+}
+
+// The lowest (or highest) value of an integer dtype.
+static int64_t reduce_limit(uint8_t dtype, bool highest) {
+  switch (dtype) {
+    case SAMARA_INT64: return highest ? INT64_MAX : INT64_MIN;
+    case SAMARA_INT32: return highest ? INT32_MAX : INT32_MIN;
+    case SAMARA_INT8: return highest ? INT8_MAX : INT8_MIN;
+    case SAMARA_BOOL: return highest;
+    default: return highest ? UINT8_MAX : 0;
+  }
+}
+
+static int64_t reduce_join_integer(enum smr_f32_reduce_op op, int64_t a, int64_t b) {
+  switch (op) {
+    case SMR_F32_REDUCE_MAX: return a > b ? a : b;
+    case SMR_F32_REDUCE_MIN: return a < b ? a : b;
+    case SMR_F32_REDUCE_PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
+    default: return (int64_t)((uint64_t)a + (uint64_t)b);
+  }
+}
+
+// One output, of elements from `at` on; sums and products wrap in 64 bits, then in the dtype.
+static int64_t reduce_integer(const struct reduce_state *s, const void *x, uint8_t dtype,
+                              size_t at) {
+  int64_t y = s->op == SMR_F32_REDUCE_SUM    ? 0
+              : s->op == SMR_F32_REDUCE_PROD ? 1
+                                             : reduce_limit(dtype, s->op == SMR_F32_REDUCE_MIN);
+  for (size_t i = 0; i < s->count; i++)
+    y = reduce_join_integer(s->op, y,
+                            reduce_load(x, dtype, at + reduce_offset(&s->folded, s->folded.rank, i)));
+  if (s->mean) y = s->count ? y / (int64_t)s->count : 0;
+  return y;
+}
+
+// `count` neighbouring outputs from number `first` on, of elements from `at` on.
+static void reduce_outputs(const struct smr_job *job, const struct reduce_state *s, size_t first,
+                           size_t at, size_t count) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  if (x->dtype != SAMARA_FLOAT32) {
+    for (size_t j = 0; j < count; j++)
+      reduce_store(y->data, y->dtype, first + j, reduce_integer(s, x->data, x->dtype, at + j));
+    return;
+  }
+  float *out = (float *)y->data + first;
+  if (s->columns)
+    reduce_columns_f32(s, (const float *)x->data + at, count, out);
+  else
+    *out = reduce_rows_f32(s, (const float *)x->data + at);
+  if (s->mean)
+    for (size_t j = 0; j < count; j++) out[j] /= (float)s->count;
+}
+
+static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  (void)thread_scratch;
+  const struct reduce_state *s = job->state;
+  const size_t last = end < s->units / s->group ? end * s->group : s->units;
+  for (size_t unit = begin * s->group; unit < last; unit++) {
+    if (!s->columns) {
+      reduce_outputs(job, s, unit, reduce_offset(&s->kept, s->kept.rank, unit), 1);
+      continue;
+    }
+    const size_t line = unit / s->chunks, column = unit % s->chunks * REDUCE_COLUMNS;
+    const size_t rest = s->width - column;
+    const uint32_t outer = s->kept.rank ? s->kept.rank - 1 : 0;
+    reduce_outputs(job, s, line * s->width + column,
+                   reduce_offset(&s->kept, outer, line) + column,
+                   rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS);
+  }
+  return SAMARA_OK;
+}
+
+#define REDUCE(name, OP, mean, check)                                      \
+  static samara_status name##_prepare(struct smr_job *job) {               \
+    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                 \
+  }                                                                        \
+  SMR_WIDENED_OP(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state))
+REDUCE(reduce_sum, SUM, false, reduce_check_number)
+REDUCE(reduce_mean, SUM, true, reduce_check_number)
+REDUCE(reduce_max, MAX, false, reduce_check_plain)
+REDUCE(reduce_min, MIN, false, reduce_check_plain)
+REDUCE(reduce_prod, PROD, false, reduce_check_number)
+#undef REDUCE
+
+// Axes that broadcasting the output to the input's dims would add or stretch.
+static samara_status sum_to_prepare(struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const uint32_t lead = (uint32_t)(x->rank - y->rank);
+  uint32_t mask = (1u << lead) - 1u;
+  for (uint32_t i = 0; i < y->rank; i++)
+    if (y->dims[i] != x->dims[lead + i]) mask |= 1u << (lead + i);
+  return reduce_prepare_mask(job, SMR_F32_REDUCE_SUM, false, mask);
+}
+SMR_WIDENED_OP(sum_to, sum_to_check, sum_to_prepare, reduce_run, sizeof(struct reduce_state))

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// resize: [N, 1 to 3 spatial dims, C] sampled at other sizes, one output row at a time.
+//
+// The prologue writes the taps of each axis into scratch. Linear and cubic rows are blended over
+// depth and height into a row of the input's width first, then resized along the width.
+#include "base/fp.h"
+
+#include "base/checked.h"
+#include "kernels/f32_resize/f32_resize.h"
+#include "ops/attrs.h"
+#include "ops/check.h"
+#include "ops/linear.h"
+#include "ops/move.h"
+#include "ops/resize_axis.h"
+#include "simd/half.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { RESIZE_AXES = 3 };
+
+struct resize_state {
+  struct smr_units units;                     // output rows: (batch, depth, height)
+  struct smr_resize_spec specs[RESIZE_AXES];  // depth, height, width; leading ones 1 to 1
+  size_t width[RESIZE_AXES];                  // weights per output
+  size_t first_offset[RESIZE_AXES];           // of each axis' arrays in scratch, bytes
+  size_t count_offset[RESIZE_AXES];
+  size_t weights_offset[RESIZE_AXES];
+  const struct smr_f32_resize_kernels *kernels;
+  uint32_t skip;  // axes that are not there
+  float extrapolation;
+};
+
+static float resize_scale_attr(const struct smr_job *job, uint32_t axis) {
+  const struct smr_attr *scales = smr_op_attr(job, "scales");
+  if (scales->count == 0 || scales->ints[axis] == 0) return 0;
+  const uint32_t bits = (uint32_t)scales->ints[axis];
+  float scale;
+  memcpy(&scale, &bits, sizeof scale);
+  return scale;
+}
+
+// Attributes name choices that exist; scales are positive; a region has finite ends.
+static samara_status resize_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0];
+  const int64_t mode = smr_op_attr_int(job, "mode"), spatial = x->rank - 2;
+  const int64_t coordinate = smr_op_attr_int(job, "coordinate");
+  const int64_t rounding = smr_op_attr_int(job, "nearest");
+  const struct smr_attr *roi = smr_op_attr(job, "roi"), *scales = smr_op_attr(job, "scales");
+  SMR_TRY(smr_move_check(job));
+  SMR_TRY(smr_expect_dtype(job, x, "input",
+                           mode == SMR_RESIZE_NEAREST
+                               ? SMR_DTYPES_FLOAT | SMR_DTYPE_U8 | SMR_DTYPE_I8 | SMR_DTYPE_QS8
+                               : SMR_DTYPES_FLOAT));
+  if (mode < 0 || mode > SMR_RESIZE_CUBIC || coordinate < 0 ||
+      coordinate > SMR_RESIZE_TF_CROP_AND_RESIZE || rounding < 0 || rounding > SMR_RESIZE_CEIL)
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "resize: mode %" PRId64 ", coordinate %" PRId64 " or nearest %" PRId64 " is unknown",
+             mode, coordinate, rounding);
+  for (uint32_t i = 0; i < scales->count; i++) {
+    const float scale = resize_scale_attr(job, i);
+    if (scales->ints[i] < 0 || scales->ints[i] > UINT32_MAX ||
+        !(scale > 0 || scales->ints[i] == 0) || isinf(scale))
+      SMR_FAIL(job->error, BAD_SHAPE, "resize: scale %u is %g, expected a positive number",
+               (unsigned)i, (double)scale);
+  }
+  if (coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return SAMARA_OK;
+  if (roi->count != 2 * spatial)
+    SMR_FAIL(job->error, BAD_SHAPE, "resize: roi has %u elements, expected %" PRId64,
+             (unsigned)roi->count, 2 * spatial);
+  for (uint32_t i = 0; i < roi->count; i++)
+    if (!isfinite(roi->floats[i]))
+      SMR_FAIL(job->error, BAD_SHAPE, "resize: roi[%u] is %g", (unsigned)i, (double)roi->floats[i]);
+  return SAMARA_OK;
+}
+
+static void resize_spec(const struct smr_job *job, uint32_t axis, struct smr_resize_spec *spec) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const uint32_t spatial = x->rank - 2u;
+  spec->in = x->dims[axis + 1];
+  spec->out = y->dims[axis + 1];
+  const float scale = resize_scale_attr(job, axis);
+  spec->scale = scale != 0 ? (double)scale : (double)spec->out / (double)spec->in;
+  if (spec->coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return;
+  const float *roi = smr_op_attr(job, "roi")->floats;
+  spec->begin = (double)roi[axis];
+  spec->end = (double)roi[spatial + axis];
+}
+
+static samara_status resize_reserve_axis(struct smr_job *job, uint32_t axis) {
+  struct resize_state *state = (struct resize_state *)job->state;
+  const struct smr_resize_spec *spec = &state->specs[axis];
+  const size_t out = (size_t)spec->out;
+  state->width[axis] = (size_t)smr_resize_width(spec);
+  SMR_TRY(smr_scratch_take(job, out, 4, &state->first_offset[axis]));
+  SMR_TRY(smr_scratch_take(job, out, 4, &state->count_offset[axis]));
+  state->weights_offset[axis] = 0;
+  if (spec->mode == SMR_RESIZE_NEAREST) return SAMARA_OK;
+  size_t weights;
+  if (!smr_mul_size(out, state->width[axis], &weights))
+    SMR_FAIL(job->error, LIMIT, "resize: the tables of weights do not fit memory");
+  if (state->width[axis] * sizeof(double) > job->thread_scratch_bytes)
+    job->thread_scratch_bytes = state->width[axis] * sizeof(double);
+  return smr_scratch_take(job, weights, 4, &state->weights_offset[axis]);
+}
+
+// Elements from the first of an input row to its last.
+static size_t resize_row_elements(const struct smr_tensor *x, int64_t pixels) {
+  return (size_t)(pixels - 1) * (size_t)x->pixel_stride + (size_t)x->dims[x->rank - 1];
+}
+
+static samara_status resize_prepare(struct smr_job *job) {
+  struct resize_state *state = (struct resize_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  *state = (struct resize_state){.skip = RESIZE_AXES + 2u - x->rank,
+                                 .extrapolation = smr_op_attr(job, "extrapolation")->f,
+                                 .kernels = smr_f32_resize_kernels(job->isa)};
+  job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
+  const enum smr_resize_mode mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode");
+  job->kernel = mode == SMR_RESIZE_NEAREST ? "resize_nearest" : state->kernels->name;
+  if (smr_numel(y) == 0) return SAMARA_OK;
+  for (uint32_t i = 0; i < RESIZE_AXES; i++) {
+    struct smr_resize_spec *spec = &state->specs[i];
+    *spec = (struct smr_resize_spec){
+        .mode = mode,
+        .coordinate = (enum smr_resize_coordinate)smr_op_attr_int(job, "coordinate"),
+        .rounding = (enum smr_resize_rounding)smr_op_attr_int(job, "nearest"),
+        .in = 1,
+        .out = 1,
+        .scale = 1,
+        .cubic_a = (double)smr_op_attr(job, "cubic_a")->f,
+        .exclude_outside = smr_op_attr_int(job, "exclude_outside") != 0,
+        .antialias = smr_op_attr_int(job, "antialias") != 0};
+    if (i >= state->skip) resize_spec(job, i - state->skip, spec);
+    SMR_TRY(resize_reserve_axis(job, i));
+  }
+  if (mode != SMR_RESIZE_NEAREST) {
+    const size_t row = resize_row_elements(x, state->specs[2].in) * sizeof(float);
+    if (row > job->thread_scratch_bytes) job->thread_scratch_bytes = row;
+  }
+  const size_t rows = (size_t)y->dims[0] * (size_t)(state->specs[0].out * state->specs[1].out);
+  const size_t row_bytes = (size_t)smr_numel(y) / rows * smr_dtype_bytes(y->dtype);
+  state->units = smr_units_make(job, rows, row_bytes);
+  return SAMARA_OK;
+}
+
+static struct smr_resize_axis resize_axis(const struct smr_job *job, uint32_t axis) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  const char *scratch = (const char *)job->scratch;
+  return (struct smr_resize_axis){
+      (const int32_t *)(const void *)(scratch + state->first_offset[axis]),
+      (const int32_t *)(const void *)(scratch + state->count_offset[axis]),
+      (const float *)(const void *)(scratch + state->weights_offset[axis]), state->width[axis]};
+}
+
+static void resize_prologue(const struct smr_job *job, double *thread_scratch) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  char *scratch = (char *)job->scratch;
+  for (uint32_t i = 0; i < RESIZE_AXES && job->tiles > 0; i++) {
+    int32_t *first = (int32_t *)(void *)(scratch + state->first_offset[i]);
+    int32_t *count = (int32_t *)(void *)(scratch + state->count_offset[i]);
+    float *weights = (float *)(void *)(scratch + state->weights_offset[i]);
+    const size_t step = state->specs[i].mode == SMR_RESIZE_NEAREST ? 0 : state->width[i];
+    for (int64_t o = 0; o < state->specs[i].out; o++) {
+      if (i < state->skip) {  // not there: taken as it is
+        first[o] = 0;
+        count[o] = 1;
+        if (step > 0) weights[o] = 1.0f;
+        continue;
+      }
+      smr_resize_taps(&state->specs[i], o, &first[o], &count[o], weights + (size_t)o * step,
+                      thread_scratch);
+    }
+  }
+}
+
+// Fill the pixels of a row that lie outside the region; all of them when the row itself does.
+static void resize_extrapolate(const struct smr_job *job, const struct smr_resize_axis *width,
+                               bool all, char *out) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  const struct smr_tensor *y = job->outputs[0];
+  const size_t channels = (size_t)y->dims[y->rank - 1], element = smr_dtype_bytes(y->dtype);
+  char value[16] = {0};  // as wide as smr_copy_block can take
+  if (y->dtype == SAMARA_FLOAT32) {
+    memcpy(value, &state->extrapolation, sizeof state->extrapolation);
+  } else if (y->dtype == SAMARA_FLOAT16) {
+    const uint16_t half = smr_f32_to_f16(state->extrapolation);
+    memcpy(value, &half, sizeof half);
+  } else if (fabsf(state->extrapolation) < 0x1p31f) {
+    value[0] = (char)(int32_t)state->extrapolation;
+  }
+  for (size_t p = 0; p < (size_t)state->specs[2].out; p++) {
+    if (!all && width->count[p] != 0) continue;
+    char *pixel = out + p * (size_t)y->pixel_stride * element;
+    for (size_t c = 0; c < channels; c++) smr_copy_block(pixel + c * element, value, element);
+  }
+}
+
+// The input row that (depth tap, height tap) of batch `n` starts at.
+static const char *resize_input_row(const struct smr_job *job, size_t n, size_t depth,
+                                    size_t height) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t row = (n * (size_t)state->specs[0].in + depth) * (size_t)state->specs[1].in + height;
+  return (const char *)x->data +
+         row * (size_t)state->specs[2].in * (size_t)x->pixel_stride * smr_dtype_bytes(x->dtype);
+}
+
+static void resize_nearest_row(const struct smr_job *job, const struct smr_resize_axis *width,
+                               const char *in, char *out) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const size_t element = smr_dtype_bytes(x->dtype);
+  const size_t bytes = (size_t)x->dims[x->rank - 1] * element;
+  const size_t from = (size_t)x->pixel_stride * element, to = (size_t)y->pixel_stride * element;
+  for (size_t p = 0; p < (size_t)state->specs[2].out; p++)
+    if (width->count[p] != 0)
+      smr_copy_block(out + p * to, in + (size_t)width->first[p] * from, bytes);
+}
+
+static void resize_smooth_row(const struct smr_job *job, const struct smr_resize_axis *axes,
+                              size_t depth, size_t height, const char *in, char *out,
+                              float *blended) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const bool half = x->dtype == SAMARA_FLOAT16;
+  const size_t element = half ? sizeof(uint16_t) : sizeof(float);
+  const size_t row_bytes = (size_t)state->specs[2].in * (size_t)x->pixel_stride * element;
+  const struct smr_resize_rows rows = {
+      .x = in,
+      .count = {(size_t)axes[0].count[depth], (size_t)axes[1].count[height]},
+      .stride_bytes = {(size_t)state->specs[1].in * row_bytes, row_bytes},
+      .weights = {axes[0].weights + depth * axes[0].width,
+                  axes[1].weights + height * axes[1].width}};
+  const float *row = blended;
+  const bool alone = rows.count[0] == 1 && rows.count[1] == 1 && rows.weights[0][0] == 1.0f &&
+                     rows.weights[1][0] == 1.0f;
+  if (alone && !half)
+    row = (const float *)(const void *)in;
+  else
+    state->kernels->blend[half](resize_row_elements(x, state->specs[2].in), &rows, blended);
+  state->kernels->row[half]((size_t)state->specs[2].out, (size_t)x->dims[x->rank - 1], &axes[2],
+                            row, (size_t)x->pixel_stride, out, (size_t)y->pixel_stride);
+}
+
+static samara_status resize_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  const struct resize_state *state = (const struct resize_state *)job->state;
+  if (begin == end) {
+    if (begin == 0) resize_prologue(job, (double *)thread_scratch);
+    return SAMARA_OK;
+  }
+  const struct smr_tensor *y = job->outputs[0];
+  struct smr_resize_axis axes[RESIZE_AXES];
+  for (uint32_t i = 0; i < RESIZE_AXES; i++) axes[i] = resize_axis(job, i);
+  const size_t row_bytes =
+      (size_t)state->specs[2].out * (size_t)y->pixel_stride * smr_dtype_bytes(y->dtype);
+  const size_t height_out = (size_t)state->specs[1].out, depth_out = (size_t)state->specs[0].out;
+  const bool crops = state->specs[2].coordinate == SMR_RESIZE_TF_CROP_AND_RESIZE;
+  const bool nearest = state->specs[2].mode == SMR_RESIZE_NEAREST;
+  const bool repeats = nearest && !crops && y->pixel_stride == y->dims[y->rank - 1];
+  const size_t start = smr_units_begin(&state->units, begin);
+  const size_t last = smr_units_begin(&state->units, end);
+  for (size_t unit = start; unit < last; unit++) {
+    const size_t height = unit % height_out, depth = unit / height_out % depth_out;
+    char *out = (char *)y->data + unit * row_bytes;
+    if (repeats && unit > start && height > 0 &&
+        axes[1].first[height] == axes[1].first[height - 1]) {
+      memcpy(out, out - row_bytes, row_bytes);  // of the same input row
+      continue;
+    }
+    const bool outside = axes[0].count[depth] == 0 || axes[1].count[height] == 0;
+    if (crops) resize_extrapolate(job, &axes[2], outside, out);
+    if (outside) continue;
+    const char *in = resize_input_row(job, unit / height_out / depth_out,
+                                      (size_t)axes[0].first[depth], (size_t)axes[1].first[height]);
+    if (nearest)
+      resize_nearest_row(job, &axes[2], in, out);
+    else
+      resize_smooth_row(job, axes, depth, height, in, out, (float *)thread_scratch);
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_resize_funcs = {.check = resize_check,
+                                                 .prepare = resize_prepare,
+                                                 .run = resize_run,
+                                                 .state_bytes = sizeof(struct resize_state)};

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators of one input.
+#include "base/fp.h"
+
+#include "kernels/f32_vunary/f32_vunary.h"
+#include "kernels/vunary/vunary.h"
+#include "ops/check.h"
+#include "ops/elementwise.h"
+#include "ops/funcs.h"
+
+#include <string.h>
+
+struct unary_state {
+  smr_f32_vunary_ukernel f32;    // or `any`, where this is NULL
+  smr_vunary_ukernel any;
+  smr_f16_to_f32_ukernel widen;  // float16 input
+  smr_f32_to_f16_ukernel narrow;
+  float params[2];
+};
+
+static samara_status unary_check(const struct smr_job *job, uint32_t set) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", set));
+  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+}
+
+static samara_status unary_check_float(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPES_FLOAT);
+}
+static samara_status unary_check_number(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPES_NUMBER);
+}
+static samara_status unary_check_int(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPES_INT);
+}
+static samara_status unary_check_bool(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPE_BOOL);
+}
+static samara_status unary_check_any(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPES_ANY);
+}
+static samara_status unary_check_predicate(const struct smr_job *job) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
+  return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_BOOL);
+}
+
+static void unary_tiles(struct smr_job *job) {
+  job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
+}
+
+static void unary_widen(struct smr_job *job, struct unary_state *s) {
+  if (job->inputs[0]->dtype != SAMARA_FLOAT16) return;
+  s->widen = smr_f16_to_f32_kernel(job->isa);
+  s->narrow = smr_f32_to_f16_kernel(job->isa);
+  job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(float);
+}
+
+static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary function, float a,
+                                       float b) {
+  struct unary_state *s = job->state;
+  *s = (struct unary_state){.f32 = smr_f32_vunary_kernel(job->isa, function), .params = {a, b}};
+  job->kernel = smr_f32_vunary_kernel_name(job->isa, function);
+  unary_widen(job, s);
+  unary_tiles(job);
+  return SAMARA_OK;
+}
+
+static samara_status unary_prepare_any(struct smr_job *job, enum smr_vunary function) {
+  struct unary_state *s = job->state;
+  const uint8_t dtype = job->inputs[0]->dtype;
+  *s = (struct unary_state){
+      .any = smr_vunary_kernel(function, dtype == SAMARA_FLOAT16 ? SAMARA_FLOAT32 : dtype)};
+  job->kernel = "vunary";
+  unary_widen(job, s);
+  unary_tiles(job);
+  return SAMARA_OK;
+}
+
+// Floats by one function, integers by another.
+static samara_status unary_prepare_number(struct smr_job *job, enum smr_f32_vunary f32,
+                                          enum smr_vunary any) {
+  const uint8_t dtype = job->inputs[0]->dtype;
+  if (dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT16)
+    return unary_prepare_f32(job, f32, 0.0f, 0.0f);
+  return unary_prepare_any(job, any);
+}
+
+static void unary_run_f16(const struct unary_state *s, size_t n, const uint16_t *x, void *y,
+                          float *chunk) {
+  uint16_t *y_f16 = y;
+  uint8_t *y_bool = y;
+  for (size_t i = 0; i < n; i += SMR_WIDEN_CHUNK) {
+    const size_t count = n - i < SMR_WIDEN_CHUNK ? n - i : SMR_WIDEN_CHUNK;
+    s->widen(count, x + i, chunk);
+    if (s->f32 == NULL) {
+      s->any(count, chunk, y_bool + i);
+      continue;
+    }
+    s->f32(count, chunk, chunk, s->params);
+    s->narrow(count, chunk, y_f16 + i);
+  }
+}
+
+static samara_status unary_run(const struct smr_job *job, size_t begin, size_t end,
+                               void *thread_scratch) {
+  const struct unary_state *s = job->state;
+  const struct smr_tensor *tx = job->inputs[0], *ty = job->outputs[0];
+  const size_t from = begin * SMR_GRAIN, n = smr_grain_end((size_t)smr_numel(ty), end) - from;
+  const char *x = (const char *)tx->data + from * smr_dtype_bytes(tx->dtype);
+  char *y = (char *)ty->data + from * smr_dtype_bytes(ty->dtype);
+  if (s->widen != NULL)
+    unary_run_f16(s, n, (const uint16_t *)(const void *)x, y, thread_scratch);
+  else if (s->f32 != NULL)
+    s->f32(n, (const float *)(const void *)x, (float *)(void *)y, s->params);
+  else
+    s->any(n, x, y);
+  return SAMARA_OK;
+}
+
+#define UNARY(name, check_, prepare_)                                                    \
+  static samara_status unary_prepare_##name(struct smr_job *job) { return prepare_; }    \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = unary_check_##check_,      \
+                                                     .prepare = unary_prepare_##name,    \
+                                                     .run = unary_run,                   \
+                                                     .state_bytes = sizeof(struct unary_state)};
+#define UNARY_FLOAT(name, FUNCTION, a, b) \
+  UNARY(name, float, unary_prepare_f32(job, SMR_F32_##FUNCTION, (a), (b)))
+#define UNARY_NUMBER(name, FUNCTION) \
+  UNARY(name, number, unary_prepare_number(job, SMR_F32_##FUNCTION, SMR_VUNARY_##FUNCTION))
+#define ATTR(name) (smr_op_attr(job, #name)->f)
+
+UNARY_NUMBER(neg, NEG)
+UNARY_NUMBER(abs, ABS)
+UNARY_NUMBER(sign, SIGN)
+UNARY_NUMBER(relu, RELU)
+UNARY_FLOAT(ceil, CEIL, 0, 0)
+UNARY_FLOAT(floor, FLOOR, 0, 0)
+UNARY_FLOAT(round, ROUND, 0, 0)
+UNARY_FLOAT(exp, EXP, 0, 0)
+UNARY_FLOAT(log, LOG, 0, 0)
+UNARY_FLOAT(sqrt, SQRT, 0, 0)
+UNARY_FLOAT(rsqrt, RSQRT, 0, 0)
+UNARY_FLOAT(reciprocal, RECIPROCAL, 0, 0)
+UNARY_FLOAT(sin, SIN, 0, 0)
+UNARY_FLOAT(cos, COS, 0, 0)
+UNARY_FLOAT(tan, TAN, 0, 0)
+UNARY_FLOAT(asin, ASIN, 0, 0)
+UNARY_FLOAT(acos, ACOS, 0, 0)
+UNARY_FLOAT(atan, ATAN, 0, 0)
+UNARY_FLOAT(sinh, SINH, 0, 0)
+UNARY_FLOAT(cosh, COSH, 0, 0)
+UNARY_FLOAT(tanh, TANH, 0, 0)
+UNARY_FLOAT(asinh, ASINH, 0, 0)
+UNARY_FLOAT(acosh, ACOSH, 0, 0)
+UNARY_FLOAT(atanh, ATANH, 0, 0)
+UNARY_FLOAT(erf, ERF, 0, 0)
+UNARY_FLOAT(sigmoid, SIGMOID, 0, 0)
+UNARY_FLOAT(softplus, SOFTPLUS, 0, 0)
+UNARY_FLOAT(hard_swish, HARD_SWISH, 0, 0)
+UNARY_FLOAT(silu, SILU, 0, 0)
+UNARY_FLOAT(leaky_relu, LEAKY_RELU, ATTR(alpha), 0)
+UNARY_FLOAT(elu, ELU, ATTR(alpha), 0)
+UNARY_FLOAT(hard_sigmoid, HARD_SIGMOID, ATTR(alpha), ATTR(beta))
+UNARY_FLOAT(clamp, CLAMP, ATTR(lo), ATTR(hi))
+UNARY(gelu, float,
+      unary_prepare_f32(job, smr_op_attr_int(job, "approximate") ? SMR_F32_GELU_TANH : SMR_F32_GELU,
+                        0, 0))
+UNARY(logical_not, bool, unary_prepare_any(job, SMR_VUNARY_NOT))
+UNARY(bitwise_not, int, unary_prepare_any(job, SMR_VUNARY_BIT_NOT))
+UNARY(isnan, predicate, unary_prepare_any(job, SMR_VUNARY_IS_NAN))
+
+// Which infinities count; none of them: nothing is one.
+static void unary_none(size_t n, const void *x, void *y) {
+  (void)x;
+  if (n) memset(y, 0, n);
+}
+
+static samara_status unary_prepare_infinite(struct smr_job *job) {
+  const bool negative = smr_op_attr_int(job, "negative") != 0;
+  const bool positive = smr_op_attr_int(job, "positive") != 0;
+  const enum smr_vunary function = !negative   ? SMR_VUNARY_IS_INF_POSITIVE
+                                   : !positive ? SMR_VUNARY_IS_INF_NEGATIVE
+                                               : SMR_VUNARY_IS_INF;
+  SMR_TRY(unary_prepare_any(job, function));
+  struct unary_state *s = job->state;
+  if (!negative && !positive) s->any = unary_none;
+  return SAMARA_OK;
+}
+UNARY(isinf, predicate, unary_prepare_infinite(job))
+
+#undef ATTR
+#undef UNARY_NUMBER
+#undef UNARY_FLOAT
+#undef UNARY
+
+static samara_status identity_prepare(struct smr_job *job) {
+  job->kernel = "copy";
+  unary_tiles(job);
+  return SAMARA_OK;
+}
+
+static samara_status identity_run(const struct smr_job *job, size_t begin, size_t end,
+                                  void *thread_scratch) {
+  (void)thread_scratch;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const size_t element = smr_dtype_bytes(y->dtype), from = begin * SMR_GRAIN;
+  const size_t n = smr_grain_end((size_t)smr_numel(y), end) - from;
+  if (x->data != y->data)
+    memcpy((char *)y->data + from * element, (const char *)x->data + from * element, n * element);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_identity_funcs = {
+    .check = unary_check_any, .prepare = identity_prepare, .run = identity_run};

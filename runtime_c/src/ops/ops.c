@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel table: generated rows joined with the functions of the operator families.
+#include "base/fp.h"
+
+#include "ops/check.h"
+#include "ops/funcs.h"
+#include "ops/op.h"
+
+static const struct smr_op op_table[] = {
+#define SMR_OP(NAME, code_, name_, class, min_in, max_in, min_out, max_out, attr_first_, \
+               attr_count_, flags_, measured_)                                           \
+  {.name = #name_,                                                                       \
+   .code = (code_),                                                                      \
+   .min_inputs = (min_in),                                                               \
+   .max_inputs = (max_in),                                                               \
+   .min_outputs = (min_out),                                                             \
+   .max_outputs = (max_out),                                                             \
+   .attr_count = (attr_count_),                                                          \
+   .attr_first = (attr_first_),                                                          \
+   .flags = (flags_),                                                                    \
+   .check_class = SMR_IF_CONTROL(class, NULL, smr_check_##class),                        \
+   .funcs = SMR_IF_CONTROL(class, NULL, &smr_op_##name_##_funcs)},
+#include "ops/opdefs.inc"
+#undef SMR_OP
+};
+
+// Rows are sorted by code.
+const struct smr_op *smr_op_find(uint16_t code) {
+  size_t low = 0, high = sizeof op_table / sizeof op_table[0];
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (op_table[middle].code == code) return &op_table[middle];
+    if (op_table[middle].code < code)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return NULL;
+}
+
+static const struct {
+  const char *name;
+  uint8_t bytes;
+} op_dtypes[] = {
+    [SAMARA_FLOAT32] = {"float32", 4}, [SAMARA_FLOAT16] = {"float16", 2},
+    [SAMARA_INT8] = {"int8", 1},       [SAMARA_QINT8] = {"qint8", 1},
+    [SAMARA_UINT8] = {"uint8", 1},     [SAMARA_INT32] = {"int32", 4},
+    [SAMARA_INT64] = {"int64", 8},     [SAMARA_BOOL] = {"bool", 1},
+};
+
+size_t smr_dtype_bytes(uint8_t dtype) {
+  return dtype < sizeof op_dtypes / sizeof op_dtypes[0] ? op_dtypes[dtype].bytes : 0;
+}
+
+const char *smr_dtype_name(uint8_t dtype) {
+  return smr_dtype_bytes(dtype) ? op_dtypes[dtype].name : "?";
+}

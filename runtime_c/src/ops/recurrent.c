@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lstm and gru share.
+#include "base/fp.h"
+
+#include "ops/recurrent.h"
+
+#include "base/checked.h"
+#include "kernels/pack/pack_f32.h"
+#include "ops/attrs.h"
+#include "ops/check.h"
+#include "ops/linear.h"
+
+#include <math.h>
+#include <string.h>
+
+// Inputs by position; the last two are of lstm alone.
+enum {
+  RECURRENT_X,
+  RECURRENT_W,
+  RECURRENT_R,
+  RECURRENT_BIAS,
+  RECURRENT_LENGTHS,
+  RECURRENT_H0,
+  RECURRENT_C0,
+  RECURRENT_P
+};
+
+samara_status smr_recurrent_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
+  for (uint32_t i = 1; i < job->input_count; i++)
+    if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL)
+      SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
+  for (uint32_t i = 0; i < job->output_count; i++)
+    SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
+  const float clip = smr_op_attr(job, "clip")->f;
+  if (!(clip >= 0))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: clip is %g, expected at least 0", job->op->name,
+             (double)clip);
+  return SAMARA_OK;
+}
+
+// ---- preparation ----
+
+static size_t recurrent_element(const struct smr_recurrent *all) {
+  return all->half ? sizeof(uint16_t) : sizeof(float);
+}
+
+static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
+                                       struct smr_recurrent_weights *weights, size_t first,
+                                       size_t n, size_t k, size_t *bytes) {
+  size_t row, size;
+  // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
+  if (!smr_mul_size(k, SMR_PANEL * recurrent_element(all), &row) || row > PTRDIFF_MAX / 2 ||
+      !smr_mul_size(smr_panel_stride_bytes(k, recurrent_element(all)), smr_panels(n), &size) ||
+      !smr_add_size(*bytes, size, &size) || size > PTRDIFF_MAX / 4)
+    SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
+  *weights = (struct smr_recurrent_weights){
+      .n = n,
+      .k = k,
+      .first = first,
+      .panel_stride_bytes = smr_panel_stride_bytes(k, recurrent_element(all)),
+      .offset_bytes = *bytes};
+  *bytes = size;
+  return SAMARA_OK;
+}
+
+// Ask for a packed copy of a constant, or for room in scratch.
+static samara_status recurrent_place(struct smr_job *job, const struct smr_recurrent *all,
+                                     int32_t input, size_t bytes, int32_t *derived,
+                                     size_t *offset) {
+  *derived = -1;
+  *offset = 0;
+  if (job->inputs[input]->constant < 0 || bytes == 0)
+    return smr_scratch_take(job, bytes, 1, offset);
+  int32_t slot = 0;
+  while (job->derived[slot].input >= 0) slot++;
+  // The operator and the dims of the constant say all about the layout but which of the two it is.
+  job->derived[slot] = (struct smr_derived){
+      .input = input, .layout = (uint32_t)input, .size_bytes = bytes * all->directions};
+  *derived = slot;
+  return SAMARA_OK;
+}
+
+static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all, size_t gates) {
+  const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  const float clip = smr_op_attr(job, "clip")->f;
+  *all = (struct smr_recurrent){.steps = (size_t)x->dims[0],
+                                .batch = (size_t)x->dims[1],
+                                .inputs = (size_t)x->dims[2],
+                                .hidden = (size_t)smr_op_attr_int(job, "hidden"),
+                                .gates = gates,
+                                .direction = smr_op_attr_int(job, "direction"),
+                                .clip = clip > 0 ? clip : INFINITY,
+                                .half = x->dtype == SAMARA_FLOAT16,
+                                .cell = smr_f32_cell_kernels(job->isa),
+                                .widen = smr_f16_to_f32_kernel(job->isa),
+                                .narrow = smr_f32_to_f16_kernel(job->isa)};
+  all->directions = all->direction == 2 ? 2 : 1;
+}
+
+static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
+                                               const struct smr_recurrent_weights *weights,
+                                               size_t rows) {
+  return (struct smr_f32_gemm_args){.batch = 1,
+                                    .m = rows,
+                                    .n = weights->n,
+                                    .k = weights->k,
+                                    .taps = 1,
+                                    .a_stride = weights->k,
+                                    .w_type = all->half ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                    .panel_stride_bytes = weights->panel_stride_bytes,
+                                    .out_type = SMR_GEMM_F32,
+                                    .lo = -INFINITY,
+                                    .hi = INFINITY};
+}
+
+static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent *all) {
+  const size_t wide = all->gates * all->hidden, states = all->batch * all->hidden;
+  size_t rows, gates;
+  if (!smr_mul_size(all->steps, all->batch, &rows) || !smr_mul_size(rows, wide, &gates))
+    SMR_FAIL(job->error, LIMIT, "%s: the gates of all steps do not fit memory", job->op->name);
+  const size_t f = sizeof(float);
+  SMR_TRY(smr_scratch_take(job, smr_panels(wide) * SMR_PANEL, f, &all->bias_offset));
+  SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden) * SMR_PANEL, f, &all->inner_offset));
+  SMR_TRY(smr_scratch_take(job, 3 * all->hidden, f, &all->peephole_offset));
+  SMR_TRY(smr_scratch_take(job, all->half ? rows * all->inputs : 0, f, &all->x_offset));
+  SMR_TRY(smr_scratch_take(job, gates, f, &all->gates_offset));
+  for (int i = 0; i < SMR_RECURRENT_STATES; i++)
+    SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
+  SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
+  all->area_bytes = job->scratch_bytes;
+  if (!smr_mul_size(all->area_bytes, all->directions, &job->scratch_bytes) ||
+      job->scratch_bytes > PTRDIFF_MAX)
+    SMR_FAIL(job->error, LIMIT, "%s: needs %zu bytes of scratch per direction", job->op->name,
+             all->area_bytes);
+  return SAMARA_OK;
+}
+
+samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
+                                    uint32_t r_parts) {
+  recurrent_read(job, all, gates);
+  job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  const size_t wide = gates * all->hidden, head = r_parts > 1 ? wide - all->hidden : wide;
+  SMR_TRY(recurrent_weights(job, all, &all->w, 0, wide, all->inputs, &all->w_bytes));
+  SMR_TRY(recurrent_weights(job, all, &all->r[0], 0, head, all->hidden, &all->r_bytes));
+  if (r_parts > 1)
+    SMR_TRY(recurrent_weights(job, all, &all->r[1], head, all->hidden, all->hidden, &all->r_bytes));
+  all->r_parts = r_parts;
+  SMR_TRY(recurrent_place(job, all, RECURRENT_W, all->w_bytes, &all->w_derived, &all->w_offset));
+  SMR_TRY(recurrent_place(job, all, RECURRENT_R, all->r_bytes, &all->r_derived, &all->r_offset));
+  SMR_TRY(recurrent_scratch(job, all));
+
+  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
+  const struct smr_f32_gemm_args x_args = recurrent_args(all, &all->w, all->steps * all->batch);
+  smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
+  for (uint32_t i = 0; i < r_parts; i++) {
+    const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch);
+    smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
+  }
+  job->kernel = all->r_plans[0].kernel;
+  job->tiles = all->batch > 0 ? all->directions : 0;
+  return SAMARA_OK;
+}
+
+// ---- packing ----
+
+// Packs one part of the weights [gates * hidden][k] of one direction.
+static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
+                                const struct smr_recurrent_weights *weights, const void *src,
+                                void *out) {
+  const struct smr_pack_f32_args args = {
+      .k = weights->k,
+      .n = weights->n,
+      .src = (const char *)src + weights->first * weights->k * recurrent_element(all),
+      .type = all->half ? SMR_GEMM_F16 : SMR_GEMM_F32,
+      .k_stride = 1,
+      .n_stride = weights->k,
+      .dst = (char *)out + weights->offset_bytes,
+      .panel_stride_bytes = weights->panel_stride_bytes};
+  smr_pack_f32(&args, job->isa, 0, smr_panels(weights->n));
+}
+
+static void recurrent_pack_direction(const struct smr_job *job, const struct smr_recurrent *all,
+                                     int32_t input, size_t direction, void *out) {
+  const bool is_w = input == RECURRENT_W;
+  const size_t k = is_w ? all->inputs : all->hidden;
+  const char *src = (const char *)job->inputs[input]->data +
+                    direction * all->gates * all->hidden * k * recurrent_element(all);
+  if (is_w) {
+    recurrent_pack_part(job, all, &all->w, src, out);
+    return;
+  }
+  for (uint32_t i = 0; i < all->r_parts; i++) recurrent_pack_part(job, all, &all->r[i], src, out);
+}
+
+samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
+                                 void *out) {
+  const struct smr_recurrent *all = (const struct smr_recurrent *)job->state;
+  const size_t bytes = what->input == RECURRENT_W ? all->w_bytes : all->r_bytes;
+  for (size_t d = 0; d < all->directions; d++)
+    recurrent_pack_direction(job, all, what->input, d, (char *)out + d * bytes);
+  return SAMARA_OK;
+}
+
+// The packed copy of w or r of this direction.
+static const char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
+  const struct smr_recurrent *all = run->all;
+  const bool is_w = input == RECURRENT_W;
+  const int32_t derived = is_w ? all->w_derived : all->r_derived;
+  const size_t bytes = is_w ? all->w_bytes : all->r_bytes;
+  if (derived >= 0) return (const char *)run->job->derived[derived].data + run->direction * bytes;
+  char *packed = run->area + (is_w ? all->w_offset : all->r_offset);
+  if (bytes > 0) recurrent_pack_direction(run->job, all, input, run->direction, packed);
+  return packed;
+}
+
+// ---- running ----
+
+// `n` floats from element `at` of an input, in float32; zeros where it is absent.
+static void recurrent_load(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
+                           size_t n, float *out) {
+  if (t == NULL)
+    memset(out, 0, n * sizeof *out);
+  else if (all->half)
+    all->widen(n, (const uint16_t *)t->data + at, out);
+  else
+    memcpy(out, (const float *)t->data + at, n * sizeof *out);
+}
+
+static void recurrent_store(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
+                            size_t n, const float *in) {
+  if (all->half)
+    all->narrow(n, in, (uint16_t *)t->data + at);
+  else
+    memcpy((float *)t->data + at, in, n * sizeof *in);
+}
+
+// bias [D, 2 * G * H]: w's, then r's. They add up, but for the last gate when it stays apart.
+// `room` holds G * H floats.
+static void recurrent_bias(struct smr_recurrent_run *run, float *bias, float *inner, float *room) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_tensor *given = smr_optional_input(run->job, RECURRENT_BIAS);
+  const size_t wide = all->gates * all->hidden, head = wide - all->hidden;
+  const size_t at = run->direction * 2 * wide;
+  memset(bias, 0, smr_panels(wide) * SMR_PANEL * sizeof *bias);
+  memset(inner, 0, smr_panels(all->hidden) * SMR_PANEL * sizeof *inner);
+  if (given == NULL) return;
+  recurrent_load(all, given, at, wide, bias);
+  recurrent_load(all, given, at + wide, wide, room);
+  for (size_t i = 0; i < (all->inner_bias ? head : wide); i++) bias[i] += room[i];
+  if (all->inner_bias) memcpy(inner, room + head, all->hidden * sizeof *inner);
+}
+
+static void recurrent_input_product(const struct smr_recurrent_run *run, const float *bias) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_tensor *x = run->job->inputs[RECURRENT_X];
+  const size_t rows = all->steps * all->batch;
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, rows);
+  if (all->half) {
+    float *wide = (float *)(void *)(run->area + all->x_offset);
+    recurrent_load(all, x, 0, rows * all->inputs, wide);
+    args.a = wide;
+  } else {
+    args.a = (const float *)x->data;
+  }
+  args.w = recurrent_packed(run, RECURRENT_W);
+  args.bias = bias;
+  args.out = run->gates;
+  args.out_stride = all->gates * all->hidden;
+  smr_f32_gemm_run(&all->w_plan, &args, 0, all->w_plan.units);
+}
+
+void smr_recurrent_begin(const struct smr_job *job, const struct smr_recurrent *all,
+                         size_t direction, struct smr_recurrent_run *run) {
+  char *area = (char *)job->scratch + direction * all->area_bytes;
+  float *bias = (float *)(void *)(area + all->bias_offset);
+  float *inner = (float *)(void *)(area + all->inner_offset);
+  float *peepholes = (float *)(void *)(area + all->peephole_offset);
+  *run = (struct smr_recurrent_run){.all = all,
+                                    .job = job,
+                                    .direction = direction,
+                                    .reverse = all->direction == 1 || direction == 1,
+                                    .area = area,
+                                    .gates = (float *)(void *)(area + all->gates_offset),
+                                    .more = (float *)(void *)(area + all->more_offset),
+                                    .inner_bias = all->inner_bias ? inner : NULL};
+  const size_t states = all->batch * all->hidden;
+  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++) {
+    run->state[i] = (float *)(void *)(area + all->state_offset[i]);
+    recurrent_load(all, smr_optional_input(job, RECURRENT_H0 + i), direction * states, states,
+                   run->state[i]);
+  }
+  const struct smr_tensor *p = smr_optional_input(job, RECURRENT_P);
+  if (p != NULL) {
+    recurrent_load(all, p, direction * 3 * all->hidden, 3 * all->hidden, peepholes);
+    run->peepholes = peepholes;
+  }
+  const char *r = recurrent_packed(run, RECURRENT_R);
+  for (uint32_t i = 0; i < all->r_parts; i++) run->r[i] = r + all->r[i].offset_bytes;
+  if (all->steps == 0) return;
+  recurrent_bias(run, bias, inner, run->gates);  // the gates are not written yet: room to load into
+  recurrent_input_product(run, bias);
+  memset(run->more, 0, 2 * states * sizeof *run->more);
+}
+
+void smr_recurrent_product(const struct smr_recurrent_run *run, uint32_t part, const float *a,
+                           const float *bias, bool add, float *out, size_t out_stride) {
+  const struct smr_recurrent *all = run->all;
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
+  args.a = a;
+  args.w = run->r[part];
+  args.bias = bias;
+  args.out = out;
+  args.out_stride = out_stride;
+  if (add) {
+    args.residual = out;
+    args.residual_stride = out_stride;
+  }
+  smr_f32_gemm_run(&all->r_plans[part], &args, 0, all->r_plans[part].units);
+}
+
+size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {
+  const struct smr_tensor *lengths = smr_optional_input(run->job, RECURRENT_LENGTHS);
+  if (lengths == NULL) return run->all->steps;
+  const int32_t length = ((const int32_t *)lengths->data)[n];
+  if (length < 0) return 0;
+  return (size_t)length < run->all->steps ? (size_t)length : run->all->steps;
+}
+
+void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, bool live) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_tensor *y = run->job->outputs[0];
+  const size_t row = (t * all->directions + run->direction) * all->batch + n;
+  if (live)
+    recurrent_store(all, y, row * all->hidden, all->hidden, run->state[0] + n * all->hidden);
+  else
+    memset((char *)y->data + row * all->hidden * recurrent_element(all), 0,
+           all->hidden * recurrent_element(all));
+}
+
+void smr_recurrent_end(const struct smr_recurrent_run *run) {
+  const struct smr_recurrent *all = run->all;
+  const size_t states = all->batch * all->hidden;
+  for (uint32_t i = 1; i < run->job->output_count; i++)
+    recurrent_store(all, run->job->outputs[i], run->direction * states, states, run->state[i - 1]);
+}

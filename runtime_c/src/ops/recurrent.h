@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lstm and gru share: where things lie in scratch, packed weights, the two big products.
+//
+// A tile is a direction; directions have areas of scratch of their own. Per direction
+//
+//   gates [T][N][G * H]   = x W^T + bias, for all steps at once; a step adds h R^T to its rows
+//   h, c  [N][H]          the running state
+//   more  [N][2 * H]      gru: r h, and h R_h^T
+//   bias  [G * H] and [H] of the input product; gru: of the inner one, each padded to panels
+#ifndef SMR_OPS_RECURRENT_H
+#define SMR_OPS_RECURRENT_H
+
+#include "kernels/f16_convert/f16_convert.h"
+#include "kernels/f32_cell/f32_cell.h"
+#include "kernels/f32_gemm/f32_gemm.h"
+#include "ops/op.h"
+
+enum { SMR_RECURRENT_STATES = 2 };  // h and c
+
+/// A matrix whose rows are output columns: columns [first, first + n) of the gates.
+struct smr_recurrent_weights {
+  size_t n, k, first;
+  size_t panel_stride_bytes;
+  size_t offset_bytes;  // of its panels in a direction's packed copy
+};
+
+struct smr_recurrent {
+  /* the problem */
+  size_t steps, batch, inputs, hidden, gates, directions;
+  int64_t direction;  // 0 forward, 1 reverse, 2 both
+  float clip;         // INFINITY: none
+  bool half;          // float16 inputs and outputs
+  bool inner_bias;    // gru with linear_before_reset: r's bias of the last gate stays apart
+  /* the weights: w whole, r whole or its last gate apart */
+  struct smr_recurrent_weights w, r[2];
+  uint32_t r_parts;
+  size_t w_bytes, r_bytes;       // packed, per direction
+  int32_t w_derived, r_derived;  // index in job->derived, or -1: packed into scratch
+  struct smr_f32_gemm_plan w_plan, r_plans[2];
+  const struct smr_f32_cell_kernels *cell;
+  smr_f16_to_f32_ukernel widen;
+  smr_f32_to_f16_ukernel narrow;
+  /* offsets in a direction's area of scratch */
+  size_t w_offset, r_offset, bias_offset, inner_offset, x_offset, gates_offset;
+  size_t state_offset[SMR_RECURRENT_STATES], more_offset, peephole_offset;
+  size_t area_bytes;
+};
+
+/// Fail unless all float operands have one float type.
+samara_status smr_recurrent_check(const struct smr_job *job);
+
+/// Fill everything from the job, a cell with `gates` gates whose recurrent weights are packed in
+/// `r_parts` parts. Sets tiles, scratch, derived and kernel.
+samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
+                                    uint32_t r_parts);
+
+/// funcs->pack of both.
+samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
+                                 void *out);
+
+/// One direction under way.
+struct smr_recurrent_run {
+  const struct smr_recurrent *all;
+  const struct smr_job *job;
+  size_t direction;
+  bool reverse;
+  char *area;
+  float *gates, *state[SMR_RECURRENT_STATES], *more;
+  const float *inner_bias, *peepholes;  // or NULL
+  const void *r[2];
+};
+
+/// Load states and bias, pack what is not packed, and compute the input part of all gates.
+void smr_recurrent_begin(const struct smr_job *job, const struct smr_recurrent *all,
+                         size_t direction, struct smr_recurrent_run *run);
+
+/// out [N][out_stride] (+)= a [N][H] R_part^T, plus `bias`. In place where `add`.
+void smr_recurrent_product(const struct smr_recurrent_run *run, uint32_t part, const float *a,
+                           const float *bias, bool add, float *out, size_t out_stride);
+
+/// Steps of batch entry `n`: its length, cut to [0, T].
+size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n);
+
+/// Row [t, direction, n] of y becomes the state h of entry n; zeros where it is not `live`.
+void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, bool live);
+
+/// Write the final states to outputs 1 and up.
+void smr_recurrent_end(const struct smr_recurrent_run *run);
+
+#endif
