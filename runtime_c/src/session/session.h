@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside a session: frames, what they hold, and the functions the session's files share.
+//
+// A *frame* is the memory of one function: the call graph is acyclic, so a function is never active
+// twice at once and one frame per function is enough. Dims are evaluated stage by stage; a frame
+// whose dims all have upper bounds is laid out once, in one arena (a callee's arena is scratch of
+// the node that calls it), and runs without allocating. Any other frame is *growing*: it takes a
+// chunk per stage when the stage is reached.
+#ifndef SMR_SESSION_SESSION_H
+#define SMR_SESSION_SESSION_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/model.h"
+#include "ops/op.h"
+
+#include <stdatomic.h>
+
+struct smr_frame;
+
+/// A dim or a size without upper bound.
+#define SMR_UNBOUNDED_DIM INT64_MAX
+#define SMR_UNBOUNDED_BYTES SIZE_MAX
+
+/// Memory that grows and never shrinks; counts as arena.
+struct smr_block {
+  void *data;
+  size_t size_bytes;
+};
+
+/// Where a value's bytes are. Decided for roots; the other values of a group share the root's.
+enum smr_home {
+  SMR_HOME_NONE,      // nothing makes it
+  SMR_HOME_CONSTANT,  // in the model's image
+  SMR_HOME_INPUT,     // the caller's
+  SMR_HOME_OUTPUT,    // where the caller wants this output; in `own` when it says NULL
+  SMR_HOME_ARENA,     // at `offset` of the frame's arena, or of the chunk of its stage
+  SMR_HOME_OWN,       // a block of its own: size known late, or kept inside a callee
+};
+
+struct smr_frame_value {
+  struct smr_tensor tensor;
+  uint32_t alias_of;     // value that this one is a view of by construction; itself if none
+  uint32_t root;         // head of the group that shares memory in the current plan
+  uint32_t first, last;  // of a root: nodes between which its bytes live; last may be node_count
+  uint32_t dims_stage;   // from which its dims can be evaluated
+  int32_t output;        // of a root at HOME_OUTPUT: which
+  uint8_t home;          // of a root
+  bool kept;
+  bool is_output;         // of the function
+  size_t capacity_bytes;  // of a root: upper bound of its bytes, SMR_UNBOUNDED_BYTES if none
+  size_t offset;
+  struct smr_block own;
+};
+
+enum smr_control {
+  SMR_CONTROL_NONE,
+  SMR_CONTROL_IF,
+  SMR_CONTROL_LOOP,
+  SMR_CONTROL_CALL,
+  SMR_CONTROL_TRAP,
+  SMR_CONTROL_CUSTOM,
+};
+
+struct smr_frame_node {
+  struct smr_job job;
+  const struct smr_node *node;
+  struct smr_attr *attrs;
+  int64_t **attr_dims;          // storage behind attrs[i].ints of evaluated lists
+  struct smr_frame *callee[2];  // if: then, else; loop, call: body
+  void *control;                // struct smr_loop_state, struct smr_custom_state
+  uint8_t kind;                 // enum smr_control
+  bool alias;                   // output 0 is a view of input 0: nothing to run
+  bool late;                    // output dims are known only when it runs
+  bool prepared;
+  size_t scratch_capacity;  // planned bytes
+  size_t scratch_offset;
+  struct smr_block overflow;  // scratch beyond the plan
+  /* profile of the current run */
+  uint64_t run_number;  // last run that executed it
+  uint64_t start_ns, total_ns, count;
+};
+
+/// A piece of memory that lives from node `first` to node `last`.
+struct smr_plan_item {
+  uint32_t first, last;
+  uint32_t owner;  // value, or node when is_scratch
+  bool is_scratch;
+  size_t size_bytes, offset;
+};
+
+/// Indices grouped by stage: order[begin[s] .. begin[s + 1]).
+struct smr_staged {
+  uint32_t *order;
+  uint32_t *begin;
+};
+
+struct smr_frame {
+  samara_session *session;
+  const struct smr_function *function;
+  struct smr_frame_value *values;
+  struct smr_frame_node *nodes;
+  int64_t *exprs;  // exact values, as far as the stages are valid
+  int64_t *lo, *hi;
+  struct smr_staged staged_exprs, staged_values, staged_guards;
+  uint32_t *stage_begin;     // nodes of stage s: [stage_begin[s], stage_begin[s + 1])
+  bool *stage_valid;         // evaluated, checked and prepared for the current dims
+  bool *stage_attached;      // pointers set
+  struct smr_block *chunks;  // of a growing frame, per stage
+  int64_t (*input_dims)[SAMARA_MAX_RANK];
+  int64_t (*input_lo)[SAMARA_MAX_RANK];
+  int64_t (*input_hi)[SAMARA_MAX_RANK];
+  void **input_data;
+  void **output_data;
+  size_t *output_capacity;
+  /* what the caller gives to the next smr_frame_enter */
+  const struct smr_tensor **given_inputs;  // dims and data
+  void **given_data;                       // where each output shall be; NULL: the frame's choice
+  size_t *given_capacity;                  // bytes there
+  struct smr_plan_item *items;             // of the planner: values and nodes
+  uint8_t *base;
+  size_t arena_bytes;
+  bool is_entry;
+  bool called;   // input bounds are set
+  bool entered;  // input_dims are those of the last evaluation
+  bool growing;
+  bool planned;
+};
+
+/// An input of the entry function, by position (also those bound to variables).
+struct smr_session_input {
+  int64_t dims[SAMARA_MAX_RANK];
+  int64_t former[SAMARA_MAX_RANK];  // dims to go back to when a resize fails
+  bool known, was_known;            // dims are
+  struct smr_block own;
+  const void *data;  // own.data or the caller's
+  size_t size_bytes;
+  int32_t variable;  // index into samara_session.variables, or -1
+};
+
+/// An output of the entry function.
+struct smr_session_output {
+  struct smr_block copy;  // where its bytes are not the frame's to keep
+  struct samara_tensor result;
+  int32_t variable;
+};
+
+struct smr_session_variable {
+  const struct smr_variable *variable;
+  void *data;
+  void *spare;  // NULL unless the function writes it
+};
+
+/// Memory handed out piecewise and freed with the session.
+struct smr_session_region {
+  struct smr_session_region *next;
+  size_t used_bytes, size_bytes;
+};
+
+struct samara_session {
+  const samara_model *model;
+  samara_allocator allocator;
+  samara_log_fn log;
+  void *log_user;
+  samara_error error;
+  samara_pool *pool;
+  size_t threads;
+  samara_error *thread_errors;
+  size_t *thread_begins;  // where the range began that failed first in this thread
+  uint32_t isa;
+  bool strict;
+  bool keep_all;
+  bool profiling;
+  bool profiled;  // the last run was
+  bool ready;     // shapes are set and planned
+  bool ran;       // outputs are there
+  bool warned_growing;
+  uint64_t max_arena_bytes, max_steps, deadline_ns;
+  const samara_custom_op *custom_ops;
+  size_t custom_op_count;
+  const char *const *keep;
+  size_t keep_count;
+  struct smr_frame **frames;  // by function of the model; NULL: not reachable
+  struct smr_frame **order;   // callees before callers
+  uint32_t frame_count;
+  struct smr_frame *entry;
+  struct smr_session_input *inputs;
+  struct smr_session_output *outputs;
+  struct smr_tensor *entry_inputs;
+  const void **input_pointers;  // by position, of one run
+  struct smr_session_variable *variables;
+  uint32_t variable_count;
+  struct smr_block arena;
+  samara_watch_fn watch;
+  void *watch_user;
+  const char **watch_names;
+  samara_tensor *watch_tensors;
+  struct smr_session_region *regions;
+  size_t arena_bytes, total_bytes;
+  atomic_int run_state;  // enum smr_run_state
+  uint64_t run_number, steps, start_ns;
+};
+
+enum smr_run_state { SMR_RUN_IDLE, SMR_RUN_GOING, SMR_RUN_CANCELLED };
+
+/* ---- session_memory.c ---- */
+
+/// `count * size_bytes` zeroed bytes, 64-aligned, until the session is destroyed; NULL when there
+/// are none. Count 0 gives a pointer too.
+void *smr_session_take(samara_session *session, size_t count, size_t size_bytes);
+void smr_session_release_regions(samara_session *session);
+/// Make `block` at least `size_bytes` large. Keeps the first `keep_bytes` bytes. LIMIT beyond
+/// max_arena_bytes; on failure the block is as before.
+samara_status smr_block_ensure(samara_session *session, struct smr_block *block, size_t size_bytes,
+                               size_t keep_bytes, const char *what);
+void smr_block_release(samara_session *session, struct smr_block *block);
+/// `n` rounded up to a multiple of 64; SIZE_MAX when that does not fit.
+size_t smr_align64(size_t n);
+
+/* ---- create.c, session_api.c ---- */
+
+/// NOT_FOUND for a tensor that cannot be kept, with the node that absorbed it if one did.
+samara_status smr_session_refuse_kept(samara_session *session, const char *name);
+/// Plan for the dims in session->inputs, and make room for the inputs.
+samara_status smr_session_shape(samara_session *session);
+
+/* ---- frame_build.c ---- */
+
+/// Make the frames of `function` and of all it calls, with everything that does not depend on dims.
+samara_status smr_frame_build(samara_session *session, uint32_t function, uint32_t depth,
+                              struct smr_frame **out);
+void smr_frame_release(struct smr_frame *frame);
+
+/* ---- frame.c ---- */
+
+/// Take what the caller gave (given_*), and evaluate and prepare stage 0 if the dims are new.
+/// `base` is the frame's arena.
+samara_status smr_frame_enter(struct smr_frame *frame, uint8_t *base);
+/// Evaluate, check and prepare stage `stage`; a no-op when nothing changed.
+samara_status smr_frame_stage(struct smr_frame *frame, uint32_t stage);
+/// Set the pointers of the values and scratch of a stage.
+samara_status smr_frame_attach(struct smr_frame *frame, uint32_t stage);
+/// Make room for `size_bytes` bytes of value `id` and set its data.
+samara_status smr_value_attach(struct smr_frame *frame, uint32_t id, size_t size_bytes);
+/// Where value `id` can be written before its size is known, and how many bytes fit; NULL when it
+/// gets its memory only then.
+void *smr_value_target(struct smr_frame *frame, uint32_t id, size_t *capacity_bytes);
+/// Take the real dims of output `output` of a late node: known ones must agree. Attaches it.
+samara_status smr_value_settle(struct smr_frame *frame, struct smr_frame_node *node,
+                               uint32_t output, const int64_t *dims);
+/// Dims of a value from expressions that can be evaluated by stage `stage`; the others are 0.
+samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_t stage);
+/// Bytes of dense dims; BAD_SHAPE naming the value when negative or too large.
+samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor);
+
+/* ---- frame_node.c ---- */
+
+/// Evaluate attributes, check, and prepare unless the node is late.
+samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *node);
+/// prepare() and derived layouts alone.
+samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_node *node);
+/// Try to prepare a node with upper-bound dims, for the size of its scratch. Only OUT_OF_MEMORY is
+/// a failure.
+samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *node);
+/// Bytes of scratch that the prepared node needs for all threads.
+size_t smr_node_scratch(const struct smr_frame *frame, const struct smr_frame_node *node);
+/// Point job.scratch at planned scratch, or at more where the plan was too small.
+samara_status smr_node_attach_scratch(struct smr_frame *frame, struct smr_frame_node *node);
+/// Put "function f, node n (op): " before the session's error text, once.
+samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node *node,
+                            samara_status status);
+
+/* ---- bounds.c, plan.c, session_plan.c ---- */
+
+/// Intervals of all expressions; stages below `exact_stages` are taken from `exprs`.
+void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages);
+/// Upper bound of a dim of a value, SMR_UNBOUNDED_DIM if none.
+int64_t smr_value_dim_bound(const struct smr_frame *frame, uint32_t id, uint32_t axis);
+/// Upper bound of its bytes, SMR_UNBOUNDED_BYTES if none.
+size_t smr_value_bytes_bound(const struct smr_frame *frame, uint32_t id);
+/// Widen the bounds of input `input` of a callee by [lo, hi].
+void smr_frame_widen_input(struct smr_frame *callee, uint32_t input, uint32_t axis, int64_t lo,
+                           int64_t hi);
+/// Groups, homes, capacities and lifetimes of the values made in stages [begin, end).
+void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end);
+/// Offsets for those, and the bytes they take. `*size_bytes` gets the size.
+samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                             size_t *size_bytes);
+/// Plan everything for the dims in session->inputs.
+samara_status smr_session_plan(samara_session *session);
+
+/* ---- run.c ---- */
+
+/// Run an entered frame.
+samara_status smr_frame_run(struct smr_frame *frame);
+/// Run the entry function on inputs[i].data (by position) and set the results.
+samara_status smr_session_run_entry(samara_session *session, const void *const *inputs);
+/// Count a step; fails when the run is cancelled, too long or too late.
+samara_status smr_session_tick(samara_session *session);
+/// A tensor as the public interface shows it.
+samara_tensor smr_public_tensor(const struct smr_tensor *tensor);
+void smr_session_log(samara_session *session, samara_log_level level, const char *format, ...)
+    SMR_PRINTF(3, 4);
+
+/* ---- control.c and control_*.c: what smr_op rows marked control do ---- */
+
+enum smr_control smr_control_kind(const struct smr_op *op);
+/// Resolve callees and check signatures; the callees are built.
+samara_status smr_control_build(struct smr_frame *frame, struct smr_frame_node *node,
+                                uint32_t depth);
+/// Widen the input bounds of the callees.
+void smr_control_bounds(struct smr_frame *frame, struct smr_frame_node *node);
+/// Set scratch_capacity; the callees are planned.
+samara_status smr_control_plan(struct smr_frame *frame, struct smr_frame_node *node);
+/// Check dims of a control node's inputs.
+samara_status smr_control_check(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_control_run(struct smr_frame *frame, struct smr_frame_node *node);
+
+/// Check that the inputs of `callee` from `callee_first` on are those of the node from `first` on.
+samara_status smr_control_match_inputs(struct smr_frame *frame, struct smr_frame_node *node,
+                                       const struct smr_frame *callee, uint32_t first,
+                                       uint32_t callee_first);
+/// Check that `count` outputs of `callee` from `callee_first` on are the node's first.
+samara_status smr_control_match_outputs(struct smr_frame *frame, struct smr_frame_node *node,
+                                        const struct smr_frame *callee, uint32_t callee_first,
+                                        uint32_t count);
+/// Widen input `input` of `callee` by the bounds of the caller's value.
+void smr_control_widen(const struct smr_frame *frame, uint32_t value, struct smr_frame *callee,
+                       uint32_t input);
+/// Make `from` the node's output: its dims, and its bytes unless they are there already.
+samara_status smr_control_take(struct smr_frame *frame, struct smr_frame_node *node,
+                               uint32_t output, const struct smr_tensor *from);
+/// Run `callee` on the node's inputs from `first` on, results to the node's outputs.
+samara_status smr_control_call(struct smr_frame *frame, struct smr_frame_node *node,
+                               struct smr_frame *callee, uint32_t first);
+/// Output `output` of a callee that has run.
+const struct smr_tensor *smr_frame_output(const struct smr_frame *frame, uint32_t output);
+
+samara_status smr_call_build(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_if_build(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_if_check(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_if_run(struct smr_frame *frame, struct smr_frame_node *node);
+
+samara_status smr_loop_build(struct smr_frame *frame, struct smr_frame_node *node);
+void smr_loop_bounds(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_loop_plan(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_loop_check(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_loop_run(struct smr_frame *frame, struct smr_frame_node *node);
+void smr_loop_release(samara_session *session, struct smr_frame_node *node);
+
+samara_status smr_trap_run(struct smr_frame *frame, struct smr_frame_node *node);
+
+/// BAD_ARGUMENT for descriptors that cannot be used.
+samara_status smr_custom_check_options(samara_session *session);
+samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *node);
+/// check, and prepare where the dims of all outputs are known.
+samara_status smr_custom_check(struct smr_frame *frame, struct smr_frame_node *node);
+samara_status smr_custom_run(struct smr_frame *frame, struct smr_frame_node *node);
+
+/* ---- state.c ---- */
+
+/// Buffers of the variables that the entry function binds, with their initial values.
+samara_status smr_state_create(samara_session *session, const struct smr_function *function);
+/// Make what the run computed for the variables their values, all or none.
+samara_status smr_state_commit(samara_session *session);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of a session: two buffers each where the function writes them, swapped after a run.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include <string.h>
+
+static void state_set_initial(const samara_session *session, struct smr_session_variable *v) {
+  if (v->variable->initial >= 0)
+    memcpy(v->data, session->model->constants[v->variable->initial].data, v->variable->size_bytes);
+  else
+    memset(v->data, 0, v->variable->size_bytes);
+}
+
+// The session's variable for the model's, made when it is new.
+static samara_status state_take(samara_session *session, uint32_t index, bool written,
+                                int32_t *out) {
+  const samara_model *model = session->model;
+  if (index >= model->variable_count)
+    SMR_FAIL(&session->error, BAD_MODEL, "there is no variable %u", (unsigned)index);
+  const struct smr_variable *variable = &model->variables[index];
+  uint32_t at = 0;
+  while (at < session->variable_count && session->variables[at].variable != variable) at++;
+  struct smr_session_variable *v = &session->variables[at];
+  if (at == session->variable_count) {
+    if (variable->initial >= 0 &&
+        model->constants[variable->initial].size_bytes < variable->size_bytes)
+      SMR_FAIL(&session->error, BAD_MODEL, "variable '%s': its initial value is too short",
+               variable->name);
+    v->variable = variable;
+    v->data = smr_session_take(session, variable->size_bytes, 1);
+    if (v->data == NULL) goto no_memory;
+    state_set_initial(session, v);
+    session->variable_count++;
+  }
+  if (written && v->spare != NULL)
+    SMR_FAIL(&session->error, BAD_MODEL, "variable '%s' is written twice", variable->name);
+  if (written) v->spare = smr_session_take(session, variable->size_bytes, 1);
+  if (written && v->spare == NULL) goto no_memory;
+  *out = (int32_t)at;
+  return SAMARA_OK;
+no_memory:
+  SMR_FAIL(&session->error, OUT_OF_MEMORY, "variable '%s' needs %zu bytes", variable->name,
+           variable->size_bytes);
+}
+
+static samara_status state_match(samara_session *session, int32_t variable,
+                                 const struct smr_value *value) {
+  const struct smr_variable *v = session->variables[variable].variable;
+  if (v->dtype == value->dtype && v->rank == value->rank) return SAMARA_OK;
+  SMR_FAIL(&session->error, BAD_MODEL, "variable '%s' is %s of rank %u, '%s' is %s of rank %u",
+           v->name, smr_dtype_name(v->dtype), (unsigned)v->rank, value->name,
+           smr_dtype_name(value->dtype), (unsigned)value->rank);
+}
+
+samara_status smr_state_create(samara_session *session, const struct smr_function *f) {
+  session->inputs = smr_session_take(session, f->input_count, sizeof *session->inputs);
+  session->outputs = smr_session_take(session, f->output_count, sizeof *session->outputs);
+  session->variables =
+      smr_session_take(session, (size_t)f->read_count + f->write_count, sizeof *session->variables);
+  if (session->inputs == NULL || session->outputs == NULL || session->variables == NULL)
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "no memory for inputs and outputs");
+  for (uint32_t i = 0; i < f->input_count; i++) session->inputs[i].variable = -1;
+  for (uint32_t i = 0; i < f->output_count; i++) session->outputs[i].variable = -1;
+  for (uint32_t i = 0; i < f->read_count; i++) {
+    struct smr_session_input *input = &session->inputs[f->reads[i].position];
+    SMR_TRY(state_take(session, f->reads[i].variable, false, &input->variable));
+    SMR_TRY(state_match(session, input->variable, &f->values[f->inputs[f->reads[i].position]]));
+    const struct smr_variable *v = session->variables[input->variable].variable;
+    memcpy(input->dims, v->dims, sizeof input->dims);
+    input->size_bytes = v->size_bytes;
+    input->known = true;
+  }
+  for (uint32_t i = 0; i < f->write_count; i++) {
+    int32_t *variable = &session->outputs[f->writes[i].position].variable;
+    SMR_TRY(state_take(session, f->writes[i].variable, true, variable));
+    SMR_TRY(state_match(session, *variable, &f->values[f->outputs[f->writes[i].position]]));
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_state_commit(samara_session *session) {
+  const struct smr_frame *frame = session->entry;
+  const struct smr_function *f = frame->function;
+  for (uint32_t i = 0; i < f->write_count; i++) {
+    const uint32_t position = f->writes[i].position;
+    const struct smr_session_variable *v = &session->variables[session->outputs[position].variable];
+    const struct smr_tensor *t = smr_frame_output(frame, position);
+    if (memcmp(t->dims, v->variable->dims, t->rank * sizeof *t->dims) != 0)
+      SMR_FAIL(&session->error, BAD_SHAPE, "variable '%s' cannot change its dims",
+               v->variable->name);
+    if (t->data != v->spare && t->size_bytes != 0) memcpy(v->spare, t->data, t->size_bytes);
+  }
+  for (uint32_t i = 0; i < f->write_count; i++) {
+    struct smr_session_variable *v =
+        &session->variables[session->outputs[f->writes[i].position].variable];
+    void *old = v->data;
+    v->data = v->spare;
+    v->spare = old;
+  }
+  return SAMARA_OK;
+}
+
+// ---- the public functions ----
+
+static struct smr_session_variable *state_find(const samara_session *session, const char *name) {
+  for (uint32_t i = 0; name != NULL && i < session->variable_count; i++)
+    if (strcmp(session->variables[i].variable->name, name) == 0) return &session->variables[i];
+  return NULL;
+}
+
+static samara_status state_refuse(const samara_session *session, const char *name) {
+  samara_error *error = &((samara_session *)(uintptr_t)session)->error;
+  SMR_FAIL(error, NOT_FOUND, "function '%s' has no variable '%s'", session->entry->function->name,
+           name != NULL ? name : "(null)");
+}
+
+static samara_status state_check_size(const samara_session *session,
+                                      const struct smr_session_variable *v, const void *data,
+                                      size_t size_bytes) {
+  samara_error *error = &((samara_session *)(uintptr_t)session)->error;
+  if (data == NULL && size_bytes != 0)
+    SMR_FAIL(error, BAD_ARGUMENT, "variable '%s': no buffer", v->variable->name);
+  if (size_bytes != v->variable->size_bytes)
+    SMR_FAIL(error, BAD_SHAPE, "variable '%s' has %zu bytes, the buffer %zu", v->variable->name,
+             v->variable->size_bytes, size_bytes);
+  return SAMARA_OK;
+}
+
+size_t samara_session_state_count(const samara_session *session) {
+  return session != NULL ? session->variable_count : 0;
+}
+
+const char *samara_session_state_name(const samara_session *session, size_t index) {
+  if (session == NULL || index >= session->variable_count) return NULL;
+  return session->variables[index].variable->name;
+}
+
+samara_status samara_session_state_info(const samara_session *session, const char *name,
+                                        samara_tensor *out) {
+  if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
+  const struct smr_session_variable *v = state_find(session, name);
+  if (v == NULL) return state_refuse(session, name);
+  struct smr_tensor t = {.data = v->data,
+                         .size_bytes = v->variable->size_bytes,
+                         .quant = v->variable->quant,
+                         .dtype = v->variable->dtype,
+                         .rank = v->variable->rank};
+  memcpy(t.dims, v->variable->dims, sizeof t.dims);
+  *out = smr_public_tensor(&t);
+  return SAMARA_OK;
+}
+
+samara_status samara_session_state_read(const samara_session *session, const char *name,
+                                        void *buffer, size_t size_bytes) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  const struct smr_session_variable *v = state_find(session, name);
+  if (v == NULL) return state_refuse(session, name);
+  SMR_TRY(state_check_size(session, v, buffer, size_bytes));
+  if (size_bytes != 0) memcpy(buffer, v->data, size_bytes);
+  return SAMARA_OK;
+}
+
+samara_status samara_session_state_write(samara_session *session, const char *name,
+                                         const void *data, size_t size_bytes) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  const struct smr_session_variable *v = state_find(session, name);
+  if (v == NULL) return state_refuse(session, name);
+  SMR_TRY(state_check_size(session, v, data, size_bytes));
+  if (size_bytes != 0) memcpy(v->data, data, size_bytes);
+  return SAMARA_OK;
+}
+
+samara_status samara_session_reset(samara_session *session) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  for (uint32_t i = 0; i < session->variable_count; i++)
+    state_set_initial(session, &session->variables[i]);
+  return SAMARA_OK;
+}

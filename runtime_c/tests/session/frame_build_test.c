@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building frames: constants in place or realigned, views, functions that cannot be.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "ops/opattrs.h"
+#include "session/model_literal.h"
+
+static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
+
+static samara_status aligned_prepare(struct smr_job *job) {
+  job->tiles = 1;
+  return SAMARA_OK;
+}
+
+static samara_status aligned_run(const struct smr_job *job, size_t begin, size_t end,
+                                 void *scratch) {
+  (void)begin, (void)end, (void)scratch;
+  CHECK((uintptr_t)job->inputs[0]->data % 8 == 0);
+  int64_t value;
+  memcpy(&value, job->inputs[0]->data, sizeof value);
+  CHECK_EQ_INT(value, 0x0807060504030201);
+  memcpy(job->outputs[0]->data, &value, sizeof value);
+  return SAMARA_OK;
+}
+
+static const struct smr_op_funcs aligned_funcs = {.prepare = aligned_prepare, .run = aligned_run};
+static const struct smr_op aligned_op = {.name = "aligned",
+                                         .code = 9995,
+                                         .min_inputs = 1,
+                                         .max_inputs = 1,
+                                         .min_outputs = 1,
+                                         .max_outputs = 1,
+                                         .funcs = &aligned_funcs};
+
+// An image is only 4-aligned at worst; 8-byte elements in it are copied.
+SMR_TEST(misaligned_constants_are_realigned) {
+  _Alignas(16) static const uint8_t image[] = {0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (size_t shift = 4; shift == 4; shift++) {
+    struct literal *l = literal_new();
+    struct literal_function *f = literal_add(l, "main", true);
+    const uint32_t c = literal_constant(l, f, "c", SAMARA_INT64, image + shift, 0);
+    const uint32_t y = literal_value(f, "y", SAMARA_INT64, 0);
+    literal_node(f, &aligned_op, "aligned", LITERAL_LIST((int32_t)c), LITERAL_LIST((int32_t)y));
+    literal_output(f, y, "y");
+    literal_output(f, c, "c");  // a constant as an output is copied
+    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+    REQUIRE(s != NULL);
+    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+    samara_tensor t;
+    CHECK_EQ_INT(samara_session_output(s, 1, &t), SAMARA_OK);
+    CHECK_MEM(t.data, image + shift, 8);
+    CHECK(t.data != (const void *)(image + shift));
+    samara_session_destroy(s);
+    literal_free(l);
+  }
+}
+
+// x -> reshape -> identity -> neg: the views take no memory.
+SMR_TEST(views_take_no_memory) {
+  size_t bytes[2];
+  for (int views = 0; views < 2; views++) {
+    struct literal *l = literal_new();
+    struct literal_function *f = literal_add(l, "main", true);
+    const uint32_t n = literal_int(f, 1000), a = literal_int(f, 10), b = literal_int(f, 100);
+    uint32_t last = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+    literal_input(f, last);
+    uint32_t next = literal_value(f, "negated", SAMARA_FLOAT32, 1, n);
+    literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)last),
+                 LITERAL_LIST((int32_t)next));
+    if (views) {
+      const uint32_t v = literal_value(f, "v", SAMARA_FLOAT32, 2, a, b);
+      const uint32_t node = literal_node(f, op(SMR_CODE_RESHAPE), "reshape",
+                                         LITERAL_LIST((int32_t)next), LITERAL_LIST((int32_t)v));
+      literal_attr_dims(f, node, "shape", 2, a, b);
+      next = literal_value(f, "w", SAMARA_FLOAT32, 2, a, b);
+      literal_node(f, op(SMR_CODE_IDENTITY), "identity", LITERAL_LIST((int32_t)v),
+                   LITERAL_LIST((int32_t)next));
+    }
+    literal_output(f, next, "y");
+    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+    REQUIRE(s != NULL);
+    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+    samara_tensor t;
+    CHECK_EQ_INT(samara_session_output(s, 0, &t), SAMARA_OK);
+    CHECK_EQ_INT(t.rank, 1 + views);
+    bytes[views] = samara_session_arena_bytes(s);
+    samara_session_destroy(s);
+    literal_free(l);
+  }
+  CHECK_EQ_INT(bytes[1], bytes[0]);
+}
+
+SMR_TEST(a_constant_that_contradicts_its_value_is_a_bad_model) {
+  static const float data[] = {1, 2};
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t c = literal_constant(l, f, "c", SAMARA_FLOAT32, data, 1, 2);
+  literal_output(f, c, "c");
+  l->constants[0].dtype = SAMARA_INT32;
+  samara_session *s = NULL;
+  samara_error error;
+  const samara_model *model = literal_finish(l);
+  CHECK_EQ_INT(samara_session_create(model, NULL, &s, &error), SAMARA_BAD_MODEL);
+  CHECK_CONTAINS(error.text, "constant 'c' is int32");
+  literal_free(l);
+}
+
+SMR_TEST(a_function_that_calls_itself_is_a_bad_model) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t n = literal_int(f, 2);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  literal_input(f, x);
+  const uint32_t node = literal_node(f, op(SMR_CODE_CALL), "again", LITERAL_LIST((int32_t)x),
+                                     LITERAL_LIST((int32_t)y));
+  literal_attr(f, node, "body", (struct smr_attr){.i = 0});
+  literal_output(f, y, "y");
+  samara_session *s = NULL;
+  samara_error error;
+  const samara_model *model = literal_finish(l);
+  CHECK_EQ_INT(samara_session_create(model, NULL, &s, &error), SAMARA_BAD_MODEL);
+  CHECK_CONTAINS(error.text, "calls nest deeper than 32");
+  literal_free(l);
+}
+
+SMR_TEST_MAIN(RUN(misaligned_constants_are_realigned); RUN(views_take_no_memory);
+              RUN(a_constant_that_contradicts_its_value_is_a_bad_model);
+              RUN(a_function_that_calls_itself_is_a_bad_model))

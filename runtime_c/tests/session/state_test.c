@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables: read at entry, written at exit, never half; reset, state_read and state_write.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "ops/opattrs.h"
+#include "session/model_literal.h"
+
+static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
+static const float start_a[] = {1, 2}, start_b[] = {10, 20};
+static const int64_t two_dims[] = {2};
+
+// main(x, a = A, b = B) -> y = a + x, A := y', B := a (they change places), y also an output.
+static struct literal *counters(void) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t n = literal_int(f, 2);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, n);
+  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, n);
+  literal_input(f, a);
+  literal_input(f, x);
+  literal_input(f, b);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)a, (int32_t)x),
+               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST((int32_t)y, (int32_t)b),
+               LITERAL_LIST((int32_t)z));
+  literal_output(f, y, "next_a");
+  literal_output(f, z, "z");
+  literal_output(f, a, "next_b");
+  literal_variable(l, "A", SAMARA_FLOAT32, start_a, 1, two_dims);
+  literal_variable(l, "B", SAMARA_FLOAT32, start_b, 1, two_dims);
+  literal_variable(l, "unused", SAMARA_FLOAT32, NULL, 1, two_dims);
+  literal_bind(f, false, 0, 0);
+  literal_bind(f, false, 2, 1);
+  literal_bind(f, true, 0, 0);
+  literal_bind(f, true, 2, 1);
+  return l;
+}
+
+static bool state_is(const samara_session *s, const char *name, float first, float second) {
+  float got[2] = {0, 0};
+  if (samara_session_state_read(s, name, got, sizeof got) != SAMARA_OK) return false;
+  if (got[0] == first && got[1] == second) return true;
+  fprintf(stderr, "%s is %g %g\n", name, (double)got[0], (double)got[1]);
+  return false;
+}
+
+SMR_TEST(reads_see_the_values_before_all_writes) {
+  struct literal *l = counters();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(samara_session_state_count(s), 2);
+  CHECK_STR(samara_session_state_name(s, 0), "A");
+  CHECK_STR(samara_session_state_name(s, 1), "B");
+  CHECK(samara_session_state_name(s, 2) == NULL);
+  CHECK(state_is(s, "A", 1, 2));
+  CHECK(literal_feed(s, 0, (const float[]){1, 100}, 2));
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);  // A = 2 102, B = 1 2, z = A + B = 12 122
+  CHECK(literal_expect(s, 0, (const float[]){12, 122}, 2));
+  CHECK(state_is(s, "A", 2, 102));
+  CHECK(state_is(s, "B", 1, 2));
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(literal_expect(s, 0, (const float[]){4, 204}, 2));
+  CHECK(state_is(s, "A", 3, 202));
+  CHECK(state_is(s, "B", 2, 102));
+  CHECK_EQ_INT(samara_session_reset(s), SAMARA_OK);
+  CHECK(state_is(s, "A", 1, 2));
+  CHECK(state_is(s, "B", 10, 20));
+  const float mine[] = {-1, -2};
+  CHECK_EQ_INT(samara_session_state_write(s, "A", mine, sizeof mine), SAMARA_OK);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(state_is(s, "A", 0, 98));
+  CHECK(state_is(s, "B", -1, -2));
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+static int stop_at_second(void *user, const char *node, const char *const *names,
+                          const samara_tensor *tensors, size_t count) {
+  (void)user, (void)names, (void)tensors, (void)count;
+  return strcmp(node, "sum") == 0;
+}
+
+SMR_TEST(a_stopped_run_leaves_the_variables_alone) {
+  struct literal *l = counters();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  REQUIRE(s != NULL);
+  CHECK(literal_feed(s, 0, (const float[]){5, 5}, 2));
+  samara_session_watch(s, stop_at_second, NULL);
+  CHECK_EQ_INT(samara_session_run(s), SAMARA_CANCELLED);
+  CHECK(state_is(s, "A", 1, 2));
+  CHECK(state_is(s, "B", 10, 20));
+  samara_session_watch(s, NULL, NULL);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(state_is(s, "A", 6, 7));
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+SMR_TEST(sessions_of_one_model_have_their_own_state) {
+  struct literal *l = counters();
+  const samara_model *model = literal_finish(l);
+  samara_session *s = literal_session(model, (samara_session_options){0});
+  samara_session *t = literal_session(model, (samara_session_options){0});
+  REQUIRE(s != NULL && t != NULL);
+  CHECK(literal_feed(s, 0, (const float[]){5, 5}, 2));
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(state_is(t, "A", 1, 2));
+  CHECK(state_is(s, "A", 6, 7));
+  samara_session_destroy(s);
+  samara_session_destroy(t);
+  literal_free(l);
+}
+
+SMR_TEST(wrong_names_and_sizes_are_refused) {
+  struct literal *l = counters();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  REQUIRE(s != NULL);
+  float buffer[4] = {0};
+  CHECK_EQ_INT(samara_session_state_read(s, "unused", buffer, 8), SAMARA_NOT_FOUND);
+  CHECK_CONTAINS(samara_session_error(s), "no variable 'unused'");
+  CHECK_EQ_INT(samara_session_state_read(s, NULL, buffer, 8), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_session_state_read(s, "A", buffer, 16), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(samara_session_state_write(s, "A", NULL, 8), SAMARA_BAD_ARGUMENT);
+  samara_tensor info;
+  CHECK_EQ_INT(samara_session_state_info(s, "B", &info), SAMARA_OK);
+  CHECK_EQ_INT(info.size_bytes, 8);
+  CHECK_EQ_INT(info.shape[0], 2);
+  CHECK_EQ_INT(info.dtype, SAMARA_FLOAT32);
+  CHECK_EQ_INT(((const float *)info.data)[1], 20);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+SMR_TEST_MAIN(RUN(reads_see_the_values_before_all_writes);
+              RUN(a_stopped_run_leaves_the_variables_alone);
+              RUN(sessions_of_one_model_have_their_own_state);
+              RUN(wrong_names_and_sizes_are_refused))

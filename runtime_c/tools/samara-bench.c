@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measure the latency of a model and print it as JSON; see usage below. Exit 0 done, 1 failed, 2
+// usage.
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "tool.h"
+
+static const char usage[] =
+    "usage: samara-bench MODEL.samara [options]\n"
+    "  --shape NAME=1x3x8x8  dims of an input that the model leaves free\n"
+    "  --function NAME       another function than the first\n"
+    "  --threads 1,2,4       one line of JSON for each\n"
+    "  --runs N  --warmup N  --isa LIST  --seed N\n"
+    "  --cold                opens the model anew for every run and counts that too\n"
+    "  --nodes               adds the slowest nodes of one more run\n";
+
+struct options {
+  const char *model, *function, *isa, *threads;
+  struct tool_list shapes;
+  unsigned long runs, warmup, seed;
+  int cold, nodes;
+};
+
+enum { BENCH_MAX_NODES = 20 };
+
+static int parse_options(int argc, char **argv, struct options *o) {
+  *o = (struct options){.threads = "1", .runs = 50, .warmup = 5};
+  for (int i = 1; i < argc; i++) {
+    const char *v;
+    int ok = 1;
+    if ((v = tool_option(argc, argv, &i, "--shape")) != NULL)
+      ok = tool_add(&o->shapes, v);
+    else if ((v = tool_option(argc, argv, &i, "--function")) != NULL)
+      o->function = v;
+    else if ((v = tool_option(argc, argv, &i, "--isa")) != NULL)
+      o->isa = v;
+    else if ((v = tool_option(argc, argv, &i, "--threads")) != NULL)
+      o->threads = v;
+    else if ((v = tool_option(argc, argv, &i, "--runs")) != NULL)
+      ok = (o->runs = tool_number(v, 0)) > 0;
+    else if ((v = tool_option(argc, argv, &i, "--warmup")) != NULL)
+      o->warmup = tool_number(v, 0);
+    else if ((v = tool_option(argc, argv, &i, "--seed")) != NULL)
+      o->seed = tool_number(v, 0);
+    else if (strcmp(argv[i], "--cold") == 0)
+      o->cold = 1;
+    else if (strcmp(argv[i], "--nodes") == 0)
+      o->nodes = 1;
+    else if (argv[i][0] != '-' && o->model == NULL)
+      o->model = argv[i];
+    else
+      ok = 0;
+    if (!ok) {
+      fprintf(stderr, "%s: cannot use '%s'\n%s", argv[0], argv[i], usage);
+      return TOOL_USAGE;
+    }
+  }
+  if (o->model != NULL) return 0;
+  fputs(usage, stderr);
+  return TOOL_USAGE;
+}
+
+static int prepare(samara_session *session, const samara_model *model, const struct options *o) {
+  const size_t count = samara_model_input_count(model, o->function);
+  int64_t (*shapes)[SAMARA_MAX_RANK] = calloc(count + 1, sizeof *shapes);
+  const int64_t **pointers = calloc(count + 1, sizeof *pointers);
+  uint64_t seed = o->seed * 2 + 1;
+  int result = shapes != NULL && pointers != NULL ? 0 : tool_error("no memory");
+  for (size_t i = 0; result == 0 && i < count; i++) {
+    result = tool_input_shape(model, o->function, i, &o->shapes, NULL, shapes[i]);
+    pointers[i] = shapes[i];
+  }
+  if (result == 0 && samara_session_resize(session, pointers, count) != SAMARA_OK)
+    result = tool_error("%s", samara_session_error(session));
+  for (size_t i = 0; result == 0 && i < count; i++) {
+    samara_tensor t;
+    if (samara_session_input(session, i, &t) == SAMARA_OK) tool_fill_random(&t, &seed);
+  }
+  free((void *)pointers);
+  free(shapes);
+  return result;
+}
+
+// Everything between a path and a session that is ready.
+static int open_session(const struct options *o, samara_pool *pool, samara_model **model,
+                        samara_session **session) {
+  samara_error error = {.text = ""};
+  const samara_session_options options = {
+      .struct_size = sizeof options, .function = o->function, .pool = pool, .isa = o->isa};
+  *session = NULL;
+  if (samara_model_open_path(o->model, NULL, model, &error) != SAMARA_OK ||
+      samara_session_create(*model, &options, session, &error) != SAMARA_OK) {
+    samara_model_close(*model);
+    *model = NULL;
+    return tool_error("%s: %s", o->model, error.text);
+  }
+  return prepare(*session, *model, o);
+}
+
+static int compare_ns(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int measure(const struct options *o, samara_pool *pool, uint64_t *ns, samara_model **model,
+                   samara_session **session) {
+  if (open_session(o, pool, model, session) != 0) return TOOL_FAILED;
+  for (unsigned long i = 0; i < o->warmup + o->runs; i++) {
+    const uint64_t start = tool_now_ns();
+    if (o->cold) {
+      samara_session_destroy(*session);
+      samara_model_close(*model);
+      *model = NULL;
+      if (open_session(o, pool, model, session) != 0) return TOOL_FAILED;
+    }
+    if (samara_session_run(*session) != SAMARA_OK)
+      return tool_error("%s", samara_session_error(*session));
+    if (i >= o->warmup) ns[i - o->warmup] = tool_now_ns() - start;
+  }
+  return 0;
+}
+
+static int compare_rows(const void *a, const void *b) {
+  const samara_profile_row *x = a, *y = b;
+  return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
+}
+
+static void print_text(const char *text) {
+  putchar('"');
+  for (; *text != '\0'; text++) {
+    if (*text == '"' || *text == '\\') putchar('\\');
+    if ((unsigned char)*text >= 0x20) putchar(*text);
+  }
+  putchar('"');
+}
+
+static int print_nodes(samara_session *session) {
+  size_t count = 0;
+  samara_session_set_profiling(session, true);
+  if (samara_session_run(session) != SAMARA_OK ||
+      samara_session_profile(session, NULL, 0, &count) != SAMARA_OK)
+    return tool_error("%s", samara_session_error(session));
+  samara_profile_row *rows = calloc(count + 1, sizeof *rows);
+  if (rows == NULL) return tool_error("no memory");
+  (void)samara_session_profile(session, rows, count, &count);
+  qsort(rows, count, sizeof *rows, compare_rows);
+  printf(", \"nodes\": [");
+  for (size_t i = 0; i < count && i < BENCH_MAX_NODES; i++) {
+    printf("%s{\"node\": ", i ? ", " : "");
+    print_text(rows[i].node);
+    printf(", \"op\": \"%s\", \"kernel\": \"%s\", \"us\": %.3f, \"count\": %" PRIu64 "}",
+           rows[i].op, rows[i].kernel, (double)rows[i].total_ns / 1e3, rows[i].count);
+  }
+  printf("]");
+  free(rows);
+  return 0;
+}
+
+static int bench(const struct options *o, unsigned long threads) {
+  samara_error error = {.text = ""};
+  samara_pool *pool = NULL;
+  samara_model *model = NULL;
+  samara_session *session = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
+  if (threads > 1 && samara_pool_create(&options, &pool, &error) != SAMARA_OK)
+    return tool_error("%s", error.text);
+  uint64_t *ns = calloc(o->runs, sizeof *ns);
+  int result = ns != NULL ? measure(o, pool, ns, &model, &session) : tool_error("no memory");
+  if (result == 0) {
+    double sum = 0;
+    for (unsigned long i = 0; i < o->runs; i++) sum += (double)ns[i];
+    qsort(ns, o->runs, sizeof *ns, compare_ns);
+    char isa[128];
+    samara_isa(isa, sizeof isa);
+    printf("{\"model\": ");
+    print_text(o->model);
+    printf(
+        ", \"threads\": %lu, \"isa\": \"%s\", \"cold\": %s, \"runs\": %lu, \"median_us\": %.3f, "
+        "\"min_us\": %.3f, \"p90_us\": %.3f, \"mean_us\": %.3f, \"arena_bytes\": %zu",
+        threads, o->isa != NULL ? o->isa : isa, o->cold ? "true" : "false", o->runs,
+        (double)ns[o->runs / 2] / 1e3, (double)ns[0] / 1e3,
+        (double)ns[(o->runs - 1) * 9 / 10] / 1e3, sum / (double)o->runs / 1e3,
+        samara_session_arena_bytes(session));
+    if (o->nodes) result = print_nodes(session);
+    puts("}");
+  }
+  free(ns);
+  samara_session_destroy(session);
+  samara_model_close(model);
+  samara_pool_destroy(pool);
+  return result;
+}
+
+int main(int argc, char **argv) {
+  struct options o;
+  const int usage_error = parse_options(argc, argv, &o);
+  if (usage_error != 0) return usage_error;
+  const char *at = o.threads;
+  while (*at != '\0') {
+    char *end;
+    const unsigned long threads = strtoul(at, &end, 10);
+    if (end == at || threads == 0 || (*end != '\0' && *end != ',')) {
+      fprintf(stderr, "--threads %s: expected numbers such as 1,2\n", o.threads);
+      return TOOL_USAGE;
+    }
+    if (bench(&o, threads) != 0) return TOOL_FAILED;
+    at = *end == ',' ? end + 1 : end;
+  }
+  return 0;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line programs share: arguments, files, .npy, shapes, random inputs.
+#ifndef SAMARA_TOOLS_TOOL_H
+#define SAMARA_TOOLS_TOOL_H
+
+#include <samara/samara.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_MAX_ITEMS = 64 };
+
+/// NAME=VALUE arguments of one kind.
+struct tool_list {
+  const char *items[TOOL_MAX_ITEMS];
+  size_t count;
+};
+
+/// A tensor read from a .npy file; a raw file has rank -1.
+struct tool_array {
+  unsigned char *memory;
+  const void *data;
+  size_t size_bytes;
+  int32_t rank;
+  int64_t shape[SAMARA_MAX_RANK];
+  int dtype;  // samara_dtype; 0: raw
+};
+
+static inline int tool_error(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("error: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return TOOL_FAILED;
+}
+
+/// The value of option `name` at argv[*i] ("--name value" or "--name=value"), moving *i; NULL if
+/// argv[*i] is another argument.
+static inline const char *tool_option(int argc, char **argv, int *i, const char *name) {
+  const size_t length = strlen(name);
+  if (strncmp(argv[*i], name, length) != 0) return NULL;
+  if (argv[*i][length] == '=') return argv[*i] + length + 1;
+  if (argv[*i][length] != '\0' || *i + 1 >= argc) return NULL;
+  return argv[++*i];
+}
+
+static inline int tool_add(struct tool_list *list, const char *item) {
+  if (list->count == TOOL_MAX_ITEMS || strchr(item, '=') == NULL) return 0;
+  list->items[list->count++] = item;
+  return 1;
+}
+
+/// The VALUE of NAME=VALUE for `name`, or NULL.
+static inline const char *tool_find(const struct tool_list *list, const char *name) {
+  const size_t length = strlen(name);
+  for (size_t i = 0; i < list->count; i++)
+    if (strncmp(list->items[i], name, length) == 0 && list->items[i][length] == '=')
+      return list->items[i] + length + 1;
+  return NULL;
+}
+
+static inline unsigned long tool_number(const char *text, unsigned long otherwise) {
+  char *end = NULL;
+  const unsigned long value = text != NULL ? strtoul(text, &end, 10) : otherwise;
+  return end == NULL || *end == '\0' ? value : otherwise;
+}
+
+static inline uint64_t tool_now_ns(void) {
+  struct timespec now;
+#if defined(CLOCK_MONOTONIC)
+  clock_gettime(CLOCK_MONOTONIC, &now);
+#else
+  timespec_get(&now, TIME_UTC);
+#endif
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// ---- dtypes ----
+
+static inline size_t tool_dtype_bytes(samara_dtype dtype) {
+  switch (dtype) {
+    case SAMARA_INT64:
+      return 8;
+    case SAMARA_FLOAT32:
+    case SAMARA_INT32:
+      return 4;
+    case SAMARA_FLOAT16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+static inline const char *tool_dtype_name(samara_dtype dtype) {
+  switch (dtype) {
+    case SAMARA_FLOAT32:
+      return "float32";
+    case SAMARA_FLOAT16:
+      return "float16";
+    case SAMARA_UINT8:
+      return "uint8";
+    case SAMARA_INT32:
+      return "int32";
+    case SAMARA_INT64:
+      return "int64";
+    case SAMARA_BOOL:
+      return "bool";
+    default:
+      return "int8";
+  }
+}
+
+static inline const char *tool_dtype_descr(samara_dtype dtype) {
+  switch (dtype) {
+    case SAMARA_FLOAT32:
+      return "<f4";
+    case SAMARA_FLOAT16:
+      return "<f2";
+    case SAMARA_UINT8:
+      return "|u1";
+    case SAMARA_INT32:
+      return "<i4";
+    case SAMARA_INT64:
+      return "<i8";
+    case SAMARA_BOOL:
+      return "|b1";
+    default:
+      return "|i1";
+  }
+}
+
+// ---- files ----
+
+static inline int tool_read_file(const char *path, struct tool_array *out) {
+  FILE *file = fopen(path, "rb");
+  long size = -1;
+  memset(out, 0, sizeof *out);
+  out->rank = -1;
+  if (file != NULL && fseek(file, 0, SEEK_END) == 0) size = ftell(file);
+  int ok = size >= 0 && fseek(file, 0, SEEK_SET) == 0;
+  if (ok) out->memory = malloc((size_t)size + 1);
+  ok = ok && out->memory != NULL && fread(out->memory, 1, (size_t)size, file) == (size_t)size;
+  if (file != NULL) fclose(file);
+  if (!ok) {
+    free(out->memory);
+    out->memory = NULL;
+    return tool_error("cannot read %s", path);
+  }
+  out->memory[size] = '\0';
+  out->data = out->memory;
+  out->size_bytes = (size_t)size;
+  return 0;
+}
+
+static inline int tool_npy_dtype(const char *descr) {
+  static const int dtypes[] = {SAMARA_FLOAT32, SAMARA_FLOAT16, SAMARA_UINT8, SAMARA_INT32,
+                               SAMARA_INT64,   SAMARA_BOOL,    SAMARA_INT8};
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    if (strncmp(descr, tool_dtype_descr((samara_dtype)dtypes[i]), 3) == 0) return dtypes[i];
+  return 0;
+}
+
+/// Read a .npy file (version 1 to 3, little-endian, C order), or any other file as raw bytes.
+static inline int tool_read_array(const char *path, struct tool_array *out) {
+  if (tool_read_file(path, out) != 0) return TOOL_FAILED;
+  unsigned char *m = out->memory;
+  if (out->size_bytes < 12 || memcmp(m, "\x93NUMPY", 6) != 0) return 0;
+  const size_t start = m[6] == 1 ? 10 : 12;
+  const size_t length =
+      m[6] == 1 ? (size_t)m[8] + 256u * m[9] : (size_t)m[8] + 256u * m[9] + 65536u * m[10];
+  if (start + length > out->size_bytes || length == 0) return tool_error("%s is cut off", path);
+  m[start + length - 1] = '\0';
+  const char *header = (const char *)m + start;
+  const char *descr = strstr(header, "'descr': '"), *shape = strstr(header, "'shape': (");
+  if (descr == NULL || shape == NULL || strstr(header, "'fortran_order': False") == NULL)
+    return tool_error("%s is not a C-ordered array", path);
+  out->dtype = tool_npy_dtype(descr + 10);
+  if (out->dtype == 0) return tool_error("%s has an element type that samara lacks", path);
+  out->rank = 0;
+  for (const char *at = shape + 10; *at != ')' && *at != '\0';) {
+    char *end;
+    const long long dim = strtoll(at, &end, 10);
+    if (end == at || dim < 0 || out->rank == SAMARA_MAX_RANK)
+      return tool_error("%s has a shape that cannot be read", path);
+    out->shape[out->rank++] = dim;
+    for (at = end; *at == ',' || *at == ' ';) at++;
+  }
+  out->data = m + start + length;
+  out->size_bytes -= start + length;
+  return 0;
+}
+
+static inline int tool_write_npy(const char *path, const samara_tensor *t) {
+  char shape[256] = "", header[512];
+  size_t used = 0;
+  for (int32_t i = 0; i < t->rank; i++)
+    used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%" PRId64, i ? ", " : "",
+                             t->shape[i]);
+  int length =
+      snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
+               tool_dtype_descr(t->dtype), shape, t->rank == 1 ? "," : "");
+  while ((length + 11) % 64 != 0) header[length++] = ' ';
+  header[length++] = '\n';
+  const unsigned char start[10] = {0x93,
+                                   'N',
+                                   'U',
+                                   'M',
+                                   'P',
+                                   'Y',
+                                   1,
+                                   0,
+                                   (unsigned char)(length % 256),
+                                   (unsigned char)(length / 256)};
+  FILE *file = fopen(path, "wb");
+  if (file == NULL) return tool_error("cannot write %s", path);
+  int ok = fwrite(start, 1, sizeof start, file) == sizeof start &&
+           fwrite(header, 1, (size_t)length, file) == (size_t)length &&
+           fwrite(t->data, 1, t->size_bytes, file) == t->size_bytes;
+  ok = fclose(file) == 0 && ok;
+  return ok ? 0 : tool_error("cannot write %s", path);
+}
+
+// ---- shapes and data ----
+
+/// Parse "1x3x224x224" into `shape`; the rank, or -1.
+static inline int32_t tool_parse_shape(const char *text, int64_t *shape) {
+  int32_t rank = 0;
+  while (*text != '\0') {
+    char *end;
+    const long long dim = strtoll(text, &end, 10);
+    if (end == text || dim < 0 || rank == SAMARA_MAX_RANK) return -1;
+    shape[rank++] = dim;
+    if (*end != '\0' && *end != 'x' && *end != ',') return -1;
+    text = *end != '\0' ? end + 1 : end;
+  }
+  return rank;
+}
+
+/// Values in [0, 1) for floats, any byte for bytes, 0 or 1 for wider integers and bools.
+static inline void tool_fill_random(const samara_tensor *t, uint64_t *seed) {
+  const size_t element = tool_dtype_bytes(t->dtype);
+  unsigned char *out = t->data;
+  memset(out, 0, t->size_bytes);
+  for (size_t i = 0; i + element <= t->size_bytes; i += element) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    const uint32_t bits = (uint32_t)(*seed >> 33);
+    const float real = (float)(bits >> 7) / 16777216.0f;
+    const uint16_t half = (uint16_t)(0x3800u | (bits & 0x3ffu));  // 0.5 .. 1
+    if (t->dtype == SAMARA_FLOAT32)
+      memcpy(out + i, &real, sizeof real);
+    else if (t->dtype == SAMARA_FLOAT16)
+      memcpy(out + i, &half, sizeof half);
+    else if (element == 1 && t->dtype != SAMARA_BOOL)
+      out[i] = (unsigned char)(bits >> 8);
+    else
+      out[i] = (unsigned char)(bits >> 8 & 1u);
+  }
+}
+
+/// Shape of input `index`: from --shape, else as declared. -1 after a message.
+static inline int tool_input_shape(const samara_model *model, const char *function, size_t index,
+                                   const struct tool_list *shapes, const struct tool_array *array,
+                                   int64_t *shape) {
+  samara_tensor_info info;
+  if (samara_model_input_info(model, function, index, &info) != SAMARA_OK) return TOOL_FAILED;
+  const char *text = tool_find(shapes, info.name);
+  if (text != NULL) {
+    if (tool_parse_shape(text, shape) == info.rank) return 0;
+    return tool_error("--shape %s=%s: expected %d dims, such as 1x3x224x224", info.name, text,
+                      (int)info.rank);
+  }
+  if (array != NULL && array->rank >= 0) {
+    if (array->rank != info.rank || array->dtype != (int)info.dtype) {
+      // int8 files hold quantized tensors too
+      if (array->rank != info.rank ||
+          strcmp(tool_dtype_name((samara_dtype)array->dtype), tool_dtype_name(info.dtype)) != 0)
+        return tool_error("input %s is %s of rank %d, the file holds %s of rank %d", info.name,
+                          tool_dtype_name(info.dtype), (int)info.rank,
+                          tool_dtype_name((samara_dtype)array->dtype), (int)array->rank);
+    }
+    memcpy(shape, array->shape, sizeof array->shape);
+    return 0;
+  }
+  for (int32_t i = 0; i < info.rank; i++) {
+    shape[i] = info.shape[i];
+    if (shape[i] < 0)
+      return tool_error("dim %d of input %s is free (%s): give --shape %s=…", (int)i, info.name,
+                        info.dim_names[i] != NULL ? info.dim_names[i] : "?", info.name);
+  }
+  return 0;
+}
+
+#endif
