@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.sanitizers import Unavailable, built
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -76,5 +78,19 @@ def need_tool() -> Callable[[str, str], str]:
             _missing(subject, f"{program} is not installed")
             raise AssertionError  # _missing never returns
         return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def sanitized() -> Callable[[str, str, str], Path]:
+    """`sanitized("asan-ubsan", "address", "run_fuzz")`: a program of that build, or a skip."""
+
+    def find(preset: str, sanitizer: str, target: str) -> Path:
+        try:
+            return built(preset, sanitizer, target)
+        except Unavailable as error:
+            _missing(sanitizer, str(error))
+            raise AssertionError from error  # _missing never returns
 
     return find

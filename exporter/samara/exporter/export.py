@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import Golden, Program, Rewriter, count_ops, save_program
-from samara.exporter.ir.program import Array, Function, Node, Value
+from samara.exporter.ir.program import Array, Function, Node, Value, Variable
 from samara.exporter.passes import PIPELINE, OptimizeReport, run_passes, sample_inputs
 from samara.exporter.types import (
     Born,
@@ -61,6 +61,20 @@ class ExportReport:
     transposes: tuple[TransposeLeft, ...]
     growing: tuple[str, ...]
     program: Program
+
+    def to_json(self) -> dict[str, Any]:
+        """The report without the program, as plain dicts, lists, strings and numbers."""
+        return {
+            "path": self.path,
+            "size_bytes": self.size_bytes,
+            "nodes_before": self.nodes_before,
+            "nodes_after": self.nodes_after,
+            "operators": dict(self.operators),
+            "passes": [asdict(r) for r in self.passes.rows],
+            "unchecked": self.passes.unchecked,
+            "transposes": [asdict(t) for t in self.transposes],
+            "growing": list(self.growing),
+        }
 
     def __str__(self) -> str:
         lines = [
@@ -157,7 +171,7 @@ def export(
 def merge(programs: Mapping[str, Program]) -> Program:
     """One Program whose entries are the default entries of the given ones, under the given names."""
     functions: dict[str, Function] = {}
-    variables = {}
+    variables: dict[str, Variable] = {}
     metadata: dict[str, str] = {}
     for name, p in programs.items():
         renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}

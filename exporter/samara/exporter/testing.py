@@ -200,6 +200,7 @@ _F32: dict[str, tuple[float, float]] = {
     "conv_transpose": (3e-5, 1e-5),
     "avg_pool": (2e-6, 2e-6),
     "lp_pool": (2e-6, 1e-5),
+    "attention": (1e-5, 1e-5),
     "layer_norm": (1e-5, 1e-5),
     "instance_norm": (1e-5, 1e-5),
     "rms_norm": (2e-6, 1e-5),
@@ -323,3 +324,37 @@ def guards_hold(
 def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
     """The quantization parameters of the inputs."""
     return [None if t is None else t.quant for t in types]
+
+
+# ---- models ----
+
+
+def small_onnx() -> bytes:
+    """A serialized ONNX model: conv, relu, mean and dense from "image" [batch, 3, 8, 8] to "score" [batch, 4]."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(5)
+    weights = {
+        "conv.w": rng.standard_normal((6, 3, 3, 3)) / 5,
+        "conv.b": rng.standard_normal(6) / 5,
+        "dense.w": rng.standard_normal((6, 4)),
+        "dense.b": rng.standard_normal(4),
+    }
+    nodes = [
+        helper.make_node(
+            "Conv", ["image", "conv.w", "conv.b"], ["conv"], "conv", pads=[1, 1, 1, 1]
+        ),
+        helper.make_node("Relu", ["conv"], ["relu"], "relu"),
+        helper.make_node("GlobalAveragePool", ["relu"], ["mean"], "mean"),
+        helper.make_node("Flatten", ["mean"], ["flat"], "flat"),
+        helper.make_node("Gemm", ["flat", "dense.w", "dense.b"], ["score"], "dense"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, 8, 8])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["batch", 4])],
+        [numpy_helper.from_array(w.astype(np.float32), name) for name, w in weights.items()],
+    )
+    opset = helper.make_opsetid("", 17)
+    return bytes(helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString())

@@ -123,7 +123,7 @@ static samara_status fb_follow(struct fb_walk *walk, size_t at, size_t *target) 
 }
 
 static samara_status fb_verify_string(struct fb_walk *walk, size_t at) {
-  size_t to;
+  size_t to = 0;
   SMR_TRY(fb_follow(walk, at, &to));
   const size_t length = fb_load32(&walk->fb, to);
   if (length >= walk->fb.size - to - 4) return fb_bad(walk, to, "string out of bounds");
@@ -133,7 +133,7 @@ static samara_status fb_verify_string(struct fb_walk *walk, size_t at) {
 
 static samara_status fb_verify_vector(struct fb_walk *walk, size_t at, size_t element_bytes,
                                       size_t alignment, size_t *first, uint32_t *count) {
-  size_t to, bytes;
+  size_t to = 0, bytes;
   SMR_TRY(fb_follow(walk, at, &to));
   *count = fb_load32(&walk->fb, to);
   *first = to + 4;
@@ -179,7 +179,7 @@ static samara_status fb_verify_tables(struct fb_walk *walk, size_t at, unsigned 
   uint32_t count;
   SMR_TRY(fb_verify_vector(walk, at, 4, 4, &first, &count));
   for (uint32_t i = 0; i < count; i++) {
-    size_t to;
+    size_t to = 0;
     SMR_TRY(fb_follow(walk, first + (size_t)i * 4, &to));
     SMR_TRY(fb_verify_table(walk, to, child, depth));
   }
@@ -199,7 +199,7 @@ static samara_status fb_verify_strings(struct fb_walk *walk, size_t at) {
 // A field that is not a scalar; `at` is in bounds. `type` is that of the union before it.
 static samara_status fb_verify_reference(struct fb_walk *walk, size_t at, uint8_t type, int depth) {
   const struct fb_field *field = walk->field;
-  size_t to;
+  size_t to = 0;
   uint32_t count;
   switch ((enum fb_kind)field->kind) {
     case FB_STRING:
@@ -287,7 +287,7 @@ static struct fb_walk fb_walk_start(const struct smr_fb *fb, samara_error *error
 samara_status smr_fb_verify_root(const struct smr_fb *fb, uint32_t *root, samara_error *error) {
   struct fb_walk walk = fb_walk_start(fb, error);
   if (fb->size < SMR_FB_HEADER_BYTES + 8) SMR_FAIL(error, BAD_MODEL, "the program part is empty");
-  size_t at, vtable, vtable_bytes, table_bytes;
+  size_t at = 0, vtable, vtable_bytes, table_bytes;
   SMR_TRY(fb_follow(&walk, 0, &at));
   SMR_TRY(fb_verify_head(&walk, at, &vtable, &vtable_bytes, &table_bytes));
   for (unsigned i = 0; i < walk.table->count; i++) {

@@ -45,7 +45,7 @@ static samara_status check_recurrent(const struct smr_job *job, int64_t gates,
 
 // As above with four gates; c0 [D, N, H], p [D, 3 * H], y_c [D, N, H].
 samara_status smr_check_lstm(const struct smr_job *job) {
-  struct recurrent_dims d;
+  struct recurrent_dims d = {0};
   SMR_TRY(check_recurrent(job, 4, &d));
   SMR_TRY(recurrent_expect(job, 6, "c0", d.d, d.n, d.h, 3));
   SMR_TRY(recurrent_expect(job, 7, "p", d.d, 3 * d.h, 0, 2));
@@ -55,6 +55,6 @@ samara_status smr_check_lstm(const struct smr_job *job) {
 
 // As above with three gates.
 samara_status smr_check_gru(const struct smr_job *job) {
-  struct recurrent_dims d;
+  struct recurrent_dims d = {0};
   return check_recurrent(job, 3, &d);
 }

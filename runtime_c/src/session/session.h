@@ -196,7 +196,7 @@ struct samara_session {
   const char **watch_names;
   samara_tensor *watch_tensors;
   struct smr_session_region *regions;
-  size_t arena_bytes, total_bytes;
+  size_t arena_bytes, variable_bytes, total_bytes;
   atomic_int run_state;  // enum smr_run_state
   uint64_t run_number, steps, start_ns;
 };

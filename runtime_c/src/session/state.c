@@ -6,11 +6,30 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+
 static void state_set_initial(const samara_session *session, struct smr_session_variable *v) {
   if (v->variable->initial >= 0)
     memcpy(v->data, session->model->constants[v->variable->initial].data, v->variable->size_bytes);
   else
     memset(v->data, 0, v->variable->size_bytes);
+}
+
+// A buffer of a variable. A file says how large, so it obeys the limit on the arena.
+static samara_status state_buffer(samara_session *session, const struct smr_variable *variable,
+                                  void **out) {
+  size_t total;
+  if (!smr_add_size(session->variable_bytes, variable->size_bytes, &total)) total = SIZE_MAX;
+  if (session->max_arena_bytes != 0 && total > session->max_arena_bytes)
+    SMR_FAIL(&session->error, LIMIT,
+             "variable '%s' makes %zu bytes of state; max_arena_bytes is %llu", variable->name,
+             total, (unsigned long long)session->max_arena_bytes);
+  *out = smr_session_take(session, variable->size_bytes, 1);
+  if (*out == NULL)
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "variable '%s' needs %zu bytes", variable->name,
+             variable->size_bytes);
+  session->variable_bytes = total;
+  return SAMARA_OK;
 }
 
 // The session's variable for the model's, made when it is new.
@@ -29,20 +48,15 @@ static samara_status state_take(samara_session *session, uint32_t index, bool wr
       SMR_FAIL(&session->error, BAD_MODEL, "variable '%s': its initial value is too short",
                variable->name);
     v->variable = variable;
-    v->data = smr_session_take(session, variable->size_bytes, 1);
-    if (v->data == NULL) goto no_memory;
+    SMR_TRY(state_buffer(session, variable, &v->data));
     state_set_initial(session, v);
     session->variable_count++;
   }
   if (written && v->spare != NULL)
     SMR_FAIL(&session->error, BAD_MODEL, "variable '%s' is written twice", variable->name);
-  if (written) v->spare = smr_session_take(session, variable->size_bytes, 1);
-  if (written && v->spare == NULL) goto no_memory;
+  if (written) SMR_TRY(state_buffer(session, variable, &v->spare));
   *out = (int32_t)at;
   return SAMARA_OK;
-no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "variable '%s' needs %zu bytes", variable->name,
-           variable->size_bytes);
 }
 
 static samara_status state_match(samara_session *session, int32_t variable,

@@ -151,7 +151,8 @@ static void check_declared(int64_t declared, samara_status status, const char *t
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t x = vector(f, "x", literal_int(f, 3));
   literal_input(f, x);
-  const uint32_t y = vector(f, "y", literal_int(f, declared)), z = vector(f, "z", literal_int(f, 3));
+  const uint32_t y = vector(f, "y", literal_int(f, declared)),
+                 z = vector(f, "z", literal_int(f, 3));
   call(f, 0, "wrong", x, y, z);
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

@@ -136,7 +136,18 @@ SMR_TEST(wrong_names_and_sizes_are_refused) {
   literal_free(l);
 }
 
+SMR_TEST(state_obeys_the_arena_limit) {
+  struct literal *l = counters();
+  const samara_model *model = literal_finish(l);
+  samara_session_options options = {.struct_size = sizeof options, .max_arena_bytes = 31};
+  samara_session *s = NULL;
+  samara_error error;
+  CHECK_EQ_INT(samara_session_create(model, &options, &s, &error), SAMARA_LIMIT);
+  CHECK_CONTAINS(error.text, "variable 'B' makes 32 bytes of state");
+  literal_free(l);
+}
+
 SMR_TEST_MAIN(RUN(reads_see_the_values_before_all_writes);
               RUN(a_stopped_run_leaves_the_variables_alone);
               RUN(sessions_of_one_model_have_their_own_state);
-              RUN(wrong_names_and_sizes_are_refused))
+              RUN(wrong_names_and_sizes_are_refused); RUN(state_obeys_the_arena_limit))

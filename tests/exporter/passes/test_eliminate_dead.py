@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.exporter.passes.programs import apply, ops, program
 
-from samara.exporter.ir import ProgramBuilder
+from samara.exporter.ir import Builder, ProgramBuilder
 from samara.exporter.passes import eliminate_dead
 
 
 def test_nodes_that_no_output_needs_go() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [3])
         b.op("sin", b.op("cos", x))
         return b.op("exp", x)
@@ -19,7 +21,7 @@ def test_nodes_that_no_output_needs_go() -> None:
 
 
 def test_a_node_that_a_dim_reads_stays() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [6])
         n = b.op("add", b.input("n", "i64", []), 1)
         return b.op("slice", x, begin=[0], end=[b.read(n, 0, bound=6)], step=[1])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, program
 
-from samara.exporter.ir import Builder, Value
+from samara.exporter.ir import Array, Builder, Node, Rewriter, Value
 from samara.exporter.passes import (
     PIPELINE,
     REGISTRY,
@@ -21,6 +21,7 @@ from samara.exporter.passes import (
     fold_constants,
     fuse_activation,
     fuse_affine,
+    fuse_attention,
     fuse_pad,
     fuse_patterns,
     fuse_residual,
@@ -70,9 +71,9 @@ def _chain(b: Builder) -> Value:
 
 
 def _shape_of(b: Builder) -> Value:
-    x = b.input("x", "f32", ["n", 3])
-    value: Value = b.op("dims", values=[5, 7])
-    return value if x is None else b.op("cast", value, to="f32")
+    b.input("x", "f32", ["n", 3])
+    value: Value = b.op("cast", b.op("dims", values=[5, 7]), to="f32")
+    return value
 
 
 def _around(b: Builder) -> Value:
@@ -118,20 +119,33 @@ def _product(b: Builder) -> Value:
     return value
 
 
+def _attended(b: Builder) -> Value:
+    q, k, v = (b.input(name, "f32", [2, 5, 4]) for name in "qkv")
+    scores = b.op("div", b.op("matmul", q, k, transpose_w=True), 2.0)
+    value: Value = b.op("matmul", b.op("softmax", scores), v)
+    return value
+
+
+def _inverted_factor(node: Node) -> tuple[Value, float] | None:
+    x = node.inputs[0]
+    assert x is not None
+    return (x, 2.0) if node.op.name == "div" else None
+
+
 def _drop_live(function: Any) -> list[Any]:
     """Calls a live node dead, after putting its input in its place."""
     return [n for n in function.nodes if n.op.name == "sin"]
 
 
 def _plant_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = eliminate_dead.Rewriter.remove
+    original = Rewriter.remove
 
     def remove(self: Any, node: Any) -> None:
         self.replace_value(node.outputs[0], node.inputs[0])
         original(self, node)
 
     monkeypatch.setattr(eliminate_dead, "_dead_nodes", _drop_live)
-    monkeypatch.setattr(eliminate_dead.Rewriter, "remove", remove)
+    monkeypatch.setattr(Rewriter, "remove", remove)
 
 
 def _plant_residual(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +155,13 @@ def _plant_residual(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def _fold_to_zeros(node: Node) -> tuple[Array, ...] | None:
+    first = node.inputs[0]
+    if first is None or not first.is_constant:
+        return None
+    return tuple(np.zeros(v.type.static_shape(), np.float32) for v in node.outputs)
+
+
 FAULTS = {
     "simplify_shapes": Fault(
         _shape_of,
@@ -148,8 +169,7 @@ FAULTS = {
     ),
     "fold_constants": Fault(
         _constants,
-        _replace(fold_constants, "fold_node", lambda n: tuple(np.zeros(v.type.static_shape(), np.float32) for v in n.outputs)
-                 if n.inputs[0].is_constant else None),
+        _replace(fold_constants, "fold_node", _fold_to_zeros),
     ),
     "simplify": Fault(
         _add_one, lambda m: m.setitem(simplify._RULES, "add", simplify._neutral(1.0, 1.0))
@@ -162,6 +182,7 @@ FAULTS = {
     "fuse_residual": Fault(_skip, _plant_residual),
     "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),
     "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
+    "fuse_attention": Fault(_attended, _replace(fuse_attention, "_factor", _inverted_factor)),
     "eliminate_dead": Fault(_chain, _plant_dead),
 }  # fmt: skip
 

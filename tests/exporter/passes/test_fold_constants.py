@@ -19,6 +19,7 @@ def test_nodes_over_constants_become_one_constant() -> None:
     assert ops(after) == {"add": 1}
     folded = after.main.nodes[0].inputs[1]
     assert folded is not None
+    assert folded.constant is not None
     np.testing.assert_allclose(folded.constant, np.exp(-normal(3)), rtol=1e-6)
 
 

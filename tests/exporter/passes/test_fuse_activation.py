@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.exporter.passes.programs import apply, conv, normal, ops, program
 
+from samara.exporter.ir import Builder
 from samara.exporter.passes import fuse_activation
 
 
@@ -36,7 +37,7 @@ def test_activation_becomes_the_epilogue(op: str, attrs: dict[str, Any]) -> None
 
 
 def test_clamps_meet_and_an_activation_closes() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         y = b.op("matmul", b.input("x", "f32", [2, 4]), b.const(normal(4, 5)))
         return b.op("relu", b.op("tanh", b.op("clamp", b.op("relu", y), lo=-1, hi=0.5)))
 
@@ -47,7 +48,7 @@ def test_clamps_meet_and_an_activation_closes() -> None:
 
 
 def test_a_result_that_is_an_output_too_stays() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         y = conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3)
         return [y, b.op("relu", y)]
 

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import apply, conv, ops, program
 
+from samara.exporter.ir import Builder, Program
 from samara.exporter.passes import fuse_pad
 
 AROUND = (0, 1, 2, 0, 0, 0, 1, 0)
 
 
-def padded(pads: tuple[int, ...], value: float | None = None, mode: str = "constant"):  # type: ignore[no-untyped-def]
-    def build(b):  # type: ignore[no-untyped-def]
+def padded(pads: tuple[int, ...], value: float | None = None, mode: str = "constant") -> Program:
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 5, 5, 2])
         filler = None if value is None else b.const(np.float32(value))
         return conv(b, b.op("pad", x, filler, pads=pads, mode=mode), 3, 3, pads=(1, 0, 0, 1))

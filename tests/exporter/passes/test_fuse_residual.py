@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.exporter.passes.programs import apply, conv, ops, program
 
+from samara.exporter.ir import Builder
 from samara.exporter.passes import fuse_residual
 
 
 def test_the_sum_becomes_an_epilogue() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 4, 4, 2])
         return b.op("add", x, conv(b, x, 2))
 
@@ -19,7 +22,7 @@ def test_the_sum_becomes_an_epilogue() -> None:
 
 
 def test_of_two_products_the_later_absorbs() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 4, 4, 2])
         return b.op("add", conv(b, x, 2, seed=1), conv(b, x, 2, seed=2))
 
@@ -29,7 +32,7 @@ def test_of_two_products_the_later_absorbs() -> None:
 
 
 def test_a_sum_that_broadcasts_stays() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 4, 4, 2])
         return b.op("add", conv(b, x, 2), b.input("y", "f32", [1, 1, 1, 2]))
 
@@ -37,7 +40,7 @@ def test_a_sum_that_broadcasts_stays() -> None:
 
 
 def test_a_product_with_an_activation_stays() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 4, 4, 2])
         return b.op("add", conv(b, x, 2, lo=0.0), x)
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.exporter.passes.programs import apply, ops, program
 
+from samara.exporter.ir import Builder
 from samara.exporter.passes import fuse_transpose
 
 
 def test_swapped_axes_become_flags() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         q, k = b.input("q", "f32", [2, 4, 3]), b.input("k", "f32", [2, 5, 4])
         return b.op(
             "matmul", b.op("transpose", q, perm=(0, 2, 1)), b.op("transpose", k, perm=(0, 2, 1))
@@ -23,7 +26,7 @@ def test_swapped_axes_become_flags() -> None:
 
 
 def test_a_flag_is_undone() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         k = b.op("transpose", b.input("k", "f32", [4, 5]), perm=(1, 0))
         return b.op("matmul", b.input("q", "f32", [3, 4]), k, transpose_w=True)
 
@@ -32,7 +35,7 @@ def test_a_flag_is_undone() -> None:
 
 
 def test_other_transposes_stay() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         k = b.op("transpose", b.input("k", "f32", [3, 3, 3]), perm=(1, 0, 2))
         return b.op("matmul", b.input("q", "f32", [3, 3, 3]), k)
 

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from tests.exporter.passes.programs import ops, program
 
+from samara.exporter.ir import Builder
 from samara.exporter.passes import simplify_shapes
 
 
 def test_a_dim_read_from_dims_is_the_expression_itself() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "f32", ["n", 4])
         n = x.type.shape[0]
         shape = b.op("dims", values=[n * 2, 2])
@@ -24,7 +27,7 @@ def test_a_dim_read_from_dims_is_the_expression_itself() -> None:
 
 
 def test_static_dims_and_short_ranges_are_constants() -> None:
-    def build(b):  # type: ignore[no-untyped-def]
+    def build(b: Builder) -> Any:
         x = b.input("x", "i64", [3])
         return b.op(
             "add",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -96,9 +96,21 @@ def to_parts(
 ) -> Iterable[bytes]:
     """The file in pieces, in order."""
     verify(program)
+    return assemble(*rows_of(program, golden=golden, layout=layout))
+
+
+def rows_of(
+    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+) -> tuple[dict[str, Any], list[Segment]]:
+    """The row of the table Model, and the data that lie behind it."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
     writer = _Writer(program, layout)
     row = writer.model(goldens)
+    return row, writer.segments
+
+
+def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
+    """A file of these rows, whatever they say, in pieces."""
     payload = flat.encode(schema.table("Model"), row)
     program_bytes = _up(schema.HEADER_BYTES + len(payload), schema.TENSOR_ALIGNMENT)
     if program_bytes > schema.MAX_PROGRAM_BYTES:
@@ -109,7 +121,7 @@ def to_parts(
     head = bytearray(program_bytes)
     head[schema.HEADER_BYTES : schema.HEADER_BYTES + len(payload)] = payload
     root = int.from_bytes(payload[:4], "little") + schema.HEADER_BYTES
-    places, file_bytes = _place(writer.segments, program_bytes)
+    places, file_bytes = _place(segments, program_bytes)
     _patch_segments(head, root, places)
     head[0:4] = root.to_bytes(4, "little")
     head[4:8] = schema.IDENTIFIER
@@ -118,7 +130,7 @@ def to_parts(
     head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
     yield bytes(head)
     at = program_bytes
-    for place, segment in zip(places, writer.segments, strict=True):
+    for place, segment in zip(places, segments, strict=True):
         yield bytes(place - at)
         yield from segment.parts
         at = place + segment.size
@@ -128,7 +140,7 @@ def _up(n: int, multiple: int) -> int:
     return -(-n // multiple) * multiple
 
 
-class _Segment:
+class Segment:
     """Data that lies together; every piece starts on a multiple of the tensor alignment."""
 
     def __init__(self, name: str) -> None:
@@ -143,7 +155,7 @@ class _Segment:
         return offset
 
 
-def _place(segments: Sequence[_Segment], program_bytes: int) -> tuple[list[int], int]:
+def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], int]:
     places: list[int] = []
     at = program_bytes
     for segment in segments:
@@ -175,9 +187,9 @@ class _Writer:
 
     def __init__(self, program: Program, layout: bool) -> None:
         self.program = program
-        self.weights = _Segment("weights")
-        self.golden = _Segment("golden")
-        self.segments: list[_Segment] = []
+        self.weights = Segment("weights")
+        self.golden = Segment("golden")
+        self.segments: list[Segment] = []
         self.constants: list[dict[str, Any]] = []
         self._known: dict[Any, int] = {}
         self._demands = _demands(program, layout)
@@ -330,7 +342,7 @@ class _Writer:
             "quant": _quant(v.type.quant),
         }
 
-    def _constant(self, name: str, dtype: DType, array: Array, segment: _Segment) -> int:
+    def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
         demand = self._demands.get(id(array), _PLAIN)
         packed = _pack(array, demand)
         key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)

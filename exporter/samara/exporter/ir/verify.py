@@ -177,6 +177,11 @@ class _FunctionCheck:
             raise ModelFormatError(f"'{v.name}' has rank {t.rank}, at most {MAX_RANK} is possible")
         if t.dtype.is_quantized and t.quant is None:
             raise ModelFormatError(f"'{v.name}' is qs8 without quantization parameters")
+        if t.quant is not None and t.quant.axis is not None and not t.shape[t.quant.axis].is_static:
+            raise ModelFormatError(
+                f"'{v.name}' has {len(t.quant.scales)} scales along axis {t.quant.axis}, whose size"
+                f" is open ({t.shape[t.quant.axis]})"
+            )
         self._dims(t.shape, f"the shape of '{v.name}'")
 
     def _use(self, v: Value) -> None:

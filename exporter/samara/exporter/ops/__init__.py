@@ -17,6 +17,7 @@ from samara.exporter.ops._spec import bytes_of as bytes_of
 from samara.exporter.ops._spec import freeze as freeze
 from samara.exporter.ops._spec import get_op as get_op
 from samara.exporter.ops._spec import op_by_code as op_by_code
+from samara.exporter.ops.attention import attention as attention
 from samara.exporter.ops.binary import add as add
 from samara.exporter.ops.binary import atan2 as atan2
 from samara.exporter.ops.binary import bitwise_and as bitwise_and

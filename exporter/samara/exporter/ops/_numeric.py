@@ -121,9 +121,9 @@ def cast(x: Array, to: DType) -> Array:
     return np.asarray(out.astype(target))
 
 
-def require_nonzero(op: str, divisor: Array) -> None:
-    """DataError where an integer divisor is 0."""
-    if divisor.dtype.kind in "iu" and np.any(divisor == 0):
+def require_nonzero(op: str, dividend: Array, divisor: Array) -> None:
+    """DataError where an integer is divided by 0."""
+    if divisor.dtype.kind in "iu" and dividend.size and np.any(divisor == 0):
         raise DataError("division of an integer by 0", op=op)
 
 

@@ -65,14 +65,14 @@ def _row(
 def _div(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return np.asarray(np.true_divide(a, b))
-    require_nonzero("div", b)
+    require_nonzero("div", a, b)
     quotient = np.floor_divide(a, b)
     inexact = np.multiply(quotient, b) != a
     return np.asarray(quotient + (inexact & ((a < 0) != (b < 0))).astype(a.dtype))
 
 
 def _mod(a: Array, b: Array, *, fmod: bool) -> Array:
-    require_nonzero("mod", b)
+    require_nonzero("mod", a, b)
     return np.asarray(np.fmod(a, b) if fmod else np.mod(a, b))
 
 

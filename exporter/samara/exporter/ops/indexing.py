@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _permute
-from samara.exporter.ops._numeric import Array, DataError, in_f32, require_indices
+from samara.exporter.ops._numeric import Array, DataError, require_indices
 from samara.exporter.ops._rules import (
     ALL,
     INDICES,
@@ -57,6 +57,10 @@ def _gather_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _gather(x: Array, indices: Array, *, axis: int) -> Array:
+    axis %= x.ndim
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    if 0 in shape:
+        return np.empty(shape, x.dtype)  # what computes nothing looks at no index
     return np.take(x, require_indices("gather", indices, x.shape[axis]), axis=axis)
 
 
@@ -176,6 +180,9 @@ def _tuples(op: str, x: Array, indices: Array, batch: int) -> tuple[Array, ...]:
 
 
 def _gather_nd(x: Array, indices: Array, *, batch_dims: int) -> Array:
+    shape = (*indices.shape[:-1], *x.shape[batch_dims + indices.shape[-1] :])
+    if 0 in shape:
+        return np.empty(shape, x.dtype)
     places = _tuples("gather_nd", x, indices, batch_dims)
     if indices.shape[-1] == 0:
         tail = x.shape[batch_dims:]
@@ -251,8 +258,10 @@ def _scattered(x: Array, places: tuple[Any, ...], updates: Array, reduction: str
 def _scatter_elements(
     x: Array, indices: Array, updates: Array, *, axis: int, reduction: str
 ) -> Array:
+    if not x.size or not indices.size:
+        return x.copy()
     places = _elements("scatter_elements", x, indices, axis)
-    return _scattered(x, places, updates, reduction) if indices.size else x.copy()
+    return _scattered(x, places, updates, reduction)
 
 
 _REDUCTIONS = ("add", "mul", "max", "min")
@@ -264,7 +273,7 @@ scatter_elements = define(
         inputs=("x", "indices", "updates"),
         outputs=("y",),
         infer=_scatter_elements_type,
-        reference=in_f32(_scatter_elements),
+        reference=_scatter_elements,
         doc="y = x, with y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, row-major",
         dtypes=MOVED,
         check="scatter_elements",
@@ -308,9 +317,9 @@ def _scatter_nd_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str) -> Array:
-    places = _tuples("scatter_nd", x, indices, 0)
-    if not updates.size:
+    if not x.size or not updates.size:
         return x.copy()
+    places = _tuples("scatter_nd", x, indices, 0)
     if not places:
         # Every tuple is empty and names all of x.
         y = x
@@ -327,7 +336,7 @@ scatter_nd = define(
         inputs=("x", "indices", "updates"),
         outputs=("y",),
         infer=_scatter_nd_type,
-        reference=in_f32(_scatter_nd),
+        reference=_scatter_nd,
         doc="y = x, with y[indices[i…]] = updates[i…], in row-major order",
         dtypes=MOVED,
         check="scatter_nd",

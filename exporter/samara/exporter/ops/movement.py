@@ -50,7 +50,10 @@ def _reshape_type(ctx: InferContext) -> tuple[TensorType, ...]:
     y = moved(ctx, ctx.shape)
     for d in y.shape:
         ctx.require_ge(d, 0, "a size must not be negative")
-    ctx.require_eq(ctx.x.numel(), y.numel(), f"{ctx.x} does not have as many elements as {y}")
+    what = "the number of elements must not change"
+    if ctx.x.is_static and y.is_static:  # the text of symbolic types may be long, and guards keep it
+        what = f"{ctx.x} does not have as many elements as {y}"
+    ctx.require_eq(ctx.x.numel(), y.numel(), what)
     return (y,)
 
 
@@ -319,7 +322,9 @@ def _pad_type(ctx: InferContext) -> tuple[TensorType, ...]:
     for a, size in enumerate(ctx.x.shape):
         before, after = ctx.pads[a], ctx.pads[rank + a]
         left = size + before + after
-        ctx.require_ge(left, 0, f"pads leave less than nothing of axis {a}")
+        # Negative pads crop first, so positive ones on the other side do not make up for them.
+        cropped = size - dmax(0, -before) - dmax(0, -after)
+        ctx.require_ge(cropped, 0, f"pads leave less than nothing of axis {a}")
         _require_source(ctx, a, size, before, after)
         shape.append(left)
     return (moved(ctx, shape),)

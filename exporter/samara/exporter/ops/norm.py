@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -148,13 +149,19 @@ def _trailing_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (ctx.x,)
 
 
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean along the axes, which stay; NaN of nothing, without numpy's warning."""
+    count = np.float64(math.prod(x.shape[a] for a in axes))
+    return np.asarray(np.add.reduce(x, axis=axes, keepdims=True) / count)
+
+
 def _layer_norm(
     x: Array, scale: Array | None = None, bias: Array | None = None, *, axis: int, eps: float
 ) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
-    centred = wide - wide.mean(axis=axes, keepdims=True)
-    y = centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + np.float32(eps))
+    centred = wide - _mean(wide, axes)
+    y = centred / np.sqrt(_mean(centred * centred, axes) + np.float32(eps))
     y = y if scale is None else y * scale
     return np.asarray((y if bias is None else y + bias).astype(np.float32))
 
@@ -162,7 +169,7 @@ def _layer_norm(
 def _rms_norm(x: Array, scale: Array | None = None, *, axis: int, eps: float) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
-    y = wide / np.sqrt((wide * wide).mean(axis=axes, keepdims=True) + np.float32(eps))
+    y = wide / np.sqrt(_mean(wide * wide, axes) + np.float32(eps))
     return np.asarray((y if scale is None else y * scale).astype(np.float32))
 
 
@@ -215,8 +222,8 @@ def _instance_norm_type(ctx: InferContext) -> tuple[TensorType, ...]:
 def _instance_norm(x: Array, scale: Array, bias: Array, *, eps: float) -> Array:
     axes = tuple(range(1, x.ndim - 1))
     wide = x.astype(np.float64)
-    centred = wide - wide.mean(axis=axes, keepdims=True)
-    y = centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + np.float32(eps))
+    centred = wide - _mean(wide, axes)
+    y = centred / np.sqrt(_mean(centred * centred, axes) + np.float32(eps))
     return np.asarray((y * scale + bias).astype(np.float32))
 
 

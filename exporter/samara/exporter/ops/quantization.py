@@ -12,7 +12,7 @@ from samara.exporter.ops import _permute
 from samara.exporter.ops._numeric import Array, quantized
 from samara.exporter.ops._rules import FLOATS
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.types import DType, Quant, TensorType
+from samara.exporter.types import DType, Quant, TensorType, as_dim
 
 _PARAMETERS = (
     Attr("scales", "floats", doc="one, or one per index of `axis`"),
@@ -36,8 +36,16 @@ def _quant(ctx: InferContext) -> Quant:
     return quant
 
 
+def _quantized_type(ctx: InferContext) -> TensorType:
+    """x in qs8; the axis that has a scale per index has as many indices."""
+    quant, shape = _quant(ctx), list(ctx.x.shape)
+    if quant.axis is not None:
+        shape[quant.axis] = as_dim(len(quant.scales))
+    return TensorType(DType.QS8, tuple(shape), quant)
+
+
 def _to_qs8(ctx: InferContext) -> tuple[TensorType, ...]:
-    return (TensorType(DType.QS8, ctx.x.shape, _quant(ctx)),)
+    return (_quantized_type(ctx),)
 
 
 def _along(values: Sequence[float], axis: int | None, rank: int, dtype: Any) -> Array:
@@ -179,7 +187,7 @@ def _reinterpret_type(ctx: InferContext) -> tuple[TensorType, ...]:
     if ctx.to not in (DType.I8, DType.U8, DType.QS8):
         raise ctx.error(f"cannot reinterpret as {ctx.to.public_name}")
     if ctx.to is DType.QS8:
-        return (TensorType(DType.QS8, ctx.x.shape, _quant(ctx)),)
+        return (_quantized_type(ctx),)
     ctx.require(
         not ctx.scales and not ctx.zero_points, "only a quantized output has scales and zero points"
     )

@@ -7,6 +7,7 @@ from samara.exporter.passes import (
     fold_constants,
     fuse_activation,
     fuse_affine,
+    fuse_attention,
     fuse_pad,
     fuse_patterns,
     fuse_residual,
@@ -36,6 +37,7 @@ REGISTRY: tuple[Pass, ...] = (
     fuse_residual.PASS,
     fuse_activation.PASS,
     fuse_transpose.PASS,
+    fuse_attention.PASS,
     eliminate_dead.PASS,
 )
 
@@ -57,6 +59,7 @@ PIPELINE: tuple[Pass, ...] = (
     fuse_residual.PASS,
     fuse_activation.PASS,
     fuse_transpose.PASS,
+    fuse_attention.PASS,
     fold_constants.PASS,
     deduplicate.PASS,
     eliminate_dead.PASS,

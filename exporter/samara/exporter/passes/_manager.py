@@ -81,7 +81,8 @@ def run_passes(
         before = program
         try:
             program = step.run(program)
-            verify(program)
+            if program is not before:
+                verify(program)
         except SamaraError as error:
             raise SamaraError(
                 f"pass {step.name!r} broke the program: {error}",

@@ -359,6 +359,7 @@ def _hoist(r: Rewriter, node: Node) -> list[Node]:
         maker is None
         or value is None
         or maker.op.name == "transpose"
+        or _one_element(value)  # its maker was never asked
         or not _is_free(r, value, perm, len(r.users(value)))
     ):
         return []

@@ -130,7 +130,7 @@ def _clamp(r: Rewriter, node: Node) -> Value | None:
 
     # clamp(clamp(x, low, high), lo, hi): both bounds of the inner one go through the outer one.
     def through(v: float) -> float:
-        return min(max(v, lo), hi)
+        return float(min(max(v, lo), hi))
 
     made: Value = r.replace_node(
         node,
@@ -234,13 +234,12 @@ def _pow(r: Rewriter, node: Node) -> Value | None:
         return None
     if exponent == 1.0:
         return _forward(r, node, x)
+    made: Value | None = None
     if exponent == 2.0:
-        made: Value = r.replace_node(node, "mul", x, x)
-        return made
-    if exponent == 0.5:
-        made: Value = r.replace_node(node, "sqrt", x)
-        return made
-    return None
+        made = r.replace_node(node, "mul", x, x)
+    elif exponent == 0.5:
+        made = r.replace_node(node, "sqrt", x)
+    return made
 
 
 def _where(r: Rewriter, node: Node) -> Value | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import operator
 import struct
@@ -115,14 +116,20 @@ class Op:
         return self.kind is DimOp.EQ or self.kind is DimOp.LT
 
     def __str__(self) -> str:
-        text = [str(arg) for arg in self.args]
-        if self.kind is DimOp.SCALE_F32 and self.args[1].is_static:
-            text[1] = repr(bits_f32(self.args[1].as_int()))
-        infix = INFIX.get(self.kind)
-        if infix is None:
-            return f"{self.kind.value}({', '.join(text)})"
-        wrapped = [t if arg.is_word else f"({t})" for t, arg in zip(text, self.args, strict=True)]
-        return infix.join(wrapped)
+        return _text(self)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _text(op: Op) -> str:
+    # Kept, because printing and ordering a nested expression ask for its parts again and again.
+    text = [str(arg) for arg in op.args]
+    if op.kind is DimOp.SCALE_F32 and op.args[1].is_static:
+        text[1] = repr(bits_f32(op.args[1].as_int()))
+    infix = INFIX.get(op.kind)
+    if infix is None:
+        return f"{op.kind.value}({', '.join(text)})"
+    wrapped = [t if arg.is_word else f"({t})" for t, arg in zip(text, op.args, strict=True)]
+    return infix.join(wrapped)
 
 
 INFIX = {DimOp.FLOORDIV: "//", DimOp.MOD: " % ", DimOp.EQ: " == ", DimOp.LT: " < "}

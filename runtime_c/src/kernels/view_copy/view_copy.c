@@ -4,6 +4,8 @@
 
 #include "kernels/view_copy/view_copy.h"
 
+#include "simd/common.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -155,44 +157,65 @@ VIEW_FUNCTIONS(struct view_wide, 128)
 #endif
 
 #if defined(VIEW_SHUFFLE)
-typedef uint32_t view_v4 __attribute__((vector_size(16)));
-
-static inline view_v4 view_load4(const char *p) {
-  view_v4 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-
-// A 4 x 4 block in registers.
-static inline void view_transpose4(const char *src, ptrdiff_t step, char *dst, size_t dst_row) {
-  const view_v4 a = view_load4(src), b = view_load4(src + step);
-  const view_v4 c = view_load4(src + 2 * step), d = view_load4(src + 3 * step);
-  const view_v4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const view_v4 ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const view_v4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const view_v4 cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const view_v4 rows[4] = {
-      __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
-      __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
-  for (size_t j = 0; j < 4; j++) memcpy(dst + j * dst_row, &rows[j], sizeof rows[j]);
-}
-#endif
-
-static void view_block4(size_t rows, size_t n, const char *src, ptrdiff_t step, char *dst,
-                        size_t dst_row) {
-#if defined(VIEW_SHUFFLE)
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4, src += 4 * step, dst += 16) {
-    size_t j = 0;
-    for (; j + 4 <= rows; j += 4) view_transpose4(src + j * 4, step, dst + j * dst_row, dst_row);
-    view_block_32(rows - j, 4, src + j * 4, step, dst + j * dst_row, dst_row);
+// A block of lanes x lanes elements in registers of the plain 128-bit sets: interleaving the upper
+// with the lower half of the rows, log2(lanes) times, transposes it.
+#define VIEW_SQUARE(bits, lanes, stages, LOW, HIGH)                                               \
+  typedef uint##bits##_t view_vector_##bits __attribute__((vector_size(16)));                     \
+  static inline void view_square_##bits(const char *src, ptrdiff_t step, char *dst,               \
+                                        size_t dst_row) {                                         \
+    view_vector_##bits rows[lanes], next[lanes];                                                  \
+    SMR_UNROLL                                                                                    \
+    for (ptrdiff_t i = 0; i < lanes; i++) memcpy(&rows[i], src + i * step, sizeof rows[i]);       \
+    SMR_UNROLL                                                                                    \
+    for (int stage = 0; stage < stages; stage++) {                                                \
+      SMR_UNROLL                                                                                  \
+      for (size_t i = 0; i < lanes / 2; i++) {                                                    \
+        next[2 * i] = __builtin_shufflevector(rows[i], rows[i + lanes / 2], LOW);                 \
+        next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + lanes / 2], HIGH);            \
+      }                                                                                           \
+      SMR_UNROLL                                                                                  \
+      for (size_t i = 0; i < lanes; i++) rows[i] = next[i];                                       \
+    }                                                                                             \
+    SMR_UNROLL                                                                                    \
+    for (size_t i = 0; i < lanes; i++) memcpy(dst + i * dst_row, &rows[i], sizeof rows[i]);       \
+  }                                                                                               \
+  static void view_squares_##bits(size_t rows, size_t n, const char *src, ptrdiff_t step,         \
+                                  char *dst, size_t dst_row) {                                    \
+    size_t i = 0;                                                                                 \
+    for (; i + lanes <= n; i += lanes, src += lanes * step, dst += 16) {                          \
+      size_t j = 0;                                                                               \
+      for (; j + lanes <= rows; j += lanes)                                                       \
+        view_square_##bits(src + j * (bits / 8), step, dst + j * dst_row, dst_row);               \
+      view_block_##bits(rows - j, lanes, src + j * (bits / 8), step, dst + j * dst_row, dst_row); \
+    }                                                                                             \
+    view_block_##bits(rows, n - i, src, step, dst, dst_row);                                      \
   }
-  view_block_32(rows, n - i, src, step, dst, dst_row);
-#else
-  view_block_32(rows, n, src, step, dst, dst_row);
-#endif
-}
+#define VIEW_LOW16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define VIEW_HIGH16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define VIEW_LOW8 0, 8, 1, 9, 2, 10, 3, 11
+#define VIEW_HIGH8 4, 12, 5, 13, 6, 14, 7, 15
+#define VIEW_LOW4 0, 4, 1, 5
+#define VIEW_HIGH4 2, 6, 3, 7
+VIEW_SQUARE(8, 16, 4, VIEW_LOW16, VIEW_HIGH16)
+VIEW_SQUARE(16, 8, 3, VIEW_LOW8, VIEW_HIGH8)
+VIEW_SQUARE(32, 4, 2, VIEW_LOW4, VIEW_HIGH4)
+#undef VIEW_SQUARE
+#undef VIEW_LOW16
+#undef VIEW_HIGH16
+#undef VIEW_LOW8
+#undef VIEW_HIGH8
+#undef VIEW_LOW4
+#undef VIEW_HIGH4
 #undef VIEW_SHUFFLE
+#else
+#define view_squares_8 view_block_8
+#define view_squares_16 view_block_16
+#define view_squares_32 view_block_32
+#endif
+
+// Blocks of the widths that have no squares.
+#define view_squares_64 view_block_64
+#define view_squares_128 view_block_128
 
 #define VIEW_BY_WIDTH(function, ...) \
   switch (plan->element_bytes) {     \
@@ -221,10 +244,7 @@ static void view_unit(const struct smr_view_plan *plan, const char *src, char *d
   if (plan->kind == SMR_VIEW_TRANSPOSE) {
     src += first * plan->element_bytes;
     dst += first * plan->across_bytes;
-    if (plan->element_bytes == 4)
-      view_block4(count, plan->n, src, plan->step_bytes, dst, plan->across_bytes);
-    else
-      VIEW_BY_WIDTH(view_block, count, plan->n, src, plan->step_bytes, dst, plan->across_bytes)
+    VIEW_BY_WIDTH(view_squares, count, plan->n, src, plan->step_bytes, dst, plan->across_bytes)
     return;
   }
   src += (ptrdiff_t)first * plan->step_bytes;
@@ -237,6 +257,11 @@ static void view_unit(const struct smr_view_plan *plan, const char *src, char *d
     VIEW_BY_WIDTH(view_gather, count, src, plan->step_bytes, dst)
 }
 #undef VIEW_BY_WIDTH
+#undef view_squares_64
+#undef view_squares_128
+#undef view_squares_8
+#undef view_squares_16
+#undef view_squares_32
 
 void smr_view_copy(const struct smr_view_plan *plan, const void *src, void *dst, size_t begin,
                    size_t end) {

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention fusion: softmax(q kᵀ · scale + mask) v becomes one operator that never holds all scores.
+
+Factors may stand before or after the first product; what follows the scores may be used nowhere
+else. Transposes that swap rows and heads of all operands are absorbed: the operator reads and
+writes [..., rows, heads, size] as it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from samara.exporter.ir.program import Array, Node, Value
+from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.passes._pass import (
+    Pass,
+    compose,
+    fused_name,
+    is_identity_perm,
+    per_function,
+    scalar_of,
+)
+from samara.exporter.types import Dim
+
+Perm = tuple[int, ...]
+
+# A mask entry below this weighs exactly 0 beside an entry of 0.
+_HIDDEN = -1e30
+# Nodes between the first product and softmax, that product included.
+_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """transpose(value, perm) * factor, seen as [..., rows, size]."""
+
+    value: Value
+    perm: Perm
+    factor: float = 1.0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return tuple(self.value.type.shape[p] for p in self.perm)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """q kᵀ * scale + mask, and the tensors on the way."""
+
+    product: Node
+    scale: float = 1.0
+    mask: Value | None = None
+    absorbed: tuple[str, ...] = ()
+
+
+def _rewrite(r: Rewriter) -> None:
+    for node in r.nodes():
+        if node.op.name == "matmul" and not node.attrs["transpose_x"]:
+            _fuse(r, node)
+
+
+def _fuse(r: Rewriter, node: Node) -> None:
+    weights = r.producer(node.inputs[0])
+    if weights is None or weights.op.name != "softmax" or _added(node) or not _plain(node):
+        return
+    rank = weights.outputs[0].type.rank
+    if weights.attrs["axis"] % rank != rank - 1 or r.only_user(weights.outputs[0]) is not node:
+        return
+    found = _scores(r, weights.inputs[0], weights)
+    if found is None:
+        return
+    product = found.product
+    q = _operand(r, product.inputs[0], product.attrs["transpose_x"], scaled=True)
+    k = _operand(r, product.inputs[1], not product.attrs["transpose_w"], scaled=True)
+    v = _operand(r, node.inputs[1], node.attrs["transpose_w"], scaled=False)
+    if q is None or k is None or v is None or not _fit(q, k, v):
+        return
+    scale = found.scale * q.factor * k.factor
+    if math.isfinite(scale):
+        _emit(r, node, (q, k, v), replace(found, scale=scale), fused_name(weights))
+
+
+def _plain(node: Node) -> bool:
+    a = node.attrs
+    return bool(a["lo"] == -math.inf and a["hi"] == math.inf and a["post"] == "none")
+
+
+def _added(product: Node) -> list[Value]:
+    """Bias and residual of a product, where it has them."""
+    return [v for v in product.inputs[2:] if v is not None]
+
+
+def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) -> _Scores | None:
+    """Walk up from the argument of softmax to the first product, `left` nodes at most."""
+    node = r.producer(value)
+    if value is None or node is None or not left or r.only_user(value) is not user:
+        return None
+    if node.op.name == "matmul":
+        return _product(node)
+    step = _factor(node)
+    if step is not None:
+        inner = _scores(r, step[0], node, left - 1)
+        # A mask that is scaled afterwards is another one.
+        if inner is None or inner.mask is not None:
+            return None
+        absorbed = (*inner.absorbed, *fused_name(node))
+        return replace(inner, scale=inner.scale * step[1], absorbed=absorbed)
+    if node.op.name != "add":
+        return None
+    for data, mask in (node.inputs, node.inputs[::-1]):
+        inner = _scores(r, data, node, left - 1)
+        if inner is None or inner.mask is not None:
+            continue
+        if node.outputs[0].type.shape == inner.product.outputs[0].type.shape:
+            return replace(inner, mask=mask, absorbed=(*inner.absorbed, *fused_name(node)))
+    return None
+
+
+def _product(node: Node) -> _Scores | None:
+    """The first product; a mask may have become its bias or residual."""
+    added = _added(node)
+    if not _plain(node) or len(added) > 1 or not node.outputs[0].type.dtype.is_float:
+        return None
+    return _Scores(node, mask=added[0] if added else None, absorbed=fused_name(node))
+
+
+def _factor(node: Node) -> tuple[Value, float] | None:
+    """(x, c) when the node computes x * c or x / c with a scalar constant c."""
+    if node.op.name not in ("mul", "div"):
+        return None
+    a, b = node.inputs
+    for x, c in ((a, b), (b, a)) if node.op.name == "mul" else ((a, b),):
+        number = scalar_of(c)
+        if x is None or number is None or node.outputs[0].type != x.type:
+            continue
+        if node.op.name == "mul":
+            return x, number
+        return (x, 1.0 / number) if number else None
+    return None
+
+
+def _operand(r: Rewriter, value: Value | None, flipped: bool, *, scaled: bool) -> _Operand | None:
+    """What an operand of a product is made of. `flipped`: it is [..., size, rows], which only a
+    transpose before it can put right without another copy.
+    """
+    assert value is not None
+    perm = tuple(range(value.type.rank))
+    factor = 1.0
+    while (node := r.producer(value)) is not None:
+        step = _factor(node) if scaled else None
+        if step is not None:
+            value, factor = step[0], factor * step[1]
+        elif node.op.name == "transpose" and node.inputs[0] is not None:
+            value, perm = node.inputs[0], compose(node.attrs["perm"], perm)
+        else:
+            break
+    if flipped:
+        if is_identity_perm(perm):
+            return None
+        perm = (*perm[:-2], perm[-1], perm[-2])
+    return _Operand(value, perm, factor)
+
+
+def _fit(q: _Operand, k: _Operand, v: _Operand) -> bool:
+    """Whether the operator takes them: no broadcasting, and nothing that is packed ahead of time."""
+    rank = len(q.perm)
+    if k.value.is_constant or v.value.is_constant or not 2 <= rank <= 5:
+        return False
+    return q.shape[:-2] == k.shape[:-2] == v.shape[:-2] and len(k.perm) == len(v.perm) == rank
+
+
+def _is_causal(mask: Array) -> bool:
+    """Whether a mask hides exactly the keys after each row's own."""
+    if mask.ndim < 2 or any(n != 1 for n in mask.shape[:-2]) or min(mask.shape[-2:]) < 2:
+        return False
+    rows = mask.reshape(mask.shape[-2:])
+    return bool(
+        (np.tril(rows) == 0).all() and (rows[np.triu_indices_from(rows, 1)] < _HIDDEN).all()
+    )
+
+
+def _emit(
+    r: Rewriter,
+    node: Node,
+    operands: tuple[_Operand, _Operand, _Operand],
+    scores: _Scores,
+    weights: tuple[str, ...],
+) -> None:
+    mask, absorbed = scores.mask, (*scores.absorbed, *weights)
+    rank = len(operands[0].perm)
+    causal = mask is not None and mask.constant is not None and _is_causal(mask.constant)
+    mask = None if causal else mask
+    swap = (*range(rank - 3), rank - 2, rank - 3, rank - 1) if rank > 2 else ()
+    if any(o.perm != swap for o in operands):
+        inputs = [_rows(r, node, o) for o in operands]
+        r.replace_node(
+            node, "attention", *inputs, mask, absorbed=absorbed, scale=scores.scale, causal=causal
+        )
+        return
+    inputs = [o.value for o in operands]
+    follower = r.only_user(node.outputs[0])
+    if follower is not None and follower.op.name == "transpose" and follower.attrs["perm"] == swap:
+        absorbed = (*node.absorbed, *absorbed, *fused_name(node))
+        r.replace_node(
+            follower, "attention", *inputs, mask, name=node.name, source=node.source,
+            absorbed=absorbed, scale=scores.scale, causal=causal, layout="bshd",
+        )  # fmt: skip
+        r.remove(node)
+        return
+    y = r.op(
+        "attention", *inputs, mask, before=node, name=f"{node.name}.attention", source=node.source,
+        absorbed=(*node.absorbed, *absorbed), scale=scores.scale, causal=causal, layout="bshd",
+    )  # fmt: skip
+    r.replace_node(node, "transpose", y, perm=swap)
+
+
+def _rows(r: Rewriter, node: Node, operand: _Operand) -> Value:
+    """The operand without its factor, [..., rows, size]."""
+    if is_identity_perm(operand.perm):
+        return operand.value
+    made: Value = r.op(
+        "transpose", operand.value, perm=operand.perm, before=node, name=f"{node.name}.rows"
+    )
+    return made
+
+
+PASS = Pass(
+    "fuse_attention",
+    "make softmax(q kᵀ) v one operator that reads and writes heads where they lie",
+    per_function(_rewrite),
+)

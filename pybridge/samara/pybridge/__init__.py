@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python binding of the C runtime; the only place that knows cffi."""
+
+from typing import Any
+
+from samara.pybridge._native import library_path as library_path
+from samara.pybridge._pool import Device as Device
+from samara.pybridge._pool import devices as devices
+from samara.pybridge.errors import BackendError as BackendError
+from samara.pybridge.errors import CancelledError as CancelledError
+from samara.pybridge.errors import LimitError as LimitError
+from samara.pybridge.errors import ModelFormatError as ModelFormatError
+from samara.pybridge.errors import QuantizationError as QuantizationError
+from samara.pybridge.errors import SamaraError as SamaraError
+from samara.pybridge.errors import ScriptError as ScriptError
+from samara.pybridge.errors import ShapeError as ShapeError
+from samara.pybridge.errors import UnsupportedError as UnsupportedError
+from samara.pybridge.model import FunctionSpec as FunctionSpec
+from samara.pybridge.model import Model as Model
+from samara.pybridge.model import TensorSpec as TensorSpec
+from samara.pybridge.session import ProfileRow as ProfileRow
+from samara.pybridge.session import Session as Session
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from samara.pybridge._native import library, text
+
+        return text(library().samara_version())
+    raise AttributeError(f"module 'samara.pybridge' has no attribute {name!r}")

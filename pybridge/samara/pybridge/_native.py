@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading libsamara, and turning its failures into the public errors."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from samara.pybridge._cdef import ffi as ffi
+from samara.pybridge.errors import (
+    BackendError,
+    CancelledError,
+    LimitError,
+    ModelFormatError,
+    SamaraError,
+    ShapeError,
+    UnsupportedError,
+)
+
+NULL = ffi.NULL
+
+_FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
+
+# Public structs in the order of the header: what samara_abi() reports the sizes of.
+_STRUCTS = (
+    "samara_error",
+    "samara_tensor",
+    "samara_tensor_info",
+    "samara_allocator",
+    "samara_model_options",
+    "samara_reader",
+    "samara_pool_options",
+    "samara_attribute",
+    "samara_custom_call",
+    "samara_custom_op",
+    "samara_session_options",
+    "samara_profile_row",
+)
+
+_ERRORS: dict[int, type[SamaraError]] = {
+    10: ShapeError,
+    11: ShapeError,
+    20: ModelFormatError,
+    21: ModelFormatError,
+    22: ModelFormatError,
+    30: UnsupportedError,
+    40: LimitError,
+    41: LimitError,
+    42: CancelledError,
+}
+
+
+def library_path() -> Path:
+    """Where the native library is: SAMARA_LIBRARY, else beside this package. BackendError when it is in neither."""
+    given = os.environ.get("SAMARA_LIBRARY")
+    if given:
+        path = Path(given)
+        fix = "point SAMARA_LIBRARY at the library, or unset it"
+    else:
+        name = _FILE_NAMES.get(sys.platform, "libsamara.so")
+        path = Path(str(importlib.resources.files("samara.pybridge").joinpath(name)))
+        fix = "reinstall samara, or run `make build` in a checkout"
+    if not path.exists():
+        raise BackendError(f"the native library is not at {path}", fix=fix)
+    return path
+
+
+@functools.cache
+def library() -> Any:
+    """The loaded library, its struct sizes compared with the declared ones. BackendError when they differ."""
+    path = library_path()
+    try:
+        lib = ffi.dlopen(str(path))
+    except OSError as error:
+        raise BackendError(f"{path} cannot be loaded: {error}") from None
+    count = lib.samara_abi(NULL, 0)
+    sizes = ffi.new("size_t[]", count)
+    lib.samara_abi(sizes, count)
+    declared = [ffi.sizeof(s) for s in _STRUCTS]
+    if list(sizes) != declared:
+        raise BackendError(
+            f"{path} has structs of {list(sizes)} bytes, this package expects {declared}",
+            fix="the library belongs to another version; reinstall samara",
+        )
+    return lib
+
+
+def text(pointer: Any) -> str:
+    """A C string as str; the empty string for NULL."""
+    return "" if pointer == NULL else ffi.string(pointer).decode("utf-8", "replace")
+
+
+def failure(status: int, message: str) -> SamaraError:
+    """The exception for a status and its text."""
+    kind = _ERRORS.get(int(status), SamaraError)
+    return kind(message or text(library().samara_status_text(status)))
+
+
+def new_error() -> Any:
+    """A samara_error for calls that happen before an object exists."""
+    return ffi.new("samara_error *")
+
+
+def check(status: int, error: Any) -> None:
+    """Raise what `error` says unless the status is OK."""
+    if status:
+        raise failure(status, text(ffi.addressof(error, "text")[0]))

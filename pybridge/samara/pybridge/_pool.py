@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, and one thread pool per thread count and process, shared by all sessions."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from samara.pybridge._native import NULL, check, ffi, library, new_error, text
+from samara.pybridge.errors import BackendError, ShapeError
+
+_pools: dict[tuple[int, int], Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device that can run models. `name` is what Session(backend=…) takes."""
+
+    name: str
+    description: str
+
+
+def devices() -> list[Device]:
+    """What can run models here, the CPU with the instruction sets in use first."""
+    return [Device("cpu", f"{usable_cores()} cores, {_instruction_sets()}")]
+
+
+def _instruction_sets() -> str:
+    size = library().samara_isa(NULL, 0) + 1
+    buffer = ffi.new("char[]", size)
+    library().samara_isa(buffer, size)
+    return text(buffer)
+
+
+def check_backend(backend: str) -> None:
+    """BackendError unless `backend` names a device that is there."""
+    names = [d.name for d in devices()]
+    if backend not in names:
+        raise BackendError(
+            f"there is no backend {backend!r} here", fix=f"available: {', '.join(names)}"
+        )
+
+
+def usable_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def pool_for(threads: int | None) -> Any:
+    """The process's pool of that many threads (None: min(4, cores)); NULL for one thread."""
+    count = min(4, usable_cores()) if threads is None else threads
+    if count < 1:
+        raise ShapeError(f"threads must be at least 1, got {threads}")
+    if count == 1:
+        return NULL
+    key = (os.getpid(), count)
+    if key not in _pools:
+        options = ffi.new("samara_pool_options *")
+        options.struct_size = ffi.sizeof("samara_pool_options")
+        options.threads = count
+        out, error = ffi.new("samara_pool **"), new_error()
+        check(library().samara_pool_create(options, out, error), error)
+        _pools[key] = out[0]
+    return _pools[key]

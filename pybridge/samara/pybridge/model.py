@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model: an opened .samara file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.pybridge._native import NULL, check, ffi, library, new_error, text
+from samara.pybridge.errors import ModelFormatError, ShapeError
+
+# samara_dtype -> the name users see, which is numpy's (a quantized tensor is an int8 array with scale and zero point).
+DTYPE_NAMES = {
+    1: "float32",
+    2: "float16",
+    3: "int8",
+    4: "int8",
+    5: "uint8",
+    6: "int32",
+    7: "int64",
+    8: "bool",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """Name, dtype and shape of an input or output. Symbolic dims are their names as str.
+
+    `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    scale: float | None = None
+    zero_point: int | None = None
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """One function of a model: what it takes and returns, and whether a run may allocate memory
+    (`growing`).
+    """
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    growing: bool
+
+
+class Model:
+    """An immutable model, shared by any number of sessions and threads.
+
+    `source` is a path, or the bytes of a file. Raises ModelFormatError for a file that is not a
+    valid model, whatever is wrong with it, and UnsupportedError for one that needs an operator this
+    runtime does not have.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        lib = library()
+        out, error = ffi.new("samara_model **"), new_error()
+        keep = None
+        if isinstance(source, bytes):
+            keep = ffi.from_buffer(source)
+            check(lib.samara_model_open_memory(keep, len(source), NULL, out, error), error)
+        else:
+            path = Path(source)
+            if not path.is_file():
+                raise ModelFormatError(f"there is no file {path}", fix="check the path")
+            check(lib.samara_model_open_path(os.fsencode(path), NULL, out, error), error)
+        self.handle = ffi.gc(out[0], _Closer(lib, keep))
+        self._functions = {
+            s.name: s
+            for i in range(lib.samara_model_function_count(out[0]))
+            for s in (_function_spec(lib, out[0], text(lib.samara_model_function_name(out[0], i))),)
+        }
+
+    @property
+    def functions(self) -> Mapping[str, FunctionSpec]:
+        """The functions a session can run, the first being the default."""
+        return self._functions
+
+    def function(self, name: str | None) -> FunctionSpec:
+        """The function of that name, None for the default; ShapeError when there is none."""
+        if name is None:
+            return next(iter(self._functions.values()))
+        if name not in self._functions:
+            raise ShapeError(
+                f"the model has no function {name!r}", fix=f"it has {', '.join(self._functions)}"
+            )
+        return self._functions[name]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Key-value pairs stored in the file."""
+        lib = library()
+        key, value = ffi.new("const char **"), ffi.new("const char **")
+        pairs = {}
+        for i in range(lib.samara_model_metadata_count(self.handle)):
+            lib.samara_model_metadata(self.handle, i, key, value)
+            pairs[text(key[0])] = text(value[0])
+        return pairs
+
+    def selftest(self) -> None:
+        """Run the golden inputs stored in the file; SamaraError says which output differs, or
+        that none are stored.
+        """
+        error = new_error()
+        check(library().samara_model_selftest(self.handle, error), error)
+
+    def __repr__(self) -> str:
+        return f"Model({', '.join(self._functions)})"
+
+
+class _Closer:
+    """Closes the C model when the last reference to its handle goes; keeps the memory it was
+    opened from until then.
+    """
+
+    def __init__(self, lib: Any, memory: Any) -> None:
+        self._close = lib.samara_model_close
+        self._memory = memory
+
+    def __call__(self, handle: Any) -> None:
+        self._close(handle)
+        self._memory = None
+
+
+def _function_spec(lib: Any, handle: Any, name: str) -> FunctionSpec:
+    encoded = name.encode()
+    info = ffi.new("samara_tensor_info *")
+
+    def specs(count: Any, describe: Any) -> tuple[TensorSpec, ...]:
+        found = []
+        for i in range(count(handle, encoded)):
+            describe(handle, encoded, i, info)
+            found.append(_tensor_spec(info))
+        return tuple(found)
+
+    return FunctionSpec(
+        name,
+        specs(lib.samara_model_input_count, lib.samara_model_input_info),
+        specs(lib.samara_model_output_count, lib.samara_model_output_info),
+        bool(lib.samara_model_is_growing(handle, encoded)),
+    )
+
+
+def _tensor_spec(info: Any) -> TensorSpec:
+    shape: list[int | str] = []
+    for axis in range(info.rank):
+        size = info.shape[axis]
+        shape.append(int(size) if size >= 0 else text(info.dim_names[axis]) or "?")
+    quantized = info.dtype == 4
+    return TensorSpec(
+        text(info.name),
+        DTYPE_NAMES[info.dtype],
+        tuple(shape),
+        float(info.scale) if quantized else None,
+        int(info.zero_point) if quantized else None,
+    )

@@ -1,0 +1,613 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session: running a model from Python."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
+from samara.pybridge._pool import check_backend, pool_for
+from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.model import DTYPE_NAMES, Model, TensorSpec
+
+Array = npt.NDArray[Any]
+
+_LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
+_ACCURACIES = ("default", "strict")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """Time of one node in the last run, in microseconds; a loop's body adds up over `count`
+    executions.
+    """
+
+    node: str
+    op: str
+    kernel: str
+    function: str
+    start_us: float
+    total_us: float
+    count: int
+
+
+class Session:
+    """Runs one function of a model. Holds the activations and the state; one thread at a time.
+
+    model: a Model, or what Model takes. function: name, None for the first. threads: None means
+    min(4, cores).
+    isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
+    readable ("all": every one).
+    accuracy: "strict" excludes transformed and reduced-precision algorithms.
+    limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises
+    LimitError.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str] | bytes,
+        *,
+        function: str | None = None,
+        threads: int | None = None,
+        backend: str = "cpu",
+        isa: str | None = None,
+        keep: Sequence[str] | str = (),
+        accuracy: str = "default",
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
+        self.model = model if isinstance(model, Model) else Model(model)
+        spec = self.model.function(function)
+        check_backend(backend)
+        if accuracy not in _ACCURACIES:
+            raise ShapeError(f"accuracy must be one of {_ACCURACIES}, got {accuracy!r}")
+        self._lib = lib = library()
+        strings: list[Any] = []
+        options = _options(spec.name, threads, isa, keep, accuracy, limits or {}, strings)
+        out, error = ffi.new("samara_session **"), new_error()
+        check(lib.samara_session_create(self.model.handle, options, out, error), error)
+        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle))
+        self.function = spec.name
+        self.inputs: tuple[TensorSpec, ...] = spec.inputs
+        self.outputs: tuple[TensorSpec, ...] = spec.outputs
+        self._lock = threading.Lock()
+        self._in = ffi.new("void *[]", max(1, len(spec.inputs)))
+        self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
+        self._dtypes = [s.numpy_dtype for s in spec.inputs]
+        self._out_dtypes = [s.numpy_dtype for s in spec.outputs]
+        self._names = [s.name for s in spec.inputs]
+        self._out_names = [s.name for s in spec.outputs]
+        self._shapes: list[tuple[int, ...] | None] = [_static(s) for s in spec.inputs]
+        self._out_shapes: list[tuple[int, ...] | None] = []
+        self._profiling = False
+        # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
+        self._repeat: tuple[Any, list[Array]] | None = None
+        if all(s is not None for s in self._shapes):
+            self._read_output_shapes()
+
+    # ---- running
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        *,
+        outputs: Sequence[str] | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> dict[str, Array]:
+        """Run on named inputs and return named outputs: fresh arrays, or the arrays given in `out`.
+
+        feeds: arrays, or anything with __dlpack__, __array__ or a buffer. New shapes resize the
+        session.
+        outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
+        name, dtype or shape.
+        """
+        if not self._lock.acquire(blocking=False):
+            raise SamaraError(
+                "the session is in use by another thread",
+                fix="give each thread a session of its own",
+            )
+        try:
+            held = self._feed(feeds)
+            made = self._run(out)
+            self._repeat = (self._in, held)
+        finally:
+            self._lock.release()
+        if outputs is None:
+            return made
+        return {name: made[name] if name in made else self.kept(name) for name in outputs}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run on inputs in order; returns the output array, or a tuple of them when there are
+        several.
+        """
+        if len(arrays) != len(self._names):
+            raise ShapeError(
+                f"{len(arrays)} inputs given",
+                fix=f"the function takes {len(self._names)}: {self._names}",
+            )
+        made = tuple(self.run(dict(zip(self._names, arrays, strict=True))).values())
+        return made[0] if len(made) == 1 else made
+
+    def bind(self, feeds: Mapping[str, Array], out: Mapping[str, Array]) -> Callable[[], None]:
+        """A callable that runs on these very arrays: inputs are read where they lie, outputs are
+        written in place.
+
+        All inputs and outputs must be given, C-contiguous and of the right dtype and shape; they
+        stay alive with the callable. It costs one C call, and refuses to run after a resize to
+        other shapes.
+        """
+        held = self._feed(feeds)
+        for array, name in zip(held, self._names, strict=True):
+            if array is not feeds[name]:
+                raise ShapeError(
+                    f"input {name!r} cannot be bound",
+                    fix="give a C-contiguous numpy array of the declared dtype",
+                )
+        ins = ffi.new("void *[]", max(1, len(held)))
+        outs = ffi.new("void *[]", max(1, len(self._out_names)))
+        alive = [*held]
+        for i, array in enumerate(held):
+            ins[i] = ffi.from_buffer(array)
+        for i, name in enumerate(self._out_names):
+            if name not in out:
+                raise ShapeError(
+                    f"output {name!r} is not bound", fix=f"out= needs {self._out_names}"
+                )
+            outs[i] = ffi.from_buffer(self._writable(i, out[name]), require_writable=True)
+            alive.append(out[name])
+        shapes = list(self._shapes)
+        repeat = (ins, alive)
+        run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
+
+        def bound() -> None:
+            if not lock.acquire(False):
+                raise SamaraError(
+                    "the session is in use by another thread",
+                    fix="give each thread a session of its own",
+                )
+            try:
+                if self._shapes != shapes:
+                    raise ShapeError("the session was resized after bind", fix="bind again")
+                status = run_with(handle, ins, outs)
+                self._repeat = repeat
+            finally:
+                lock.release()
+            if status:
+                raise self._failure(status)
+
+        return bound
+
+    def resize(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        """Set input shapes by name. On failure the session keeps its former ones.
+
+        Allocates beyond the largest plan so far.
+        """
+        for name in shapes:
+            self._index(name)
+        self._resize(
+            [
+                tuple(shapes[n]) if n in shapes else s
+                for n, s in zip(self._names, self._shapes, strict=True)
+            ]
+        )
+
+    def cancel(self) -> None:
+        """Stop a run going on in another thread, which raises CancelledError."""
+        self._lib.samara_session_cancel(self.handle)
+
+    def kept(self, name: str) -> Array:
+        """A copy of an intermediate tensor of the last run that `keep` named.
+
+        SamaraError names the node that absorbed it.
+        """
+        tensor = ffi.new("samara_tensor *")
+        status = self._lib.samara_session_kept(self.handle, name.encode(), tensor)
+        if status:
+            error = self._failure(status)
+            error.fix = error.fix or "name it in keep= when making the session"
+            raise error
+        return _copy(tensor)
+
+    # ---- state
+
+    @property
+    def state(self) -> MutableMapping[str, Array]:
+        """The session's variables by name; reading copies out, assigning writes."""
+        return _State(self)
+
+    def reset(self) -> None:
+        """Set every variable to its initial value."""
+        self._check(self._lib.samara_session_reset(self.handle))
+
+    # ---- what it costs
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of activations and scratch held now."""
+        return int(self._lib.samara_session_arena_bytes(self.handle))
+
+    @property
+    def output_shapes(self) -> list[tuple[int, ...] | None]:
+        """Shapes of the outputs under the input shapes of now; None for one that depends on data, or
+        while inputs have no shapes yet.
+        """
+        return list(self._out_shapes) or [None] * len(self._out_names)
+
+    @property
+    def total_bytes(self) -> int:
+        """All bytes that the session got from its allocator, the arena among them."""
+        return int(self._lib.samara_session_total_bytes(self.handle))
+
+    def set_profiling(self, on: bool) -> None:
+        """Time every node of the following runs."""
+        self._check(self._lib.samara_session_set_profiling(self.handle, on))
+        self._profiling = on
+
+    def profile(self) -> list[ProfileRow]:
+        """Time per node of the last run, with the kernel that ran.
+
+        When that run was not timed, timing is switched on and the run is repeated on the arrays it
+        was given, its state put back afterwards.
+        """
+        if not self._profiling:
+            self._repeat_timed()
+        count = ffi.new("size_t *")
+        self._check(self._lib.samara_session_profile(self.handle, NULL, 0, count))
+        rows = ffi.new("samara_profile_row[]", max(1, count[0]))
+        self._check(self._lib.samara_session_profile(self.handle, rows, count[0], count))
+        return [
+            ProfileRow(
+                text(r.node),
+                text(r.op),
+                text(r.kernel),
+                text(r.function),
+                r.start_ns / 1e3,
+                r.total_ns / 1e3,
+                r.count,
+            )
+            for r in rows[0 : count[0]]
+        ]
+
+    def trace(self) -> str:
+        """The profile of the last run as Chrome trace JSON."""
+        needed = ffi.new("size_t *")
+        self._lib.samara_session_profile_trace(self.handle, NULL, 0, needed)
+        buffer = ffi.new("char[]", needed[0])
+        self._check(self._lib.samara_session_profile_trace(self.handle, buffer, needed[0], needed))
+        return text(buffer)
+
+    # ---- internals
+
+    def _repeat_timed(self) -> None:
+        if self._repeat is None:
+            raise SamaraError(
+                "nothing has run with the shapes of now",
+                fix="run the session, then ask for the profile",
+            )
+        before = dict(self.state)
+        self.set_profiling(True)
+        self._check(self._lib.samara_session_run_with(self.handle, self._repeat[0], NULL))
+        for name, value in before.items():
+            self.state[name] = value
+
+    def _feed(self, feeds: Mapping[str, Any]) -> list[Array]:
+        """Arrays to read, their pointers set, the session resized when shapes changed."""
+        if len(feeds) != len(self._names):
+            self._explain_names(feeds)
+        held: list[Array] = []
+        changed = False
+        pointers = self._in
+        for i, name in enumerate(self._names):
+            array = feeds.get(name)
+            if (
+                type(array) is not np.ndarray
+                or array.dtype != self._dtypes[i]
+                or not array.flags.c_contiguous
+            ):
+                array = self._coerce(i, feeds)
+            if array.shape != self._shapes[i]:
+                changed = True
+            pointers[i] = ffi.from_buffer(array)
+            held.append(array)
+        if changed:
+            self._resize([a.shape for a in held])
+        return held
+
+    def _run(self, out: Mapping[str, Array] | None) -> dict[str, Array]:
+        """Run on the inputs that `_feed` has pointed at, into `out` or fresh arrays."""
+        if out is not None:
+            self._check_out_names(out)
+        made: dict[str, Array] = {}
+        late: list[int] = []
+        pointers = self._out
+        for i, name in enumerate(self._out_names):
+            shape = self._out_shapes[i]
+            if out is not None and name in out:
+                array = self._writable(i, out[name])
+            elif shape is None:
+                late.append(i)
+                pointers[i] = NULL
+                continue
+            else:
+                array = np.empty(shape, self._out_dtypes[i])
+            made[name] = array
+            pointers[i] = ffi.from_buffer(array)
+        status = self._lib.samara_session_run_with(self.handle, self._in, pointers)
+        if status:
+            raise self._failure(status)
+        for i in late:
+            tensor = ffi.new("samara_tensor *")
+            self._check(self._lib.samara_session_output(self.handle, i, tensor))
+            made[self._out_names[i]] = _copy(tensor)
+        return {name: made[name] for name in self._out_names} if late else made
+
+    def _coerce(self, i: int, feeds: Mapping[str, Any]) -> Array:
+        """Input i as a C-contiguous array of its dtype; ShapeError when it is not one and must
+        not become one.
+        """
+        spec = self.inputs[i]
+        if spec.name not in feeds:
+            self._explain_names(feeds)
+        value = feeds[spec.name]
+        if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+            value = np.from_dlpack(value)
+        array = np.asarray(value)
+        want = self._dtypes[i]
+        if array.dtype != want:
+            if (
+                not (array.ndim == 0 or not isinstance(value, np.ndarray))
+                or array.dtype.kind not in "biuf"
+            ):
+                raise ShapeError(
+                    f"input {spec.name!r} is {array.dtype}, the model takes {spec.dtype}",
+                    fix=f"pass it through .astype(np.{spec.dtype})",
+                )
+            with np.errstate(all="ignore"):
+                converted = array.astype(
+                    want
+                )  # Python numbers and lists have no dtype of their own
+            if want.kind in "iub" and not np.array_equal(converted, array):
+                raise ShapeError(f"input {spec.name!r} does not fit {spec.dtype}")
+            array = converted
+        self._check_shape(spec, array.shape)
+        contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
+        return contiguous
+
+    def _check_shape(self, spec: TensorSpec, shape: tuple[int, ...]) -> None:
+        fits = len(shape) == len(spec.shape) and all(
+            isinstance(want, str) or want == got
+            for want, got in zip(spec.shape, shape, strict=True)
+        )
+        if not fits:
+            raise ShapeError(
+                f"input {spec.name!r} has shape {list(shape)}, the model takes {_shape_text(spec)}",
+                fix=_shape_fix(spec, shape),
+            )
+
+    def _resize(self, shapes: Sequence[tuple[int, ...] | None]) -> None:
+        if any(s is None for s in shapes):
+            missing = [n for n, s in zip(self._names, shapes, strict=True) if s is None]
+            raise ShapeError(
+                f"the shapes of {missing} are not known yet", fix="give all symbolic inputs a shape"
+            )
+        for spec, shape in zip(self.inputs, shapes, strict=True):
+            assert shape is not None
+            self._check_shape(spec, shape)
+        arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes if s is not None]
+        pointers = ffi.new("int64_t *[]", arrays or [NULL])
+        self._check(self._lib.samara_session_resize(self.handle, pointers, len(arrays)))
+        self._shapes = list(shapes)
+        self._repeat = None
+        self._read_output_shapes()
+
+    def _read_output_shapes(self) -> None:
+        tensor = ffi.new("samara_tensor *")
+        self._out_shapes = []
+        for i in range(len(self._out_names)):
+            self._check(self._lib.samara_session_output_shape(self.handle, i, tensor))
+            shape = tuple(int(tensor.shape[k]) for k in range(tensor.rank))
+            self._out_shapes.append(None if any(n < 0 for n in shape) else shape)
+
+    def _check_out_names(self, out: Mapping[str, Any]) -> None:
+        for name in out:
+            if name not in self._out_names:
+                near = difflib.get_close_matches(name, self._out_names, n=1)
+                raise ShapeError(
+                    f"the model has no output {name!r}",
+                    fix=(f"did you mean {near[0]!r}? " if near else "")
+                    + f"it gives {', '.join(self._out_names)}",
+                )
+
+    def _writable(self, i: int, array: Any) -> Array:
+        """`array` if output i can be written to it; ShapeError otherwise."""
+        spec, shape = self.outputs[i], self._out_shapes[i]
+        if shape is None:
+            raise ShapeError(
+                f"output {spec.name!r} has a shape that depends on data",
+                fix="take the fresh array instead of out=",
+            )
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != self._out_dtypes[i]
+            or array.shape != shape
+        ):
+            got = (
+                f"{array.dtype} {list(array.shape)}"
+                if isinstance(array, np.ndarray)
+                else type(array).__name__
+            )
+            raise ShapeError(
+                f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}"
+            )
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise ShapeError(f"out[{spec.name!r}] is not contiguous and writable")
+        return array
+
+    def _index(self, name: str) -> int:
+        if name not in self._names:
+            self._explain_names({name: None})
+        return self._names.index(name)
+
+    def _explain_names(self, feeds: Mapping[str, Any]) -> None:
+        for name in feeds:
+            if name not in self._names:
+                near = difflib.get_close_matches(name, self._names, n=1)
+                raise ShapeError(
+                    f"the model has no input {name!r}",
+                    fix=(f"did you mean {near[0]!r}? " if near else "")
+                    + f"it takes {', '.join(self._names)}",
+                )
+        missing = [n for n in self._names if n not in feeds]
+        if missing:
+            raise ShapeError(
+                f"input {missing[0]!r} is missing", fix=f"the model takes {', '.join(self._names)}"
+            )
+
+    def _failure(self, status: int) -> SamaraError:
+        return failure(status, text(self._lib.samara_session_error(self.handle)))
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise self._failure(status)
+
+
+class _Destroyer:
+    """Destroys the C session when its handle goes; holds the model's handle, so the model closes
+    after it.
+    """
+
+    def __init__(self, lib: Any, model: Any) -> None:
+        self._destroy = lib.samara_session_destroy
+        self._model = model
+
+    def __call__(self, handle: Any) -> None:
+        self._destroy(handle)
+        self._model = None
+
+
+class _State(MutableMapping[str, Array]):
+    """Variables of a session as a mapping."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lib = session._lib
+
+    def __iter__(self) -> Iterator[str]:
+        for i in range(len(self)):
+            yield text(self._lib.samara_session_state_name(self._session.handle, i))
+
+    def __len__(self) -> int:
+        return int(self._lib.samara_session_state_count(self._session.handle))
+
+    def __getitem__(self, name: str) -> Array:
+        array = self._like(name)
+        self._session._check(
+            self._lib.samara_session_state_read(
+                self._session.handle, name.encode(), ffi.from_buffer(array), array.nbytes
+            )
+        )
+        return array
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        like = self._like(name)
+        array = np.asarray(value)
+        if array.shape != like.shape or array.dtype != like.dtype:
+            raise ShapeError(
+                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}"
+            )
+        array = np.ascontiguousarray(array).reshape(like.shape)
+        self._session._check(
+            self._lib.samara_session_state_write(
+                self._session.handle, name.encode(), ffi.from_buffer(array), array.nbytes
+            )
+        )
+
+    def __delitem__(self, name: str) -> None:
+        raise SamaraError(
+            "variables belong to the model and cannot be deleted",
+            fix="reset() restores their initial values",
+        )
+
+    def _like(self, name: str) -> Array:
+        tensor = ffi.new("samara_tensor *")
+        if self._lib.samara_session_state_info(self._session.handle, name.encode(), tensor):
+            raise KeyError(name)
+        return np.empty(
+            [int(tensor.shape[i]) for i in range(tensor.rank)], DTYPE_NAMES[tensor.dtype]
+        )
+
+
+def _options(
+    function: str,
+    threads: int | None,
+    isa: str | None,
+    keep: Sequence[str] | str,
+    accuracy: str,
+    limits: Mapping[str, float],
+    strings: list[Any],
+) -> Any:
+    def c_string(value: str) -> Any:
+        strings.append(ffi.new("char[]", value.encode()))
+        return strings[-1]
+
+    options = ffi.new("samara_session_options *")
+    options.struct_size = ffi.sizeof("samara_session_options")
+    options.function = c_string(function)
+    options.pool = pool_for(threads)
+    options.isa = NULL if isa is None else c_string(isa)
+    if keep == "all":
+        options.keep_all = True
+    elif keep:
+        names = [keep] if isinstance(keep, str) else list(keep)
+        strings.append(ffi.new("char *[]", [c_string(n) for n in names]))
+        options.keep, options.keep_count = strings[-1], len(names)
+    options.strict_accuracy = accuracy == "strict"
+    for key, value in limits.items():
+        if key not in _LIMITS:
+            raise ShapeError(f"there is no limit {key!r}", fix=f"limits are {', '.join(_LIMITS)}")
+        if not value > 0:
+            raise ShapeError(
+                f"limit {key} must be positive, got {value}", fix="leave it out for none"
+            )
+        if key == "deadline_s":
+            options.deadline_us = max(1, int(value * 1e6))
+        else:
+            setattr(options, key, int(value))
+    return options
+
+
+def _static(spec: TensorSpec) -> tuple[int, ...] | None:
+    return (
+        tuple(d for d in spec.shape if isinstance(d, int))
+        if all(isinstance(d, int) for d in spec.shape)
+        else None
+    )
+
+
+def _copy(tensor: Any) -> Array:
+    shape = [int(tensor.shape[i]) for i in range(tensor.rank)]
+    data = ffi.buffer(tensor.data, tensor.size_bytes) if tensor.size_bytes else b""
+    return np.frombuffer(data, DTYPE_NAMES[tensor.dtype]).reshape(shape).copy()
+
+
+def _shape_text(spec: TensorSpec) -> str:
+    return "[" + ", ".join(str(d) for d in spec.shape) + "]"
+
+
+def _shape_fix(spec: TensorSpec, shape: tuple[int, ...]) -> str | None:
+    if len(shape) == len(spec.shape) - 1:
+        return f"is the batch axis missing? pass array[np.newaxis] for {_shape_text(spec)}"
+    if (
+        len(shape) == 4
+        and len(spec.shape) == 4
+        and (shape[0], shape[3], shape[1], shape[2]) == spec.shape
+    ):
+        return "the model is channels-first (NCHW): pass array.transpose(0, 3, 1, 2), or export with layout NHWC"
+    return None

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C runtime on another architecture: cross-compiled for aarch64, run under qemu-user.
+
+`SAMARA_AARCH64_BUILD` names a build folder of the `aarch64` preset that is up to date already; without it one is made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import samara
+from tests.e2e.models import NAMES, excess, recorded
+
+SYSROOT = "/usr/aarch64-linux-gnu"
+Tool = Callable[[str, str], str]
+
+
+@pytest.fixture(scope="module")
+def qemu(need_tool: Tool) -> str:
+    need_tool("aarch64", "aarch64-linux-gnu-gcc")
+    return need_tool("qemu", "qemu-aarch64")
+
+
+def configure(repo: Path, build: Path, *options: str) -> Path:
+    """samara-run for aarch64, built in `build`."""
+    toolchain = repo / "runtime_c" / "cmake" / "aarch64-linux-gnu.cmake"
+    subprocess.run(
+        ["cmake", "-S", repo / "runtime_c", "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
+         "-DCMAKE_BUILD_TYPE=Release", "-DSAMARA_BUILD_TESTS=OFF", *options],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    subprocess.run(["cmake", "--build", build, "--target", "samara-run"], check=True, capture_output=True)
+    return build / "samara-run"
+
+
+@pytest.fixture(scope="module")
+def program(repo: Path, qemu: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = os.environ.get("SAMARA_AARCH64_BUILD")
+    return configure(repo, Path(given) if given else tmp_path_factory.mktemp("aarch64"))
+
+
+def emulate(qemu: str, program: Path, *arguments: str | Path, options: tuple[str, ...] = ("-cpu", "max")) -> str:
+    """Run under qemu; standard error."""
+    done = subprocess.run(
+        [qemu, *options, "-L", SYSROOT, program, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_answer(name: str, models: Path, qemu: str, program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m.samara"
+    samara.export(samara.import_onnx(models / name / "model.onnx"), file, check=False)
+    case = min(recorded(models / name), key=lambda c: sum(a.size for a in c.inputs.values()))
+    arguments: list[str | Path] = [file, "--output", tmp_path]
+    for spec in samara.Model(file).function(None).inputs:
+        array = case.inputs[spec.name]
+        path = tmp_path / f"in{len(arguments)}.npy"
+        np.save(path, array)
+        arguments += ["--input", f"{spec.name}={path}"]
+        if any(isinstance(d, str) for d in spec.shape):
+            arguments += ["--shape", f"{spec.name}={'x'.join(map(str, array.shape))}"]
+    emulate(qemu, program, *arguments)
+    for output, want in case.outputs.items():
+        got = np.load(tmp_path / f"{file_name(output)}.npy")
+        assert excess(name, got, want) <= 1.0, output
+
+
+def file_name(tensor: str) -> str:
+    """How samara-run spells a tensor's name as a file name."""
+    return re.sub(r'[/\\:*?"<>|]', "_", tensor)
+
+
+def test_neon_takes_a_fifth_of_the_instructions(
+    repo: Path, qemu: str, program: Path, need_tool: Tool, tmp_path: Path
+) -> None:
+    """MobileNetV2 at 96x96: NEON against the scalar kernels built without the compiler's vectorizer."""
+    cc = need_tool("gcc", "gcc")
+    counter = tmp_path / "count.so"
+    subprocess.run([cc, "-shared", "-fPIC", "-o", counter, repo / "tools" / "qemu_count.c"], check=True)
+    scalar = configure(repo, tmp_path / "scalar", "-DCMAKE_C_FLAGS=-fno-tree-vectorize -fno-tree-slp-vectorize")
+    file = tmp_path / "mobilenet.samara"
+    samara.export(samara.import_onnx(mobilenet(repo), shapes={"input": [1, 3, 96, 96]}), file, check=False)
+
+    def one_run(binary: Path, isa: str) -> int:
+        counts = []
+        for repeat in ("1", "2"):  # the difference leaves out loading
+            text = emulate(
+                qemu, binary, file, "--isa", isa, "--repeat", repeat,
+                options=("-cpu", "max", "-plugin", str(counter)),
+            )  # fmt: skip
+            found = re.search(r"instructions (\d+)", text)
+            assert found is not None, text
+            counts.append(int(found[1]))
+        return counts[1] - counts[0]
+
+    neon, plain = one_run(program, "neon"), one_run(scalar, "scalar")
+    assert neon > 0
+    assert 5 * neon <= plain, f"NEON {neon:,}, scalar {plain:,}: ratio {plain / neon:.2f}"
+
+
+def mobilenet(repo: Path) -> bytes:
+    """The benchmark's MobileNetV2 with seeded random weights, as ONNX bytes."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("write_models", repo / "benchmarks" / "write_models.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    data: bytes = module.mobilenet_v2().SerializeToString()
+    return data

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the golden file of the current format version: a small program over many operator families, with golden inputs.
+
+Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. A released golden file is never written again: it must load
+for ever (docs/format.md).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge")]
+
+from samara.exporter.export import export  # noqa: E402
+from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, Variable  # noqa: E402
+from samara.exporter.types import TensorType  # noqa: E402
+
+
+def weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Small multiples of 1/64, so that sums are exact in float32 whatever their order."""
+    return (rng.integers(-32, 33, shape) / 64).astype(np.float32)
+
+
+def network(b: Builder, rng: np.random.Generator) -> list[Value]:
+    """Convolutions, pooling, recurrence, quantization, indexing, control flow and a variable."""
+    x = b.input("image", "f32", ["n", 8, 8, 3])
+    previous = b.input("memory", "f32", [1, 4])
+    y = b.op("conv", x, b.const(weights(rng, 6, 3, 3, 3), "w1"), b.const(weights(rng, 6), "b1"),
+             strides=(1, 1), dilations=(1, 1), pads=(1,) * 4, lo=0.0)  # fmt: skip
+    y = b.op("conv", y, b.const(weights(rng, 6, 3, 3, 1), "w2"), strides=(2, 2), dilations=(1, 1),
+             pads=(1,) * 4, groups=6)  # fmt: skip
+    y = b.op("max_pool", y, kernel=(2, 2), strides=(2, 2), dilations=(1, 1), pads=(0,) * 4)
+    n = x.type.shape[0]
+    rows = b.op("reshape", y, shape=[n, 24])
+    rows = b.op("matmul", rows, b.const(weights(rng, 24, 4), "w3"))
+    quantized = b.op("quantize", rows, scales=[1 / 16], zero_points=[3], axis=-1)
+    real = b.op("dequantize", quantized)
+    sequence = b.op("reshape", real, shape=[n, 1, 4])
+    state, *_ = b.op("gru", sequence, b.const(weights(rng, 1, 9, 4)), b.const(weights(rng, 1, 9, 3)), hidden=3)
+    best = b.op("argmax", real, axis=1)
+    picked = b.op("gather", real, best, axis=1)
+    total = b.op("reduce_sum", real, axes=(0,), keepdims=True)
+    memory = b.op("add", previous, total)
+    positive = b.op("lt", b.const(np.float32(0)), b.op("reduce_sum", memory, axes=(0, 1)))
+    branches = []
+    for name, op in (("then", "exp"), ("orelse", "neg")):
+        child = b.child(name)
+        branches.append((child, [child.op(op, memory)]))
+    (decided,) = b.if_(positive, *branches)
+    return [state, picked, decided, best, memory]
+
+
+def program() -> Program:
+    """The golden program: `memory` is a variable."""
+    rng = np.random.default_rng(2026)
+    maker = ProgramBuilder()
+    b = maker.function("main")
+    outputs = network(b, rng)
+    names = ["state", "picked", "decided", "best", "memory_out"]
+    function = b.finish(outputs, names)
+    maker.functions["main"] = replace(function, reads={"memory": "memory"}, writes={4: "memory"})
+    variable = Variable("memory", TensorType.of("f32", [1, 4]), np.zeros((1, 4), np.float32))
+    return maker.finish(["main"], [variable], {"purpose": "golden file"})
+
+
+def main() -> int:
+    if len(sys.argv) > 2:
+        print(__doc__)
+        return 2
+    header = (ROOT / "runtime_c" / "include" / "samara" / "samara.h").read_text()
+    version = header.split('SAMARA_VERSION "')[1].split('"')[0].split(".dev")[0]
+    path = Path(sys.argv[1]) if len(sys.argv) == 2 else ROOT / "tests" / "golden" / f"{version}.samara"
+    image = weights(np.random.default_rng(7), 2, 8, 8, 3)
+    report = export(program(), path, golden={"image": image}, labels=["a", "b", "c", "d"])
+    print(f"{path.name}: {report.size_bytes:,} bytes, {report.nodes_after} nodes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
