@@ -48,7 +48,7 @@ unity: $(STAMP)  ## One translation unit, one plain compiler line
 	$(BIN)/python tools/unity.py --out build/unity --cc '$(CC) -O2'
 
 pytest: build
-	$(BIN)/python -m pytest -m 'not extended' $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m 'not extended and not emulated' $(PYTEST_ARGS)
 
 demo: build  ## Handwritten digits: fit, export, run in C and in Python
 	$(BIN)/samara demo
@@ -56,7 +56,7 @@ demo: build  ## Handwritten digits: fit, export, run in C and in Python
 check: lint types  ## Formatting, types, generated files, quick tests
 	$(MAKE) ctest
 	$(BIN)/python -m pytest -q tests/meta tests/exporter tests/pybridge tests/cli \
-	    -m 'not extended' $(PYTEST_ARGS)
+	    -m 'not extended and not emulated' $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

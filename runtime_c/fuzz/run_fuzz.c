@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
   RUN_HEADER = 64,
-  RUN_MAX_ARENA = 16 << 20,
+  RUN_MAX_ARENA = 64 << 20,
   RUN_MAX_STEPS = 300,
   RUN_MAX_INPUTS = 16,
-  RUN_ROUNDS = 5
+  RUN_ROUNDS = 6
 };
 
 // A copy with a plausible header, in a block of exactly `size` bytes.
@@ -117,7 +117,7 @@ static uint64_t fuzz_read(const samara_session *session, size_t count) {
 
 // What free dims are in a round; the last round mixes them.
 static int64_t fuzz_dim(size_t round, size_t input, int32_t axis) {
-  static const int64_t sizes[RUN_ROUNDS] = {3, 2, 17, 0, 5};
+  static const int64_t sizes[RUN_ROUNDS] = {3, 2, 17, 0, 32, 5};
   return sizes[round + 1 < RUN_ROUNDS ? round : (input + (size_t)axis) % RUN_ROUNDS];
 }
 
@@ -132,7 +132,7 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
                                           .function = function,
                                           .max_arena_bytes = RUN_MAX_ARENA,
                                           .max_steps = RUN_MAX_STEPS,
-                                          .deadline_us = 100 * 1000,
+                                          .deadline_us = 200 * 1000,
                                           .isa = isas[(size >> 1) % 3],
                                           .keep_all = size % 2 == 1,
                                           .profile = true,

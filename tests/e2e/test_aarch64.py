@@ -14,12 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.models import NAMES, excess, recorded
 
 import samara
-from tests.e2e.models import NAMES, excess, recorded
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 Tool = Callable[[str, str], str]
+
+pytestmark = pytest.mark.emulated
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,9 @@ def configure(repo: Path, build: Path, *options: str) -> Path:
          "-DCMAKE_BUILD_TYPE=Release", "-DSAMARA_BUILD_TESTS=OFF", *options],
         check=True, capture_output=True,
     )  # fmt: skip
-    subprocess.run(["cmake", "--build", build, "--target", "samara-run"], check=True, capture_output=True)
+    subprocess.run(
+        ["cmake", "--build", build, "--target", "samara-run"], check=True, capture_output=True
+    )
     return build / "samara-run"
 
 
@@ -46,10 +50,15 @@ def program(repo: Path, qemu: str, tmp_path_factory: pytest.TempPathFactory) -> 
     return configure(repo, Path(given) if given else tmp_path_factory.mktemp("aarch64"))
 
 
-def emulate(qemu: str, program: Path, *arguments: str | Path, options: tuple[str, ...] = ("-cpu", "max")) -> str:
+def emulate(
+    qemu: str, program: Path, *arguments: str | Path, options: tuple[str, ...] = ("-cpu", "max")
+) -> str:
     """Run under qemu; standard error."""
     done = subprocess.run(
-        [qemu, *options, "-L", SYSROOT, program, *arguments], capture_output=True, text=True, check=False
+        [qemu, *options, "-L", SYSROOT, program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stderr
@@ -85,10 +94,14 @@ def test_neon_takes_a_fifth_of_the_instructions(
     """MobileNetV2 at 96x96: NEON against the scalar kernels built without the compiler's vectorizer."""
     cc = need_tool("gcc", "gcc")
     counter = tmp_path / "count.so"
-    subprocess.run([cc, "-shared", "-fPIC", "-o", counter, repo / "tools" / "qemu_count.c"], check=True)
-    scalar = configure(repo, tmp_path / "scalar", "-DCMAKE_C_FLAGS=-fno-tree-vectorize -fno-tree-slp-vectorize")
+    subprocess.run(
+        [cc, "-shared", "-fPIC", "-o", counter, repo / "tools" / "qemu_count.c"], check=True
+    )
+    scalar = configure(
+        repo, tmp_path / "scalar", "-DCMAKE_C_FLAGS=-fno-tree-vectorize -fno-tree-slp-vectorize"
+    )
     file = tmp_path / "mobilenet.samara"
-    samara.export(samara.import_onnx(mobilenet(repo), shapes={"input": [1, 3, 96, 96]}), file, check=False)
+    samara.export(samara.import_onnx(mobilenet(repo, 96)), file, check=False)
 
     def one_run(binary: Path, isa: str) -> int:
         counts = []
@@ -107,14 +120,16 @@ def test_neon_takes_a_fifth_of_the_instructions(
     assert 5 * neon <= plain, f"NEON {neon:,}, scalar {plain:,}: ratio {plain / neon:.2f}"
 
 
-def mobilenet(repo: Path) -> bytes:
+def mobilenet(repo: Path, size: int) -> bytes:
     """The benchmark's MobileNetV2 with seeded random weights, as ONNX bytes."""
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location("write_models", repo / "benchmarks" / "write_models.py")
+    spec = importlib.util.spec_from_file_location(
+        "write_models", repo / "benchmarks" / "write_models.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    data: bytes = module.mobilenet_v2().SerializeToString()
+    data: bytes = module.mobilenet_v2(size).SerializeToString()
     return data

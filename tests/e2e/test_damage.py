@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.models import NAMES
 from tests.sanitizers import replay
 

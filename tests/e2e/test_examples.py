@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.models import excess, recorded
 
 import samara
-from tests.e2e.models import excess, recorded
 
 
 @pytest.fixture(scope="module")
@@ -52,4 +52,7 @@ def test_three_sizes_in_one_c_session(built: Path, models: Path, tmp_path: Path)
         for i, name in enumerate(names):
             want = case.outputs[name]
             got = np.frombuffer((tmp_path / f"out{k}_{i}.raw").read_bytes(), want.dtype)
-            assert excess("yunet_s_dynamic", got.reshape(want.shape), want) <= 1.0, (case.title, name)
+            assert excess("yunet_s_dynamic", got.reshape(want.shape), want) <= 1.0, (
+                case.title,
+                name,
+            )

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.models import NAMES, Recorded, excess, recorded
 
 import samara
-from tests.e2e.models import NAMES, Recorded, excess, recorded
 
 ISAS = ("scalar", "avx2", "avx512", "neon")
 
@@ -84,9 +84,16 @@ def test_three_sizes_in_one_session(files: dict[str, Path], models: Path) -> Non
 def test_float16_stays_float16(files: dict[str, Path], models: Path) -> None:
     session = samara.Session(files["squeezenet_fp16"])
     assert session.inputs[0].dtype == session.outputs[0].dtype == "float16"
-    assert files["squeezenet_fp16"].stat().st_size < 1.05 * (models / "squeezenet_fp16" / "model.onnx").stat().st_size
-    constants = [v for v in samara.open_program(files["squeezenet_fp16"]).main.values() if v.is_constant]
-    assert {v.type.dtype.public_name for v in constants if v.type.numel().as_int() > 64} == {"float16"}
+    assert (
+        files["squeezenet_fp16"].stat().st_size
+        < 1.05 * (models / "squeezenet_fp16" / "model.onnx").stat().st_size
+    )
+    constants = [
+        v for v in samara.open_program(files["squeezenet_fp16"]).main.values() if v.is_constant
+    ]
+    assert {v.type.dtype.public_name for v in constants if v.type.numel().as_int() > 64} == {
+        "float16"
+    }
 
 
 def _rate(inputs: dict[str, np.ndarray[Any, Any]], rate: int) -> dict[str, np.ndarray[Any, Any]]:
@@ -102,7 +109,9 @@ def test_two_sample_rates_in_one_session(files: dict[str, Path], models: Path) -
     width = recorded(models / "silero_vad_v5")[0].inputs["input"].shape[1]
     for k in range(6):
         rate, samples = ((16000, width), (8000, width // 2))[k % 2]
-        feeds = _rate({"input": rng.standard_normal((1, samples)).astype(np.float32), "state": state}, rate)
+        feeds = _rate(
+            {"input": rng.standard_normal((1, samples)).astype(np.float32), "state": state}, rate
+        )
         want, got = program.run(feeds), session.run(feeds)
         for name, value in want.items():
             assert excess("silero_vad_v5", got[name], value) <= 1.0, (rate, name)

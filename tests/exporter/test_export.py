@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.exporter.passes.programs import conv, normal, program
 
 import samara
 from samara.exporter.export import export, is_growing, merge, with_bounds, with_layout
 from samara.exporter.ir import Builder, Program, ProgramBuilder, Variable, open_program, read_file
 from samara.exporter.types import TensorType
-from tests.exporter.passes.programs import conv, normal, program
 
 
 def small() -> Program:
@@ -29,7 +29,9 @@ def test_the_report_says_what_happened(tmp_path: Path) -> None:
     assert "2 nodes became 1" in str(report)
     x = normal(2, 4, 4, 2)
     want = small().run({"x": x})["out0"]
-    np.testing.assert_allclose(open_program(tmp_path / "m.samara").run({"x": x})["out0"], want, atol=1e-5)
+    np.testing.assert_allclose(
+        open_program(tmp_path / "m.samara").run({"x": x})["out0"], want, atol=1e-5
+    )
 
 
 def test_unoptimized_keeps_every_node(tmp_path: Path) -> None:
@@ -41,7 +43,13 @@ def test_golden_labels_and_layout(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", x=normal(1, 4, 5, 2))
     (tmp_path / "labels.txt").write_text("cat\ndog\n")
     path = tmp_path / "m.samara"
-    export(p, path, layout={"x": "NHWC", "out0": "nhwc"}, golden=tmp_path / "g.npz", labels=tmp_path / "labels.txt")
+    export(
+        p,
+        path,
+        layout={"x": "NHWC", "out0": "nhwc"},
+        golden=tmp_path / "g.npz",
+        labels=tmp_path / "labels.txt",
+    )
     model = samara.Model(path)
     assert model.function(None).inputs[0].shape == (1, 4, 5, 2)
     assert model.function(None).outputs[0].shape == (1, 4, 5, 2)

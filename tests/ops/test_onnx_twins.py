@@ -97,6 +97,24 @@ def nhwc(x: Array) -> Array:
     return np.moveaxis(x, 1, -1)
 
 
+# ---- attention ----
+
+
+def attention(x: Inputs, a: Attrs) -> Array:
+    """All heads of all batch entries in one batch."""
+    q, k, v = (y.swapaxes(-3, -2) if a["layout"] == "bshd" else y for y in x[:3])
+    flat = [y.reshape(1, -1, *y.shape[-2:]) for y in (q, k, v)]
+    scores = (*q.shape[:-1], k.shape[-2])
+    mask = None
+    if len(x) > 3:
+        mask = np.ascontiguousarray(np.broadcast_to(x[3], scores)).reshape(1, -1, *scores[-2:])
+    sign = np.float32(np.copysign(1, a["scale"]))  # ONNX spreads the scale as its square root
+    flat[0] = flat[0] * sign
+    y = run("Attention", *flat, mask, scale=abs(a["scale"]), is_causal=int(a["causal"]))
+    y = np.asarray(y).reshape(*q.shape[:-1], v.shape[-1])
+    return y.swapaxes(-3, -2) if a["layout"] == "bshd" else y
+
+
 # ---- linear ----
 
 
@@ -399,6 +417,7 @@ TWINS: dict[str, Twin] = {
     "argmax": arg("ArgMax"),
     "argmin": arg("ArgMin"),
     "cumsum": cumsum,
+    "attention": attention,
     "top_k": top_k,
     "reshape": lambda x, a: run("Reshape", x[0], i64(a["shape"]), allowzero=1),
     "transpose": lambda x, a: run("Transpose", x[0], **({"perm": a["perm"]} if a["perm"] else {})),
@@ -479,6 +498,11 @@ def _not_finite(op: OpSpec, case: Case) -> bool:
     return x is not None and not bool((np.abs(x) < 1e30).all())
 
 
+def _hides_rows(op: OpSpec, case: Case) -> bool:
+    mask = case.inputs[3] if len(case.inputs) > 3 else None
+    return isinstance(mask, np.ndarray) and bool(np.isneginf(mask).all(axis=-1).any())
+
+
 # Cases that ONNX leaves open or its witnesses refuse.
 OPEN: dict[str, tuple[str, Test]] = {
     "cast": ("integers of floats out of range are open", _float_to_int),
@@ -488,6 +512,8 @@ OPEN: dict[str, tuple[str, Test]] = {
     "avg_pool": ("pads as wide as the window are refused", _wide_pads),
     "log_softmax": ("overflows", _not_finite),
     "quantize": ("NaN is open", _not_finite),
+    "attention": ("empty tensors are refused; rows that see nothing are 0", lambda op, case:
+                  _empty(op, case) or _hides_rows(op, case)),
     "reduce_mean": ("the mean of nothing warns", _empty),
     "lrn": ("empty tensors and even sizes are refused", lambda op, case: _empty(op, case)
             or case_attrs(op, case)["size"] % 2 == 0),

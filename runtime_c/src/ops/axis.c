@@ -42,9 +42,8 @@ bool smr_axis_next(const struct smr_axis *axis, struct smr_axis_walk *walk,
   size_t count = axis->inner - inner;
   if (count > walk->end - walk->at) count = walk->end - walk->at;
   if (count > axis->column_limit) count = axis->column_limit;
-  *span = (struct smr_axis_span){.group = walk->at,
-                                 .offset = outer * axis->n * axis->inner + inner,
-                                 .count = count};
+  *span = (struct smr_axis_span){
+      .group = walk->at, .offset = outer * axis->n * axis->inner + inner, .count = count};
   walk->at += count;
   return true;
 }

@@ -71,9 +71,8 @@ samara_status smr_expect_ints(const struct smr_job *job, const char *name, uint3
              (unsigned)attr->count, (unsigned)count);
   for (uint32_t i = 0; i < count; i++)
     if (attr->ints[i] < least || attr->ints[i] > most)
-      SMR_FAIL(job->error, BAD_SHAPE,
-               "%s: %s[%u] is %" PRId64 ", expected %" PRId64 " to %" PRId64, job->op->name, name,
-               (unsigned)i, attr->ints[i], least, most);
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: %s[%u] is %" PRId64 ", expected %" PRId64 " to %" PRId64,
+               job->op->name, name, (unsigned)i, attr->ints[i], least, most);
   *out = attr->ints;
   return SAMARA_OK;
 }
@@ -94,7 +93,7 @@ bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint
 
 // Bytes of the dense tensor when every dim of 0 counts as 1: what offsets are computed in.
 static samara_status op_check_tensor(const struct smr_job *job, const struct smr_tensor *t,
-                                  const char *role, uint32_t index, bool packed_allowed) {
+                                     const char *role, uint32_t index, bool packed_allowed) {
   const size_t element = smr_dtype_bytes(t->dtype);
   if (element == 0 || t->rank > SAMARA_MAX_RANK)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u has dtype %s and rank %u", job->op->name, role,
@@ -122,7 +121,7 @@ static samara_status op_check_tensor(const struct smr_job *job, const struct smr
 }
 
 static samara_status op_check_count(const struct smr_job *job, const char *what, uint32_t count,
-                                 uint32_t least, uint32_t most) {
+                                    uint32_t least, uint32_t most) {
   if (count >= least && (most == 255 || count <= most)) return SAMARA_OK;
   SMR_FAIL(job->error, BAD_SHAPE, "%s: has %u %s, expected %u to %u", job->op->name,
            (unsigned)count, what, (unsigned)least, (unsigned)most);
@@ -152,7 +151,6 @@ static samara_status op_check_tensors(const struct smr_job *job) {
 samara_status smr_op_check(const struct smr_job *job) {
   SMR_TRY(op_check_tensors(job));
   if (job->op->check_class != NULL) SMR_TRY(job->op->check_class(job));
-  if (job->op->funcs != NULL && job->op->funcs->check != NULL)
-    SMR_TRY(job->op->funcs->check(job));
+  if (job->op->funcs != NULL && job->op->funcs->check != NULL) SMR_TRY(job->op->funcs->check(job));
   return SAMARA_OK;
 }

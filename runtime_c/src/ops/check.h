@@ -9,7 +9,8 @@
 //  - required inputs and outputs are there, counts lie in the row's limits;
 //  - every dim is >= 0 and the product of the nonzero dims times the element size fits ptrdiff_t
 //    with a bit to spare (dims of outputs of a measured operator excepted: they are not known yet);
-//  - constants are at least as long as their dims say; a packed layout only reaches an operator that
+//  - constants are at least as long as their dims say; a packed layout only reaches an operator
+//  that
 //    knows it;
 //  - what the class's own comment says.
 #ifndef SMR_OPS_CHECK_H
@@ -102,7 +103,8 @@ samara_status smr_expect_same_dtype(const struct smr_job *job, const struct smr_
 /// Fail unless -rank <= axis < rank; *out counts from the front.
 samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t rank,
                               uint32_t *out);
-/// Fail unless list attribute `name` has `count` elements, each in [least, most]; *out borrows them.
+/// Fail unless list attribute `name` has `count` elements, each in [least, most]; *out borrows
+/// them.
 samara_status smr_expect_ints(const struct smr_job *job, const char *name, uint32_t count,
                               int64_t least, int64_t most, const int64_t **out);
 
@@ -111,8 +113,8 @@ static inline struct smr_tensor *smr_optional_input(const struct smr_job *job, u
   return index < job->input_count ? job->inputs[index] : NULL;
 }
 
-/// numpy's broadcast of `dims` and `more` into `dims`/`*rank` (room for SAMARA_MAX_RANK). False when
-/// they do not broadcast.
+/// numpy's broadcast of `dims` and `more` into `dims`/`*rank` (room for SAMARA_MAX_RANK). False
+/// when they do not broadcast.
 bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint32_t more_rank);
 
 /// Product of dims; the caller has checked the tensor they come from.

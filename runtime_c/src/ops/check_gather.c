@@ -103,8 +103,9 @@ samara_status smr_check_gather_nd(const struct smr_job *job) {
   SMR_TRY(check_index_depth(job, batch, &depth));
   for (uint32_t i = 0; i < batch; i++)
     if (x->dims[i] != indices->dims[i])
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: batch axis %u is %" PRId64 " in input, %" PRId64
-               " in indices", job->op->name, (unsigned)i, x->dims[i], indices->dims[i]);
+      SMR_FAIL(job->error, BAD_SHAPE,
+               "%s: batch axis %u is %" PRId64 " in input, %" PRId64 " in indices", job->op->name,
+               (unsigned)i, x->dims[i], indices->dims[i]);
   struct gathered_dims want = {.rank = 0};
   gathered_append(&want, indices->dims, indices->rank - 1u);
   gathered_append(&want, x->dims + batch + depth, x->rank - batch - depth);

@@ -25,7 +25,8 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
 // bias [N]; residual as the output [..., M, N]. Packed weights hold all their panels.
 samara_status smr_check_matmul(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
-  const struct smr_tensor *bias = smr_optional_input(job, 2), *residual = smr_optional_input(job, 3);
+  const struct smr_tensor *bias = smr_optional_input(job, 2),
+                          *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, x, "x", 2, SAMARA_MAX_RANK));
   SMR_TRY(smr_expect_rank(job, w, "w", 2, SAMARA_MAX_RANK));
   const uint32_t tx = smr_op_attr_int(job, "transpose_x") != 0;
@@ -41,8 +42,8 @@ samara_status smr_check_matmul(const struct smr_job *job) {
   if (!smr_broadcast_dims(dims, &rank, w->dims, w->rank - 2u)) {
     const struct smr_dims_text a = smr_dims_text(x->dims, x->rank);
     const struct smr_dims_text b = smr_dims_text(w->dims, w->rank);
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: leading dims of %s and %s do not broadcast",
-             job->op->name, a.text, b.text);
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: leading dims of %s and %s do not broadcast", job->op->name,
+             a.text, b.text);
   }
   dims[rank++] = m;
   dims[rank++] = n;

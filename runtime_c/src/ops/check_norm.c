@@ -4,8 +4,8 @@
 
 #include "ops/check.h"
 
-// Output dims equal those of input 0; scale and bias, where present, have the normalised dims, those
-// from `axis` to the last.
+// Output dims equal those of input 0; scale and bias, where present, have the normalised dims,
+// those from `axis` to the last.
 samara_status smr_check_norm(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
@@ -23,7 +23,7 @@ samara_status smr_check_channel_norm(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
-      SMR_TRY(smr_expect_dims(job, job->inputs[i], i == 1 ? "scale" : "bias",
-                              x->dims + x->rank - 1, 1));
+      SMR_TRY(smr_expect_dims(job, job->inputs[i], i == 1 ? "scale" : "bias", x->dims + x->rank - 1,
+                              1));
   return smr_expect_dims(job, job->outputs[0], "output", x->dims, x->rank);
 }

@@ -7,8 +7,8 @@
 #include <float.h>
 #include <inttypes.h>
 
-// Scales are finite, positive and normal, zero points are int8 values, and there is one pair for the
-// tensor or one per index of the axis.
+// Scales are finite, positive and normal, zero points are int8 values, and there is one pair for
+// the tensor or one per index of the axis.
 static samara_status check_quant(const struct smr_job *job, const struct smr_tensor *t,
                                  const char *what) {
   if (t->dtype != SAMARA_QINT8) return SAMARA_OK;
@@ -17,8 +17,8 @@ static samara_status check_quant(const struct smr_job *job, const struct smr_ten
   const bool per_tensor = q != NULL && q->axis == -1;
   const bool fits = per_tensor || (q != NULL && q->axis >= 0 && q->axis < (int32_t)t->rank);
   if (!fits || count != (per_tensor ? 1 : t->dims[q->axis]))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has %" PRId64 " quantization parameters",
-             job->op->name, what, count);
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has %" PRId64 " quantization parameters", job->op->name,
+             what, count);
   for (uint32_t i = 0; i < q->count; i++) {
     const bool scale_fits = q->scales[i] >= FLT_MIN && q->scales[i] <= FLT_MAX;
     if (!scale_fits || q->zero_points[i] < -128 || q->zero_points[i] > 127)

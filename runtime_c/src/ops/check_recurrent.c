@@ -17,8 +17,8 @@ static samara_status recurrent_expect(const struct smr_job *job, uint32_t input,
   return t == NULL ? SAMARA_OK : smr_expect_dims(job, t, what, dims, rank);
 }
 
-// x [T, N, I], w [D, gates * H, I], r [D, gates * H, H], bias [D, 2 * gates * H], lengths int32 [N],
-// h0 [D, N, H]; y [T, D, N, H], y_h [D, N, H].
+// x [T, N, I], w [D, gates * H, I], r [D, gates * H, H], bias [D, 2 * gates * H], lengths int32
+// [N], h0 [D, N, H]; y [T, D, N, H], y_h [D, N, H].
 static samara_status check_recurrent(const struct smr_job *job, int64_t gates,
                                      struct recurrent_dims *out) {
   const struct smr_tensor *x = job->inputs[0], *lengths = smr_optional_input(job, 4);

@@ -15,8 +15,8 @@ samara_status smr_check_reshape(const struct smr_job *job) {
   if (smr_numel(x) == smr_numel(y)) return SAMARA_OK;
   const struct smr_dims_text from = smr_dims_text(x->dims, x->rank);
   const struct smr_dims_text to = smr_dims_text(y->dims, y->rank);
-  SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has %" PRId64 " elements, %s has %" PRId64,
-           job->op->name, from.text, smr_numel(x), to.text, smr_numel(y));
+  SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has %" PRId64 " elements, %s has %" PRId64, job->op->name,
+           from.text, smr_numel(x), to.text, smr_numel(y));
 }
 
 // `perm` is a permutation of the axes; output dim i is input dim perm[i].
@@ -101,8 +101,8 @@ samara_status smr_check_slice(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
 }
 
-// pads holds begins then ends; negative ones crop first. Reflection reaches at most to the other end;
-// edge and wrap need an element to repeat.
+// pads holds begins then ends; negative ones crop first. Reflection reaches at most to the other
+// end; edge and wrap need an element to repeat.
 samara_status smr_check_pad(const struct smr_job *job) {
   enum { CONSTANT, REFLECT, EDGE, WRAP, MODES };
   const struct smr_tensor *x = job->inputs[0], *value = smr_optional_input(job, 1);

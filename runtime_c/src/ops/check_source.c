@@ -49,8 +49,7 @@ samara_status smr_check_nonzero(const struct smr_job *job) {
 
 // Output: [number of values], or a scalar of the one value.
 samara_status smr_check_dims(const struct smr_job *job) {
-  SMR_TRY(check_dtype_attr(job,
-                           SMR_DTYPE_I64 | SMR_DTYPE_I32 | SMR_DTYPE_F32 | SMR_DTYPE_BOOL));
+  SMR_TRY(check_dtype_attr(job, SMR_DTYPE_I64 | SMR_DTYPE_I32 | SMR_DTYPE_F32 | SMR_DTYPE_BOOL));
   const int64_t count = smr_op_attr(job, "values")->count;
   const bool scalar = smr_op_attr_int(job, "scalar") != 0;
   if (scalar && count != 1)

@@ -23,7 +23,8 @@ static samara_status check_window_out(const struct smr_job *job, const int64_t *
 static samara_status check_weights(const struct smr_job *job, struct smr_window *window,
                                    int64_t *groups) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
-  const struct smr_tensor *bias = smr_optional_input(job, 2), *residual = smr_optional_input(job, 3);
+  const struct smr_tensor *bias = smr_optional_input(job, 2),
+                          *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, w, "w", x->rank, x->rank));
   SMR_TRY(smr_window_read(job, w->dims + 1, window));
   const int64_t g = smr_op_attr_int(job, "groups");
@@ -77,8 +78,8 @@ samara_status smr_check_conv_transpose(const struct smr_job *job) {
   return check_window_out(job, out, window.spatial, job->inputs[1]->dims[0]);
 }
 
-// As conv with the attribute `kernel`, channels kept; `extend`, where the operator has it, lengthens
-// the end padding.
+// As conv with the attribute `kernel`, channels kept; `extend`, where the operator has it,
+// lengthens the end padding.
 samara_status smr_check_pool(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 2 + SMR_MAX_SPATIAL));

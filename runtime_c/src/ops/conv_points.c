@@ -35,11 +35,10 @@ void smr_conv_points(const struct smr_window *w, const float *x, size_t pixel_st
       for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
         const int64_t y = y0 + ky * w->dilation[1];
         const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
-        const size_t line = inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] +
-                                         (size_t)y
-                                   : 0;
-        out = conv_points_row(w, inside ? x + line * row_stride : NULL, pixel_stride, zero, x0,
-                              out);
+        const size_t line =
+            inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y : 0;
+        out =
+            conv_points_row(w, inside ? x + line * row_stride : NULL, pixel_stride, zero, x0, out);
       }
     }
     size_t i = 3;

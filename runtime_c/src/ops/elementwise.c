@@ -47,8 +47,7 @@ void smr_broadcast_start(const struct smr_broadcast *b, struct smr_broadcast_cur
     const size_t at = rest % dim;
     rest /= dim;
     cursor->index[i] = (int64_t)at;
-    for (uint32_t k = 0; k < b->operands; k++)
-      cursor->offset[k] += at * (size_t)b->strides[k][i];
+    for (uint32_t k = 0; k < b->operands; k++) cursor->offset[k] += at * (size_t)b->strides[k][i];
   }
 }
 

@@ -11,8 +11,7 @@
 #define SMR_FUNCS_SECOND(a, b, ...) b
 #define SMR_FUNCS_PICK(...) SMR_FUNCS_SECOND(__VA_ARGS__)
 /// Expands to `control` in rows of that class and to `other` in all others.
-#define SMR_IF_CONTROL(class, control, other) \
-  SMR_FUNCS_PICK(SMR_CLASS_IS_##class control, other, ~)
+#define SMR_IF_CONTROL(class, control, other) SMR_FUNCS_PICK(SMR_CLASS_IS_##class control, other, ~)
 
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
                flags, measured)                                                                   \

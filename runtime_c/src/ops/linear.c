@@ -46,9 +46,8 @@ samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t 
 static samara_status linear_epilogue(const struct smr_job *job, struct smr_linear *linear) {
   // In the order of the attribute's choices.
   static const enum smr_f32_vunary functions[] = {
-      SMR_F32_SIGMOID, SMR_F32_SIGMOID,   SMR_F32_TANH,       SMR_F32_HARD_SIGMOID,
-      SMR_F32_HARD_SWISH, SMR_F32_SILU,   SMR_F32_GELU,       SMR_F32_GELU_TANH,
-      SMR_F32_LEAKY_RELU, SMR_F32_ELU};
+      SMR_F32_SIGMOID, SMR_F32_SIGMOID, SMR_F32_TANH,      SMR_F32_HARD_SIGMOID, SMR_F32_HARD_SWISH,
+      SMR_F32_SILU,    SMR_F32_GELU,    SMR_F32_GELU_TANH, SMR_F32_LEAKY_RELU,   SMR_F32_ELU};
   linear->lo = smr_op_attr(job, "lo")->f;
   linear->hi = smr_op_attr(job, "hi")->f;
   const int64_t post = smr_op_attr_int(job, "post");
@@ -115,8 +114,8 @@ static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l
     l->bias_from = SMR_LINEAR_DIRECT;
   } else if (bias->constant >= 0 && groups < SMR_LINEAR_KEY_LIMIT) {
     l->bias_from = SMR_LINEAR_DERIVED;
-    l->bias_derived = linear_derive(job, 2, SMR_LINEAR_KEY_BIAS | (uint32_t)groups,
-                                    floats * sizeof(float));
+    l->bias_derived =
+        linear_derive(job, 2, SMR_LINEAR_KEY_BIAS | (uint32_t)groups, floats * sizeof(float));
   } else {
     l->bias_from = SMR_LINEAR_SCRATCH;
     SMR_TRY(smr_scratch_take(job, floats, sizeof(float), &l->bias_offset));
@@ -176,7 +175,8 @@ static void linear_pad_bias(const struct smr_job *job, const struct smr_linear *
   }
 }
 
-samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what, void *out) {
+samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what,
+                              void *out) {
   const struct smr_linear *linear = job->state;
   if (what->input == 1)
     linear_pack_weights(job, linear, out);
@@ -197,12 +197,15 @@ void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *lin
 static const void *linear_source(const struct smr_job *job, enum smr_linear_source from,
                                  uint32_t input, uint32_t derived, size_t offset) {
   switch (from) {
-    case SMR_LINEAR_DIRECT: return job->inputs[input]->data;
-    case SMR_LINEAR_DERIVED: return job->derived[derived].data;
+    case SMR_LINEAR_DIRECT:
+      return job->inputs[input]->data;
+    case SMR_LINEAR_DERIVED:
+      return job->derived[derived].data;
     case SMR_LINEAR_SCRATCH:
       // Prepared before there is scratch, for its size.
       return job->scratch == NULL ? NULL : (const char *)job->scratch + offset;
-    default: return NULL;
+    default:
+      return NULL;
   }
 }
 

@@ -2,14 +2,16 @@
 /* The operator interface: what the session hands an operator and what an operator hands back.
  *
  * A node goes through
- *   check    dims and dtypes are consistent (the check class first, then the operator's own)   every time dims change
- *   measure  (optional) computes output dims that depend on data                               right before run
- *   prepare  picks kernels, declares tiles and scratch                                         every time dims change
- *   pack     (optional) derives another layout of a constant input                             once per model
- *   run      computes tiles [begin, end)                                                       any thread, disjoint ranges
+ *   check    dims and dtypes are consistent (the check class first, then the operator's own) every
+ * time dims change measure  (optional) computes output dims that depend on data right before run
+ *   prepare  picks kernels, declares tiles and scratch every time dims change pack     (optional)
+ * derives another layout of a constant input                             once per model run
+ * computes tiles [begin, end)                                                       any thread,
+ * disjoint ranges
  *
- * check establishes everything the kernels' addressing relies on, whatever the file said; afterwards prepare and run trust it.
- * Index *values* are checked in run, which therefore returns a status.
+ * check establishes everything the kernels' addressing relies on, whatever the file said;
+ * afterwards prepare and run trust it. Index *values* are checked in run, which therefore returns a
+ * status.
  */
 #ifndef SMR_OPS_OP_H_
 #define SMR_OPS_OP_H_
@@ -39,20 +41,21 @@ struct smr_quant {
   int32_t axis;  // -1: per tensor
 };
 
-/// A tensor as an operator sees it. dims are the real ones of this run. `data` is NULL during check and prepare unless constant.
+/// A tensor as an operator sees it. dims are the real ones of this run. `data` is NULL during check
+/// and prepare unless constant.
 struct smr_tensor {
   void *data;
   int64_t dims[SAMARA_MAX_RANK];
-  /// Elements between consecutive rows of the last axis (between NHWC pixels); dims[rank-1] when dense. Only operators
-  /// whose table row carries SMR_OP_STRIDED ever see anything else.
+  /// Elements between consecutive rows of the last axis (between NHWC pixels); dims[rank-1] when
+  /// dense. Only operators whose table row carries SMR_OP_STRIDED ever see anything else.
   int64_t pixel_stride;
-  size_t size_bytes;  // of the dense tensor (or of the packed constant)
+  size_t size_bytes;              // of the dense tensor (or of the packed constant)
   const struct smr_quant *quant;  // NULL unless quantized
   const char *name;
   int32_t constant;  // index of the model's constant, or -1
   uint8_t dtype;     // samara_dtype
   uint8_t rank;
-  uint8_t layout;    // enum smr_layout; anything but PLAIN only for constants
+  uint8_t layout;  // enum smr_layout; anything but PLAIN only for constants
   uint8_t flags;
 };
 
@@ -69,12 +72,13 @@ struct smr_attr {
 
 struct smr_job;
 
-/// A packed or otherwise derived copy of a constant input, made once per model by the operator's pack().
+/// A packed or otherwise derived copy of a constant input, made once per model by the operator's
+/// pack().
 struct smr_derived {
-  int32_t input;      // index of the input; -1 ends the list
-  uint32_t layout;    // operator-private code, the key together with the constant
+  int32_t input;    // index of the input; -1 ends the list
+  uint32_t layout;  // operator-private code, the key together with the constant
   size_t size_bytes;
-  const void *data;   // set by the session before run
+  const void *data;  // set by the session before run
 };
 
 /// One node of a function, ready to be checked, prepared and run. The session owns it.
@@ -86,10 +90,11 @@ struct smr_job {
   struct smr_tensor *const *outputs;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t isa;     // SMR_ISA_* bits that may be used
-  bool strict;      // accuracy=strict
+  uint32_t isa;  // SMR_ISA_* bits that may be used
+  bool strict;   // accuracy=strict
   samara_error *error;
-  void *state;      // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills it
+  void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
+                // it
   /* set by prepare */
   size_t tiles;                 // run is called for [0, tiles), split arbitrarily; 0: nothing to do
   size_t scratch_bytes;         // shared by all threads of this node
@@ -101,10 +106,10 @@ struct smr_job {
 };
 
 enum smr_op_flag {
-  SMR_OP_CONTROL = 1,     // lives in session/: if, loop, call, trap, custom
-  SMR_OP_STRIDED_IN = 2,  // accepts inputs whose pixel_stride is not dense
-  SMR_OP_STRIDED_OUT = 4, // accepts outputs whose pixel_stride is not dense
-  SMR_OP_INPLACE = 8,     // output 0 may be the same buffer as input 0 when sizes agree
+  SMR_OP_CONTROL = 1,           // lives in session/: if, loop, call, trap, custom
+  SMR_OP_STRIDED_IN = 2,        // accepts inputs whose pixel_stride is not dense
+  SMR_OP_STRIDED_OUT = 4,       // accepts outputs whose pixel_stride is not dense
+  SMR_OP_INPLACE = 8,           // output 0 may be the same buffer as input 0 when sizes agree
   SMR_OP_SERIAL_PROLOGUE = 16,  // run(begin=0,end=0) is called once, alone, before the tiles
 };
 
@@ -121,13 +126,15 @@ struct smr_op {
   const struct smr_op_funcs *funcs;                         // NULL for control operators
 };
 
-/// The hand-written part of a row: each family file exports `smr_op_<name>_funcs` for its operators, ops.c joins it with
-/// the generated row. `prepare` and `run` are always there.
+/// The hand-written part of a row: each family file exports `smr_op_<name>_funcs` for its
+/// operators, ops.c joins it with the generated row. `prepare` and `run` are always there.
 struct smr_op_funcs {
-  samara_status (*check)(const struct smr_job *job);    // NULL: the class says it all
-  samara_status (*measure)(struct smr_job *job);        // NULL: dims are expressions; else writes outputs[i]->dims
+  samara_status (*check)(const struct smr_job *job);  // NULL: the class says it all
+  samara_status (*measure)(
+      struct smr_job *job);  // NULL: dims are expressions; else writes outputs[i]->dims
   samara_status (*prepare)(struct smr_job *job);
-  samara_status (*pack)(const struct smr_job *job, const struct smr_derived *what, void *out);  // NULL: none
+  samara_status (*pack)(const struct smr_job *job, const struct smr_derived *what,
+                        void *out);  // NULL: none
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
   size_t state_bytes;  // of job->state
 };

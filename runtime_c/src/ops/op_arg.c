@@ -31,23 +31,23 @@ static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(jo
 
 // Index of the best of n elements, `stride` apart. NaN beats everything, and of NaNs as of equal
 // elements the first (or last) wins.
-#define ARG(name, T)                                                                       \
-  static int64_t arg_##name(const struct arg_state *s, const void *data, size_t at) {      \
-    const T *x = (const T *)data + at;                                                     \
-    const size_t n = s->axis.n, stride = s->axis.inner;                                    \
-    size_t best = 0;                                                                       \
-    T champion = x[0];                                                                     \
-    for (size_t i = 1; i < n; i++) {                                                       \
-      const T v = x[i * stride];                                                           \
-      const bool v_nan = v != v, c_nan = champion != champion;                             \
-      const bool better = s->smallest ? v < champion : v > champion;                       \
-      const bool equal = v == champion || (v_nan && c_nan);                                \
-      if ((v_nan && !c_nan) || (better && !c_nan) || (s->last && equal)) {                 \
-        best = i;                                                                          \
-        champion = v;                                                                      \
-      }                                                                                    \
-    }                                                                                      \
-    return (int64_t)best;                                                                  \
+#define ARG(name, T)                                                                  \
+  static int64_t arg_##name(const struct arg_state *s, const void *data, size_t at) { \
+    const T *x = (const T *)data + at;                                                \
+    const size_t n = s->axis.n, stride = s->axis.inner;                               \
+    size_t best = 0;                                                                  \
+    T champion = x[0];                                                                \
+    for (size_t i = 1; i < n; i++) {                                                  \
+      const T v = x[i * stride];                                                      \
+      const bool v_nan = v != v, c_nan = champion != champion;                        \
+      const bool better = s->smallest ? v < champion : v > champion;                  \
+      const bool equal = v == champion || (v_nan && c_nan);                           \
+      if ((v_nan && !c_nan) || (better && !c_nan) || (s->last && equal)) {            \
+        best = i;                                                                     \
+        champion = v;                                                                 \
+      }                                                                               \
+    }                                                                                 \
+    return (int64_t)best;                                                             \
   }
 ARG(f32, float)
 ARG(i8, int8_t)
@@ -58,11 +58,16 @@ ARG(i64, int64_t)
 
 static int64_t arg_of(const struct arg_state *s, const struct smr_tensor *x, size_t at) {
   switch (x->dtype) {
-    case SAMARA_FLOAT32: return arg_f32(s, x->data, at);
-    case SAMARA_INT8: return arg_i8(s, x->data, at);
-    case SAMARA_UINT8: return arg_u8(s, x->data, at);
-    case SAMARA_INT32: return arg_i32(s, x->data, at);
-    default: return arg_i64(s, x->data, at);
+    case SAMARA_FLOAT32:
+      return arg_f32(s, x->data, at);
+    case SAMARA_INT8:
+      return arg_i8(s, x->data, at);
+    case SAMARA_UINT8:
+      return arg_u8(s, x->data, at);
+    case SAMARA_INT32:
+      return arg_i32(s, x->data, at);
+    default:
+      return arg_i64(s, x->data, at);
   }
 }
 

@@ -92,16 +92,16 @@ static samara_status binary_run(const struct smr_job *job, size_t begin, size_t 
   return SAMARA_OK;
 }
 
-#define BINARY(name, set, to_bool, function)                                              \
-  static samara_status binary_check_##name(const struct smr_job *job) {                   \
-    return binary_check(job, (set), (to_bool));                                           \
-  }                                                                                       \
-  static samara_status binary_prepare_##name(struct smr_job *job) {                       \
-    return binary_prepare(job, (function));                                               \
-  }                                                                                       \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = binary_check_##name,        \
-                                                     .prepare = binary_prepare_##name,    \
-                                                     .run = binary_run,                   \
+#define BINARY(name, set, to_bool, function)                                           \
+  static samara_status binary_check_##name(const struct smr_job *job) {                \
+    return binary_check(job, (set), (to_bool));                                        \
+  }                                                                                    \
+  static samara_status binary_prepare_##name(struct smr_job *job) {                    \
+    return binary_prepare(job, (function));                                            \
+  }                                                                                    \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = binary_check_##name,     \
+                                                     .prepare = binary_prepare_##name, \
+                                                     .run = binary_run,                \
                                                      .state_bytes = sizeof(struct binary_state)};
 
 BINARY(add, SMR_DTYPES_NUMBER, false, SMR_VBINARY_ADD)

@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct cast_state {
-  smr_vcast_ukernel cast;        // between what remains when float16 counts as float32
-  smr_f16_to_f32_ukernel widen;  // float16 input
-  smr_f32_to_f16_ukernel narrow; // float16 output
+  smr_vcast_ukernel cast;         // between what remains when float16 counts as float32
+  smr_f16_to_f32_ukernel widen;   // float16 input
+  smr_f32_to_f16_ukernel narrow;  // float16 output
 };
 
 static samara_status cast_check(const struct smr_job *job) {

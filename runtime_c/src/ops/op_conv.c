@@ -31,20 +31,20 @@ struct conv_state {
   struct smr_linear linear;
   struct smr_window window;
   enum conv_path path;
-  size_t taps, channels;               // channels of one group
-  struct smr_f32_gemm_plan plan, tail; // of a block of pixels; `tail` of the last one
-  size_t pixels, rows, blocks;         // CONV_INDIRECT: blocks of `rows` output pixels
-  size_t x_offset, zero_offset;        // in scratch: x as float32; zeros for the padding
-  size_t y_offset, residual_offset;    // float16 depthwise: output and residual as float32
-  size_t depthwise_units;              // of which its one tile is made
+  size_t taps, channels;                // channels of one group
+  struct smr_f32_gemm_plan plan, tail;  // of a block of pixels; `tail` of the last one
+  size_t pixels, rows, blocks;          // CONV_INDIRECT: blocks of `rows` output pixels
+  size_t x_offset, zero_offset;         // in scratch: x as float32; zeros for the padding
+  size_t y_offset, residual_offset;     // float16 depthwise: output and residual as float32
+  size_t depthwise_units;               // of which its one tile is made
   bool widens_x;
 };
 
 static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job,
                                                         const struct conv_state *s) {
   const struct smr_window *w = &s->window;
-  const size_t x_pixel = s->widens_x ? (size_t)w->channels_in
-                                     : (size_t)job->inputs[0]->pixel_stride;
+  const size_t x_pixel =
+      s->widens_x ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
   const size_t y_pixel = (size_t)job->outputs[0]->pixel_stride;
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   const size_t r_pixel = residual != NULL ? (size_t)residual->pixel_stride : 0;
@@ -84,7 +84,8 @@ static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *jo
   };
 }
 
-// Geometry and epilogue of a depthwise convolution; pointers to x, w, bias, out and residual are not set.
+// Geometry and epilogue of a depthwise convolution; pointers to x, w, bias, out and residual are
+// not set.
 static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
                                                       const struct conv_state *s) {
   const struct smr_f32_conv_direct_args g = conv_direct_args(job, s);  // the same geometry
@@ -195,8 +196,8 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
     args.residual_stride = (size_t)residual->pixel_stride;
     args.residual_batch_stride = s->linear.n;
   }
-  const size_t x_pixel = s->widens_x ? (size_t)w->channels_in
-                                     : (size_t)job->inputs[0]->pixel_stride;
+  const size_t x_pixel =
+      s->widens_x ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
   if (s->path == CONV_CONTIGUOUS) {
     args.batch = (size_t)w->batch;
     args.m = (size_t)w->out[2];
@@ -263,7 +264,7 @@ static samara_status conv_prepare(struct smr_job *job) {
       .group_stride = n * depth,
       .k_stride = 1,
       .n_stride = depth,
-      .weight_key = depthwise                        ? SMR_LINEAR_KEY_DEPTHWISE
+      .weight_key = depthwise                       ? SMR_LINEAR_KEY_DEPTHWISE
                     : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
                                                     : 0,
   };
@@ -294,8 +295,7 @@ static void conv_widen(const struct smr_job *job, const struct smr_tensor *t, fl
     widen(pixels * c, t->data, out);
     return;
   }
-  for (size_t i = 0; i < pixels; i++)
-    widen(c, (const uint16_t *)t->data + i * stride, out + i * c);
+  for (size_t i = 0; i < pixels; i++) widen(c, (const uint16_t *)t->data + i * stride, out + i * c);
 }
 
 static float *conv_scratch(const struct smr_job *job, size_t offset) {
@@ -430,9 +430,15 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
   }
   switch (s->path) {
     case CONV_DEPTHWISE:
-    case CONV_DEPTHWISE_3D: conv_run_depthwise(job, s, begin, end, thread_scratch); break;
-    case CONV_DIRECT: conv_run_direct(job, s, begin, end, thread_scratch); break;
-    case CONV_INDIRECT: conv_run_indirect(job, s, begin, end, thread_scratch); break;
+    case CONV_DEPTHWISE_3D:
+      conv_run_depthwise(job, s, begin, end, thread_scratch);
+      break;
+    case CONV_DIRECT:
+      conv_run_direct(job, s, begin, end, thread_scratch);
+      break;
+    case CONV_INDIRECT:
+      conv_run_indirect(job, s, begin, end, thread_scratch);
+      break;
     case CONV_POINT:
     case CONV_CONTIGUOUS: {
       const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;

@@ -3,8 +3,8 @@
 //
 // An output pixel o meets tap t of the kernel where o + pad - t * dilation is a multiple of the
 // stride, so outputs of one remainder ("phase") of o + pad meet the same taps, and form an ordinary
-// convolution with them. Weights are packed phase by phase, taps of a phase one after another; a row
-// of the output is computed as one indirect product per phase, written with a step of `stride`
+// convolution with them. Weights are packed phase by phase, taps of a phase one after another; a
+// row of the output is computed as one indirect product per phase, written with a step of `stride`
 // pixels. No work is spent on taps that meet nothing, and no scatter needs a second pass.
 #include "base/fp.h"
 
@@ -23,8 +23,8 @@ struct transposed_state {
   bool widens_x;
 };
 
-// Along an axis the taps t, t + period, t + 2 period ... leave the same remainder, and no others do:
-// they are class t mod period. Classes without taps (beyond the kernel) are never met.
+// Along an axis the taps t, t + period, t + 2 period ... leave the same remainder, and no others
+// do: they are class t mod period. Classes without taps (beyond the kernel) are never met.
 static int64_t transposed_period(const struct smr_window *w, uint32_t axis) {
   int64_t a = w->stride[axis], b = w->dilation[axis];
   while (b != 0) {
@@ -56,8 +56,8 @@ static int64_t transposed_class_at(const struct smr_window *w, uint32_t axis, si
   return (int64_t)(at < longer ? at / (each + 1) : more + (at - longer) / each);
 }
 
-// Packed order: classes (z, y, x) lexicographic, in a class taps (z, y, x) lexicographic. A class is
-// a box of taps, so depths before it hold kernel_y * kernel_x taps each, and so on.
+// Packed order: classes (z, y, x) lexicographic, in a class taps (z, y, x) lexicographic. A class
+// is a box of taps, so depths before it hold kernel_y * kernel_x taps each, and so on.
 static size_t transposed_source_tap(const struct smr_job *job, size_t packed) {
   const struct smr_window *w = &((const struct transposed_state *)job->state)->window;
   const size_t ny = (size_t)w->kernel[1], nx = (size_t)w->kernel[2];
@@ -141,7 +141,7 @@ static struct transposed_box transposed_box_of(const struct smr_window *w, const
     const int64_t period = transposed_period(w, i);
     const int64_t classes = period < w->kernel[i] ? period : w->kernel[i];
     int64_t class = 0;
-    while (class < classes && class * w->dilation[i] % w->stride[i] != phase) class++;
+    while (class < classes && class * w->dilation[i] % w->stride[i] != phase) class ++;
     box.class[i] = class;
     box.count[i] = class < classes ? transposed_count(w, i, class) : 0;
   }
@@ -153,7 +153,8 @@ static struct transposed_box transposed_box_of(const struct smr_window *w, const
   return box;
 }
 
-// Input position that output position `at` meets through tap `index` of the box; it may lie outside.
+// Input position that output position `at` meets through tap `index` of the box; it may lie
+// outside.
 static int64_t transposed_meets(const struct smr_window *w, const struct transposed_box *box,
                                 uint32_t axis, int64_t at, size_t index) {
   const int64_t t = box->class[axis] + (int64_t)index * transposed_period(w, axis);
@@ -194,9 +195,8 @@ static void transposed_line(const struct smr_job *job, const struct transposed_s
   const size_t rows = (size_t)(w->out[0] * w->out[1]), width = (size_t)w->out[2];
   const size_t stride = (size_t)w->stride[2];
   const size_t pixel_stride = s->widens_x ? (size_t)w->channels_in : (size_t)x->pixel_stride;
-  const float *data = s->widens_x
-                          ? (const float *)(const void *)transposed_scratch(job, s->x_offset)
-                          : x->data;
+  const float *data =
+      s->widens_x ? (const float *)(const void *)transposed_scratch(job, s->x_offset) : x->data;
   const float *image = data + line / rows * (size_t)smr_product(w->in, 3) * pixel_stride;
   struct smr_f32_gemm_args args = {
       .k = s->channels,

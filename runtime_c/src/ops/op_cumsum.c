@@ -29,17 +29,17 @@ static samara_status cumsum_prepare(struct smr_job *job) {
 }
 
 // Floats add up in double and are rounded at every store, integers wrap.
-#define CUMSUM(name, T, TOTAL)                                                               \
+#define CUMSUM(name, T, TOTAL)                                                                   \
   static void cumsum_##name(const struct cumsum_state *s, const void *x_, void *y_, size_t at) { \
-    const T *x = (const T *)x_ + at;                                                         \
-    T *y = (T *)y_ + at;                                                                     \
-    TOTAL total = 0;                                                                         \
-    for (size_t i = 0; i < s->axis.n; i++) {                                                 \
-      const size_t place = (s->reverse ? s->axis.n - 1 - i : i) * s->axis.inner;             \
-      const TOTAL before = total;                                                            \
-      total += (TOTAL)x[place];                                                              \
-      y[place] = (T)(s->exclusive ? before : total);                                         \
-    }                                                                                        \
+    const T *x = (const T *)x_ + at;                                                             \
+    T *y = (T *)y_ + at;                                                                         \
+    TOTAL total = 0;                                                                             \
+    for (size_t i = 0; i < s->axis.n; i++) {                                                     \
+      const size_t place = (s->reverse ? s->axis.n - 1 - i : i) * s->axis.inner;                 \
+      const TOTAL before = total;                                                                \
+      total += (TOTAL)x[place];                                                                  \
+      y[place] = (T)(s->exclusive ? before : total);                                             \
+    }                                                                                            \
   }
 CUMSUM(f32, float, double)
 CUMSUM(i32, int32_t, uint32_t)

@@ -182,25 +182,25 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
   args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
 }
 
-#define MATMUL_INTEGER(name, T)                                                                  \
-  static void matmul_row_##name(const struct smr_job *job, const struct matmul_state *s,         \
-                                size_t x_at, size_t w_at, size_t row, size_t out) {              \
-    const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;                           \
-    const T *x = (const T *)job->inputs[0]->data + x_at * s->m * s->k +                          \
-                 (s->transposes_x ? row : row * s->k);                                           \
-    const T *w = (const T *)job->inputs[1]->data + w_at * s->k * s->n;                           \
-    const struct smr_tensor *bias = smr_optional_input(job, 2);                                  \
-    const struct smr_tensor *residual = smr_optional_input(job, 3);                              \
-    T *y = (T *)job->outputs[0]->data + out * s->n;                                              \
-    const size_t x_step = s->transposes_x ? s->m : 1;                                            \
-    const size_t k_step = transpose_w ? 1 : s->n, n_step = transpose_w ? s->k : 1;               \
-    for (size_t j = 0; j < s->n; j++) {                                                          \
-      uint64_t sum = bias != NULL ? (uint64_t)((const T *)bias->data)[j] : 0;                    \
-      if (residual != NULL) sum += (uint64_t)((const T *)residual->data)[out * s->n + j];        \
-      for (size_t i = 0; i < s->k; i++)                                                          \
-        sum += (uint64_t)x[i * x_step] * (uint64_t)w[i * k_step + j * n_step];                   \
-      y[j] = (T)sum;                                                                             \
-    }                                                                                            \
+#define MATMUL_INTEGER(name, T)                                                           \
+  static void matmul_row_##name(const struct smr_job *job, const struct matmul_state *s,  \
+                                size_t x_at, size_t w_at, size_t row, size_t out) {       \
+    const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;                    \
+    const T *x = (const T *)job->inputs[0]->data + x_at * s->m * s->k +                   \
+                 (s->transposes_x ? row : row * s->k);                                    \
+    const T *w = (const T *)job->inputs[1]->data + w_at * s->k * s->n;                    \
+    const struct smr_tensor *bias = smr_optional_input(job, 2);                           \
+    const struct smr_tensor *residual = smr_optional_input(job, 3);                       \
+    T *y = (T *)job->outputs[0]->data + out * s->n;                                       \
+    const size_t x_step = s->transposes_x ? s->m : 1;                                     \
+    const size_t k_step = transpose_w ? 1 : s->n, n_step = transpose_w ? s->k : 1;        \
+    for (size_t j = 0; j < s->n; j++) {                                                   \
+      uint64_t sum = bias != NULL ? (uint64_t)((const T *)bias->data)[j] : 0;             \
+      if (residual != NULL) sum += (uint64_t)((const T *)residual->data)[out * s->n + j]; \
+      for (size_t i = 0; i < s->k; i++)                                                   \
+        sum += (uint64_t)x[i * x_step] * (uint64_t)w[i * k_step + j * n_step];            \
+      y[j] = (T)sum;                                                                      \
+    }                                                                                     \
   }
 MATMUL_INTEGER(i32, int32_t)
 MATMUL_INTEGER(i64, int64_t)

@@ -51,9 +51,8 @@ static void norm_run_rows(const struct smr_job *job, size_t begin, size_t end,
   size_t last = end * s->tile_groups;
   if (last > s->groups) last = s->groups;
   for (size_t i = begin * s->tile_groups; i < last; i++)
-    kernel(s->n, (const float *)job->inputs[0]->data + i * s->n,
-           scale != NULL ? scale->data : NULL, bias != NULL ? bias->data : NULL, s->eps,
-           (float *)job->outputs[0]->data + i * s->n);
+    kernel(s->n, (const float *)job->inputs[0]->data + i * s->n, scale != NULL ? scale->data : NULL,
+           bias != NULL ? bias->data : NULL, s->eps, (float *)job->outputs[0]->data + i * s->n);
 }
 
 static samara_status layer_norm_run(const struct smr_job *job, size_t begin, size_t end,

@@ -16,8 +16,9 @@ struct reduce_axes {
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
 };
 
-// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded, an
-// output is made of rows; if it is kept, neighbouring outputs are made together, column by column.
+// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
+// an output is made of rows; if it is kept, neighbouring outputs are made together, column by
+// column.
 struct reduce_state {
   const struct smr_f32_reduce *kernels;
   enum smr_f32_reduce_op op;
@@ -75,8 +76,7 @@ static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduc
 static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
                                          uint32_t mask) {
   struct reduce_state *s = job->state;
-  *s = (struct reduce_state){
-      .kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
+  *s = (struct reduce_state){.kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
   reduce_split(job->inputs[0], mask, s);
   size_t cost = s->count ? s->count : 1;
   s->units = s->outputs;
@@ -138,40 +138,61 @@ static float reduce_rows_f32(const struct reduce_state *s, const float *x) {
 
 static int64_t reduce_load(const void *x, uint8_t dtype, size_t i) {
   switch (dtype) {
-    case SAMARA_INT64: return ((const int64_t *)x)[i];
-    case SAMARA_INT32: return ((const int32_t *)x)[i];
-    case SAMARA_INT8: return ((const int8_t *)x)[i];
-    case SAMARA_BOOL: return ((const uint8_t *)x)[i] != 0;
-    default: return ((const uint8_t *)x)[i];
+    case SAMARA_INT64:
+      return ((const int64_t *)x)[i];
+    case SAMARA_INT32:
+      return ((const int32_t *)x)[i];
+    case SAMARA_INT8:
+      return ((const int8_t *)x)[i];
+    case SAMARA_BOOL:
+      return ((const uint8_t *)x)[i] != 0;
+    default:
+      return ((const uint8_t *)x)[i];
   }
 }
 
 static void reduce_store(void *y, uint8_t dtype, size_t i, int64_t value) {
   switch (dtype) {
-    case SAMARA_INT64: ((int64_t *)y)[i] = value; break;
-    case SAMARA_INT32: ((int32_t *)y)[i] = (int32_t)value; break;
-    case SAMARA_INT8: ((int8_t *)y)[i] = (int8_t)value; break;
-    default: ((uint8_t *)y)[i] = (uint8_t)value;
+    case SAMARA_INT64:
+      ((int64_t *)y)[i] = value;
+      break;
+    case SAMARA_INT32:
+      ((int32_t *)y)[i] = (int32_t)value;
+      break;
+    case SAMARA_INT8:
+      ((int8_t *)y)[i] = (int8_t)value;
+      break;
+    default:
+      ((uint8_t *)y)[i] = (uint8_t)value;
   }
 }
 
 // The lowest (or highest) value of an integer dtype.
 static int64_t reduce_limit(uint8_t dtype, bool highest) {
   switch (dtype) {
-    case SAMARA_INT64: return highest ? INT64_MAX : INT64_MIN;
-    case SAMARA_INT32: return highest ? INT32_MAX : INT32_MIN;
-    case SAMARA_INT8: return highest ? INT8_MAX : INT8_MIN;
-    case SAMARA_BOOL: return highest;
-    default: return highest ? UINT8_MAX : 0;
+    case SAMARA_INT64:
+      return highest ? INT64_MAX : INT64_MIN;
+    case SAMARA_INT32:
+      return highest ? INT32_MAX : INT32_MIN;
+    case SAMARA_INT8:
+      return highest ? INT8_MAX : INT8_MIN;
+    case SAMARA_BOOL:
+      return highest;
+    default:
+      return highest ? UINT8_MAX : 0;
   }
 }
 
 static int64_t reduce_join_integer(enum smr_f32_reduce_op op, int64_t a, int64_t b) {
   switch (op) {
-    case SMR_F32_REDUCE_MAX: return a > b ? a : b;
-    case SMR_F32_REDUCE_MIN: return a < b ? a : b;
-    case SMR_F32_REDUCE_PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
-    default: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case SMR_F32_REDUCE_MAX:
+      return a > b ? a : b;
+    case SMR_F32_REDUCE_MIN:
+      return a < b ? a : b;
+    case SMR_F32_REDUCE_PROD:
+      return (int64_t)((uint64_t)a * (uint64_t)b);
+    default:
+      return (int64_t)((uint64_t)a + (uint64_t)b);
   }
 }
 
@@ -182,8 +203,8 @@ static int64_t reduce_integer(const struct reduce_state *s, const void *x, uint8
               : s->op == SMR_F32_REDUCE_PROD ? 1
                                              : reduce_limit(dtype, s->op == SMR_F32_REDUCE_MIN);
   for (size_t i = 0; i < s->count; i++)
-    y = reduce_join_integer(s->op, y,
-                            reduce_load(x, dtype, at + reduce_offset(&s->folded, s->folded.rank, i)));
+    y = reduce_join_integer(
+        s->op, y, reduce_load(x, dtype, at + reduce_offset(&s->folded, s->folded.rank, i)));
   if (s->mean) y = s->count ? y / (int64_t)s->count : 0;
   return y;
 }
@@ -219,17 +240,16 @@ static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t 
     const size_t line = unit / s->chunks, column = unit % s->chunks * REDUCE_COLUMNS;
     const size_t rest = s->width - column;
     const uint32_t outer = s->kept.rank ? s->kept.rank - 1 : 0;
-    reduce_outputs(job, s, line * s->width + column,
-                   reduce_offset(&s->kept, outer, line) + column,
+    reduce_outputs(job, s, line * s->width + column, reduce_offset(&s->kept, outer, line) + column,
                    rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS);
   }
   return SAMARA_OK;
 }
 
-#define REDUCE(name, OP, mean, check)                                      \
-  static samara_status name##_prepare(struct smr_job *job) {               \
-    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                 \
-  }                                                                        \
+#define REDUCE(name, OP, mean, check)                        \
+  static samara_status name##_prepare(struct smr_job *job) { \
+    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);   \
+  }                                                          \
   SMR_WIDENED_OP(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state))
 REDUCE(reduce_sum, SUM, false, reduce_check_number)
 REDUCE(reduce_mean, SUM, true, reduce_check_number)

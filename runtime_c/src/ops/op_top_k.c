@@ -49,12 +49,18 @@ static int64_t top_k_float_key(float x) {
 
 static int64_t top_k_key(const struct smr_tensor *x, size_t i) {
   switch (x->dtype) {
-    case SAMARA_FLOAT32: return top_k_float_key(((const float *)x->data)[i]);
-    case SAMARA_FLOAT16: return top_k_float_key(smr_f16_to_f32(((const uint16_t *)x->data)[i]));
-    case SAMARA_INT8: return ((const int8_t *)x->data)[i];
-    case SAMARA_UINT8: return ((const uint8_t *)x->data)[i];
-    case SAMARA_INT32: return ((const int32_t *)x->data)[i];
-    default: return ((const int64_t *)x->data)[i];
+    case SAMARA_FLOAT32:
+      return top_k_float_key(((const float *)x->data)[i]);
+    case SAMARA_FLOAT16:
+      return top_k_float_key(smr_f16_to_f32(((const uint16_t *)x->data)[i]));
+    case SAMARA_INT8:
+      return ((const int8_t *)x->data)[i];
+    case SAMARA_UINT8:
+      return ((const uint8_t *)x->data)[i];
+    case SAMARA_INT32:
+      return ((const int32_t *)x->data)[i];
+    default:
+      return ((const int64_t *)x->data)[i];
   }
 }
 

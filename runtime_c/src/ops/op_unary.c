@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct unary_state {
-  smr_f32_vunary_ukernel f32;    // or `any`, where this is NULL
+  smr_f32_vunary_ukernel f32;  // or `any`, where this is NULL
   smr_vunary_ukernel any;
   smr_f16_to_f32_ukernel widen;  // float16 input
   smr_f32_to_f16_ukernel narrow;
@@ -116,11 +116,11 @@ static samara_status unary_run(const struct smr_job *job, size_t begin, size_t e
   return SAMARA_OK;
 }
 
-#define UNARY(name, check_, prepare_)                                                    \
-  static samara_status unary_prepare_##name(struct smr_job *job) { return prepare_; }    \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = unary_check_##check_,      \
-                                                     .prepare = unary_prepare_##name,    \
-                                                     .run = unary_run,                   \
+#define UNARY(name, check_, prepare_)                                                 \
+  static samara_status unary_prepare_##name(struct smr_job *job) { return prepare_; } \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = unary_check_##check_,   \
+                                                     .prepare = unary_prepare_##name, \
+                                                     .run = unary_run,                \
                                                      .state_bytes = sizeof(struct unary_state)};
 #define UNARY_FLOAT(name, FUNCTION, a, b) \
   UNARY(name, float, unary_prepare_f32(job, SMR_F32_##FUNCTION, (a), (b)))

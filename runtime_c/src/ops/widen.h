@@ -9,8 +9,8 @@
 #include "ops/op.h"
 
 enum {
-  SMR_WIDEN_TENSORS = 12,       // inputs and outputs of the largest such operator
-  SMR_WIDEN_STATE_BYTES = 16,   // in front of the operator's own state
+  SMR_WIDEN_TENSORS = 12,      // inputs and outputs of the largest such operator
+  SMR_WIDEN_STATE_BYTES = 16,  // in front of the operator's own state
 };
 
 /// Whether some input or output is float16.
@@ -26,18 +26,18 @@ samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
                                                  size_t end, void *thread_scratch));
 
 /// Define smr_op_<name>_funcs from float32 functions `check` (NULL for none), `prepare`, `run`.
-#define SMR_WIDENED_OP(name, check_, prepare_, run_, own_state_bytes)                     \
-  static samara_status name##_widened_prepare(struct smr_job *job) {                      \
-    return smr_widen_prepare(job, prepare_);                                              \
-  }                                                                                       \
-  static samara_status name##_widened_run(const struct smr_job *job, size_t begin,        \
-                                          size_t end, void *thread_scratch) {             \
-    return smr_widen_run(job, begin, end, thread_scratch, run_);                          \
-  }                                                                                       \
-  const struct smr_op_funcs smr_op_##name##_funcs = {                                     \
-      .check = check_,                                                                    \
-      .prepare = name##_widened_prepare,                                                  \
-      .run = name##_widened_run,                                                          \
+#define SMR_WIDENED_OP(name, check_, prepare_, run_, own_state_bytes)                          \
+  static samara_status name##_widened_prepare(struct smr_job *job) {                           \
+    return smr_widen_prepare(job, prepare_);                                                   \
+  }                                                                                            \
+  static samara_status name##_widened_run(const struct smr_job *job, size_t begin, size_t end, \
+                                          void *thread_scratch) {                              \
+    return smr_widen_run(job, begin, end, thread_scratch, run_);                               \
+  }                                                                                            \
+  const struct smr_op_funcs smr_op_##name##_funcs = {                                          \
+      .check = check_,                                                                         \
+      .prepare = name##_widened_prepare,                                                       \
+      .run = name##_widened_run,                                                               \
       .state_bytes = SMR_WIDEN_STATE_BYTES + (own_state_bytes)};
 
 #endif

@@ -47,8 +47,9 @@ samara_status smr_window_read(const struct smr_job *job, const int64_t *kernel,
   SMR_TRY(window_extents(job, "output extent", y->dims + 1, s, 0, w.out));
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
     if (smr_window_extent(&w, i) > INT32_MAX)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: a kernel of %" PRId64 " dilated by %" PRId64
-               " is too large", job->op->name, w.kernel[i], w.dilation[i]);
+      SMR_FAIL(job->error, BAD_SHAPE,
+               "%s: a kernel of %" PRId64 " dilated by %" PRId64 " is too large", job->op->name,
+               w.kernel[i], w.dilation[i]);
   *out = w;
   return SAMARA_OK;
 }

@@ -5,14 +5,12 @@
 #include "check_harness.h"
 
 SMR_TEST(same) {
-  CHECK_CASES({"exp", "f32[2,3] -> f32[2,3]", "", NULL},
-              {"exp", "f32[] -> f32[]", "", NULL},
+  CHECK_CASES({"exp", "f32[2,3] -> f32[2,3]", "", NULL}, {"exp", "f32[] -> f32[]", "", NULL},
               {"exp", "f32[2,3] -> f32[2,4]", "", "output has dims [2, 4], expected [2, 3]"},
               {"exp", "f32[2,3] -> f32[6]", "", "output has dims [6]"},
               {"exp", "f32[2,3] -> f16[2,3]", "", "differ in dtype"},
               {"exp", "i32[2] -> i32[2]", "", "cannot have dtype int32"},
-              {"neg", "i32[2] -> i32[2]", "", NULL},
-              {"cast", "f32[2] -> i8[2]", "to=3", NULL},
+              {"neg", "i32[2] -> i32[2]", "", NULL}, {"cast", "f32[2] -> i8[2]", "to=3", NULL},
               {"cast", "f32[2] -> i8[2]", "to=6", "not that of `to`"},
               {"isnan", "f32[2] -> f32[2]", "", "output cannot have dtype"},
               {"logical_not", "i8[2] -> i8[2]", "", "cannot have dtype"});
@@ -46,11 +44,12 @@ SMR_TEST(broadcast) {
 }
 
 SMR_TEST(where) {
-  CHECK_CASES({"where", "bool[2,1] f32[3] f32[] -> f32[2,3]", "", NULL},
-              {"where", "i8[2] f32[2] f32[2] -> f32[2]", "", "condition cannot have dtype"},
-              {"where", "bool[2] f32[3] f32[] -> f32[3]", "", "do not broadcast"},
-              {"where", "bool[2] f32[2] f32[2] -> i64[2]", "", "differ in dtype"},
-              {"where", "bool[4] f32[1] f32[1] -> f32[1]", "", "output has dims [1], expected [4]"});
+  CHECK_CASES(
+      {"where", "bool[2,1] f32[3] f32[] -> f32[2,3]", "", NULL},
+      {"where", "i8[2] f32[2] f32[2] -> f32[2]", "", "condition cannot have dtype"},
+      {"where", "bool[2] f32[3] f32[] -> f32[3]", "", "do not broadcast"},
+      {"where", "bool[2] f32[2] f32[2] -> i64[2]", "", "differ in dtype"},
+      {"where", "bool[4] f32[1] f32[1] -> f32[1]", "", "output has dims [1], expected [4]"});
 }
 
 SMR_TEST(sum_to) {

@@ -14,14 +14,15 @@ SMR_TEST(gather) {
 }
 
 SMR_TEST(elements) {
-  CHECK_CASES({"gather_elements", "f32[3,4] i64[2,9] -> f32[2,9]", "axis=1", NULL},
-              {"gather_elements", "f32[3,4] i64[4,4] -> f32[4,4]", "axis=1", "along axis 0"},
-              {"gather_elements", "f32[3,4] i64[3] -> f32[3]", "axis=0", "indices has rank 1"},
-              {"scatter_elements", "f32[3,4] i64[2,4] f32[2,4] -> f32[3,4]", "axis=0", NULL},
-              {"scatter_elements", "f32[3,4] i64[2,4] f32[2,3] -> f32[3,4]", "axis=0", "updates has"},
-              {"scatter_elements", "f32[3,4] i64[2,4] i8[2,4] -> f32[3,4]", "axis=0", "dtype"},
-              {"scatter_elements", "f32[3,4] i64[2,5] f32[2,5] -> f32[3,4]", "axis=0", "along axis 1"},
-              {"scatter_elements", "f32[3,4] i64[2,4] f32[2,4] -> f32[2,4]", "axis=0", "output has"});
+  CHECK_CASES(
+      {"gather_elements", "f32[3,4] i64[2,9] -> f32[2,9]", "axis=1", NULL},
+      {"gather_elements", "f32[3,4] i64[4,4] -> f32[4,4]", "axis=1", "along axis 0"},
+      {"gather_elements", "f32[3,4] i64[3] -> f32[3]", "axis=0", "indices has rank 1"},
+      {"scatter_elements", "f32[3,4] i64[2,4] f32[2,4] -> f32[3,4]", "axis=0", NULL},
+      {"scatter_elements", "f32[3,4] i64[2,4] f32[2,3] -> f32[3,4]", "axis=0", "updates has"},
+      {"scatter_elements", "f32[3,4] i64[2,4] i8[2,4] -> f32[3,4]", "axis=0", "dtype"},
+      {"scatter_elements", "f32[3,4] i64[2,5] f32[2,5] -> f32[3,4]", "axis=0", "along axis 1"},
+      {"scatter_elements", "f32[3,4] i64[2,4] f32[2,4] -> f32[2,4]", "axis=0", "output has"});
 }
 
 SMR_TEST(nd) {

@@ -2,11 +2,12 @@
 // Check classes as tables: one line per node, accepted or refused with a text.
 //
 //   {"concat", "f32[2,3] f32[2,4] -> f32[2,7]", "axis=1", NULL},            // accepted
-//   {"concat", "f32[2,3] f32[3,4] -> f32[2,7]", "axis=1", "an input has"},  // refused, part of the text
+//   {"concat", "f32[2,3] f32[3,4] -> f32[2,7]", "axis=1", "an input has"},  // refused, part of the
+//   text
 //
-// Tensors: dtype[dims], a `-` for an absent input; `!` after the dims packs the constant before it in
-// panels. Attributes: name=number, name=[numbers] or name=choice, blanks between. No data exists:
-// dims may be anything.
+// Tensors: dtype[dims], a `-` for an absent input; `!` after the dims packs the constant before it
+// in panels. Attributes: name=number, name=[numbers] or name=choice, blanks between. No data
+// exists: dims may be anything.
 #ifndef SMR_TESTS_CHECK_HARNESS_H
 #define SMR_TESTS_CHECK_HARNESS_H
 
@@ -123,10 +124,10 @@ static inline void check_one(const struct check_case *c) {
   op_end(&t);
 }
 
-#define CHECK_CASES(...)                                                                      \
-  do {                                                                                        \
-    static const struct check_case cases_[] = {__VA_ARGS__};                                  \
-    for (size_t i_ = 0; i_ < sizeof cases_ / sizeof cases_[0]; i_++) check_one(&cases_[i_]);  \
+#define CHECK_CASES(...)                                                                     \
+  do {                                                                                       \
+    static const struct check_case cases_[] = {__VA_ARGS__};                                 \
+    for (size_t i_ = 0; i_ < sizeof cases_ / sizeof cases_[0]; i_++) check_one(&cases_[i_]); \
   } while (0)
 
 #endif

@@ -40,8 +40,8 @@ static inline struct smr_tensor *linear_in(struct op_test *t, uint8_t dtype, uin
   return tensor;
 }
 
-/// Replace input 1, plain weights, by the packed constant of a file: `groups` panels sets of `k` rows
-/// and `n` columns, element (k, n) of a group at k * k_stride + n * n_stride.
+/// Replace input 1, plain weights, by the packed constant of a file: `groups` panels sets of `k`
+/// rows and `n` columns, element (k, n) of a group at k * k_stride + n * n_stride.
 static inline void linear_pack(struct op_test *t, uint8_t layout, size_t groups, size_t k, size_t n,
                                size_t k_stride, size_t n_stride) {
   struct smr_tensor *w = &t->in[1];
@@ -50,15 +50,14 @@ static inline void linear_pack(struct op_test *t, uint8_t layout, size_t groups,
   char *packed = malloc(group * groups + 4);
   memset(packed, 0, group * groups + 4);
   for (size_t g = 0; g < groups; g++) {
-    const struct smr_pack_f32_args args = {
-        .k = k,
-        .n = n,
-        .src = (const char *)t->in_data[1] + g * k * n * element,
-        .type = element == 2 ? SMR_GEMM_F16 : SMR_GEMM_F32,
-        .k_stride = k_stride,
-        .n_stride = n_stride,
-        .dst = packed + 4 + g * group,
-        .panel_stride_bytes = stride};
+    const struct smr_pack_f32_args args = {.k = k,
+                                           .n = n,
+                                           .src = (const char *)t->in_data[1] + g * k * n * element,
+                                           .type = element == 2 ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                           .k_stride = k_stride,
+                                           .n_stride = n_stride,
+                                           .dst = packed + 4 + g * group,
+                                           .panel_stride_bytes = stride};
     smr_pack_f32(&args, 0, 0, smr_panels(n));
   }
   free(t->allocated[1]);

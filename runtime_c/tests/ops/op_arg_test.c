@@ -5,7 +5,8 @@
 #include "op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 static void arg_case(const char *op, uint8_t dtype, uint32_t rank, const int64_t *dims,
                      const void *x, int64_t axis, bool last, uint32_t out_rank,

@@ -5,7 +5,8 @@
 #include "op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 // a [2, 3, 4] op b in every way b can broadcast, against the definition.
 static void broadcast_case(uint32_t rank, const int64_t *dims) {
@@ -50,8 +51,7 @@ SMR_TEST(both_ways_in_many_tiles) {
   if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
     CHECK(t.tiles > 1);
     const float *y = (const float *)t.out[0].data;
-    for (int i = 0; i < ROWS * COLUMNS; i++)
-      CHECK(y[i] == a[i / COLUMNS] * b[i % COLUMNS]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) CHECK(y[i] == a[i / COLUMNS] * b[i % COLUMNS]);
   }
   op_end(&t);
 }
@@ -128,7 +128,8 @@ SMR_TEST(comparisons_and_logic) {
   for (size_t i = 0; i < 3; i++) {
     for (int half = 0; half < 2; half++) {
       uint16_t a_half[4], b_half[4];
-      for (int j = 0; j < 4; j++) a_half[j] = smr_f32_to_f16(a[j]), b_half[j] = smr_f32_to_f16(b[j]);
+      for (int j = 0; j < 4; j++)
+        a_half[j] = smr_f32_to_f16(a[j]), b_half[j] = smr_f32_to_f16(b[j]);
       const uint8_t dtype = half ? SAMARA_FLOAT16 : SAMARA_FLOAT32;
       struct op_test t;
       op_begin(&t, cases[i].op);
@@ -142,8 +143,10 @@ SMR_TEST(comparisons_and_logic) {
   static const struct {
     const char *op;
     uint8_t y[4];
-  } logic[] = {{"logical_and", {0, 0, 0, 1}}, {"logical_or", {0, 1, 1, 1}},
-               {"logical_xor", {0, 1, 1, 0}}, {"eq", {1, 0, 0, 1}}};
+  } logic[] = {{"logical_and", {0, 0, 0, 1}},
+               {"logical_or", {0, 1, 1, 1}},
+               {"logical_xor", {0, 1, 1, 0}},
+               {"eq", {1, 0, 0, 1}}};
   const uint8_t p[4] = {0, 0, 1, 1}, q[4] = {0, 1, 0, 1};
   for (size_t i = 0; i < 4; i++) {
     struct op_test t;

@@ -5,7 +5,8 @@
 #include "op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 static void cast_case(uint8_t from, uint8_t to, size_t n, const void *x, const void *y) {
   struct op_test t;
@@ -19,7 +20,8 @@ static void cast_case(uint8_t from, uint8_t to, size_t n, const void *x, const v
 
 SMR_TEST(float_to_integer) {
   const float x[8] = {1.9f, -1.9f, 300, -300, 3e9f, -3e9f, NAN, 1e20f};
-  cast_case(SAMARA_FLOAT32, SAMARA_INT8, 8, x, (const int8_t[]){1, -1, 127, -128, 127, -128, 0, 127});
+  cast_case(SAMARA_FLOAT32, SAMARA_INT8, 8, x,
+            (const int8_t[]){1, -1, 127, -128, 127, -128, 0, 127});
   cast_case(SAMARA_FLOAT32, SAMARA_UINT8, 8, x, (const uint8_t[]){1, 0, 255, 0, 255, 0, 0, 255});
   cast_case(SAMARA_FLOAT32, SAMARA_INT32, 8, x,
             (const int32_t[]){1, -1, 300, -300, INT32_MAX, INT32_MIN, 0, INT32_MAX});

@@ -4,7 +4,8 @@
 
 #include "linear_data.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 struct conv_case {
   const char *kernel;  // part of the name of the kernel that must have run, NULL: any

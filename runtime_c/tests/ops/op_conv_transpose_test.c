@@ -4,7 +4,8 @@
 
 #include "linear_data.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 struct transpose_case {
   uint32_t spatial;
@@ -12,7 +13,8 @@ struct transpose_case {
   int64_t in[3], k[3], stride[3], dilation[3], pad[6], extra[3];
 };
 
-// Add what input pixel `p` of image `b` gives through one tap; `places` pixels make an output image.
+// Add what input pixel `p` of image `b` gives through one tap; `places` pixels make an output
+// image.
 static void spread_tap(const struct transpose_case *c, const float *x, const float *w,
                        const int64_t *out, int64_t b, int64_t p, int64_t tap, double *y) {
   const int64_t depth = c->c / c->groups, n = c->o / c->groups;

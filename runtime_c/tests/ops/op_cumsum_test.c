@@ -4,7 +4,8 @@
 
 #include "op_harness.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 static void cumsum_case(uint8_t dtype, const void *x, int64_t axis, int exclusive, int reverse,
                         const void *want) {
@@ -30,8 +31,9 @@ SMR_TEST(directions) {
 
 SMR_TEST(integers_wrap) {
   const int32_t x[6] = {INT32_MAX, 1, 1, INT32_MIN, -1, 0};
-  cumsum_case(SAMARA_INT32, x, 1, 0, 0,
-              (const int32_t[]){INT32_MAX, INT32_MIN, INT32_MIN + 1, INT32_MIN, INT32_MAX, INT32_MAX});
+  cumsum_case(
+      SAMARA_INT32, x, 1, 0, 0,
+      (const int32_t[]){INT32_MAX, INT32_MIN, INT32_MIN + 1, INT32_MIN, INT32_MAX, INT32_MAX});
   const int64_t y[6] = {INT64_MAX, 1, 0, 1, 2, 3};
   cumsum_case(SAMARA_INT64, y, 1, 0, 0,
               (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MIN, 1, 3, 6});
@@ -50,7 +52,8 @@ SMR_TEST(many_tiles) {
     CHECK_EQ_INT(t.tiles, M);
     const float *y = (const float *)t.out[0].data;
     for (int i = 0; i < N * M; i++)
-      CHECK(y[i] == (float)((double)0.1f * (i % N + 1)) || fabs((double)y[i] - 0.1 * (i % N + 1)) < 1e-4);
+      CHECK(y[i] == (float)((double)0.1f * (i % N + 1)) ||
+            fabs((double)y[i] - 0.1 * (i % N + 1)) < 1e-4);
   }
   op_end(&t);
 }

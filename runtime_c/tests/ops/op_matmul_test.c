@@ -4,7 +4,8 @@
 
 #include "linear_data.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 struct matmul_case {
   uint32_t x_rank, w_rank, y_rank;

@@ -4,12 +4,13 @@
 
 #include "linear_data.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 // Groups of n elements `stride` apart, group g starting at start(g); affine index of element i.
-static void expect_group(const struct op_test *t, const float *x, size_t at, size_t n, size_t stride,
-                         bool centred, const float *scale, const float *bias, size_t affine_step,
-                         size_t affine_at) {
+static void expect_group(const struct op_test *t, const float *x, size_t at, size_t n,
+                         size_t stride, bool centred, const float *scale, const float *bias,
+                         size_t affine_step, size_t affine_at) {
   double mean = 0, variance = 0;
   for (size_t i = 0; centred && i < n; i++) mean += (double)x[at + i * stride] / (double)n;
   for (size_t i = 0; i < n; i++) {
@@ -21,7 +22,8 @@ static void expect_group(const struct op_test *t, const float *x, size_t at, siz
     const size_t a = affine_at + i * affine_step;
     if (scale != NULL) y *= (double)scale[a];
     if (bias != NULL) y += (double)bias[a];
-    if (!CHECK_NEAR(linear_out(t, at + i * stride), y, t->out[0].dtype == SAMARA_FLOAT16 ? 4e-3 : 3e-6))
+    if (!CHECK_NEAR(linear_out(t, at + i * stride), y,
+                    t->out[0].dtype == SAMARA_FLOAT16 ? 4e-3 : 3e-6))
       return;
   }
 }

@@ -4,7 +4,8 @@
 
 #include "op_harness.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 // x [outer, n, inner], in double.
 static double expected(const char *op, const float *x, size_t outer, size_t n, size_t inner,
@@ -35,8 +36,8 @@ static void run_case(const char *op, int64_t outer, int64_t n, int64_t inner, ui
     const float *y = (const float *)t.out[0].data;
     for (size_t i = 0; i < count; i++) {
       const size_t k = i % (size_t)inner, j = i / (size_t)inner % (size_t)n;
-      const double want = expected(op, x, (size_t)outer, (size_t)n, (size_t)inner,
-                                   i / (size_t)(inner * n), j, k);
+      const double want =
+          expected(op, x, (size_t)outer, (size_t)n, (size_t)inner, i / (size_t)(inner * n), j, k);
       if (!CHECK_NEAR(y[i], want, 3e-6 * fmax(fabs(want), 0.1))) break;
     }
   }
@@ -46,8 +47,9 @@ static void run_case(const char *op, int64_t outer, int64_t n, int64_t inner, ui
 
 SMR_TEST(axes) {
   static const char *const ops[] = {"softmax", "log_softmax", "hardmax"};
-  static const int64_t sizes[][3] = {{1, 1, 1},  {3, 7, 1},  {2, 33, 1},   {3, 8, 5},   {1, 9, 17},
-                                     {40, 3, 1}, {2, 5, 300}, {1, 10000, 1}, {3, 1000, 20}};
+  static const int64_t sizes[][3] = {{1, 1, 1},   {3, 7, 1},     {2, 33, 1},
+                                     {3, 8, 5},   {1, 9, 17},    {40, 3, 1},
+                                     {2, 5, 300}, {1, 10000, 1}, {3, 1000, 20}};
   for (int o = 0; o < 3; o++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       run_case(ops[o], sizes[i][0], sizes[i][1], sizes[i][2], ~0u);

@@ -5,7 +5,8 @@
 #include "op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 static void top_k_case(uint8_t dtype, int64_t n, const void *x, int64_t k, int largest,
                        const void *values, const int64_t *indices) {

@@ -5,7 +5,8 @@
 #include "op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 SMR_TEST(known_answers) {
   const float x[4] = {-1.5f, 0.0f, 0.5f, 2.0f};
@@ -98,8 +99,10 @@ SMR_TEST(predicates) {
     const char *op;
     int negative, positive;
     uint8_t y[5];
-  } cases[] = {{"isnan", 1, 1, {1, 0, 0, 0, 0}}, {"isinf", 1, 1, {0, 1, 1, 0, 0}},
-               {"isinf", 0, 1, {0, 1, 0, 0, 0}}, {"isinf", 1, 0, {0, 0, 1, 0, 0}},
+  } cases[] = {{"isnan", 1, 1, {1, 0, 0, 0, 0}},
+               {"isinf", 1, 1, {0, 1, 1, 0, 0}},
+               {"isinf", 0, 1, {0, 1, 0, 0, 0}},
+               {"isinf", 1, 0, {0, 0, 1, 0, 0}},
                {"isinf", 0, 0, {0, 0, 0, 0, 0}}};
   for (size_t i = 0; i < 5; i++) {
     struct op_test t;

@@ -4,8 +4,8 @@
 
 #include "op_harness.h"
 
-
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 SMR_TEST(broadcasts) {
   const uint8_t c[2] = {1, 0};

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from tests.exporter.passes.programs import ops, program
 
 from samara.exporter.ir import Builder, Program, Value
 from samara.exporter.passes import PIPELINE, Pass, difference, node_count, run_passes
 from samara.exporter.types import SamaraError
-from tests.exporter.passes.programs import ops, program
 
 
 def _program() -> Program:
@@ -62,7 +62,9 @@ def test_an_unchecked_run_lets_a_wrong_pass_through() -> None:
 
 
 def test_a_wrong_answer_is_refused() -> None:
-    with pytest.raises(SamaraError, match="pass 'doubled' changed the answer: output 'out0'") as error:
+    with pytest.raises(
+        SamaraError, match="pass 'doubled' changed the answer: output 'out0'"
+    ) as error:
         run_passes(_program(), [IDLE, WRONG, IDLE], check=True)
     assert error.value.fix is not None
     assert "disable=['doubled']" in error.value.fix

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.exporter.passes.programs import program
 
 from samara.exporter.ir import Builder, Value
 from samara.exporter.passes import sample_inputs
 from samara.exporter.passes._samples import symbols_of
-from tests.exporter.passes.programs import program
 
 
 def test_every_dtype_gets_data_of_its_kind() -> None:

@@ -50,13 +50,14 @@ SMR_INLINE void N(f32_norm_row)(size_t n, const float *x, const float *scale, co
     N(store)(y + i, N(f32_norm_value)(N(load)(x + i), m, inverse, scale ? scale + i : NULL,
                                       bias ? bias + i : NULL, VF));
   if (i < n)
-    N(store_n)(y + i, N(f32_norm_value)(N(load_n)(x + i, n - i), m, inverse,
-                                        scale ? scale + i : NULL, bias ? bias + i : NULL, n - i),
+    N(store_n)(y + i,
+               N(f32_norm_value)(N(load_n)(x + i, n - i), m, inverse, scale ? scale + i : NULL,
+                                 bias ? bias + i : NULL, n - i),
                n - i);
 }
 
-static void N(f32_norm_centred_row)(size_t n, const float *x, const float *scale,
-                                    const float *bias, float eps, float *y) {
+static void N(f32_norm_centred_row)(size_t n, const float *x, const float *scale, const float *bias,
+                                    float eps, float *y) {
   N(f32_norm_row)(n, x, scale, bias, eps, y, 1);
 }
 
@@ -66,8 +67,8 @@ static void N(f32_norm_plain_row)(size_t n, const float *x, const float *scale, 
 }
 
 // Mean over rows of x - shift, or of its square, for one vector of columns.
-SMR_INLINE N(vf) N(f32_norm_mean)(size_t rows, size_t n, size_t stride, const float *x,
-                                  N(vf) shift, const int square) {
+SMR_INLINE N(vf) N(f32_norm_mean)(size_t rows, size_t n, size_t stride, const float *x, N(vf) shift,
+                                  const int square) {
   N(vf) total = N(zero)();
   for (size_t i = 0; i < rows; i += NORM_BLOCK) {
     const size_t end = rows - i < NORM_BLOCK ? rows : i + NORM_BLOCK;

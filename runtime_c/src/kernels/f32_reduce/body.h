@@ -46,14 +46,27 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
         lanes[i] = smr_f32_reduce_join(SMR_F32_REDUCE_##OP, lanes[i], lanes[i + width]);           \
     return lanes[0];                                                                               \
   }                                                                                                \
-  SMR_INLINE N(vf) N(f32_reduce_rows_##name)(size_t rows, const float *x, size_t stride, size_t n, \
-                                             N(vf) acc) {                                          \
-    for (size_t i = 0; i < rows; i += REDUCE_BLOCK) {                                              \
-      const size_t end = rows - i < REDUCE_BLOCK ? rows : i + REDUCE_BLOCK;                        \
+  /* Rows [begin, end) of one vector of columns; at most REDUCE_BLOCK rows. */                     \
+  SMR_INLINE N(vf) N(f32_reduce_few_##name)(size_t begin, size_t end, const float *x,              \
+                                            size_t stride, size_t n) {                             \
+    N(vf) part = N(set1)(start);                                                                   \
+    for (size_t r = begin; r < end; r++)                                                           \
+      part = N(f32_reduce_join_##name)(                                                            \
+          part, n == VF ? N(load)(x + r * stride) : N(load_n)(x + r * stride, n));                 \
+    return part;                                                                                   \
+  }                                                                                                \
+  /* Blocks of rows, and blocks of those. */                                                       \
+  SMR_INLINE N(vf)                                                                                 \
+      N(f32_reduce_rows_##name)(size_t rows, const float *x, size_t stride, size_t n, N(vf) acc) { \
+    for (size_t i = 0; i < rows;) {                                                                \
+      const size_t far =                                                                           \
+          rows - i < REDUCE_BLOCK * REDUCE_BLOCK ? rows : i + REDUCE_BLOCK * REDUCE_BLOCK;         \
       N(vf) part = N(set1)(start);                                                                 \
-      for (size_t r = i; r < end; r++)                                                             \
-        part = N(f32_reduce_join_##name)(                                                          \
-            part, n == VF ? N(load)(x + r * stride) : N(load_n)(x + r * stride, n));               \
+      while (i < far) {                                                                            \
+        const size_t end = far - i < REDUCE_BLOCK ? far : i + REDUCE_BLOCK;                        \
+        part = N(f32_reduce_join_##name)(part, N(f32_reduce_few_##name)(i, end, x, stride, n));    \
+        i = end;                                                                                   \
+      }                                                                                            \
       acc = N(f32_reduce_join_##name)(acc, part);                                                  \
     }                                                                                              \
     return acc;                                                                                    \
@@ -62,8 +75,7 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
                                            float *acc) {                                           \
     for (; n >= VF; n -= VF, x += VF, acc += VF)                                                   \
       N(store)(acc, N(f32_reduce_rows_##name)(rows, x, stride, VF, N(load)(acc)));                 \
-    if (n)                                                                                         \
-      N(store_n)(acc, N(f32_reduce_rows_##name)(rows, x, stride, n, N(load_n)(acc, n)), n);        \
+    if (n) N(store_n)(acc, N(f32_reduce_rows_##name)(rows, x, stride, n, N(load_n)(acc, n)), n);   \
   }
 
 REDUCE(sum, SUM, 0.0f)

@@ -26,18 +26,26 @@ const struct smr_f32_reduce *smr_f32_reduce_config(uint32_t isa) {
 
 float smr_f32_reduce_start(enum smr_f32_reduce_op op) {
   switch (op) {
-    case SMR_F32_REDUCE_MAX: return -INFINITY;
-    case SMR_F32_REDUCE_MIN: return INFINITY;
-    case SMR_F32_REDUCE_PROD: return 1.0f;
-    default: return 0.0f;
+    case SMR_F32_REDUCE_MAX:
+      return -INFINITY;
+    case SMR_F32_REDUCE_MIN:
+      return INFINITY;
+    case SMR_F32_REDUCE_PROD:
+      return 1.0f;
+    default:
+      return 0.0f;
   }
 }
 
 float smr_f32_reduce_join(enum smr_f32_reduce_op op, float a, float b) {
   switch (op) {
-    case SMR_F32_REDUCE_MAX: return a > b || a != a ? a : b;
-    case SMR_F32_REDUCE_MIN: return a < b || a != a ? a : b;
-    case SMR_F32_REDUCE_PROD: return a * b;
-    default: return a + b;
+    case SMR_F32_REDUCE_MAX:
+      return a > b || a != a ? a : b;
+    case SMR_F32_REDUCE_MIN:
+      return a < b || a != a ? a : b;
+    case SMR_F32_REDUCE_PROD:
+      return a * b;
+    default:
+      return a + b;
   }
 }

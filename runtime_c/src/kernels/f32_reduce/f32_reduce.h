@@ -3,7 +3,8 @@
 //
 // The order of additions depends on n (or rows) and the ISA only, never on alignment or threads.
 // Long sums are cut into blocks whose partial sums are added in turn, so the error does not grow
-// with the length. MAX and MIN give NaN if any element is NaN. Nothing outside the elements is read.
+// with the length. MAX and MIN give NaN if any element is NaN. Nothing outside the elements is
+// read.
 #ifndef SMR_KERNELS_F32_REDUCE_H
 #define SMR_KERNELS_F32_REDUCE_H
 

@@ -42,8 +42,7 @@ static void N(f32_softmax_log_row)(size_t n, const float *x, float *y) {
   const float best = N(f32_softmax_max)(n, x);
   const N(vf) shift = N(set1)(best);
   const N(vf) tail = N(log)(N(set1)(N(f32_softmax_exp)(n, x, best, NULL)));
-  for (; n >= VF; n -= VF, x += VF, y += VF)
-    N(store)(y, N(sub)(N(sub)(N(load)(x), shift), tail));
+  for (; n >= VF; n -= VF, x += VF, y += VF) N(store)(y, N(sub)(N(sub)(N(load)(x), shift), tail));
   if (n) N(store_n)(y, N(sub)(N(sub)(N(load_n)(x, n), shift), tail), n);
 }
 

@@ -9,15 +9,15 @@
 #include <math.h>
 
 // One kernel: operands of type T, results of type R; `value` in terms of a and b.
-#define VBINARY(name, T, R, value)                                                            \
-  static void vbinary_##name(size_t n, const void *a_, size_t a_step, const void *b_,         \
-                             size_t b_step, void *y_) {                                       \
-    const T *pa = (const T *)a_, *pb = (const T *)b_;                                         \
-    R *y = (R *)y_;                                                                           \
-    for (size_t i = 0; i < n; i++) {                                                          \
-      const T a = pa[i * a_step], b = pb[i * b_step];                                         \
-      y[i] = (R)(value);                                                                      \
-    }                                                                                         \
+#define VBINARY(name, T, R, value)                                                    \
+  static void vbinary_##name(size_t n, const void *a_, size_t a_step, const void *b_, \
+                             size_t b_step, void *y_) {                               \
+    const T *pa = (const T *)a_, *pb = (const T *)b_;                                 \
+    R *y = (R *)y_;                                                                   \
+    for (size_t i = 0; i < n; i++) {                                                  \
+      const T a = pa[i * a_step], b = pb[i * b_step];                                 \
+      y[i] = (R)(value);                                                              \
+    }                                                                                 \
   }
 
 // Sign extension, unsigned arithmetic and a narrowing conversion: wrapping, without overflow.
@@ -51,23 +51,23 @@ static int64_t vbinary_shr(int64_t a, uint64_t by, unsigned width) {
   return a >> (by < width ? by : width - 1);
 }
 
-#define VBINARY_INTEGER(t, T)                                                      \
-  VBINARY(add_##t, T, T, VBINARY_WRAP(+))                                          \
-  VBINARY(sub_##t, T, T, VBINARY_WRAP(-))                                          \
-  VBINARY(mul_##t, T, T, VBINARY_WRAP(*))                                          \
-  VBINARY(div_##t, T, T, vbinary_div(a, b))                                        \
-  VBINARY(mod_##t, T, T, vbinary_mod(a, b))                                        \
-  VBINARY(fmod_##t, T, T, vbinary_fmod(a, b))                                      \
-  VBINARY(pow_##t, T, T, vbinary_pow(a, b))                                        \
-  VBINARY(min_##t, T, T, a < b ? a : b)                                            \
-  VBINARY(max_##t, T, T, a > b ? a : b)                                            \
-  VBINARY(eq_##t, T, uint8_t, a == b)                                              \
-  VBINARY(lt_##t, T, uint8_t, a < b)                                               \
-  VBINARY(le_##t, T, uint8_t, a <= b)                                              \
-  VBINARY(bit_and_##t, T, T, a & b)                                                \
-  VBINARY(bit_or_##t, T, T, a | b)                                                 \
-  VBINARY(bit_xor_##t, T, T, a ^ b)                                                \
-  VBINARY(shl_##t, T, T, vbinary_shl((uint64_t)a, (uint64_t)b, 8 * sizeof(T)))     \
+#define VBINARY_INTEGER(t, T)                                                  \
+  VBINARY(add_##t, T, T, VBINARY_WRAP(+))                                      \
+  VBINARY(sub_##t, T, T, VBINARY_WRAP(-))                                      \
+  VBINARY(mul_##t, T, T, VBINARY_WRAP(*))                                      \
+  VBINARY(div_##t, T, T, vbinary_div(a, b))                                    \
+  VBINARY(mod_##t, T, T, vbinary_mod(a, b))                                    \
+  VBINARY(fmod_##t, T, T, vbinary_fmod(a, b))                                  \
+  VBINARY(pow_##t, T, T, vbinary_pow(a, b))                                    \
+  VBINARY(min_##t, T, T, a < b ? a : b)                                        \
+  VBINARY(max_##t, T, T, a > b ? a : b)                                        \
+  VBINARY(eq_##t, T, uint8_t, a == b)                                          \
+  VBINARY(lt_##t, T, uint8_t, a < b)                                           \
+  VBINARY(le_##t, T, uint8_t, a <= b)                                          \
+  VBINARY(bit_and_##t, T, T, a &b)                                             \
+  VBINARY(bit_or_##t, T, T, a | b)                                             \
+  VBINARY(bit_xor_##t, T, T, a ^ b)                                            \
+  VBINARY(shl_##t, T, T, vbinary_shl((uint64_t)a, (uint64_t)b, 8 * sizeof(T))) \
   VBINARY(shr_##t, T, T, vbinary_shr((int64_t)a, (uint64_t)b, 8 * sizeof(T)))
 VBINARY_INTEGER(i8, int8_t)
 VBINARY_INTEGER(u8, uint8_t)
@@ -90,14 +90,14 @@ VBINARY(lt_f32, float, uint8_t, a < b)
 VBINARY(le_f32, float, uint8_t, a <= b)
 
 VBINARY(eq_bool, uint8_t, uint8_t, !a == !b)
-VBINARY(and_bool, uint8_t, uint8_t, a && b)
+VBINARY(and_bool, uint8_t, uint8_t, a &&b)
 VBINARY(or_bool, uint8_t, uint8_t, a || b)
 VBINARY(xor_bool, uint8_t, uint8_t, !a != !b)
 
 #undef VBINARY_WRAP
 #undef VBINARY
 
-#define VBINARY_INTEGERS(name)                                      \
+#define VBINARY_INTEGERS(name)                                               \
   [SAMARA_INT8] = vbinary_##name##_i8, [SAMARA_UINT8] = vbinary_##name##_u8, \
   [SAMARA_INT32] = vbinary_##name##_i32, [SAMARA_INT64] = vbinary_##name##_i64
 static const smr_vbinary_ukernel vbinary_kernels[SMR_VBINARY_COUNT][SAMARA_BOOL + 1] = {
@@ -135,9 +135,14 @@ int smr_vbinary_has_zero(uint8_t dtype, size_t n, const void *b, size_t step) {
   for (size_t i = 0; i < n && !zero; i++) {
     const size_t at = i * step;
     switch (dtype) {
-      case SAMARA_INT64: zero = ((const int64_t *)b)[at] == 0; break;
-      case SAMARA_INT32: zero = ((const int32_t *)b)[at] == 0; break;
-      default: zero = ((const int8_t *)b)[at] == 0;
+      case SAMARA_INT64:
+        zero = ((const int64_t *)b)[at] == 0;
+        break;
+      case SAMARA_INT32:
+        zero = ((const int32_t *)b)[at] == 0;
+        break;
+      default:
+        zero = ((const int8_t *)b)[at] == 0;
     }
   }
   return zero;

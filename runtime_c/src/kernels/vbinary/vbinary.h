@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of two elements of any dtype, in portable C, each operand a row or one value: the contract.
+// Functions of two elements of any dtype, in portable C, each operand a row or one value: the
+// contract.
 #ifndef SMR_KERNELS_VBINARY_H
 #define SMR_KERNELS_VBINARY_H
 
@@ -12,10 +13,10 @@ typedef void (*smr_vbinary_ukernel)(size_t n, const void *a, size_t a_step, cons
                                     size_t b_step, void *y);
 
 /// Results have the operands' dtype but for EQ, LT, LE, which give bool. Integers wrap.
-///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0 integers
-///   give 0 (the caller looks for them first). POW of integers with a negative exponent: 1 for base
-///   1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits out. AND, OR, XOR take bools (any
-///   nonzero byte is true), the BIT_ ones integers.
+///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0
+///   integers give 0 (the caller looks for them first). POW of integers with a negative exponent: 1
+///   for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits out. AND, OR, XOR take
+///   bools (any nonzero byte is true), the BIT_ ones integers.
 enum smr_vbinary {
   SMR_VBINARY_ADD,
   SMR_VBINARY_SUB,

@@ -6,26 +6,26 @@
 
 #include <samara/samara.h>
 
-#define VCAST(from, to, T, R, value)                                     \
-  static void vcast_##from##_##to(size_t n, const void *x_, void *y_) {  \
-    const T *px = (const T *)x_;                                         \
-    R *y = (R *)y_;                                                      \
-    for (size_t i = 0; i < n; i++) {                                     \
-      const T x = px[i];                                                 \
-      y[i] = (R)(value);                                                 \
-    }                                                                    \
+#define VCAST(from, to, T, R, value)                                    \
+  static void vcast_##from##_##to(size_t n, const void *x_, void *y_) { \
+    const T *px = (const T *)x_;                                        \
+    R *y = (R *)y_;                                                     \
+    for (size_t i = 0; i < n; i++) {                                    \
+      const T x = px[i];                                                \
+      y[i] = (R)(value);                                                \
+    }                                                                   \
   }
 
 // `least` is a float; `above` is the first float beyond the type.
 #define VCAST_SATURATE(T, least, above, LEAST, MOST) \
   (x < (above) ? (x >= (least) ? (T)x : x < (least) ? (LEAST) : 0) : x >= (above) ? (MOST) : 0)
 
-#define VCAST_FROM_INTEGER(from, T)                \
-  VCAST(from, f32, T, float, x)                    \
-  VCAST(from, i8, T, int8_t, x)                    \
-  VCAST(from, u8, T, uint8_t, x)                   \
-  VCAST(from, i32, T, int32_t, x)                  \
-  VCAST(from, i64, T, int64_t, x)                  \
+#define VCAST_FROM_INTEGER(from, T) \
+  VCAST(from, f32, T, float, x)     \
+  VCAST(from, i8, T, int8_t, x)     \
+  VCAST(from, u8, T, uint8_t, x)    \
+  VCAST(from, i32, T, int32_t, x)   \
+  VCAST(from, i64, T, int64_t, x)   \
   VCAST(from, bool, T, uint8_t, x != 0)
 VCAST_FROM_INTEGER(i8, int8_t)
 VCAST_FROM_INTEGER(u8, uint8_t)
@@ -47,17 +47,22 @@ VCAST(bool, i64, uint8_t, int64_t, x != 0)
 #undef VCAST_SATURATE
 #undef VCAST
 
-#define VCAST_ROW(from)                                                                      \
-  {[SAMARA_FLOAT32] = vcast_##from##_f32, [SAMARA_INT8] = vcast_##from##_i8,                 \
-   [SAMARA_UINT8] = vcast_##from##_u8,    [SAMARA_INT32] = vcast_##from##_i32,               \
+#define VCAST_ROW(from)                                                        \
+  {[SAMARA_FLOAT32] = vcast_##from##_f32, [SAMARA_INT8] = vcast_##from##_i8,   \
+   [SAMARA_UINT8] = vcast_##from##_u8,    [SAMARA_INT32] = vcast_##from##_i32, \
    [SAMARA_INT64] = vcast_##from##_i64,   [SAMARA_BOOL] = vcast_##from##_bool}
 static const smr_vcast_ukernel vcast_kernels[SAMARA_BOOL + 1][SAMARA_BOOL + 1] = {
-    [SAMARA_FLOAT32] = VCAST_ROW(f32), [SAMARA_INT8] = VCAST_ROW(i8),
-    [SAMARA_UINT8] = VCAST_ROW(u8),    [SAMARA_INT32] = VCAST_ROW(i32),
+    [SAMARA_FLOAT32] = VCAST_ROW(f32),
+    [SAMARA_INT8] = VCAST_ROW(i8),
+    [SAMARA_UINT8] = VCAST_ROW(u8),
+    [SAMARA_INT32] = VCAST_ROW(i32),
     [SAMARA_INT64] = VCAST_ROW(i64),
-    [SAMARA_BOOL] = {[SAMARA_FLOAT32] = vcast_bool_f32, [SAMARA_INT8] = vcast_bool_8,
-                     [SAMARA_UINT8] = vcast_bool_8, [SAMARA_INT32] = vcast_bool_i32,
-                     [SAMARA_INT64] = vcast_bool_i64, [SAMARA_BOOL] = vcast_bool_8},
+    [SAMARA_BOOL] = {[SAMARA_FLOAT32] = vcast_bool_f32,
+                     [SAMARA_INT8] = vcast_bool_8,
+                     [SAMARA_UINT8] = vcast_bool_8,
+                     [SAMARA_INT32] = vcast_bool_i32,
+                     [SAMARA_INT64] = vcast_bool_i64,
+                     [SAMARA_BOOL] = vcast_bool_8},
 };
 #undef VCAST_ROW
 

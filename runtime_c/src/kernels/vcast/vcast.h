@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// y[i] = x[i] in another type for i < n. `y` may be `x` where element sizes agree. Element alignment.
+/// y[i] = x[i] in another type for i < n. `y` may be `x` where element sizes agree. Element
+/// alignment.
 typedef void (*smr_vcast_ukernel)(size_t n, const void *x, void *y);
 
 /// The kernel between two of float32, int8, uint8, int32, int64 and bool (samara_dtype), or NULL.

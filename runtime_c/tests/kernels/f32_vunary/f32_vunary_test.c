@@ -13,42 +13,76 @@
 
 static double exact(enum smr_f32_vunary f, double x, double a, double b) {
   switch ((int)f) {
-    case SMR_F32_NEG: return -x;
-    case SMR_F32_ABS: return fabs(x);
-    case SMR_F32_SIGN: return isnan(x) ? x : (x > 0) - (x < 0);
-    case SMR_F32_CEIL: return ceil(x);
-    case SMR_F32_FLOOR: return floor(x);
-    case SMR_F32_ROUND: return nearbyint(x);
-    case SMR_F32_EXP: return exp(x);
-    case SMR_F32_LOG: return log(x);
-    case SMR_F32_SQRT: return sqrt(x);
-    case SMR_F32_RSQRT: return 1 / sqrt(x);
-    case SMR_F32_RECIPROCAL: return 1 / x;
-    case SMR_F32_TANH: return tanh(x);
-    case SMR_F32_ERF: return erf(x);
-    case SMR_F32_SIGMOID: return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-    case SMR_F32_RELU: return x < 0 ? 0 : x;
-    case SMR_F32_LEAKY_RELU: return x >= 0 ? x : (double)a * x;
-    case SMR_F32_ELU: return x >= 0 ? x : a * expm1(x);
-    case SMR_F32_SOFTPLUS: return fmax(x, 0) + log1p(exp(-fabs(x))) + (isnan(x) ? x : 0);
-    case SMR_F32_GELU: return x * 0.5 * (1 + erf(x * 0.70710678118654752));
+    case SMR_F32_NEG:
+      return -x;
+    case SMR_F32_ABS:
+      return fabs(x);
+    case SMR_F32_SIGN:
+      return isnan(x) ? x : (x > 0) - (x < 0);
+    case SMR_F32_CEIL:
+      return ceil(x);
+    case SMR_F32_FLOOR:
+      return floor(x);
+    case SMR_F32_ROUND:
+      return nearbyint(x);
+    case SMR_F32_EXP:
+      return exp(x);
+    case SMR_F32_LOG:
+      return log(x);
+    case SMR_F32_SQRT:
+      return sqrt(x);
+    case SMR_F32_RSQRT:
+      return 1 / sqrt(x);
+    case SMR_F32_RECIPROCAL:
+      return 1 / x;
+    case SMR_F32_TANH:
+      return tanh(x);
+    case SMR_F32_ERF:
+      return erf(x);
+    case SMR_F32_SIGMOID:
+      return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+    case SMR_F32_RELU:
+      return x < 0 ? 0 : x;
+    case SMR_F32_LEAKY_RELU:
+      return x >= 0 ? x : (double)a * x;
+    case SMR_F32_ELU:
+      return x >= 0 ? x : a * expm1(x);
+    case SMR_F32_SOFTPLUS:
+      return fmax(x, 0) + log1p(exp(-fabs(x))) + (isnan(x) ? x : 0);
+    case SMR_F32_GELU:
+      return x * 0.5 * (1 + erf(x * 0.70710678118654752));
     case SMR_F32_GELU_TANH:
       return x * 0.5 * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
-    case SMR_F32_HARD_SIGMOID: return isnan(x) ? x : fmin(1, fmax(0, a * x + b));
-    case SMR_F32_HARD_SWISH: return isnan(x) ? x : x * fmin(1, fmax(0, x / 6 + 0.5));
-    case SMR_F32_SILU: return x < 0 ? x * exp(x) / (1 + exp(x)) : x / (1 + exp(-x));
-    case SMR_F32_CLAMP: return isnan(x) ? x : fmin(b, fmax(a, x));
-    case SMR_F32_SIN: return sin(x);
-    case SMR_F32_COS: return cos(x);
-    case SMR_F32_TAN: return tan(x);
-    case SMR_F32_ASIN: return asin(x);
-    case SMR_F32_ACOS: return acos(x);
-    case SMR_F32_ATAN: return atan(x);
-    case SMR_F32_SINH: return sinh(x);
-    case SMR_F32_COSH: return cosh(x);
-    case SMR_F32_ASINH: return asinh(x);
-    case SMR_F32_ACOSH: return acosh(x);
-    default: return atanh(x);
+    case SMR_F32_HARD_SIGMOID:
+      return isnan(x) ? x : fmin(1, fmax(0, a * x + b));
+    case SMR_F32_HARD_SWISH:
+      return isnan(x) ? x : x * fmin(1, fmax(0, x / 6 + 0.5));
+    case SMR_F32_SILU:
+      return x < 0 ? x * exp(x) / (1 + exp(x)) : x / (1 + exp(-x));
+    case SMR_F32_CLAMP:
+      return isnan(x) ? x : fmin(b, fmax(a, x));
+    case SMR_F32_SIN:
+      return sin(x);
+    case SMR_F32_COS:
+      return cos(x);
+    case SMR_F32_TAN:
+      return tan(x);
+    case SMR_F32_ASIN:
+      return asin(x);
+    case SMR_F32_ACOS:
+      return acos(x);
+    case SMR_F32_ATAN:
+      return atan(x);
+    case SMR_F32_SINH:
+      return sinh(x);
+    case SMR_F32_COSH:
+      return cosh(x);
+    case SMR_F32_ASINH:
+      return asinh(x);
+    case SMR_F32_ACOSH:
+      return acosh(x);
+    default:
+      return atanh(x);
   }
 }
 
@@ -58,17 +92,33 @@ static double allowed(enum smr_f32_vunary f, double want, double x) {
   switch ((int)f) {
     case SMR_F32_EXP:
     case SMR_F32_LOG:
-    case SMR_F32_SIGMOID: ulps = 2; break;
+    case SMR_F32_SIGMOID:
+      ulps = 2;
+      break;
     case SMR_F32_TANH:
     case SMR_F32_SOFTPLUS:
-    case SMR_F32_ELU: ulps = 3; break;
-    case SMR_F32_SILU: ulps = 3, absolute = fabs(x) * 0x1p-149; break;  // of a subnormal sigmoid
-    case SMR_F32_ERF: ulps = 2, absolute = 1e-7; break;
+    case SMR_F32_ELU:
+      ulps = 3;
+      break;
+    case SMR_F32_SILU:
+      ulps = 3, absolute = fabs(x) * 0x1p-149;
+      break;  // of a subnormal sigmoid
+    case SMR_F32_ERF:
+      ulps = 2, absolute = 1e-7;
+      break;
     case SMR_F32_GELU:
-    case SMR_F32_GELU_TANH: ulps = 3, absolute = 1.5e-7 * (fabs(x) + 1); break;
-    case SMR_F32_RSQRT: ulps = 1.01; break;
-    case SMR_F32_HARD_SIGMOID: ulps = 1, absolute = 1.2e-7; break;
-    case SMR_F32_HARD_SWISH: ulps = 2, absolute = 1.2e-7 * fabs(x); break;
+    case SMR_F32_GELU_TANH:
+      ulps = 3, absolute = 1.5e-7 * (fabs(x) + 1);
+      break;
+    case SMR_F32_RSQRT:
+      ulps = 1.01;
+      break;
+    case SMR_F32_HARD_SIGMOID:
+      ulps = 1, absolute = 1.2e-7;
+      break;
+    case SMR_F32_HARD_SWISH:
+      ulps = 2, absolute = 1.2e-7 * fabs(x);
+      break;
     default:
       if (f >= SMR_F32_VUNARY_VECTOR_COUNT) ulps = 2;
   }
@@ -76,9 +126,10 @@ static double allowed(enum smr_f32_vunary f, double want, double x) {
   return ulps * magnitude * 0x1p-23 + absolute;
 }
 
-static const float params_of[SMR_F32_VUNARY_COUNT][2] = {
-    [SMR_F32_LEAKY_RELU] = {0.125f, 0}, [SMR_F32_ELU] = {1.0f, 0},
-    [SMR_F32_HARD_SIGMOID] = {0.2f, 0.5f}, [SMR_F32_CLAMP] = {-1.5f, 2.0f}};
+static const float params_of[SMR_F32_VUNARY_COUNT][2] = {[SMR_F32_LEAKY_RELU] = {0.125f, 0},
+                                                         [SMR_F32_ELU] = {1.0f, 0},
+                                                         [SMR_F32_HARD_SIGMOID] = {0.2f, 0.5f},
+                                                         [SMR_F32_CLAMP] = {-1.5f, 2.0f}};
 
 static void check_value(const char *table, enum smr_f32_vunary f, float x, float y) {
   const double a = (double)params_of[f][0], b = (double)params_of[f][1];
@@ -89,8 +140,7 @@ static void check_value(const char *table, enum smr_f32_vunary f, float x, float
   if (isinf((double)y) && fabs(want) > (double)FLT_MAX * (1 - 1e-6)) return;
   if (isnan(rounded) ? isnan(y) : fabs((double)y - rounded) <= tolerance || (double)y == rounded)
     return;
-  if (smr_test_reports())
-    fprintf(stderr, "%s function %d of %.9g: ", table, (int)f, (double)x);
+  if (smr_test_reports()) fprintf(stderr, "%s function %d of %.9g: ", table, (int)f, (double)x);
   CHECK_NEAR(y, rounded, tolerance);
 }
 
@@ -107,11 +157,11 @@ static float random_float(void) {  // any finite magnitude up to 2^7, now and th
 
 static void check_table(const char *name, const smr_f32_vunary_ukernel *table, int first, int last,
                         size_t lanes) {
-  static const float special[] = {0.0f,    -0.0f,  1.0f,     -1.0f,   0.5f,    -0.5f,   2.5f,
-                                  -2.5f,   1e-40f, -1e-40f,  88.7f,   88.73f,  -87.4f,  -103.9f,
-                                  -105.0f, 1e30f,  -1e30f,   3e38f,   -3e38f,  0x1p23f, 8388609.0f,
-                                  0.625f,  4.0f,   -4.0f,    0.70711f, 1.4143f, 0x1p-126f, NAN,
-                                  1e-20f,  20.0f,  -20.0f,   89.5f,   INFINITY, -INFINITY};
+  static const float special[] = {
+      0.0f,    -0.0f,   1.0f,       -1.0f,  0.5f,    -0.5f,    2.5f,     -2.5f,   1e-40f,
+      -1e-40f, 88.7f,   88.73f,     -87.4f, -103.9f, -105.0f,  1e30f,    -1e30f,  3e38f,
+      -3e38f,  0x1p23f, 8388609.0f, 0.625f, 4.0f,    -4.0f,    0.70711f, 1.4143f, 0x1p-126f,
+      NAN,     1e-20f,  20.0f,      -20.0f, 89.5f,   INFINITY, -INFINITY};
   random_state = 1;
   for (int f = first; f < last; f++) {
     const float *params = params_of[f];
@@ -145,10 +195,11 @@ static void check_table(const char *name, const smr_f32_vunary_ukernel *table, i
 
 SMR_TEST(tables) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                                      \
-  if ((have & (isa)) == (isa))                                               \
-    check_table(#suffix, smr_f32_vunary_ukernels__##suffix, 0, SMR_F32_VUNARY_VECTOR_COUNT, lanes); \
-  else                                                                       \
+#define SMR_UKERNEL(isa, suffix, lanes)                                                     \
+  if ((have & (isa)) == (isa))                                                              \
+    check_table(#suffix, smr_f32_vunary_ukernels__##suffix, 0, SMR_F32_VUNARY_VECTOR_COUNT, \
+                lanes);                                                                     \
+  else                                                                                      \
     fprintf(stderr, "NOT RUN: %s\n", #suffix);
 #include "kernels/f32_vunary/kernels.inc"
 #undef SMR_UKERNEL

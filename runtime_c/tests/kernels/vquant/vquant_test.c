@@ -11,7 +11,8 @@ static const float one_scale[] = {1.0f};
 static const int32_t zero_three[] = {3};
 
 SMR_TEST(quantize_rounds_half_to_even_and_saturates) {
-  static const float x[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 124.0f, 124.4f, 1e30f, -131.0f, -131.4f, -1e30f};
+  static const float x[] = {0.5f,   1.5f,  2.5f,    -0.5f,   -1.5f, 124.0f,
+                            124.4f, 1e30f, -131.0f, -131.4f, -1e30f};
   static const int8_t want[] = {3, 5, 5, 3, 1, 127, 127, 127, -128, -128, -128};
   int8_t y[11];
   smr_vquant_quantize(11, x, (struct smr_vquant_params){one_scale, zero_three, 0}, y);
@@ -59,7 +60,8 @@ SMR_TEST(parameters_may_go_along_the_row) {
 SMR_TEST(requantize_rounds_the_scaled_difference) {
   static const float half[] = {0.5f};
   static const int32_t none[] = {0};
-  static const int8_t x[] = {4, 5, 6, 7, 127, -128};  // minus 3, times one half: .5 1 1.5 2 62 -65.5
+  static const int8_t x[] = {4, 5,   6,
+                             7, 127, -128};  // minus 3, times one half: .5 1 1.5 2 62 -65.5
   static const int8_t want[] = {0, 1, 2, 2, 62, -66};
   int8_t y[6];
   smr_vquant_requantize(6, x, (struct smr_vquant_params){half, zero_three, 0},
@@ -71,6 +73,6 @@ SMR_TEST(requantize_rounds_the_scaled_difference) {
   CHECK_MEM(y, want, sizeof y);
 }
 
-SMR_TEST_MAIN(RUN(quantize_rounds_half_to_even_and_saturates); RUN(quantize_takes_infinities_and_nan);
-              RUN(every_integer_comes_back); RUN(parameters_may_go_along_the_row);
-              RUN(requantize_rounds_the_scaled_difference))
+SMR_TEST_MAIN(RUN(quantize_rounds_half_to_even_and_saturates);
+              RUN(quantize_takes_infinities_and_nan); RUN(every_integer_comes_back);
+              RUN(parameters_may_go_along_the_row); RUN(requantize_rounds_the_scaled_difference))

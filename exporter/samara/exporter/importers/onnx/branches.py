@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`If` and `Loop`: bodies become functions; branches that disagree in rank are split.
+
+The rest of a graph after an `If` whose branches yield tensors of different rank cannot be typed
+once. It is cloned into both branches, where each clone knows which branch it is in; a clone that
+cannot be typed becomes a trap with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import onnx
+
+from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.operand import Operand, Poison, as_shape_data
+from samara.exporter.importers.onnx.scope import Problem, Scope
+from samara.exporter.ir.builder import Builder, as_dim_atom
+from samara.exporter.ir.program import Value
+from samara.exporter.types import (
+    Dim,
+    DType,
+    SamaraError,
+    ShapeError,
+    Sym,
+    TensorType,
+    UnsupportedError,
+)
+
+MAX_CLONES = 64
+# Typing a loop's body: each round turns at least one dim that changes in it into a symbol of its own.
+_ROUNDS = 8
+
+
+@dataclass(slots=True)
+class Branch:
+    """One branch after conversion: its builder and results, or why it failed."""
+
+    builder: Builder
+    results: list[Value]
+    problems: list[Problem]
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.problems)
+
+    @property
+    def signature(self) -> list[tuple[DType, int]]:
+        return [(v.type.dtype, v.type.rank) for v in self.results]
+
+
+def convert_graph(scope: Scope, start: int = 0) -> list[Operand]:
+    """Convert the scope's nodes from `start` on and return the operands of its outputs."""
+    for k in range(start, len(scope.nodes)):
+        node = scope.nodes[k]
+        kind = node.op_type if node.domain in ("", "ai.onnx") else ""
+        if kind == "If":
+            rest = _convert_if(scope, node, k + 1)
+            if rest is not None:
+                return rest
+        elif kind == "Loop":
+            _convert_loop(scope, node)
+        else:
+            scope.convert_node(node)
+    return [_output(scope, name) for name in scope.outputs]
+
+
+def _output(scope: Scope, name: str) -> Operand:
+    try:
+        return scope.lookup(name)
+    except SamaraError as error:
+        unsupported = not isinstance(error, ShapeError)
+        scope.problems.append(
+            Problem("output", name, error.message, error.fix or "", unsupported, error.__cause__)
+        )
+        return Poison(str(error))
+
+
+def _convert_if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | None:
+    """Convert an `If`. Returns the graph's outputs when the rest was cloned into the branches, else
+    None.
+    """
+    rest: list[Operand] = []
+    scope.attempt(node, lambda: rest.extend(_if(scope, node, following) or ()))
+    return rest or None
+
+
+def _if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | None:
+    n = NodeContext(scope, node)
+    graphs = [_graph(n, "then_branch"), _graph(n, "else_branch")]
+    cond = n.operand(0)
+    data = as_shape_data(cond)
+    predicate = None
+    if data is not None and data.elements.size == 1:
+        predicate = scope.known(data.dims()[0])
+    if predicate is not None and predicate.is_static:
+        graph = graphs[0 if predicate.as_int() else 1]
+        results = convert_graph(Scope.of_graph(scope, scope.builder, graph))
+        for name, result in zip(node.output, results, strict=True):
+            scope.bind(name, result)
+        return None
+    flag = _scalar(n, n.value(0))
+    branches = [_branch(scope, g, node, predicate, 1 - i, None) for i, g in enumerate(graphs)]
+    if _settle(scope, node, branches):
+        names = list(node.output)
+        values = scope.builder.if_(
+            flag, *((b.builder, b.results) for b in branches), outputs=names, name=n.label
+        )
+        for name, value in zip(names, values, strict=True):
+            scope.bind(name, value)
+        return None
+    clones = [_branch(scope, g, node, predicate, 1 - i, following) for i, g in enumerate(graphs)]
+    if not _settle(scope, node, clones):
+        raise UnsupportedError(
+            "the branches yield tensors of different rank up to the graph's outputs",
+            op="If",
+            node=node.name,
+            fix="make both branches yield the same rank, or cut the graph before this node with"
+            " outputs=",
+        )
+    return list(
+        scope.builder.if_(
+            flag, *((b.builder, b.results) for b in clones), outputs=scope.outputs, name=n.label
+        )
+    )
+
+
+def _graph(n: NodeContext, name: str) -> onnx.GraphProto:
+    graph = n.attr(name)
+    if not isinstance(graph, onnx.GraphProto):
+        raise n.unsupported(
+            f"attribute {name!r} holds no graph", "check the model with onnx.checker"
+        )
+    return graph
+
+
+def _branch(
+    scope: Scope,
+    graph: onnx.GraphProto,
+    node: onnx.NodeProto,
+    predicate: Dim | None,
+    truth: int,
+    following: int | None,
+) -> Branch:
+    """Convert a branch, and with `following` the rest of the enclosing graph after it, in a child
+    builder.
+    """
+    if following is not None:
+        scope.state.clones += 1
+        if scope.state.clones > MAX_CLONES:
+            raise UnsupportedError(
+                f"more than {MAX_CLONES} clones would be needed to give every tensor one rank",
+                op="If",
+                node=node.name,
+            )
+    builder = scope.builder.child("then" if truth else "else")
+    inner = Scope.of_graph(scope, builder, graph)
+    inner.problems = []
+    if predicate is not None:
+        inner.assume(predicate, truth)
+        inner.assume(builder.translate(predicate), truth)
+    results = convert_graph(inner)
+    names = inner.outputs
+    if following is not None and not inner.problems:
+        rest = Scope(scope.state, builder, scope.nodes, scope.outputs, scope)
+        rest.problems = inner.problems
+        rest.assumed = inner.assumed
+        for name, operand in zip(node.output, results, strict=True):
+            rest.bind(name, operand)
+        results = convert_graph(rest, following)
+        names = rest.outputs
+        inner = rest
+    values = []
+    for name, operand in zip(names, results, strict=True):
+        if isinstance(operand, Poison):
+            if not inner.problems:
+                inner.problems.append(Problem("If", node.name, operand.reason, "", False))
+            break
+        values.append(inner.materialise(operand, name))
+    return Branch(builder, values, list(inner.problems))
+
+
+def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch]) -> bool:
+    """Make the two branches one signature: True when they have it, or when one cannot be typed and
+    becomes a trap.
+    """
+    good = [b for b in branches if not b.failed]
+    hard = [p for b in branches for p in b.problems if p.unsupported]
+    if hard:
+        scope.problems += hard
+        raise UnsupportedError(
+            f"a branch holds {len(hard)} unsupported node(s)", op="If", node=node.name
+        )
+    if not good:
+        scope.problems += [p for b in branches for p in b.problems]
+        raise ShapeError("neither branch can be typed", op="If", node=node.name)
+    if len(good) == 2:
+        return branches[0].signature == branches[1].signature
+    for i, branch in enumerate(branches):
+        if branch.failed:
+            branches[i] = _trap(scope, branch, good[0])
+    return True
+
+
+def _trap(scope: Scope, failed: Branch, other: Branch) -> Branch:
+    """A branch that stops the run with the reason why it could not be typed."""
+    builder = scope.builder.child("trap")
+    problem = failed.problems[0]
+    dims: list[Dim] = []
+    back = {
+        inner: as_dim_atom(outer)
+        for outer, d in other.builder._atoms.items()
+        if (inner := d.sole_atom()) is not None
+    }
+    for value in other.results:
+        for d in value.type.shape:
+            dims.append(builder.translate(d.substitute(dict(back))))
+    message = f"{problem.op} {problem.node!r}: {problem.reason}"
+    results = builder.op(
+        "trap",
+        message=message,
+        dtypes=[v.type.dtype.code for v in other.results],
+        ranks=[v.type.rank for v in other.results],
+        shape=dims,
+        outputs=[v.name for v in other.results],
+    )
+    return Branch(builder, list(results), [])
+
+
+def _convert_loop(scope: Scope, node: onnx.NodeProto) -> None:
+    scope.attempt(node, lambda: scope.bind_results(node, _loop(scope, node)))
+
+
+def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
+    n = NodeContext(scope, node)
+    graph = _graph(n, "body")
+    max_trip, cond = n.optional(0), n.optional(1)
+    max_trip = None if max_trip is None else _scalar(n, max_trip)
+    cond = None if cond is None else _scalar(n, cond)
+    if cond is not None and cond.constant is not None and bool(cond.constant) and _always_on(graph):
+        cond = None
+    carried = [n.value(i) for i in range(2, n.input_count)]
+    if len(graph.input) != 2 + len(carried) or len(graph.output) < 1 + len(carried):
+        raise n.unsupported(
+            f"a body of {len(graph.input)} inputs and {len(graph.output)} outputs does not fit"
+            f" {len(carried)} carried values",
+            "check the model with onnx.checker",
+        )
+    types = [v.type for v in carried]
+    for _ in range(_ROUNDS):
+        body = _loop_body(scope, graph, types)
+        changed = _widen(scope, types, [v.type for v in body.results[1 : 1 + len(carried)]])
+        if changed is None:
+            break
+        types = changed
+    else:
+        raise n.unsupported("the shapes carried by the loop do not settle")
+    names = [o or f"{n.label}.{i}" for i, o in enumerate(node.output)]
+    return scope.builder.loop(
+        max_trip, cond, carried, (body.builder, body.results), outputs=names or None, name=n.label
+    )
+
+
+def _always_on(graph: onnx.GraphProto) -> bool:
+    """Whether the body passes its condition through unchanged."""
+    name, given = graph.output[0].name, graph.input[1].name
+    makers = {o: m for m in graph.node for o in m.output}
+    while name != given:
+        maker = makers.get(name)
+        if maker is None or maker.op_type != "Identity":
+            return False
+        name = maker.input[0]
+    return True
+
+
+def _scalar(n: NodeContext, value: Value) -> Value:
+    if value.type.rank == 0:
+        return value
+    reshaped: Value = n.emit("reshape", value, shape=())
+    return reshaped
+
+
+def _loop_body(scope: Scope, graph: onnx.GraphProto, types: Sequence[TensorType]) -> Branch:
+    builder = scope.builder.child("body")
+    inner = Scope.of_graph(scope, builder, graph)
+    inner.problems = []
+    formal = [i.name for i in graph.input]
+    inner.bind(formal[0], builder.input(formal[0], DType.I64, ()))
+    inner.bind(formal[1], builder.input(formal[1], DType.BOOL, ()))
+    for name, t in zip(formal[2:], types, strict=True):
+        inner.bind(name, builder.input(name, t.dtype, t.shape, t.quant))
+    results = []
+    for name, operand in zip(inner.outputs, convert_graph(inner), strict=True):
+        if not isinstance(operand, Poison):
+            results.append(inner.materialise(operand, name))
+        elif not inner.problems:
+            raise ShapeError(operand.reason, op="Loop")
+    if inner.problems:
+        scope.problems += inner.problems
+        raise UnsupportedError(
+            "the loop's body could not be imported (see the problems of its nodes)", op="Loop"
+        )
+    if results[0].type.rank != 0:
+        results[0] = builder.op("reshape", results[0], shape=(), name=f"{inner.outputs[0]}.scalar")
+    return Branch(builder, results, [])
+
+
+def _widen(
+    scope: Scope, before: Sequence[TensorType], after: Sequence[TensorType]
+) -> list[TensorType] | None:
+    """Types with a fresh symbol for each dim that the body changes; None when nothing changes."""
+    out: list[TensorType] = []
+    changed = False
+    for i, (a, b) in enumerate(zip(before, after, strict=True)):
+        if a.dtype is not b.dtype or a.rank != b.rank:
+            raise ShapeError(f"carried value {i} enters as {a} and leaves as {b}", op="Loop")
+        dims = list(a.shape)
+        for axis, (p, q) in enumerate(zip(a.shape, b.shape, strict=True)):
+            if p != q and not _is_own_symbol(p):
+                dims[axis] = scope.builder.program.fresh_symbol("carried")
+                changed = True
+        out.append(TensorType(a.dtype, tuple(dims), a.quant))
+    return out if changed else None
+
+
+def _is_own_symbol(dim: Dim) -> bool:
+    atom = dim.sole_atom()
+    return isinstance(atom, Sym) and atom.name.startswith("carried.")

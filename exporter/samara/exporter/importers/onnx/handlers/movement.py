@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that only move data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.handlers.axes import flags, spread, with_ones, without
+from samara.exporter.importers.onnx.registry import onnx_op
+from samara.exporter.ir.program import Value
+from samara.exporter.types import (
+    Dim,
+    DimLike,
+    Read,
+    as_dim,
+    ceildiv,
+    deq,
+    dlt,
+    dmax,
+    dmin,
+    floordiv,
+    select,
+)
+
+# ONNX writes "to the end" as a huge number.
+_FAR = 1 << 31
+
+
+@onnx_op("Reshape")
+def reshape(n: NodeContext) -> Any:
+    x = n.value(0)
+    target = [as_dim(d) for d in n.attr("shape")] if n.has_attr("shape") else list(n.dims(1))
+    if not n.attr("allowzero", 0):
+        target = [_keep_zero(n, x, i, d) for i, d in enumerate(target)]
+    unknown = [i for i, d in enumerate(target) if d == as_dim(-1)]
+    if len(unknown) > 1:
+        raise n.wrong("more than one -1 in the target shape")
+    if unknown:
+        known = as_dim(1)
+        for d in target:
+            if d != as_dim(-1):
+                known = known * d
+        total = x.type.numel()
+        if known.is_static and known.as_int() == 0:
+            raise n.wrong("-1 cannot be derived beside a dim of 0")
+        target[unknown[0]] = floordiv(total, known)
+    elif any(not d.is_static for d in target):
+        target = _runtime_wildcard(x, target, bool(n.attr("allowzero", 0)))
+    return n.final("reshape", x, shape=target)
+
+
+def _keep_zero(n: NodeContext, x: Value, i: int, d: Dim) -> Dim:
+    """0 copies the input's dim."""
+    if d.is_static:
+        if d.as_int() != 0:
+            return d
+        if i >= x.type.rank:
+            raise n.wrong(f"0 at position {i} has no counterpart in {x.type}")
+        return x.type.shape[i]
+    return d
+
+
+def _runtime_wildcard(x: Value, target: list[Dim], allow_zero: bool) -> list[Dim]:
+    """Dims read at run time may be 0, which copies the input's, or -1: the others then give the
+    size.
+    """
+
+    def is_read(d: Dim) -> bool:
+        return any(isinstance(a, Read) for a in d.all_atoms())
+
+    if not any(is_read(d) for d in target):
+        return target
+    if not allow_zero:
+        own = x.type.shape
+        target = [
+            select(deq(d, 0), own[i], d) if is_read(d) and i < len(own) else d
+            for i, d in enumerate(target)
+        ]
+    total = x.type.numel()
+    out = []
+    for i, d in enumerate(target):
+        if not is_read(d):
+            out.append(d)
+            continue
+        others = as_dim(1)
+        for j, e in enumerate(target):
+            if j != i:
+                others = others * e
+        out.append(select(dlt(d, 0), floordiv(total, dmax(others, 1)), d))
+    return out
+
+
+@onnx_op("Flatten")
+def flatten(n: NodeContext) -> Any:
+    x = n.value(0)
+    axis = n.attr("axis", 1)
+    if not -x.type.rank <= axis <= x.type.rank:
+        raise n.wrong(f"axis {axis} is out of range for rank {x.type.rank}")
+    axis = axis + x.type.rank if axis < 0 else axis
+    rows, columns = as_dim(1), as_dim(1)
+    for i, d in enumerate(x.type.shape):
+        rows, columns = (rows * d, columns) if i < axis else (rows, columns * d)
+    return n.final("reshape", x, shape=(rows, columns))
+
+
+@onnx_op("Squeeze")
+def squeeze(n: NodeContext) -> Any:
+    x = n.value(0)
+    axes = n.axes(1)
+    if axes is None:
+        if not all(d.is_static for d in x.type.shape):
+            raise n.unsupported(f"squeezing every dim of 1 of {x.type}", "give the axes")
+        axes = [as_dim(i) for i, d in enumerate(x.type.shape) if d == as_dim(1)]
+    drop = n.static_axes(axes, x.type.rank)
+    if drop is None:
+        return n.final(
+            "reshape",
+            x,
+            shape=without(x.type.shape, flags(axes, x.type.rank), x.type.rank - len(axes)),
+        )
+    for i in drop:
+        d = x.type.shape[i]
+        if d.is_static and d.as_int() != 1:
+            raise n.wrong(f"axis {i} of {x.type} is not 1")
+    return n.final("reshape", x, shape=[d for i, d in enumerate(x.type.shape) if i not in drop])
+
+
+@onnx_op("Unsqueeze")
+def unsqueeze(n: NodeContext) -> Any:
+    x = n.value(0)
+    axes = n.axes(1)
+    if axes is None:
+        raise n.wrong("axes are missing")
+    rank = x.type.rank + len(axes)
+    new = n.static_axes(axes, rank)
+    if new is None:
+        return n.final("reshape", x, shape=with_ones(x.type.shape, flags(axes, rank)))
+    if len(set(new)) != len(axes):
+        raise n.wrong(f"axes {new} repeat")
+    old = iter(x.type.shape)
+    return n.final("reshape", x, shape=[1 if i in new else next(old) for i in range(rank)])
+
+
+@onnx_op("Transpose")
+def transpose(n: NodeContext) -> Any:
+    x = n.value(0)
+    return n.final("transpose", x, perm=n.attr("perm", list(range(x.type.rank))[::-1]))
+
+
+@onnx_op("Concat")
+def concat(n: NodeContext) -> Any:
+    values = n.values()
+    if len(values) == 1:
+        return values[0]
+    return n.final("concat", *values, axis=n.axis(1, values[0].type.rank))
+
+
+@onnx_op("Split")
+def split(n: NodeContext) -> Any:
+    x = n.value(0)
+    axis = n.axis(0, x.type.rank)
+    count = len(n.node.output)
+    dim = x.type.shape[axis]
+    if n.has_attr("split"):
+        sizes: list[DimLike] = list(n.attr("split"))
+    elif n.has(1):
+        sizes = list(n.dims(1, "split"))
+    else:
+        if n.attr("num_outputs", count) != count:
+            raise n.wrong(f"num_outputs is {n.attr('num_outputs')}, there are {count} outputs")
+        chunk = ceildiv(dim, count)
+        sizes = [chunk] * (count - 1) + [dim - chunk * (count - 1)]
+    if len(sizes) != len(n.node.output):
+        raise n.wrong(f"{len(sizes)} sizes for {len(n.node.output)} outputs")
+    return n.final("split", x, axis=axis, sizes=sizes)
+
+
+@onnx_op("Slice")
+def slice_(n: NodeContext) -> Any:
+    x = n.value(0)
+    rank = x.type.rank
+    if n.has_attr("starts"):
+        starts = [as_dim(v) for v in n.attr("starts")]
+        ends = [as_dim(v) for v in n.attr("ends")]
+        axes = [as_dim(a) for a in n.attr("axes", range(len(starts)))]
+    else:
+        starts, ends = list(n.dims(1, "starts")), list(n.dims(2, "ends"))
+        axes = list(n.dims(3, "axes")) if n.has(3) else [as_dim(a) for a in range(len(starts))]
+    steps = list(n.dims(4, "steps")) if n.has(4) else [as_dim(1)] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise n.wrong(
+            f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps"
+        )
+    if any(s == as_dim(0) for s in steps):
+        raise n.wrong("a step of 0")
+    zero, one = as_dim(0), as_dim(1)
+    begin, end, step = [zero] * rank, list(x.type.shape), [one] * rank
+    static = n.static_axes(axes, rank)
+    if static is None:
+        begin, end = spread(starts, axes, begin), spread(ends, axes, end)
+        step = spread(steps, axes, step)
+        for i, d in enumerate(x.type.shape):
+            begin[i], end[i] = _stepped_bounds(d, begin[i], end[i], step[i])
+    else:
+        for i, s, e, k in zip(static, starts, ends, steps, strict=True):
+            begin[i], end[i] = _stepped_bounds(x.type.shape[i], s, e, k)
+            step[i] = k
+    return n.final("slice", x, begin=begin, end=end, step=step)
+
+
+def _stepped_bounds(dim: Dim, start: Dim, end: Dim, step: Dim) -> tuple[Dim, Dim]:
+    """slice_bounds for a step that may be known at run time only."""
+    if step.is_static:
+        return slice_bounds(dim, start, end, step.as_int())
+    up, down = slice_bounds(dim, start, end, 1), slice_bounds(dim, start, end, -1)
+    back = dlt(step, 0)
+    return select(back, down[0], up[0]), select(back, down[1], up[1])
+
+
+def slice_bounds(dim: Dim, start: Dim, end: Dim, step: int) -> tuple[Dim, Dim]:
+    """Start and end as ONNX clamps them: for step > 0 in 0..dim with begin <= end, for step < 0 in
+    -1..dim-1.
+    """
+    low, high = (as_dim(0), dim) if step > 0 else (as_dim(-1), dim - 1)
+    b, e = (
+        _clamped(_from_front(v, dim), low, high) if not _far(v) else high if v.as_int() > 0 else low
+        for v in (start, end)
+    )
+    return (b, dmax(b, e)) if step > 0 else (b, dmin(b, e))
+
+
+def _far(d: Dim) -> bool:
+    return d.is_static and abs(d.as_int()) >= _FAR
+
+
+def _from_front(d: Dim, dim: Dim) -> Dim:
+    if d.is_static:
+        return d + dim if d.as_int() < 0 else d
+    low, _ = d.bounds()
+    if low is not None and low >= 0:
+        return d
+    return select(dlt(d, 0), d + dim, d)
+
+
+def _clamped(d: Dim, low: Dim, high: Dim) -> Dim:
+    return dmax(dmin(d, high), low)
+
+
+@onnx_op("Pad")
+def pad(n: NodeContext) -> Any:
+    x = n.value(0)
+    rank = x.type.rank
+    mode = n.attr("mode", "constant")
+    given = [as_dim(p) for p in n.attr("pads")] if n.has_attr("pads") else list(n.dims(1, "pads"))
+    axes = list(n.dims(3, "axes")) if n.has(3) else [as_dim(a) for a in range(rank)]
+    if len(given) != 2 * len(axes):
+        raise n.wrong(f"{len(given)} pads for {len(axes)} axes")
+    none = [as_dim(0)] * rank
+    pads = [*spread(given[: len(axes)], axes, none), *spread(given[len(axes) :], axes, none)]
+    value: Value | None = None
+    if mode == "constant":
+        if n.has(2):
+            value = n.value(2)
+            if value.type.rank != 0:
+                value = n.emit("reshape", value, shape=())
+            if value.constant is not None and not np.any(value.constant):
+                value = None
+        elif n.attr("value", 0.0) != 0.0:
+            value = n.const(np.asarray(n.attr("value"), x.type.dtype.numpy))
+    return n.final("pad", x, value, pads=pads, mode=mode)
+
+
+@onnx_op("Expand")
+def expand(n: NodeContext) -> Any:
+    x = n.value(0)
+    want = list(n.dims(1))
+    rank = max(len(want), x.type.rank)
+    one = as_dim(1)
+    have = [one] * (rank - x.type.rank) + list(x.type.shape)
+    want = [one] * (rank - len(want)) + want
+    shape = []
+    for h, w in zip(have, want, strict=True):
+        if w == one or h == w:
+            shape.append(h)
+        elif h == one:
+            shape.append(w)
+        elif w.is_static and h.is_static:
+            raise n.wrong(f"{x.type} does not broadcast to {[str(d) for d in want]}")
+        else:  # one of the two is 1, or they are equal
+            shape.append(dmax(h, w))
+    if tuple(shape) == x.type.shape:
+        return x
+    return n.final("expand", x, shape=shape)
+
+
+@onnx_op("Tile")
+def tile(n: NodeContext) -> Any:
+    return n.final("tile", n.value(0), repeats=n.dims(1, "repeats"))
+
+
+@onnx_op("DepthToSpace")
+def depth_to_space(n: NodeContext) -> Any:
+    x, k = n.value(0), n.attr("blocksize")
+    batch, c, h, w = x.type.shape
+    inner = floordiv(c, k * k)
+    if n.attr("mode", "DCR") == "DCR":
+        y = n.emit("reshape", x, shape=(batch, k, k, inner, h, w))
+        y = n.emit("transpose", y, perm=(0, 3, 4, 1, 5, 2))
+    else:
+        y = n.emit("reshape", x, shape=(batch, inner, k, k, h, w))
+        y = n.emit("transpose", y, perm=(0, 1, 4, 2, 5, 3))
+    return n.final("reshape", y, shape=(batch, inner, h * k, w * k))
+
+
+@onnx_op("SpaceToDepth")
+def space_to_depth(n: NodeContext) -> Any:
+    x, k = n.value(0), n.attr("blocksize")
+    batch, c, h, w = x.type.shape
+    y = n.emit("reshape", x, shape=(batch, c, floordiv(h, k), k, floordiv(w, k), k))
+    crd = n.attr("mode", "DCR") == "CRD"
+    y = n.emit("transpose", y, perm=(0, 1, 3, 5, 2, 4) if crd else (0, 3, 5, 1, 2, 4))
+    return n.final("reshape", y, shape=(batch, c * (k * k), floordiv(h, k), floordiv(w, k)))
+
+
+@onnx_op("Trilu")
+def trilu(n: NodeContext) -> Any:
+    x = n.value(0)
+    k = n.scalar_dim(1, "k") if n.has(1) else as_dim(0)
+    rows, columns = x.type.shape[-2:]
+    i = n.emit("reshape", n.emit("iota", length=rows, start=k), shape=(rows, 1))
+    j = n.emit("iota", length=columns)
+    keep = n.emit("le", i, j) if n.attr("upper", 1) else n.emit("le", j, i)
+    return n.final("where", keep, x, n.const(np.zeros((), x.type.dtype.numpy)))

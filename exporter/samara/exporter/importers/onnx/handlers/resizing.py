@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resize and Upsample."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.registry import onnx_op
+from samara.exporter.ir.program import Value
+from samara.exporter.ops import Guard
+from samara.exporter.types import Dim, as_dim, f32_bits, scale_f32
+
+
+@onnx_op("Upsample")
+def upsample(n: NodeContext) -> Any:
+    x = n.value(0)
+    if n.has_attr("scales"):
+        return _by_scales(n, x, [as_dim(f32_bits(s)) for s in n.attr("scales")])
+    return _by_scales(n, x, list(n.dims(1, "scales")))
+
+
+def _by_scales(n: NodeContext, x: Value, bits: list[Dim]) -> Any:
+    """Upsample, and Resize before opset 11."""
+    sizes = [_scaled(d, b) for d, b in zip(x.type.shape, bits, strict=True)]
+    return _resize(
+        n, x, list(range(x.type.rank)), sizes, bits,
+        mode=n.attr("mode", "nearest"), coordinate="asymmetric", nearest="floor",
+    )  # fmt: skip
+
+
+@onnx_op("Resize")
+def resize(n: NodeContext) -> Any:
+    x = n.value(0)
+    if n.opset < 11:
+        return _by_scales(n, x, list(n.dims(1, "scales")))
+    axes = [a % x.type.rank for a in n.attr("axes", list(range(x.type.rank)))]
+    zero = as_dim(0)
+    if n.has(3):
+        sizes = list(n.dims(3, "sizes"))
+        bits = [zero] * len(sizes)
+        sizes, bits = _keep_aspect(n, x, axes, sizes, bits)
+    elif n.has(2):
+        scales_now = n.constant(2)
+        if scales_now is not None and scales_now.size == 0:
+            raise n.wrong("neither scales nor sizes are given")
+        bits = list(n.dims(2, "scales"))
+        sizes = [_scaled(x.type.shape[a], b) for a, b in zip(axes, bits, strict=True)]
+    else:
+        raise n.wrong("neither scales nor sizes are given")
+    coordinate = n.attr("coordinate_transformation_mode", "half_pixel")
+    roi: list[float] = []
+    if coordinate == "tf_crop_and_resize":
+        roi = _spatial_roi(x, axes, n.need_constant(1, "roi").reshape(-1).tolist())
+    nearest = n.attr("nearest_mode", "round_prefer_floor")
+    return _resize(
+        n, x, axes, sizes, bits,
+        mode=n.attr("mode", "nearest"), coordinate=coordinate, nearest=nearest,
+        cubic_a=n.attr("cubic_coeff_a", -0.75), exclude_outside=bool(n.attr("exclude_outside", 0)),
+        extrapolation=n.attr("extrapolation_value", 0.0), roi=roi, antialias=bool(n.attr("antialias", 0)),
+    )  # fmt: skip
+
+
+def _scaled(dim: Dim, bits: Dim) -> Dim:
+    """floor(dim * scale). A whole scale stays a product, which compares with the shapes it meets."""
+    if bits.is_static:
+        scale = float(np.uint32(bits.as_int()).view(np.float32))
+        if scale == math.floor(scale):
+            return dim * int(scale)
+    return scale_f32(dim, bits)
+
+
+def _keep_aspect(
+    n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim]
+) -> tuple[list[Dim], list[Dim]]:
+    policy = n.attr("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return sizes, bits
+    have = [x.type.shape[a] for a in axes]
+    if not all(d.is_static for d in (*sizes, *have)):
+        raise n.unsupported(
+            f"keep_aspect_ratio_policy {policy} with symbolic sizes", "resize to explicit sizes"
+        )
+    pairs = [(w.as_int(), h.as_int()) for w, h in zip(sizes, have, strict=True)]
+    ratios = [w / h for w, h in pairs]
+    scale = min(ratios) if policy == "not_larger" else max(ratios)
+    resized = [as_dim(math.floor(scale * h + 0.5)) for _, h in pairs]
+    return resized, [as_dim(f32_bits(scale))] * len(axes)
+
+
+def _spatial_roi(x: Value, axes: list[int], roi: list[float]) -> list[float]:
+    """roi is (starts…, ends…) over `axes`; the IR wants it over the spatial axes of [N, C,
+    spatial…].
+    """
+    starts = dict(zip(axes, roi[: len(axes)], strict=True))
+    ends = dict(zip(axes, roi[len(axes) :], strict=True))
+    spatial = range(2, x.type.rank)
+    return [*(starts.get(a, 0.0) for a in spatial), *(ends.get(a, 1.0) for a in spatial)]
+
+
+def _fixed_outer(
+    n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim]
+) -> tuple[list[Dim], list[Dim]]:
+    """Scales or sizes known only at run time are taken to leave batch and channels alone, and a
+    guard holds them to it.
+    """
+    one = as_dim(f32_bits(1.0))
+    sizes, bits = list(sizes), list(bits)
+    for i, a in enumerate(axes):
+        if a >= 2 or x.type.rank < 3 or (sizes[i].is_static and x.type.shape[a].is_static):
+            continue
+        message = f"axis {a} of a resize with run-time scales keeps its size"
+        if not bits[i].is_static:
+            n.builder.guards.append(Guard("eq", bits[i], one, message, n.label))
+        elif sizes[i] != x.type.shape[a]:
+            n.builder.guards.append(Guard("eq", sizes[i], x.type.shape[a], message, n.label))
+        sizes[i], bits[i] = x.type.shape[a], one
+    return sizes, bits
+
+
+def _resize(
+    n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim], **attrs: Any
+) -> Any:
+    """Resize over `axes` of x. Axes are moved so that the resized ones are spatial axes of a
+    channels-last tensor.
+    """
+    rank = x.type.rank
+    sizes, bits = _fixed_outer(n, x, axes, sizes, bits)
+    changed = {
+        a: (s, b)
+        for a, s, b in zip(axes, sizes, bits, strict=True)
+        if x.type.shape[a] != s or not (b.is_static and b.as_int() in (0, f32_bits(1.0)))
+    }
+    if attrs.get("roi"):
+        changed = {a: (s, b) for a, s, b in zip(axes, sizes, bits, strict=True) if a >= 2}
+    if not changed:
+        return x
+    batch_first = rank >= 3 and all(a >= 2 for a in changed)
+    if batch_first:
+        spatial = list(range(2, rank))
+        perm = [0, *spatial, 1]
+    else:  # unusual: resize of a matrix or of batch or channels
+        spatial = sorted(changed)
+        rest = [a for a in range(rank) if a not in changed]
+        perm = [*rest[:1], *spatial, *rest[1:]]
+    if len(spatial) > 3:
+        raise n.unsupported(f"resizing {len(spatial)} axes", "resize at most three axes at once")
+    y = n.emit("transpose", x, perm=perm)
+    if not batch_first:
+        others = [x.type.shape[a] for a in perm if a not in changed]
+        lead = others[:1] or [as_dim(1)]
+        tail = as_dim(1)
+        for d in others[1:]:
+            tail = tail * d
+        y = n.emit("reshape", y, shape=(*lead, *(x.type.shape[a] for a in spatial), tail))
+    same = as_dim(f32_bits(1.0))
+    y = n.emit(
+        "resize",
+        y,
+        sizes=[changed[a][0] if a in changed else x.type.shape[a] for a in spatial],
+        scales=[changed[a][1] if a in changed else same for a in spatial],
+        **attrs,
+    )
+    target = [changed[a][0] if a in changed else d for a, d in enumerate(x.type.shape)]
+    if not batch_first:
+        y = n.emit("reshape", y, shape=[target[a] for a in perm])
+    inverse = [perm.index(a) for a in range(rank)]
+    return n.final("transpose", y, perm=inverse)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`import_onnx`: an ONNX model becomes a Program."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from samara.exporter.importers.onnx import handlers as _handlers  # noqa: F401  (registers the converters)
+from samara.exporter.importers.onnx.branches import convert_graph
+from samara.exporter.importers.onnx.context import import_dtype
+from samara.exporter.importers.onnx.cut import cut_model
+from samara.exporter.importers.onnx.functions import inlined
+from samara.exporter.importers.onnx.operand import Poison
+from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
+from samara.exporter.ir.builder import Builder, ProgramBuilder
+from samara.exporter.ir.program import Program, Value, Variable
+from samara.exporter.ir.verify import verify
+from samara.exporter.types import (
+    DimLike,
+    ModelFormatError,
+    SamaraError,
+    ShapeError,
+    UnsupportedError,
+)
+
+OLDEST_OPSET = 6
+
+ShapeSpec = Sequence[int | str]
+
+
+def import_onnx(
+    src: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    *,
+    shapes: Mapping[str, ShapeSpec] | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    layout: Mapping[str, str] | None = None,
+    state: Mapping[str, str] | None = None,
+) -> Program:
+    """Import an ONNX model (a path, serialized bytes, or a ModelProto) as a Program.
+
+    shapes: shape per input, ints or symbol names, replacing the declared one; equal names are equal
+    dims.
+    inputs, outputs: names of any tensors at which the graph is cut; what no output needs is left
+    out.
+    layout: "NHWC" (or "NWC", "NDHWC") per input or output that is to be channels-last in the
+    Program; default: the model's.
+    state: {output: input} pairs that become variables: read at entry, assigned at exit, initially
+    zero.
+
+    Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
+    ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+    """
+    model, directory = _load(src)
+    if inputs is not None or outputs is not None:
+        model = cut_model(model, inputs, outputs)
+    graph = model.graph
+    if not graph.output:
+        raise ModelFormatError("the graph has no outputs")
+    program = ProgramBuilder()
+    builder = program.function("main")
+    scope = Scope(
+        ImportState(_opsets(model), convert_graph, directory),
+        builder,
+        graph.node,
+        [o.name for o in graph.output],
+        initializers=graph.initializer,
+    )
+    given, layouts, pairs = dict(shapes or {}), dict(layout or {}), dict(state or {})
+    initialized = {t.name for t in graph.initializer}
+    declared = [i for i in graph.input if i.name not in initialized]
+    names = [i.name for i in declared]
+    _check_unique(names, "input")
+    _check_unique(scope.outputs, "output")
+    _check_names(given, names, "shapes")
+    _check_names(layouts, names + scope.outputs, "layout")
+    _check_names(pairs, scope.outputs, "state")
+    _check_names(pairs.values(), names, "state")
+    _check_unique(list(pairs.values()), "state")
+    for info in declared:
+        _bind_input(scope, info, given.get(info.name), layouts.get(info.name))
+    results = convert_graph(scope)
+    if scope.problems:
+        raise report(scope.problems)
+    values = []
+    for name, operand in zip(scope.outputs, results, strict=True):
+        value = scope.materialise(operand, name)
+        values.append(_to_layout(builder, value, layouts[name]) if name in layouts else value)
+    variables = _variables(builder, scope.outputs, values, pairs)
+    function = replace(
+        builder.finish(values, scope.outputs),
+        reads={v: v for v in pairs.values()},
+        writes={scope.outputs.index(o): v for o, v in pairs.items()},
+    )
+    program.functions[function.name] = function
+    result = program.finish([function.name], variables, _metadata(model))
+    verify(result)
+    return result
+
+
+def _load(
+    src: str | os.PathLike[str] | bytes | onnx.ModelProto,
+) -> tuple[onnx.ModelProto, str | None]:
+    """The model, its functions inlined, and the folder of its external data where that is known."""
+    if isinstance(src, onnx.ModelProto):
+        return inlined(src), None
+    if isinstance(src, bytes):
+        return inlined(_parse(src, "the given data")), None
+    path = Path(src)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelFormatError(f"{path}: {error.strerror}", fix="check the path") from None
+    return inlined(_parse(data, str(path))), str(path.parent)
+
+
+def _parse(data: bytes, what: str) -> onnx.ModelProto:
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelFormatError(f"{what} is not an ONNX model: {error}") from None
+    if not model.HasField("graph"):
+        raise ModelFormatError(f"{what} is not an ONNX model: it holds no graph")
+    return model
+
+
+def _opsets(model: onnx.ModelProto) -> dict[str, int]:
+    opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
+    if "" not in opsets and all(n.domain not in ("", "ai.onnx") for n in model.graph.node):
+        opsets[""] = onnx.defs.onnx_opset_version()  # nobody asks
+    if "" not in opsets:
+        raise ModelFormatError(
+            "the model does not say which version of ONNX's operators it uses",
+            fix='add onnx.helper.make_opsetid("", version) to model.opset_import',
+        )
+    version = opsets[""]
+    newest = onnx.defs.onnx_opset_version()
+    if not OLDEST_OPSET <= version <= newest:
+        raise UnsupportedError(
+            f"opset {version} is outside {OLDEST_OPSET}..{newest}",
+            fix="convert the model with onnx.version_converter"
+            if version < OLDEST_OPSET
+            else "install a newer onnx package",
+        )
+    return opsets
+
+
+def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            raise ShapeError(
+                f"{what}: the model has no {name!r}", fix=f"it has {', '.join(known) or 'none'}"
+            )
+
+
+def _check_unique(names: Sequence[str], what: str) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ShapeError(f"{what} {name!r} occurs {count} times", fix="give each its own name")
+
+
+def _bind_input(
+    scope: Scope, info: onnx.ValueInfoProto, shape: ShapeSpec | None, layout: str | None
+) -> None:
+    """Make an input of the function; one that cannot be is a problem like a node's."""
+    name = info.name
+    try:
+        if not info.type.HasField("tensor_type"):
+            kind = (info.type.WhichOneof("value") or "value of no type").removesuffix("_type")
+            raise UnsupportedError(f"{kind}, not a tensor", fix="cut it away with inputs=")
+        dtype = import_dtype(info.type.tensor_type.elem_type, "input")
+        dims = _input_dims(info, shape)
+        if layout is None:
+            scope.bind(name, scope.builder.input(name, dtype, dims))
+            return
+        rank = _channels_last_rank(layout, len(dims), name)
+        value = scope.builder.input(name, dtype, [dims[0], *dims[2:], dims[1]])
+        perm = (0, rank - 1, *range(1, rank - 1))
+        scope.bind(name, scope.builder.op("transpose", value, perm=perm, name=f"{name}.nchw"))
+    except UnsupportedError as error:
+        scope.problems.append(Problem("input", name, error.message, error.fix or "", True))
+        scope.bind(name, Poison(error.message))
+
+
+def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimLike | str]:
+    """The dims of an input as `shapes=` or the model gives them; unknown ones get symbols."""
+    tensor = info.type.tensor_type
+    if shape is not None:
+        if isinstance(shape, str) or not all(_is_dim(d) for d in shape):
+            raise ShapeError(
+                f"shapes: {shape!r} of {info.name!r} is not a sequence of sizes and symbols",
+                fix=f'write it like shapes={{{info.name!r}: [1, 3, "height", "width"]}}',
+            )
+        if tensor.HasField("shape") and len(tensor.shape.dim) != len(shape):
+            raise ShapeError(
+                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}"
+            )
+        return list(shape)
+    if not tensor.HasField("shape"):
+        raise ShapeError(
+            f"input {info.name!r} declares no shape", fix=f"give shapes={{{info.name!r}: [...]}}"
+        )
+    # Old exporters wrote 0 for an unknown size; a vector of axes or sizes may well be empty.
+    vector = len(tensor.shape.dim) == 1 and tensor.elem_type == onnx.TensorProto.INT64
+    dims: list[DimLike | str] = []
+    for axis, d in enumerate(tensor.shape.dim):
+        if d.HasField("dim_value") and (d.dim_value > 0 or (vector and d.dim_value == 0)):
+            dims.append(d.dim_value)
+        else:
+            dims.append(d.dim_param or f"{info.name}.{axis}")
+    return dims
+
+
+def _is_dim(d: object) -> bool:
+    if isinstance(d, str):
+        return bool(d)
+    return isinstance(d, int | np.integer) and not isinstance(d, bool) and int(d) >= 0
+
+
+def _channels_last_rank(layout: str, rank: int, name: str) -> int:
+    expected = {"NWC": 3, "NHWC": 4, "NDHWC": 5}.get(layout.upper())
+    if expected != rank:
+        raise ShapeError(
+            f"layout of {name!r}: {layout!r} does not fit rank {rank}", fix="NWC, NHWC or NDHWC"
+        )
+    return rank
+
+
+def _to_layout(builder: Builder, value: Value, layout: str) -> Value:
+    rank = _channels_last_rank(layout, value.type.rank, value.name)
+    moved: Value = builder.op(
+        "transpose", value, perm=(0, *range(2, rank), 1), name=f"{value.name}.{layout.lower()}"
+    )
+    return moved
+
+
+def _variables(
+    builder: Builder, outputs: Sequence[str], values: list[Value], pairs: Mapping[str, str]
+) -> list[Variable]:
+    """Variables for {output: input} pairs; makes the output's dims those of the input where they
+    are not provably so.
+    """
+    variables = []
+    inputs = {v.name: v for v in builder.inputs}
+    for output, name in pairs.items():
+        kind = inputs[name].type
+        if not kind.is_static:
+            example = [d.as_int() if d.is_static else 1 for d in kind.shape]
+            raise ShapeError(
+                f"state {name!r} has shape {kind}, a variable needs a static one",
+                fix=f"give shapes={{{name!r}: {example}}}",
+            )
+        k = outputs.index(output)
+        if values[k].type.dtype is not kind.dtype or values[k].type.rank != kind.rank:
+            raise ShapeError(f"state: {output!r} is {values[k].type} but {name!r} is {kind}")
+        if values[k].type.shape != kind.shape:
+            values[k] = builder.op("reshape", values[k], shape=kind.shape, name=f"{output}.state")
+        variables.append(Variable(name, kind, np.zeros(kind.static_shape(), kind.dtype.numpy)))
+    return variables
+
+
+def _metadata(model: onnx.ModelProto) -> dict[str, str]:
+    meta = {p.key: p.value for p in model.metadata_props}
+    if model.producer_name:
+        meta.setdefault(
+            "source.producer", f"{model.producer_name} {model.producer_version}".strip()
+        )
+    if model.graph.name:
+        meta.setdefault("source.graph", model.graph.name)
+    return meta
+
+
+def report(problems: Sequence[Problem]) -> SamaraError:
+    """The one error for all problems: a row per distinct reason, with the nodes it holds for."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for p in problems:
+        rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)
+    count = len({(p.op, p.node, p.reason) for p in problems})
+    lines = [f"{count} problem{'s' * (count > 1)} found while importing:"]
+    for (op, reason, fix), found in rows.items():
+        nodes = list(dict.fromkeys(found))
+        where = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
+        lines.append(f"  {op:<20} {where}\n      why: {reason}")
+        lines += [f"      fix: {fix}"] if fix else []
+    kind = UnsupportedError if any(p.unsupported for p in problems) else ShapeError
+    error = kind("\n".join(lines))
+    error.__cause__ = next((p.cause for p in problems if p.cause is not None), None)
+    return error

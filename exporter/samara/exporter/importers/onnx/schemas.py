@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes against ONNX's schemas: number of inputs, types of attributes.
+
+Converters rely on it: what they ask an attribute for has the declared type.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import onnx
+from onnx import AttributeProto, NodeProto
+
+from samara.exporter.types import ModelFormatError
+
+_FIX = "check the model with onnx.checker.check_model(model)"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a schema asks of a node. `attributes` maps names to (type, whether it must be there)."""
+
+    least_inputs: int
+    most_inputs: int
+    most_outputs: int
+    attributes: Mapping[str, tuple[int, bool]]
+
+
+@functools.lru_cache(maxsize=1024)
+def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
+    """The rules of an operator as of an opset; None where onnx does not know it."""
+    try:
+        schema = onnx.defs.get_schema(op_type, version, "" if domain == "ai.onnx" else domain)
+    except (onnx.defs.SchemaError, TypeError):  # a version beyond int32 is a TypeError
+        return None
+    attributes = {name: (a.type.value, a.required) for name, a in schema.attributes.items()}
+    return Rules(schema.min_input, schema.max_input, schema.max_output, attributes)
+
+
+def check_node(node: NodeProto, version: int) -> None:
+    """ModelFormatError for a node that breaks its schema. Attributes that the schema does not know are left alone."""
+    rules = rules_of(node.domain, node.op_type, version)
+    if rules is None:
+        return
+    name = node.name or (node.output[0] if node.output else "")
+
+    def broken(message: str) -> ModelFormatError:
+        return ModelFormatError(message, op=node.op_type, node=name, fix=_FIX)
+
+    count = len(node.input)
+    if not rules.least_inputs <= count <= rules.most_inputs:
+        least, most = rules.least_inputs, rules.most_inputs
+        wanted = str(least) if least == most else f"{least} to {most}"
+        raise broken(f"{count} inputs, opset {version} has {wanted}")
+    if len(node.output) > rules.most_outputs:
+        raise broken(f"{len(node.output)} outputs, opset {version} has {rules.most_outputs}")
+    for a in node.attribute:
+        kind = rules.attributes.get(a.name, (a.type, False))[0]
+        if a.type != kind:
+            names = AttributeProto.AttributeType
+            raise broken(f"attribute {a.name!r} is {names.Name(a.type)}, not {names.Name(kind)}")
+    given = {a.name for a in node.attribute}
+    for wanted, (_, required) in rules.attributes.items():
+        if required and wanted not in given:
+            raise broken(f"attribute {wanted!r} is missing")

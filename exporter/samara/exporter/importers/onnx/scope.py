@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converting the nodes of one ONNX graph: name lookup, problems, shape arithmetic, function bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from samara.exporter.importers.onnx.context import NodeContext, import_dtype
+from samara.exporter.importers.onnx.functions import function_body
+from samara.exporter.importers.onnx.operand import Operand, Poison, Ratio, Scaled, ShapeData
+from samara.exporter.importers.onnx.registry import find_handler
+from samara.exporter.importers.onnx.schemas import check_node
+from samara.exporter.importers.onnx.shapes import propagate
+from samara.exporter.ir.builder import Builder
+from samara.exporter.ir.program import Value
+from samara.exporter.types import (
+    Atom,
+    Dim,
+    DType,
+    ModelFormatError,
+    SamaraError,
+    ShapeError,
+    UnsupportedError,
+    bits_f32,
+)
+
+# Graphs nested in graphs, and functions expanded in functions; the runtime's call depth is as much.
+MAX_DEPTH = 32
+
+# What converters and numpy raise over nodes that break ONNX's rules: a missing or mistyped attribute, too few inputs.
+_MALFORMED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that keeps a model from being imported.
+
+    `unsupported` tells what can never be imported from what does not fit its operands (a clone of the other branch may
+    still do). `cause` is the exception behind it when that was not raised on purpose.
+    """
+
+    op: str
+    node: str
+    reason: str
+    fix: str
+    unsupported: bool
+    cause: BaseException | None = None
+
+
+@dataclass(slots=True)
+class ImportState:
+    """What all scopes of one import share."""
+
+    opsets: Mapping[str, int]
+    convert_graph: Callable[
+        [Scope], list[Operand]
+    ]  # branches.convert_graph, which builds on this module
+    directory: str | None = None  # where external data lies; None: not known
+    clones: int = 0
+    functions_used: set[str] = field(default_factory=set)
+
+
+class Scope:
+    """The names of one graph and the builder its nodes go to.
+
+    A graph inlined into its parent shares the parent's builder; the body of an `if` or `loop` has a
+    child builder, through which outer values are captured. `assumed` holds what is known of dim
+    predicates inside a branch.
+    """
+
+    def __init__(
+        self,
+        state: ImportState,
+        builder: Builder,
+        nodes: Sequence[onnx.NodeProto],
+        outputs: Sequence[str],
+        parent: Scope | None = None,
+        initializers: Sequence[onnx.TensorProto] = (),
+    ) -> None:
+        self.state = state
+        self.builder = builder
+        self.nodes = nodes
+        self.outputs = list(outputs)
+        self.parent = parent
+        self.names: dict[str, Operand] = {}
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.problems: list[Problem] = [] if parent is None else parent.problems
+        self.assumed: dict[Atom, int] = {} if parent is None else dict(parent.assumed)
+        self._initializers = {t.name: t for t in initializers}
+        self._made: set[str] = set()
+        if self.depth > MAX_DEPTH:
+            raise UnsupportedError(
+                f"graphs nest deeper than {MAX_DEPTH}", fix="flatten the model's control flow"
+            )
+
+    @classmethod
+    def of_graph(cls, parent: Scope, builder: Builder, graph: onnx.GraphProto) -> Scope:
+        """A scope for a subgraph (a branch or a body)."""
+        return cls(
+            parent.state,
+            builder,
+            graph.node,
+            [o.name for o in graph.output],
+            parent,
+            graph.initializer,
+        )
+
+    def opset(self, domain: str) -> int:
+        return self.state.opsets.get("" if domain == "ai.onnx" else domain, 1)
+
+    # ---- names
+
+    def bind(self, name: str, operand: Operand) -> None:
+        self.names[name] = operand
+
+    def lookup(self, name: str) -> Operand:
+        """What a name stands for in this scope; ShapeError when nothing makes it."""
+        if name in self.names:
+            return self.names[name]
+        if name in self._initializers:
+            self.names[name] = self._load(self._initializers[name])
+            return self.names[name]
+        if self.parent is None:
+            raise self._unknown(name)
+        outer = self.parent.lookup(name)
+        if self.builder is self.parent.builder or isinstance(outer, Poison):
+            return outer
+        inner: Operand
+        if isinstance(outer, Value):
+            inner = self.builder.resolve(outer)
+        else:
+            elements = np.empty(outer.elements.shape, dtype=object)
+            elements.reshape(-1)[:] = [self.builder.translate(d) for d in outer.dims()]
+            inner = ShapeData(elements, outer.dtype)
+        self.names[name] = inner
+        return inner
+
+    def _unknown(self, name: str) -> ShapeError:
+        if any(name in n.output for n in self.nodes):
+            return ShapeError(
+                f"tensor {name!r} is used before it is made, or by its own maker",
+                fix="sort the nodes so that each comes after those it uses; there may be no cycle",
+            )
+        return ShapeError(
+            f"tensor {name!r} is used but nothing makes it", fix="check the model with onnx.checker"
+        )
+
+    def _load(self, tensor: onnx.TensorProto) -> Value:
+        what = f"initializer {tensor.name!r}"
+        dtype = import_dtype(tensor.data_type, what)
+        external = tensor.data_location == onnx.TensorProto.EXTERNAL
+        if external and self.state.directory is None:
+            raise ModelFormatError(
+                f"{what} keeps its data in another file, and where that lies is not known",
+                fix="import the model by its path, or load the data first (onnx.load does)",
+            )
+        try:
+            array = numpy_helper.to_array(tensor, self.state.directory or "")
+        except (OSError, TypeError, ValueError, onnx.checker.ValidationError) as error:
+            raise ModelFormatError(f"the data of {what} cannot be read: {error}") from None
+        return self.builder.const(array, tensor.name, dtype)
+
+    def assume(self, predicate: Dim, value: int) -> None:
+        """Take a 0/1 dim predicate, or its negation, as known in this scope."""
+        for known, truth in ((predicate, value), (1 - predicate, 1 - value)):
+            atom = known.sole_atom()
+            if atom is not None:
+                self.assumed[atom] = truth
+
+    def known(self, dim: Dim) -> Dim:
+        """`dim` with assumed predicates put in."""
+        return dim.substitute(dict(self.assumed)) if self.assumed else dim
+
+    def materialise(self, operand: Operand, name: str) -> Value:
+        """An operand as a tensor of this scope's function."""
+        if isinstance(operand, Value):
+            return self.builder.resolve(operand)
+        if isinstance(operand, Poison):
+            raise ShapeError(operand.reason)
+        if operand.is_static():
+            value = self.builder.const(operand.array(), name, operand.dtype)
+        elif all(isinstance(d, Dim) for d in operand.dims()):
+            value = self._emit_dims(operand.dims(), operand, name)
+        else:
+            value = self._emit_floats(operand, name)
+        self.names[name] = value
+        return value
+
+    def _emit_dims(self, dims: Sequence[Dim], data: ShapeData, name: str) -> Value:
+        """A tensor of `dims`, with the dtype and shape of `data`."""
+        scalar = data.elements.ndim == 0
+        value: Value = self.builder.op(
+            "dims", values=dims, dtype=DType.I64, scalar=scalar, outputs=[name]
+        )
+        if data.dtype is not DType.I64:
+            value = self.builder.op("cast", value, to=data.dtype, name=f"{name}.cast")
+        if data.elements.ndim > 1:
+            value = self.builder.op(
+                "reshape", value, shape=data.elements.shape, name=f"{name}.reshape"
+            )
+        return value
+
+    def _emit_floats(self, data: ShapeData, name: str) -> Value:
+        """A float tensor some of whose elements are products or quotients: dims * factors / divisors."""
+        dims, factors, divisors = [], [], []
+        for element in data.dims():
+            dim, factor, divisor = Dim(1), 1.0, Dim(1)
+            if isinstance(element, Scaled):
+                dim, factor = element.dim, bits_f32(element.bits.as_int())
+            elif isinstance(element, Ratio):
+                dim, divisor = element.dim, element.divisor
+            elif isinstance(element, float):
+                factor = element
+            else:
+                dim = element
+            dims.append(dim)
+            factors.append(factor)
+            divisors.append(divisor)
+        value = self._emit_dims(dims, data, name)
+        if any(f != 1.0 for f in factors):
+            constant = np.array(factors, np.float32).reshape(data.elements.shape)
+            value = self.builder.op("mul", value, constant, name=f"{name}.scaled")
+        if any(d != 1 for d in divisors):
+            below = self._emit_dims(divisors, data, f"{name}.divisor")
+            value = self.builder.op("div", value, below, name=f"{name}.ratio")
+        return value
+
+    # ---- conversion
+
+    def convert_node(self, node: onnx.NodeProto) -> None:
+        """Convert one node and bind its outputs."""
+        self.attempt(node, lambda: self.bind_results(node, self._convert(node)))
+
+    def attempt(self, node: onnx.NodeProto, convert: Callable[[], None]) -> None:
+        """Run a conversion that binds the node's outputs; a failure is recorded and poisons them.
+
+        Everything that a node can do wrong ends here. An exception that no converter raised on
+        purpose means a node that breaks ONNX's rules (or a fault of the importer's): the problem
+        keeps it as its cause.
+        """
+        try:
+            again = next((o for o in node.output if o and o in self._made), None)
+            if again is not None:
+                raise ShapeError(f"output {again!r} is made twice", fix="give tensors unique names")
+            self._made.update(o for o in node.output if o)
+            check_node(node, self.opset(node.domain))
+            spoilt = next(
+                (o for n in node.input if n and isinstance(o := self.lookup(n), Poison)), None
+            )
+            if spoilt is not None:
+                self.poison(node, spoilt.reason)
+                return
+            convert()
+        except SamaraError as error:
+            self.record(node, error)
+            self.poison(node, str(error))
+        except _MALFORMED as error:
+            self.record(node, malformed(error))
+            self.poison(node, str(error))
+
+    def _convert(self, node: onnx.NodeProto) -> Any:
+        data = propagate(self, node)
+        if data is not None:
+            return data
+        handler = find_handler(node.domain, node.op_type)
+        if handler is not None:
+            made = handler(NodeContext(self, node))
+            if made is not NotImplemented:
+                return made
+        body = function_body(node, self.opset(node.domain), self._input_types(node))
+        if body is not None:
+            return self._expand(node, *body)
+        version = self.opset(node.domain)
+        raise UnsupportedError(
+            f"operator {node.domain or 'ai.onnx'}::{node.op_type} (opset {version}) has no import rule",
+            op=node.op_type,
+            node=node.name,
+            fix="rewrite it with supported operators (`samara ops` lists them), or cut the graph"
+            " around it with inputs=/outputs=",
+        )
+
+    def _input_types(self, node: onnx.NodeProto) -> list[Value | None]:
+        return [self.materialise(self.lookup(n), n) if n else None for n in node.input]
+
+    def _expand(
+        self, node: onnx.NodeProto, formal: Sequence[str], results: Sequence[str], nodes: Any
+    ) -> Any:
+        """Convert an operator through the function body that its ONNX schema gives."""
+        wanted = [r for r, given in zip(results, node.output, strict=False) if given]
+        inner = Scope(self.state, self.builder, nodes, wanted, None)
+        inner.depth = self.depth + 1
+        inner.problems = self.problems
+        inner.assumed = self.assumed
+        for name, actual in zip(formal, node.input, strict=False):
+            if actual:
+                inner.bind(name, self.lookup(actual))
+        made = iter(self.state.convert_graph(inner))
+        return [next(made) if given else None for given in node.output[: len(results)]]
+
+    def bind_results(self, node: onnx.NodeProto, results: Any) -> None:
+        """Bind the node's outputs to what its converter returned: an operand or a sequence of them."""
+        if isinstance(results, (Value, ShapeData, Poison)):
+            results = (results,)
+        for name, result in zip(node.output, results, strict=False):
+            if name and result is not None:
+                self.bind(name, result)
+
+    def poison(self, node: onnx.NodeProto, reason: str) -> None:
+        for name in node.output:
+            if name:
+                self.bind(name, Poison(reason))
+
+    def record(self, node: onnx.NodeProto, error: SamaraError) -> None:
+        self.problems.append(
+            Problem(
+                op=node.op_type,
+                node=node.name or (node.output[0] if node.output else ""),
+                reason=error.message,
+                fix=error.fix or "",
+                unsupported=not isinstance(error, ShapeError),
+                cause=error.__cause__,
+            )
+        )
+
+
+def malformed(error: BaseException) -> UnsupportedError:
+    """The error to report for an exception that was not raised on purpose; its cause is that exception."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    made = UnsupportedError(
+        f"the node breaks ONNX's rules, or has a form that the importer does not know ({text})",
+        fix="check the model with onnx.checker.check_model(model, full_check=True)",
+    )
+    made.__cause__ = error
+    return made

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs for a session: read from .npy and .npz files, or seeded random data in sizes that the
+model accepts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from samara.exporter.ir import Array
+from samara.exporter.types import SamaraError, ShapeError
+from samara.pybridge import Session, TensorSpec
+
+# Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
+_SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
+_BATCH_NAMES = frozenset({"n", "b", "bs", "batch", "batch_size", "batchsize"})
+# The largest size tried for a sole free symbol.
+_LARGEST = 1024
+# Two free symbols are tried in all pairs; with more, only equal sizes.
+_PAIRED_SYMBOLS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Inputs of one run.
+
+    `sizes` are the symbolic dims that were chosen for random data, `random` says that data is.
+    """
+
+    arrays: Mapping[str, Array]
+    sizes: Mapping[str, int]
+    random: bool
+
+
+def read_feeds(
+    inputs: Mapping[str, str], files: Sequence[str], names: Sequence[str]
+) -> dict[str, Array]:
+    """Arrays from {input: file}, and from files without a name: .npz with inputs as members, .npy.
+
+    A .npy without a name is the sole input of a model that has only one.
+    """
+    feeds: dict[str, Array] = {}
+    for file in files:
+        loaded = _load(file)
+        if isinstance(loaded, dict):
+            feeds |= loaded
+        elif len(names) == 1:
+            feeds[names[0]] = loaded
+        else:
+            raise ShapeError(
+                f"{file} is one array, the model has inputs {', '.join(names)}",
+                fix=f"say which: {names[0] if names else 'x'}={file}",
+            )
+    for name, file in inputs.items():
+        loaded = _load(file)
+        feeds[name] = _sole(loaded, file) if isinstance(loaded, dict) else loaded
+    return feeds
+
+
+def _sole(loaded: Mapping[str, Array], file: str) -> Array:
+    if len(loaded) != 1:
+        raise ShapeError(
+            f"{file} holds {len(loaded)} arrays: {', '.join(loaded)}",
+            fix="give the file without a name",
+        )
+    return next(iter(loaded.values()))
+
+
+def _load(file: str) -> Array | dict[str, Array]:
+    try:
+        data = np.load(Path(file), allow_pickle=False)
+        if isinstance(data, np.ndarray):
+            return data
+        with data:
+            return {k: data[k] for k in data.files}
+    except OSError as error:
+        raise SamaraError(f"{file}: {error.strerror or error}", fix="check the path") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise SamaraError(
+            f"{file} is no .npy or .npz file of plain arrays: {error}",
+            fix="write one with numpy.save or numpy.savez",
+        ) from None
+
+
+def choose_feeds(
+    session: Session,
+    *,
+    given: Mapping[str, Array] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> Feeds:
+    """The given arrays, and seeded random ones for inputs that are not among them, in sizes on
+    which the session runs.
+
+    shapes: shapes of inputs; symbolic dims that neither these nor `given` fix are chosen by trying,
+    after which the session has run, its state put back.
+    """
+    arrays = dict(given or {})
+    known = [s.name for s in session.inputs]
+    for name in (*arrays, *(shapes or {})):
+        if name not in known:
+            raise ShapeError(f"the model has no input {name!r}", fix=f"it takes {', '.join(known)}")
+    missing = [s for s in session.inputs if s.name not in arrays]
+    if not missing:
+        return Feeds(arrays, {}, False)
+    fixed = _fixed_sizes(
+        session.inputs, {**{k: v.shape for k, v in arrays.items()}, **(shapes or {})}
+    )
+    free = [d for d in _symbols(missing) if d not in fixed]
+    if not free:
+        return Feeds(arrays | _random(missing, fixed, seed), {}, True)
+    for sizes in _candidates(free, _batch_symbols(session.inputs)):
+        feeds = arrays | _random(missing, {**fixed, **sizes}, seed)
+        try:
+            session.resize({name: a.shape for name, a in feeds.items()})
+            session.run(feeds)
+        except SamaraError:
+            continue
+        session.reset()
+        return Feeds(feeds, sizes, True)
+    example = missing[0]
+    shape = "x".join(str(d) if isinstance(d, int) else "64" for d in example.shape)
+    raise ShapeError(
+        f"no sizes were found for the symbolic dims {', '.join(free)} on which the model runs",
+        fix=f"give a shape: --shape {example.name}={shape}",
+    )
+
+
+def random_array(spec: TensorSpec, shape: Sequence[int], seed: int) -> Array:
+    """Data for an input, the same in every run: normal floats, coin flips, bytes, and small
+    indices.
+    """
+    rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
+    dtype = spec.numpy_dtype
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    if dtype.itemsize == 1 and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+    return rng.integers(0, 2, shape).astype(dtype)
+
+
+def _random(specs: Sequence[TensorSpec], sizes: Mapping[str, int], seed: int) -> dict[str, Array]:
+    return {
+        s.name: random_array(s, [sizes[d] if isinstance(d, str) else d for d in s.shape], seed)
+        for s in specs
+    }
+
+
+def _fixed_sizes(
+    specs: Sequence[TensorSpec], shapes: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """What the shapes say about symbols.
+
+    ShapeError where two of them, or a shape and the model, disagree.
+    """
+    fixed: dict[str, int] = {}
+    for spec in specs:
+        if spec.name not in shapes:
+            continue
+        shape = shapes[spec.name]
+        takes = f"the model takes {'x'.join(map(str, spec.shape)) or 'a scalar'}"
+        if len(shape) != len(spec.shape):
+            raise ShapeError(
+                f"shape of {spec.name!r}: {list(shape)} has rank {len(shape)}, {takes}"
+            )
+        for axis, (want, got) in enumerate(zip(spec.shape, shape, strict=True)):
+            known = fixed.setdefault(want, got) if isinstance(want, str) else want
+            if known != got:
+                also = f", where {want} is {known} already" if isinstance(want, str) else ""
+                raise ShapeError(f"shape of {spec.name!r}: axis {axis} is {got}, {takes}{also}")
+    return fixed
+
+
+def _symbols(specs: Sequence[TensorSpec]) -> list[str]:
+    return list(dict.fromkeys(d for s in specs for d in s.shape if isinstance(d, str)))
+
+
+def _batch_symbols(specs: Sequence[TensorSpec]) -> frozenset[str]:
+    """Symbols that count examples: those that stand first in a shape, and those that are called
+    so.
+    """
+    first = {
+        s.shape[0] for s in specs if s.shape and isinstance(s.shape[0], str) and len(s.shape) > 1
+    }
+    named = {d for d in _symbols(specs) if d.lower() in _BATCH_NAMES}
+    return frozenset(str(d) for d in first | named)
+
+
+def _candidates(free: Sequence[str], batches: frozenset[str]) -> Iterator[dict[str, int]]:
+    ones = {d: 1 for d in free if d in batches}
+    others = [d for d in free if d not in batches]
+    for n in _SIZES if others else (1,):
+        yield {**ones, **dict.fromkeys(others, n)}
+    if len(others) == _PAIRED_SYMBOLS:
+        for pair in itertools.product(_SIZES, repeat=_PAIRED_SYMBOLS):
+            yield {**ones, **dict(zip(others, pair, strict=True))}
+    for n in _SIZES:
+        yield dict.fromkeys(free, n)
+    if len(others) == 1:
+        # Whatever the symbol is tied to: refusing a size costs microseconds.
+        for n in range(1, _LARGEST + 1):
+            yield {**ones, others[0]: n}

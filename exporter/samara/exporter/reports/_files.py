@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening what a report is about: a `.samara` file, or an ONNX model converted on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from samara.exporter.export import export
+from samara.exporter.types import ModelFormatError, SamaraError
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A `.samara` file to report on.
+
+    `onnx` is the model it was converted from, None for a file given as it is.
+    """
+
+    given: str
+    path: Path
+    onnx: Path | None = None
+
+
+def silent(_text: str) -> None:
+    """A Note that says nothing."""
+
+
+@contextlib.contextmanager
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    optimize: bool = True,
+    note: Note = silent,
+) -> Iterator[OpenedFile]:
+    """The `.samara` file at `path`, or one converted from the ONNX model there, which lives as long
+    as the context.
+
+    shapes: given to the importer where it converts. note: told when it does. ModelFormatError when
+    the file is neither.
+    """
+    given = Path(path)
+    if _is_samara(given):
+        yield OpenedFile(os.fspath(path), given)
+        return
+    if given.suffix.lower() not in (".onnx", ".pb"):
+        raise ModelFormatError(
+            f"{given} is neither a .samara file nor named .onnx",
+            fix="samara export makes a .samara file from an ONNX model",
+        )
+    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+        yield _converted(given, Path(folder), shapes, optimize, note)
+
+
+def _is_samara(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(8)[4:] == b"SMRA"
+    except OSError as error:
+        raise SamaraError(f"{path}: {error.strerror}", fix="check the path") from None
+
+
+def _converted(
+    given: Path,
+    folder: Path,
+    shapes: Mapping[str, Sequence[int | str]] | None,
+    optimize: bool,
+    note: Note,
+) -> OpenedFile:
+    from samara.exporter.importers.onnx import import_onnx
+
+    program = import_onnx(given, shapes=shapes)
+    path = folder / f"{given.stem}.samara"
+    report = export(program, path, optimize=optimize, check=False)
+    note(
+        f"{given}: converted in memory, {report.nodes_before} nodes became {report.nodes_after};"
+        f" `samara export {given} -o {given.stem}.samara` keeps the result"
+    )
+    return OpenedFile(str(given), path, given)

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two ways of running a model, compared layer by layer: every tensor that both can show."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Array, Function, Program, open_program
+from samara.exporter.passes import difference
+from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
+from samara.exporter.reports._files import Note, opened, silent
+from samara.exporter.reports._text import table
+from samara.exporter.types import SamaraError, ShapeError
+from samara.pybridge import Model, Session
+
+REFERENCE = "reference"
+_OPTIONS = ("isa", "backend", "threads")
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way of running a file.
+
+    backend "reference" is the numpy interpreter, which knows neither ISA nor threads.
+    """
+
+    path: str
+    isa: str | None = None
+    threads: int = 1
+    backend: str = "cpu"
+
+    def __str__(self) -> str:
+        options = [f"isa={self.isa}"] if self.isa else []
+        options += [f"backend={self.backend}"] if self.backend != "cpu" else []
+        options += [f"threads={self.threads}"] if self.threads != 1 else []
+        return self.path + ("@" + ",".join(options) if options else "")
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRow:
+    """One tensor on both sides. `tolerances` is the largest difference in units of the model
+    tolerance (integers: 0 or infinite),
+    `sqnr_db` the signal-to-noise ratio of the second side against the first (infinite when equal).
+    """
+
+    tensor: str
+    op: str
+    node: str
+    dtype: str
+    shape: tuple[int, ...]
+    max_difference: float
+    tolerances: float
+    sqnr_db: float
+    output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompareReport:
+    """All rows in the order of the first program.
+
+    `uncompared` are its tensors that the second side does not have in that shape.
+    """
+
+    a: str
+    b: str
+    rows: tuple[CompareRow, ...]
+    uncompared: tuple[str, ...]
+    sizes: Mapping[str, int]
+
+    @property
+    def agree(self) -> bool:
+        """Whether every output is within the tolerance of a model."""
+        return all(r.tolerances <= 1.0 for r in self.rows if r.output)
+
+    @property
+    def first_beyond(self) -> CompareRow | None:
+        """The first tensor beyond the tolerance, where looking for the cause begins."""
+        return next((r for r in self.rows if not r.tolerances <= 1.0), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts; infinities as the string "inf", which JSON has no number
+        for.
+        """
+        plain = asdict(self)
+        for row in plain["rows"]:
+            for key in ("max_difference", "tolerances", "sqnr_db"):
+                row[key] = row[key] if math.isfinite(row[key]) else str(row[key])
+        return plain | {"agree": self.agree}
+
+    def text(self, *, worst: int | None = None) -> str:
+        """A table of all tensors, or of the `worst` ones, and a verdict."""
+        rows = list(self.rows)
+        if worst is not None:
+            rows = sorted(rows, key=lambda r: -r.tolerances)[:worst]
+        cells = [
+            (
+                ("> " if r.output else "  ") + r.tensor,
+                r.op,
+                f"{r.dtype}[{','.join(map(str, r.shape))}]",
+                f"{r.max_difference:.3g}",
+                f"{r.tolerances:.3g}",
+                f"{r.sqnr_db:.1f}",
+            )
+            for r in rows
+        ]
+        heads = ("tensor (> output)", "op", "type", "max |d|", "tolerances", "SQNR dB")
+        lines = [f"A  {self.a}", f"B  {self.b}"]
+        if self.sizes:
+            lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
+        lines.append(table(heads, cells, right={3, 4, 5}))
+        if self.uncompared:
+            lines.append(
+                f"{len(self.uncompared)} tensors of A are not in B (fused, or in another layout)"
+            )
+        lines.append(self._verdict())
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        first = self.first_beyond
+        if first is None:
+            largest = max((r.tolerances for r in self.rows), default=0.0)
+            return f"agree: the largest of {len(self.rows)} differences is {largest:.3g} of the tolerance"
+        where = (
+            f"first beyond the tolerance: {first.tensor} ({first.op}, {first.tolerances:.3g} times)"
+        )
+        return ("agree in all outputs; " if self.agree else "DIFFER; ") + where
+
+
+def parse_side(text: str) -> Side:
+    """`m.samara`, `m.samara@isa=avx2,threads=2`, `m.samara@backend=reference`."""
+    path, found, options = text.rpartition("@")
+    if not found or os.path.exists(text):
+        return Side(text)
+    values: dict[str, str] = {}
+    for part in options.split(","):
+        key, equals, value = part.partition("=")
+        if key not in _OPTIONS or not equals or not value:
+            raise ShapeError(
+                f"{text}: {part!r} is no option",
+                fix=f"options after @ are {', '.join(f'{o}=…' for o in _OPTIONS)}",
+            )
+        values[key] = value
+    try:
+        threads = int(values.get("threads", "1"))
+    except ValueError:
+        raise ShapeError(f"{text}: threads={values['threads']} is no number") from None
+    return Side(path, values.get("isa"), threads, values.get("backend", "cpu"))
+
+
+def compare(
+    a: Side,
+    b: Side | None = None,
+    *,
+    feeds: Mapping[str, Array] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    function: str | None = None,
+    seed: int = 0,
+    progress: Progress = lambda _text: None,
+) -> CompareReport:
+    """Run both sides on the same inputs, keep every tensor, compare those of equal name.
+
+    b: None means the reference interpreter on the same file. feeds: arrays; inputs that are missing
+    get seeded random data.
+    shapes: of inputs where the file leaves dims open. SamaraError when a side cannot run.
+    """
+    second = Side(a.path, backend=REFERENCE) if b is None else b
+    program = open_program(a.path)
+    name = program.entries[0] if function is None else function
+    chosen = _chosen(a, second, name, feeds, shapes, seed)
+    progress(f"running {a}")
+    left = _run(a, program, name, chosen.arrays)
+    progress(f"running {second}")
+    other = program if second.path == a.path else open_program(second.path)
+    right = _run(second, other, name, chosen.arrays)
+    main = program.functions[name]
+    outputs = _output_values(main)
+    rows = []
+    uncompared = []
+    for tensor, op, node in _tensors(main):
+        if tensor not in left:
+            continue
+        if tensor not in right or right[tensor].shape != left[tensor].shape:
+            uncompared.append(tensor)
+            continue
+        rows.append(_row(tensor, op, node, left[tensor], right[tensor], tensor in outputs))
+    rows += _by_output_name(main, other.functions[name], left, right, {r.tensor for r in rows})
+    return CompareReport(str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes))
+
+
+def compare_files(
+    a: str,
+    b: str | None = None,
+    *,
+    inputs: Mapping[str, str] | None = None,
+    files: Sequence[str] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    function: str | None = None,
+    seed: int = 0,
+    progress: Progress = lambda _text: None,
+    note: Note = silent,
+) -> CompareReport:
+    """`compare` on sides as the command line writes them, ONNX models converted; inputs as
+    read_feeds takes them.
+    """
+    with contextlib.ExitStack() as stack:
+        converted: dict[str, str] = {}
+
+        def side(text: str) -> Side:
+            parsed = parse_side(text)
+            if parsed.path not in converted:
+                file = stack.enter_context(opened(parsed.path, note=note))
+                converted[parsed.path] = str(file.path)
+            return replace(parsed, path=converted[parsed.path])
+
+        first = side(a)
+        second = None if b is None else side(b)
+        names = [s.name for s in Model(first.path).function(function).inputs]
+        report = compare(
+            first,
+            second,
+            feeds=read_feeds(inputs or {}, files, names),
+            shapes=shapes,
+            function=function,
+            seed=seed,
+            progress=progress,
+        )
+    return replace(report, a=a, b=f"{a} in the reference interpreter" if b is None else b)
+
+
+def sqnr_db(signal: Array, got: Array) -> float:
+    """10 log10 of the signal's energy over that of the difference; infinite when there is none,
+    NaN when either is not finite.
+    """
+    x, y = signal.astype(np.float64), got.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        noise = float(np.sum((x - y) ** 2))
+        energy = float(np.sum(x**2))
+    if noise == 0.0:
+        return math.inf
+    if not (math.isfinite(noise) and math.isfinite(energy)):
+        return math.nan
+    return 10.0 * math.log10(energy / noise) if energy > 0.0 else -math.inf
+
+
+def _chosen(
+    a: Side,
+    b: Side,
+    function: str,
+    feeds: Mapping[str, Array] | None,
+    shapes: Mapping[str, Sequence[int]] | None,
+    seed: int,
+) -> Feeds:
+    """Inputs, found with whichever side runs in C: a session is quick to try sizes with."""
+    runner = next((s for s in (a, b) if s.backend != REFERENCE), Side(a.path))
+    session = Session(
+        runner.path, function=function, threads=1, isa=runner.isa, backend=runner.backend
+    )
+    return choose_feeds(session, given=feeds, shapes=shapes, seed=seed)
+
+
+def _run(
+    side: Side, program: Program, function: str, feeds: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Every tensor of the function by its name in the program."""
+    f = program.functions[function]
+    if side.backend == REFERENCE:
+        state: dict[str, Array] = {}
+        return program.run(dict(feeds), function=function, state=state, keep=True)
+    session = Session(
+        side.path,
+        function=function,
+        threads=side.threads,
+        isa=side.isa,
+        backend=side.backend,
+        keep="all",
+    )
+    session.run(feeds)
+    kept = {}
+    for v in f.values():
+        if v.is_constant:
+            continue
+        try:
+            kept[v.name] = session.kept(v.name)
+        except SamaraError:
+            continue  # a tensor that exists in the file alone, such as one that only dims read
+    return kept
+
+
+def _tensors(f: Function) -> list[tuple[str, str, str]]:
+    """(tensor, operator, node) in order of computation."""
+    return [(v.name, n.op.name, n.name) for n in f.nodes for v in n.outputs]
+
+
+def _output_values(f: Function) -> set[str]:
+    return {v.name for v in f.outputs}
+
+
+def _by_output_name(
+    a: Function, b: Function, left: Mapping[str, Array], right: Mapping[str, Array], done: set[str]
+) -> list[CompareRow]:
+    """Outputs whose tensors are called otherwise in two files, matched by the output's name."""
+    rows = []
+    there = dict(zip(b.output_names, b.outputs, strict=False))
+    makers = {v: n for n in a.nodes for v in n.outputs}
+    for name, v in zip(a.output_names, a.outputs, strict=False):
+        if v.name in done or v not in makers or name not in there or v.name not in left:
+            continue
+        got = right.get(there[name].name)
+        if got is not None and got.shape == left[v.name].shape:
+            rows.append(_row(name, makers[v].op.name, makers[v].name, left[v.name], got, True))
+    return rows
+
+
+def _row(tensor: str, op: str, node: str, a: Array, b: Array, output: bool) -> CompareRow:
+    if a.dtype.kind == "b":
+        gap = float(np.any(a != b))
+    else:
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
+        same = (a == b) | (np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)))
+        gap = float(np.max(np.where(same, 0.0, apart))) if a.size else 0.0
+    return CompareRow(
+        tensor=tensor,
+        op=op,
+        node=node,
+        dtype=str(a.dtype),
+        shape=a.shape,
+        max_difference=gap,
+        tolerances=difference(a, b),
+        sqnr_db=sqnr_db(b, a),
+        output=output,
+    )

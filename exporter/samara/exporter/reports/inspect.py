@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in a `.samara` file, and what the runtime makes of it here: nodes, kernels, memory,
+promises.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from samara.exporter import ops
+from samara.exporter.export import TransposeLeft, is_growing, transposes_left
+from samara.exporter.ir import (
+    Array,
+    Function,
+    ModelFile,
+    Node,
+    Value,
+    count_ops,
+    print_node,
+    read_file,
+)
+from samara.exporter.ops import OpSpec
+from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._text import byte_text, count_text, table
+from samara.exporter.types import SamaraError
+from samara.pybridge import ProfileRow, Session
+
+# Pure data movement: float results are elements of the inputs, bit by bit.
+_MOVING = frozenset(
+    (
+        "identity",
+        "reshape",
+        "transpose",
+        "concat",
+        "split",
+        "slice",
+        "pad",
+        "expand",
+        "tile",
+        "gather",
+        "gather_elements",
+        "gather_nd",
+        "where",
+    )
+)
+# Timed runs, and the time after which there are no more.
+_RUNS, _SECONDS = 7, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """A tensor: dims as numbers or expressions.
+
+    `scale` and `zero_point` where it is quantized per tensor.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    scale: float | None = None
+    zero_point: int | None = None
+
+    def __str__(self) -> str:
+        quant = "" if self.scale is None else f" scale={self.scale:g} zero_point={self.zero_point}"
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]{quant}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node. `promise` is "exact" (the same bits on every device) or "bounded" (within
+    docs/numerics.md).
+
+    kernel, microseconds: from a run here; None where the node did not run or nothing was run.
+    flops: None where its sizes depend on data or on symbols.
+    """
+
+    name: str
+    op: str
+    family: str
+    inputs: tuple[str, ...]
+    outputs: tuple[TensorRow, ...]
+    text: str
+    promise: str
+    source: str
+    absorbed: tuple[str, ...]
+    flops: int | None
+    kernel: str | None = None
+    microseconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionReport:
+    """A function. `reads` and `writes` are the inputs and outputs that are variables, which `state`
+    names.
+
+    `results` are the tensors that `outputs` and then `writes` get: an output may be called
+    otherwise than its tensor.
+    """
+
+    name: str
+    entry: bool
+    inputs: tuple[TensorRow, ...]
+    outputs: tuple[TensorRow, ...]
+    reads: tuple[TensorRow, ...]
+    writes: tuple[TensorRow, ...]
+    state: Mapping[str, str]
+    results: tuple[str, ...]
+    growing: bool
+    nodes: tuple[NodeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRow:
+    """A constant as it is stored: its size includes the padding of its layout."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    layout: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Bytes in the file, and of one session of the default function in these `sizes` of symbolic
+    dims.
+    """
+
+    weights_bytes: int
+    golden_bytes: int
+    program_bytes: int
+    arena_bytes: int | None
+    session_bytes: int | None
+    sizes: Mapping[str, int]
+    constants: tuple[ConstantRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that `samara inspect` shows.
+
+    `not_run` says why kernels and arena are unknown, where they are.
+    """
+
+    path: str
+    size_bytes: int
+    producer: str
+    schema_version: int
+    min_runtime: str
+    metadata: Mapping[str, str]
+    functions: tuple[FunctionReport, ...]
+    variables: tuple[TensorRow, ...]
+    operators: Mapping[str, int]
+    transposes: tuple[TransposeLeft, ...]
+    golden: int
+    memory: MemoryReport
+    not_run: str = ""
+
+    @property
+    def main(self) -> FunctionReport:
+        """The default function."""
+        return next(f for f in self.functions if f.entry)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    def text(self, *, kernels: bool = False, memory: bool = False) -> str:
+        """The report for a terminal; `kernels` lists nodes with what runs them, `memory` where
+        bytes go.
+        """
+        parts = [_head_text(self)]
+        parts += [_function_text(f) for f in self.functions if f.entry]
+        parts.append(_transposes_text(self.transposes))
+        if kernels:
+            parts += [_kernels_text(f) for f in self.functions]
+        if memory:
+            parts.append(_memory_text(self.memory))
+        if self.not_run and (kernels or memory):
+            parts.append(f"not run here: {self.not_run}")
+        return "\n\n".join(p for p in parts if p)
+
+
+def inspect(
+    path: str | os.PathLike[str],
+    *,
+    run: bool = True,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    isa: str | None = None,
+    name: str | None = None,
+) -> Report:
+    """Report on a `.samara` file. `run` runs the default function once on random data, for kernels
+    and memory.
+
+    shapes: of inputs for that run. name: what the report calls the file. A file that cannot run
+    here is reported all the same, with the reason in `not_run`; ModelFormatError when it is no
+    model.
+    """
+    file = read_file(path)
+    report = _static_report(
+        file, os.fspath(path) if name is None else name, Path(path).stat().st_size
+    )
+    if not run:
+        return replace(report, not_run="not asked for")
+    try:
+        session = Session(path, threads=1, isa=isa)
+        chosen = choose_feeds(session, shapes=shapes)
+        rows = _timed(session, chosen.arrays)
+    except SamaraError as error:
+        return replace(report, not_run=str(error))
+    memory = replace(
+        report.memory,
+        arena_bytes=session.arena_bytes,
+        session_bytes=session.total_bytes,
+        sizes=dict(chosen.sizes),
+    )
+    return replace(report, functions=_with_kernels(report.functions, rows), memory=memory)
+
+
+def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
+    """The profile of a warm run, its times medians of a few."""
+    session.run(feeds)
+    session.set_profiling(True)
+    profiles: list[list[ProfileRow]] = []
+    start = time.perf_counter()
+    while not profiles or (len(profiles) < _RUNS and time.perf_counter() - start < _SECONDS):
+        session.reset()
+        session.run(feeds)
+        profiles.append(session.profile())
+    if any(len(p) != len(profiles[0]) for p in profiles):
+        return profiles[-1]
+    return [
+        replace(rows[0], total_us=statistics.median(r.total_us for r in rows))
+        for rows in zip(*profiles, strict=True)
+    ]
+
+
+def promise_of(node: Node) -> str:
+    """ "exact" where all devices give the same bits: integers in and out, or elements moved;
+    else "bounded".
+    """
+    values = [v for v in (*node.inputs, *node.outputs) if v is not None]
+    integral = all(not v.type.dtype.is_float for v in values)
+    return "exact" if integral or node.op.name in _MOVING else "bounded"
+
+
+@functools.cache
+def family_of(op: OpSpec) -> str:
+    """The module of the op table that declares the operator, which is what pages colour nodes by."""
+    prefix = f"{ops.__name__}."
+    for name, module in sorted(sys.modules.items()):
+        family = name.removeprefix(prefix)
+        if family in (name, "") or family.startswith("_"):
+            continue
+        if any(value is op for value in vars(module).values()):
+            return family
+    return "other"
+
+
+def flops_of(node: Node, sizes: Mapping[str, int] | None = None) -> int | None:
+    """Floating-point operations of one execution by the table's cost rule; None where dims are
+    not known.
+    """
+    assert node.op.cost is not None
+    flops, _ = node.op.cost(
+        node.attrs,
+        [None if v is None else v.type for v in node.inputs],
+        [v.type for v in node.outputs],
+    )
+    try:
+        return flops.evaluate(dict(sizes or {}))
+    except (KeyError, TypeError, OverflowError, ZeroDivisionError):
+        return None
+
+
+def _static_report(file: ModelFile, path: str, size: int) -> Report:
+    program = file.program
+    segments = {name: length for name, _, length in file.segments}
+    memory = MemoryReport(
+        weights_bytes=sum(n for name, n in segments.items() if name != "golden"),
+        golden_bytes=segments.get("golden", 0),
+        program_bytes=file.program_bytes,
+        arena_bytes=None,
+        session_bytes=None,
+        sizes={},
+        constants=tuple(
+            ConstantRow(c.name, c.dtype.public_name, c.shape, c.layout.name.lower(), c.size)
+            for c in sorted(file.constants, key=lambda c: -c.size)
+        ),
+    )
+    return Report(
+        path=path,
+        size_bytes=size,
+        producer=file.producer,
+        schema_version=file.schema_version,
+        min_runtime=".".join(map(str, file.min_runtime)),
+        metadata=dict(program.metadata),
+        functions=tuple(
+            _function_report(
+                f, n in program.entries, n in program.entries and is_growing(program, n)
+            )
+            for n, f in program.functions.items()
+        ),
+        variables=tuple(
+            TensorRow(v.name, v.type.dtype.public_name, tuple(v.initial.shape))
+            for v in program.variables
+        ),
+        operators=count_ops(program),
+        transposes=transposes_left(program),
+        golden=len(file.golden),
+        memory=memory,
+    )
+
+
+def _function_report(f: Function, entry: bool, growing: bool) -> FunctionReport:
+    names = f.output_names or tuple(v.name for v in f.outputs)
+    rows = [replace(_tensor_row(v), name=n) for n, v in zip(names, f.outputs, strict=True)]
+    free = [i for i in range(len(rows)) if i not in f.writes]
+    return FunctionReport(
+        name=f.name,
+        entry=entry,
+        inputs=tuple(_tensor_row(v) for v in f.inputs if v.name not in f.reads),
+        outputs=tuple(rows[i] for i in free),
+        reads=tuple(_tensor_row(v) for v in f.inputs if v.name in f.reads),
+        writes=tuple(rows[i] for i in f.writes),
+        state=dict(f.reads) | {names[i]: variable for i, variable in f.writes.items()},
+        results=tuple(f.outputs[i].name for i in (*free, *f.writes)),
+        growing=growing,
+        nodes=tuple(_node_row(n) for n in f.nodes),
+    )
+
+
+def _node_row(node: Node) -> NodeRow:
+    source = node.source
+    place = (
+        ""
+        if source is None
+        else (f"{source.file}:{source.line} " if source.file else "") + source.detail
+    )
+    return NodeRow(
+        name=node.name,
+        op=node.op.name,
+        family=family_of(node.op),
+        inputs=tuple("" if v is None else v.name for v in node.inputs),
+        outputs=tuple(_tensor_row(v) for v in node.outputs),
+        text=print_node(node),
+        promise=promise_of(node),
+        source=place,
+        absorbed=node.absorbed,
+        flops=flops_of(node),
+    )
+
+
+def _tensor_row(v: Value) -> TensorRow:
+    quant = v.type.quant
+    per_tensor = quant is not None and len(quant.scales) == 1
+    return TensorRow(
+        v.name,
+        v.type.dtype.public_name,
+        tuple(d.as_int() if d.is_static else str(d) for d in v.type.shape),
+        quant.scales[0] if quant is not None and per_tensor else None,
+        quant.zero_points[0] if quant is not None and per_tensor else None,
+    )
+
+
+def _with_kernels(
+    functions: Sequence[FunctionReport], rows: Sequence[ProfileRow]
+) -> tuple[FunctionReport, ...]:
+    """The functions with what the profile says about their nodes, matched by function and name
+    in order.
+    """
+    ran: dict[tuple[str, str, str], list[ProfileRow]] = defaultdict(list)
+    for row in rows:
+        ran[row.function, row.node, row.op].append(row)
+    done = []
+    for f in functions:
+        nodes = []
+        for n in f.nodes:
+            found = ran.get((f.name, n.name, n.op))
+            if found:
+                row = found.pop(0)
+                n = replace(n, kernel=row.kernel, microseconds=row.total_us)
+            nodes.append(n)
+        done.append(replace(f, nodes=tuple(nodes)))
+    return tuple(done)
+
+
+# ---- text ----
+
+
+def _head_text(report: Report) -> str:
+    m = report.memory
+    golden = f", {byte_text(m.golden_bytes)} of golden data" if m.golden_bytes else ""
+    lines = [
+        f"{report.path}: {byte_text(report.size_bytes)}"
+        f" ({byte_text(m.weights_bytes)} of weights, {byte_text(m.program_bytes)} of program{golden})",
+        f"  written by {report.producer or 'unknown'}, schema {report.schema_version},"
+        f" needs runtime {report.min_runtime}",
+    ]
+    for key, value in report.metadata.items():
+        short = value if len(value) <= 70 else value[:67] + "..."
+        lines.append(f"  {key}: {short}")
+    if m.arena_bytes is not None:
+        sizes = ", ".join(f"{k}={v}" for k, v in m.sizes.items())
+        lines.append(f"  arena: {byte_text(m.arena_bytes)}" + (f" with {sizes}" if sizes else ""))
+    if report.golden:
+        lines.append(f"  golden: {report.golden} (Model.selftest checks them)")
+    return "\n".join(lines)
+
+
+def _function_text(f: FunctionReport) -> str:
+    exact = sum(n.promise == "exact" for n in f.nodes)
+    lines = [f"{f.name}: {len(f.nodes)} nodes, {exact} exact and {len(f.nodes) - exact} bounded"]
+    if f.growing:
+        lines[0] += "; growing: some dim has no upper bound, so a run may allocate"
+    lines += [f"  in   {row}" for row in f.inputs]
+    lines += [f"  out  {row}" for row in f.outputs]
+    lines += [f"  state  {name} is variable {variable}" for name, variable in f.state.items()]
+    counts: dict[str, int] = defaultdict(int)
+    for n in f.nodes:
+        counts[n.op] += 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    lines.append("  " + ", ".join(f"{op} {count}" for op, count in ordered))
+    return "\n".join(lines)
+
+
+def _transposes_text(transposes: Sequence[TransposeLeft]) -> str:
+    if not transposes:
+        return ""
+    interior = sum(t.interior for t in transposes)
+    lines = [f"transposes left: {len(transposes)}, {interior} of them interior"]
+    lines += [f"  {t.name}: {t.reason}" for t in transposes]
+    return "\n".join(lines)
+
+
+def _kernels_text(f: FunctionReport) -> str:
+    if not f.nodes:
+        return ""
+    rows = [
+        (
+            n.op,
+            n.name,
+            ", ".join(f"{o.dtype}[{','.join(map(str, o.shape))}]" for o in n.outputs),
+            n.promise,
+            count_text(n.flops),
+            n.kernel or "-",
+            "-" if n.microseconds is None else f"{n.microseconds:.1f}",
+        )
+        for n in f.nodes
+    ]
+    heads = ("op", "node", "output", "promise", "flops", "kernel", "us")
+    return f"{f.name}\n" + table(heads, rows, right={4, 6})
+
+
+def _known(size: int | None) -> str:
+    return "unknown" if size is None else byte_text(size)
+
+
+def _memory_text(m: MemoryReport) -> str:
+    lines = ["memory"]
+    lines.append(f"  weights in the file, shared by all sessions: {byte_text(m.weights_bytes)}")
+    lines.append(
+        f"  arena of one session: {_known(m.arena_bytes)}; all of the session: {_known(m.session_bytes)}"
+    )
+    rows = [
+        (c.name, c.dtype, "x".join(map(str, c.shape)) or "scalar", c.layout, f"{c.size_bytes:,}")
+        for c in m.constants[:20]
+    ]
+    lines.append(table(("constant", "dtype", "shape", "layout", "bytes"), rows, right={4}))
+    if len(m.constants) > len(rows):
+        rest = sum(c.size_bytes for c in m.constants[len(rows) :])
+        lines.append(f"  and {len(m.constants) - len(rows)} smaller ones, {byte_text(rest)}")
+    return "\n".join(lines)

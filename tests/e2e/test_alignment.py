@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files at offsets 0, 4, … 60, in memory and in a file, under UndefinedBehaviorSanitizer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e.models import NAMES
+
+Sanitized = Callable[[str, str, str], Path]
+
+
+def _run(library: Path, repo: Path, *arguments: str | Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.e2e.alignment", *arguments],
+        cwd=repo,
+        env={
+            **os.environ,
+            "SAMARA_LIBRARY": str(library),
+            "PYTHONPATH": os.pathsep.join(str(repo / d) for d in (".", "exporter", "pybridge")),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_cases(sanitized: Sanitized, repo: Path) -> None:
+    _run(sanitized("ubsan", "undefined", "libsamara.so"), repo, "cases")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models(
+    name: str, exported: Callable[[str], Path], models: Path, sanitized: Sanitized, repo: Path
+) -> None:
+    library = sanitized("ubsan", "undefined", "libsamara.so")
+    _run(library, repo, models / name, exported(name))

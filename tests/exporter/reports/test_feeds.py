@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs from files, and random ones in sizes that a model accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.reports._feeds import choose_feeds, random_array, read_feeds
+from samara.exporter.types import SamaraError, ShapeError, sym
+from samara.pybridge import Session, TensorSpec
+
+
+def test_files(tmp_path: Path) -> None:
+    a, b = np.arange(3), np.ones((2, 2), np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.savez(tmp_path / "both.npz", a=b, b=b)
+    np.savez(tmp_path / "one.npz", whatever=b)
+    one, npy, both = (str(tmp_path / n) for n in ("one.npz", "a.npy", "both.npz"))
+    assert read_feeds({"x": npy}, [], ["x", "y"])["x"].tolist() == [0, 1, 2]
+    assert read_feeds({}, [npy], ["x"])["x"].tolist() == [0, 1, 2]
+    assert read_feeds({"x": one}, [], ["x"])["x"].shape == (2, 2)
+    assert sorted(read_feeds({}, [both], ["a", "b"])) == ["a", "b"]
+    assert read_feeds({"a": npy}, [both], ["a", "b"])["a"].tolist() == [0, 1, 2]
+
+
+def test_files_that_cannot_be(tmp_path: Path) -> None:
+    np.savez(tmp_path / "both.npz", a=np.ones(1), b=np.ones(1))
+    np.save(tmp_path / "a.npy", np.ones(1))
+    np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
+    (tmp_path / "text.npy").write_text("hello")
+    with pytest.raises(ShapeError, match="holds 2 arrays: a, b"):
+        read_feeds({"x": str(tmp_path / "both.npz")}, [], ["x"])
+    with pytest.raises(ShapeError, match="is one array") as caught:
+        read_feeds({}, [str(tmp_path / "a.npy")], ["x", "y"])
+    assert "x=" in (caught.value.fix or "")
+    for name in ("objects.npy", "text.npy"):
+        with pytest.raises(SamaraError, match=r"no \.npy or \.npz file"):
+            read_feeds({"x": str(tmp_path / name)}, [], ["x"])
+    with pytest.raises(SamaraError, match="No such file"):
+        read_feeds({"x": str(tmp_path / "none.npy")}, [], ["x"])
+
+
+def test_random_data_is_the_same_every_time_and_fits_its_dtype() -> None:
+    for dtype in ("float32", "float16", "int8", "uint8", "int32", "int64", "bool"):
+        spec = TensorSpec("x", dtype, (50,))
+        a = random_array(spec, [50], 3)
+        assert a.dtype == np.dtype(dtype)
+        assert np.array_equal(a, random_array(spec, [50], 3))
+        assert not np.array_equal(a, random_array(spec, [50], 4))
+        assert not np.array_equal(a, random_array(TensorSpec("z", dtype, (50,)), [50], 3))
+
+
+def test_symbols_get_sizes_that_the_model_accepts(tmp_path: Path) -> None:
+    # Two inputs whose lengths must differ by one after halving: not any sizes do.
+    program = ProgramBuilder()
+    f = program.function("main")
+    x = f.input("x", "f32", ["batch", "long"])
+    y = f.input("y", "f32", ["batch", "short"])
+    half = f.op("slice", x, begin=[0, 0], end=[sym("batch"), sym("long")], step=[1, 2], name="half")
+    f.finish([f.op("add", half, y, name="z")], ["z"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    session = Session(tmp_path / "m.samara")
+    found = choose_feeds(session)
+    assert found.random
+    assert found.sizes["batch"] == 1
+    assert found.sizes["long"] in (2 * found.sizes["short"], 2 * found.sizes["short"] - 1, 1)
+    assert session.run(found.arrays)["z"].shape == found.arrays["y"].shape
+    chosen = choose_feeds(session, shapes={"x": (3, 10)})
+    assert chosen.arrays["y"].shape == (3, 5)
+    given = choose_feeds(session, given={"y": np.zeros((2, 4), np.float32)})
+    assert given.arrays["x"].shape == (2, 8)
+
+
+def test_given_inputs_are_used_as_they_are(samara_path: Path) -> None:
+    session = Session(samara_path)
+    image = np.zeros((5, 3, 8, 8), np.float32)
+    found = choose_feeds(session, given={"image": image})
+    assert found.arrays["image"] is image
+    assert not found.random
+
+
+def test_state_is_put_back(counter_path: Path) -> None:
+    session = Session(counter_path)
+    choose_feeds(session)
+    assert session.state["sum"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"image": (1, 3, 8, 9)}, "axis 3 is 9, the model takes batchx3x8x8"),
+        ({"image": (3, 8, 8)}, "rank 3"),
+        ({"picture": (1, 3, 8, 8)}, "no input 'picture'"),
+    ],
+)
+def test_shapes_that_do_not_fit(
+    samara_path: Path, shapes: dict[str, tuple[int, ...]], message: str
+) -> None:
+    with pytest.raises(ShapeError, match=message):
+        choose_feeds(Session(samara_path), shapes=shapes)
+
+
+def test_no_size_fits(tmp_path: Path) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    x = f.input("x", "f32", ["n"])
+    f.finish([f.op("reshape", x, shape=[7, 11, 13], name="y")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    with pytest.raises(ShapeError, match="no sizes were found for the symbolic dims n") as caught:
+        choose_feeds(Session(tmp_path / "m.samara"))
+    assert caught.value.fix == "give a shape: --shape x=64"

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of one node, made from the cases of the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from samara.exporter.ir import Program
+from samara.exporter.ir.builder import Builder, ProgramBuilder
+from samara.exporter.ir.program import Value
+from samara.exporter.ops import Case, OpSpec
+from samara.exporter.testing import Array, case_inputs, case_types, with_symbols
+from samara.exporter.types import TensorType
+
+# static: every input is fed, sizes are numbers. symbols: sizes are symbols. weights: what a file
+# usually holds is constant (weights and biases where there are some, else all but the first input).
+# constants: every input is one. inside: the operator reads and writes tensors of the arena. views:
+# it reads a slice of a concatenation and is itself concatenated, so that its pixels are strided.
+Form = Literal["static", "symbols", "weights", "constants", "inside", "views"]
+FORMS: tuple[Form, ...] = ("static", "symbols", "weights", "constants", "inside", "views")
+
+_WEIGHTS = {
+    "conv": (1, 2),
+    "conv_transpose": (1, 2),
+    "matmul": (1, 2),
+    "lstm": (1, 2, 3, 7),
+    "gru": (1, 2, 3),
+}
+# Of recurrent operators the axes of time and batch, by input; sizes of weights follow `hidden`.
+_FREE = {
+    "lstm": {0: (0, 1), 4: (0,), 5: (1,), 6: (1,)},
+    "gru": {0: (0, 1), 4: (0,), 5: (1,)},
+}
+# The input whose last size decides a rank.
+_RANKED = {"gather_nd": 1, "scatter_nd": 1}
+
+
+@dataclass(frozen=True)
+class OneNode:
+    """A program, its feeds, and where its outputs hold those of the operator."""
+
+    program: Program
+    feeds: Mapping[str, Array]
+
+
+def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
+    """The case as a program in that form; None where the form says nothing new about the case.
+
+    Outputs are named y0, y1 ...
+    """
+    arrays, types = case_inputs(op, case), case_types(case)
+    present = [i for i, a in enumerate(arrays) if a is not None]
+    fixed = _fixed(op, form, present)
+    if fixed is None:
+        return None
+    if form == "symbols":
+        types = _symbolic(op, types)
+        if all(t is None or t.is_static for t in types):
+            return None
+    builder = ProgramBuilder().function("main")
+    feeds: dict[str, Array] = {}
+    values: list[Value | None] = []
+    for i, (array, t) in enumerate(zip(arrays, types, strict=True)):
+        if array is None or t is None:
+            values.append(None)
+        elif i in fixed:
+            values.append(constant_of(builder, f"x{i}", array, t))
+        else:
+            values.append(builder.input(f"x{i}", t.dtype, t.shape, t.quant))
+            feeds[f"x{i}"] = array
+    if form == "inside":
+        values = [v if v is None else copied(builder, v) for v in values]
+    if form == "views":
+        values[0] = _strided(builder, values[0])
+    got = builder.op(op, *values, name="node", **case.attrs)
+    outputs: Sequence[Value] = got if isinstance(got, tuple) else (got,)
+    if form == "inside":
+        outputs = [copied(builder, v) for v in outputs]
+    if form == "views":
+        (y,) = outputs
+        both = builder.op("concat", y, y, axis=-1, name="both")
+        outputs = [_half(builder, both)]
+    main = builder.finish(outputs, output_names=[f"y{i}" for i in range(len(outputs))])
+    return OneNode(builder.program.finish([main.name]), feeds)
+
+
+def _fixed(op: OpSpec, form: Form, present: Sequence[int]) -> set[int] | None:
+    """The inputs that are constants; None where the form does not apply."""
+    if form == "weights":
+        wanted = set(_WEIGHTS.get(op.name, present[1:])) & set(present)
+        return wanted or None
+    if form == "constants":
+        return set(present) or None
+    if form == "views":
+        return set() if {"strided_in", "strided_out"} <= op.flags else None
+    if form == "inside":
+        return set() if present else None
+    return set()
+
+
+def _symbolic(op: OpSpec, types: Sequence[TensorType | None]) -> list[TensorType | None]:
+    """The types with symbols for sizes, but where a size says how many numbers a node holds."""
+    made, _ = with_symbols(types)
+    for i, (given, t) in enumerate(zip(types, made, strict=True)):
+        if given is None or t is None:
+            continue
+        shape = list(t.shape)
+        for a in range(t.rank):
+            if op.name in _FREE and a not in _FREE[op.name].get(i, ()):
+                shape[a] = given.shape[a]
+        if given.quant is not None and given.quant.axis is not None:
+            shape[given.quant.axis] = given.shape[given.quant.axis]
+        if _RANKED.get(op.name) == i and shape:
+            shape[-1] = given.shape[-1]
+        made[i] = TensorType(t.dtype, tuple(shape), t.quant)
+    return made
+
+
+def constant_of(builder: Builder, name: str, array: Array, t: TensorType) -> Value:
+    """A constant of exactly that type, quantization included."""
+    plain = builder.const(array, name, t.dtype)
+    return Value(plain.name, t, plain.constant)
+
+
+def copied(builder: Builder, x: Value) -> Value:
+    """x in a tensor of its own, made by a node that no plan may leave out."""
+    if x.type.quant is not None:
+        rank = x.type.rank
+        return _value(builder.op("transpose", x, perm=tuple(range(rank)), name="copied"))
+    yes = builder.const(np.array(True), "yes")
+    return _value(builder.op("where", yes, x, x, name="copied"))
+
+
+def _strided(builder: Builder, x: Value | None) -> Value:
+    assert x is not None
+    return _half(builder, _value(builder.op("concat", x, x, axis=-1, name="wide")))
+
+
+def _half(builder: Builder, x: Value) -> Value:
+    n = x.type.shape[-1].as_int() // 2
+    begin = (*(0 for _ in x.type.shape[:-1]), n)
+    return _value(
+        builder.op("slice", x, begin=begin, end=x.type.shape, step=(1,) * x.type.rank, name="half")
+    )
+
+
+def _value(made: Any) -> Value:
+    assert isinstance(made, Value)
+    return made

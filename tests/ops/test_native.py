@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every case of the op table in the C runtime, on every instruction set, against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.ops.programs import FORMS, Form, one_node
+
+import samara
+from samara.exporter.ir import save_program
+from samara.exporter.ops import Case, OpSpec, all_ops
+from samara.exporter.testing import Array, assert_close, run_case
+from samara.exporter.types import SamaraError as ExporterError
+from samara.exporter.types import ShapeError
+
+ISAS = ("scalar", "avx2", "avx512", "neon")
+# if, loop and call have bodies, which cases hold as Python functions: test_control.py makes programs
+# of them. custom needs an operator in C (runtime_c/tests/session/custom_test.c).
+OPERATORS = [op for op in all_ops() if "control" not in op.flags]
+Check = Callable[[samara.Session, Mapping[str, Array]], dict[str, Array]]
+
+
+def usable_isas() -> list[str]:
+    """Those of ISAS that this machine has; scalar always."""
+    described = samara.devices()[0].description.replace(",", " ").split()
+    return [isa for isa in ISAS if isa == "scalar" or isa in described]
+
+
+def wrong(op: OpSpec, form: Form, path: Path) -> tuple[list[str], int]:
+    """What is wrong with the operator in that form, and how many cases ran."""
+    found: list[str] = []
+    count = 0
+    for case in op.cases:
+        count += _case(op, case, form, path, found)
+    return found, count
+
+
+def _case(op: OpSpec, case: Case, form: Form, path: Path, found: list[str]) -> bool:
+    where = f"{op.name}-{case.name} {form}"
+    try:
+        made = one_node(op, case, form)
+    except ShapeError:
+        # Symbols may leave open what a rule must know.
+        if form == "symbols":
+            return False
+        raise
+    if made is None:
+        return False
+    save_program(made.program, path)
+    model = samara.Model(path)
+    want = run_case(op, case)
+    for isa in usable_isas():
+        try:
+            single = samara.Session(model, isa=isa, threads=1)
+            if form == "symbols":
+                _other_sizes(single, made.feeds)
+            got = single.run(made.feeds)
+            for i, y in enumerate(want):
+                assert_close(got[f"y{i}"], y, op.name)
+            shared = samara.Session(model, isa=isa, threads=2).run(made.feeds)
+            for name, y in got.items():
+                assert y.tobytes() == shared[name].tobytes(), f"two threads change {name}"
+        except (AssertionError, samara.SamaraError) as error:
+            found.append(f"{where} {isa}: {type(error).__name__}: {error}")
+    return True
+
+
+def _other_sizes(session: samara.Session, feeds: Mapping[str, Array]) -> None:
+    """Plan for other sizes first: larger, then smaller ones, where the operator takes them."""
+    for grow in (2, -1):
+        shapes = {k: [n if n < 2 else n + grow for n in a.shape] for k, a in feeds.items()}
+        try:
+            session.resize(shapes)
+        except samara.SamaraError:
+            continue
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+def test_cases(op: OpSpec, form: Form, tmp_path: Path) -> None:
+    found, _ = wrong(op, form, tmp_path / "case.samara")
+    assert not found, f"{len(found)} failures:\n" + "\n".join(found[:20])
+
+
+def test_nearly_all_cases_take_symbols(tmp_path: Path) -> None:
+    """The form with symbols is no empty shell: most cases that have sizes can be written in it."""
+    refused = total = 0
+    for op in OPERATORS:
+        for case in op.cases:
+            try:
+                total += one_node(op, case, "symbols") is not None
+            except (ShapeError, ExporterError):
+                refused += 1
+    assert total > 1000
+    assert refused < 20
+
+
+def test_assert_close_sees_one_wrong_bit() -> None:
+    """What this file relies on can fail."""
+    x = np.arange(3, dtype=np.float32)
+    with pytest.raises(AssertionError):
+        assert_close(np.nextafter(x, np.float32(9)), x, "identity")

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of the op table with other sizes in one session: the C runtime against the interpreter.
+
+Where the interpreter refuses sizes or data, the runtime must refuse them too.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.ops.programs import one_node
+
+import samara
+from samara.exporter.ir import Program, save_program
+from samara.exporter.ops import Case, OpSpec, all_ops
+from samara.exporter.testing import Array, assert_close, case_id
+from samara.exporter.types import DType, SamaraError, ShapeError, Sym
+
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33)
+ROUNDS = 6
+MAX_ELEMENTS = 6000
+OPERATORS = [op for op in all_ops() if "control" not in op.flags and op.cases]
+
+
+def drawn(program: Program, case: Case, r: random.Random) -> dict[str, Array] | None:
+    """Feeds of other sizes; None where they would be too large."""
+    sizes: dict[str, int] = {}
+    feeds: dict[str, Array] = {}
+    rng = np.random.default_rng(r.randrange(1 << 32))
+    for value in program.main.inputs:
+        shape = []
+        for dim in value.type.shape:
+            atom = dim.sole_atom()
+            if isinstance(atom, Sym):
+                old = int(atom.name[1:])
+                shape.append(sizes.setdefault(atom.name, r.choice((*SIZES, old, old + 1))))
+            else:
+                shape.append(dim.as_int())
+        if math.prod(shape) > MAX_ELEMENTS:
+            return None
+        feeds[value.name] = _data(rng, value.type.dtype, tuple(shape), case)
+    return feeds
+
+
+def _data(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...], case: Case) -> Array:
+    if dtype is DType.BOOL:
+        return np.asarray(rng.integers(0, 2, shape)).astype(np.bool_)
+    if dtype.is_float:
+        return np.asarray(rng.uniform(case.low, case.high, shape)).astype(dtype.numpy)
+    # Small, so that they are indices now and then.
+    low = 0 if dtype is DType.U8 else -2
+    return np.asarray(rng.integers(low, 4, shape)).astype(dtype.numpy)
+
+
+def _check(
+    op: OpSpec, program: Program, session: samara.Session, feeds: Mapping[str, Array]
+) -> str | None:
+    """What is wrong, None for nothing; ShapeError where both refuse."""
+    shapes = {k: v.shape for k, v in feeds.items()}
+    try:
+        want = program.run(feeds)
+    except SamaraError as refused:
+        try:
+            session.run(feeds)
+        except samara.SamaraError:
+            raise ShapeError("both refuse") from None
+        return f"{shapes}: the interpreter says {refused}"
+    try:
+        got = session.run(feeds)
+        for name, y in want.items():
+            assert_close(got[name], y, op.name)
+    except (AssertionError, samara.SamaraError) as error:
+        return f"{shapes}: {type(error).__name__}: {error}"
+    return None
+
+
+def other_sizes(op: OpSpec, path: Path) -> tuple[list[str], int]:
+    """What is wrong, and how many runs of other sizes were compared."""
+    found: list[str] = []
+    compared = 0
+    for case in op.cases:
+        try:
+            made = one_node(op, case, "symbols")
+        except ShapeError:
+            continue
+        if made is None:
+            continue
+        save_program(made.program, path)
+        model = samara.Model(path)
+        r = random.Random(zlib.crc32(case_id(op, case).encode()))
+        for isa in (None, "scalar"):
+            session = samara.Session(model, isa=isa, threads=2)
+            for _ in range(ROUNDS):
+                feeds = drawn(made.program, case, r)
+                if feeds is None:
+                    continue
+                try:
+                    wrong = _check(op, made.program, session, feeds)
+                except ShapeError:
+                    continue
+                compared += 1
+                if wrong is not None:
+                    found.append(f"{case_id(op, case)} {isa} {wrong}")
+    return found, compared
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+def test_other_sizes(op: OpSpec, tmp_path: Path) -> None:
+    found, _ = other_sizes(op, tmp_path / "case.samara")
+    assert not found, f"{len(found)} failures:\n" + "\n".join(found[:20])
