@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tests.sanitizers import Unavailable, built
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the golden file of the current format version: a small program over many operator families, with golden inputs.
+"""Write the golden file of the current format version: a small program over many families.
 
-Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. A released golden file is never written again: it must load
-for ever (docs/format.md).
+Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. A released golden file
+is never written again: it must load for ever (docs/format.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
     quantized = b.op("quantize", rows, scales=[1 / 16], zero_points=[3], axis=-1)
     real = b.op("dequantize", quantized)
     sequence = b.op("reshape", real, shape=[n, 1, 4])
-    state, *_ = b.op("gru", sequence, b.const(weights(rng, 1, 9, 4)), b.const(weights(rng, 1, 9, 3)), hidden=3)
+    state, *_ = b.op(
+        "gru", sequence, b.const(weights(rng, 1, 9, 4)), b.const(weights(rng, 1, 9, 3)), hidden=3
+    )
     best = b.op("argmax", real, axis=1)
     picked = b.op("gather", real, best, axis=1)
     total = b.op("reduce_sum", real, axes=(0,), keepdims=True)
@@ -74,7 +76,9 @@ def main() -> int:
         return 2
     header = (ROOT / "runtime_c" / "include" / "samara" / "samara.h").read_text()
     version = header.split('SAMARA_VERSION "')[1].split('"')[0].split(".dev")[0]
-    path = Path(sys.argv[1]) if len(sys.argv) == 2 else ROOT / "tests" / "golden" / f"{version}.samara"
+    path = (
+        Path(sys.argv[1]) if len(sys.argv) == 2 else ROOT / "tests" / "golden" / f"{version}.samara"
+    )
     image = weights(np.random.default_rng(7), 2, 8, 8, 3)
     report = export(program(), path, golden={"image": image}, labels=["a", "b", "c", "d"])
     print(f"{path.name}: {report.size_bytes:,} bytes, {report.nodes_after} nodes")

@@ -57,8 +57,8 @@ def recorded(folder: Path) -> tuple[Recorded, ...]:
 def excess(name: str, got: Array, want: Array) -> float:
     """Largest |got - want| in units of what the model may differ by: 1.0 is the limit.
 
-    float32: 1e-4 + 1e-3 |want| + 2e-5 of the range; float16: 2e-2 of the range, and the same argmax; int8 nets: two steps of their
-    output, which is a softmax in steps of 1/256.
+    float32: 1e-4 + 1e-3 |want| + 2e-5 of the range; float16: 2e-2 of the range, and the same argmax;
+    int8 nets: two steps of their output, which is a softmax in steps of 1/256.
     """
     assert got.shape == want.shape
     assert got.dtype == want.dtype

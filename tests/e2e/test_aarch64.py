@@ -31,7 +31,7 @@ def qemu(need_tool: Tool) -> str:
 
 
 def configure(repo: Path, build: Path, *options: str) -> Path:
-    """samara-run for aarch64, built in `build`."""
+    """samara-run (and the example `minimal` beside it) for aarch64, built in `build`."""
     toolchain = repo / "runtime_c" / "cmake" / "aarch64-linux-gnu.cmake"
     subprocess.run(
         ["cmake", "-S", repo / "runtime_c", "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
@@ -39,7 +39,9 @@ def configure(repo: Path, build: Path, *options: str) -> Path:
         check=True, capture_output=True,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", build, "--target", "samara-run"], check=True, capture_output=True
+        ["cmake", "--build", build, "--target", "samara-run", "minimal"],
+        check=True,
+        capture_output=True,
     )
     return build / "samara-run"
 
@@ -86,6 +88,19 @@ def test_recorded_answer(name: str, models: Path, qemu: str, program: Path, tmp_
 def file_name(tensor: str) -> str:
     """How samara-run spells a tensor's name as a file name."""
     return re.sub(r'[/\\:*?"<>|]', "_", tensor)
+
+
+def test_example(models: Path, qemu: str, program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m.samara"
+    samara.export(samara.import_onnx(models / "mnist_cntk" / "model.onnx"), file, check=False)
+    done = subprocess.run(
+        [qemu, "-L", SYSROOT, program.parent / "minimal", file],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("output: 40 bytes")
+    assert "neon" in done.stdout
 
 
 def test_neon_takes_a_fifth_of_the_instructions(

@@ -32,6 +32,9 @@ def test_what_a_file_holds(samara_path: Path) -> None:
     assert conv.promise == "bounded"
     assert conv.family == "linear"
     assert conv.source == "conv (Conv)"
+    assert conv.flops is not None
+    assert conv.flops >= 2 * 8 * 8 * 6 * 27
+    assert inspect(samara_path, run=False).main.nodes[0].flops is None
     assert next(n for n in main.nodes if n.op == "transpose").promise == "exact"
     assert all(n.kernel is not None and n.microseconds is not None for n in main.nodes)
 

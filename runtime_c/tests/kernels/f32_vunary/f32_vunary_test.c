@@ -200,7 +200,7 @@ SMR_TEST(tables) {
     check_table(#suffix, smr_f32_vunary_ukernels__##suffix, 0, SMR_F32_VUNARY_VECTOR_COUNT, \
                 lanes);                                                                     \
   else                                                                                      \
-    fprintf(stderr, "NOT RUN: %s\n", #suffix);
+    NOT_RUN(#suffix, "this CPU lacks it");
 #include "kernels/f32_vunary/kernels.inc"
 #undef SMR_UKERNEL
 }
