@@ -231,7 +231,8 @@ static struct expr_range expr_range_of(const struct smr_expr *e, const int64_t *
     case SMR_EXPR_ADD:
       return (struct expr_range){expr_sum(a.lo, b.lo, INT64_MIN), expr_sum(a.hi, b.hi, INT64_MAX)};
     case SMR_EXPR_SUB: {
-      const int64_t b_most = b.hi == INT64_MAX ? INT64_MIN : -b.hi;
+      // -INT64_MIN is no number; an end that is one of both stands for no bound.
+      const int64_t b_most = b.hi == INT64_MAX || b.hi == INT64_MIN ? INT64_MIN : -b.hi;
       const int64_t b_least = b.lo == INT64_MIN ? INT64_MAX : -b.lo;
       return (struct expr_range){expr_sum(a.lo, b_most, INT64_MIN),
                                  expr_sum(a.hi, b_least, INT64_MAX)};

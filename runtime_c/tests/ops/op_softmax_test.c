@@ -47,9 +47,8 @@ static void run_case(const char *op, int64_t outer, int64_t n, int64_t inner, ui
 
 SMR_TEST(axes) {
   static const char *const ops[] = {"softmax", "log_softmax", "hardmax"};
-  static const int64_t sizes[][3] = {{1, 1, 1},   {3, 7, 1},     {2, 33, 1},
-                                     {3, 8, 5},   {1, 9, 17},    {40, 3, 1},
-                                     {2, 5, 300}, {1, 10000, 1}, {3, 1000, 20}};
+  static const int64_t sizes[][3] = {{1, 1, 1},  {3, 7, 1},   {2, 33, 1},   {3, 8, 5},   {1, 9, 17},
+                                     {40, 3, 1}, {2, 5, 300}, {1, 2000, 1}, {3, 200, 20}};
   for (int o = 0; o < 3; o++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       run_case(ops[o], sizes[i][0], sizes[i][1], sizes[i][2], ~0u);

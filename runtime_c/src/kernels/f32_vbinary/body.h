@@ -2,13 +2,15 @@
 // Elementwise float arithmetic over the vocabulary; VBINARY_TABLE names the table it ends in.
 
 // The loop for constant steps; `value` says f in terms of a and b.
-#define VBINARY_LOOP(name, a_step, b_step)                                                     \
-  for (; n >= VF; n -= VF, pa += (a_step) * VF, pb += (b_step) * VF, y += VF)                  \
-    N(store)(y, N(f32_vbinary_value_##name)((a_step) ? N(load)(pa) : a,                        \
-                                            (b_step) ? N(load)(pb) : b));                      \
-  if (n)                                                                                       \
-    N(store_n)(y, N(f32_vbinary_value_##name)((a_step) ? N(load_n)(pa, n) : a,                 \
-                                              (b_step) ? N(load_n)(pb, n) : b), n);
+#define VBINARY_LOOP(name, a_step, b_step)                                                         \
+  for (; n >= VF; n -= VF, pa += (a_step) * VF, pb += (b_step) * VF, y += VF)                      \
+    N(store)(y,                                                                                    \
+             N(f32_vbinary_value_##name)((a_step) ? N(load)(pa) : a, (b_step) ? N(load)(pb) : b)); \
+  if (n)                                                                                           \
+    N(store_n)(y,                                                                                  \
+               N(f32_vbinary_value_##name)((a_step) ? N(load_n)(pa, n) : a,                        \
+                                           (b_step) ? N(load_n)(pb, n) : b),                       \
+               n);
 
 #define VBINARY(name, value)                                                                   \
   SMR_INLINE N(vf) N(f32_vbinary_value_##name)(N(vf) a, N(vf) b) { return value; }             \
@@ -36,7 +38,7 @@ VBINARY(min, N(select)(N(ne)(a, a), a, N(min)(a, b)))
 VBINARY(max, N(select)(N(ne)(a, a), a, N(max)(a, b)))
 VBINARY(prelu, N(select)(N(ge)(a, N(zero)()), a, N(mul)(a, b)))
 
-#define VBINARY_ROW(NAME, name) [SMR_F32_VBINARY_##NAME] = N(f32_vbinary_##name),
+#define VBINARY_ROW(NAME, name) N(f32_vbinary_##name),
 const smr_f32_vbinary_ukernel VBINARY_TABLE[SMR_F32_VBINARY_COUNT] = {
     SMR_F32_VBINARY_MAP(VBINARY_ROW)};
 #undef VBINARY_ROW

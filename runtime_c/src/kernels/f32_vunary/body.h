@@ -3,16 +3,16 @@
 #include "simd/math.h"
 
 // `value` says f in terms of x, a and b.
-#define VUNARY(name, value)                                                              \
-  SMR_INLINE N(vf) N(f32_vunary_value_##name)(N(vf) x, N(vf) a, N(vf) b) {               \
-    (void)a, (void)b;                                                                    \
-    return value;                                                                        \
-  }                                                                                      \
+#define VUNARY(name, value)                                                                   \
+  SMR_INLINE N(vf) N(f32_vunary_value_##name)(N(vf) x, N(vf) a, N(vf) b) {                    \
+    (void)a, (void)b;                                                                         \
+    return value;                                                                             \
+  }                                                                                           \
   static void N(f32_vunary_##name)(size_t n, const float *x, float *y, const float *params) { \
-    const N(vf) a = N(set1)(params[0]), b = N(set1)(params[1]);                          \
-    for (; n >= VF; n -= VF, x += VF, y += VF)                                           \
-      N(store)(y, N(f32_vunary_value_##name)(N(load)(x), a, b));                         \
-    if (n) N(store_n)(y, N(f32_vunary_value_##name)(N(load_n)(x, n), a, b), n);          \
+    const N(vf) a = N(set1)(params[0]), b = N(set1)(params[1]);                               \
+    for (; n >= VF; n -= VF, x += VF, y += VF)                                                \
+      N(store)(y, N(f32_vunary_value_##name)(N(load)(x), a, b));                              \
+    if (n) N(store_n)(y, N(f32_vunary_value_##name)(N(load_n)(x, n), a, b), n);               \
   }
 
 SMR_INLINE N(vf) N(f32_vunary_unit)(N(vf) x) { return N(clamp)(x, N(zero)(), N(set1)(1.0f)); }
@@ -51,17 +51,18 @@ VUNARY(elu, N(select)(N(ge)(x, N(zero)()), x, N(mul)(a, N(expm1_negative)(x))))
 VUNARY(softplus, N(add)(N(max)(N(zero)(), x), N(log1p_unit)(N(exp)(N(neg)(N(abs)(x))))))
 VUNARY(gelu, N(mul)(N(f32_vunary_half)(x),
                     N(f32_vunary_one_more)(N(erf)(N(mul)(x, N(set1)(0.7071067812f))))))
-VUNARY(gelu_tanh, N(mul)(N(f32_vunary_half)(x),
-                         N(f32_vunary_one_more)(N(tanh)(N(f32_vunary_gelu_inner)(x)))))
+VUNARY(gelu_tanh,
+       N(mul)(N(f32_vunary_half)(x), N(f32_vunary_one_more)(N(tanh)(N(f32_vunary_gelu_inner)(x)))))
 VUNARY(hard_sigmoid, N(f32_vunary_unit)(N(add)(N(mul)(a, x), b)))
-VUNARY(hard_swish, N(mul)(x, N(f32_vunary_unit)(N(add)(N(mul)(x, N(set1)(1.0f / 6.0f)),
-                                                      N(set1)(0.5f)))))
+VUNARY(hard_swish,
+       N(mul)(x, N(f32_vunary_unit)(N(add)(N(mul)(x, N(set1)(1.0f / 6.0f)), N(set1)(0.5f)))))
 VUNARY(silu, N(mul)(x, N(sigmoid)(x)))
 VUNARY(clamp, N(clamp)(x, a, b))
 
-#define VUNARY_ROW(NAME, name) [SMR_F32_##NAME] = N(f32_vunary_##name),
 const smr_f32_vunary_ukernel VUNARY_TABLE[SMR_F32_VUNARY_VECTOR_COUNT] = {
-    SMR_F32_VUNARY_MAP(VUNARY_ROW)};
-#undef VUNARY_ROW
+#define SMR_F32_FUNCTION(NAME, name) N(f32_vunary_##name),
+#include "kernels/f32_vunary/functions.inc"
+#undef SMR_F32_FUNCTION
+};
 #undef VUNARY
 #undef VUNARY_TABLE

@@ -6,17 +6,17 @@
 
 #include <math.h>
 
-#define VUNARY_LIBM(NAME, name)                                                                 \
+#define SMR_F32_FUNCTION(NAME, name)                                                            \
   static void f32_vunary_libm_##name(size_t n, const float *x, float *y, const float *params) { \
     (void)params;                                                                               \
     for (size_t i = 0; i < n; i++) y[i] = name##f(x[i]);                                        \
   }
-SMR_F32_VUNARY_LIBM_MAP(VUNARY_LIBM)
-#undef VUNARY_LIBM
+#include "kernels/f32_vunary/functions_libm.inc"
+#undef SMR_F32_FUNCTION
 
-#define VUNARY_LIBM(NAME, name) \
-  [SMR_F32_##NAME - SMR_F32_VUNARY_VECTOR_COUNT] = f32_vunary_libm_##name,
 const smr_f32_vunary_ukernel
     smr_f32_vunary_ukernels__libm[SMR_F32_VUNARY_COUNT - SMR_F32_VUNARY_VECTOR_COUNT] = {
-        SMR_F32_VUNARY_LIBM_MAP(VUNARY_LIBM)};
-#undef VUNARY_LIBM
+#define SMR_F32_FUNCTION(NAME, name) f32_vunary_libm_##name,
+#include "kernels/f32_vunary/functions_libm.inc"
+#undef SMR_F32_FUNCTION
+};
