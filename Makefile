@@ -13,7 +13,7 @@ CC ?= cc
 STAMP := $(VENV)/.installed
 LIBRARY_NAME := libsamara.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
-C_FORMATTED = $(shell git ls-files -co --exclude-standard -- 'runtime_c/**/*.c' 'runtime_c/**/*.h')
+C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
 
 .PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
         asan tsan fuzz bench extended new-op test-op clean

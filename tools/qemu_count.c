@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugin for qemu-user (TCG plugin interface, version 1): counts the guest's instructions and prints the count to stderr at exit.
+/* Plugin for qemu-user (TCG plugin interface, version 1): counts the guest's instructions and
+ * prints the count to stderr at exit.
  *
  *   cc -shared -fPIC -o count.so tools/qemu_count.c
  *   qemu-aarch64 -plugin ./count.so program
  *
- * Debian ships no header for the interface, so what is used of it is declared here (QEMU, docs/devel/tcg-plugins.rst).
+ * Debian ships no header for the interface, so what is used of it is declared here (QEMU,
+ * docs/devel/tcg-plugins.rst).
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -16,8 +18,10 @@ struct qemu_plugin_tb;
 enum { INLINE_ADD_U64 = 0 };
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*translated)(plugin_id, struct qemu_plugin_tb *));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation, void *counter, uint64_t add);
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
+                                           void (*translated)(plugin_id, struct qemu_plugin_tb *));
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation,
+                                              void *counter, uint64_t add);
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*done)(plugin_id, void *), void *user);
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
@@ -26,7 +30,8 @@ static uint64_t executed;
 
 static void on_translate(plugin_id id, struct qemu_plugin_tb *block) {
   (void)id;
-  qemu_plugin_register_vcpu_tb_exec_inline(block, INLINE_ADD_U64, &executed, qemu_plugin_tb_n_insns(block));
+  qemu_plugin_register_vcpu_tb_exec_inline(block, INLINE_ADD_U64, &executed,
+                                           qemu_plugin_tb_n_insns(block));
 }
 
 static void on_finish(plugin_id id, void *user) {
@@ -35,7 +40,8 @@ static void on_finish(plugin_id id, void *user) {
   fprintf(stderr, "instructions %" PRIu64 "\n", executed);
 }
 
-__attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv) {
+__attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const void *info,
+                                                               int argc, char **argv) {
   (void)info;
   (void)argc;
   (void)argv;

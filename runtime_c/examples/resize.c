@@ -55,16 +55,19 @@ static int step(samara_session *session, const char *shape_text, const char *pat
   const size_t got = fread(input.data, 1, input.size_bytes, file);
   fclose(file);
   if (got != input.size_bytes) return fail(path, "holds fewer bytes than the input takes");
-  if (samara_session_run(session) != SAMARA_OK) return fail(shape_text, samara_session_error(session));
+  if (samara_session_run(session) != SAMARA_OK)
+    return fail(shape_text, samara_session_error(session));
   return 0;
 }
 
 int main(int argc, char **argv) {
-  if (argc < 4 || argc % 2 != 0) return fail("usage", "resize MODEL.samara SHAPE FILE [SHAPE FILE ...]");
+  if (argc < 4 || argc % 2 != 0)
+    return fail("usage", "resize MODEL.samara SHAPE FILE [SHAPE FILE ...]");
   samara_model *model = NULL;
   samara_session *session = NULL;
   samara_error error;
-  if (samara_model_open_path(argv[1], NULL, &model, &error) != SAMARA_OK) return fail(argv[1], error.text);
+  if (samara_model_open_path(argv[1], NULL, &model, &error) != SAMARA_OK)
+    return fail(argv[1], error.text);
   int result = 1;
   if (samara_session_create(model, NULL, &session, &error) != SAMARA_OK) {
     fail("session", error.text);
@@ -72,8 +75,10 @@ int main(int argc, char **argv) {
     result = 0;
     for (int i = 2; i + 1 < argc && result == 0; i += 2) {
       result = step(session, argv[i], argv[i + 1]);
-      if (result == 0) result = write_outputs(session, samara_model_output_count(model, NULL), i / 2 - 1);
-      if (result == 0) printf("%s: arena %zu bytes\n", argv[i], samara_session_arena_bytes(session));
+      if (result == 0)
+        result = write_outputs(session, samara_model_output_count(model, NULL), i / 2 - 1);
+      if (result == 0)
+        printf("%s: arena %zu bytes\n", argv[i], samara_session_arena_bytes(session));
     }
   }
   samara_session_destroy(session);

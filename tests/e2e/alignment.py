@@ -22,8 +22,8 @@ from tests.ops.programs import one_node
 import samara
 from samara.exporter.ir import to_bytes
 from samara.exporter.ops import all_ops
-from samara.pybridge._native import NULL, check, ffi, library, new_error
-from samara.pybridge.model import _Closer, _function_spec, text
+from samara.pybridge._native import NULL, check, ffi, library, new_error, text
+from samara.pybridge.model import _Closer, _function_spec
 
 OFFSETS = tuple(range(0, 64, 4))
 Open = Callable[[Any, Any], int]
@@ -105,7 +105,7 @@ def all_cases() -> Iterator[str]:
     for op in all_ops():
         for case in op.cases if "control" not in op.flags else ():
             for form in ("static", "weights"):
-                made = one_node(op, case, form)  # type: ignore[arg-type]
+                made = one_node(op, case, form)
                 if made is None:
                     continue
                 offset = OFFSETS[count % len(OFFSETS)] or 4

@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.models import NAMES
 
 Sanitized = Callable[[str, str, str], Path]
+LIBRARY = "libsamara.dylib" if sys.platform == "darwin" else "libsamara.so"
 
 
 def _run(library: Path, repo: Path, *arguments: str | Path) -> None:
@@ -32,12 +33,12 @@ def _run(library: Path, repo: Path, *arguments: str | Path) -> None:
 
 
 def test_cases(sanitized: Sanitized, repo: Path) -> None:
-    _run(sanitized("ubsan", "undefined", "libsamara.so"), repo, "cases")
+    _run(sanitized("ubsan", "undefined", LIBRARY), repo, "cases")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_models(
     name: str, exported: Callable[[str], Path], models: Path, sanitized: Sanitized, repo: Path
 ) -> None:
-    library = sanitized("ubsan", "undefined", "libsamara.so")
+    library = sanitized("ubsan", "undefined", LIBRARY)
     _run(library, repo, models / name, exported(name))

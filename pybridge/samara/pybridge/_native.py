@@ -23,6 +23,9 @@ from samara.pybridge.errors import (
 
 NULL = ffi.NULL
 
+# cffi unloads a library when the interpreter takes its modules apart; threads of a pool may still be running its code.
+_DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
+
 _FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
 
 # Public structs in the order of the header: what samara_abi() reports the sizes of.
@@ -74,7 +77,7 @@ def library() -> Any:
     """The loaded library, its struct sizes compared with the declared ones. BackendError when they differ."""
     path = library_path()
     try:
-        lib = ffi.dlopen(str(path))
+        lib = ffi.dlopen(str(path), _DLOPEN_FLAGS)
     except OSError as error:
         raise BackendError(f"{path} cannot be loaded: {error}") from None
     count = lib.samara_abi(NULL, 0)

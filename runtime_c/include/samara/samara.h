@@ -2,14 +2,16 @@
 /* samara's public C interface: open a model, make a session, run it.
  *
  * Rules that hold for every function unless it says otherwise:
- *  - Fallible functions return a samara_status; SAMARA_OK is 0. On failure no output parameter is touched
- *    except a created-object pointer, which becomes NULL.
- *  - Functions that work before their object exists write a message to `error` (may be NULL). Session functions keep
- *    theirs in the session: samara_session_error().
- *  - A samara_model is immutable after open and may be used by any number of threads and sessions. A samara_session
- *    belongs to one thread at a time; samara_session_cancel() alone may be called from another.
+ *  - Fallible functions return a samara_status; SAMARA_OK is 0. On failure no output parameter is
+ * touched except a created-object pointer, which becomes NULL.
+ *  - Functions that work before their object exists write a message to `error` (may be NULL).
+ * Session functions keep theirs in the session: samara_session_error().
+ *  - A samara_model is immutable after open and may be used by any number of threads and sessions.
+ * A samara_session belongs to one thread at a time; samara_session_cancel() alone may be called
+ * from another.
  *  - The library never prints, aborts, exits or installs anything process-wide.
- *  - Option structs start with `struct_size`; set it to sizeof the struct; a zero field means the default.
+ *  - Option structs start with `struct_size`; set it to sizeof the struct; a zero field means the
+ * default.
  */
 #ifndef SAMARA_SAMARA_H_
 #define SAMARA_SAMARA_H_
@@ -36,23 +38,23 @@ extern "C" {
 #define SAMARA_VERSION "0.1.0.dev0"
 
 /* Status codes; grouped in decades, pinned for ever. */
-#define SAMARA_STATUS_MAP(X)                              \
-  X(OK, 0, "success")                                     \
-  X(BAD_ARGUMENT, 10, "invalid argument")                 \
-  X(BAD_SHAPE, 11, "shape or dtype does not fit")         \
-  X(NOT_FOUND, 12, "no such name")                        \
-  X(BAD_STATE, 13, "called in the wrong state")           \
-  X(BAD_MODEL, 20, "malformed model")                     \
-  X(BAD_VERSION, 21, "model needs a newer runtime")       \
-  X(BAD_CHECKSUM, 22, "model checksum does not match")    \
-  X(SELFTEST_FAILED, 23, "golden outputs do not match")   \
-  X(UNSUPPORTED, 30, "not supported here")                \
-  X(OUT_OF_MEMORY, 40, "out of memory")                   \
-  X(LIMIT, 41, "a limit of the session was reached")      \
-  X(CANCELLED, 42, "cancelled")                           \
-  X(IO, 50, "input/output error")                         \
+#define SAMARA_STATUS_MAP(X)                               \
+  X(OK, 0, "success")                                      \
+  X(BAD_ARGUMENT, 10, "invalid argument")                  \
+  X(BAD_SHAPE, 11, "shape or dtype does not fit")          \
+  X(NOT_FOUND, 12, "no such name")                         \
+  X(BAD_STATE, 13, "called in the wrong state")            \
+  X(BAD_MODEL, 20, "malformed model")                      \
+  X(BAD_VERSION, 21, "model needs a newer runtime")        \
+  X(BAD_CHECKSUM, 22, "model checksum does not match")     \
+  X(SELFTEST_FAILED, 23, "golden outputs do not match")    \
+  X(UNSUPPORTED, 30, "not supported here")                 \
+  X(OUT_OF_MEMORY, 40, "out of memory")                    \
+  X(LIMIT, 41, "a limit of the session was reached")       \
+  X(CANCELLED, 42, "cancelled")                            \
+  X(IO, 50, "input/output error")                          \
   X(BAD_DATA, 60, "data outside what the operator allows") \
-  X(TRAP, 61, "the model reached a trap")                 \
+  X(TRAP, 61, "the model reached a trap")                  \
   X(CUSTOM_OP, 62, "a custom operator failed")
 
 typedef enum samara_status {
@@ -90,12 +92,12 @@ typedef struct samara_tensor {
   int64_t shape[SAMARA_MAX_RANK];
   int32_t rank;
   samara_dtype dtype;
-  float scale;        /* SAMARA_QINT8, per tensor: real = scale * (q - zero_point); else 0 */
+  float scale; /* SAMARA_QINT8, per tensor: real = scale * (q - zero_point); else 0 */
   int32_t zero_point;
 } samara_tensor;
 
-/* Description of an input or output as the file declares it. A dim is -1 where it is symbolic; `dim_names` then
- * points at its name (may be NULL). Strings live as long as the model. */
+/* Description of an input or output as the file declares it. A dim is -1 where it is symbolic;
+ * `dim_names` then points at its name (may be NULL). Strings live as long as the model. */
 typedef struct samara_tensor_info {
   const char *name;
   samara_dtype dtype;
@@ -106,27 +108,33 @@ typedef struct samara_tensor_info {
   int32_t zero_point;
 } samara_tensor_info;
 
-/* Memory: `allocate` returns memory aligned to at least 64 bytes or NULL; `release` takes what it returned (or NULL).
- * Both may be called from the thread that calls the library only. */
+/* Memory: `allocate` returns memory aligned to at least 64 bytes or NULL; `release` takes what it
+ * returned (or NULL). Both may be called from the thread that calls the library only. */
 typedef struct samara_allocator {
   void *(*allocate)(void *user, size_t size_bytes);
   void (*release)(void *user, void *pointer);
   void *user;
 } samara_allocator;
 
-typedef enum samara_log_level { SAMARA_LOG_ERROR = 1, SAMARA_LOG_WARNING = 2, SAMARA_LOG_INFO = 3 } samara_log_level;
+typedef enum samara_log_level {
+  SAMARA_LOG_ERROR = 1,
+  SAMARA_LOG_WARNING = 2,
+  SAMARA_LOG_INFO = 3
+} samara_log_level;
 /* `text` is valid during the call only. Called from the thread that calls the library. */
 typedef void (*samara_log_fn)(void *user, samara_log_level level, const char *text);
 
-/* Text of a status code; a static string, "unknown status" for a code this version does not know. Any thread. */
+/* Text of a status code; a static string, "unknown status" for a code this version does not know.
+ * Any thread. */
 SAMARA_API const char *samara_status_text(samara_status status);
 /* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
 SAMARA_API const char *samara_version(void);
-/* Sizes in bytes of the public structs in the order of this header, for bindings to compare with theirs at load. Copies at most
- * `capacity` of them to `sizes` (may be NULL) and returns how many there are. Any thread. */
+/* Sizes in bytes of the public structs in the order of this header, for bindings to compare with
+ * theirs at load. Copies at most `capacity` of them to `sizes` (may be NULL) and returns how many
+ * there are. Any thread. */
 SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
-/* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most `size` bytes with the NUL and
- * returns the full length. Any thread. */
+/* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most
+ * `size` bytes with the NUL and returns the full length. Any thread. */
 SAMARA_API size_t samara_isa(char *text, size_t size);
 
 /* ---- models ---- */
@@ -140,17 +148,20 @@ typedef struct samara_model_options {
 } samara_model_options;
 
 /* Open a model file. The file is mapped; it must not change while the model is open. */
-SAMARA_API samara_status samara_model_open_path(const char *path, const samara_model_options *options,
+SAMARA_API samara_status samara_model_open_path(const char *path,
+                                                const samara_model_options *options,
                                                 samara_model **out, samara_error *error);
-/* Open from memory, which must stay valid and constant until close; any alignment from 4 bytes up is right. */
+/* Open from memory, which must stay valid and constant until close; any alignment from 4 bytes up
+ * is right. */
 SAMARA_API samara_status samara_model_open_memory(const void *data, size_t size_bytes,
-                                                  const samara_model_options *options, samara_model **out,
-                                                  samara_error *error);
-/* Open `size_bytes` bytes at `offset` of a descriptor (an Android asset); the descriptor may be closed afterwards.
- * size_bytes 0: to the end of the file. SAMARA_UNSUPPORTED where the system has no descriptors. */
+                                                  const samara_model_options *options,
+                                                  samara_model **out, samara_error *error);
+/* Open `size_bytes` bytes at `offset` of a descriptor (an Android asset); the descriptor may be
+ * closed afterwards. size_bytes 0: to the end of the file. SAMARA_UNSUPPORTED where the system has
+ * no descriptors. */
 SAMARA_API samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
-                                              const samara_model_options *options, samara_model **out,
-                                              samara_error *error);
+                                              const samara_model_options *options,
+                                              samara_model **out, samara_error *error);
 typedef struct samara_reader {
   /* Copy `size_bytes` bytes at `offset` to `buffer`; 0 on success. Called during open only. */
   int (*read)(void *user, uint64_t offset, void *buffer, size_t size_bytes);
@@ -158,28 +169,31 @@ typedef struct samara_reader {
   void *user;
 } samara_reader;
 /* Open through a callback: everything is read once into memory of the model's allocator. */
-SAMARA_API samara_status samara_model_open_callbacks(const samara_reader *reader, const samara_model_options *options,
+SAMARA_API samara_status samara_model_open_callbacks(const samara_reader *reader,
+                                                     const samara_model_options *options,
                                                      samara_model **out, samara_error *error);
 /* Close. No session of the model may be alive. NULL is a no-op. */
 SAMARA_API void samara_model_close(samara_model *model);
 
-/* Run the golden inputs stored in the file and compare (integers by digest, floats within the stored tolerance).
- * SAMARA_NOT_FOUND when the file holds none; SAMARA_SELFTEST_FAILED says function, output and the difference. */
+/* Run the golden inputs stored in the file and compare (integers by digest, floats within the
+ * stored tolerance). SAMARA_NOT_FOUND when the file holds none; SAMARA_SELFTEST_FAILED says
+ * function, output and the difference. */
 SAMARA_API samara_status samara_model_selftest(const samara_model *model, samara_error *error);
 
 SAMARA_API size_t samara_model_function_count(const samara_model *model);
-/* Name of a function, NULL beyond the count. Lives as long as the model (so do all strings below). */
+/* Name of a function, NULL beyond the count. Lives as long as the model (so do all strings below).
+ */
 SAMARA_API const char *samara_model_function_name(const samara_model *model, size_t index);
 /* Inputs and outputs of a function (NULL: the first) that are not bound to variables. */
 SAMARA_API size_t samara_model_input_count(const samara_model *model, const char *function);
 SAMARA_API size_t samara_model_output_count(const samara_model *model, const char *function);
-SAMARA_API samara_status samara_model_input_info(const samara_model *model, const char *function, size_t index,
-                                                 samara_tensor_info *out);
-SAMARA_API samara_status samara_model_output_info(const samara_model *model, const char *function, size_t index,
-                                                  samara_tensor_info *out);
+SAMARA_API samara_status samara_model_input_info(const samara_model *model, const char *function,
+                                                 size_t index, samara_tensor_info *out);
+SAMARA_API samara_status samara_model_output_info(const samara_model *model, const char *function,
+                                                  size_t index, samara_tensor_info *out);
 SAMARA_API size_t samara_model_metadata_count(const samara_model *model);
-SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t index, const char **key,
-                                               const char **value);
+SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t index,
+                                               const char **key, const char **value);
 /* True when no bound is known for some dim, so that a run may allocate. */
 SAMARA_API bool samara_model_is_growing(const samara_model *model, const char *function);
 
@@ -189,15 +203,15 @@ typedef struct samara_pool_options {
   size_t struct_size;
   size_t threads; /* including the caller of run; 0: min(4, cores) */
   const samara_allocator *allocator;
-  /* Replace the library's own threads: start `thread(arg)` somewhere, 0 on success; join waits for all of them to return.
-   * Both NULL: the library's own. */
+  /* Replace the library's own threads: start `thread(arg)` somewhere, 0 on success; join waits for
+   * all of them to return. Both NULL: the library's own. */
   int (*spawn)(void *user, void (*thread)(void *arg), void *arg);
   void (*join)(void *user);
   void *thread_user;
 } samara_pool_options;
 
-/* Create threads that sessions may share. A session that finds its pool busy runs inline. After a fork the child's
- * copy runs everything inline. */
+/* Create threads that sessions may share. A session that finds its pool busy runs inline. After a
+ * fork the child's copy runs everything inline. */
 SAMARA_API samara_status samara_pool_create(const samara_pool_options *options, samara_pool **out,
                                             samara_error *error);
 /* Join and free. No session may be using it. NULL is a no-op. */
@@ -208,10 +222,10 @@ SAMARA_API size_t samara_pool_threads(const samara_pool *pool);
 
 typedef struct samara_attribute {
   const char *name;
-  const char *text;      /* string attribute, else NULL */
-  const int64_t *ints;   /* integer attribute(s), else NULL */
-  const float *floats;   /* float attribute(s), else NULL */
-  size_t count;          /* of ints or floats */
+  const char *text;    /* string attribute, else NULL */
+  const int64_t *ints; /* integer attribute(s), else NULL */
+  const float *floats; /* float attribute(s), else NULL */
+  size_t count;        /* of ints or floats */
 } samara_attribute;
 
 typedef struct samara_custom_call {
@@ -222,15 +236,16 @@ typedef struct samara_custom_call {
   size_t output_count;
   const samara_attribute *attributes;
   size_t attribute_count;
-  void *user;    /* of the operator */
-  void *scratch; /* scratch_bytes of prepare, in `run` only */
+  void *user;          /* of the operator */
+  void *scratch;       /* scratch_bytes of prepare, in `run` only */
   samara_error *error; /* write a text here before returning a failure */
 } samara_custom_call;
 
 typedef struct samara_custom_op {
   size_t struct_size;
   const char *name; /* "domain::name" */
-  /* Refuse inputs whose dtype, rank or dims the operator cannot take. Output shapes are set for comparison. */
+  /* Refuse inputs whose dtype, rank or dims the operator cannot take. Output shapes are set for
+   * comparison. */
   samara_status (*check)(const samara_custom_call *call);
   /* Optional: shapes of the outputs known only from data; write outputs[i].shape. */
   samara_status (*measure)(samara_custom_call *call);
@@ -251,52 +266,60 @@ typedef struct samara_session_options {
   const char *const *keep;           /* names of tensors to keep readable after a run */
   size_t keep_count;
   bool keep_all;
-  bool strict_accuracy;              /* no reduced-precision or transformed algorithms */
-  bool profile;                      /* time every node */
-  uint64_t max_arena_bytes;          /* 0: no limit */
-  uint64_t max_steps;                /* node executions per run; 0: no limit */
-  uint64_t deadline_us;              /* per run, from its start; 0: none */
+  bool strict_accuracy;               /* no reduced-precision or transformed algorithms */
+  bool profile;                       /* time every node */
+  uint64_t max_arena_bytes;           /* 0: no limit */
+  uint64_t max_steps;                 /* node executions per run; 0: no limit */
+  uint64_t deadline_us;               /* per run, from its start; 0: none */
   const samara_custom_op *custom_ops; /* borrowed until destroy */
   size_t custom_op_count;
   samara_log_fn log; /* NULL: the model's */
   void *log_user;
 } samara_session_options;
 
-/* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are static or bounded the
- * session is ready to run; otherwise samara_session_resize() comes first. Allocates. Any number per model. */
-SAMARA_API samara_status samara_session_create(const samara_model *model, const samara_session_options *options,
+/* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are
+ * static or bounded the session is ready to run; otherwise samara_session_resize() comes first.
+ * Allocates. Any number per model. */
+SAMARA_API samara_status samara_session_create(const samara_model *model,
+                                               const samara_session_options *options,
                                                samara_session **out, samara_error *error);
 /* NULL is a no-op. Must not be called while a run is going on. */
 SAMARA_API void samara_session_destroy(samara_session *session);
 
-/* Resize: `shapes[i]` points at the dims of input i (NULL: unchanged), `count` inputs. Allocates only beyond the
- * largest plan so far. On failure the session keeps its former shapes. */
-SAMARA_API samara_status samara_session_resize(samara_session *session, const int64_t *const *shapes, size_t count);
+/* Resize: `shapes[i]` points at the dims of input i (NULL: unchanged), `count` inputs. Allocates
+ * only beyond the largest plan so far. On failure the session keeps its former shapes. */
+SAMARA_API samara_status samara_session_resize(samara_session *session,
+                                               const int64_t *const *shapes, size_t count);
 /* Copy data into input `index`; size_bytes must be that of its current shape. */
-SAMARA_API samara_status samara_session_set_input(samara_session *session, size_t index, const void *data,
-                                                  size_t size_bytes);
-/* Borrow the caller's buffer as input `index` for all following runs, until set_input or resize. It must stay valid
- * during run and is not written. */
-SAMARA_API samara_status samara_session_bind_input(samara_session *session, size_t index, const void *data,
-                                                   size_t size_bytes);
+SAMARA_API samara_status samara_session_set_input(samara_session *session, size_t index,
+                                                  const void *data, size_t size_bytes);
+/* Borrow the caller's buffer as input `index` for all following runs, until set_input or resize. It
+ * must stay valid during run and is not written. */
+SAMARA_API samara_status samara_session_bind_input(samara_session *session, size_t index,
+                                                   const void *data, size_t size_bytes);
 /* The input's own buffer, to be filled in place. */
-SAMARA_API samara_status samara_session_input(samara_session *session, size_t index, samara_tensor *out);
+SAMARA_API samara_status samara_session_input(samara_session *session, size_t index,
+                                              samara_tensor *out);
 /* Run. Inputs keep their values between runs. Allocates nothing unless the model is growing. */
 SAMARA_API samara_status samara_session_run(samara_session *session);
-/* Run once on the caller's buffers: inputs[i] (dense, of the input's current shape) is read where it lies, as by bind_input but for this
- * run only; outputs[i] receives a copy of output i, whose size must be known after resize. NULL entries (or a NULL array) use the
- * session's own buffers. Any alignment is right. */
+/* Run once on the caller's buffers: inputs[i] (dense, of the input's current shape) is read where
+ * it lies, as by bind_input but for this run only; outputs[i] receives a copy of output i, whose
+ * size must be known after resize. NULL entries (or a NULL array) use the session's own buffers.
+ * Any alignment is right. */
 SAMARA_API samara_status samara_session_run_with(samara_session *session, const void *const *inputs,
                                                  void *const *outputs);
-/* Shape of output `index` under the current input shapes, before or after a run; a dim is -1 while it depends on data. `data` is
- * NULL. */
-SAMARA_API samara_status samara_session_output_shape(const samara_session *session, size_t index, samara_tensor *out);
+/* Shape of output `index` under the current input shapes, before or after a run; a dim is -1 while
+ * it depends on data. `data` is NULL. */
+SAMARA_API samara_status samara_session_output_shape(const samara_session *session, size_t index,
+                                                     samara_tensor *out);
 /* Output `index` of the last run. */
-SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index, samara_tensor *out);
+SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
+                                               samara_tensor *out);
 /* A kept tensor of the last run by name. SAMARA_NOT_FOUND names the node that absorbed it. */
-SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name, samara_tensor *out);
-/* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any thread. A request made while
- * no run is going on cancels nothing. */
+SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name,
+                                             samara_tensor *out);
+/* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any
+ * thread. A request made while no run is going on cancels nothing. */
 SAMARA_API void samara_session_cancel(samara_session *session);
 /* Text of the last failure; "" if none. Valid until the next call on the session. */
 SAMARA_API const char *samara_session_error(const samara_session *session);
@@ -305,24 +328,27 @@ SAMARA_API size_t samara_session_arena_bytes(const samara_session *session);
 /* All bytes the session got from its allocator. */
 SAMARA_API size_t samara_session_total_bytes(const samara_session *session);
 
-/* Called after each node with its outputs. Returning nonzero stops the run with SAMARA_CANCELLED. */
-typedef int (*samara_watch_fn)(void *user, const char *node, const char *const *names, const samara_tensor *tensors,
-                               size_t count);
-SAMARA_API samara_status samara_session_watch(samara_session *session, samara_watch_fn watch, void *user);
+/* Called after each node with its outputs. Returning nonzero stops the run with SAMARA_CANCELLED.
+ */
+typedef int (*samara_watch_fn)(void *user, const char *node, const char *const *names,
+                               const samara_tensor *tensors, size_t count);
+SAMARA_API samara_status samara_session_watch(samara_session *session, samara_watch_fn watch,
+                                              void *user);
 
-/* Variables: count, then read (out of the session), write (into it) and reset (to the file's initial values). */
+/* Variables: count, then read (out of the session), write (into it) and reset (to the file's
+ * initial values). */
 SAMARA_API size_t samara_session_state_count(const samara_session *session);
 SAMARA_API const char *samara_session_state_name(const samara_session *session, size_t index);
 SAMARA_API samara_status samara_session_state_info(const samara_session *session, const char *name,
                                                    samara_tensor *out);
-SAMARA_API samara_status samara_session_state_read(const samara_session *session, const char *name, void *buffer,
-                                                   size_t size_bytes);
-SAMARA_API samara_status samara_session_state_write(samara_session *session, const char *name, const void *data,
-                                                    size_t size_bytes);
+SAMARA_API samara_status samara_session_state_read(const samara_session *session, const char *name,
+                                                   void *buffer, size_t size_bytes);
+SAMARA_API samara_status samara_session_state_write(samara_session *session, const char *name,
+                                                    const void *data, size_t size_bytes);
 SAMARA_API samara_status samara_session_reset(samara_session *session);
 
-/* Profile of the last run, one row per executed node (a loop's body adds to its nodes' rows). Strings live as long as
- * the session. */
+/* Profile of the last run, one row per executed node (a loop's body adds to its nodes' rows).
+ * Strings live as long as the session. */
 typedef struct samara_profile_row {
   const char *node;
   const char *op;
@@ -333,11 +359,13 @@ typedef struct samara_profile_row {
   uint64_t count;
 } samara_profile_row;
 /* Copies at most `capacity` rows and sets *count to the number there are. */
-SAMARA_API samara_status samara_session_profile(const samara_session *session, samara_profile_row *rows,
-                                                size_t capacity, size_t *count);
-/* JSON of the same: Chrome trace events. Writes at most capacity bytes with a NUL, *needed_bytes is what it takes. */
-SAMARA_API samara_status samara_session_profile_trace(const samara_session *session, char *buffer, size_t capacity,
-                                                      size_t *needed_bytes);
+SAMARA_API samara_status samara_session_profile(const samara_session *session,
+                                                samara_profile_row *rows, size_t capacity,
+                                                size_t *count);
+/* JSON of the same: Chrome trace events. Writes at most capacity bytes with a NUL, *needed_bytes is
+ * what it takes. */
+SAMARA_API samara_status samara_session_profile_trace(const samara_session *session, char *buffer,
+                                                      size_t capacity, size_t *needed_bytes);
 /* Switch per-node timing on or off between runs. */
 SAMARA_API samara_status samara_session_set_profiling(samara_session *session, bool on);
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-import stat
-import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,38 +16,9 @@ from samara.exporter.reports import _peers, opened
 from samara.exporter.reports import bench as module
 from samara.exporter.reports.bench import (
     bench,
-    interleave,
-    peak_gflops,
-    program_beside_library,
     trace,
 )
 from samara.exporter.types import SamaraError, ShapeError
-
-
-def test_engines_take_turns_and_the_first_changes() -> None:
-    order: list[str] = []
-
-    def engine(name: str) -> Callable[[], None]:
-        def call() -> None:
-            order.append(name)
-            time.sleep(0.004)  # longer than a round, so that it is called once in each
-
-        return call
-
-    times = interleave([engine("a"), engine("b")], 3, 1)
-    assert [len(t) for t in times] == [3, 3]
-    assert order == ["a", "b", "a", "b", "b", "a", "a", "b"]
-
-
-def test_quick_calls_are_repeated_within_a_round() -> None:
-    count = 0
-
-    def call() -> None:
-        nonlocal count
-        count += 1
-
-    interleave([call], 4, 2)
-    assert count > 4 * 50
 
 
 def test_samara_beside_onnxruntime(onnx_path: Path) -> None:
@@ -98,8 +66,12 @@ def test_samara_beside_onnxruntime(onnx_path: Path) -> None:
     assert all(c.open_ms > 0 and c.create_ms > 0 and c.first_run_ms > 0 for c in report.cold)
     assert report.nodes
     # The convolution is called by the relu that was fused into it, and found by its own name too.
-    assert [(n.op, n.node) for n in report.nodes] == [("conv", "relu")]
-    assert all(n.kernel and n.median_us > 0 and n.gflops for n in report.nodes)
+    (conv,) = [n for n in report.nodes if n.op == "conv"]
+    assert conv.node == "relu"
+    assert conv.kernel
+    assert conv.median_us > 0
+    assert conv.gflops is not None
+    assert not [n for n in report.nodes if n.op == "matmul"]
     text = report.text()
     assert "median ms" in text
     assert "onnxruntime" in text
@@ -183,21 +155,6 @@ def test_trace(samara_path: Path) -> None:
     with opened(samara_path) as file:
         events = json.loads(trace(file, threads=2, shapes={"image": (2, 3, 8, 8)}))["traceEvents"]
     assert {"conv", "matmul"} <= {e["args"]["op"] for e in events}
-
-
-def test_peak_comes_from_a_program_beside_the_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "library_path", lambda: tmp_path / "libsamara.so")
-    assert program_beside_library("fma_peak") is None
-    assert peak_gflops() is None
-    program = tmp_path / "fma_peak"
-    program.write_text(f"#!{sys.executable}\nprint('123.50 GFLOP/s avx9')\n")
-    assert program_beside_library("fma_peak") is None  # not executable
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    assert peak_gflops() == 123.5
-    program.write_text(f"#!{sys.executable}\nprint('nothing')\n")
-    assert peak_gflops() is None
 
 
 def test_share_of_the_peak(samara_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

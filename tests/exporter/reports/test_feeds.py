@@ -75,6 +75,25 @@ def test_symbols_get_sizes_that_the_model_accepts(tmp_path: Path) -> None:
     assert given.arrays["x"].shape == (2, 8)
 
 
+def _lookup(folder: Path, rows: int) -> Path:
+    program = ProgramBuilder()
+    f = program.function("main")
+    at = f.input("at", "i64", [40])
+    f.finish([f.op("gather", np.arange(rows, dtype=np.float32), at, name="y")], ["y"])
+    save_program(program.finish(["main"]), folder / f"{rows}.samara")
+    return folder / f"{rows}.samara"
+
+
+def test_indices_are_as_wide_as_the_model_takes_them(tmp_path: Path) -> None:
+    wide = choose_feeds(Session(_lookup(tmp_path, 256))).arrays["at"]
+    assert 100 < wide.max() < 256
+    assert wide.min() >= 0
+    narrow = choose_feeds(Session(_lookup(tmp_path, 5))).arrays["at"]
+    assert set(narrow.tolist()) == {0, 1}
+    with pytest.raises(SamaraError, match="index"):
+        choose_feeds(Session(_lookup(tmp_path, 1)))
+
+
 def test_given_inputs_are_used_as_they_are(samara_path: Path) -> None:
     session = Session(samara_path)
     image = np.zeros((5, 3, 8, 8), np.float32)

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import dataclass
+
 import pytest
 
-from samara.exporter.reports._text import byte_text, count_text, table
+from samara.exporter.reports._text import byte_text, count_text, plain, table
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,18 @@ def test_table_aligns() -> None:
     text = table(("name", "n"), [("a", "1"), ("long name", "100")], right={1})
     assert text == "  name         n\n  a            1\n  long name  100"
     assert table(("name", "n"), []) == "  name  n"
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    values: tuple[float, ...]
+
+
+def test_plain_is_what_json_can_hold() -> None:
+    made = plain({"rows": (_Row("a", (1.0, math.inf, -math.inf, math.nan)),), 3: [None, True, 2]})
+    assert made == {
+        "rows": [{"name": "a", "values": [1.0, "inf", "-inf", "nan"]}],
+        "3": [None, True, 2],
+    }
+    assert json.loads(json.dumps(made, allow_nan=False)) == made

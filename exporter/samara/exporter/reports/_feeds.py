@@ -21,6 +21,8 @@ from samara.pybridge import Session, TensorSpec
 # Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch", "batch_size", "batchsize"})
+# Integers below the first, as bytes and tokens are; below the second where the model refuses those.
+_TOPS = (256, 2)
 # The largest size tried for a sole free symbol.
 _LARGEST = 1024
 # Two free symbols are tried in all pairs; with more, only equal sizes.
@@ -114,17 +116,23 @@ def choose_feeds(
         session.inputs, {**{k: v.shape for k, v in arrays.items()}, **(shapes or {})}
     )
     free = [d for d in _symbols(missing) if d not in fixed]
-    if not free:
-        return Feeds(arrays | _random(missing, fixed, seed), {}, True)
-    for sizes in _candidates(free, _batch_symbols(session.inputs)):
-        feeds = arrays | _random(missing, {**fixed, **sizes}, seed)
-        try:
-            session.resize({name: a.shape for name, a in feeds.items()})
-            session.run(feeds)
-        except SamaraError:
-            continue
-        session.reset()
-        return Feeds(feeds, sizes, True)
+    tops = _TOPS if any(_is_index(s) for s in missing) else _TOPS[-1:]
+    if not free and len(tops) == 1:
+        return Feeds(arrays | _random(missing, fixed, seed, tops[0]), {}, True)
+    why: SamaraError | None = None
+    for sizes in _candidates(free, _batch_symbols(session.inputs)) if free else ({},):
+        for top in tops:
+            feeds = arrays | _random(missing, {**fixed, **sizes}, seed, top)
+            try:
+                session.resize({name: a.shape for name, a in feeds.items()})
+                session.run(feeds)
+            except SamaraError as error:
+                why = error
+                continue
+            session.reset()
+            return Feeds(feeds, sizes, True)
+    if not free and why is not None:
+        raise why
     example = missing[0]
     shape = "x".join(str(d) if isinstance(d, int) else "64" for d in example.shape)
     raise ShapeError(
@@ -133,10 +141,8 @@ def choose_feeds(
     )
 
 
-def random_array(spec: TensorSpec, shape: Sequence[int], seed: int) -> Array:
-    """Data for an input, the same in every run: normal floats, coin flips, bytes, and small
-    indices.
-    """
+def random_array(spec: TensorSpec, shape: Sequence[int], seed: int, top: int = _TOPS[-1]) -> Array:
+    """Data for an input, the same in every run: normal floats, coin flips, bytes, integers < `top`."""
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
     dtype = spec.numpy_dtype
     if dtype.kind == "f":
@@ -144,14 +150,24 @@ def random_array(spec: TensorSpec, shape: Sequence[int], seed: int) -> Array:
     if dtype.itemsize == 1 and dtype.kind in "iu":
         info = np.iinfo(dtype)
         return rng.integers(info.min, info.max + 1, shape).astype(dtype)
-    return rng.integers(0, 2, shape).astype(dtype)
+    return rng.integers(0, top if _is_index(spec) else 2, shape).astype(dtype)
 
 
-def _random(specs: Sequence[TensorSpec], sizes: Mapping[str, int], seed: int) -> dict[str, Array]:
+def _random(
+    specs: Sequence[TensorSpec], sizes: Mapping[str, int], seed: int, top: int
+) -> dict[str, Array]:
     return {
-        s.name: random_array(s, [sizes[d] if isinstance(d, str) else d for d in s.shape], seed)
+        s.name: random_array(s, [sizes[d] if isinstance(d, str) else d for d in s.shape], seed, top)
         for s in specs
     }
+
+
+def _is_index(spec: TensorSpec) -> bool:
+    """Whether an input may hold tokens or other indices.
+
+    Scalars are switches and counts: those stay 0 or 1.
+    """
+    return spec.dtype in ("int32", "int64") and len(spec.shape) > 0
 
 
 def _fixed_sizes(

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import dataclasses
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 _UNITS = ("", "k", "M", "G", "T")
 
@@ -46,3 +49,16 @@ def table(
         return ("  " + "  ".join(padded)).rstrip()
 
     return "\n".join(line(cells) for cells in (heads, *rows))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, mappings and sequences as dicts and lists for JSON; infinities and NaN as strings."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

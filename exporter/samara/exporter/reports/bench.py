@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,23 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Array, Function, open_program
+from samara.exporter.ir import Array, Node, open_program
 from samara.exporter.passes import difference
 from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import OpenedFile
+from samara.exporter.reports._measure import Progress, interleave, peak_gflops
 from samara.exporter.reports._peers import open_peer
-from samara.exporter.reports._text import table
-from samara.exporter.reports.inspect import flops_of
-from samara.exporter.types import SamaraError, ShapeError, Sym
-from samara.pybridge import Model, Session, devices, library_path
+from samara.exporter.reports._text import plain, table
+from samara.exporter.reports.inspect import flops_of, symbol_sizes
+from samara.exporter.types import SamaraError, ShapeError
+from samara.pybridge import Model, Session, devices
 from samara.pybridge import __version__ as samara_version
-
-# A round of one engine repeats the run until it takes this long, so that the clock's grain does not matter.
-_ROUND_SECONDS = 2e-3
-_MAX_REPEATS = 1000
-_PEAK_SECONDS = 0.2
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +99,7 @@ class BenchReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, which `baseline=` of a later run reads."""
-        return asdict(self)
+        return dict(plain(self))
 
     @property
     def answers_agree(self) -> bool:
@@ -227,7 +220,8 @@ def bench(
 
     Engines take turns, one round each, so that what else the machine does hits all alike. A peer
     that cannot be loaded or run becomes a row that says why. cold: also measure open, create and
-    first run. node: also the nodes whose name contains this text.
+    first run. node: also the nodes that this text names, by a part of their name or operator, or
+    of a tensor that was fused into them.
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}")
@@ -288,56 +282,6 @@ def trace(
     session.set_profiling(True)
     session.run(feeds)
     return session.trace()
-
-
-def peak_gflops(isa: str | None = None) -> float | None:
-    """Fused multiply-adds of one thread, two operations each, by the program `fma_peak` beside
-    the library; None without it.
-    """
-    program = program_beside_library("fma_peak")
-    if program is None:
-        return None
-    command = [str(program), str(_PEAK_SECONDS), *([isa] if isa else [])]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        return float(done.stdout.split()[0])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None
-
-
-def program_beside_library(name: str) -> Path | None:
-    """A program that the build has left where the library lies; None where there is none."""
-    path = library_path().resolve().parent / name
-    return path if os.access(path, os.X_OK) and path.is_file() else None
-
-
-def interleave(
-    calls: Sequence[Callable[[], object]],
-    runs: int,
-    warmup: int = 3,
-    progress: Progress = lambda _done, _total: None,
-) -> list[list[float]]:
-    """Seconds per call of every round of every callable; they take turns, and who begins changes
-    with the round.
-    """
-    repeats = []
-    for call in calls:
-        for _ in range(max(1, warmup)):
-            start = time.perf_counter()
-            call()
-            took = time.perf_counter() - start
-        repeats.append(max(1, min(_MAX_REPEATS, int(_ROUND_SECONDS / max(took, 1e-9)))))
-    seconds: list[list[float]] = [[] for _ in calls]
-    for r in range(runs):
-        for k in range(len(calls)):
-            i = (r + k) % len(calls)
-            call, count = calls[i], repeats[i]
-            start = time.perf_counter()
-            for _ in range(count):
-                call()
-            seconds[i].append((time.perf_counter() - start) / count)
-        progress(r + 1, runs)
-    return seconds
 
 
 # ---- contenders ----
@@ -418,7 +362,7 @@ def _model_flops(file: OpenedFile, session: Session, chosen: Feeds) -> int | Non
     shapes of inputs.
     """
     f = open_program(file.path).functions[session.function]
-    sizes = _symbol_sizes(f, chosen.arrays)
+    sizes = symbol_sizes(f, chosen.arrays)
     total = 0
     for n in f.nodes:
         flops = None if "control" in n.op.flags else flops_of(n, sizes)
@@ -426,18 +370,6 @@ def _model_flops(file: OpenedFile, session: Session, chosen: Feeds) -> int | Non
             return None
         total += flops
     return total
-
-
-def _symbol_sizes(f: Function, arrays: Mapping[str, Array]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for v in f.inputs:
-        for d, n in zip(
-            v.type.shape, arrays[v.name].shape if v.name in arrays else (), strict=False
-        ):
-            atom = d.sole_atom()
-            if isinstance(atom, Sym):
-                sizes.setdefault(atom.name, n)
-    return sizes
 
 
 # ---- cold starts, nodes, baselines ----
@@ -465,32 +397,34 @@ def _cold(
 def _node_times(
     file: OpenedFile, session: Session, chosen: Feeds, wanted: str, runs: int
 ) -> tuple[NodeTime, ...]:
-    """Medians over `runs` profiled runs of the nodes whose name contains `wanted`."""
+    """Medians over `runs` profiled runs of the nodes that `wanted` names: a part of the name or
+    operator, or of a tensor that was fused into the node.
+    """
     f = open_program(file.path).functions[session.function]
-    sizes = _symbol_sizes(f, chosen.arrays)
-    flops = {n.name: flops_of(n, sizes) for n in f.nodes}
+    sizes = symbol_sizes(f, chosen.arrays)
+    nodes = {n.name: n for n in f.nodes if _is_named(n, wanted)}
+    if not nodes:
+        names = ", ".join(n.name for n in f.nodes[:10])
+        raise ShapeError(f"no node's name contains {wanted!r}", fix=f"nodes are {names} …")
     session.set_profiling(True)
     times: dict[tuple[str, str, str], list[float]] = {}
-    names = []
     for _ in range(runs):
         session.run(chosen.arrays)
-        rows = session.profile()
-        names = [r.node for r in rows]
-        for row in rows:
-            if wanted in row.node:
+        for row in session.profile():
+            if row.node in nodes:
                 times.setdefault((row.node, row.op, row.kernel), []).append(row.total_us)
     session.set_profiling(False)
-    if not times:
-        raise ShapeError(
-            f"no node's name contains {wanted!r}", fix=f"nodes are {', '.join(names[:10])} …"
-        )
     found = []
     for (name, op, kernel), values in times.items():
         median = statistics.median(values)
-        cost = flops.get(name)
-        rate = None if not cost or median <= 0 else cost / median / 1e3
+        cost = flops_of(nodes[name], sizes)
+        rate = None if not cost or median <= 0 or kernel == "view" else cost / median / 1e3
         found.append(NodeTime(name, op, kernel, median, rate))
     return tuple(found)
+
+
+def _is_named(node: Node, wanted: str) -> bool:
+    return any(wanted in name for name in (node.name, node.op.name, *node.absorbed))
 
 
 def _key(row: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from samara.exporter.ir import Array, Function, Program, open_program
 from samara.exporter.passes import difference
 from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, opened, silent
-from samara.exporter.reports._text import table
+from samara.exporter.reports._text import plain, table
 from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Model, Session
 
@@ -87,14 +87,8 @@ class CompareReport:
         return next((r for r in self.rows if not r.tolerances <= 1.0), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain dicts; infinities as the string "inf", which JSON has no number
-        for.
-        """
-        plain = asdict(self)
-        for row in plain["rows"]:
-            for key in ("max_difference", "tolerances", "sqnr_db"):
-                row[key] = row[key] if math.isfinite(row[key]) else str(row[key])
-        return plain | {"agree": self.agree}
+        """The report as plain dicts; infinities as strings, which JSON has no number for."""
+        return {**plain(self), "agree": self.agree}
 
     def text(self, *, worst: int | None = None) -> str:
         """A table of all tensors, or of the `worst` ones, and a verdict."""

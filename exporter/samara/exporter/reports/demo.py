@@ -21,8 +21,8 @@ import numpy as np
 from samara.exporter.export import export
 from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints, Net
+from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports._text import byte_text
-from samara.exporter.reports.bench import program_beside_library
 from samara.exporter.reports.run import write_arrays
 from samara.exporter.types import BackendError, SamaraError
 from samara.pybridge import Model, Session

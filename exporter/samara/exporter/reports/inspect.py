@@ -12,7 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ from samara.exporter.ir import (
 )
 from samara.exporter.ops import OpSpec
 from samara.exporter.reports._feeds import choose_feeds
-from samara.exporter.reports._text import byte_text, count_text, table
-from samara.exporter.types import SamaraError
+from samara.exporter.reports._text import byte_text, count_text, plain, table
+from samara.exporter.types import SamaraError, Sym
 from samara.pybridge import ProfileRow, Session
 
 # Pure data movement: float results are elements of the inputs, bit by bit.
@@ -80,7 +80,7 @@ class NodeRow:
     docs/numerics.md).
 
     kernel, microseconds: from a run here; None where the node did not run or nothing was run.
-    flops: None where its sizes depend on data or on symbols.
+    flops: of the run here; None where sizes depend on data, or on symbols and nothing was run.
     """
 
     name: str
@@ -172,7 +172,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers."""
-        return asdict(self)
+        return dict(plain(self))
 
     def text(self, *, kernels: bool = False, memory: bool = False) -> str:
         """The report for a terminal; `kernels` lists nodes with what runs them, `memory` where
@@ -223,7 +223,17 @@ def inspect(
         session_bytes=session.total_bytes,
         sizes=dict(chosen.sizes),
     )
-    return replace(report, functions=_with_kernels(report.functions, rows), memory=memory)
+    functions = _with_kernels(report.functions, rows)
+    main = file.program.main
+    sizes = symbol_sizes(main, chosen.arrays)
+    costs = {n.name: flops_of(n, sizes) for n in main.nodes}
+    functions = tuple(
+        replace(f, nodes=tuple(replace(n, flops=costs[n.name]) for n in f.nodes))
+        if f.name == main.name
+        else f
+        for f in functions
+    )
+    return replace(report, functions=functions, memory=memory)
 
 
 def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
@@ -255,7 +265,9 @@ def promise_of(node: Node) -> str:
 
 @functools.cache
 def family_of(op: OpSpec) -> str:
-    """The module of the op table that declares the operator, which is what pages colour nodes by."""
+    """The module of the op table that declares the operator, which is what pages colour nodes
+    by.
+    """
     prefix = f"{ops.__name__}."
     for name, module in sorted(sys.modules.items()):
         family = name.removeprefix(prefix)
@@ -280,6 +292,18 @@ def flops_of(node: Node, sizes: Mapping[str, int] | None = None) -> int | None:
         return flops.evaluate(dict(sizes or {}))
     except (KeyError, TypeError, OverflowError, ZeroDivisionError):
         return None
+
+
+def symbol_sizes(f: Function, arrays: Mapping[str, Array]) -> dict[str, int]:
+    """What these inputs say about the symbols of a function."""
+    sizes: dict[str, int] = {}
+    for v in f.inputs:
+        shape = arrays[v.name].shape if v.name in arrays else ()
+        for d, n in zip(v.type.shape, shape, strict=False):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                sizes.setdefault(atom.name, n)
+    return sizes
 
 
 def _static_report(file: ModelFile, path: str, size: int) -> Report:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where output goes: results to stdout, notes and progress to stderr, progress on a terminal
+alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from samara.exporter.reports import OpenedFile
+
+_REDRAW_SECONDS = 0.2
+
+
+def note(text: str) -> None:
+    """Something the user should know beside the result."""
+    typer.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+@contextlib.contextmanager
+def step(text: str) -> Iterator[Callable[[str], None]]:
+    """A spinner with a text while the block runs; the callable yielded changes the text."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text) as status:
+        yield lambda new: status.update(new)
+
+
+@contextlib.contextmanager
+def opened_model(model: str) -> Iterator[OpenedFile]:
+    """The .samara file that `model` is, or becomes; a conversion shows a spinner and is then said."""
+    from samara.exporter.reports import opened
+
+    notes: list[str] = []
+    with contextlib.ExitStack() as stack:
+        with step(f"reading {model}"):
+            file = stack.enter_context(opened(model, note=notes.append))
+        for text in notes:
+            note(text)
+        yield file
+
+
+@contextlib.contextmanager
+def bar(text: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar while the block runs; call what is yielded with (done, total).
+
+    It is drawn in that call alone: a thread that draws would disturb what is being measured.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task(text, total=None)
+        drawn = 0.0
+
+        def advance(done: int, total: int) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            progress.update(task, completed=done, total=total)
+            if now - drawn > _REDRAW_SECONDS or done == total:
+                drawn = now
+                progress.refresh()
+
+        yield advance

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that commands share, and their texts turned into values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .samara file, or an .onnx file.")]
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="INPUT=1x3x224x224",
+        help="Shape of an input; repeat it for several inputs. Letters name open dims (nx3x224x224).",
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="NAME=FILE.npy",
+        help="Data of an input; or a file.npz with all of them. Without it: random data.",
+    ),
+]
+Function = Annotated[
+    str | None, typer.Option("--function", help="Which function of the file; default: the first.")
+]
+Isa = Annotated[
+    str | None,
+    typer.Option("--isa", help="Ceiling of instruction sets: scalar, avx2, avx512, neon, …"),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of random inputs.")]
+
+
+def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`["a=b"]` as {"a": "b"}; wrong usage when there is no `=`.
+
+    The name may itself hold colons, dots and slashes.
+    """
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value:
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
+        found[name] = value
+    return found
+
+
+def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int | str, ...]]:
+    """`["input=1x3xHxW"]` as {"input": (1, 3, "H", "W")}.
+
+    Dims may be separated by commas too; `x=scalar` has none.
+    """
+    return {name: _dims(value) for name, value in pairs(texts, "--shape").items()}
+
+
+def _dims(text: str) -> tuple[int | str, ...]:
+    if text == "scalar":
+        return ()
+    parts = text.split(",") if "," in text else text.split("x")
+    for part in parts:
+        if not re.fullmatch(r"\d+|[A-Za-z_][\w.]*", part.strip()):
+            raise typer.BadParameter(f"{part!r} in {text!r} is no dim", param_hint="--shape")
+    return tuple(int(p) if p.strip().isdigit() else p.strip() for p in parts)
+
+
+def sizes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """Shapes for a run: every dim must be a number."""
+    found = {}
+    for name, dims in shapes(texts).items():
+        if not all(isinstance(d, int) for d in dims):
+            raise typer.BadParameter(
+                f"{name}: a run needs numbers, got {dims}", param_hint="--shape"
+            )
+        found[name] = tuple(int(d) for d in dims)
+    return found
+
+
+def bounds(texts: Sequence[str] | None) -> dict[str, int]:
+    """`["n<=1000"]` as {"n": 1000}."""
+    found = {}
+    for text in texts or ():
+        match = re.fullmatch(r"(.+?)\s*<=\s*(\d+)", text)
+        if match is None:
+            raise typer.BadParameter(f"{text!r} is not NAME<=NUMBER", param_hint="--bound")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def names(texts: Sequence[str] | None) -> list[str] | None:
+    """Names given one by one or separated by commas; None when there are none."""
+    found = [part for text in texts or () for part in text.split(",") if part]
+    return found or None
+
+
+def numbers(text: str, option: str) -> list[int]:
+    """`"1,2"` as [1, 2]."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of numbers", param_hint=option) from None
+    if any(n < 1 for n in found):
+        raise typer.BadParameter(f"{text!r}: numbers start at 1", param_hint=option)
+    return found
+
+
+def files(texts: Sequence[str] | None) -> tuple[dict[str, str], list[str]]:
+    """`--input` values as ({name: file}, files without a name).
+
+    A text is a file when it ends in .npy or .npz and has no name.
+    """
+    named: dict[str, str] = {}
+    bare: list[str] = []
+    for text in texts or ():
+        name, equals, path = text.partition("=")
+        if equals and name and path:
+            named[name] = path
+        else:
+            bare.append(text)
+    return named, bare

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara bench`: how fast a model is here, beside its peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import bar, opened_model, print_json
+
+
+def bench(
+    model: opt.Model,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="onnxruntime",
+            help="Run these engines in turns with samara (needs the .onnx).",
+        ),
+    ] = None,
+    threads: Annotated[
+        str, typer.Option("--threads", metavar="1,2", help="Numbers of threads.")
+    ] = "1",
+    isa: Annotated[
+        list[str] | None,
+        typer.Option("--isa", help="A ceiling of instruction sets; repeat it to compare several."),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, help="Rounds that the medians are over.")
+    ] = 50,
+    warmup: Annotated[
+        int, typer.Option("--warmup", min=1, help="Runs before the first round.")
+    ] = 3,
+    cold: Annotated[
+        bool,
+        typer.Option("--cold", help="Also measure opening, making a session and the first run."),
+    ] = False,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            "--node",
+            metavar="NAME",
+            help="Also time the nodes whose name or operator contains this.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline", metavar="OLD.json", help="Compare with an earlier --json result."
+        ),
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            "--profile",
+            metavar="TRACE.json",
+            help="Write a trace for chrome://tracing or Perfetto.",
+        ),
+    ] = None,
+    function: opt.Function = None,
+    inputs: opt.Inputs = None,
+    shape: opt.Shapes = None,
+    seed: opt.Seed = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure latency: medians over interleaved rounds, ratios of medians, answers compared.
+
+    The exit status is 1 when an engine gives another answer.
+
+    \b
+    samara bench model.samara
+    samara bench model.onnx --against onnxruntime --threads 1,2
+    samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
+    samara bench model.samara --node conv1 --profile trace.json
+    """
+    from samara.exporter.reports.bench import bench as measure
+    from samara.exporter.reports.bench import trace
+    from samara.exporter.reports.run import write_text
+
+    counts = opt.numbers(threads, "--threads")
+    named, bare = opt.files(inputs)
+    sizes = opt.sizes(shape) or None
+    with opened_model(model) as file:
+        with bar("measuring") as progress:
+            report = measure(
+                file,
+                against=opt.names(against) or (),
+                threads=counts,
+                isas=list(isa) if isa else (None,),
+                runs=runs,
+                warmup=warmup,
+                cold=cold,
+                node=node,
+                function=function,
+                inputs=named,
+                files=bare,
+                shapes=sizes,
+                seed=seed,
+                baseline=baseline,
+                progress=progress,
+            )
+        if profile is not None:
+            write_text(
+                profile, trace(file, function=function, threads=counts[0], shapes=sizes, seed=seed)
+            )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())
+    if not report.answers_agree:
+        raise typer.Exit(1)

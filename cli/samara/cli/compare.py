@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara compare`: two ways of running a model, layer by layer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import note, print_json, step
+
+
+def compare(
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="A model, with options: m.samara@isa=avx2,threads=2")
+    ],
+    b: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[B]",
+            help="Another, or the same otherwise; default: A in the reference interpreter.",
+        ),
+    ] = None,
+    inputs: opt.Inputs = None,
+    shape: opt.Shapes = None,
+    function: opt.Function = None,
+    seed: opt.Seed = 0,
+    worst: Annotated[
+        int | None, typer.Option("--worst", min=1, help="Show only the tensors that differ most.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare every tensor of two runs on the same inputs, in order of computation.
+
+    Differences are shown as they are, in units of the tolerance of a model (1e-4 + 1e-3 |b| + 2e-5 of the
+    range; integers must be equal) and as signal-to-noise ratio. The exit status is 1 when an output is
+    beyond the tolerance. Options after @: isa=…, threads=…, backend=cpu or backend=reference.
+
+    \b
+    samara compare model.samara                             (against the reference interpreter)
+    samara compare model.samara@isa=avx2 model.samara@isa=scalar
+    samara compare float.samara int8.samara --input in.npz --worst 10
+    """
+    from samara.exporter.reports.compare import compare_files
+
+    named, bare = opt.files(inputs)
+    notes: list[str] = []
+    with step("comparing") as say:
+        report = compare_files(
+            a,
+            b,
+            inputs=named,
+            files=bare,
+            shapes=opt.sizes(shape) or None,
+            function=function,
+            seed=seed,
+            progress=say,
+            note=notes.append,
+        )
+    for text in notes:
+        note(text)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text(worst=worst))
+    if not report.agree:
+        raise typer.Exit(1)

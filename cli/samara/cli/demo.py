@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara demo`: the whole way on real data, from fitting a net to running it in C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import print_json, step
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--folder", help="Where the files go.")] = Path("demo"),
+    seed: opt.Seed = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Fit a small net on handwritten digits, export it, run it in Python and in C.
+
+    It needs scikit-learn (for the data) and onnx. Files stay in the folder for you to play with:
+
+    \b
+    samara demo
+    samara inspect demo/digits.samara --html demo/digits.html
+    samara run demo/digits.samara --input demo/one.npz --top 3
+    """
+    from samara.exporter.reports.demo import demo as run_demo
+
+    with step("loading the digits") as say:
+        report = run_demo(folder, seed=seed, progress=say)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())
+    if not report.ok:
+        raise typer.Exit(1)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara export`: an ONNX model becomes a .samara file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import note, print_json, step
+
+
+def export(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="An .onnx file, or a .samara file.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write; default: MODEL.samara here."),
+    ] = None,
+    shape: opt.Shapes = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--inputs", metavar="A,B", help="Start the model at these tensors."),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option("--outputs", metavar="A,B", help="End the model at these tensors."),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--layout", metavar="INPUT=NHWC", help="Make an input or output channels-last."
+        ),
+    ] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state", metavar="OUTPUT=INPUT", help="Keep this pair in the session from run to run."
+        ),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bound",
+            metavar="n<=1000",
+            help="Upper bound of an open dim: runs then allocate nothing.",
+        ),
+    ] = None,
+    golden: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--golden",
+            metavar="IN.npz",
+            help="Store these inputs with their answers, for selftest.",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="A text file with one class name per line.")
+    ] = None,
+    target_runtime: Annotated[
+        str | None,
+        typer.Option(
+            "--target-runtime", metavar="0.1", help="Oldest runtime that must load the file."
+        ),
+    ] = None,
+    prepack: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prepack",
+            metavar="ISA",
+            help="Store derived weight layouts for these instruction sets.",
+        ),
+    ] = None,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not compare answers before and after each pass.")
+    ] = False,
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect", help="When a pass changes an answer, find out whether it alone does."
+        ),
+    ] = False,
+    no_optimize: Annotated[
+        bool, typer.Option("--no-optimize", help="Run no passes: every tensor stays visible.")
+    ] = False,
+    disable: Annotated[
+        list[str] | None, typer.Option("--disable", metavar="PASS", help="Skip a pass.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Convert an ONNX model to one .samara file.
+
+    \b
+    samara export model.onnx -o model.samara
+    samara export model.onnx --shape input=1x3x224x224 --layout input=NHWC
+    samara export vad.onnx --state stateN=state       (streaming: state lives in the session)
+    samara export model.onnx --outputs features       (cut the model at a tensor)
+    samara export model.onnx --golden in.npz --labels classes.txt
+    """
+    from samara.exporter import export as exporter
+    from samara.exporter.ir import open_program
+
+    target = Path(f"{Path(model).stem}.samara") if output is None else output
+    shapes, layouts, states = (
+        opt.shapes(shape),
+        opt.pairs(layout, "--layout"),
+        opt.pairs(state, "--state"),
+    )
+    with step(f"reading {model}") as say:
+        if model.endswith(".samara"):
+            if shapes or states or inputs or outputs:
+                raise typer.BadParameter(
+                    "--shape, --state, --inputs and --outputs need the .onnx file"
+                )
+            program = open_program(model)
+        else:
+            from samara.exporter.importers.onnx import import_onnx
+
+            program = import_onnx(
+                model,
+                shapes=shapes or None,
+                inputs=opt.names(inputs),
+                outputs=opt.names(outputs),
+                layout=layouts or None,
+                state=states or None,
+            )
+        say("running passes" if no_check else "running passes, each checked on sample inputs")
+        report = exporter.export(
+            program,
+            target,
+            optimize=not no_optimize,
+            check=not no_check,
+            bisect=bisect,
+            bounds=opt.bounds(bound) or None,
+            layout=layouts if model.endswith(".samara") and layouts else None,
+            prepack=opt.names(prepack),
+            golden=[str(g) for g in golden or ()] or None,
+            labels=labels,
+            target_runtime=target_runtime,
+            disable=disable or (),
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(str(report))
+        note(f"next: samara inspect {target}")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara inspect`: what is in a file, and what the runtime makes of it here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import opened_model, print_json, step
+
+
+def inspect(
+    model: opt.Model,
+    kernels: Annotated[
+        bool,
+        typer.Option("--kernels", help="Every node with its promise and the kernel that runs it."),
+    ] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Where the bytes go.")] = False,
+    as_json: opt.Json = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="PAGE.html", help="Write one page with the graph drawn."),
+    ] = None,
+    shape: opt.Shapes = None,
+    isa: opt.Isa = None,
+) -> None:
+    """Show what is in a file: functions, nodes, memory, metadata.
+
+    Nodes are exact (the same bits on every device) or bounded (within docs/numerics.md). Kernels, times
+    and the arena come from one run on random data here.
+
+    \b
+    samara inspect model.samara
+    samara inspect model.samara --kernels --memory
+    samara inspect model.onnx --html model.html
+    """
+    from samara.exporter.reports import html_page
+    from samara.exporter.reports import inspect as inspect_file
+    from samara.exporter.reports.run import write_text
+
+    sizes = opt.sizes(shape)
+    with opened_model(model) as file, step(f"inspecting {model}"):
+        report = inspect_file(file.path, shapes=sizes or None, isa=isa, name=model)
+    if html is not None:
+        write_text(html, html_page(report))
+    if as_json:
+        print_json(report.to_json())
+    elif html is None or kernels or memory:
+        typer.echo(report.text(kernels=kernels, memory=memory))
+    else:
+        typer.echo(f"{html}: open it in a browser")

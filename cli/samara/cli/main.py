@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The typer app: one command per module of this package, errors of samara as one clean message."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from samara.cli.bench import bench
+from samara.cli.compare import compare
+from samara.cli.demo import demo
+from samara.cli.export import export
+from samara.cli.inspect import inspect
+from samara.cli.run import run
+
+_HELP = """Turn neural networks into one small file and run it anywhere.
+
+\b
+A first walk:
+  samara export model.onnx -o model.samara      make the file
+  samara inspect model.samara                   see what is in it
+  samara run model.samara --input x=in.npy      run it
+  samara compare model.samara                   C runtime against the reference, layer by layer
+  samara bench model.onnx --against onnxruntime how fast it is
+
+Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
+Exit status: 0 done, 1 failed, 2 wrong usage.
+"""
+
+
+class _Group(TyperGroup):
+    """Runs a command; what samara raises on purpose becomes a message, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # Not imported here: asking for help raises too, and should not pay for numpy.
+            errors = sys.modules.get("samara.pybridge.errors")
+            if errors is None or not isinstance(error, errors.SamaraError):
+                raise
+            typer.echo(f"samara: {error}", err=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    help=_HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from samara.pybridge import __version__
+
+        typer.echo(f"samara {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version of the runtime.",
+        callback=_version,
+        is_eager=True,
+    ),
+) -> None:
+    pass
+
+
+for _command in (export, inspect, run, compare, bench, demo):
+    app.command()(_command)
+
+
+def main() -> None:
+    """The entry point of the installed program."""
+    try:
+        app()
+    except BrokenPipeError:
+        # The reader of our output has gone (`samara inspect … | head`); nobody is left to tell.
+        sys.stderr.close()
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measuring: callables in turns, the arithmetic peak of this machine, programs of the build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from samara.pybridge import library_path
+
+# A round of one engine repeats the run until it takes this long, so that the clock's grain does not matter.
+_ROUND_SECONDS = 2e-3
+_MAX_REPEATS = 1000
+_PEAK_SECONDS = 0.2
+
+Progress = Callable[[int, int], None]
+
+
+def peak_gflops(isa: str | None = None) -> float | None:
+    """Fused multiply-adds of one thread, two operations each, by the program `fma_peak` beside
+    the library; None without it.
+    """
+    program = program_beside_library("fma_peak")
+    if program is None:
+        return None
+    command = [str(program), str(_PEAK_SECONDS), *([isa] if isa else [])]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        return float(done.stdout.split()[0])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+
+
+def program_beside_library(name: str) -> Path | None:
+    """A program that the build has left where the library lies; None where there is none."""
+    path = library_path().resolve().parent / name
+    return path if os.access(path, os.X_OK) and path.is_file() else None
+
+
+def interleave(
+    calls: Sequence[Callable[[], object]],
+    runs: int,
+    warmup: int = 3,
+    progress: Progress = lambda _done, _total: None,
+) -> list[list[float]]:
+    """Seconds per call of every round of every callable; they take turns, and who begins changes
+    with the round.
+    """
+    repeats = []
+    for call in calls:
+        for _ in range(max(1, warmup)):
+            start = time.perf_counter()
+            call()
+            took = time.perf_counter() - start
+        repeats.append(max(1, min(_MAX_REPEATS, int(_ROUND_SECONDS / max(took, 1e-9)))))
+    seconds: list[list[float]] = [[] for _ in calls]
+    for r in range(runs):
+        for k in range(len(calls)):
+            i = (r + k) % len(calls)
+            call, count = calls[i], repeats[i]
+            start = time.perf_counter()
+            for _ in range(count):
+                call()
+            seconds[i].append((time.perf_counter() - start) / count)
+        progress(r + 1, runs)
+    return seconds

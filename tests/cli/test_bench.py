@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara bench`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from samara.exporter.reports import _peers
+
+Samara = Callable[..., Result]
+QUICK = ("--runs", "2", "--warmup", "1")
+
+
+def test_table_and_trace(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    result = samara(
+        "bench",
+        samara_path,
+        *QUICK,
+        "--threads",
+        "1,2",
+        "--isa",
+        "scalar",
+        "--cold",
+        "--node",
+        "conv",
+        "--profile",
+        trace,
+    )
+    assert result.exit_code == 0, result.output
+    assert "median ms" in result.stdout
+    assert "first run ms" in result.stdout
+    assert "scalar" in result.stdout
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_peer_json_and_baseline(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    result = samara("bench", onnx_path, *QUICK, "--against", "onnxruntime", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert [r["engine"].split()[0] for r in facts["rows"]] == ["samara", "onnxruntime"]
+    (tmp_path / "old.json").write_text(result.stdout)
+    again = samara("bench", onnx_path, *QUICK, "--baseline", tmp_path / "old.json")
+    assert "times the baseline" in again.stdout
+
+
+class _Wrong:
+    name = "wrong"
+
+    def __init__(self, path: str, threads: int) -> None:
+        pass
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        return {"score": np.full((len(feeds["image"]), 4), 77, np.float32)}
+
+
+def test_wrong_answer_is_exit_1(
+    samara: Samara, onnx_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_peers._PEERS, "wrong", _Wrong)
+    result = samara("bench", onnx_path, *QUICK, "--against", "wrong")
+    assert result.exit_code == 1
+    assert "WRONG" in result.stdout
+
+
+def test_failures(samara: Samara, samara_path: Path) -> None:
+    result = samara("bench", samara_path, *QUICK, "--against", "onnxruntime")
+    assert result.exit_code == 1
+    assert "give the .onnx file" in result.stderr
+    assert samara("bench", samara_path, "--threads", "0").exit_code == 2
+    assert samara("bench", samara_path, "--threads", "x").exit_code == 2

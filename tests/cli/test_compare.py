@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara compare`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from typer.testing import Result
+
+from samara.exporter.ir import ProgramBuilder, save_program
+
+Samara = Callable[..., Result]
+
+
+def test_against_the_reference(samara: Samara, samara_path: Path) -> None:
+    result = samara("compare", samara_path)
+    assert result.exit_code == 0, result.output
+    assert "agree" in result.stdout
+    assert "reference interpreter" in result.stdout
+
+
+def test_two_configurations_with_inputs(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "image.npy", np.ones((2, 3, 8, 8), np.float32))
+    sides = (f"{onnx_path}@isa=scalar", f"{onnx_path}@threads=2")
+    result = samara("compare", *sides, "--input", tmp_path / "image.npy", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["agree"] is True
+    assert (facts["a"], facts["b"]) == sides
+    assert facts["rows"][0]["shape"][0] == 2
+
+
+def test_difference_is_exit_1(samara: Samara, tmp_path: Path) -> None:
+    for name, factor in (("a", 2.0), ("b", 3.0)):
+        program = ProgramBuilder()
+        f = program.function("main")
+        f.finish([f.op("mul", f.input("x", "f32", [4]), factor, name="y")], ["y"])
+        save_program(program.finish(["main"]), tmp_path / f"{name}.samara")
+    result = samara("compare", tmp_path / "a.samara", tmp_path / "b.samara", "--worst", "1")
+    assert result.exit_code == 1
+    assert "DIFFER; first beyond the tolerance: y (mul" in result.stdout
+
+
+def test_wrong_options_of_a_side(samara: Samara, samara_path: Path) -> None:
+    result = samara("compare", f"{samara_path}@speed=high")
+    assert result.exit_code == 1
+    assert "options after @" in result.stderr

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara export`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from typer.testing import Result
+
+from samara.exporter.ir import open_program, read_file
+from samara.pybridge import Model, Session
+
+Samara = Callable[..., Result]
+
+
+def test_writes_a_file_that_runs(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.samara"
+    result = samara("export", onnx_path, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert f"{out}: {out.stat().st_size:,} bytes" in result.stdout
+    assert "checked on sample inputs" in result.stdout
+    assert "transpose left (border)" in result.stdout
+    assert f"next: samara inspect {out}" in result.stderr
+    assert Session(out).run({"image": np.zeros((2, 3, 8, 8), np.float32)})["score"].shape == (2, 4)
+
+
+def test_default_name_is_here(
+    samara: Samara, onnx_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert samara("export", onnx_path, "--no-check").exit_code == 0
+    assert (tmp_path / "small.samara").is_file()
+
+
+def test_shape_layout_cut_golden_and_labels(
+    samara: Samara, onnx_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "m.samara"
+    np.savez(tmp_path / "in.npz", image=np.ones((2, 8, 8, 3), np.float32))
+    (tmp_path / "labels.txt").write_text("a\nb\nc\nd\n")
+    result = samara(
+        "export", onnx_path, "-o", out, "--shape", "image=2x3x8x8", "--layout", "image=NHWC", "--outputs", "score",
+        "--golden", tmp_path / "in.npz", "--labels", tmp_path / "labels.txt", "--target-runtime", "0.1", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["transposes"] == []
+    assert facts["path"] == str(out)
+    model = Model(out)
+    assert model.function(None).inputs[0].shape == (2, 8, 8, 3)
+    assert json.loads(model.metadata["labels"]) == ["a", "b", "c", "d"]
+    model.selftest()
+
+
+def test_cut_at_tensors_and_no_optimize(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.samara"
+    result = samara(
+        "export",
+        onnx_path,
+        "-o",
+        out,
+        "--inputs",
+        "relu",
+        "--outputs",
+        "mean,flat",
+        "--no-optimize",
+    )
+    assert result.exit_code == 0, result.output
+    main = open_program(out).main
+    assert [v.name for v in main.inputs] == ["relu"]
+    assert list(main.output_names) == ["mean", "flat"]
+
+
+def test_disabled_pass(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.samara"
+    plain = json.loads(samara("export", onnx_path, "-o", out, "--json").stdout)
+    name = "fuse_activation"
+    less = json.loads(
+        samara("export", onnx_path, "-o", out, "--json", "--disable", name, "--bisect").stdout
+    )
+    assert name in {p["name"] for p in plain["passes"]}
+    assert name not in {p["name"] for p in less["passes"]}
+    assert less["nodes_after"] > plain["nodes_after"]
+    result = samara("export", onnx_path, "-o", out, "--disable", "nonsense")
+    assert result.exit_code == 1
+    assert "no pass 'nonsense'" in result.stderr
+
+
+def _stateful(path: Path) -> None:
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [
+            helper.make_node("Add", ["x", "state"], ["stateN"]),
+            helper.make_node("Neg", ["stateN"], ["y"]),
+        ],
+        "stream",
+        [info("x", TensorProto.FLOAT, [3]), info("state", TensorProto.FLOAT, [3])],
+        [info("y", TensorProto.FLOAT, [3]), info("stateN", TensorProto.FLOAT, [3])],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+
+
+def test_state_lives_in_the_session(samara: Samara, tmp_path: Path) -> None:
+    _stateful(tmp_path / "s.onnx")
+    out = tmp_path / "s.samara"
+    result = samara("export", tmp_path / "s.onnx", "-o", out, "--state", "stateN=state")
+    assert result.exit_code == 0, result.output
+    session = Session(out)
+    one = np.ones(3, np.float32)
+    assert session(one).tolist() == [-1, -1, -1]
+    assert session(one).tolist() == [-2, -2, -2]
+
+
+def test_bound_and_a_second_export(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.samara"
+    result = samara(
+        "export", samara_path, "-o", out, "--bound", "batch<=4", "--layout", "image=NHWC"
+    )
+    assert result.exit_code == 0, result.output
+    assert read_file(out).program.main.inputs[0].type.rank == 4
+    session = Session(out)
+    assert session.inputs[0].shape[3] == 3
+    assert session.run({"image": np.zeros((4, 8, 8, 3), np.float32)})["score"].shape == (4, 4)
+    result = samara("export", samara_path, "-o", out, "--bound", "rows<=4")
+    assert result.exit_code == 1
+    assert "batch" in result.stderr
+    assert samara("export", samara_path, "-o", out, "--shape", "image=1x3x8x8").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--state", "nope=image"], "no 'nope'"),
+        (["--prepack", "avx2"], "prepack"),
+        (["--target-runtime", "new"], "is not a version"),
+        (["--labels", "/nowhere/labels.txt"], "labels"),
+        (["--shape", "picture=1x3x8x8"], "picture"),
+    ],
+)
+def test_what_cannot_be(
+    samara: Samara, onnx_path: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    out = tmp_path / "m.samara"
+    result = samara("export", onnx_path, "-o", out, *arguments)
+    assert result.exit_code == 1, result.output
+    assert message in result.stderr
+    assert not out.exists()
+
+
+def test_all_problems_come_at_once(samara: Samara, tmp_path: Path) -> None:
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [
+            helper.make_node("Wrong", ["x"], ["a"], "first", domain="my"),
+            helper.make_node("Worse", ["x"], ["b"], "second", domain="my"),
+        ],
+        "bad",
+        [info("x", TensorProto.FLOAT, [3])],
+        [info("a", TensorProto.FLOAT, [3]), info("b", TensorProto.FLOAT, [3])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "bad.onnx")
+    result = samara("export", tmp_path / "bad.onnx", "-o", tmp_path / "m.samara")
+    assert result.exit_code == 1
+    assert "first" in result.stderr
+    assert "second" in result.stderr

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench` on small nets: it measures, compares answers, and says what Python costs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def program(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """benchmarks/run.py with one small net, writing to a temporary folder."""
+    monkeypatch.syspath_prepend(str(repo / "benchmarks"))
+    for name in ("run", "write_models"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    nets = importlib.import_module("write_models")
+    monkeypatch.setattr(nets, "MODELS", {"small": lambda: nets.transformer(1, 32, 2, 64, 8)})
+    run = importlib.import_module("run")
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    return run
+
+
+def _main(run: types.ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+    return run.main()
+
+
+def test_table_and_json(
+    program: types.ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "bench.json"
+    assert _main(program, monkeypatch, "--runs", "3", "--json", str(out)) == 0
+    text = capsys.readouterr().out
+    assert "small" in text
+    assert "samara/it" in text
+    assert "a tiny model" in text
+    found = json.loads(out.read_text())
+    (model,) = found["models"]
+    assert [r["engine"].split()[0] for r in model["rows"]] == ["samara", "onnxruntime"]
+    assert model["rows"][1]["tolerances"] <= 1
+    assert 0 < found["overhead_us"]["bound"] < found["overhead_us"]["run"]
+
+
+def test_unknown_model_is_wrong_usage(
+    program: types.ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        _main(program, monkeypatch, "large")
+    assert caught.value.code == 2
+    assert "there are small" in capsys.readouterr().err
+
+
+def test_overhead_is_judged_against_its_budget(program: types.ModuleType) -> None:
+    text = program.overhead_text({"c": 1.0, "run": 5.5, "bound": 2.5})
+    assert "run adds 4.50 us, within its budget of 5 us" in text
+    assert "bound adds 1.50 us, OVER its budget of 1 us" in text
+    assert "no call_bench built" in program.overhead_text({"run": 5.5, "bound": 2.5})

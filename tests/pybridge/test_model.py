@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model: opening from path and bytes, what it says about itself, selftest."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samara.pybridge import Model, ModelFormatError, SamaraError, Session, ShapeError, TensorSpec
+
+
+def test_functions_inputs_and_outputs(files: dict[str, Path]) -> None:
+    model = Model(files["two"])
+    assert list(model.functions) == ["double", "sum", "where"]
+    assert model.function(None).name == "double"
+    assert model.function("sum").inputs == (
+        TensorSpec("a", "float32", (3,)),
+        TensorSpec("b", "float32", (3,)),
+    )
+    assert [t.name for t in model.functions["sum"].outputs] == ["plus", "minus"]
+    assert model.functions["where"].inputs[0].shape == ("n",)
+    assert repr(model) == "Model(double, sum, where)"
+    with pytest.raises(ShapeError, match="no function 'triple'") as caught:
+        model.function("triple")
+    assert caught.value.fix == "it has double, sum, where"
+
+
+def test_dtypes_are_numpys_and_quantization_is_told(files: dict[str, Path]) -> None:
+    spec = Model(files["dtypes"]).function(None)
+    expected = ["float32", "float16", "int8", "uint8", "int32", "int64", "bool", "int8"]
+    assert [t.dtype for t in spec.inputs] == expected
+    assert all(t.numpy_dtype == np.dtype(t.dtype) for t in spec.inputs)
+    assert spec.inputs[-1] == TensorSpec("q", "int8", (3,), 0.5, -3)
+    assert spec.inputs[2].scale is None
+    assert [t.dtype for t in spec.outputs] == expected
+
+
+def test_variables_are_no_inputs(files: dict[str, Path]) -> None:
+    spec = Model(files["counter"]).function(None)
+    assert [t.name for t in spec.inputs] == ["x"]
+    assert [t.name for t in spec.outputs] == ["y"]
+
+
+def test_metadata(files: dict[str, Path]) -> None:
+    assert Model(files["dense"]).metadata == {"note": "hello", "labels": '["a", "b", "c"]'}
+
+
+def test_growing_is_said_per_function(files: dict[str, Path]) -> None:
+    functions = Model(files["two"]).functions
+    assert not functions["double"].growing
+    assert not functions["where"].growing  # nonzero finds at most as many as there are
+
+
+def test_bytes_live_as_long_as_the_model(files: dict[str, Path]) -> None:
+    model = Model(bytes(bytearray(files["static"].read_bytes())))
+    gc.collect()
+    session = Session(model)
+    assert session.run({"x": np.zeros((2, 4), np.float32)})["y"].shape == (2, 3)
+
+
+def test_session_outlives_the_name_of_its_model(files: dict[str, Path]) -> None:
+    model = Model(files["static"].read_bytes())
+    session = Session(model)
+    del model
+    gc.collect()
+    assert session.run({"x": np.ones((2, 4), np.float32)})["y"].shape == (2, 3)
+    other = Session(files["static"])
+    handle = other.handle
+    del other
+    gc.collect()
+    assert handle is not None  # the handle keeps the C objects, in the right order
+
+
+def test_selftest(files: dict[str, Path], tmp_path: Path) -> None:
+    Model(files["golden"]).selftest()
+    with pytest.raises(SamaraError, match="golden"):
+        Model(files["dense"]).selftest()
+    image = bytearray(files["golden"].read_bytes())
+    image[-3] ^= 0x40  # in the last golden value
+    with pytest.raises(SamaraError, match="'y'"):
+        Model(bytes(image)).selftest()
+
+
+@pytest.mark.parametrize("cut", [0, 7, 63, 200, 1000])
+def test_truncated_file(files: dict[str, Path], cut: int) -> None:
+    with pytest.raises(ModelFormatError):
+        Model(files["dense"].read_bytes()[:cut])
+
+
+def test_what_is_no_model(files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(ModelFormatError, match="no file") as caught:
+        Model(tmp_path / "absent.samara")
+    assert caught.value.fix == "check the path"
+    path = tmp_path / "text.samara"
+    path.write_text("hello " * 100)
+    with pytest.raises(ModelFormatError):
+        Model(path)
+    flipped = bytearray(files["dense"].read_bytes())
+    flipped[100] ^= 1
+    with pytest.raises(ModelFormatError):
+        Model(bytes(flipped))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools and devices: shared by thread count, one set per process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samara.pybridge import BackendError, Session, ShapeError, _native, _pool, devices
+
+
+def test_cpu_is_a_device_with_its_instruction_sets() -> None:
+    (cpu, *_) = devices()
+    assert cpu.name == "cpu"
+    assert "cores" in cpu.description
+    assert any(isa in cpu.description for isa in ("avx2", "neon", "scalar"))
+
+
+def test_unknown_backend() -> None:
+    _pool.check_backend("cpu")
+    with pytest.raises(BackendError, match="no backend 'gpu'") as caught:
+        _pool.check_backend("gpu")
+    assert caught.value.fix == "available: cpu"
+
+
+def test_one_pool_per_thread_count() -> None:
+    assert _pool.pool_for(1) == _native.NULL
+    two = _pool.pool_for(2)
+    assert two == _pool.pool_for(2)
+    assert two != _pool.pool_for(3)
+    assert _native.library().samara_pool_threads(two) == 2
+
+
+def test_default_is_four_or_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pool, "usable_cores", lambda: 64)
+    assert _pool.pool_for(None) == _pool.pool_for(4)
+    monkeypatch.setattr(_pool, "usable_cores", lambda: 2)
+    assert _pool.pool_for(None) == _pool.pool_for(2)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_start_at_one(threads: int) -> None:
+    with pytest.raises(ShapeError, match="at least 1"):
+        _pool.pool_for(threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="NOT RUN: fork (this system has none)")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_child_of_a_fork_runs_the_parents_session_and_its_own(files: dict[str, Path]) -> None:
+    session = Session(files["dense"], threads=2)
+    x = np.ones((64, 4), np.float32)
+    want = session.run({"x": x})["y"]
+    child = os.fork()
+    if child == 0:
+        # No pytest in the child: only the exit status speaks.
+        code = 1
+        try:
+            same = np.array_equal(session.run({"x": x})["y"], want)
+            own = Session(files["dense"], threads=2)
+            code = 0 if same and np.array_equal(own.run({"x": x})["y"], want) else 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert np.array_equal(session.run({"x": x})["y"], want)

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session: running from Python, wrong arguments, state, kept tensors, limits, profile, threads."""
+
+from __future__ import annotations
+
+import array
+import gc
+import json
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samara.pybridge import (
+    BackendError,
+    CancelledError,
+    LimitError,
+    Model,
+    SamaraError,
+    Session,
+    ShapeError,
+)
+
+WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5
+BIAS = np.array([0.25, -1.0, 0.5], np.float32)
+Files = dict[str, Path]
+
+
+def affine(x: Any) -> Any:
+    return np.maximum(np.asarray(x, np.float32) @ WEIGHT + BIAS, 0)
+
+
+def numbers(*shape: int) -> Any:
+    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape) / 4 - 1
+
+
+# ---- running ----
+
+
+def test_run_gives_fresh_arrays(files: Files) -> None:
+    session = Session(files["static"])
+    x = numbers(2, 4)
+    first = session.run({"x": x})["y"]
+    np.testing.assert_allclose(first, affine(x), rtol=1e-6)
+    second = session.run({"x": x * 0})["y"]
+    np.testing.assert_allclose(first, affine(x), rtol=1e-6)
+    assert first.flags.owndata
+    assert not np.shares_memory(first, second)
+
+
+def test_new_shapes_resize_the_session(files: Files) -> None:
+    session = Session(files["dense"])
+    assert session.output_shapes == [None]
+    for rows in (1, 7, 3, 100, 0, 5):
+        x = numbers(rows, 4)
+        got = session.run({"x": x})["y"]
+        assert got.shape == (rows, 3)
+        np.testing.assert_allclose(got, affine(x), rtol=1e-5, atol=1e-6)
+        assert session.output_shapes == [(rows, 3)]
+
+
+def test_every_dtype_passes_bit_by_bit(files: Files, rng: np.random.Generator) -> None:
+    session = Session(files["dtypes"])
+    feeds = {}
+    for spec in session.inputs:
+        shape = tuple(int(d) for d in spec.shape)
+        feeds[spec.name] = rng.integers(0, 2, shape).astype(spec.dtype)
+        if spec.dtype not in ("bool",):
+            feeds[spec.name] = rng.integers(-100, 100, shape).astype(spec.dtype)
+    got = session.run(feeds)
+    for name, given in feeds.items():
+        assert got[f"{name}_out"].dtype == given.dtype
+        assert np.array_equal(got[f"{name}_out"], given)
+
+
+def test_call_takes_inputs_in_order(files: Files) -> None:
+    a, b = np.array([1, 2, 3], np.float32), np.array([5, 5, 5], np.float32)
+    plus, minus = Session(files["two"], function="sum")(a, b)
+    assert plus.tolist() == [6, 7, 8]
+    assert minus.tolist() == [-4, -3, -2]
+    assert Session(files["two"])(a).tolist() == [2, 4, 6]
+    with pytest.raises(ShapeError, match="1 inputs given") as caught:
+        Session(files["two"], function="sum")(a)
+    assert caught.value.fix is not None
+    assert "'a', 'b'" in caught.value.fix
+
+
+def test_outputs_selects(files: Files) -> None:
+    session = Session(files["two"], function="sum")
+    feeds = {n: np.ones(3, np.float32) for n in ("a", "b")}
+    assert list(session.run(feeds, outputs=["minus"])) == ["minus"]
+    with pytest.raises(SamaraError, match="total"):
+        session.run(feeds, outputs=["total"])
+
+
+def test_data_dependent_output(files: Files) -> None:
+    session = Session(files["two"], function="where")
+    for mask in ([True, False, True, True], [False] * 3, [True] * 9):
+        got = session.run({"mask": np.array(mask)})["at"]
+        assert got.dtype == np.int64
+        assert got.tolist() == [np.flatnonzero(mask).tolist()]
+    with pytest.raises(ShapeError, match="depends on data"):
+        session.run({"mask": np.array([True])}, out={"at": np.empty((1, 1), np.int64)})
+
+
+class _Tensor:
+    """Something of another library that speaks DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+class _Array:
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.array, dtype)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: x.tolist(),
+        lambda x: np.asfortranarray(x),
+        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+        lambda x: _Tensor(x),
+        lambda x: _Array(x),
+        lambda x: memoryview(x),
+        lambda x: np.frombuffer(x.tobytes(), np.float32).reshape(x.shape),
+    ],
+    ids=["list", "fortran", "strided", "dlpack", "array", "buffer", "readonly"],
+)
+def test_what_inputs_may_be(files: Files, wrap: Callable[[Any], Any]) -> None:
+    x = numbers(2, 4)
+    got = Session(files["static"]).run({"x": wrap(x)})["y"]
+    np.testing.assert_allclose(got, affine(x), rtol=1e-6)
+
+
+def test_scalars_and_python_numbers(files: Files) -> None:
+    session = Session(files["loop"])
+    x = np.zeros(64, np.float32)
+    for trips in (3, np.int32(3), np.array(3), np.int64(3)):
+        assert session.run({"trips": trips, "x": x})["y"].tolist() == [3.0] * 64
+    with pytest.raises(ShapeError, match="does not fit int64"):
+        session.run({"trips": 2.5, "x": x})
+    assert session.run({"trips": 1, "x": array.array("f", [1] * 64)})["y"][0] == 2
+
+
+# ---- wrong arguments say what was expected and what to try ----
+
+
+@pytest.mark.parametrize(
+    ("feeds", "message", "fix"),
+    [
+        ({"X": numbers(2, 4)}, "no input 'X'", "it takes x"),
+        ({"xs": numbers(2, 4)}, "no input 'xs'", "did you mean 'x'"),
+        ({}, "input 'x' is missing", "the model takes x"),
+        ({"x": numbers(2, 4), "y": 1}, "no input 'y'", "it takes x"),
+        (
+            {"x": numbers(2, 4).astype(np.float64)},
+            "is float64, the model takes float32",
+            ".astype(np.float32)",
+        ),
+        (
+            {"x": np.ones((2, 4), np.int32)},
+            "is int32, the model takes float32",
+            ".astype(np.float32)",
+        ),
+        ({"x": np.array([["a"] * 4] * 2)}, "the model takes float32", "astype"),
+        ({"x": numbers(4)}, "has shape [4], the model takes [2, 4]", "np.newaxis"),
+        ({"x": numbers(2, 5)}, "has shape [2, 5], the model takes [2, 4]", None),
+        ({"x": numbers(3, 4)}, "has shape [3, 4], the model takes [2, 4]", None),
+    ],
+)
+def test_wrong_feeds(files: Files, feeds: dict[str, Any], message: str, fix: str | None) -> None:
+    session = Session(files["static"])
+    with pytest.raises(ShapeError) as caught:
+        session.run(feeds)
+    assert message in caught.value.message
+    if fix is not None:
+        assert fix in (caught.value.fix or "")
+    assert session.run({"x": numbers(2, 4)})["y"].shape == (2, 3)
+
+
+def test_channels_last_is_recognised(tmp_path: Path) -> None:
+    from samara.exporter.ir import ProgramBuilder, save_program
+
+    program = ProgramBuilder()
+    f = program.function("main")
+    f.finish([f.op("neg", f.input("x", "f32", [1, 3, 8, 8]), name="y")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    with pytest.raises(ShapeError, match="NCHW"):
+        Session(tmp_path / "m.samara").run({"x": np.zeros((1, 8, 8, 3), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"function": "f"}, ShapeError, "no function 'f'"),
+        ({"backend": "gpu"}, BackendError, "no backend 'gpu'"),
+        ({"accuracy": "high"}, ShapeError, "accuracy must be one of"),
+        ({"threads": 0}, ShapeError, "at least 1"),
+        ({"isa": "mmx"}, ShapeError, "mmx"),
+        ({"keep": ["nothing"]}, SamaraError, "nothing"),
+        ({"limits": {"max_memory": 1}}, ShapeError, "no limit 'max_memory'"),
+        ({"limits": {"max_steps": 0}}, ShapeError, "must be positive"),
+        ({"limits": {"deadline_s": -1.0}}, ShapeError, "must be positive"),
+    ],
+)
+def test_wrong_options(
+    files: Files, options: dict[str, Any], kind: type[SamaraError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        Session(files["static"], **options)
+
+
+# ---- out, bind, resize ----
+
+
+def test_out_receives_the_result(files: Files) -> None:
+    session = Session(files["static"])
+    x, y = numbers(2, 4), np.full((2, 3), 7, np.float32)
+    got = session.run({"x": x}, out={"y": y})
+    assert got["y"] is y
+    np.testing.assert_allclose(y, affine(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (
+            {"y": np.empty((2, 4), np.float32)},
+            r"is float32 \[2, 4\], the output is float32 \[2, 3\]",
+        ),
+        ({"y": np.empty((2, 3), np.float64)}, r"is float64"),
+        ({"y": np.empty((3, 2), np.float32).T}, "not contiguous and writable"),
+        ({"y": [[0.0] * 3] * 2}, "is list"),
+        ({"z": np.empty((2, 3), np.float32)}, "no output 'z'"),
+    ],
+)
+def test_wrong_out(files: Files, out: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        Session(files["static"]).run({"x": numbers(2, 4)}, out=out)
+
+
+def test_readonly_out_is_refused(files: Files) -> None:
+    y = np.empty((2, 3), np.float32)
+    y.flags.writeable = False
+    with pytest.raises(ShapeError, match="writable"):
+        Session(files["static"]).run({"x": numbers(2, 4)}, out={"y": y})
+
+
+def test_bound_call_reads_and_writes_in_place(files: Files) -> None:
+    session = Session(files["dense"])
+    x, y = numbers(3, 4), np.empty((3, 3), np.float32)
+    call = session.bind({"x": x}, {"y": y})
+    call()
+    np.testing.assert_allclose(y, affine(x), rtol=1e-5)
+    x[:] = 2
+    call()
+    np.testing.assert_allclose(y, affine(x), rtol=1e-5)
+    session.run({"x": numbers(3, 4)})
+    call()
+    np.testing.assert_allclose(y, affine(x), rtol=1e-5)
+    session.run({"x": numbers(5, 4)})
+    with pytest.raises(ShapeError, match="resized after bind"):
+        call()
+
+
+def test_bound_arrays_stay_alive(files: Files) -> None:
+    session = Session(files["static"])
+    y = np.empty((2, 3), np.float32)
+    call = session.bind({"x": numbers(2, 4)}, {"y": y})
+    del session
+    gc.collect()
+    call()
+    np.testing.assert_allclose(y, affine(numbers(2, 4)), rtol=1e-6)
+
+
+def test_what_cannot_be_bound(files: Files) -> None:
+    session = Session(files["static"])
+    x, y = numbers(2, 4), np.empty((2, 3), np.float32)
+    with pytest.raises(ShapeError, match="'x' cannot be bound"):
+        session.bind({"x": np.asfortranarray(x)}, {"y": y})
+    with pytest.raises(ShapeError, match="'x' cannot be bound"):
+        session.bind({"x": x.tolist()}, {"y": y})
+    with pytest.raises(ShapeError, match="'y' is not bound"):
+        session.bind({"x": x}, {})
+    with pytest.raises(ShapeError, match="'x' is missing"):
+        session.bind({}, {"y": y})
+
+
+def test_bound_call_makes_no_arrays(files: Files) -> None:
+    session = Session(files["static"])
+    call = session.bind({"x": numbers(2, 4)}, {"y": np.empty((2, 3), np.float32)})
+    call()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(100):
+            call()
+        assert tracemalloc.get_traced_memory()[0] - before < 1000
+    finally:
+        tracemalloc.stop()
+
+
+def test_resize(files: Files) -> None:
+    session = Session(files["dense"])
+    session.resize({"x": (6, 4)})
+    assert session.output_shapes == [(6, 3)]
+    assert session.arena_bytes <= session.total_bytes
+    with pytest.raises(ShapeError, match="the model takes"):
+        session.resize({"x": (6, 5)})
+    with pytest.raises(ShapeError, match="no input 'z'"):
+        session.resize({"z": (6, 5)})
+    assert session.output_shapes == [(6, 3)]
+    np.testing.assert_allclose(
+        session.run({"x": numbers(6, 4)})["y"], affine(numbers(6, 4)), rtol=1e-5
+    )
+    fresh = Session(files["dense"])
+    with pytest.raises(ShapeError, match="not known yet"):
+        fresh.resize({})
+
+
+def test_specs(files: Files) -> None:
+    session = Session(files["dense"])
+    assert [(s.name, s.dtype, s.shape) for s in session.inputs] == [("x", "float32", ("n", 4))]
+    assert [s.name for s in session.outputs] == ["y"]
+    assert session.function == "main"
+
+
+# ---- kept tensors, state ----
+
+
+def test_kept_tensors(files: Files) -> None:
+    session = Session(files["static"], keep=["h"])
+    x = numbers(2, 4)
+    got = session.run({"x": x}, outputs=["y", "h"])
+    np.testing.assert_allclose(got["h"], x @ WEIGHT + BIAS, rtol=1e-6)
+    assert np.array_equal(session.kept("h"), got["h"])
+    every = Session(files["static"], keep="all")
+    assert np.array_equal(every.run({"x": x})["y"], got["y"])
+    assert np.array_equal(every.kept("h"), got["h"])
+    with pytest.raises(SamaraError, match="'h'"):
+        Session(files["static"]).kept("h")
+
+
+def test_state_is_read_written_and_reset(files: Files) -> None:
+    session = Session(files["counter"])
+    x = np.array([1, 2], np.float32)
+    assert list(session.state) == ["total"]
+    assert len(session.state) == 1
+    assert session.state["total"].tolist() == [10, 20]
+    assert session.run({"x": x})["y"].tolist() == [22, 44]
+    assert session.run({"x": x})["y"].tolist() == [24, 48]
+    assert session.state["total"].tolist() == [12, 24]
+    session.state["total"] = np.zeros(2, np.float32)
+    assert session.run({"x": x})["y"].tolist() == [2, 4]
+    session.reset()
+    assert session.state["total"].tolist() == [10, 20]
+    other = Session(session.model)
+    other.run({"x": x})
+    assert session.state["total"].tolist() == [10, 20]
+
+
+def test_wrong_state(files: Files) -> None:
+    state = Session(files["counter"]).state
+    with pytest.raises(KeyError, match="none"):
+        state["none"]
+    with pytest.raises(ShapeError, match=r"is float32 \[2\], got float32 \[3\]"):
+        state["total"] = np.zeros(3, np.float32)
+    with pytest.raises(ShapeError, match="got float64"):
+        state["total"] = np.zeros(2)
+    with pytest.raises(SamaraError, match="cannot be deleted"):
+        del state["total"]
+
+
+# ---- profile ----
+
+
+def test_profile_names_nodes_and_kernels(files: Files) -> None:
+    session = Session(files["static"])
+    with pytest.raises(SamaraError, match="nothing has run"):
+        session.profile()
+    session.run({"x": numbers(2, 4)})
+    rows = session.profile()
+    assert [(r.node, r.op, r.function, r.count) for r in rows] == [
+        ("h", "matmul", "main", 1),
+        ("r", "relu", "main", 1),
+    ]
+    assert all(r.kernel for r in rows)
+    assert all(r.total_us >= 0 and r.start_us >= 0 for r in rows)
+    events = json.loads(session.trace())["traceEvents"]
+    assert [e["name"] for e in events] == ["h", "r"]
+
+
+def test_profile_repeats_the_last_run_and_leaves_no_trace(files: Files) -> None:
+    session = Session(files["counter"])
+    session.run({"x": np.array([1, 1], np.float32)})
+    assert session.profile()
+    assert session.state["total"].tolist() == [11, 21]
+    loop = Session(files["loop"])
+    loop.run({"trips": 5, "x": np.zeros(64, np.float32)})
+    gc.collect()
+    inner = [r for r in loop.profile() if r.op == "add"]
+    assert [r.count for r in inner] == [5]
+    loop.run({"trips": 7, "x": np.zeros(64, np.float32)})
+    assert [r.count for r in loop.profile() if r.op == "add"] == [7]
+
+
+def test_profile_after_resize_has_nothing_to_repeat(files: Files) -> None:
+    session = Session(files["dense"])
+    session.run({"x": numbers(2, 4)})
+    session.resize({"x": (1000, 4)})
+    with pytest.raises(SamaraError, match="nothing has run"):
+        session.profile()
+
+
+def test_profile_of_a_bound_call(files: Files) -> None:
+    session = Session(files["loop"])
+    trips = np.array(4)
+    call = session.bind(
+        {"trips": trips, "x": np.zeros(64, np.float32)}, {"y": np.empty(64, np.float32)}
+    )
+    call()
+    assert [r.count for r in session.profile() if r.op == "add"] == [4]
+
+
+# ---- limits, cancel, threads ----
+
+
+def test_limits(files: Files) -> None:
+    x = np.zeros(64, np.float32)
+    steps = Session(files["loop"], limits={"max_steps": 50})
+    assert steps.run({"trips": 10, "x": x})["y"][0] == 10
+    with pytest.raises(LimitError):
+        steps.run({"trips": 1000, "x": x})
+    assert steps.run({"trips": 10, "x": x})["y"][0] == 10
+    deadline = Session(files["loop"], limits={"deadline_s": 0.01})
+    start = time.monotonic()
+    with pytest.raises(LimitError):
+        deadline.run({"trips": 10**12, "x": x})
+    assert time.monotonic() - start < 5
+    with pytest.raises(LimitError):
+        Session(files["dense"], limits={"max_arena_bytes": 1000}).resize({"x": (100000, 4)})
+
+
+def test_cancel_from_another_thread(files: Files) -> None:
+    session = Session(files["loop"])
+    x = np.zeros(64, np.float32)
+    stop = threading.Event()
+
+    def cancel() -> None:
+        while not stop.is_set():
+            session.cancel()
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        with pytest.raises(CancelledError):
+            session.run({"trips": 10**12, "x": x})
+    finally:
+        stop.set()
+        thread.join()
+    assert session.run({"trips": 2, "x": x})["y"][0] == 2
+
+
+def test_running_releases_the_interpreter_and_a_session_is_one_threads(files: Files) -> None:
+    session = Session(files["loop"])
+    x = np.zeros(64, np.float32)
+    outcomes: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            session.run({"trips": 10**12, "x": x})
+        except SamaraError as error:
+            outcomes.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 10
+    refused = False
+    while not refused and time.monotonic() < deadline:
+        # This thread runs while the other one is inside C, and cannot use the same session.
+        try:
+            session.run({"trips": 1, "x": x})
+        except SamaraError as error:
+            refused = "in use by another thread" in error.message
+    while thread.is_alive():
+        session.cancel()
+        time.sleep(0.001)
+    thread.join()
+    assert refused
+    assert [type(e) for e in outcomes] == [CancelledError]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("isa", [None, "scalar"])
+def test_threads_do_not_change_a_bit(files: Files, threads: int, isa: str | None) -> None:
+    x = np.sin(numbers(513, 4))
+    want = Session(files["dense"], threads=1, isa=isa).run({"x": x})["y"]
+    got = Session(files["dense"], threads=threads, isa=isa, accuracy="strict").run({"x": x})["y"]
+    assert np.array_equal(got, want)
+
+
+def test_sessions_of_one_model_run_side_by_side(files: Files) -> None:
+    model = Model(files["dense"])
+    x = numbers(50, 4)
+    want = Session(model).run({"x": x})["y"]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        session = Session(model, threads=2)
+        for _ in range(50):
+            if not np.array_equal(session.run({"x": x})["y"], want):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
