@@ -242,7 +242,7 @@ def float_range() -> Controlled:
     b = ProgramBuilder().function("main")
     stop = b.input("stop", "f32", [])
     made = b.op("range", b.const(np.float32(0)), stop, b.const(np.float32(0.5)), name="made")
-    feeds = tuple({"stop": np.float32(v).reshape(())} for v in (2, 0, 3.3, -1))
+    feeds = tuple({"stop": np.array(v, np.float32)} for v in (2, 0, 3.3, -1))
     return Controlled(_done(b, {"y": b.op("mul", made, 2.0)}), feeds, True, {_key(made): 40})
 
 

@@ -345,7 +345,7 @@ def _quant(r: random.Random, row: Row) -> str | None:
         value["quant"] = None if old is not None and r.random() < 0.5 else made
         return f"{value['name']} has quant {value['quant']}"
     new = {**old, "scales": list(old["scales"]), "zero_points": list(old["zero_points"])}
-    kind = r.randrange(5)
+    kind = r.randrange(5) if new["scales"] and new["zero_points"] else 3
     if kind == 0:
         new["scales"][r.randrange(len(new["scales"]))] = r.choice(_FLOATS)
     elif kind == 1:

@@ -19,7 +19,7 @@ from samara.exporter.types import TensorType
 # static: every input is fed, sizes are numbers. symbols: sizes are symbols. weights: what a file
 # usually holds is constant (weights and biases where there are some, else all but the first input).
 # constants: every input is one. inside: the operator reads and writes tensors of the arena. views:
-# it reads a slice of a concatenation and is itself concatenated, so that its pixels are strided.
+# it reads a slice of a concatenation and, where it may, writes into one, so that pixels are strided.
 Form = Literal["static", "symbols", "weights", "constants", "inside", "views"]
 FORMS: tuple[Form, ...] = ("static", "symbols", "weights", "constants", "inside", "views")
 
@@ -54,7 +54,7 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
     """
     arrays, types = case_inputs(op, case), case_types(case)
     present = [i for i, a in enumerate(arrays) if a is not None]
-    fixed = _fixed(op, form, present)
+    fixed = _fixed(op, form, present, types)
     if fixed is None:
         return None
     if form == "symbols":
@@ -80,15 +80,17 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
     outputs: Sequence[Value] = got if isinstance(got, tuple) else (got,)
     if form == "inside":
         outputs = [copied(builder, v) for v in outputs]
-    if form == "views":
-        (y,) = outputs
-        both = builder.op("concat", y, y, axis=-1, name="both")
-        outputs = [_half(builder, both)]
+    if form == "views" and "strided_out" in op.flags:
+        # The first lies in the concatenation, the second is copied to it.
+        both = [builder.op("concat", y, y, axis=-1, name="both") for y in outputs]
+        outputs = [_half(builder, _value(b)) for b in both]
     main = builder.finish(outputs, output_names=[f"y{i}" for i in range(len(outputs))])
     return OneNode(builder.program.finish([main.name]), feeds)
 
 
-def _fixed(op: OpSpec, form: Form, present: Sequence[int]) -> set[int] | None:
+def _fixed(
+    op: OpSpec, form: Form, present: Sequence[int], types: Sequence[TensorType | None]
+) -> set[int] | None:
     """The inputs that are constants; None where the form does not apply."""
     if form == "weights":
         wanted = set(_WEIGHTS.get(op.name, present[1:])) & set(present)
@@ -96,7 +98,10 @@ def _fixed(op: OpSpec, form: Form, present: Sequence[int]) -> set[int] | None:
     if form == "constants":
         return set(present) or None
     if form == "views":
-        return set() if {"strided_in", "strided_out"} <= op.flags else None
+        x = types[0] if types else None
+        if "strided_in" not in op.flags or x is None or x.rank == 0:
+            return None
+        return None if x.quant is not None and x.quant.axis is not None else set()
     if form == "inside":
         return set() if present else None
     return set()

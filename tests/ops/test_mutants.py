@@ -97,7 +97,8 @@ def test_control_at_length(sanitized: Sanitized, tmp_path: Path) -> None:
 
 
 def test_a_mutant_is_the_same_every_time() -> None:
-    name, program = next(sources(OPERATORS[0]))
+    _, program = next(sources(OPERATORS[0]))
     first, second = (Mutator(program, 5) for _ in range(2))
-    assert [first.mutant() for _ in range(9)] == [second.mutant() for _ in range(9)]
-    assert first.mutant()[0] != first.whole(), name
+    made = [first.mutant() for _ in range(9)]
+    assert made == [second.mutant() for _ in range(9)]
+    assert any(data != first.whole() for data, _ in made)

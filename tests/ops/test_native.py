@@ -12,6 +12,7 @@ from tests.ops.programs import FORMS, Form, one_node
 
 import samara
 from samara.exporter.ir import save_program
+from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.ops import Case, OpSpec, all_ops
 from samara.exporter.testing import Array, assert_close, run_case
 from samara.exporter.types import SamaraError as ExporterError
@@ -97,6 +98,27 @@ def test_nearly_all_cases_take_symbols(tmp_path: Path) -> None:
                 refused += 1
     assert total > 1000
     assert refused < 20
+
+
+def test_a_bias_with_other_uses(tmp_path: Path) -> None:
+    """Biases are stored with room behind them, which is nobody else's business."""
+    b = ProgramBuilder().function("main")
+    x, w = b.input("x", "f32", [1, 4, 4, 2]), b.const(np.ones((3, 1, 1, 2), np.float32))
+    bias = b.const(np.arange(3, dtype=np.float32), "bias")
+    spatial = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
+    y = b.op("conv", x, w, bias, **spatial)
+    column = b.op("reshape", bias, shape=(3, 1))
+    b.finish([y, bias, column, b.op("neg", column)], ["y", "bias", "column", "negative"])
+    program = b.program.finish(["main"])
+    save_program(program, tmp_path / "m.samara")
+    session = samara.Session(tmp_path / "m.samara")
+    feeds = {"x": np.ones((1, 4, 4, 2), np.float32)}
+    got = session.run(feeds)
+    for name, want in program.run(feeds).items():
+        np.testing.assert_array_equal(got[name], want)
+    guarded = np.full(7, 9, np.float32)
+    session.run(feeds, out={"bias": guarded[:3]})
+    assert guarded.tolist() == [0, 1, 2, 9, 9, 9, 9]
 
 
 def test_assert_close_sees_one_wrong_bit() -> None:

@@ -108,8 +108,8 @@ static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l
   const size_t groups = shared ? 1 : l->groups;
   if (!smr_mul_size(l->bias_stride, groups, &floats) || floats > PTRDIFF_MAX / sizeof(float))
     SMR_FAIL(job->error, LIMIT, "%s: the bias is too large to pad", job->op->name);
-  const bool padded = l->n == l->bias_stride || (bias->constant >= 0 && groups == 1 &&
-                                                 bias->size_bytes >= floats * sizeof(float));
+  const bool padded =
+      l->n == l->bias_stride || (bias->constant >= 0 && groups == 1 && bias->padded);
   if (padded && bias->dtype == SAMARA_FLOAT32) {
     l->bias_from = SMR_LINEAR_DIRECT;
   } else if (bias->constant >= 0 && groups < SMR_LINEAR_KEY_LIMIT) {

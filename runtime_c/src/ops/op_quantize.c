@@ -25,7 +25,8 @@ static struct quantize_side quantize_side_of(const struct smr_tensor *t) {
   struct quantize_side side = {.quant = t->quant};
   if (t->quant == NULL || t->quant->axis < 0) return side;
   side.inner = 1;
-  for (uint32_t i = (uint32_t)t->quant->axis + 1; i < t->rank; i++) side.inner *= (size_t)t->dims[i];
+  for (uint32_t i = (uint32_t)t->quant->axis + 1; i < t->rank; i++)
+    side.inner *= (size_t)t->dims[i];
   return side;
 }
 
@@ -38,9 +39,8 @@ static struct smr_vquant_params quantize_params(const struct quantize_side *side
   const size_t index = at / side->inner % q->count;
   const size_t left = side->inner == 1 ? q->count - index : side->inner - at % side->inner;
   if (*run > left) *run = left;
-  return (struct smr_vquant_params){.scales = q->scales + index,
-                                    .zero_points = q->zero_points + index,
-                                    .step = side->inner == 1};
+  return (struct smr_vquant_params){
+      .scales = q->scales + index, .zero_points = q->zero_points + index, .step = side->inner == 1};
 }
 
 static samara_status quantize_prepare(struct smr_job *job) {
@@ -62,8 +62,7 @@ static samara_status quantize_expect(const struct smr_job *job, uint32_t from, u
 }
 
 static samara_status quantize_check(const struct smr_job *job) {
-  return quantize_expect(job, SMR_DTYPES_FLOAT,
-                         SMR_DTYPE_QS8);
+  return quantize_expect(job, SMR_DTYPES_FLOAT, SMR_DTYPE_QS8);
 }
 
 static samara_status quantize_run(const struct smr_job *job, size_t begin, size_t end,
@@ -129,8 +128,7 @@ static samara_status requantize_run(const struct smr_job *job, size_t begin, siz
 
 // The parameters of a reinterpreted tensor are the file's: only dtypes matter here.
 static samara_status reinterpret_check(const struct smr_job *job) {
-  const uint32_t bytes =
-      SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8;
+  const uint32_t bytes = SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8;
   SMR_TRY(quantize_expect(job, bytes, bytes));
   if (smr_op_attr_int(job, "to") != job->outputs[0]->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "reinterpret: the output has dtype %s, not that of `to`",
@@ -153,12 +151,11 @@ static samara_status reinterpret_run(const struct smr_job *job, size_t begin, si
   return SAMARA_OK;
 }
 
-#define QUANTIZE_FUNCS(name)                                                         \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = name##_check,          \
-                                                     .prepare = quantize_prepare,    \
-                                                     .run = name##_run,              \
-                                                     .state_bytes =                  \
-                                                         sizeof(struct quantize_state)}
+#define QUANTIZE_FUNCS(name)                                                      \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = name##_check,       \
+                                                     .prepare = quantize_prepare, \
+                                                     .run = name##_run,           \
+                                                     .state_bytes = sizeof(struct quantize_state)}
 QUANTIZE_FUNCS(quantize);
 QUANTIZE_FUNCS(dequantize);
 QUANTIZE_FUNCS(requantize);

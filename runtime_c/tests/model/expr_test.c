@@ -159,6 +159,7 @@ SMR_TEST(intervals_without_bounds) {
   check_interval(SMR_EXPR_ADD, 1, none, 2, 3, 3, none);
   check_interval(SMR_EXPR_SUB, 0, 5, 0, none, least, 5);
   check_interval(SMR_EXPR_SUB, 0, none, 0, none, least, none);
+  check_interval(SMR_EXPR_SUB, 0, 5, least, least, least, none);
   check_interval(SMR_EXPR_MUL, 0, none, 0, 0, 0, 0);
   check_interval(SMR_EXPR_MUL, 0, none, 2, 3, 0, none);
   check_interval(SMR_EXPR_MUL, 0, INT64_MAX / 2, 0, 3, 0, none);

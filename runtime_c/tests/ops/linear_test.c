@@ -24,7 +24,7 @@ static void sources(const struct source_case *c) {
   op_in(&t, SAMARA_FLOAT32, 2, DIMS(3, c->n), NULL)->constant = c->w_constant ? 1 : -1;
   struct smr_tensor *bias = op_in(&t, SAMARA_FLOAT32, 1, DIMS(c->n), NULL);
   bias->constant = c->bias_constant ? 2 : -1;
-  if (c->bias_padded) bias->size_bytes = (size_t)(c->n + 15) / 16 * 16 * sizeof(float);
+  if (c->bias_padded) bias->padded = 1;
   op_out(&t, SAMARA_FLOAT32, 2, DIMS(2, c->n));
   if (CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK)) {
     int derived = 0;

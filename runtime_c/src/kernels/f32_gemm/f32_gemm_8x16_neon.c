@@ -142,9 +142,9 @@ static void N(f32_gemm_panel)(const int f16, size_t rows, size_t columns, const 
   for (size_t j = 0; j < columns; j += F32_GEMM_NEON_NR) {
     const size_t n = columns - j < F32_GEMM_NEON_NR ? columns - j : F32_GEMM_NEON_NR;
     N(f32_gemm_tiles)
-    [f16][rows - 1](rows, n, a, indirect, (const char *)w + j * w_bytes, bias ? bias + j : NULL,
-                    (char *)out + j * out_bytes,
-                    residual ? (const char *)residual + j * out_bytes : NULL, params);
+    [f16][rows - 1](rows, n, a, indirect, (const char *)w + j *w_bytes, bias ? bias + j : NULL,
+                    (char *)out + j *out_bytes,
+                    residual ? (const char *)residual + j *out_bytes : NULL, params);
   }
 }
 

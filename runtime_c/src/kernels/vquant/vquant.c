@@ -4,12 +4,12 @@
 
 #include "kernels/vquant/vquant.h"
 
-// Adding and taking away 1.5 * 2^23 rounds a float of magnitude below 2^22 to an integer, half to even,
-// in the default rounding mode. Clamped values are far below.
+// Adding and taking away 1.5 * 2^23 rounds a float of magnitude below 2^22 to an integer, half to
+// even, in the default rounding mode. Clamped values are far below.
 static const float vquant_magic = 12582912.0f;
 
-// The quantized value of `p`, which is already in units of the output's scale. Comparisons are written so
-// that NaN takes the last branch.
+// The quantized value of `p`, which is already in units of the output's scale. Comparisons are
+// written so that NaN takes the last branch.
 static inline int8_t vquant_rounded(float p, int32_t zero) {
   const float low = (float)(-128 - zero), high = (float)(127 - zero);
   if (p >= high) return 127;

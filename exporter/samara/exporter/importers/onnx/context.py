@@ -21,7 +21,15 @@ from samara.exporter.importers.onnx.operand import (
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Source, Value
 from samara.exporter.ops import get_op
-from samara.exporter.types import Dim, DType, ShapeError, TensorType, UnsupportedError, as_dim
+from samara.exporter.types import (
+    Dim,
+    DType,
+    ModelFormatError,
+    ShapeError,
+    TensorType,
+    UnsupportedError,
+    as_dim,
+)
 
 if TYPE_CHECKING:
     from samara.exporter.importers.onnx.scope import Scope
@@ -52,6 +60,24 @@ def import_dtype(code: int, what: str) -> DType:
             f"{what}: element type {name} is not supported",
             fix="float32, float16, int8, uint8, int32, int64 and bool are; convert the model to one of them",
         ) from None
+
+
+def tensor_data(
+    tensor: onnx.TensorProto, what: str, directory: str | None = None
+) -> npt.NDArray[Any]:
+    """The data of a tensor; ModelFormatError where it does not hold what it declares.
+
+    directory: where external data lies; None when that is not known.
+    """
+    if tensor.data_location == onnx.TensorProto.EXTERNAL and directory is None:
+        raise ModelFormatError(
+            f"{what} keeps its data in another file, and where that lies is not known",
+            fix="import the model by its path, or load the data first (onnx.load does)",
+        )
+    try:
+        return numpy_helper.to_array(tensor, directory or "")
+    except (OSError, LookupError, TypeError, ValueError, onnx.checker.ValidationError) as error:
+        raise ModelFormatError(f"the data of {what} cannot be read: {error}") from None
 
 
 class NodeContext:
@@ -92,7 +118,7 @@ class NodeContext:
         if isinstance(value, bytes):
             return value.decode("utf-8", "replace")
         if isinstance(value, onnx.TensorProto):
-            return numpy_helper.to_array(value)
+            return tensor_data(value, f"attribute {name!r}")
         if a.type == onnx.AttributeProto.STRINGS:
             return [v.decode("utf-8", "replace") for v in value]
         if a.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS):
@@ -128,6 +154,13 @@ class NodeContext:
 
     def type(self, index: int) -> TensorType:
         return self.value(index).type
+
+    def shape(self, index: int, rank: int) -> tuple[Dim, ...]:
+        """The shape of an input that must have this rank."""
+        found = self.type(index)
+        if found.rank != rank:
+            raise self.wrong(f"input {index} is {found}, expected rank {rank}")
+        return found.shape
 
     def rank(self, index: int = 0) -> int:
         operand = self.operand(index)
@@ -232,13 +265,17 @@ class NodeContext:
     def _emit(
         self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
     ) -> Any:
+        try:
+            get_op(op).complete(attrs)
+        except TypeError as error:  # a value outside an enumeration
+            raise self.unsupported(str(error)) from None
         folded = self._fold(op, inputs, names, attrs)
         if folded is not None:
             return folded
         return self.builder.op(
             op,
             *inputs,
-            name=self.label if names is None else None,
+            name=f"{self.label}.{op}" if names is None else None,
             outputs=names,
             source=Source(detail=f"{self.label} ({self.op_type})"),
             **attrs,

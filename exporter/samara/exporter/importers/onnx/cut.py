@@ -36,7 +36,11 @@ def cut_model(
                 f"the graph has no tensor {name!r}",
                 fix=f"near names: {', '.join(near)}" if near else None,
             )
+    if not new_outputs:
+        raise ShapeError("outputs= names no tensor", fix="name at least one")
     infos = {i.name: i for i in graph.input}
+    for t in graph.initializer:
+        infos.setdefault(t.name, onnx.helper.make_tensor_value_info(t.name, t.data_type, t.dims))
     if new_inputs is not None or outputs is not None:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
         for i in [*inferred.graph.value_info, *inferred.graph.output]:
@@ -45,11 +49,7 @@ def cut_model(
     needed, used = _needed(graph, new_outputs, stop)
     if new_inputs is None:
         new_inputs = [i.name for i in graph.input if i.name in used and i.name not in initializers]
-    loose = [
-        n
-        for n in used
-        if n in infos and n not in stop and n not in initializers and n in _input_names(graph)
-    ]
+    loose = [i.name for i in graph.input if i.name in used - stop - initializers]
     new_inputs += [n for n in loose if n not in new_inputs]
     cut = onnx.ModelProto()
     cut.CopyFrom(model)
@@ -69,10 +69,6 @@ def cut_model(
     for name in new_outputs:
         cut.graph.output.append(onnx.ValueInfoProto(name=name))
     return cut
-
-
-def _input_names(graph: onnx.GraphProto) -> set[str]:
-    return {i.name for i in graph.input}
 
 
 def _needed(

@@ -37,8 +37,12 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
         o.version for f in model.functions for o in f.opset_import if o.domain in ("", "ai.onnx")
     }
     try:
-        return inline_local_functions(model, convert_version=not used <= {own.get("")})
-    except (RuntimeError, ValueError, IndexError) as error:
+        if used <= {own.get("")}:
+            return inline_local_functions(model)
+        # The converter wants to know the types around each call.
+        typed = onnx.shape_inference.infer_shapes(model)
+        return inline_local_functions(typed, convert_version=True)
+    except (RuntimeError, ValueError, IndexError, onnx.shape_inference.InferenceError) as error:
         raise UnsupportedError(
             f"the model's functions cannot be expanded: {error}",
             fix="expand them with onnx.inliner.inline_local_functions first",

@@ -17,8 +17,8 @@ _HANDLERS: dict[tuple[str, str], Handler] = {}
 def onnx_op(*op_types: str, domain: str = "") -> Callable[[Handler], Handler]:
     """Register a function as the converter of the named operators of `domain`.
 
-    It takes a NodeContext and returns the node's results: one operand or a sequence of them; NotImplemented for a form that
-    the function body of the operator's schema says as well.
+    It takes a NodeContext and returns the node's results: one operand or a sequence of them;
+    NotImplemented leaves a form to the function body of the operator's schema.
     """
 
     def register(handler: Handler) -> Handler:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import onnx
 from onnx import AttributeProto, NodeProto
@@ -35,8 +36,13 @@ def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
         schema = onnx.defs.get_schema(op_type, version, "" if domain == "ai.onnx" else domain)
     except (onnx.defs.SchemaError, TypeError):  # a version beyond int32 is a TypeError
         return None
-    attributes = {name: (a.type.value, a.required) for name, a in schema.attributes.items()}
+    attributes = {name: (_code(a), a.required) for name, a in schema.attributes.items()}
     return Rules(schema.min_input, schema.max_input, schema.max_output, attributes)
+
+
+def _code(attribute: Any) -> int:
+    """The attribute type as AttributeProto numbers it; the stubs of onnx leave it out."""
+    return int(attribute.type.value)
 
 
 def check_node(node: NodeProto, version: int) -> None:

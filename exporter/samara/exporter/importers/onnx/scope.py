@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
-from samara.exporter.importers.onnx.context import NodeContext, import_dtype
+from samara.exporter.importers.onnx.context import NodeContext, import_dtype, tensor_data
 from samara.exporter.importers.onnx.functions import function_body
 from samara.exporter.importers.onnx.operand import Operand, Poison, Ratio, Scaled, ShapeData
 from samara.exporter.importers.onnx.registry import find_handler
@@ -23,7 +22,6 @@ from samara.exporter.types import (
     Atom,
     Dim,
     DType,
-    ModelFormatError,
     SamaraError,
     ShapeError,
     UnsupportedError,
@@ -163,16 +161,7 @@ class Scope:
     def _load(self, tensor: onnx.TensorProto) -> Value:
         what = f"initializer {tensor.name!r}"
         dtype = import_dtype(tensor.data_type, what)
-        external = tensor.data_location == onnx.TensorProto.EXTERNAL
-        if external and self.state.directory is None:
-            raise ModelFormatError(
-                f"{what} keeps its data in another file, and where that lies is not known",
-                fix="import the model by its path, or load the data first (onnx.load does)",
-            )
-        try:
-            array = numpy_helper.to_array(tensor, self.state.directory or "")
-        except (OSError, TypeError, ValueError, onnx.checker.ValidationError) as error:
-            raise ModelFormatError(f"the data of {what} cannot be read: {error}") from None
+        array = tensor_data(tensor, what, self.state.directory)
         return self.builder.const(array, tensor.name, dtype)
 
     def assume(self, predicate: Dim, value: int) -> None:

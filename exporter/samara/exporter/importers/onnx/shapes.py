@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import numpy_helper
 
+from samara.exporter.importers.onnx.context import tensor_data
 from samara.exporter.importers.onnx.operand import (
     MAX_SHAPE_ELEMENTS,
     Ratio,
@@ -252,7 +252,7 @@ def _constant_of_shape(
     shape = _ints(_need(data, 0)) or []
     if "value" not in attrs or int(np.prod(shape)) > MAX_SHAPE_ELEMENTS:
         return None
-    value = numpy_helper.to_array(attrs["value"]).reshape(-1)[0]
+    value = tensor_data(attrs["value"], "attribute 'value'").reshape(-1)[0]
     if value.dtype not in (np.int64, np.int32):
         return None
     return shape_data(np.full(shape, int(value), dtype=object), DType.from_numpy(value.dtype))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention over whole sequences: as many heads of keys as of queries, no cache."""
+"""Attention over whole sequences: as many heads of keys as of queries, no cache.
+
+Other forms go through the function body that ONNX gives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, floordiv
 
-# softmax_precision: it is always float32 here. qk_matmul_output_mode: of an output that is refused.
+# softmax_precision: it is always float32 here. qk_matmul_output_mode: of an output that is not asked for.
 _KNOWN = (
     "is_causal",
     "kv_num_heads",
@@ -28,6 +31,8 @@ _KNOWN = (
 @onnx_op("Attention")
 def attention(n: NodeContext) -> Any:
     if any(n.has(i) for i in range(4, n.input_count)) or any(n.node.output[1:]):
+        return NotImplemented
+    if any(a.name not in _KNOWN for a in n.node.attribute):
         return NotImplemented
     if n.attr("softcap", 0.0):
         return NotImplemented

@@ -118,7 +118,7 @@ def compress(n: NodeContext) -> Any:
 @onnx_op("EyeLike")
 def eye_like(n: NodeContext) -> Any:
     x = n.value(0)
-    rows, columns = x.type.shape
+    rows, columns = n.shape(0, 2)
     i = n.emit("reshape", n.emit("iota", length=rows, start=n.attr("k", 0)), shape=(rows, 1))
     same = n.emit("eq", i, n.emit("iota", length=columns))
     to = x.type.dtype

@@ -46,9 +46,10 @@ def gemm(n: NodeContext) -> Any:
         a = n.emit("reshape", a, shape=(a.type.shape[0], rest))
     alpha, beta = n.attr("alpha", 1.0), n.attr("beta", 1.0)
     if alpha != 1.0:
-        b = n.emit("mul", b, alpha) if b.is_constant or not a.is_constant else b
-        if not b.is_constant and a.is_constant:
+        if a.is_constant and not b.is_constant:
             a = n.emit("mul", a, alpha)
+        else:
+            b = n.emit("mul", b, alpha)
     attrs = {"transpose_x": bool(n.attr("transA", 0)), "transpose_w": bool(n.attr("transB", 0))}
     if not n.has(2) or beta == 0.0:
         return n.final("matmul", a, b, **attrs)

@@ -172,7 +172,7 @@ def split(n: NodeContext) -> Any:
         if n.attr("num_outputs", count) != count:
             raise n.wrong(f"num_outputs is {n.attr('num_outputs')}, there are {count} outputs")
         chunk = ceildiv(dim, count)
-        sizes = [chunk] * (count - 1) + [dim - chunk * (count - 1)]
+        sizes = [*[chunk] * (count - 1), dim - chunk * (count - 1)]
     if len(sizes) != len(n.node.output):
         raise n.wrong(f"{len(sizes)} sizes for {len(n.node.output)} outputs")
     return n.final("split", x, axis=axis, sizes=sizes)
@@ -225,28 +225,20 @@ def slice_bounds(dim: Dim, start: Dim, end: Dim, step: int) -> tuple[Dim, Dim]:
     -1..dim-1.
     """
     low, high = (as_dim(0), dim) if step > 0 else (as_dim(-1), dim - 1)
-    b, e = (
-        _clamped(_from_front(v, dim), low, high) if not _far(v) else high if v.as_int() > 0 else low
-        for v in (start, end)
-    )
+    b, e = (_bound(v, dim, low, high) for v in (start, end))
     return (b, dmax(b, e)) if step > 0 else (b, dmin(b, e))
 
 
-def _far(d: Dim) -> bool:
-    return d.is_static and abs(d.as_int()) >= _FAR
-
-
-def _from_front(d: Dim, dim: Dim) -> Dim:
-    if d.is_static:
-        return d + dim if d.as_int() < 0 else d
-    low, _ = d.bounds()
-    if low is not None and low >= 0:
-        return d
-    return select(dlt(d, 0), d + dim, d)
-
-
-def _clamped(d: Dim, low: Dim, high: Dim) -> Dim:
-    return dmax(dmin(d, high), low)
+def _bound(v: Dim, dim: Dim, low: Dim, high: Dim) -> Dim:
+    """`v` counted from the front and clamped to low..high."""
+    if v.is_static and abs(v.as_int()) >= _FAR:
+        return high if v.as_int() > 0 else low
+    least, _ = v.bounds()
+    if v.is_static or (least is not None and least >= 0):
+        return dmax(dmin(v + dim if v.is_static and v.as_int() < 0 else v, high), low)
+    # Clamped before the dim is added: "to the end" may be the largest integer.
+    near = dmax(dmin(v, high), low - dim)
+    return select(dlt(near, 0), near + dim, near)
 
 
 @onnx_op("Pad")
@@ -304,7 +296,7 @@ def tile(n: NodeContext) -> Any:
 @onnx_op("DepthToSpace")
 def depth_to_space(n: NodeContext) -> Any:
     x, k = n.value(0), n.attr("blocksize")
-    batch, c, h, w = x.type.shape
+    batch, c, h, w = n.shape(0, 4)
     inner = floordiv(c, k * k)
     if n.attr("mode", "DCR") == "DCR":
         y = n.emit("reshape", x, shape=(batch, k, k, inner, h, w))
@@ -318,7 +310,7 @@ def depth_to_space(n: NodeContext) -> Any:
 @onnx_op("SpaceToDepth")
 def space_to_depth(n: NodeContext) -> Any:
     x, k = n.value(0), n.attr("blocksize")
-    batch, c, h, w = x.type.shape
+    batch, c, h, w = n.shape(0, 4)
     y = n.emit("reshape", x, shape=(batch, c, floordiv(h, k), k, floordiv(w, k), k))
     crd = n.attr("mode", "DCR") == "CRD"
     y = n.emit("transpose", y, perm=(0, 1, 3, 5, 2, 4) if crd else (0, 3, 5, 1, 2, 4))
@@ -329,6 +321,8 @@ def space_to_depth(n: NodeContext) -> Any:
 def trilu(n: NodeContext) -> Any:
     x = n.value(0)
     k = n.scalar_dim(1, "k") if n.has(1) else as_dim(0)
+    if x.type.rank < 2:
+        raise n.wrong(f"needs a matrix, got {x.type}")
     rows, columns = x.type.shape[-2:]
     i = n.emit("reshape", n.emit("iota", length=rows, start=k), shape=(rows, 1))
     j = n.emit("iota", length=columns)

@@ -19,6 +19,8 @@ def batch_normalization(n: NodeContext) -> Any:
     """Inference: x * (scale / sqrt(var + eps)) + (bias - mean * that), over channels-last."""
     if n.attr("training_mode", 0) or (n.opset < 14 and len([o for o in n.node.output if o]) > 1):
         raise n.unsupported("training mode", "export the model in inference mode")
+    if not n.attr("spatial", 1):
+        raise n.unsupported("spatial=0: statistics per activation", "export the model anew")
     x = n.value(0)
     scale, bias, mean, var = (n.value(i) for i in range(1, 5))
     eps = float(n.attr("epsilon", 1e-5))

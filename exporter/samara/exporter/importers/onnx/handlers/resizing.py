@@ -25,7 +25,7 @@ def upsample(n: NodeContext) -> Any:
 
 def _by_scales(n: NodeContext, x: Value, bits: list[Dim]) -> Any:
     """Upsample, and Resize before opset 11."""
-    sizes = [_scaled(d, b) for d, b in zip(x.type.shape, bits, strict=True)]
+    sizes = [_scaled(d, b) for d, b in zip(x.type.shape, bits, strict=False)]
     return _resize(
         n, x, list(range(x.type.rank)), sizes, bits,
         mode=n.attr("mode", "nearest"), coordinate="asymmetric", nearest="floor",
@@ -37,7 +37,8 @@ def resize(n: NodeContext) -> Any:
     x = n.value(0)
     if n.opset < 11:
         return _by_scales(n, x, list(n.dims(1, "scales")))
-    axes = [a % x.type.rank for a in n.attr("axes", list(range(x.type.rank)))]
+    every = [as_dim(a) for a in range(x.type.rank)]
+    axes = n.static_axes([as_dim(a) for a in n.attr("axes", every)], x.type.rank) or []
     zero = as_dim(0)
     if n.has(3):
         sizes = list(n.dims(3, "sizes"))
@@ -48,7 +49,7 @@ def resize(n: NodeContext) -> Any:
         if scales_now is not None and scales_now.size == 0:
             raise n.wrong("neither scales nor sizes are given")
         bits = list(n.dims(2, "scales"))
-        sizes = [_scaled(x.type.shape[a], b) for a, b in zip(axes, bits, strict=True)]
+        sizes = [_scaled(x.type.shape[a], b) for a, b in zip(axes, bits, strict=False)]
     else:
         raise n.wrong("neither scales nor sizes are given")
     coordinate = n.attr("coordinate_transformation_mode", "half_pixel")
@@ -128,6 +129,8 @@ def _resize(
     channels-last tensor.
     """
     rank = x.type.rank
+    if len(sizes) != len(axes) or len(bits) != len(axes):
+        raise n.wrong(f"{len(sizes)} sizes or scales for {len(axes)} axes")
     sizes, bits = _fixed_outer(n, x, axes, sizes, bits)
     changed = {
         a: (s, b)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalization and softmax against onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.importers.onnx.models import Array, Case, kinds, normal
+
+from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.types import ShapeError, UnsupportedError
+
+CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
+X = normal(2, 6, 4, 5)
+
+
+def statistics(channels: int) -> list[Array | None]:
+    variance = np.abs(normal(channels, seed=4)) + 0.3
+    return [normal(channels, seed=1), normal(channels, seed=2), normal(channels, seed=3), variance]
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (2, 6, 5), (2, 6, 4, 5), (1, 6, 2, 3, 2)])
+@pytest.mark.parametrize("opset", [7, 9, 14, 15])
+@pytest.mark.parametrize("constants", [(1, 2, 3, 4), ()])
+def test_batch_normalization(
+    shape: tuple[int, ...], opset: int, constants: tuple[int, ...]
+) -> None:
+    case = Case(
+        "BatchNormalization",
+        [normal(*shape), *statistics(6)],
+        {"epsilon": 1e-3},
+        opset,
+        constants,
+        **CLOSE,
+    )
+    case.check()
+
+
+def test_batch_normalization_of_opset_6() -> None:
+    case = Case("BatchNormalization", [X, *statistics(6)], {"is_test": 1}, 6, (1, 2, 3, 4))
+    new = Case("BatchNormalization", case.inputs, {}, 15, (1, 2, 3, 4))
+    got = [import_onnx(c.model()).run(c.feeds())["y0"] for c in (case, new)]
+    np.testing.assert_array_equal(*got)
+
+
+def test_batch_normalization_per_activation() -> None:
+    case = Case("BatchNormalization", [X, *statistics(6)], {"spatial": 0}, 7)
+    with pytest.raises(UnsupportedError, match="spatial"):
+        import_onnx(case.model())
+
+
+@pytest.mark.parametrize(
+    ("opset", "outputs", "attrs"), [(13, 3, {}), (15, 3, {"training_mode": 1})]
+)
+def test_training_is_refused(opset: int, outputs: int, attrs: dict[str, int]) -> None:
+    case = Case("BatchNormalization", [X, *statistics(6)], attrs, opset, outputs=outputs)
+    with pytest.raises(UnsupportedError, match="training mode"):
+        import_onnx(case.model())
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 5), (2, 6, 4, 5), (1, 6, 2, 3, 2)])
+def test_instance_normalization(shape: tuple[int, ...]) -> None:
+    Case(
+        "InstanceNormalization",
+        [normal(*shape), normal(6), normal(6, seed=1)],
+        {"epsilon": 1e-3},
+        **CLOSE,
+    ).check()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 6])
+@pytest.mark.parametrize("opset", [18, 21])
+def test_group_normalization(groups: int, opset: int) -> None:
+    count = groups if opset < 21 else 6
+    case = Case(
+        "GroupNormalization", [X, normal(count, seed=1), normal(count, seed=2)], {"num_groups": groups}, opset,
+        reference=True, **CLOSE,
+    )  # fmt: skip
+    case.check()
+
+
+@pytest.mark.parametrize("axis", [-1, 1, 2, -2])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_layer_normalization(axis: int, bias: bool, outputs: int) -> None:
+    tail = X.shape[axis:]
+    inputs = [X, normal(*tail, seed=1)] + [normal(*tail, seed=2)] * bias
+    Case(
+        "LayerNormalization", inputs, {"axis": axis, "epsilon": 1e-3}, outputs=outputs, **CLOSE
+    ).check()
+
+
+def test_layer_normalization_broadcasts_its_scale() -> None:
+    Case("LayerNormalization", [X, normal(1, 5)], {"axis": 2}, reference=True, **CLOSE).check()
+
+
+@pytest.mark.parametrize("axis", [-1, 2])
+def test_rms_normalization(axis: int) -> None:
+    case = Case(
+        "RMSNormalization",
+        [X, normal(*X.shape[axis:], seed=1)],
+        {"axis": axis},
+        23,
+        reference=True,
+        **CLOSE,
+    )
+    case.check()
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_lrn(size: int) -> None:
+    Case("LRN", [X], {"size": size, "alpha": 0.1, "beta": 0.5, "bias": 2.0}, **CLOSE).check()
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_lp_normalization(p: int, axis: int) -> None:
+    Case("LpNormalization", [X], {"p": p, "axis": axis}, **CLOSE).check()
+
+
+def test_mean_variance_normalization() -> None:
+    Case("MeanVarianceNormalization", [X], **CLOSE).check()
+    Case("MeanVarianceNormalization", [X], {"axes": [1, 2]}, **CLOSE).check()
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("opset", [6, 11, 13])
+@pytest.mark.parametrize("axis", [None, 0, 1, 3, -1])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_softmax(op: str, opset: int, axis: int | None, symbolic: bool) -> None:
+    if axis == -1 and opset < 11:
+        return
+    attrs = {} if axis is None else {"axis": axis}
+    Case(op, [X], attrs, max(opset, 7), symbolic=symbolic, **CLOSE).check()
+
+
+def test_softmax_over_several_axes_is_one_over_a_matrix() -> None:
+    assert kinds(Case("Softmax", [X], {"axis": 1}, 11, **CLOSE).check()) == [
+        "reshape",
+        "softmax",
+        "reshape",
+    ]
+    assert kinds(Case("Softmax", [X], {"axis": 3}, 11, **CLOSE).check()) == ["softmax"]
+
+
+def test_an_axis_out_of_range() -> None:
+    for op in ("Softmax", "Hardmax", "LayerNormalization"):
+        inputs = [X, normal(5)] if op == "LayerNormalization" else [X]
+        with pytest.raises(ShapeError, match="axis 7 is out of range"):
+            import_onnx(Case(op, inputs, {"axis": 7}, 17).model())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_skip_layer_normalization(bias: bool) -> None:
+    x, skip = normal(2, 3, 8), normal(2, 3, 8, seed=1)
+    inputs: list[Array | None] = [x, skip, normal(8, seed=2), normal(8, seed=3)]
+    inputs += [normal(8, seed=4)] * bias
+    Case(
+        "SkipLayerNormalization", inputs, {"epsilon": 1e-5}, domain="com.microsoft", **CLOSE
+    ).check()
+
+
+def test_float16_stays_float16() -> None:
+    x = X.astype(np.float16)
+    Case("Softmax", [x], rtol=2e-3, atol=1e-3).check()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small ONNX models and what else runs them: the witness is onnxruntime, or onnx.reference where it lacks something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.helper as oh
+import onnx.parser
+import onnxruntime
+from onnx.reference import ReferenceEvaluator
+
+from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.ir import Program
+
+Array = npt.NDArray[Any]
+Feeds = Mapping[str, Array]
+
+
+def normal(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def ints(*values: int) -> Array:
+    return np.array(values, np.int64)
+
+
+def scalar(value: float, dtype: Any = np.float32) -> Array:
+    return np.array(value, dtype)
+
+
+def parse(graph: str, opset: int = 21, more: str = "") -> onnx.ModelProto:
+    """A model from the text of its graph, `name (inputs) => (outputs) { nodes }`."""
+    head = f'<ir_version: 8, opset_import: ["" : {opset}{more}]>\n'
+    return onnx.parser.parse_model(head + graph)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One ONNX node over arrays. None is an absent input; `constants` are the indices that become initializers."""
+
+    op: str
+    inputs: Sequence[Array | None]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    opset: int = 21
+    constants: Sequence[int] = ()
+    outputs: int = 1
+    domain: str = ""
+    symbolic: bool = False  # dims of the inputs are symbols
+    atol: float = 1e-6
+    rtol: float = 1e-5
+    steps: int = 0  # that integer results may be off by
+    reference: bool = False  # onnx.reference is the witness
+
+    def model(self) -> onnx.ModelProto:
+        names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
+        made = [f"y{i}" for i in range(self.outputs)]
+        node = oh.make_node(self.op, names, made, domain=self.domain, name="tested", **self.attrs)
+        infos, initializers = [], []
+        for i, x in enumerate(self.inputs):
+            if x is None:
+                continue
+            if i in self.constants:
+                initializers.append(onnx.numpy_helper.from_array(x, names[i]))
+                continue
+            # What may be a shape operand keeps its length.
+            static = not self.symbolic or (x.dtype == np.int64 and x.ndim == 1)
+            shape: list[Any] = list(x.shape) if static else [f"d{i}_{a}" for a in range(x.ndim)]
+            kind = oh.np_dtype_to_tensor_dtype(x.dtype)
+            infos.append(oh.make_tensor_value_info(names[i], kind, shape))
+        results = [oh.make_empty_tensor_value_info(n) for n in made]
+        graph = oh.make_graph([node], "tested", infos, results, initializers)
+        opsets = [oh.make_opsetid("", self.opset)]
+        if self.domain:
+            opsets.append(oh.make_opsetid(self.domain, 1))
+        return oh.make_model(graph, opset_imports=opsets, ir_version=8)
+
+    def feeds(self) -> dict[str, Array]:
+        return {
+            f"x{i}": x
+            for i, x in enumerate(self.inputs)
+            if x is not None and i not in self.constants
+        }
+
+    def check(self) -> Program:
+        """Import the node; its results are the witness's. Returns the Program."""
+        model, feeds = self.model(), self.feeds()
+        want = witness(model, feeds, reference=self.reference)
+        program = import_onnx(model)
+        agree(program.run(feeds), want, atol=self.atol, rtol=self.rtol, steps=self.steps)
+        return program
+
+
+def witness(model: onnx.ModelProto, feeds: Feeds, *, reference: bool = False) -> dict[str, Array]:
+    """What another implementation computes."""
+    names = [o.name for o in model.graph.output]
+    if reference:
+        with np.errstate(all="ignore"):
+            return dict(zip(names, ReferenceEvaluator(model).run(None, dict(feeds)), strict=True))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return dict(zip(names, session.run(None, dict(feeds)), strict=True))
+
+
+def agree(
+    got: Feeds, want: Feeds, *, atol: float = 1e-6, rtol: float = 1e-5, steps: int = 0
+) -> None:
+    """AssertionError unless all results agree in dtype, shape and values."""
+    assert got.keys() == want.keys()
+    for name, w in want.items():
+        g = got[name]
+        assert (g.dtype, g.shape) == (w.dtype, w.shape), name
+        if w.dtype.kind == "f":
+            np.testing.assert_allclose(
+                g.astype(np.float64), w.astype(np.float64), rtol=rtol, atol=atol, err_msg=name
+            )
+        elif steps:
+            assert np.abs(g.astype(np.int64) - w.astype(np.int64)).max() <= steps, name
+        else:
+            np.testing.assert_array_equal(g, w, err_msg=name)
+
+
+def check(
+    model: onnx.ModelProto, *feeds: Feeds, atol: float = 1e-6, rtol: float = 1e-5, **options: Any
+) -> Program:
+    """Import a model (with options); for all feeds its results are the witness's. Returns the Program."""
+    program = import_onnx(model, **options)
+    for f in feeds:
+        agree(program.run(f), witness(model, f), atol=atol, rtol=rtol)
+    return program
+
+
+def kinds(program: Program) -> list[str]:
+    """The operators of the default entry, in order."""
+    return [n.op.name for n in program.main.nodes]

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`If` and `Loop`: against onnxruntime, with branches that disagree and bodies that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.exporter.importers.onnx.models import Array, check, ints, kinds, normal, parse, scalar
+
+from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.importers.onnx.branches import MAX_CLONES
+from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
+
+TRUE, FALSE = np.array(True), np.array(False)
+X = normal(2, 3)
+
+
+def flag(value: bool) -> Array:
+    return np.array(value)
+
+
+# ---- If
+
+
+def test_if() -> None:
+    model = parse("""g (float[n, 3] x, bool c) => (float[n, 3] y, float[n, 3] z) {
+        y, z = If(c) <then_branch = t () => (float[n, 3] a, float[n, 3] b) { a = Relu(x)  b = Neg(x) },
+                      else_branch = e () => (float[n, 3] a2, float[n, 3] b2) { a2 = Neg(x)  b2 = Identity(x) }> }""")
+    program = check(
+        model, {"x": X, "c": TRUE}, {"x": X, "c": FALSE}, {"x": normal(5, 3), "c": TRUE}
+    )
+    assert kinds(program) == ["if"]
+
+
+def test_a_condition_of_one_element() -> None:
+    model = parse("""g (float[2, 3] x, bool[1] c) => (float[2, 3] y) {
+        y = If(c) <then_branch = t () => (float[2, 3] a) { a = Relu(x) },
+                   else_branch = e () => (float[2, 3] b) { b = Neg(x) }> }""")
+    for value in (True, False):
+        check(model, {"x": X, "c": np.array([value])})
+
+
+@pytest.mark.parametrize("value", [1, 0])
+def test_a_constant_condition_leaves_one_branch(value: int) -> None:
+    model = parse(f"""g (float[2, 3] x) => (float[2, 3] y) <bool c = {{{value}}}> {{
+        y = If(c) <then_branch = t () => (float[2, 3] a) {{ a = Relu(x) }},
+                   else_branch = e () => (float[2, 3] b) {{ b = Exp(x) }}> }}""")
+    assert kinds(check(model, {"x": X})) == ["relu" if value else "exp"]
+
+
+def test_a_condition_on_static_sizes_leaves_one_branch() -> None:
+    text = """g (float[%s, 3] x) => (float[a, b] y) <int64[1] two = {2}, int64 first = {0}> {
+        s = Shape(x)  n = Gather(s, first)  c = Equal(n, two)
+        y = If(c) <then_branch = t () => (float[a, b] p) { p = Relu(x) },
+                   else_branch = e () => (float[a, b] q) { q = Exp(x) }> }"""
+    assert kinds(check(parse(text % "2"), {"x": X})) == ["relu"]
+    dynamic = check(parse(text % "n"), {"x": X}, {"x": normal(4, 3)})
+    assert "if" in kinds(dynamic)
+
+
+def test_outer_values_and_initializers_are_captured() -> None:
+    model = parse("""g (float[n, 3] x, bool c) => (float[n, 3] y) <float[3] w = {1, 2, 3}> {
+        h = Mul(x, w)
+        y = If(c) <then_branch = t () => (float[n, 3] a) <float[3] v = {4, 5, 6}> { k = Add(h, w)  a = Add(k, v) },
+                   else_branch = e () => (float[n, 3] b) { b = Sub(h, x) }> }""")
+    check(model, {"x": X, "c": TRUE}, {"x": X, "c": FALSE})
+
+
+def test_nested() -> None:
+    model = parse("""g (float[n, 3] x, bool c, bool d) => (float[n, 3] y) {
+        y = If(c) <then_branch = t () => (float[n, 3] a) {
+                       a = If(d) <then_branch = tt () => (float[n, 3] p) { p = Relu(x) },
+                                  else_branch = te () => (float[n, 3] q) { q = Exp(x) }> },
+                   else_branch = e () => (float[n, 3] b) { b = Neg(x) }> }""")
+    for c in (TRUE, FALSE):
+        check(model, {"x": X, "c": c, "d": TRUE}, {"x": X, "c": c, "d": FALSE})
+
+
+def test_branches_of_different_size() -> None:
+    model = parse("""g (float[n, 3] x, bool c) => (float[m, 3] y) {
+        r = If(c) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+                   else_branch = e () => (float[k, 3] b) { b = Concat<axis = 0>(x, x) }>
+        y = Neg(r) }""")
+    program = check(model, {"x": X, "c": TRUE}, {"x": X, "c": FALSE})
+    assert kinds(program) == ["if", "neg"]
+
+
+SPLIT = """g (float[n, 3] x, bool c) => (float[n] y) <int64[1] axis = {-1}> {
+    r = If(c) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+               else_branch = e () => (float[n, 3, 1] b) { b = Unsqueeze(x, axis) }>
+    s = Shape(r)  k = Size(s)  two = Constant<value_int = 2>()  flat = Equal(k, two)
+    y = If(flat) <then_branch = tt () => (float[n] p) { p = ReduceSum<keepdims = 0>(r, axis) },
+                  else_branch = ee () => (float[n] q) { v = Squeeze(r, axis)
+                      q = ReduceMax<keepdims = 0>(v, axis) }> }"""
+
+
+def test_branches_of_different_rank_are_split() -> None:
+    """The rest is cloned into both; in each the rank, and so the second condition, is known."""
+    program = import_onnx(parse(SPLIT))
+    assert kinds(program) == ["if"]
+    np.testing.assert_allclose(
+        program.run({"x": X, "c": TRUE})["y"], np.maximum(X, 0).sum(1), rtol=1e-6
+    )
+    np.testing.assert_allclose(program.run({"x": X, "c": FALSE})["y"], X.max(1), rtol=1e-6)
+    bodies = [f for name, f in program.functions.items() if name != "main"]
+    assert not any(n.op.name == "if" for f in bodies for n in f.nodes)
+
+
+def test_a_branch_that_cannot_be_typed_becomes_a_trap() -> None:
+    model = parse("""g (float[n, 3] x, bool c) => (float[n, 3] y)
+        <int64[1] axis = {-1}, float[3, 3] w = {1, 0, 0, 0, 1, 0, 0, 0, 1}> {
+        r = If(c) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+                   else_branch = e () => (float[n] b) { b = ReduceSum<keepdims = 0>(x, axis) }>
+        y = Gemm(r, w) }""")
+    program = import_onnx(model)
+    np.testing.assert_allclose(program.run({"x": X, "c": TRUE})["y"], np.maximum(X, 0), rtol=1e-6)
+    with pytest.raises(SamaraError, match="Gemm"):
+        program.run({"x": X, "c": FALSE})
+
+
+def test_predicates_are_known_in_their_branch() -> None:
+    """A second If over the same predicate of sizes is decided inside the first."""
+    model = parse("""g (float[n, 3] x) => (float[n, 3] y) <int64 two = {2}, int64 first = {0}> {
+        s = Shape(x)  n = Gather(s, first)  c = Equal(n, two)  d = Not(c)
+        y = If(c) <then_branch = t () => (float[n, 3] a) {
+                       a = If(d) <then_branch = tt () => (float[n, 3] p) { p = Exp(x) },
+                                  else_branch = te () => (float[n, 3] q) { q = Relu(x) }> },
+                   else_branch = e () => (float[n, 3] b) { b = Neg(x) }> }""")
+    program = check(model, {"x": X}, {"x": normal(4, 3)})
+    found = [n.op.name for f in program.functions.values() for n in f.nodes]
+    assert found.count("if") == 1
+    assert "exp" not in found
+
+
+def test_ranks_that_differ_to_the_end() -> None:
+    model = parse("""g (float[2, 3] x, bool c) => (float[a] y) <int64[1] axis = {0}> {
+        y = If(c) <then_branch = t () => (float[2, 3] a) { a = Relu(x) },
+                   else_branch = e () => (float[3] b) { b = ReduceSum<keepdims = 0>(x, axis) }> }""")
+    with pytest.raises(UnsupportedError, match="up to the graph's outputs") as caught:
+        import_onnx(model)
+    assert "cut the graph" in str(caught.value)
+
+
+def test_too_many_clones() -> None:
+    body = "".join(
+        f"""r{k} = If(c) <then_branch = t () => (float[2, 3] a) {{ a = Relu(x) }},
+                          else_branch = e () => (float[3] b) {{ b = ReduceSum<keepdims = 0>(x, axis) }}>  """
+        for k in range(8)
+    )
+    total = "y = Sum(" + ", ".join(f"r{k}" for k in range(8)) + ")"
+    model = parse(
+        f"g (float[2, 3] x, bool c) => (float[2, 3] y) <int64[1] axis = {{0}}> {{ {body} {total} }}"
+    )
+    with pytest.raises(UnsupportedError, match=f"more than {MAX_CLONES} clones"):
+        import_onnx(model)
+
+
+def test_problems_of_both_branches() -> None:
+    model = parse("""g (float[2, 2] x, bool c) => (float y) {
+        y = If(c) <then_branch = t () => (float a) { a = Det(x) },
+                   else_branch = e () => (float[2, 2] b) { k = MaxUnpool<kernel_shape = [2]>(x, x)  b = Relu(k) }> }""")
+    with pytest.raises(UnsupportedError, match="Det") as caught:
+        import_onnx(model)
+    assert "MaxUnpool" in str(caught.value)
+
+
+def test_neither_branch_can_be_typed() -> None:
+    model = parse("""g (float[2, 3] x, float[4] w, bool c) => (float y) {
+        y = If(c) <then_branch = t () => (float a) { a = Add(x, w) },
+                   else_branch = e () => (float b) { b = Sub(x, w) }> }""")
+    with pytest.raises(ShapeError, match="broadcast"):
+        import_onnx(model)
+
+
+# ---- Loop
+
+
+def test_a_counted_loop() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}> {
+        y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+            go2 = Identity(go)  f = Cast<to = 1>(i)  t = Add(a, f)  a2 = Tanh(t) }> }""")
+    program = check(model, *({"x": X, "trips": scalar(n, np.int64)} for n in (0, 1, 3)))
+    assert kinds(program) == ["loop"]
+
+
+def test_a_while_loop() -> None:
+    model = parse("""g (float[2, 3] x, bool start) => (float[2, 3] y) <float limit = {10}> {
+        y = Loop(, start, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+            a2 = Add(a, a)  m = ReduceMax<keepdims = 0>(a2)  go2 = Less(m, limit) }> }""")
+    check(model, {"x": np.abs(X) + 0.1, "start": TRUE}, {"x": X, "start": FALSE})
+
+
+def test_stacked_outputs_and_captures() -> None:
+    model = parse("""g (float[n, 3] x, int64 trips) => (float[n, 3] last, float[t, n, 3] all)
+        <bool on = {1}, float[3] w = {1, 2, 3}> {
+        k = Mul(x, w)
+        last, all = Loop(trips, on, x) <body = b (int64 i, bool go, float[n, 3] a)
+            => (bool go2, float[n, 3] a2, float[n, 3] out) {
+            go2 = Identity(go)  a2 = Add(a, k)  out = Sub(a2, x) }> }""")
+    check(
+        model,
+        {"x": X, "trips": scalar(3, np.int64)},
+        {"x": normal(4, 3), "trips": scalar(1, np.int64)},
+    )
+
+
+def test_a_carried_shape_may_grow() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips) => (float[m, 3] y) <bool on = {1}> {
+        y = Loop(trips, on, x) <body = b (int64 i, bool go, float[p, 3] a) => (bool go2, float[q, 3] a2) {
+            go2 = Identity(go)  a2 = Concat<axis = 0>(a, x) }> }""")
+    for n in (0, 1, 4):
+        check(model, {"x": X, "trips": scalar(n, np.int64)})
+
+
+def test_a_branch_in_a_loop() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}, int64 two = {2}> {
+        y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+            go2 = Identity(go)  early = Less(i, two)
+            a2 = If(early) <then_branch = t () => (float[2, 3] p) { p = Add(a, x) },
+                            else_branch = e () => (float[2, 3] q) { q = Mul(a, x) }> }> }""")
+    check(model, {"x": X, "trips": scalar(4, np.int64)})
+
+
+def test_a_loop_in_a_branch() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips, bool c) => (float[2, 3] y) <bool on = {1}> {
+        y = If(c) <then_branch = t () => (float[2, 3] r) {
+                r = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+                    go2 = Identity(go)  a2 = Add(a, x) }> },
+            else_branch = e () => (float[2, 3] q) { q = Neg(x) }> }""")
+    for c in (TRUE, FALSE):
+        check(model, {"x": X, "trips": scalar(3, np.int64), "c": c})
+
+
+def test_an_early_end() -> None:
+    model = parse("""g (float[2, 3] x) => (float[2, 3] y, int64[t] seen)
+        <bool on = {1}, int64 most = {10}, int64 three = {3}> {
+        y, seen = Loop(most, on, x) <body = b (int64 i, bool go, float[2, 3] a)
+            => (bool go2, float[2, 3] a2, int64 out) {
+            a2 = Add(a, x)  go2 = Less(i, three)  out = Identity(i) }> }""")
+    check(model, {"x": X})
+
+
+def test_a_body_that_does_not_fit() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}> {
+        y = Loop(trips, on, x, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+            go2 = Identity(go)  a2 = Add(a, x) }> }""")
+    with pytest.raises(UnsupportedError, match="does not fit 2 carried values"):
+        import_onnx(model)
+
+
+def test_a_carried_value_that_changes_its_type() -> None:
+    model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}, int64[1] axis = {0}> {
+        y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
+            go2 = Identity(go)  a2 = Unsqueeze(a, axis) }> }""")
+    with pytest.raises(ShapeError, match="carried value 0 enters as"):
+        import_onnx(model)
+
+
+def test_problems_in_a_body() -> None:
+    model = parse("""g (float[2, 2] x, int64 trips) => (float[2, 2] y) <bool on = {1}> {
+        y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 2] a) => (bool go2, float[2, 2] a2) {
+            go2 = Identity(go)  d = Det(a)  a2 = Add(a, d) }> }""")
+    with pytest.raises(UnsupportedError, match="Det"):
+        import_onnx(model)
+
+
+def test_the_trip_count_may_come_from_a_shape() -> None:
+    model = parse("""g (float[n, 3] x) => (float[3] y) <bool on = {1}, int64 first = {0}, float[3] zero = {0, 0, 0}> {
+        s = Shape(x)  n = Gather(s, first)
+        y = Loop(n, on, zero) <body = b (int64 i, bool go, float[3] a) => (bool go2, float[3] a2) {
+            go2 = Identity(go)  row = Gather<axis = 0>(x, i)  a2 = Add(a, row) }> }""")
+    check(model, {"x": X}, {"x": normal(5, 3)})
+    assert ints(1).dtype == np.int64

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""import_onnx as a whole: sources, shapes, layouts, state, cuts, and the one table of problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+from tests.exporter.importers.onnx.models import Case, agree, check, kinds, normal, parse, witness
+
+from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.types import ModelFormatError, ShapeError, UnsupportedError, sym
+
+TEXT = """g (float[n, 3] x, float[n, 3] z) => (float[n, 4] y, float[n, 3] t)
+<float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
+    s = Add(x, z)  y = MatMul(s, w)  t = Tanh(x) }"""
+FEEDS = {"x": normal(2, 3), "z": normal(2, 3, seed=1)}
+IMAGE = parse("""g (float[1, 2, 4, 5] x) => (float[1, 2, 4, 5] y) { y = Relu(x) }""")
+
+
+# ---- sources
+
+
+def test_every_kind_of_source(tmp_path: Path) -> None:
+    model = parse(TEXT)
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    want = witness(model, FEEDS)
+    for source in (model, path, str(path), path.read_bytes()):
+        agree(import_onnx(source).run(FEEDS), want)
+
+
+@pytest.mark.parametrize("data", [b"not a model", b"\x00" * 100, b"", b"\x08\x07"])
+def test_what_is_no_model(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(ModelFormatError, match="is not an ONNX model"):
+        import_onnx(data)
+    (tmp_path / "m.onnx").write_bytes(data)
+    with pytest.raises(ModelFormatError, match=r"m\.onnx is not an ONNX model"):
+        import_onnx(tmp_path / "m.onnx")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ModelFormatError, match="No such file"):
+        import_onnx(tmp_path / "absent.onnx")
+
+
+def save_apart(path: Path) -> None:
+    """The model with its weights in m.data beside it."""
+    model = parse(TEXT)
+    for t in model.graph.initializer:
+        t.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(t), t.name))
+    onnx.save(model, path, save_as_external_data=True, location="m.data", size_threshold=0)
+
+
+def test_external_data(tmp_path: Path) -> None:
+    save_apart(tmp_path / "m.onnx")
+    agree(import_onnx(tmp_path / "m.onnx").run(FEEDS), witness(parse(TEXT), FEEDS))
+    bare = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    for source in (bare, bare.SerializeToString()):
+        with pytest.raises(UnsupportedError, match="keeps its data in another file"):
+            import_onnx(source)
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(UnsupportedError, match="cannot be read"):
+        import_onnx(tmp_path / "m.onnx")
+
+
+def test_external_data_stays_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    save_apart(tmp_path / "inner" / "m.onnx")
+    (tmp_path / "inner" / "m.data").rename(tmp_path / "m.data")
+    moved = onnx.load(tmp_path / "inner" / "m.onnx", load_external_data=False)
+    for entry in moved.graph.initializer[0].external_data:
+        if entry.key == "location":
+            entry.value = "../m.data"
+    (tmp_path / "inner" / "m.onnx").write_bytes(moved.SerializeToString())
+    with pytest.raises(UnsupportedError, match="cannot be read"):
+        import_onnx(tmp_path / "inner" / "m.onnx")
+
+
+# ---- opsets
+
+
+@pytest.mark.parametrize("opset", [6, 7, 9, 13, 18, onnx.defs.onnx_opset_version()])
+def test_supported_opsets(opset: int) -> None:
+    got = import_onnx(parse(TEXT, opset)).run(FEEDS)
+    np.testing.assert_allclose(got["t"], np.tanh(FEEDS["x"]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("opset", "fix"), [(5, "version_converter"), (10_000, "newer onnx package")]
+)
+def test_unsupported_opsets(opset: int, fix: str) -> None:
+    with pytest.raises(UnsupportedError, match="is outside 6") as caught:
+        import_onnx(parse(TEXT, opset))
+    assert fix in str(caught.value)
+
+
+def test_no_opset() -> None:
+    model = parse(TEXT)
+    del model.opset_import[:]
+    with pytest.raises(ModelFormatError, match="does not say which version"):
+        import_onnx(model)
+
+
+# ---- inputs
+
+
+def test_an_initializer_may_be_an_input_too() -> None:
+    model = parse(TEXT, 7)
+    model.graph.input.append(oh.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [3, 4]))
+    program = import_onnx(model)
+    assert [v.name for v in program.main.inputs] == ["x", "z"]
+    agree(program.run(FEEDS), witness(model, FEEDS))
+
+
+def test_shapes() -> None:
+    model = parse("g (float[a, b] x, float[c, d] y) => (float[e, f] z) { z = Add(x, y) }")
+    fixed = import_onnx(model, shapes={"x": [2, 3], "y": (2, 3)})
+    assert fixed.main.outputs[0].type.static_shape() == (2, 3)
+    assert not fixed.main.guards
+    equal = import_onnx(model, shapes={"x": ["n", 3], "y": ["n", 3]})
+    assert equal.main.outputs[0].type.shape[0] == sym("n")
+    assert not equal.main.guards
+    assert import_onnx(model).main.guards  # without shapes= the sizes are compared at run time
+    with pytest.raises(ShapeError):
+        equal.run({"x": normal(2, 3), "y": normal(4, 3)})
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"q": [1]}, "the model has no 'q'"),
+        ({"x": [1, 2, 3]}, "has rank 2"),
+        ({"x": "1x3"}, "not a sequence"),
+        ({"x": [1, -3]}, "not a sequence"),
+        ({"x": [1, 2.5]}, "not a sequence"),
+        ({"x": [2, 7]}, ""),
+    ],
+)
+def test_shapes_that_cannot_be(shapes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        import_onnx(parse(TEXT), shapes=shapes)
+    assert message in str(caught.value)
+
+
+def test_a_shape_that_is_not_declared() -> None:
+    model = parse("g (float x) => (float y) { y = Relu(x) }")
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(ShapeError, match="declares no shape"):
+        import_onnx(model)
+    assert import_onnx(model, shapes={"x": [2, "n"]}).main.inputs[0].type.shape == (2, sym("n"))
+
+
+def test_unknown_sizes_get_symbols() -> None:
+    model = parse("g (float[n, 3, n] x) => (float[a, b, c] y) { y = Relu(x) }")
+    del model.graph.input[0].type.tensor_type.shape.dim[1:]
+    model.graph.input[0].type.tensor_type.shape.dim.add()
+    model.graph.input[0].type.tensor_type.shape.dim.add().dim_value = 0  # what old exporters write
+    assert import_onnx(model).main.inputs[0].type.shape == (sym("n"), sym("x.1"), sym("x.2"))
+
+
+def test_an_empty_list_of_axes_is_empty() -> None:
+    model = parse("g (float[2, 3] x, int64[0] axes) => (float[a, b] y) { y = ReduceSum(x, axes) }")
+    check(model, {"x": normal(2, 3), "axes": np.zeros(0, np.int64)})
+
+
+def test_a_repeated_name() -> None:
+    model = parse(TEXT)
+    model.graph.input.append(model.graph.input[0])
+    with pytest.raises(ShapeError, match="input 'x' occurs 2 times"):
+        import_onnx(model)
+    model = parse(TEXT)
+    model.graph.output.append(model.graph.output[0])
+    with pytest.raises(ShapeError, match="output 'y' occurs 2 times"):
+        import_onnx(model)
+
+
+def test_no_outputs() -> None:
+    model = parse(TEXT)
+    del model.graph.output[:]
+    with pytest.raises(ModelFormatError, match="no outputs"):
+        import_onnx(model)
+
+
+def test_an_output_may_be_an_input_or_a_constant() -> None:
+    model = parse("g (float[2] x) => (float[2] x, float[2] c) <float[2] c = {1, 2}> { }")
+    got = import_onnx(model).run({"x": normal(2)})
+    np.testing.assert_array_equal(got["x"], normal(2))
+    np.testing.assert_array_equal(got["c"], [1, 2])
+
+
+# ---- layout
+
+
+@pytest.mark.parametrize(("rank", "layout"), [(3, "NWC"), (4, "NHWC"), (4, "nhwc"), (5, "NDHWC")])
+def test_layout(rank: int, layout: str) -> None:
+    shape = [1, 2, 3, 4, 5][:rank]
+    model = oh.make_model(
+        oh.make_graph(
+            [oh.make_node("Relu", ["x"], ["y"])],
+            "g",
+            [oh.make_tensor_value_info("x", 1, shape)],
+            [oh.make_tensor_value_info("y", 1, shape)],
+        ),
+        opset_imports=[oh.make_opsetid("", 13)],
+    )
+    x = normal(*shape)
+    last = np.moveaxis(x, 1, -1)
+    both = import_onnx(model, layout={"x": layout, "y": layout})
+    assert both.main.inputs[0].type.static_shape() == last.shape
+    np.testing.assert_array_equal(both.run({"x": last})["y"], np.maximum(last, 0))
+    only_in = import_onnx(model, layout={"x": layout})
+    np.testing.assert_array_equal(only_in.run({"x": last})["y"], np.maximum(x, 0))
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [({"x": "NWC"}, "does not fit rank 4"), ({"x": "HWCN"}, "NHWC"), ({"q": "NHWC"}, "no 'q'")],
+)
+def test_layouts_that_cannot_be(layout: dict[str, str], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        import_onnx(IMAGE, layout=layout)
+
+
+# ---- state
+
+
+STREAM = """g (float[1, 2] x, float[1, 2] h, int64[1] count) => (float[1, 2] y, float[1, 2] hn, int64[1] countn)
+<int64[1] one = {1}> { hn = Add(x, h)  y = Tanh(hn)  countn = Add(count, one) }"""
+
+
+def test_state_lives_in_variables() -> None:
+    program = import_onnx(parse(STREAM), state={"hn": "h", "countn": "count"})
+    assert [v.name for v in program.variables] == ["h", "count"]
+    assert program.main.reads == {"h": "h", "count": "count"}
+    assert program.main.writes == {1: "h", 2: "count"}
+    state: dict[str, Any] = {}
+    total = np.zeros((1, 2), np.float32)
+    for k in range(3):
+        x = normal(1, 2, seed=k)
+        total = total + x
+        out = program.run({"x": x}, state=state)
+        assert list(out) == ["y"]
+        np.testing.assert_allclose(out["y"], np.tanh(total), rtol=1e-6)
+    np.testing.assert_allclose(state["h"], total, rtol=1e-6)
+    assert state["count"].tolist() == [3]
+
+
+def test_state_and_carried_by_the_caller_agree() -> None:
+    carried, kept = import_onnx(parse(STREAM)), import_onnx(parse(STREAM), state={"hn": "h"})
+    h, state = np.zeros((1, 2), np.float32), {}
+    for k in range(3):
+        feeds = {"x": normal(1, 2, seed=k), "count": np.zeros(1, np.int64)}
+        out = carried.run({**feeds, "h": h})
+        np.testing.assert_array_equal(kept.run(feeds, state=state)["y"], out["y"])
+        h = out["hn"]
+
+
+def test_state_whose_shape_the_output_does_not_state() -> None:
+    """An output whose size follows from a symbol takes the shape of its variable."""
+    text = "g (float[n, 2] x, float[1, 2] h) => (float[n, 2] y, float[a, 2] hn) { y = Add(x, h)  hn = Identity(y) }"
+    program = import_onnx(parse(text), state={"hn": "h"})
+    state: dict[str, Any] = {}
+    program.run({"x": normal(1, 2)}, state=state)
+    assert state["h"].shape == (1, 2)
+    with pytest.raises(ShapeError):
+        program.run({"x": normal(3, 2)}, state=state)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"nothing": "h"}, "the model has no 'nothing'"),
+        ({"hn": "nothing"}, "the model has no 'nothing'"),
+        ({"countn": "h"}, "'countn' is i64"),
+        ({"hn": "h", "y": "h"}, "'h' occurs 2 times"),
+    ],
+)
+def test_states_that_cannot_be(state: dict[str, str], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        import_onnx(parse(STREAM), state=state)
+
+
+def test_a_variable_needs_a_static_shape() -> None:
+    text = "g (float[n, 2] h) => (float[n, 2] y) { y = Tanh(h) }"
+    with pytest.raises(ShapeError, match="needs a static one") as caught:
+        import_onnx(parse(text), state={"y": "h"})
+    assert "shapes={'h': [1, 2]}" in str(caught.value)
+    import_onnx(parse(text), state={"y": "h"}, shapes={"h": [1, 2]})
+
+
+# ---- problems
+
+
+def test_all_problems_come_at_once() -> None:
+    model = parse("""g (float[2, 3] x, double[2] d, string[2] s) => (float[2, 3] y, float[2, 3] z, double[2] e) {
+        a = Relu(x)
+        b = Det(a)  b2 = Det(x)  y = Add(b, b2)
+        c = Concat<axis = 5>(x, x)  z = Neg(c)
+        e = Add(d, d)  t = StringNormalizer(s) }""")
+    with pytest.raises(UnsupportedError) as caught:
+        import_onnx(model)
+    text = str(caught.value)
+    for part in (
+        "Det",
+        "b, b2",
+        "axis 5 is out of range",
+        "d\n",
+        "double",
+        "string",
+        "fix:",
+        "why:",
+    ):
+        assert part in text, part
+    assert "Neg" not in text  # what depends on a failure is not one
+    assert "5 problems" in text
+
+
+def test_what_does_not_fit_is_a_shape_error() -> None:
+    model = parse("g (float[2, 3] x, float[4] b) => (float[2, 3] y) { y = Add(x, b) }")
+    with pytest.raises(ShapeError, match="broadcast") as caught:
+        import_onnx(model)
+    assert not isinstance(caught.value, UnsupportedError)
+
+
+def test_an_output_that_nothing_makes() -> None:
+    model = parse("g (float[2] x) => (float[2] y) { z = Relu(x) }")
+    with pytest.raises(ShapeError, match="'y' is used but nothing makes it"):
+        import_onnx(model)
+
+
+def test_a_fault_of_a_converter_is_a_problem_with_its_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from samara.exporter.importers.onnx import registry
+
+    def broken(_: Any) -> Any:
+        raise KeyError("oops")
+
+    monkeypatch.setitem(registry._HANDLERS, ("", "Relu"), broken)
+    with pytest.raises(UnsupportedError, match="KeyError: 'oops'") as caught:
+        import_onnx(IMAGE)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_metadata() -> None:
+    model = parse(TEXT)
+    model.producer_name, model.producer_version = "author", "3"
+    model.metadata_props.add(key="licence", value="free")
+    meta = import_onnx(model).metadata
+    assert meta["licence"] == "free"
+    assert meta["source.producer"] == "author 3"
+
+
+def test_names_and_sources_are_the_models() -> None:
+    program = import_onnx(IMAGE)
+    node = program.main.nodes[0]
+    assert node.outputs[0].name == "y"
+    assert node.source is not None
+    assert "Relu" in node.source.detail
+    assert kinds(Case("Relu", [normal(2)]).check()) == ["relu"]
