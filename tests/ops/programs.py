@@ -81,8 +81,13 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
     if form == "inside":
         outputs = [copied(builder, v) for v in outputs]
     if form == "views" and "strided_out" in op.flags:
-        # The first lies in the concatenation, the second is copied to it.
-        both = [builder.op("concat", y, y, axis=-1, name="both") for y in outputs]
+        # The node again, writing to the left of what the first one wrote: it may not touch that.
+        more = builder.op(op, *values, name="again", **case.attrs)
+        lefts: Sequence[Value] = more if isinstance(more, tuple) else (more,)
+        both = [
+            builder.op("concat", left, y, axis=-1, name="both")
+            for left, y in zip(lefts, outputs, strict=True)
+        ]
         outputs = [_half(builder, _value(b)) for b in both]
     main = builder.finish(outputs, output_names=[f"y{i}" for i in range(len(outputs))])
     return OneNode(builder.program.finish([main.name]), feeds)

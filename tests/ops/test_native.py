@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_a_bias_with_other_uses(tmp_path: Path) -> None:
     b = ProgramBuilder().function("main")
     x, w = b.input("x", "f32", [1, 4, 4, 2]), b.const(np.ones((3, 1, 1, 2), np.float32))
     bias = b.const(np.arange(3, dtype=np.float32), "bias")
-    spatial = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
+    spatial: Any = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
     y = b.op("conv", x, w, bias, **spatial)
     column = b.op("reshape", bias, shape=(3, 1))
     b.finish([y, bias, column, b.op("neg", column)], ["y", "bias", "column", "negative"])

@@ -50,8 +50,10 @@ def test_pads() -> None:
     assert ops.pad(x, pads=(2, 1), mode="wrap").tolist() == [2, 3, 1, 2, 3, 1]
     assert ops.pad(x, pads=(-1, 2)).tolist() == [2, 3, 0, 0]
     assert ops.pad(x, pads=(2, -1), mode="wrap").tolist() == [1, 2, 1, 2]
-    # More is cut off the front than there is; the rest comes off the back's padding.
-    assert ops.pad(x, np.int32(7), pads=(-5, 6)).tolist() == [7, 7, 7, 7]
+    assert ops.pad(x, np.int32(7), pads=(-3, 2)).tolist() == [7, 7]
+    # Padding at the back does not make up for more than there is cut off the front.
+    with pytest.raises(ShapeError, match="less than nothing"):
+        infer(ops.pad, [f32(3)], pads=(-5, 6))
 
 
 def test_quantized_zero_is_the_zero_point() -> None:

@@ -51,7 +51,9 @@ def _reshape_type(ctx: InferContext) -> tuple[TensorType, ...]:
     for d in y.shape:
         ctx.require_ge(d, 0, "a size must not be negative")
     what = "the number of elements must not change"
-    if ctx.x.is_static and y.is_static:  # the text of symbolic types may be long, and guards keep it
+    if (
+        ctx.x.is_static and y.is_static
+    ):  # the text of symbolic types may be long, and guards keep it
         what = f"{ctx.x} does not have as many elements as {y}"
     ctx.require_eq(ctx.x.numel(), y.numel(), what)
     return (y,)
@@ -115,6 +117,7 @@ transpose = define(
         check="transpose",
         attrs=(Attr("perm", "ints", doc="axes of x in the order of y, counted from the front"),),
         permute=_permute.transposed,
+        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"perm": p})
@@ -171,6 +174,7 @@ concat = define(
         check="concat",
         attrs=(Attr("axis", "int"),),
         permute=_permute.along_axis,
+        flags=frozenset({"strided_in", "strided_out"}),
         cases=(
             *(
                 Case(tuple(("f32", s) for s in shapes), {"axis": a})
@@ -220,6 +224,7 @@ split = define(
         check="split",
         attrs=(Attr("axis", "int"), Attr("sizes", "dims", doc="one per output; their sum is x's")),
         permute=_permute.along_axis,
+        flags=frozenset({"strided_in", "strided_out"}),
         cases=(
             *(
                 Case((("f32", s),), {"axis": a, "sizes": n})
@@ -294,6 +299,7 @@ slice_ = define(
             Attr("step", "dims", doc="step per axis, not 0"),
         ),
         permute=_permute.reorder("begin", "end", "step"),
+        flags=frozenset({"strided_in"}),
         cases=(
             _cut((), (), ()),
             _cut((33,), (0,), (33,)),
@@ -357,23 +363,17 @@ def _pad(
     q_in: Sequence[Quant | None],
 ) -> Array:
     rank = x.ndim
-    crop = tuple(
-        slice(max(0, -pads[a]), max(max(0, -pads[a]), n - max(0, -pads[rank + a])))
-        for a, n in enumerate(x.shape)
-    )
-    kept = x[crop]
-    # Pads that crop more than there is come out of the pad on the other side.
-    width = []
-    for a, n in enumerate(x.shape):
-        before, after = max(0, pads[a]), max(0, pads[rank + a])
-        lost = before + kept.shape[a] + after - (n + pads[a] + pads[rank + a])
-        width.append((before - lost, after) if before else (before, after - lost))
+    if rank == 0:
+        return x.copy()
+    ends = list(zip(pads[:rank], pads[rank:], strict=True))
+    kept = x[
+        tuple(slice(max(0, -b), n - max(0, -e)) for (b, e), n in zip(ends, x.shape, strict=True))
+    ]
+    width = [(max(0, b), max(0, e)) for b, e in ends]
     if mode != "constant":
         return np.pad(kept, width, mode=mode)  # type: ignore[call-overload, no-any-return]
     quant = q_in[0]
     fill = 0 if quant is None else quant.zero_point
-    if rank == 0:
-        return x.copy()
     return np.pad(kept, width, constant_values=fill if value is None else value.item())
 
 
@@ -444,6 +444,7 @@ expand = define(
         check="expand",
         attrs=(Attr("shape", "dims", doc="the output's shape, full"),),
         permute=_permute.summed,
+        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"shape": t})
@@ -485,6 +486,7 @@ tile = define(
         check="tile",
         attrs=(Attr("repeats", "dims", doc="one per axis"),),
         permute=_permute.reorder("repeats"),
+        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"repeats": r})

@@ -48,7 +48,8 @@ def _attribute(graph: GraphProto, rng: Rng) -> AttributeProto | None:
     if not with_attributes:
         return None
     node = with_attributes[rng.integers(len(with_attributes))]
-    return node.attribute[rng.integers(len(node.attribute))]
+    chosen: AttributeProto = node.attribute[rng.integers(len(node.attribute))]
+    return chosen
 
 
 def _names(graph: GraphProto) -> list[str]:

@@ -75,14 +75,18 @@ def test_captured_tensors_are_needed() -> None:
     assert names(inside) == (["h", "c"], ["y"])
 
 
+def _cut(side: str, name: str) -> dict[str, Any]:
+    return {side: [name]}
+
+
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
 def test_an_unknown_name(side: str) -> None:
     model = parse("g (float[2] x) => (float[2] result) { hidden = Relu(x)  result = Neg(hidden) }")
     with pytest.raises(ShapeError, match="no tensor 'hiden'") as caught:
-        import_onnx(model, **{side: ["hiden"]})
+        import_onnx(model, **_cut(side, "hiden"))
     assert "near names: hidden" in str(caught.value)
     with pytest.raises(ShapeError, match="no tensor 'qqqq'"):
-        import_onnx(model, **{side: ["qqqq"]})
+        import_onnx(model, **_cut(side, "qqqq"))
 
 
 def test_a_type_that_nobody_knows() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.exporter.importers.onnx.models import Case, agree, check, kinds, normal, parse, witness
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.types import ModelFormatError, ShapeError, UnsupportedError, sym
+from samara.exporter.types import ModelFormatError, ShapeError, UnsupportedError, as_dim, sym
 
 TEXT = """g (float[n, 3] x, float[n, 3] z) => (float[n, 4] y, float[n, 3] t)
 <float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
@@ -152,7 +152,10 @@ def test_a_shape_that_is_not_declared() -> None:
     model.graph.input[0].type.tensor_type.ClearField("shape")
     with pytest.raises(ShapeError, match="declares no shape"):
         import_onnx(model)
-    assert import_onnx(model, shapes={"x": [2, "n"]}).main.inputs[0].type.shape == (2, sym("n"))
+    assert import_onnx(model, shapes={"x": [2, "n"]}).main.inputs[0].type.shape == (
+        as_dim(2),
+        sym("n"),
+    )
 
 
 def test_unknown_sizes_get_symbols() -> None:
@@ -252,7 +255,8 @@ def test_state_lives_in_variables() -> None:
 
 def test_state_and_carried_by_the_caller_agree() -> None:
     carried, kept = import_onnx(parse(STREAM)), import_onnx(parse(STREAM), state={"hn": "h"})
-    h, state = np.zeros((1, 2), np.float32), {}
+    h = np.zeros((1, 2), np.float32)
+    state: dict[str, Any] = {}
     for k in range(3):
         feeds = {"x": normal(1, 2, seed=k), "count": np.zeros(1, np.int64)}
         out = carried.run({**feeds, "h": h})

@@ -46,7 +46,7 @@ def _code(attribute: Any) -> int:
 
 
 def check_node(node: NodeProto, version: int) -> None:
-    """ModelFormatError for a node that breaks its schema. Attributes that the schema does not know are left alone."""
+    """ModelFormatError for a node that breaks its schema, an attribute of another version included."""
     rules = rules_of(node.domain, node.op_type, version)
     if rules is None:
         return
@@ -63,7 +63,9 @@ def check_node(node: NodeProto, version: int) -> None:
     if len(node.output) > rules.most_outputs:
         raise broken(f"{len(node.output)} outputs, opset {version} has {rules.most_outputs}")
     for a in node.attribute:
-        kind = rules.attributes.get(a.name, (a.type, False))[0]
+        if a.name not in rules.attributes:
+            raise broken(f"attribute {a.name!r} is not known in opset {version}")
+        kind = rules.attributes[a.name][0]
         if a.type != kind:
             names = AttributeProto.AttributeType
             raise broken(f"attribute {a.name!r} is {names.Name(a.type)}, not {names.Name(kind)}")

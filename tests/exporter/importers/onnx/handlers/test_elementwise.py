@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.exporter.importers.onnx.models import Array, Case, ints, kinds, normal, scalar
@@ -58,8 +60,8 @@ FLAGS = np.array([[True], [False], [True]])
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64])
 def test_binary_broadcasts(op: str, dtype: type) -> None:
-    a = np.asarray(np.round(X * 3), dtype)
-    b = np.asarray(np.where(np.round(ROW * 3) == 0, 1, np.round(ROW * 3)), dtype)
+    a: Any = np.asarray(np.round(X * 3), dtype)
+    b: Any = np.asarray(np.where(np.round(ROW * 3) == 0, 1, np.round(ROW * 3)), dtype)
     Case(op, [a, b]).check()
 
 
@@ -173,7 +175,7 @@ def test_clip(opset: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
 def test_clip_of_integers(dtype: type) -> None:
-    x = np.arange(10).astype(dtype)
+    x: Any = np.arange(10).astype(dtype)
     Case("Clip", [x, np.array(2, dtype), np.array(6, dtype)], constants=(1, 2)).check()
 
 

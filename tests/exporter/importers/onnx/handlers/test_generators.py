@@ -58,7 +58,7 @@ def test_constant_of_shape(value: float | None) -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float32])
 @pytest.mark.parametrize("constants", [(), (0, 2), (0, 1, 2)])
 def test_range(start: int, limit: int, delta: int, dtype: type, constants: tuple[int, ...]) -> None:
-    inputs = [np.array(v, dtype) for v in (start, limit, delta)]
+    inputs: list[Any] = [np.array(v, dtype) for v in (start, limit, delta)]
     Case("Range", inputs, constants=constants).check()
 
 
@@ -82,7 +82,7 @@ def test_float16_range() -> None:
     inputs = [np.array(v, np.float16) for v in (1.0, 5.0, 1.5)]
     case = Case("Range", inputs)
     got = import_onnx(case.model()).run(case.feeds())["y0"]
-    np.testing.assert_array_equal(got, np.arange(1.0, 5.0, 1.5, np.float16))
+    np.testing.assert_array_equal(got, np.arange(1.0, 5.0, 1.5).astype(np.float16))
 
 
 def test_shape_and_size() -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx.helper as oh
 import pytest
 
@@ -20,7 +22,7 @@ from samara.exporter.ir import ProgramBuilder
 from samara.exporter.types import Dim, ShapeError, as_dim, sym
 
 
-def context(rank: int = 4, **attrs: object) -> NodeContext:
+def context(rank: int = 4, **attrs: Any) -> NodeContext:
     node = oh.make_node("MaxPool", ["x"], ["y"], **attrs)
     builder = ProgramBuilder().function("main")
     scope = Scope(ImportState({"": 21}, convert_graph), builder, [node], ["y"])

@@ -41,8 +41,8 @@ def test_batch_normalization(
 def test_batch_normalization_of_opset_6() -> None:
     case = Case("BatchNormalization", [X, *statistics(6)], {"is_test": 1}, 6, (1, 2, 3, 4))
     new = Case("BatchNormalization", case.inputs, {}, 15, (1, 2, 3, 4))
-    got = [import_onnx(c.model()).run(c.feeds())["y0"] for c in (case, new)]
-    np.testing.assert_array_equal(*got)
+    got, want = (import_onnx(c.model()).run(c.feeds())["y0"] for c in (case, new))
+    np.testing.assert_array_equal(got, want)
 
 
 def test_batch_normalization_per_activation() -> None:

@@ -62,7 +62,7 @@ def test_lp_pool(p: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 def test_max_pool_of_bytes(dtype: type) -> None:
-    x = np.random.default_rng(0).integers(0, 100, SHAPES[2]).astype(dtype)
+    x: Any = np.random.default_rng(0).integers(0, 100, SHAPES[2]).astype(dtype)
     Case("MaxPool", [x], {"kernel_shape": [3, 2]}).check()
 
 
@@ -82,9 +82,8 @@ def test_opset_6() -> None:
     attrs = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
     for op in ("MaxPool", "AveragePool"):
         new, old = (Case(op, [normal(*SHAPES[2])], attrs, opset) for opset in (19, 6))
-        np.testing.assert_array_equal(
-            *(import_onnx(c.model()).run(c.feeds())["y0"] for c in (new, old))
-        )
+        got, want = (import_onnx(c.model()).run(c.feeds())["y0"] for c in (new, old))
+        np.testing.assert_array_equal(got, want)
 
 
 def test_what_is_refused() -> None:

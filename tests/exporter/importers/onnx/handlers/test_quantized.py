@@ -57,7 +57,7 @@ def test_per_axis(dtype: type, axis: int) -> None:
     x = normal(3, 4) * 10
     count = x.shape[axis]
     scales = np.linspace(0.1, 0.4, count).astype(np.float32)
-    zeros = np.arange(count).astype(dtype)
+    zeros: Any = np.arange(count).astype(dtype)
     for constants in ((1, 2), ()):
         Case("QuantizeLinear", [x, scales, zeros], {"axis": axis}, 13, constants, steps=1).check()
         Case(

@@ -61,8 +61,8 @@ def test_batch_first(op: str, direction: str, initial: bool) -> None:
     plain = Case(op, given, attrs, 14, (1, 2, 3), OUTPUTS[op])
     moved = list(given)
     for i in (0, 5, 6):
-        if i < len(moved) and moved[i] is not None:
-            moved[i] = np.swapaxes(moved[i], 0, 1).copy()
+        if i < len(moved) and (data := moved[i]) is not None:
+            moved[i] = np.swapaxes(data, 0, 1).copy()
     first = Case(op, moved, {**attrs, "layout": 1}, 14, (1, 2, 3), OUTPUTS[op])
     want, got = (import_onnx(c.model()).run(c.feeds()) for c in (plain, first))
     np.testing.assert_array_equal(got["y0"], want["y0"].transpose(2, 0, 1, 3))
