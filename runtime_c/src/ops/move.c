@@ -34,6 +34,17 @@ void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes) {
   }
 }
 
+void smr_move_strides(const struct smr_tensor *t, size_t *stride_bytes) {
+  size_t stride = smr_dtype_bytes(t->dtype);
+  if (t->rank == 0) return;
+  stride_bytes[t->rank - 1u] = stride;
+  stride *= (size_t)t->pixel_stride;
+  for (uint32_t i = t->rank - 1u; i-- > 0;) {
+    stride_bytes[i] = stride;
+    stride *= (size_t)t->dims[i];
+  }
+}
+
 samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
                              int64_t extent, size_t *out) {
   const int64_t index = value < 0 ? value + extent : value;  // extent >= 0: no overflow

@@ -45,7 +45,7 @@ static samara_status transpose_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *perm = smr_op_attr(job, "perm")->ints;
   size_t strides[SAMARA_MAX_RANK];
-  smr_dense_strides(x, strides);
+  smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
   for (uint32_t i = 0; i < x->rank; i++)
     view_add(&view, (size_t)x->dims[perm[i]], (ptrdiff_t)strides[perm[i]]);
@@ -57,7 +57,7 @@ static samara_status slice_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const int64_t *begin = smr_op_attr(job, "begin")->ints, *step = smr_op_attr(job, "step")->ints;
   size_t strides[SAMARA_MAX_RANK];
-  smr_dense_strides(x, strides);
+  smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
   ptrdiff_t offset = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -73,7 +73,7 @@ static samara_status slice_prepare(struct smr_job *job) {
 static samara_status expand_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   size_t strides[SAMARA_MAX_RANK];
-  smr_dense_strides(x, strides);
+  smr_move_strides(x, strides);
   const uint32_t lead = (uint32_t)y->rank - x->rank;
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
   for (uint32_t i = 0; i < y->rank; i++) {
@@ -89,7 +89,7 @@ static samara_status tile_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *repeats = smr_op_attr(job, "repeats")->ints;
   size_t strides[SAMARA_MAX_RANK];
-  smr_dense_strides(x, strides);
+  smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
   for (uint32_t i = 0; i < x->rank; i++) {
     view_add(&view, (size_t)repeats[i], 0);

@@ -26,6 +26,13 @@ samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor
   return SAMARA_OK;
 }
 
+samara_status smr_value_size(struct smr_frame *frame, uint32_t id) {
+  struct smr_frame_value *value = &frame->values[id];
+  SMR_TRY(smr_tensor_size(frame, &value->tensor));
+  if (value->view_stride != 0) value->tensor.pixel_stride = value->view_stride;
+  return SAMARA_OK;
+}
+
 // ---- expressions and guards ----
 
 // Element of a tensor in memory, as an expression sees it.
@@ -138,7 +145,7 @@ samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_
   struct smr_tensor *t = &frame->values[id].tensor;
   for (uint32_t i = 0; i < v->rank; i++)
     t->dims[i] = frame->function->expr_stage[v->dims[i]] <= stage ? frame->exprs[v->dims[i]] : 0;
-  return smr_tensor_size(frame, t);
+  return smr_value_size(frame, id);
 }
 
 // The dims that a value has must be those that its expressions say.
@@ -208,7 +215,16 @@ void *smr_value_target(struct smr_frame *frame, uint32_t id, size_t *capacity_by
   return NULL;
 }
 
+// A part lies in its group's bytes, which may be made by a later node.
+static samara_status frame_attach_part(struct smr_frame *frame, struct smr_frame_value *part) {
+  const struct smr_tensor *whole = &frame->values[part->alias_of].tensor;
+  SMR_TRY(smr_value_attach(frame, part->alias_of, whole->size_bytes));
+  part->tensor.data = whole->data != NULL ? (uint8_t *)whole->data + part->view_bytes : NULL;
+  return SAMARA_OK;
+}
+
 samara_status smr_value_attach(struct smr_frame *frame, uint32_t id, size_t size_bytes) {
+  if (frame->values[id].part) return frame_attach_part(frame, &frame->values[id]);
   const uint32_t root = frame->values[id].root;
   struct smr_frame_value *head = &frame->values[root];
   struct smr_tensor *t = &frame->values[id].tensor;

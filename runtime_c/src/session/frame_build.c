@@ -31,6 +31,13 @@ static bool build_is_kept(const samara_session *session, const char *name) {
   return false;
 }
 
+// Bytes of the elements alone; the reader has seen that the constant stores as many, or more.
+static size_t build_dense_bytes(const struct smr_constant *constant, size_t element) {
+  size_t bytes = element;
+  for (uint32_t i = 0; i < constant->rank; i++) bytes *= (size_t)constant->dims[i];
+  return bytes;
+}
+
 // A constant is used in place unless its elements would be misaligned.
 static samara_status build_constant(struct smr_frame *frame, struct smr_frame_value *value,
                                     int32_t index) {
@@ -48,6 +55,11 @@ static samara_status build_constant(struct smr_frame *frame, struct smr_frame_va
   t->pixel_stride = t->rank > 0 ? t->dims[t->rank - 1] : 1;
   t->data = (void *)(uintptr_t)constant->data;
   const size_t element = smr_dtype_bytes(t->dtype);
+  if (t->layout == SMR_LAYOUT_PLAIN) {
+    const size_t block = 16 * element;
+    t->size_bytes = build_dense_bytes(constant, element);
+    t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
+  }
   if (element > 1 && (uintptr_t)constant->data % element != 0) {
     t->data = smr_session_take(session, constant->size_bytes, 1);
     if (t->data == NULL)
@@ -163,15 +175,18 @@ static void build_alias(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
   const bool view = n->op->code == SMR_CODE_IDENTITY || n->op->code == SMR_CODE_RESHAPE;
   if (!view || n->input_count == 0 || n->inputs[0] < 0 || n->output_count != 1) return;
-  const uint32_t group = frame->values[n->inputs[0]].alias_of;
+  const struct smr_frame_value *in = &frame->values[n->inputs[0]];
+  const uint32_t group = in->alias_of;
   struct smr_frame_value *out = &frame->values[n->outputs[0]];
   const struct smr_frame_value *head = &frame->values[group];
   if (head->tensor.dtype != out->tensor.dtype || head->tensor.layout != SMR_LAYOUT_PLAIN) return;
   const bool owned = frame->function->values[group].producer >= 0;
   // An output has to be written where the caller wants it, and what is kept must outlive the call.
-  if (out->is_output && (!owned || build_group_has_output(frame, group))) return;
+  if (out->is_output && (!owned || in->part || build_group_has_output(frame, group))) return;
   if (out->kept && !frame->is_entry && !owned) return;
   out->alias_of = group;
+  out->view_bytes = in->view_bytes;
+  out->part = in->part;
   node->alias = true;
 }
 
@@ -195,6 +210,7 @@ static samara_status build_node(struct smr_frame *frame, uint32_t index, uint32_
     SMR_FAIL(&session->error, UNSUPPORTED, "node '%s': operator '%s' is not in this build", n->name,
              n->op->name);
   build_alias(frame, node);
+  smr_views_of_input(frame, node);
   node->job.state = smr_session_take(session, n->op->funcs->state_bytes, 1);
   if (node->job.state == NULL)
     SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for its state", n->name);
@@ -266,7 +282,9 @@ samara_status smr_frame_build(samara_session *session, uint32_t function, uint32
   if (frame->nodes == NULL)
     SMR_FAIL(&session->error, OUT_OF_MEMORY, "function '%s': no memory for %u nodes", f->name,
              (unsigned)f->node_count);
+  smr_views_begin(frame);
   for (uint32_t i = 0; i < f->node_count; i++) SMR_TRY(build_node(frame, i, depth));
+  SMR_TRY(smr_views_end(frame));
   // Registered last, callees first: a call of itself ends at the depth limit.
   session->frames[function] = frame;
   session->order[session->frame_count++] = frame;

@@ -76,13 +76,13 @@ samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *n
       SMR_TRY(smr_value_known_dims(frame, node->node->outputs[i], node->node->stage));
   const samara_status status = node_check(frame, node);
   if (status != SAMARA_OK) return smr_node_fail(frame, node, status);
-  if (node->late || node->alias || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (node->late || node->alias || node->placed || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
   return smr_node_prepare_run(frame, node);
 }
 
 samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *node) {
   node->prepared = false;
-  if (node->alias || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (node->alias || node->placed || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
   node_evaluate_attrs(frame, node, false);
   samara_status status = node_check(frame, node);
   if (status == SAMARA_OK) status = node_prepare_plain(frame, node);

@@ -16,11 +16,15 @@ static bool plan_in_range(const struct smr_frame *frame, uint32_t id, uint32_t b
   return stage >= begin && stage < end;
 }
 
+// What is kept stays where it is, but with gaps between its pixels it is copied when it is made.
+static bool plan_kept_in_place(const struct smr_frame_value *value) {
+  return value->kept && value->view_stride == 0;
+}
+
 // True when the group of `head` has a kept member.
 static bool plan_group_kept(const struct smr_frame *frame, uint32_t head) {
-  if (frame->values[head].kept) return true;
   for (uint32_t i = 0; i < frame->function->value_count; i++)
-    if (frame->values[i].kept && frame->values[i].alias_of == head) return true;
+    if (plan_kept_in_place(&frame->values[i]) && frame->values[i].alias_of == head) return true;
   return false;
 }
 
@@ -60,7 +64,7 @@ static void plan_home(struct smr_frame *frame, uint32_t id) {
 // Outputs and kept tensors have places of their own; few groups are either.
 static void plan_special_homes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
-    if (!frame->values[i].is_output && !frame->values[i].kept) continue;
+    if (!frame->values[i].is_output && !plan_kept_in_place(&frame->values[i])) continue;
     const uint32_t head = frame->values[i].alias_of;
     struct smr_frame_value *value = &frame->values[head];
     if (!plan_in_range(frame, head, begin, end)) continue;
@@ -85,6 +89,12 @@ static void plan_use(struct smr_frame *frame, uint32_t id, uint32_t node, uint32
 
 static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   const struct smr_function *f = frame->function;
+  // The parts of a concat are made before it.
+  for (uint32_t n = frame->stage_begin[begin]; n < frame->stage_begin[end]; n++)
+    for (uint32_t i = 0; i < f->nodes[n].output_count; i++) {
+      struct smr_frame_value *head = &frame->values[frame->values[f->nodes[n].outputs[i]].alias_of];
+      if (n < head->first) head->first = n;
+    }
   for (uint32_t n = frame->stage_begin[begin]; n < f->node_count; n++)
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
       if (f->nodes[n].inputs[i] >= 0) plan_use(frame, (uint32_t)f->nodes[n].inputs[i], n, end);
@@ -123,6 +133,7 @@ static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, u
   const uint32_t x = (uint32_t)node->inputs[0], y = node->outputs[0];
   const uint32_t from = plan_root(frame, x);
   struct smr_frame_value *head = &frame->values[from], *out = &frame->values[y];
+  if (frame->values[x].part || out->part) return;  // they begin elsewhere than their groups
   if (head->home != SMR_HOME_ARENA || out->home != SMR_HOME_ARENA || head->last != n ||
       !plan_in_range(frame, from, begin, end) || !plan_same_size(frame, x, y))
     return;

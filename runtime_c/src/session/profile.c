@@ -15,7 +15,7 @@ static samara_profile_row profile_row(const struct smr_frame *frame,
                                       const struct smr_frame_node *node) {
   return (samara_profile_row){.node = node->node->name,
                               .op = node->node->op->name,
-                              .kernel = node->alias ? "view" : node->job.kernel,
+                              .kernel = node->alias || node->placed ? "view" : node->job.kernel,
                               .function = frame->function->name,
                               .start_ns = node->start_ns,
                               .total_ns = node->total_ns,

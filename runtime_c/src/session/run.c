@@ -16,6 +16,7 @@ enum {
   // about what one core needs for this much).
   RUN_INLINE_BYTES = 32 * 1024,
   RUN_LOG_TEXT = 512,
+  RUN_PIECES = 256,  // of a range of tiles, between which the clock is read
 };
 
 void smr_session_log(samara_session *session, samara_log_level level, const char *format, ...) {
@@ -28,6 +29,13 @@ void smr_session_log(samara_session *session, samara_log_level level, const char
   session->log(session->log_user, level, text);
 }
 
+static samara_status run_in_time(const samara_session *session, samara_error *error) {
+  if (session->deadline_ns != 0 && smr_os_now_ns() - session->start_ns > session->deadline_ns)
+    SMR_FAIL(error, LIMIT, "the deadline of %llu us has passed",
+             (unsigned long long)(session->deadline_ns / 1000));
+  return SAMARA_OK;
+}
+
 samara_status smr_session_tick(samara_session *session) {
   if (atomic_load_explicit(&session->run_state, memory_order_relaxed) == SMR_RUN_CANCELLED)
     SMR_FAIL(&session->error, CANCELLED, "cancelled");
@@ -35,10 +43,7 @@ samara_status smr_session_tick(samara_session *session) {
   if (session->max_steps != 0 && session->steps > session->max_steps)
     SMR_FAIL(&session->error, LIMIT, "more than max_steps = %llu steps",
              (unsigned long long)session->max_steps);
-  if (session->deadline_ns != 0 && smr_os_now_ns() - session->start_ns > session->deadline_ns)
-    SMR_FAIL(&session->error, LIMIT, "the deadline of %llu us has passed",
-             (unsigned long long)(session->deadline_ns / 1000));
-  return SAMARA_OK;
+  return run_in_time(session, &session->error);
 }
 
 samara_tensor smr_public_tensor(const struct smr_tensor *tensor) {
@@ -63,6 +68,18 @@ struct run_tiles {
   size_t stride;
 };
 
+// Tiles [begin, end); one node may be more work than a deadline allows.
+static samara_status run_tiles_of(const samara_session *session, const struct smr_job *job,
+                                  size_t begin, size_t end, void *scratch) {
+  if (session->deadline_ns == 0) return job->op->funcs->run(job, begin, end, scratch);
+  const size_t piece = (end - begin + RUN_PIECES - 1) / RUN_PIECES;
+  for (size_t at = begin; at < end; at += piece) {
+    SMR_TRY(job->op->funcs->run(job, at, end - at < piece ? end : at + piece, scratch));
+    SMR_TRY(run_in_time(session, job->error));
+  }
+  return SAMARA_OK;
+}
+
 // Each thread has its own copy of the job, for the error text, and remembers its lowest failure.
 static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   const struct run_tiles *tiles = context;
@@ -71,7 +88,7 @@ static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   struct smr_job job = *tiles->job;
   job.error = &error;
   const samara_status status =
-      job.op->funcs->run(&job, begin, end, tiles->scratch + thread * tiles->stride);
+      run_tiles_of(session, &job, begin, end, tiles->scratch + thread * tiles->stride);
   if (status == SAMARA_OK) return;
   samara_error *slot = &session->thread_errors[thread];
   if (slot->status != SAMARA_OK && session->thread_begins[thread] < begin) return;
@@ -111,7 +128,7 @@ static samara_status run_job(samara_session *session, const struct smr_job *job)
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE)
     SMR_TRY(job->op->funcs->run(job, 0, 0, tiles.scratch));
   if (session->threads == 1 || job->tiles == 1 || run_is_small(job))
-    return job->op->funcs->run(job, 0, job->tiles, tiles.scratch);
+    return run_tiles_of(session, job, 0, job->tiles, tiles.scratch);
   smr_pool_run(session->pool, job->tiles, run_range, &tiles);
   return run_collect(session);
 }
@@ -127,16 +144,29 @@ static samara_status run_measured(struct smr_frame *frame, struct smr_frame_node
   return smr_node_attach_scratch(frame, node);
 }
 
-static samara_status run_watch(samara_session *session, const struct smr_frame_node *node) {
+static samara_status run_watch(struct smr_frame *frame, const struct smr_frame_node *node) {
+  samara_session *session = frame->session;
   const struct smr_job *job = &node->job;
   for (uint32_t i = 0; i < job->output_count; i++) {
+    const uint32_t id = node->node->outputs[i];
+    if (frame->values[id].view_stride != 0) SMR_TRY(smr_value_gather(frame, id));
     session->watch_names[i] = job->outputs[i]->name;
-    session->watch_tensors[i] = smr_public_tensor(job->outputs[i]);
+    session->watch_tensors[i] = smr_value_public(frame, id);
   }
   if (session->watch(session->watch_user, job->name, session->watch_names, session->watch_tensors,
                      job->output_count) == 0)
     return SAMARA_OK;
   SMR_FAIL(&session->error, CANCELLED, "stopped by the watch function");
+}
+
+// Kept tensors whose pixels lie apart are copied together, before anybody writes over them.
+static samara_status run_keep(struct smr_frame *frame, const struct smr_frame_node *node) {
+  for (uint32_t i = 0; i < node->node->output_count; i++) {
+    const struct smr_frame_value *value = &frame->values[node->node->outputs[i]];
+    if (value->kept && value->view_stride != 0)
+      SMR_TRY(smr_value_gather(frame, node->node->outputs[i]));
+  }
+  return SAMARA_OK;
 }
 
 static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *node) {
@@ -145,7 +175,7 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
   const uint64_t start = session->profiling ? smr_os_now_ns() : 0;
   if (node->kind != SMR_CONTROL_NONE) {
     SMR_TRY(smr_control_run(frame, node));
-  } else if (!node->alias) {
+  } else if (!node->alias && !node->placed) {
     if (node->late) SMR_TRY(run_measured(frame, node));
     SMR_TRY(run_job(session, &node->job));
   }
@@ -158,7 +188,8 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
     node->count++;
   }
   node->run_number = session->run_number;
-  return session->watch != NULL ? run_watch(session, node) : SAMARA_OK;
+  SMR_TRY(run_keep(frame, node));
+  return session->watch != NULL ? run_watch(frame, node) : SAMARA_OK;
 }
 
 samara_status smr_frame_run(struct smr_frame *frame) {

@@ -41,6 +41,8 @@ enum smr_home {
 struct smr_frame_value {
   struct smr_tensor tensor;
   uint32_t alias_of;     // value that this one is a view of by construction; itself if none
+  size_t view_bytes;     // of a part: from the first byte of alias_of to its own
+  int64_t view_stride;   // of a part with gaps: its pixel_stride; 0 where dense
   uint32_t root;         // head of the group that shares memory in the current plan
   uint32_t first, last;  // of a root: nodes between which its bytes live; last may be node_count
   uint32_t dims_stage;   // from which its dims can be evaluated
@@ -48,6 +50,8 @@ struct smr_frame_value {
   uint8_t home;          // of a root
   bool kept;
   bool is_output;         // of the function
+  bool part;              // a view of some of the bytes of alias_of
+  bool dense_only;        // somebody reads it without minding a pixel stride
   size_t capacity_bytes;  // of a root: upper bound of its bytes, SMR_UNBOUNDED_BYTES if none
   size_t offset;
   struct smr_block own;
@@ -71,6 +75,7 @@ struct smr_frame_node {
   void *control;                // struct smr_loop_state, struct smr_custom_state
   uint8_t kind;                 // enum smr_control
   bool alias;                   // output 0 is a view of input 0: nothing to run
+  bool placed;                  // of concat, split, slice: all it would copy lies where it belongs
   bool late;                    // output dims are known only when it runs
   bool prepared;
   size_t scratch_capacity;  // planned bytes
@@ -250,8 +255,23 @@ samara_status smr_value_settle(struct smr_frame *frame, struct smr_frame_node *n
                                uint32_t output, const int64_t *dims);
 /// Dims of a value from expressions that can be evaluated by stage `stage`; the others are 0.
 samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_t stage);
-/// Bytes of dense dims; BAD_SHAPE naming the value when negative or too large.
+/// Bytes of dense dims; BAD_SHAPE naming the value when negative or too large. Sets pixel_stride.
 samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor);
+/// The same for a value, whose pixels may lie further apart.
+samara_status smr_value_size(struct smr_frame *frame, uint32_t id);
+
+/* ---- views.c ---- */
+
+/// Note which values must be dense. Before any node is built.
+void smr_views_begin(struct smr_frame *frame);
+/// Make outputs of a split or slice parts of its input, where possible. Nodes in order.
+void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node);
+/// Make inputs of concats parts of their outputs, where possible. When all nodes are built.
+samara_status smr_views_end(struct smr_frame *frame);
+/// Copy a value whose pixels lie apart to `own`, for the user to see.
+samara_status smr_value_gather(struct smr_frame *frame, uint32_t id);
+/// A value as the public interface shows it; gathered where its pixels lie apart.
+samara_tensor smr_value_public(const struct smr_frame *frame, uint32_t id);
 
 /* ---- frame_node.c ---- */
 

@@ -292,8 +292,9 @@ samara_status samara_session_output_shape(const samara_session *session, size_t 
   return SAMARA_OK;
 }
 
-static const struct smr_tensor *api_find_kept(const samara_session *session, const char *name,
-                                              bool *exists) {
+// The frame and the value of a kept tensor that the last run made; NULL when there is none.
+static const struct smr_frame *api_find_kept(const samara_session *session, const char *name,
+                                             uint32_t *value, bool *exists) {
   for (uint32_t i = session->frame_count; i-- > 0;) {
     const struct smr_frame *frame = session->order[i];
     const struct smr_function *f = frame->function;
@@ -301,8 +302,8 @@ static const struct smr_tensor *api_find_kept(const samara_session *session, con
       if (!frame->values[v].kept || strcmp(f->values[v].name, name) != 0) continue;
       *exists = true;
       const int32_t producer = f->values[v].producer;
-      if (producer < 0 || frame->nodes[producer].run_number == session->run_number)
-        return &frame->values[v].tensor;
+      *value = v;
+      if (producer < 0 || frame->nodes[producer].run_number == session->run_number) return frame;
     }
   }
   return NULL;
@@ -313,13 +314,14 @@ samara_status samara_session_kept(const samara_session *session, const char *nam
   if (session == NULL || name == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
   samara_error *error = api_error(session);
   bool exists = false;
-  const struct smr_tensor *t = api_find_kept(session, name, &exists);
+  uint32_t value = 0;
+  const struct smr_frame *frame = api_find_kept(session, name, &value, &exists);
   if (!exists) return smr_session_refuse_kept((samara_session *)(uintptr_t)session, name);
-  if (t == NULL || session->run_number == 0 || !session->ready)
+  if (frame == NULL || session->run_number == 0 || !session->ready)
     SMR_FAIL(error, BAD_STATE, "tensor '%s' was not computed in the last run", name);
-  if (t->layout != SMR_LAYOUT_PLAIN)
+  if (frame->values[value].tensor.layout != SMR_LAYOUT_PLAIN)
     SMR_FAIL(error, UNSUPPORTED, "tensor '%s' is a constant stored packed", name);
-  *out = smr_public_tensor(t);
+  *out = smr_value_public(frame, value);
   return SAMARA_OK;
 }
 

@@ -48,7 +48,7 @@ static samara_status plan_scratch(struct smr_frame *frame) {
     if (value->dims_stage < first || f->values[i].constant >= 0) continue;
     for (uint32_t axis = 0; axis < f->values[i].rank; axis++)
       value->tensor.dims[axis] = smr_value_dim_bound(frame, i, axis);
-    SMR_TRY(smr_tensor_size(frame, &value->tensor));
+    SMR_TRY(smr_value_size(frame, i));
   }
   for (uint32_t n = 0; n < f->node_count; n++) {
     struct smr_frame_node *node = &frame->nodes[n];
@@ -72,6 +72,9 @@ static samara_status plan_blocks(struct smr_frame *frame) {
     if (value->root == i && value->home == SMR_HOME_OWN &&
         value->capacity_bytes != SMR_UNBOUNDED_BYTES)
       SMR_TRY(smr_block_ensure(session, &value->own, value->capacity_bytes, 0, f->values[i].name));
+    if (value->kept && value->view_stride != 0)
+      SMR_TRY(smr_block_ensure(session, &value->own, smr_value_bytes_bound(frame, i), 0,
+                               f->values[i].name));
   }
   return SAMARA_OK;
 }

@@ -48,6 +48,12 @@ SMR_TEST(strides_are_bytes) {
   CHECK_EQ_INT(strides[0], 120);
   CHECK_EQ_INT(strides[1], 40);
   CHECK_EQ_INT(strides[2], 8);
+  struct smr_tensor apart = t;
+  apart.pixel_stride = 9;
+  smr_move_strides(&apart, strides);
+  CHECK_EQ_INT(strides[0], 216);
+  CHECK_EQ_INT(strides[1], 72);
+  CHECK_EQ_INT(strides[2], 8);
   CHECK_EQ_INT(smr_extent(&t, 1, 3), 15);
   CHECK_EQ_INT(smr_extent(&t, 3, 3), 1);
 }

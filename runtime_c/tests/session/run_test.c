@@ -4,6 +4,7 @@
 
 #include "harness.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/os.h"
@@ -246,6 +247,53 @@ SMR_TEST(a_deadline_stops_a_late_run) {
   literal_free(l);
 }
 
+static atomic_size_t slow_tiles;
+
+// A probe that takes a millisecond per tile.
+static samara_status slow_run(const struct smr_job *job, size_t begin, size_t end,
+                              void *thread_scratch) {
+  for (size_t tile = begin; tile < end; tile++) {
+    const uint64_t start = smr_os_now_ns();
+    while (smr_os_now_ns() - start < 1000 * 1000) {
+    }
+    atomic_fetch_add(&slow_tiles, 1);
+  }
+  return probe_run(job, begin, end, thread_scratch);
+}
+
+SMR_TEST(a_deadline_stops_inside_a_node) {
+  static const struct smr_op_funcs funcs = {.prepare = probe_prepare, .run = slow_run};
+  struct smr_op slow = probe_op;
+  slow.funcs = &funcs;
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t n = literal_int(f, RUN_N);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  literal_input(f, x);
+  literal_node(f, &slow, "only", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_output(f, y, "y");
+  const samara_model *model = literal_finish(l);
+  for (size_t threads = 1; threads <= 2; threads++) {
+    samara_pool *pool = NULL;
+    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
+                                              .threads = threads};
+    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
+    samara_session *s =
+        open_session(model, (samara_session_options){.pool = pool, .deadline_us = 20000});
+    REQUIRE(s != NULL);
+    atomic_store(&slow_tiles, 0);
+    CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
+    CHECK_CONTAINS(samara_session_error(s), "node 'only'");
+    CHECK_CONTAINS(samara_session_error(s), "deadline of 20000 us");
+    // 256 tiles would be all; each thread has time for 20, and finishes the one it is at.
+    CHECK(atomic_load(&slow_tiles) <= 21 * threads);
+    samara_session_destroy(s);
+    samara_pool_destroy(pool);
+  }
+  literal_free(l);
+}
+
 // ---- threads of the caller ----
 
 struct thread_hook {
@@ -291,4 +339,4 @@ SMR_TEST_MAIN(RUN(runs_a_chain_with_any_number_of_threads);
               RUN(watch_sees_every_node_and_can_stop);
               RUN(cancel_stops_the_run_that_is_going_on_and_no_other);
               RUN(max_steps_counts_nodes_of_one_run); RUN(a_deadline_stops_a_late_run);
-              RUN(threads_can_be_the_callers))
+              RUN(a_deadline_stops_inside_a_node); RUN(threads_can_be_the_callers))

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts: values whose bytes lie inside those of a larger value, so that concat, split and slice
+// have nothing to copy. Decided once, from the graph and from static dims alone: what is kept or
+// watched, and how large the rest is, does not change which kernels run.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/attrs.h"
+#include "ops/opattrs.h"
+
+// ---- static facts ----
+
+static bool views_const(const struct smr_frame *frame, uint32_t expr, int64_t *out) {
+  const struct smr_expr *e = &frame->function->exprs[expr];
+  *out = e->k;
+  return e->op == SMR_EXPR_CONST && e->k >= 0;
+}
+
+static bool views_dim(const struct smr_frame *frame, uint32_t id, uint32_t axis, int64_t *out) {
+  return views_const(frame, frame->function->values[id].dims[axis], out);
+}
+
+static bool views_same_dim(const struct smr_frame *frame, uint32_t a, uint32_t b, uint32_t axis) {
+  int64_t x, y;
+  return frame->function->values[a].dims[axis] == frame->function->values[b].dims[axis] ||
+         (views_dim(frame, a, axis, &x) && views_dim(frame, b, axis, &y) && x == y);
+}
+
+// Element `k` of a list attribute where it is a number >= 0.
+static bool views_attr(const struct smr_frame *frame, const struct smr_frame_node *node,
+                       const char *name, uint32_t k, int64_t *out) {
+  const struct smr_node_attr *from =
+      &node->node->attrs[smr_op_attr(&node->job, name) - node->attrs];
+  if (from->exprs != NULL) return k < from->expr_count && views_const(frame, from->exprs[k], out);
+  if (k >= from->literal.count || from->literal.ints == NULL) return false;
+  *out = from->literal.ints[k];
+  return *out >= 0;
+}
+
+static bool views_axis(const struct smr_frame_node *node, uint32_t rank, uint32_t *out) {
+  int64_t axis = smr_op_attr_int(&node->job, "axis");
+  if (axis < 0) axis += rank;
+  *out = (uint32_t)axis;
+  return axis >= 0 && axis < (int64_t)rank;
+}
+
+// True when all axes before `axis` have the size 1: then a part along `axis` has no gaps.
+static bool views_ones_before(const struct smr_frame *frame, uint32_t id, uint32_t axis) {
+  int64_t dim;
+  for (uint32_t i = 0; i < axis; i++)
+    if (!views_dim(frame, id, i, &dim) || dim != 1) return false;
+  return true;
+}
+
+// Adds the bytes from index 0 to index `at` of an axis of `id`, which is dense.
+static bool views_advance(const struct smr_frame *frame, uint32_t id, uint32_t axis, int64_t at,
+                          int64_t *bytes) {
+  const struct smr_value *v = &frame->function->values[id];
+  int64_t step = (int64_t)smr_dtype_bytes(v->dtype), dim;
+  if (at == 0) return true;
+  for (uint32_t i = axis + 1; i < v->rank; i++)
+    if (!views_dim(frame, id, i, &dim) || !smr_mul_i64(step, dim, &step)) return false;
+  return smr_mul_i64(step, at, &step) && smr_add_i64(*bytes, step, bytes) &&
+         *bytes <= PTRDIFF_MAX / 2;
+}
+
+// ---- who reads what ----
+
+// Of conv and conv_transpose, weights and bias are read as they lie; all else that is strided_in
+// reads every input by its pixel stride.
+static bool views_reads_strided(const struct smr_op *op, uint32_t input) {
+  if ((op->flags & SMR_OP_STRIDED_IN) == 0) return false;
+  const bool linear = op->code == SMR_CODE_CONV || op->code == SMR_CODE_CONV_TRANSPOSE;
+  return !linear || (input != 1 && input != 2);
+}
+
+void smr_views_begin(struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  for (uint32_t n = 0; n < f->node_count; n++)
+    for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
+      if (f->nodes[n].inputs[i] >= 0 && !views_reads_strided(f->nodes[n].op, i))
+        frame->values[f->nodes[n].inputs[i]].dense_only = true;
+  for (uint32_t i = 0; i < f->expr_count; i++)
+    if (f->exprs[i].op == SMR_EXPR_READ) frame->values[f->exprs[i].a].dense_only = true;
+  for (uint32_t i = 0; i < f->output_count; i++) frame->values[f->outputs[i]].dense_only = true;
+}
+
+// ---- split and slice: outputs inside the input ----
+
+// Where output `id` of a node may lie inside the node's input.
+struct views_cut {
+  uint32_t axis;       // the parts lie side by side along it
+  int64_t start;       // index there
+  int64_t lead_bytes;  // from where indices of axes before it begin
+  bool ones;           // all axes before it have the size 1 in the output
+  bool whole;          // they are those of the input
+};
+
+static bool views_source_fits(const struct smr_frame *frame, uint32_t x, uint32_t y) {
+  const struct smr_value *values = frame->function->values;
+  const uint32_t head = frame->values[x].alias_of;
+  if (frame->values[y].is_output || values[x].dtype != values[y].dtype ||
+      values[head].constant >= 0)
+    return false;
+  return values[head].producer < 0 || !frame->nodes[values[head].producer].late;
+}
+
+static bool views_cut(struct smr_frame *frame, uint32_t x, uint32_t y,
+                      const struct views_cut *cut) {
+  struct smr_frame_value *from = &frame->values[x], *to = &frame->values[y];
+  const uint32_t last = frame->function->values[x].rank - 1u;
+  int64_t offset = cut->lead_bytes, wide, narrow;
+  if (!views_source_fits(frame, x, y) || !views_advance(frame, x, cut->axis, cut->start, &offset))
+    return false;
+  // What is kept must outlive the call.
+  const bool owned = frame->function->values[from->alias_of].producer >= 0;
+  if (cut->ones && from->view_stride == 0 && (!to->kept || frame->is_entry || owned)) {
+    from->dense_only = true;
+  } else {
+    if (!cut->whole || cut->axis != last || to->dense_only || !views_dim(frame, x, last, &wide) ||
+        !views_dim(frame, y, last, &narrow))
+      return false;
+    to->view_stride = from->view_stride != 0 ? from->view_stride : wide;
+  }
+  to->alias_of = from->alias_of;
+  to->view_bytes = from->view_bytes + (size_t)offset;
+  to->part = true;
+  return true;
+}
+
+static bool views_slice(struct smr_frame *frame, struct smr_frame_node *node) {
+  const uint32_t x = (uint32_t)node->node->inputs[0], y = node->node->outputs[0];
+  const uint32_t rank = frame->function->values[x].rank;
+  struct views_cut cut = {.ones = true, .whole = true};
+  int64_t begin[SAMARA_MAX_RANK], step, dim;
+  bool full[SAMARA_MAX_RANK];
+  if (frame->function->values[y].rank != rank || rank == 0) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (!views_attr(frame, node, "begin", i, &begin[i]) ||
+        !views_attr(frame, node, "step", i, &step) || step != 1)
+      return false;
+    full[i] = begin[i] == 0 && views_same_dim(frame, x, y, i);
+    if (!full[i]) cut.axis = i;
+  }
+  for (uint32_t i = 0; i < cut.axis; i++) {
+    cut.whole = cut.whole && full[i];
+    cut.ones = cut.ones && views_dim(frame, y, i, &dim) && dim == 1;
+    if (!views_advance(frame, x, i, begin[i], &cut.lead_bytes)) return false;
+  }
+  cut.start = begin[cut.axis];
+  return views_cut(frame, x, y, &cut);
+}
+
+static bool views_split(struct smr_frame *frame, struct smr_frame_node *node) {
+  const struct smr_node *n = node->node;
+  const uint32_t x = (uint32_t)n->inputs[0];
+  struct views_cut cut = {.whole = true};
+  if (!views_axis(node, frame->function->values[x].rank, &cut.axis)) return false;
+  cut.ones = views_ones_before(frame, x, cut.axis);
+  bool all = true;
+  for (uint32_t i = 0; i < n->output_count; i++) {
+    int64_t size;
+    if (frame->function->values[n->outputs[i]].rank != frame->function->values[x].rank)
+      return false;
+    all = views_cut(frame, x, n->outputs[i], &cut) && all;
+    if (!views_dim(frame, n->outputs[i], cut.axis, &size) ||
+        !smr_add_i64(cut.start, size, &cut.start))
+      return all && i + 1 == n->output_count;
+  }
+  return all;
+}
+
+void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
+  const struct smr_node *n = node->node;
+  if (node->late || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0) return;
+  if (n->op->code == SMR_CODE_SLICE) node->placed = views_slice(frame, node);
+  if (n->op->code == SMR_CODE_SPLIT) node->placed = views_split(frame, node);
+}
+
+// ---- concat: inputs inside the output ----
+
+// Put the group of input `id` at index `start` of axis `axis` of `whole`.
+static bool views_place(struct smr_frame *frame, const struct smr_frame_node *node, uint32_t id,
+                        uint32_t axis, int64_t start, const bool *has_output) {
+  const struct smr_function *f = frame->function;
+  const uint32_t whole = node->node->outputs[0], group = frame->values[id].alias_of;
+  struct smr_frame_value *head = &frame->values[group], *host = &frame->values[whole];
+  const uint32_t last = f->values[whole].rank - 1u;
+  if (frame->values[id].part || head->part || head->alias_of != group || has_output[group] ||
+      f->values[group].producer < 0 || f->values[group].dtype != f->values[whole].dtype)
+    return false;
+  const struct smr_frame_node *maker = &frame->nodes[f->values[group].producer];
+  if (maker->late || maker->node->stage != node->node->stage) return false;
+  int64_t offset = 0, wide, narrow;
+  if (!views_advance(frame, whole, axis, start, &offset)) return false;
+  if (!views_ones_before(frame, whole, axis) || host->view_stride != 0) {
+    if (axis != last || id != group || head->dense_only ||
+        (maker->node->op->flags & SMR_OP_STRIDED_OUT) == 0 ||
+        !views_dim(frame, whole, last, &wide) || !views_dim(frame, id, last, &narrow))
+      return false;
+    head->view_stride = host->view_stride != 0 ? host->view_stride : wide;
+  }
+  head->alias_of = host->alias_of;
+  head->view_bytes = host->view_bytes + (size_t)offset;
+  head->part = true;
+  return true;
+}
+
+static void views_concat(struct smr_frame *frame, struct smr_frame_node *node,
+                         const bool *has_output) {
+  const struct smr_node *n = node->node;
+  const uint32_t whole = n->outputs[0], rank = frame->function->values[whole].rank;
+  uint32_t axis;
+  int64_t start = 0, size;
+  bool all = true;
+  if (node->late || !views_axis(node, rank, &axis)) return;
+  for (uint32_t i = 0; i < n->input_count; i++) {
+    if (n->inputs[i] < 0) return;
+    const uint32_t id = (uint32_t)n->inputs[i];
+    if (frame->function->values[id].rank != rank || !views_dim(frame, id, axis, &size)) return;
+    all = views_place(frame, node, id, axis, start, has_output) && all;
+    if (!smr_add_i64(start, size, &start)) return;
+  }
+  node->placed = all;
+}
+
+samara_status smr_views_end(struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  bool *has_output = smr_session_take(frame->session, f->value_count, sizeof *has_output);
+  if (has_output == NULL)
+    SMR_FAIL(&frame->session->error, OUT_OF_MEMORY, "function '%s': no memory for %u values",
+             f->name, (unsigned)f->value_count);
+  for (uint32_t i = 0; i < f->output_count; i++)
+    has_output[frame->values[f->outputs[i]].alias_of] = true;
+  // Outer ones first: where a concat's own output lies is settled before its inputs are placed.
+  for (uint32_t n = f->node_count; n-- > 0;)
+    if (f->nodes[n].op->code == SMR_CODE_CONCAT) views_concat(frame, &frame->nodes[n], has_output);
+  for (uint32_t i = 0; i < f->value_count; i++) {
+    struct smr_frame_value *value = &frame->values[i];
+    const struct smr_frame_value *head = &frame->values[value->alias_of];
+    if (head == value || !head->part) continue;
+    value->alias_of = head->alias_of;
+    value->view_bytes += head->view_bytes;
+    value->part = true;
+    if (value->view_stride != 0 && head->view_stride != 0) value->view_stride = head->view_stride;
+  }
+  return SAMARA_OK;
+}
+
+// ---- showing ----
+
+samara_status smr_value_gather(struct smr_frame *frame, uint32_t id) {
+  struct smr_frame_value *value = &frame->values[id];
+  const struct smr_tensor *t = &value->tensor;
+  SMR_TRY(smr_block_ensure(frame->session, &value->own, t->size_bytes, 0, t->name));
+  if (t->size_bytes == 0) return SAMARA_OK;
+  const size_t element = smr_dtype_bytes(t->dtype);
+  const size_t row = (size_t)t->dims[t->rank - 1] * element;
+  const size_t pitch = (size_t)t->pixel_stride * element;
+  for (size_t i = 0; i < t->size_bytes / row; i++)
+    memcpy((uint8_t *)value->own.data + i * row, (const uint8_t *)t->data + i * pitch, row);
+  return SAMARA_OK;
+}
+
+samara_tensor smr_value_public(const struct smr_frame *frame, uint32_t id) {
+  const struct smr_frame_value *value = &frame->values[id];
+  samara_tensor out = smr_public_tensor(&value->tensor);
+  if (value->view_stride != 0) out.data = value->own.data;
+  return out;
+}
