@@ -15,7 +15,6 @@ EXCEPTIONS: dict[str, str] = {
     "exporter/samara/exporter/ops/*.py": "tests/ops runs every row of the op table, all families",
     "pybridge/samara/pybridge/_cdef.py": "generated; tests/meta/test_generated.py keeps it fresh",
     "tools/gen_cdef.py": "tests/meta/test_generated.py runs it; the bridge's tests use its output",
-    "tools/gen_ops.py": "tests/meta/test_generated.py runs it; the library is built from it",
     "runtime_c/src/base/os_hwcap.c": "one system call; tests/base/isa_test.c reads what it answers",
     "runtime_c/src/base/os_windows.c": "empty on POSIX; compiled by every build",
     "tools/abi.py": "tests/meta/test_abi.py reads planted headers with it",

@@ -57,6 +57,11 @@ def test_scaled_operands(constants: tuple[int, ...]) -> None:
     ).check()
 
 
+def test_gemm_takes_matrices() -> None:
+    with pytest.raises(ShapeError, match="needs two matrices"):
+        import_onnx(Case("Gemm", [normal(4), normal(4, 5)]).model())
+
+
 def test_gemm_of_opset_6() -> None:
     case = Case("Gemm", [normal(3, 4), normal(4, 5), normal(5)], {"broadcast": 1}, opset=6)
     a, b, c = (x for x in case.inputs if x is not None)

@@ -92,5 +92,7 @@ def test_what_is_refused() -> None:
         import_onnx(Case("MaxPool", [x], {"kernel_shape": [2, 2]}, outputs=2).model())
     with pytest.raises(ShapeError, match="kernel_shape"):
         import_onnx(Case("MaxPool", [x], {"kernel_shape": [2]}).model())
+    with pytest.raises(ShapeError, match=r"strides \[2\]"):
+        import_onnx(Case("MaxPool", [x], {"kernel_shape": [2, 2], "strides": [2]}).model())
     with pytest.raises(ShapeError, match="rank 3 to 5"):
         import_onnx(Case("GlobalMaxPool", [normal(2, 3)]).model())
