@@ -49,7 +49,9 @@ def configure(repo: Path, build: Path, *options: str) -> Path:
 @pytest.fixture(scope="module")
 def program(repo: Path, qemu: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = os.environ.get("SAMARA_AARCH64_BUILD")
-    return configure(repo, Path(given) if given else tmp_path_factory.mktemp("aarch64"))
+    if given:
+        return Path(given) / "samara-run"
+    return configure(repo, tmp_path_factory.mktemp("aarch64"))
 
 
 def emulate(

@@ -138,7 +138,7 @@ def test_target_runtime(tmp_path: Path) -> None:
 
 
 def test_nothing_to_prepack(tmp_path: Path) -> None:
-    with pytest.raises(samara.UnsupportedError, match="neutral weight panels"):
+    with pytest.raises(samara.UnsupportedError, match="neutral weight panels only"):
         export(small(), tmp_path / "m.samara", prepack=["avx2"])
 
 

@@ -136,8 +136,8 @@ def export(
     _check_target(merged, target_runtime)
     if prepack:
         raise UnsupportedError(
-            f"prepack={list(prepack)}: every kernel of this version reads the neutral weight panels in place",
-            fix="leave prepack out; nothing is derived when the file is loaded",
+            f"prepack={list(prepack)}: files of this version hold the neutral weight panels only",
+            fix="leave prepack out; the few layouts that differ are derived once when a model is used",
         )
     before = sum(len(f.nodes) for f in merged.functions.values())
     if bounds:

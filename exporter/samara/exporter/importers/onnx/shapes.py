@@ -169,6 +169,8 @@ def _slice(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> Sha
 
 def _concat(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> ShapeData:
     parts = [_need(data, i) for i in range(len(data))]
+    if any(p.dtype is not parts[0].dtype for p in parts):
+        raise _NotArithmetic
     return ShapeData(
         np.concatenate([p.elements for p in parts], axis=attrs.get("axis", 0)), parts[0].dtype
     )
@@ -283,6 +285,8 @@ def _expand(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> Sh
 
 def _where(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> ShapeData:
     c, a, b = (_need(data, i) for i in range(3))
+    if a.dtype is not b.dtype:
+        raise _NotArithmetic
     arrays = np.broadcast_arrays(c.elements, a.elements, b.elements)
     out = np.empty(arrays[0].shape, dtype=object)
     triples = zip(*(x.reshape(-1) for x in arrays), strict=True)
@@ -329,6 +333,8 @@ def _binary(f: Callable[[Any, Any], Any], dtype: DType | None = None) -> Callabl
         result = _need(data, 0)
         for i in range(1, len(data)):
             other = _need(data, i)
+            if other.dtype is not result.dtype:
+                raise _NotArithmetic  # the operator's own rule says what is wrong
             a, b = np.broadcast_arrays(result.elements, other.elements)
             out = np.empty(a.shape, dtype=object)
             out.reshape(-1)[:] = [

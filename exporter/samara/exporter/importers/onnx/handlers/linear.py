@@ -44,6 +44,8 @@ def gemm(n: NodeContext) -> Any:
         for d in a.type.shape[1:]:
             rest = rest * d
         a = n.emit("reshape", a, shape=(a.type.shape[0], rest))
+    if a.type.rank != 2 or b.type.rank != 2:
+        raise n.wrong(f"needs two matrices, got {a.type} and {b.type}")
     alpha, beta = n.attr("alpha", 1.0), n.attr("beta", 1.0)
     if alpha != 1.0:
         if a.is_constant and not b.is_constant:

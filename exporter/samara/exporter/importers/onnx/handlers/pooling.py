@@ -30,6 +30,8 @@ def _window(
         raise n.wrong(f"kernel_shape {kernel} does not fit the input {x.type}")
     strides = list(n.attr("strides", [1] * spatial))
     dilations = list(n.attr("dilations", [1] * spatial))
+    if len(strides) != spatial or len(dilations) != spatial:
+        raise n.wrong(f"strides {strides} or dilations {dilations} do not fit {spatial} axes")
     size = x.type.shape[2:]
     pads = window_pads(n, size, kernel, strides, dilations)
     extend = [as_dim(0)] * spatial
