@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session: running from Python, wrong arguments, state, kept tensors, limits, profile, threads."""
+"""Session: running from Python, wrong arguments, kept tensors, limits, profile, threads."""
 
 from __future__ import annotations
 
@@ -341,7 +341,7 @@ def test_specs(files: Files) -> None:
     assert session.function == "main"
 
 
-# ---- kept tensors, state ----
+# ---- kept tensors ----
 
 
 def test_kept_tensors(files: Files) -> None:
@@ -355,36 +355,6 @@ def test_kept_tensors(files: Files) -> None:
     assert np.array_equal(every.kept("h"), got["h"])
     with pytest.raises(SamaraError, match="'h'"):
         Session(files["static"]).kept("h")
-
-
-def test_state_is_read_written_and_reset(files: Files) -> None:
-    session = Session(files["counter"])
-    x = np.array([1, 2], np.float32)
-    assert list(session.state) == ["total"]
-    assert len(session.state) == 1
-    assert session.state["total"].tolist() == [10, 20]
-    assert session.run({"x": x})["y"].tolist() == [22, 44]
-    assert session.run({"x": x})["y"].tolist() == [24, 48]
-    assert session.state["total"].tolist() == [12, 24]
-    session.state["total"] = np.zeros(2, np.float32)
-    assert session.run({"x": x})["y"].tolist() == [2, 4]
-    session.reset()
-    assert session.state["total"].tolist() == [10, 20]
-    other = Session(session.model)
-    other.run({"x": x})
-    assert session.state["total"].tolist() == [10, 20]
-
-
-def test_wrong_state(files: Files) -> None:
-    state = Session(files["counter"]).state
-    with pytest.raises(KeyError, match="none"):
-        state["none"]
-    with pytest.raises(ShapeError, match=r"is float32 \[2\], got float32 \[3\]"):
-        state["total"] = np.zeros(3, np.float32)
-    with pytest.raises(ShapeError, match="got float64"):
-        state["total"] = np.zeros(2)
-    with pytest.raises(SamaraError, match="cannot be deleted"):
-        del state["total"]
 
 
 # ---- profile ----

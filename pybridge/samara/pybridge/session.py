@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import check_backend, pool_for
+from samara.pybridge._state import State
 from samara.pybridge.errors import SamaraError, ShapeError
 from samara.pybridge.model import DTYPE_NAMES, Model, TensorSpec
 
@@ -220,7 +221,7 @@ class Session:
     @property
     def state(self) -> MutableMapping[str, Array]:
         """The session's variables by name; reading copies out, assigning writes."""
-        return _State(self)
+        return State(self.handle, self._check)
 
     def reset(self) -> None:
         """Set every variable to its initial value."""
@@ -490,58 +491,6 @@ class _Destroyer:
     def __call__(self, handle: Any) -> None:
         self._destroy(handle)
         self._model = None
-
-
-class _State(MutableMapping[str, Array]):
-    """Variables of a session as a mapping."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._lib = session._lib
-
-    def __iter__(self) -> Iterator[str]:
-        for i in range(len(self)):
-            yield text(self._lib.samara_session_state_name(self._session.handle, i))
-
-    def __len__(self) -> int:
-        return int(self._lib.samara_session_state_count(self._session.handle))
-
-    def __getitem__(self, name: str) -> Array:
-        array = self._like(name)
-        self._session._check(
-            self._lib.samara_session_state_read(
-                self._session.handle, name.encode(), ffi.from_buffer(array), array.nbytes
-            )
-        )
-        return array
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        like = self._like(name)
-        array = np.asarray(value)
-        if array.shape != like.shape or array.dtype != like.dtype:
-            raise ShapeError(
-                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}"
-            )
-        array = np.ascontiguousarray(array).reshape(like.shape)
-        self._session._check(
-            self._lib.samara_session_state_write(
-                self._session.handle, name.encode(), ffi.from_buffer(array), array.nbytes
-            )
-        )
-
-    def __delitem__(self, name: str) -> None:
-        raise SamaraError(
-            "variables belong to the model and cannot be deleted",
-            fix="reset() restores their initial values",
-        )
-
-    def _like(self, name: str) -> Array:
-        tensor = ffi.new("samara_tensor *")
-        if self._lib.samara_session_state_info(self._session.handle, name.encode(), tensor):
-            raise KeyError(name)
-        return np.empty(
-            [int(tensor.shape[i]) for i in range(tensor.rank)], DTYPE_NAMES[tensor.dtype]
-        )
 
 
 def _options(

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variables of a session as a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.pybridge._native import ffi, library, text
+from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.model import DTYPE_NAMES
+
+Array = npt.NDArray[Any]
+
+
+class State(MutableMapping[str, Array]):
+    """Variables of a session by name: reading copies out, assigning writes, nothing can be deleted."""
+
+    def __init__(self, handle: Any, check: Callable[[int], None]) -> None:
+        """`check` raises what the session says for a status that is not OK."""
+        self._handle = handle
+        self._check = check
+        self._lib = library()
+
+    def __iter__(self) -> Iterator[str]:
+        for i in range(len(self)):
+            yield text(self._lib.samara_session_state_name(self._handle, i))
+
+    def __len__(self) -> int:
+        return int(self._lib.samara_session_state_count(self._handle))
+
+    def __getitem__(self, name: str) -> Array:
+        array = self._like(name)
+        self._check(
+            self._lib.samara_session_state_read(
+                self._handle, name.encode(), ffi.from_buffer(array), array.nbytes
+            )
+        )
+        return array
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        like = self._like(name)
+        array = np.asarray(value)
+        if array.shape != like.shape or array.dtype != like.dtype:
+            raise ShapeError(
+                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}"
+            )
+        array = np.ascontiguousarray(array).reshape(like.shape)
+        self._check(
+            self._lib.samara_session_state_write(
+                self._handle, name.encode(), ffi.from_buffer(array), array.nbytes
+            )
+        )
+
+    def __delitem__(self, name: str) -> None:
+        raise SamaraError(
+            "variables belong to the model and cannot be deleted",
+            fix="reset() restores their initial values",
+        )
+
+    def _like(self, name: str) -> Array:
+        tensor = ffi.new("samara_tensor *")
+        if self._lib.samara_session_state_info(self._handle, name.encode(), tensor):
+            raise KeyError(name)
+        return np.empty(
+            [int(tensor.shape[i]) for i in range(tensor.rank)], DTYPE_NAMES[tensor.dtype]
+        )
