@@ -56,7 +56,7 @@ struct smr_tensor {
   uint8_t dtype;     // samara_dtype
   uint8_t rank;
   uint8_t layout;  // enum smr_layout; anything but PLAIN only for constants
-  uint8_t padded;    // 1: a plain constant whose bytes go on to a multiple of 16 elements
+  uint8_t padded;  // 1: a plain constant whose bytes go on to a multiple of 16 elements
 };
 
 /// An attribute, decoded; which field holds it follows from its type in the table.
