@@ -11,7 +11,7 @@ import pytest
 from tests.exporter.importers.onnx.models import Case, agree, kinds, normal, witness
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.importers.onnx.functions import function_body, inlined
+from samara.exporter.importers.onnx.functions import function_body, has_body, inlined
 from samara.exporter.types import ModelFormatError, UnsupportedError
 
 LOCAL = """
@@ -127,3 +127,9 @@ def test_outputs_that_are_not_asked_for() -> None:
     agree(
         import_onnx(model).run(feeds), witness(model, feeds, reference=True), rtol=1e-4, atol=1e-5
     )
+
+
+def test_has_body() -> None:
+    assert has_body(oh.make_node("Celu", ["x"], ["y"]), 12)
+    assert not has_body(oh.make_node("Conv", ["x", "w"], ["y"]), 12)
+    assert not has_body(oh.make_node("NoSuchOperator", ["x"], ["y"]), 12)

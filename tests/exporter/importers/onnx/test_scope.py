@@ -194,3 +194,16 @@ def test_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scope_module, "MAX_DEPTH", 5)
     with pytest.raises(UnsupportedError, match="nest deeper than 5"):
         import_onnx(nested(6))
+
+
+def test_an_unknown_operator_behind_a_failed_one_is_reported_too() -> None:
+    model = parse(
+        "g (float[2] x) => (float[2] y) { a = RandomNormalLike(x)  b = Det(a)  y = Relu(b) }"
+    )
+    with pytest.raises(UnsupportedError) as caught:
+        import_onnx(model)
+    text = str(caught.value)
+    assert "2 problems" in text
+    assert "RandomNormalLike" in text
+    assert "Det" in text
+    assert "Relu" not in text

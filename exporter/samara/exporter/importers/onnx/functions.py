@@ -81,6 +81,15 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, str]]:
                 stack.extend(graph.node)
 
 
+def has_body(node: onnx.NodeProto, version: int) -> bool:
+    """Whether the operator's schema defines it in terms of others, for some inputs at least."""
+    try:
+        schema: Any = onnx.defs.get_schema(node.op_type, version, node.domain)
+    except onnx.defs.SchemaError:
+        return False
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
 def function_body(
     node: onnx.NodeProto, version: int, inputs: Sequence[Value | None]
 ) -> Body | None:

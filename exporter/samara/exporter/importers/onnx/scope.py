@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype, tensor_data
-from samara.exporter.importers.onnx.functions import function_body
+from samara.exporter.importers.onnx.functions import function_body, has_body
 from samara.exporter.importers.onnx.operand import Operand, Poison, Ratio, Scaled, ShapeData
 from samara.exporter.importers.onnx.registry import find_handler
 from samara.exporter.importers.onnx.schemas import check_node
@@ -253,6 +253,8 @@ class Scope:
             )
             if spoilt is not None:
                 self.poison(node, spoilt.reason)
+                if not self._is_known(node):  # what cannot be imported in any case is said now
+                    self.record(node, self._no_rule(node))
                 return
             convert()
         except SamaraError as error:
@@ -274,13 +276,22 @@ class Scope:
         body = function_body(node, self.opset(node.domain), self._input_types(node))
         if body is not None:
             return self._expand(node, *body)
+        raise self._no_rule(node)
+
+    def _is_known(self, node: onnx.NodeProto) -> bool:
+        """Whether the operator has a converter, or a definition in terms of others."""
+        if find_handler(node.domain, node.op_type) is not None or node.op_type in ("If", "Loop"):
+            return True
+        return has_body(node, self.opset(node.domain))
+
+    def _no_rule(self, node: onnx.NodeProto) -> UnsupportedError:
         version = self.opset(node.domain)
-        raise UnsupportedError(
+        return UnsupportedError(
             f"operator {node.domain or 'ai.onnx'}::{node.op_type} (opset {version}) has no import rule",
             op=node.op_type,
             node=node.name,
-            fix="rewrite it with supported operators (`samara ops` lists them), or cut the graph"
-            " around it with inputs=/outputs=",
+            fix="rewrite it with supported operators (docs/onnx.md), or cut the graph around it with"
+            " inputs=/outputs=",
         )
 
     def _input_types(self, node: onnx.NodeProto) -> list[Value | None]:
