@@ -74,10 +74,11 @@ static samara_status run_tiles_of(const samara_session *session, const struct sm
   if (session->deadline_ns == 0) return job->op->funcs->run(job, begin, end, scratch);
   const size_t piece = (end - begin + RUN_PIECES - 1) / RUN_PIECES;
   for (size_t at = begin; at < end; at += piece) {
-    SMR_TRY(job->op->funcs->run(job, at, end - at < piece ? end : at + piece, scratch));
+    // Before the piece: a thread that comes for another range too late starts nothing.
     SMR_TRY(run_in_time(session, job->error));
+    SMR_TRY(job->op->funcs->run(job, at, end - at < piece ? end : at + piece, scratch));
   }
-  return SAMARA_OK;
+  return run_in_time(session, job->error);
 }
 
 // Each thread has its own copy of the job, for the error text, and remembers its lowest failure.
