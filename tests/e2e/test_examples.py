@@ -22,7 +22,7 @@ def built(repo: Path) -> Path:
     return folder
 
 
-def test_minimal_prints_output_and_profile(built: Path, repo: Path) -> None:
+def test_minimal_says_that_a_free_size_needs_resize(built: Path, repo: Path) -> None:
     golden = sorted((repo / "tests" / "golden").glob("*.samara"))[-1]
     done = subprocess.run([built / "minimal", golden], capture_output=True, text=True, check=False)
     assert done.returncode != 0  # its image has a free batch size

@@ -12,7 +12,15 @@ from tests.exporter.passes.programs import conv, normal, program
 
 import samara
 from samara.exporter.export import export, is_growing, merge, with_bounds, with_layout
-from samara.exporter.ir import Builder, Program, ProgramBuilder, Variable, open_program, read_file
+from samara.exporter.ir import (
+    Builder,
+    Program,
+    ProgramBuilder,
+    Value,
+    Variable,
+    open_program,
+    read_file,
+)
 from samara.exporter.types import TensorType
 
 
@@ -65,17 +73,14 @@ def test_layout_that_does_not_fit(tmp_path: Path) -> None:
         with_layout(small(), "x", "NWC")
 
 
-def _nonzero(b: Builder) -> object:
-    return b.op("nonzero", b.input("x", "f32", ["n"]))
-
-
 def _range() -> Program:
-    def build(b: Builder) -> object:
+    def build(b: Builder) -> Value:
         n = b.op("add", b.input("n", "i64", []), 0)
         zero, one = b.const(np.int64(0)), b.const(np.int64(1))
-        return b.op("range", zero, b.op("mul", n, n), one)
+        value: Value = b.op("range", zero, b.op("mul", n, n), one)
+        return value
 
-    return program(build)  # type: ignore[arg-type]
+    return program(build)
 
 
 def test_bounds_end_growing(tmp_path: Path) -> None:
