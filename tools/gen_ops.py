@@ -153,8 +153,16 @@ def _layout_text(op: OpSpec) -> str:
     return "any" if op.permute == "any" else "follows"
 
 
+def _overview(ops: Sequence[OpSpec]) -> list[str]:
+    lines = ["| operator | code | dtypes | layout |", "|---|---|---|---|"]
+    for op in ops:
+        dtypes = " ".join(op.dtypes) if op.dtypes else "-"
+        lines.append(f"| [{op.name}](#{op.name}) | {op.code} | {dtypes} | {_layout_text(op)} |")
+    return lines
+
+
 def docs(ops: Sequence[OpSpec]) -> str:
-    """docs/ops.md: an overview, then every operator."""
+    """docs/ops.md: overviews of what runs models and what only trains, then every operator."""
     lines = [
         "<!-- SPDX-License-Identifier: Apache-2.0 -->",
         f"<!-- {_FROM} -->",
@@ -165,12 +173,17 @@ def docs(ops: Sequence[OpSpec]) -> str:
         " freely (any), with changed attributes (follows), or not (barrier). Dtypes are those of"
         " the first input.",
         "",
-        "| operator | code | dtypes | layout |",
-        "|---|---|---|---|",
+        *_overview([op for op in ops if "training" not in op.flags]),
     ]
-    for op in ops:
-        dtypes = " ".join(op.dtypes) if op.dtypes else "-"
-        lines.append(f"| [{op.name}](#{op.name}) | {op.code} | {dtypes} | {_layout_text(op)} |")
+    training = [op for op in ops if "training" in op.flags]
+    if training:
+        lines += [
+            "",
+            "Only training needs these; a library built with `SAMARA_TRAINING=OFF`"
+            " ([building](building.md)) is without them.",
+            "",
+            *_overview(training),
+        ]
     for op in ops:
         call = f"{op.name}({', '.join(op.inputs)}) -> {', '.join(op.outputs)}"
         lines += ["", f"## {op.name}", "", f"`{call}`", "", f"{op.doc}", ""]

@@ -56,12 +56,29 @@ def variable(name: str) -> str:
 
 
 def row(name: str, code: int, family: str) -> str:
-    """The declaration, computing the identity until it is told better."""
+    """The declaration, computing the identity and its gradient until it is told better."""
     var = variable(name)
     if family == "unary":
-        return f'\n{var} = _row("{name}", {code}, _f(lambda x: x), "y = x")\n'
+        return f'''
+{var} = _row(
+    "{name}",
+    {code},
+    _f(lambda x: x),
+    "y = x",
+    grad=lambda ctx: (ctx.dy,),
+)
+'''
     if family == "binary":
-        return f'\n{var} = _row("{name}", {code}, lambda a, b: a + 0 * b, "y = a", dtypes=FLOATS)\n'
+        return f'''
+{var} = _row(
+    "{name}",
+    {code},
+    lambda a, b: a + 0 * b,
+    "y = a",
+    dtypes=FLOATS,
+    grad=lambda ctx: (rules.add(ctx)[0], None),
+)
+'''
     return f'''
 
 def _{name}_type(ctx: InferContext) -> tuple[TensorType, ...]:
@@ -83,6 +100,7 @@ def _{name}(x: Array) -> Array:
         doc="y = x",
         dtypes=("f32",),
         check="same",
+        grad=lambda ctx: (ctx.dy,),
         cases=(Case((("f32", (7,)),)), Case((("f32", (2, 3, 17)),))),
     )
 )

@@ -162,6 +162,19 @@ def growing_carry() -> Controlled:
     return Controlled(_done(b, {"y": doubled}), feeds, True)
 
 
+def stack_into_loop() -> Controlled:
+    """How many rows the second loop is given only the first one's trips say."""
+    b = ProgramBuilder().function("main")
+    trips, x = b.input("trips", "i64", []), b.input("x", "f32", [3])
+    body, _, go, (acc,) = _body(b, acc=("f32", [3]))
+    _, rows = b.loop(trips, None, [x], (body, [go, body.op("mul", acc, 0.5), acc]))
+    other, i, on, (total,) = _body(b, total=("f32", [3]))
+    more = other.op("add", total, other.op("gather", rows, i))
+    (last,) = b.loop(trips, None, [x], (other, [on, more]))
+    feeds = tuple({"trips": _i(t), "x": _f(1, 2, 3)} for t in (3, 0, 7, 1))
+    return Controlled(_done(b, {"last": last}), feeds, True, {_key(rows): 9})
+
+
 def nested_loops() -> Controlled:
     b = ProgramBuilder().function("main")
     x = b.input("x", "f32", ["n"])
@@ -274,6 +287,7 @@ PROGRAMS: tuple[Callable[[], Controlled], ...] = (
     while_loop,
     stacked_loop,
     stacked_while,
+    stack_into_loop,
     growing_carry,
     nested_loops,
     loop_in_if,

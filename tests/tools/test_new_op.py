@@ -50,14 +50,20 @@ sys.path[:0] = sys.argv[1].split(";")
 import samara
 samara.__path__ = [p + "/samara" for p in sys.argv[1].split(";")]
 import numpy as np
-from samara.exporter.ops import get_op
-from samara.exporter.testing import case_inputs, infer_case, run_case
+from samara.exporter.ops import get_op, vjp
+from samara.exporter.testing import case_attrs, case_inputs, infer_case, run_case
 op = get_op(sys.argv[2])
 for case in op.cases:
     (got,) = run_case(op, case)
     assert infer_case(op, case).types[0].static_shape() == got.shape
     if case_inputs(op, case)[0].shape == got.shape:
         np.testing.assert_array_equal(got, case_inputs(op, case)[0])
+case = next(c for c in op.cases if case_inputs(op, c)[0].dtype == np.float32)
+given = case_inputs(op, case)
+dy = run_case(op, case)[0]
+made = vjp(lambda *x: op(*x, **case_attrs(op, case)), given, [dy])
+np.testing.assert_array_equal(made[0].sum(), dy.sum())
+assert made[0].shape == given[0].shape and made[1:] == (None,) * (len(given) - 1)
 assert len(op.cases) > 1
 """
 

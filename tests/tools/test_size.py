@@ -46,6 +46,15 @@ def test_budget_rows(size: ModuleType) -> None:
     assert size.read_budget(text) == {"minsize/libsamara.so": 1000, "release/libsamara.so": 2000}
 
 
+def test_share_of_training(size: ModuleType) -> None:
+    sizes = {
+        "minsize/libsamara.so": 900,
+        "minsize/libsamara_inference.so": 700,
+        "release/libsamara.so": 1000,
+    }
+    assert size.training_bytes(sizes) == {"minsize": 200}
+
+
 def test_not_an_elf_file(size: ModuleType) -> None:
     with pytest.raises(ValueError, match="not a 64-bit"):
         size.loaded_bytes(b"MZ" + bytes(100))

@@ -182,10 +182,11 @@ _UNCHANGED = frozenset(
         "eq",
         "lt",
         "le",
+        "random_uniform",
     ]
 )
 # Exact in float32; computed in float32 and rounded in float16.
-_ROUNDED = frozenset({"add", "sub", "mul", "div", "sqrt", "dequantize"})
+_ROUNDED = frozenset({"add", "sub", "mul", "div", "sqrt", "dequantize", "dropout"})
 _F32: dict[str, tuple[float, float]] = {
     "": (1e-6, 2e-6),
     **dict.fromkeys(_UNCHANGED, _EXACT),
@@ -198,20 +199,37 @@ _F32: dict[str, tuple[float, float]] = {
     "matmul": (3e-5, 1e-5),
     "conv": (3e-5, 1e-5),
     "conv_transpose": (3e-5, 1e-5),
+    "conv_grad_input": (3e-5, 1e-5),
+    "conv_grad_weight": (3e-5, 1e-5),
     "avg_pool": (2e-6, 2e-6),
+    "activation_grad": (2e-6, 2e-6),
     "lp_pool": (2e-6, 1e-5),
     "attention": (1e-5, 1e-5),
     "layer_norm": (1e-5, 1e-5),
     "instance_norm": (1e-5, 1e-5),
     "rms_norm": (2e-6, 1e-5),
+    "group_norm": (1e-5, 1e-5),
+    "batch_norm": (1e-5, 1e-5),
+    "layer_norm_grad": (1e-5, 1e-5),
+    "rms_norm_grad": (1e-5, 1e-5),
+    "group_norm_grad": (1e-5, 1e-5),
+    "batch_norm_grad": (1e-5, 1e-5),
     "lrn": (2e-6, 1e-5),
     "reduce_sum": (1e-5, 1e-5),
     "reduce_mean": (2e-6, 1e-5),
     "sum_to": (1e-5, 1e-5),
     "cumsum": (1e-5, 1e-5),
     "resize": (1e-5, 1e-5),
+    "grid_sample": (1e-5, 1e-5),
+    "grid_sample_grad": (1e-5, 1e-5),
+    "resize_grad": (1e-5, 1e-5),
     "lstm": (1e-5, 1e-5),
     "gru": (1e-5, 1e-5),
+    "attention_grad": (1e-5, 1e-5),
+    "lstm_train": (1e-5, 1e-5),
+    "gru_train": (1e-5, 1e-5),
+    "lstm_grad": (1e-5, 1e-5),
+    "gru_grad": (1e-5, 1e-5),
 }
 _MODEL_STEPS = 2  # of a whole model's 8-bit outputs
 # float16 computes in float32 and rounds once: one unit in the last place beyond the float32 row.

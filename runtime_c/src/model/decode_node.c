@@ -183,6 +183,7 @@ static samara_status node_fill(struct smr_decoder *d, uint32_t at, struct smr_fu
              (unsigned)smr_fb_u16(&d->fb, at, SMR_FB_NODE_op, 0), needed >> 16, needed >> 8 & 0xff,
              needed & 0xff);
   }
+  SMR_TRY(smr_op_expect_built(node->op, d->error));
   const struct smr_fb_vec inputs = smr_fb_vector(&d->fb, at, SMR_FB_NODE_inputs);
   const struct smr_fb_vec outputs = smr_fb_vector(&d->fb, at, SMR_FB_NODE_outputs);
   node->inputs = (const int32_t *)inputs.data;

@@ -35,6 +35,14 @@ samara_status smr_check_iota(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", &length, 1);
 }
 
+// Output dims: the attribute `shape`.
+samara_status smr_check_shaped(const struct smr_job *job) {
+  const struct smr_tensor *y = job->outputs[0];
+  const int64_t *shape;
+  SMR_TRY(smr_expect_ints(job, "shape", y->rank, 0, INT64_MAX, &shape));
+  return smr_expect_dims(job, y, "output", shape, y->rank);
+}
+
 // Output: int64 [rank, measured].
 samara_status smr_check_nonzero(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];

@@ -4,16 +4,26 @@
 
 #include "ops/conv_points.h"
 
-// The taps of one row of the kernel: input row `row`, or NULL in the padding.
-static const float **conv_points_row(const struct smr_window *w, const float *row,
-                                     size_t pixel_stride, const float *zero, int64_t x0,
-                                     const float **out) {
-  const int64_t step = w->dilation[2], width = w->in[2];
-  for (int64_t k = 0; k < w->kernel[2]; k++) {
-    const int64_t x = x0 + k * step;
-    *out++ = row != NULL && x >= 0 && x < width ? row + (size_t)x * pixel_stride : zero;
+// Some neighbouring pixels of a row of outputs, and one tap of each: `out` is the first's, the next
+// ones lie `taps` apart. Input row `row` (NULL: in the padding) is met from column x0 on.
+static void conv_points_tap(const struct smr_window *w, const float *row, size_t pixel_stride,
+                            const float *zero, int64_t x0, size_t count, size_t taps,
+                            const float **out) {
+  const int64_t stride = w->stride[2], all = (int64_t)count;
+  int64_t begin = x0 < 0 ? (-x0 + stride - 1) / stride : 0;
+  int64_t end = x0 < w->in[2] ? (w->in[2] - x0 + stride - 1) / stride : 0;
+  if (row == NULL || begin > all) begin = all;
+  if (end > all) end = all;
+  if (end < begin) end = begin;
+  size_t i = 0;
+  for (; i < (size_t)begin; i++) out[i * taps] = zero;
+  if (begin < end) {
+    const size_t step = (size_t)stride * pixel_stride;
+    const float *p = row + (size_t)(x0 + begin * stride) * pixel_stride;
+    out[i * taps] = p;
+    for (i++; i < (size_t)end; i++) out[i * taps] = p += step;
   }
-  return out;
+  for (; i < count; i++) out[i * taps] = zero;
 }
 
 void smr_conv_points(const struct smr_window *w, const float *x, size_t pixel_stride,
@@ -25,11 +35,13 @@ void smr_conv_points(const struct smr_window *w, const float *x, size_t pixel_st
     rest /= (size_t)w->out[i - 1];
   }
   at[0] = rest;
-  const size_t row_stride = (size_t)w->in[2] * pixel_stride;
-  for (size_t pixel = 0; pixel < count; pixel++) {
+  const size_t taps = (size_t)smr_window_taps(w), row_stride = (size_t)w->in[2] * pixel_stride;
+  while (count > 0) {
+    const size_t left = (size_t)w->out[2] - at[3], run = left < count ? left : count;
     const int64_t z0 = (int64_t)at[1] * w->stride[0] - w->pad_begin[0];
     const int64_t y0 = (int64_t)at[2] * w->stride[1] - w->pad_begin[1];
     const int64_t x0 = (int64_t)at[3] * w->stride[2] - w->pad_begin[2];
+    const float **tap = out;
     for (int64_t kz = 0; kz < w->kernel[0]; kz++) {
       const int64_t z = z0 + kz * w->dilation[0];
       for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
@@ -37,12 +49,18 @@ void smr_conv_points(const struct smr_window *w, const float *x, size_t pixel_st
         const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
         const size_t line =
             inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y : 0;
-        out =
-            conv_points_row(w, inside ? x + line * row_stride : NULL, pixel_stride, zero, x0, out);
+        const float *row = inside ? x + line * row_stride : NULL;
+        for (int64_t kx = 0; kx < w->kernel[2]; kx++)
+          conv_points_tap(w, row, pixel_stride, zero, x0 + kx * w->dilation[2], run, taps, tap++);
       }
     }
+    out += run * taps;
+    count -= run;
+    at[3] += run;
     size_t i = 3;
-    while (i > 0 && ++at[i] == (size_t)w->out[i - 1]) at[i--] = 0;
-    if (i == 0) at[0]++;
+    while (i > 0 && at[i] == (size_t)w->out[i - 1]) {
+      at[i--] = 0;
+      at[i]++;
+    }
   }
 }

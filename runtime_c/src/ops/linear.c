@@ -10,6 +10,7 @@
 #include "simd/half.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 samara_status smr_linear_check_floats(const struct smr_job *job) {
@@ -48,6 +49,10 @@ static samara_status linear_epilogue(const struct smr_job *job, struct smr_linea
   static const enum smr_f32_vunary functions[] = {
       SMR_F32_SIGMOID, SMR_F32_SIGMOID, SMR_F32_TANH,      SMR_F32_HARD_SIGMOID, SMR_F32_HARD_SWISH,
       SMR_F32_SILU,    SMR_F32_GELU,    SMR_F32_GELU_TANH, SMR_F32_LEAKY_RELU,   SMR_F32_ELU};
+  linear->lo = -INFINITY;
+  linear->hi = INFINITY;
+  linear->post = (struct smr_linear_post){.function = NULL};
+  if (!smr_op_has_attr(job, "post")) return SAMARA_OK;
   linear->lo = smr_op_attr(job, "lo")->f;
   linear->hi = smr_op_attr(job, "hi")->f;
   const int64_t post = smr_op_attr_int(job, "post");
@@ -140,7 +145,7 @@ void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l
     const struct smr_pack_f32_args args = {
         .k = l->k,
         .n = l->n,
-        .src = (const char *)w->data + (group * l->group_stride + source * l->k) * element,
+        .src = (const char *)w->data + (group * l->group_stride + source * l->tap_stride) * element,
         .type = l->w_type,
         .k_stride = l->k_stride,
         .n_stride = l->n_stride,
@@ -252,4 +257,29 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
   args->hi = linear->hi;
   args->post = linear->post.function != NULL ? smr_linear_post : NULL;
   args->post_context = (void *)(uintptr_t)&linear->post;
+}
+
+// Multiply-adds of a unit; what does not fit is much.
+static size_t linear_unit_work(const struct smr_f32_gemm_plan *plan,
+                               const struct smr_f32_gemm_args *args) {
+  size_t work = args->m / plan->blocks + 1;
+  if (!smr_mul_size(work, args->n / plan->groups + 1, &work) ||
+      !smr_mul_size(work, args->k + 1, &work) ||
+      (args->indirect != NULL && !smr_mul_size(work, args->taps, &work)))
+    return SIZE_MAX;
+  return work;
+}
+
+samara_status smr_linear_multiply(struct smr_pace *pace, const struct smr_f32_gemm_plan *plan,
+                                  const struct smr_f32_gemm_args *args, size_t begin, size_t end) {
+  if (begin >= end) return SAMARA_OK;
+  const size_t work = linear_unit_work(plan, args);
+  const size_t piece = work < SMR_PACE_WORK && work != 0 ? SMR_PACE_WORK / work : 1;
+  for (size_t at = begin; at < end;) {
+    const size_t count = end - at < piece ? end - at : piece;
+    SMR_TRY(smr_pace_step(pace, count < piece ? count * work : SMR_PACE_WORK));
+    smr_f32_gemm_run(plan, args, at, at + count);
+    at += count;
+  }
+  return SAMARA_OK;
 }

@@ -11,6 +11,7 @@
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "kernels/f32_vunary/f32_vunary.h"
 #include "ops/op.h"
+#include "ops/pace.h"
 
 /// Fail unless the packed constant `w` holds `panels` panels of `rows` rows.
 samara_status smr_check_panels(const struct smr_job *job, const struct smr_tensor *w,
@@ -55,9 +56,9 @@ struct smr_linear_post {
 /// First member of the state of every operator that uses smr_linear_pack.
 struct smr_linear {
   /* set by the operator: plain element (tap t, row k, column n) of group g lies at
-   * g * group_stride + source_tap(t) * k + k * k_stride + n * n_stride */
+   * g * group_stride + source_tap(t) * tap_stride + k * k_stride + n * n_stride */
   size_t groups, taps, k, n;
-  size_t group_stride, k_stride, n_stride;
+  size_t group_stride, tap_stride, k_stride, n_stride;
   size_t (*source_tap)(const struct smr_job *job, size_t tap);  // NULL: itself
   uint32_t weight_key;  // SMR_LINEAR_KEY_ and exact rest; 0: cannot be said, so never derived
   bool caller_packs;    // computed weights: the operator packs them itself
@@ -72,7 +73,8 @@ struct smr_linear {
   struct smr_linear_post post;
 };
 
-/// Decide where weights and bias come from; fill `derived`, add scratch, read the epilogue.
+/// Decide where weights and bias come from; fill `derived`, add scratch, read the epilogue where
+/// the operator has one.
 samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear);
 
 /// For the functions' `pack`: job->state begins with a struct smr_linear.
@@ -96,6 +98,10 @@ void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size
 /// Fill what a product takes from here: batch, n, weights, bias, clamp, post.
 void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
                      struct smr_f32_gemm_args *args);
+
+/// smr_f32_gemm_run for a product inside a tile: looks at the clock on the way.
+samara_status smr_linear_multiply(struct smr_pace *pace, const struct smr_f32_gemm_plan *plan,
+                                  const struct smr_f32_gemm_args *args, size_t begin, size_t end);
 
 /// SMR_GEMM_F16 for float16, else SMR_GEMM_F32.
 static inline smr_gemm_type smr_linear_type(const struct smr_tensor *t) {

@@ -2,12 +2,13 @@
 /* The operator interface: what the session hands an operator and what an operator hands back.
  *
  * A node goes through
- *   check    dims and dtypes are consistent (the check class first, then the operator's own) every
- * time dims change measure  (optional) computes output dims that depend on data right before run
- *   prepare  picks kernels, declares tiles and scratch every time dims change pack     (optional)
- * derives another layout of a constant input                             once per model run
- * computes tiles [begin, end)                                                       any thread,
- * disjoint ranges
+ *
+ * - check: dims and dtypes are consistent (the check class first, then the operator's own); every
+ *   time dims change.
+ * - measure (optional): computes output dims that depend on data; right before run.
+ * - prepare: picks kernels, declares tiles and scratch; every time dims change.
+ * - pack (optional): derives another layout of a constant input; once per model.
+ * - run: computes tiles [begin, end); any thread, disjoint ranges.
  *
  * check establishes everything the kernels' addressing relies on, whatever the file said;
  * afterwards prepare and run trust it. Index *values* are checked in run, which therefore returns a
@@ -23,7 +24,8 @@
 #include <stdint.h>
 
 enum {
-  SMR_MAX_DERIVED = 2,  // constant inputs one operator may want in another layout
+  SMR_MAX_DERIVED = 2,   // constant inputs one operator may want in another layout
+  SMR_MAX_BARRIERS = 2,  // phases of one operator, less one
 };
 
 /// How a tensor's bytes are arranged. Codes are those of the file.
@@ -72,6 +74,11 @@ struct smr_attr {
 
 struct smr_job;
 
+/// When a run gives up: limit_ns after start_ns on the clock of smr_os_now_ns; limit_ns 0: never.
+struct smr_deadline {
+  uint64_t start_ns, limit_ns;
+};
+
 /// A packed or otherwise derived copy of a constant input, made once per model by the operator's
 /// pack().
 struct smr_derived {
@@ -96,13 +103,17 @@ struct smr_job {
   void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
                 // it
   /* set by prepare */
-  size_t tiles;                 // run is called for [0, tiles), split arbitrarily; 0: nothing to do
+  size_t tiles;  // run is called for [0, tiles), split arbitrarily; 0: nothing to do
+  /// Ascending tiles, each the first of a phase: it starts when all tiles before it are done. 0
+  /// (the session's preset) ends the list. One run call may still span phases, in order.
+  size_t barriers[SMR_MAX_BARRIERS];
   size_t scratch_bytes;         // shared by all threads of this node
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
   struct smr_derived derived[SMR_MAX_DERIVED];
   /* set by the session before run */
   void *scratch;  // 64-aligned
+  struct smr_deadline deadline;
 };
 
 enum smr_op_flag {
@@ -111,6 +122,7 @@ enum smr_op_flag {
   SMR_OP_STRIDED_OUT = 4,       // accepts outputs whose pixel_stride is not dense
   SMR_OP_INPLACE = 8,           // output 0 may be the same buffer as input 0 when sizes agree
   SMR_OP_SERIAL_PROLOGUE = 16,  // run(begin=0,end=0) is called once, alone, before the tiles
+  SMR_OP_TRAINING = 32,         // only training needs it: listed and size-billed apart
 };
 
 /// One row of the kernel table.
@@ -122,8 +134,9 @@ struct smr_op {
   uint16_t attr_count;
   uint16_t attr_first;  // in the attribute descriptor table
   uint32_t flags;
-  samara_status (*check_class)(const struct smr_job *job);  // NULL for control operators
-  const struct smr_op_funcs *funcs;                         // NULL for control operators
+  // Both NULL for control operators and for those that this build leaves out.
+  samara_status (*check_class)(const struct smr_job *job);
+  const struct smr_op_funcs *funcs;
 };
 
 /// The hand-written part of a row: each family file exports `smr_op_<name>_funcs` for its
@@ -139,6 +152,13 @@ struct smr_op_funcs {
   size_t state_bytes;  // of job->state
 };
 
+/// Where the phase ends that tile `begin` is the first of.
+static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
+  for (int i = 0; i < SMR_MAX_BARRIERS; i++)
+    if (job->barriers[i] > begin) return job->barriers[i];
+  return job->tiles;
+}
+
 /// Number of elements of a checked tensor.
 static inline int64_t smr_numel(const struct smr_tensor *t) {
   int64_t n = 1;
@@ -150,6 +170,14 @@ static inline int64_t smr_numel(const struct smr_tensor *t) {
 size_t smr_dtype_bytes(uint8_t dtype);
 /// "float32", ... ; "?" for an unknown code.
 const char *smr_dtype_name(uint8_t dtype);
+
+/// All rows of the kernel table, by code.
+const struct smr_op *smr_op_rows(size_t *count);
+/// Whether input `input` may have a pixel stride that is not dense.
+bool smr_op_reads_strided(const struct smr_op *op, uint32_t input);
+
+/// Fails where this build leaves the operator out.
+samara_status smr_op_expect_built(const struct smr_op *op, samara_error *error);
 
 /// The operator with this code, or NULL.
 const struct smr_op *smr_op_find(uint16_t code);

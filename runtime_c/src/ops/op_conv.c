@@ -7,6 +7,7 @@
 #include "ops/check.h"
 #include "ops/conv_points.h"
 #include "ops/funcs.h"
+#include "ops/indirect.h"
 #include "ops/linear.h"
 #include "ops/window.h"
 
@@ -24,19 +25,19 @@ enum conv_path {
 enum {
   CONV_DIRECT_MOST_CHANNELS = 15,  // above, a tap's channels keep the plain product busy
   CONV_DIRECT_MOST_DEPTH = 1024,   // taps * channels
-  CONV_POINTERS = 4096,            // pointers per block: half of a 64 KiB L1, next to x and w
+  CONV_DEPTHWISE_PIECE = 16,       // units between looks at the clock
 };
 
 struct conv_state {
   struct smr_linear linear;
   struct smr_window window;
   enum conv_path path;
-  size_t taps, channels;                // channels of one group
-  struct smr_f32_gemm_plan plan, tail;  // of a block of pixels; `tail` of the last one
-  size_t pixels, rows, blocks;          // CONV_INDIRECT: blocks of `rows` output pixels
-  size_t x_offset, zero_offset;         // in scratch: x as float32; zeros for the padding
-  size_t y_offset, residual_offset;     // float16 depthwise: output and residual as float32
-  size_t depthwise_units;               // of which its one tile is made
+  size_t taps, channels, pixels;     // channels of one group, pixels of the output
+  struct smr_f32_gemm_plan plan;     // CONV_POINT and CONV_CONTIGUOUS
+  struct smr_indirect indirect;      // CONV_INDIRECT
+  size_t x_offset, zero_offset;      // in scratch: x as float32; zeros for the padding
+  size_t y_offset, residual_offset;  // float16 depthwise: output and residual as float32
+  size_t depthwise_units;            // of which its one tile is made
   bool widens_x;
 };
 
@@ -147,30 +148,6 @@ static samara_status conv_depthwise_prepare(struct smr_job *job, struct conv_sta
   return SAMARA_OK;
 }
 
-static samara_status conv_indirect_prepare(struct smr_job *job, struct conv_state *s) {
-  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
-  s->rows = CONV_POINTERS / s->taps;
-  s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
-  if (s->rows > s->pixels) s->rows = s->pixels ? s->pixels : 1;
-  s->blocks = (s->pixels + s->rows - 1) / s->rows;
-  static const float *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
-  struct smr_f32_gemm_args args = {.batch = s->linear.groups,
-                                   .m = s->rows,
-                                   .n = s->linear.n,
-                                   .k = s->channels,
-                                   .taps = s->taps,
-                                   .indirect = some_pointers,
-                                   .w_type = s->linear.w_type};
-  smr_f32_gemm_plan_make(config, &args, &s->plan);
-  args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
-  smr_f32_gemm_plan_make(config, &args, &s->tail);
-  job->kernel = s->plan.kernel;
-  job->tiles = s->blocks ? (s->blocks - 1) * s->plan.units + s->tail.units : 0;
-  size_t offset;
-  SMR_TRY(smr_scratch_take(job, s->channels, sizeof(float), &s->zero_offset));
-  return smr_thread_scratch_take(job, s->rows * s->taps, sizeof(float *), &offset);
-}
-
 static samara_status conv_direct_prepare(struct smr_job *job, struct conv_state *s) {
   const struct smr_f32_conv_direct_config *config = smr_f32_conv_direct_config(job->isa);
   const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
@@ -277,7 +254,9 @@ static samara_status conv_prepare(struct smr_job *job) {
     return SAMARA_OK;
   }
   if (depthwise) return conv_depthwise_prepare(job, s);
-  if (s->path == CONV_INDIRECT) return conv_indirect_prepare(job, s);
+  if (s->path == CONV_INDIRECT)
+    return smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
+                                s->linear.n, s->linear.w_type);
   if (s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
   const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL);
   smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
@@ -306,19 +285,19 @@ static void conv_prologue(const struct smr_job *job, const struct conv_state *s)
   if (job->tiles == 0) return;
   smr_linear_prologue(job, &s->linear);
   if (s->widens_x) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
-  if (s->path == CONV_INDIRECT)
-    memset(conv_scratch(job, s->zero_offset), 0, s->channels * sizeof(float));
+  if (s->path == CONV_INDIRECT) smr_indirect_prologue(job, &s->indirect);
   if (s->path == CONV_DEPTHWISE_3D)
     memset(conv_scratch(job, s->zero_offset), 0, s->linear.n * sizeof(float));
 }
 
 // Lines of a depthwise convolution in three dims.
-static void conv_lines_3d(const struct smr_job *job, const struct conv_state *s,
-                          const struct smr_f32_dwconv_args *like, size_t begin, size_t end,
-                          const float **pointers) {
+static samara_status conv_lines_3d(const struct smr_job *job, const struct conv_state *s,
+                                   const struct smr_f32_dwconv_args *like, size_t begin, size_t end,
+                                   const float **pointers) {
   const struct smr_window *w = &s->window;
   const size_t out_w = (size_t)w->out[2];
   const float *zero = conv_scratch(job, s->zero_offset);
+  struct smr_pace pace = {.job = job};
   for (size_t line = begin; line < end; line++) {
     smr_conv_points(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
     const struct smr_f32_dwconv_indirect_args args = {
@@ -339,15 +318,19 @@ static void conv_lines_3d(const struct smr_job *job, const struct conv_state *s,
         .lo = like->lo,
         .hi = like->hi,
     };
-    smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(job->isa), &args, 0, out_w);
+    for (size_t x = 0; x < out_w; x++) {
+      SMR_TRY(smr_pace_step(&pace, s->taps * like->channels));
+      smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(job->isa), &args, x, x + 1);
+    }
     if (like->post != NULL)
       like->post(like->post_context, args.out, out_w, like->channels, like->out_pixel_stride,
                  SMR_GEMM_F32);
   }
+  return SAMARA_OK;
 }
 
-static void conv_run_depthwise(const struct smr_job *job, const struct conv_state *s, size_t begin,
-                               size_t end, void *thread_scratch) {
+static samara_status conv_run_depthwise(const struct smr_job *job, const struct conv_state *s,
+                                        size_t begin, size_t end, void *thread_scratch) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
@@ -368,15 +351,23 @@ static void conv_run_depthwise(const struct smr_job *job, const struct conv_stat
       args.residual = conv_scratch(job, s->residual_offset);
     }
   }
-  if (s->path == CONV_DEPTHWISE)
-    smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, begin, end);
-  else
-    conv_lines_3d(job, s, &args, begin, end, thread_scratch);
-  if (!s->widens_x) return;
+  if (s->path == CONV_DEPTHWISE_3D) {
+    SMR_TRY(conv_lines_3d(job, s, &args, begin, end, thread_scratch));
+  } else {
+    for (size_t unit = begin; unit < end; unit += CONV_DEPTHWISE_PIECE) {
+      // Without float16 the pieces are the session's.
+      const size_t left = end - unit;
+      if (s->widens_x) SMR_TRY(smr_in_time(&job->deadline, job->error));
+      smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, unit,
+                         left < CONV_DEPTHWISE_PIECE ? end : unit + CONV_DEPTHWISE_PIECE);
+    }
+  }
+  if (!s->widens_x) return SAMARA_OK;
   const smr_f32_to_f16_ukernel narrow = smr_f32_to_f16_kernel(job->isa);
   for (size_t i = 0; i < s->pixels; i++)
     narrow(args.channels, args.out + i * args.channels,
            (uint16_t *)y->data + i * (size_t)y->pixel_stride);
+  return SAMARA_OK;
 }
 
 static void conv_run_direct(const struct smr_job *job, const struct conv_state *s, size_t begin,
@@ -393,34 +384,6 @@ static void conv_run_direct(const struct smr_job *job, const struct conv_state *
   smr_f32_conv_direct_run(smr_f32_conv_direct_config(job->isa), &args, begin, end, thread_scratch);
 }
 
-static void conv_run_indirect(const struct smr_job *job, const struct conv_state *s, size_t begin,
-                              size_t end, const float **pointers) {
-  const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-  const struct smr_f32_gemm_args all = conv_gemm_args(job, s, NULL);
-  const float *zero = conv_scratch(job, s->zero_offset);
-  const size_t element = all.out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  const size_t last = s->blocks - 1, before_last = last * s->plan.units;
-  for (size_t tile = begin; tile < end;) {
-    const size_t block = tile < before_last ? tile / s->plan.units : last;
-    const struct smr_f32_gemm_plan *plan = block < last ? &s->plan : &s->tail;
-    const size_t unit = tile - block * s->plan.units;
-    const size_t count = plan->units - unit < end - tile ? plan->units - unit : end - tile;
-    const size_t first = block * s->rows;
-    struct smr_f32_gemm_args args = all;
-    args.m = block < last ? s->rows : s->pixels - first;
-    args.a_stride = 0;
-    args.taps = s->taps;
-    args.indirect = pointers;
-    args.zero = zero;
-    args.out = (char *)all.out + first * all.out_stride * element;
-    if (all.residual != NULL)
-      args.residual = (const char *)all.residual + first * all.residual_stride * element;
-    smr_conv_points(&s->window, x, all.a_stride, zero, first, args.m, pointers);
-    smr_f32_gemm_run(plan, &args, unit, unit + count);
-    tile += count;
-  }
-}
-
 static samara_status conv_run(const struct smr_job *job, size_t begin, size_t end,
                               void *thread_scratch) {
   const struct conv_state *s = job->state;
@@ -431,14 +394,16 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
   switch (s->path) {
     case CONV_DEPTHWISE:
     case CONV_DEPTHWISE_3D:
-      conv_run_depthwise(job, s, begin, end, thread_scratch);
-      break;
+      return conv_run_depthwise(job, s, begin, end, thread_scratch);
     case CONV_DIRECT:
       conv_run_direct(job, s, begin, end, thread_scratch);
       break;
-    case CONV_INDIRECT:
-      conv_run_indirect(job, s, begin, end, thread_scratch);
+    case CONV_INDIRECT: {
+      const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL);
+      smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
       break;
+    }
     case CONV_POINT:
     case CONV_CONTIGUOUS: {
       const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;

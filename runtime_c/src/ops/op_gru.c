@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// gru: the steps of one direction are one tile.
+// gru and gru_train.
 #include "base/fp.h"
 
 #include "ops/attrs.h"
 #include "ops/recurrent.h"
+
+#include <string.h>
 
 enum { GRU_GATES = 3, GRU_ZR = 0, GRU_H = 1 };  // gates z, r, h; the recurrent weights in two parts
 
@@ -14,49 +16,63 @@ static samara_status gru_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The gates of one step, all of it but the last formula. `input` is the step's part from x; returns
-// what the reset gate still has to meet, or NULL.
-static const float *gru_gates(const struct smr_recurrent_run *run, float *input) {
+// Where the reset gate meets h R_h^T: it lies `stride` floats apart. NULL where it meets h instead.
+struct gru_inner {
+  const float *rows;
+  size_t stride;
+};
+
+// The gates of one step, all of it but the last formula. `input` is the step's part from x.
+static samara_status gru_gates(struct smr_recurrent_run *run, float *input,
+                               struct gru_inner *inner) {
   const struct smr_recurrent *all = run->all;
-  const size_t hidden = all->hidden, wide = GRU_GATES * hidden;
-  float *h = run->state[0], *reset_h = run->more, *inner = run->more + all->batch * hidden;
-  smr_recurrent_product(run, GRU_ZR, h, NULL, true, input, wide);
+  const size_t hidden = all->hidden, wide = all->gate_stride;
+  float *h = run->state[0], *reset_h = run->more;
+  *inner = (struct gru_inner){NULL, 0};
+  SMR_TRY(smr_recurrent_product(run, GRU_ZR, h, NULL, true, input, wide));
   for (size_t n = 0; n < all->batch; n++)
     all->cell->gru_gates(hidden, all->clip, input + n * wide, h + n * hidden,
                          all->inner_bias ? NULL : reset_h + n * hidden);
   if (all->inner_bias) {
-    smr_recurrent_product(run, GRU_H, h, run->inner_bias, false, inner, hidden);
-    return inner;
+    float *rows = all->kept ? input + 3 * hidden : run->more + all->batch * hidden;
+    *inner = (struct gru_inner){rows, all->kept ? wide : hidden};
+    return smr_recurrent_product(run, GRU_H, h, run->inner_bias, false, rows, inner->stride);
   }
-  smr_recurrent_product(run, GRU_H, reset_h, NULL, true, input + 2 * hidden, wide);
-  return NULL;
+  SMR_TRY(smr_recurrent_product(run, GRU_H, reset_h, NULL, true, input + 2 * hidden, wide));
+  for (size_t n = 0; all->kept && n < all->batch; n++)
+    memcpy(input + n * wide + 3 * hidden, reset_h + n * hidden, hidden * sizeof *input);
+  return SAMARA_OK;
 }
 
-static void gru_direction(const struct smr_job *job, const struct smr_recurrent *all,
-                          size_t direction) {
-  const size_t hidden = all->hidden, wide = GRU_GATES * hidden;
-  struct smr_recurrent_run run;
-  smr_recurrent_begin(job, all, direction, &run);
+static samara_status gru_steps(struct smr_recurrent_run *run) {
+  const struct smr_recurrent *all = run->all;
+  const size_t hidden = all->hidden, wide = all->gate_stride;
   for (size_t step = 0; step < all->steps; step++) {
-    const size_t t = run.reverse ? all->steps - 1 - step : step;
-    float *gates = run.gates + t * all->batch * wide;
-    const float *inner = gru_gates(&run, gates);
+    const size_t t = run->reverse ? all->steps - 1 - step : step;
+    float *gates = run->gates + t * all->batch * wide;
+    struct gru_inner inner;
+    smr_recurrent_keep(run, t);
+    SMR_TRY(gru_gates(run, gates, &inner));
     for (size_t n = 0; n < all->batch; n++) {
-      const bool live = t < smr_recurrent_length(&run, n);
+      const bool live = t < smr_recurrent_length(run, n);
+      float *row = gates + n * wide, *input = row + 2 * hidden;
       if (live)
-        all->cell->gru(hidden, all->clip, gates + n * wide, gates + n * wide + 2 * hidden,
-                       inner != NULL ? inner + n * hidden : NULL, run.state[0] + n * hidden);
-      smr_recurrent_emit(&run, t, n, live);
+        all->cell->gru(hidden, all->clip, row, input,
+                       inner.rows != NULL ? inner.rows + n * inner.stride : NULL,
+                       run->state[0] + n * hidden, all->kept ? input : NULL);
+      else if (all->kept)
+        memset(row, 0, wide * sizeof *row);
+      smr_recurrent_emit(run, t, n, live);
     }
   }
-  smr_recurrent_end(&run);
+  smr_recurrent_end(run);
+  return SAMARA_OK;
 }
 
 static samara_status gru_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
-  for (size_t direction = begin; direction < end; direction++)
-    gru_direction(job, (const struct smr_recurrent *)job->state, direction);
-  return SAMARA_OK;
+  const struct smr_recurrent *all = (const struct smr_recurrent *)job->state;
+  return smr_recurrent_tiles(job, all, begin, end, gru_steps);
 }
 
 const struct smr_op_funcs smr_op_gru_funcs = {.check = smr_recurrent_check,
@@ -64,3 +80,9 @@ const struct smr_op_funcs smr_op_gru_funcs = {.check = smr_recurrent_check,
                                               .pack = smr_recurrent_pack,
                                               .run = gru_run,
                                               .state_bytes = sizeof(struct smr_recurrent)};
+
+const struct smr_op_funcs smr_op_gru_train_funcs = {.check = smr_recurrent_check,
+                                                    .prepare = gru_prepare,
+                                                    .pack = smr_recurrent_pack,
+                                                    .run = gru_run,
+                                                    .state_bytes = sizeof(struct smr_recurrent)};

@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/move.h"
+#include "ops/pace.h"
 
 // The joined tensor is [rows][the parts' blocks one after the other]. Along the last axis, where
 // rows are pixels, work is cut between rows, else by the bytes of the joined tensor.
@@ -95,14 +96,17 @@ static void join_move(const struct smr_tensor *to, size_t to_at, const struct sm
   }
 }
 
-// Copies bytes [first, last) of the joined tensor from or to the parts.
-static void join_copy(const struct join_state *state, const struct smr_tensor *joined,
-                      struct smr_tensor *const *parts, uint32_t part_count, size_t first,
-                      size_t last, bool split) {
+// Copies bytes [first, last) of the joined tensor from or to the parts, of which many can be empty.
+static samara_status join_copy(const struct smr_job *job, const struct smr_tensor *joined,
+                               struct smr_tensor *const *parts, uint32_t part_count, size_t first,
+                               size_t last, bool split) {
+  const struct join_state *state = (const struct join_state *)job->state;
   const size_t inner =
       smr_extent(joined, state->axis + 1, joined->rank) * smr_dtype_bytes(joined->dtype);
   size_t row = first / state->row_bytes, skip = first % state->row_bytes;
+  struct smr_pace pace = {.job = job};
   while (first < last) {
+    SMR_TRY(smr_pace_step(&pace, part_count));
     for (uint32_t p = 0; p < part_count && first < last; p++) {
       const size_t block = (size_t)parts[p]->dims[state->axis] * inner;
       if (skip >= block) {
@@ -119,21 +123,22 @@ static void join_copy(const struct join_state *state, const struct smr_tensor *j
     }
     row++;
   }
+  return SAMARA_OK;
 }
 
-static void join_run(const struct smr_job *job, struct smr_tensor *joined,
-                     struct smr_tensor *const *parts, uint32_t part_count, size_t begin, size_t end,
-                     bool split) {
+static samara_status join_run(const struct smr_job *job, struct smr_tensor *joined,
+                              struct smr_tensor *const *parts, uint32_t part_count, size_t begin,
+                              size_t end, bool split) {
   const struct join_state *state = (const struct join_state *)job->state;
   const size_t from = smr_units_begin(&state->units, begin);
   const size_t to = smr_units_begin(&state->units, end);
   if (state->by_rows) {
     if (from < to) join_pixels(joined, parts, part_count, from, to, split);
-    return;
+    return SAMARA_OK;
   }
   const size_t first = from * JOIN_UNIT_BYTES, stop = to * JOIN_UNIT_BYTES;
   const size_t last = stop < state->total_bytes ? stop : state->total_bytes;
-  if (first < last) join_copy(state, joined, parts, part_count, first, last, split);
+  return first < last ? join_copy(job, joined, parts, part_count, first, last, split) : SAMARA_OK;
 }
 
 static samara_status concat_prepare(struct smr_job *job) {
@@ -143,8 +148,7 @@ static samara_status concat_prepare(struct smr_job *job) {
 static samara_status concat_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *scratch) {
   (void)scratch;
-  join_run(job, job->outputs[0], job->inputs, job->input_count, begin, end, false);
-  return SAMARA_OK;
+  return join_run(job, job->outputs[0], job->inputs, job->input_count, begin, end, false);
 }
 
 static samara_status split_prepare(struct smr_job *job) {
@@ -153,8 +157,7 @@ static samara_status split_prepare(struct smr_job *job) {
 
 static samara_status split_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
-  join_run(job, job->inputs[0], job->outputs, job->output_count, begin, end, true);
-  return SAMARA_OK;
+  return join_run(job, job->inputs[0], job->outputs, job->output_count, begin, end, true);
 }
 
 const struct smr_op_funcs smr_op_concat_funcs = {.check = smr_move_check_all,

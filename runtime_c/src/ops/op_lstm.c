@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// lstm: the steps of one direction are one tile.
+// lstm and lstm_train.
 #include "base/fp.h"
 
 #include "ops/attrs.h"
 #include "ops/recurrent.h"
+
+#include <string.h>
 
 // The common part comes first: smr_recurrent_pack looks for it in the state.
 struct lstm_state {
@@ -19,33 +21,35 @@ static samara_status lstm_prepare(struct smr_job *job) {
   return smr_recurrent_prepare(job, &state->all, LSTM_GATES, 1);
 }
 
-static void lstm_direction(const struct smr_job *job, const struct lstm_state *state,
-                           size_t direction) {
-  const struct smr_recurrent *all = &state->all;
-  const size_t hidden = all->hidden, wide = LSTM_GATES * hidden;
-  struct smr_recurrent_run run;
-  smr_recurrent_begin(job, all, direction, &run);
-  const struct smr_lstm_options options = {all->clip, state->input_forget, run.peepholes};
+static samara_status lstm_steps(struct smr_recurrent_run *run) {
+  const struct lstm_state *state = (const struct lstm_state *)run->job->state;
+  const struct smr_recurrent *all = run->all;
+  const size_t hidden = all->hidden, wide = all->gate_stride;
+  const struct smr_lstm_options options = {all->clip, state->input_forget, run->peepholes};
   for (size_t step = 0; step < all->steps; step++) {
-    const size_t t = run.reverse ? all->steps - 1 - step : step;
-    float *gates = run.gates + t * all->batch * wide;
-    smr_recurrent_product(&run, 0, run.state[0], NULL, true, gates, wide);
+    const size_t t = run->reverse ? all->steps - 1 - step : step;
+    float *gates = run->gates + t * all->batch * wide;
+    smr_recurrent_keep(run, t);
+    SMR_TRY(smr_recurrent_product(run, 0, run->state[0], NULL, true, gates, wide));
     for (size_t n = 0; n < all->batch; n++) {
-      const bool live = t < smr_recurrent_length(&run, n);
+      const bool live = t < smr_recurrent_length(run, n);
+      float *row = gates + n * wide;
       if (live)
-        all->cell->lstm(hidden, gates + n * wide, &options, run.state[1] + n * hidden,
-                        run.state[0] + n * hidden);
-      smr_recurrent_emit(&run, t, n, live);
+        all->cell->lstm(hidden, row, &options, run->state[1] + n * hidden,
+                        run->state[0] + n * hidden, all->kept ? row : NULL);
+      else if (all->kept)
+        memset(row, 0, wide * sizeof *row);
+      smr_recurrent_emit(run, t, n, live);
     }
   }
-  smr_recurrent_end(&run);
+  smr_recurrent_end(run);
+  return SAMARA_OK;
 }
 
 static samara_status lstm_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
-  for (size_t direction = begin; direction < end; direction++)
-    lstm_direction(job, (const struct lstm_state *)job->state, direction);
-  return SAMARA_OK;
+  const struct lstm_state *state = (const struct lstm_state *)job->state;
+  return smr_recurrent_tiles(job, &state->all, begin, end, lstm_steps);
 }
 
 const struct smr_op_funcs smr_op_lstm_funcs = {.check = smr_recurrent_check,
@@ -53,3 +57,9 @@ const struct smr_op_funcs smr_op_lstm_funcs = {.check = smr_recurrent_check,
                                                .pack = smr_recurrent_pack,
                                                .run = lstm_run,
                                                .state_bytes = sizeof(struct lstm_state)};
+
+const struct smr_op_funcs smr_op_lstm_train_funcs = {.check = smr_recurrent_check,
+                                                     .prepare = lstm_prepare,
+                                                     .pack = smr_recurrent_pack,
+                                                     .run = lstm_run,
+                                                     .state_bytes = sizeof(struct lstm_state)};

@@ -2,12 +2,27 @@
 // matmul: batched matrix products with a fused epilogue.
 #include "base/fp.h"
 
+#include "kernels/pack/transpose_f32.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
 #include "ops/linear.h"
+#include "ops/outer.h"
 
 #include <math.h>
+
+enum {
+  MATMUL_TURN = 64,           // columns of x that are transposed together
+  MATMUL_OUTER_ROWS = 1024,   // from here on xᵀw is a sum of outer products,
+  MATMUL_OUTER_SIZE = 16384,  // or where x has at most so many elements
+};
+
+// Long sums are what gradients of weights are; a library that only runs models transposes x.
+#ifdef SMR_NO_TRAINING
+enum { MATMUL_SUMS = 0 };
+#else
+enum { MATMUL_SUMS = 1 };
+#endif
 
 struct matmul_state {
   struct smr_linear linear;
@@ -17,8 +32,11 @@ struct matmul_state {
   size_t x_count;                 // matrices of x
   size_t copy_offset;             // x as rows of float32, where it is not that already
   size_t pack_offset;             // of thread scratch: a w packed while running
+  size_t turns;                   // pieces of x that are transposed first, each a tile
   bool copies_x, transposes_x;
   bool per_product;  // a tile is a whole product: w is packed, and x copied, on the way
+  bool sums;         // one float32 xᵀw over many rows, without anything else: all is in `outer`
+  struct smr_outer outer;
 };
 
 static bool matmul_is_integer(const struct smr_job *job) {
@@ -70,12 +88,39 @@ static samara_status matmul_prepare_integer(struct smr_job *job) {
   return SAMARA_OK;
 }
 
+// Whether the product is a long sum over rows of both operands, as gradients of weights are: these
+// are read where they lie, and the sum is cut for threads.
+static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  const bool plain = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 &&
+                     y->dtype == SAMARA_FLOAT32 && w->layout == SMR_LAYOUT_PLAIN &&
+                     smr_optional_input(job, 2) == NULL && smr_optional_input(job, 3) == NULL &&
+                     smr_op_attr_int(job, "post") == 0 && smr_op_attr(job, "lo")->f == -INFINITY &&
+                     smr_op_attr(job, "hi")->f == INFINITY;
+  const struct smr_tensor leading_w = matmul_leading(w);
+  return plain && s->transposes_x && smr_op_attr_int(job, "transpose_w") == 0 && s->products == 1 &&
+         s->x_count == 1 && smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
+         (s->k >= MATMUL_OUTER_ROWS || s->k * s->m <= MATMUL_OUTER_SIZE);
+}
+
+static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state *s) {
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  struct smr_window w = {.spatial = 1, .batch = 1};
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
+  w.in[1] = w.out[1] = (int64_t)s->k;
+  s->sums = true;
+  s->outer = (struct smr_outer){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
+  return smr_outer_prepare(job, &s->outer);
+}
+
 static samara_status matmul_prepare(struct smr_job *job) {
   if (matmul_is_integer(job)) return matmul_prepare_integer(job);
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   struct matmul_state *s = job->state;
   *s = (struct matmul_state){.products = 0};
   matmul_geometry(job, s);
+  if (MATMUL_SUMS && matmul_is_sum(job, s)) return matmul_prepare_sum(job, s);
   const struct smr_tensor leading_w = matmul_leading(w);
   const size_t w_count = (size_t)smr_numel(&leading_w);
   if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
@@ -113,37 +158,57 @@ static samara_status matmul_prepare(struct smr_job *job) {
   smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
   job->kernel = s->plan.kernel;
   job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
+  if (s->transposes_x && x->dtype == SAMARA_FLOAT32 && !s->per_product && job->tiles > 0) {
+    const size_t columns = (size_t)x->dims[x->rank - 1];
+    s->turns = s->x_count * (columns / MATMUL_TURN + (columns % MATMUL_TURN != 0));
+    job->tiles += s->turns;
+    job->barriers[0] = s->turns;
+  }
   return SAMARA_OK;
 }
 
-// `count` matrices of x as rows of float32: transposed, widened, or both.
+// `count` float16 matrices of x as rows of float32: widened, and transposed where they must be.
 static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *s, size_t first,
                           size_t count, float *out) {
   enum { BLOCK = 16 };
   const struct smr_tensor *x = job->inputs[0];
   const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
   const uint16_t *half = (const uint16_t *)x->data + first * rows * columns;
-  const float *full = (const float *)x->data + first * rows * columns;
-  const smr_f16_to_f32_ukernel widen =
-      x->dtype == SAMARA_FLOAT16 ? smr_f16_to_f32_kernel(job->isa) : NULL;
+  const smr_f16_to_f32_ukernel widen = smr_f16_to_f32_kernel(job->isa);
   if (!s->transposes_x) {
     widen(count * rows * columns, half, out);
     return;
   }
-  for (size_t i = 0; i < count; i++, half += rows * columns, full += rows * columns) {
+  for (size_t i = 0; i < count; i++, half += rows * columns) {
     for (size_t r = 0; r < rows; r++) {
       for (size_t c = 0; c < columns; c += BLOCK) {
         const size_t n = columns - c < BLOCK ? columns - c : BLOCK;
         float block[BLOCK];
-        const float *from = full + r * columns + c;
-        if (widen != NULL) {
-          widen(n, half + r * columns + c, block);
-          from = block;
-        }
-        for (size_t j = 0; j < n; j++) out[(i * columns + c + j) * rows + r] = from[j];
+        widen(n, half + r * columns + c, block);
+        for (size_t j = 0; j < n; j++) out[(i * columns + c + j) * rows + r] = block[j];
       }
     }
   }
+}
+
+// A whole matrix of float32, transposed.
+static void matmul_turn_matrix(const struct smr_job *job, size_t i, float *out) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  smr_transpose_f32(rows, columns, (const float *)x->data + i * rows * columns, columns, out, rows,
+                    job->isa);
+}
+
+// Piece `turn` of all matrices, into scratch.
+static void matmul_turn(const struct smr_job *job, const struct matmul_state *s, size_t turn) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const size_t pieces = s->turns / s->x_count;
+  const size_t first = turn % pieces * MATMUL_TURN, matrix = turn / pieces * rows * columns;
+  const size_t count = columns - first < MATMUL_TURN ? columns - first : MATMUL_TURN;
+  float *copy = (float *)(void *)((char *)job->scratch + s->copy_offset);
+  smr_transpose_f32(rows, count, (const float *)x->data + matrix + first, columns,
+                    copy + matrix + first * rows, rows, job->isa);
 }
 
 // Product `i`: arguments, with x copied and w packed where that happens on the way.
@@ -168,7 +233,10 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
     args->a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
   } else if (s->per_product) {
     float *copy = (float *)(void *)(thread_scratch + s->copy_offset);
-    matmul_copy_x(job, s, at[0], 1, copy);
+    if (s->transposes_x && job->inputs[0]->dtype == SAMARA_FLOAT32)
+      matmul_turn_matrix(job, at[0], copy);
+    else
+      matmul_copy_x(job, s, at[0], 1, copy);
     args->a = copy;
   } else {
     args->a = (const float *)(const void *)((const char *)job->scratch + s->copy_offset) +
@@ -228,19 +296,29 @@ static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t 
     matmul_run_integer(job, begin, end);
     return SAMARA_OK;
   }
+  if (MATMUL_SUMS && s->sums) {
+    if (begin == end) return SAMARA_OK;
+    return smr_outer_run(job, &s->outer, job->inputs[0]->data, job->inputs[1]->data,
+                         job->outputs[0]->data, begin, end, thread_scratch);
+  }
   if (begin == end) {  // alone, before the tiles
     smr_linear_prologue(job, &s->linear);
-    if (s->copies_x && !s->per_product)
+    if (s->copies_x && !s->per_product && s->turns == 0)
       matmul_copy_x(job, s, 0, s->x_count,
                     (float *)(void *)((char *)job->scratch + s->copy_offset));
     return SAMARA_OK;
   }
+  for (; begin < end && begin < s->turns; begin++) matmul_turn(job, s, begin);
+  if (begin == end) return SAMARA_OK;
   const size_t units = s->plan.units;
+  begin -= s->turns;
+  end -= s->turns;
   struct smr_f32_gemm_args args;
+  struct smr_pace pace = {.job = job};
   for (size_t tile = begin; tile < end;) {
     if (s->per_product) {
       matmul_product(job, s, tile, thread_scratch, &args);
-      smr_f32_gemm_run(&s->plan, &args, 0, units);
+      SMR_TRY(smr_linear_multiply(&pace, &s->plan, &args, 0, units));
       tile++;
       continue;
     }

@@ -104,6 +104,10 @@ static samara_status instance_norm_run(const struct smr_job *job, size_t begin, 
 SMR_WIDENED_OP(instance_norm, norm_check, instance_norm_prepare, instance_norm_run,
                sizeof(struct norm_state))
 
+struct lrn_state {
+  size_t block, blocks;  // channels of a tile, and tiles of a pixel
+};
+
 static samara_status lrn_check(const struct smr_job *job) {
   SMR_TRY(norm_check(job));
   SMR_TRY(smr_expect_rank(job, job->inputs[0], "input", 1, SAMARA_MAX_RANK));
@@ -112,27 +116,37 @@ static samara_status lrn_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
+// A tile is a block of a pixel's channels: SMR_GRAIN elements summed, or one channel's window.
 static samara_status lrn_prepare(struct smr_job *job) {
-  job->kernel = "lrn";
+  struct lrn_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
-  job->tiles = x->dims[x->rank - 1] ? (size_t)smr_product(x->dims, x->rank - 1u) : 0;
+  const size_t channels = (size_t)x->dims[x->rank - 1], size = (size_t)smr_op_attr_int(job, "size");
+  const size_t window = size < channels ? size : channels;
+  *s = (struct lrn_state){.block = window < SMR_GRAIN ? SMR_GRAIN / (window ? window : 1) : 1};
+  s->blocks = channels / s->block + (channels % s->block != 0);
+  job->kernel = "lrn";
+  job->tiles = channels ? (size_t)smr_product(x->dims, x->rank - 1u) * s->blocks : 0;
   return SAMARA_OK;
 }
 
-// A tile is a pixel.
 static samara_status lrn_run(const struct smr_job *job, size_t begin, size_t end,
                              void *thread_scratch) {
   (void)thread_scratch;
   const struct smr_tensor *tx = job->inputs[0];
+  const struct lrn_state *s = job->state;
   const int64_t channels = tx->dims[tx->rank - 1];
   const int64_t size = smr_op_attr_int(job, "size"), before = (size - 1) / 2;
   const int64_t after = size - 1 - before;
   const float bias = smr_op_attr(job, "bias")->f, beta = smr_op_attr(job, "beta")->f;
   const float alpha = smr_op_attr(job, "alpha")->f / (float)size;
   for (size_t tile = begin; tile < end; tile++) {
-    const float *x = (const float *)tx->data + tile * (size_t)channels;
-    float *y = (float *)job->outputs[0]->data + tile * (size_t)channels;
-    for (int64_t c = 0; c < channels; c++) {
+    const size_t pixel = tile / s->blocks * (size_t)channels;
+    const float *x = (const float *)tx->data + pixel;
+    float *y = (float *)job->outputs[0]->data + pixel;
+    const int64_t first = (int64_t)(tile % s->blocks * s->block);
+    const int64_t stop =
+        channels - first < (int64_t)s->block ? channels : first + (int64_t)s->block;
+    for (int64_t c = first; c < stop; c++) {
       const int64_t from = c > before ? c - before : 0;
       const int64_t to = after < channels - 1 - c ? c + after : channels - 1;
       float sum = 0.0f;
@@ -143,4 +157,4 @@ static samara_status lrn_run(const struct smr_job *job, size_t begin, size_t end
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(lrn, lrn_check, lrn_prepare, lrn_run, 0)
+SMR_WIDENED_OP(lrn, lrn_check, lrn_prepare, lrn_run, sizeof(struct lrn_state))

@@ -8,6 +8,7 @@
 #include "ops/attrs.h"
 #include "ops/check.h"
 #include "ops/move.h"
+#include "ops/pace.h"
 #include "ops/window.h"
 #include "simd/half.h"
 
@@ -136,6 +137,11 @@ static void pool_pixel(const struct pool_state *state, uint8_t dtype,
     smr_s8_pool_max(channels, window, (int8_t *)y);
 }
 
+// Elements that a pixel reads or writes; they lie in memory, so the product fits.
+static size_t pool_work(const struct smr_pool_window *window, size_t channels) {
+  return (window->n[0] * window->n[1] * window->n[2] + 1) * channels;
+}
+
 static samara_status pool_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct pool_state *state = (const struct pool_state *)job->state;
@@ -143,6 +149,7 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const size_t element = smr_dtype_bytes(x->dtype), pixel = (size_t)x->pixel_stride;
   const size_t last = smr_units_begin(&state->units, end);
+  struct smr_pace pace = {.job = job};  // a row of windows may read the input many times
   for (size_t row = smr_units_begin(&state->units, begin); row < last; row++) {
     const int64_t o1 = (int64_t)(row % (size_t)w->out[1]);
     const int64_t o0 = (int64_t)(row / (size_t)w->out[1] % (size_t)w->out[0]);
@@ -164,6 +171,7 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
             (size_t)c.first;
         window.x = (const char *)x->data + at * pixel * element;
       }
+      SMR_TRY(smr_pace_step(&pace, pool_work(&window, (size_t)w->channels_in)));
       pool_pixel(state, x->dtype, &window,
                  (float)((double)a.counted * (double)b.counted * (double)c.counted),
                  out + (size_t)o2 * (size_t)y->pixel_stride * element);

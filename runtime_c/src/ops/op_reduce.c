@@ -8,7 +8,11 @@
 #include "ops/funcs.h"
 #include "ops/widen.h"
 
-enum { REDUCE_COLUMNS = 256 };  // outputs accumulated side by side
+enum {
+  REDUCE_COLUMNS = 256,          // outputs accumulated side by side
+  REDUCE_PIECES = 16,            // at most so many pieces of an output's elements
+  REDUCE_PIECE = 2 * SMR_GRAIN,  // elements that a piece has at least
+};
 
 // Some axes of the input; strides in elements.
 struct reduce_axes {
@@ -18,7 +22,8 @@ struct reduce_axes {
 
 // After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
 // an output is made of rows; if it is kept, neighbouring outputs are made together, column by
-// column.
+// column. Few outputs of many elements are made in two phases: each of pieces of its elements, the
+// pieces then joined in their order. Sizes alone decide how they are cut.
 struct reduce_state {
   const struct smr_f32_reduce *kernels;
   enum smr_f32_reduce_op op;
@@ -28,6 +33,7 @@ struct reduce_state {
   size_t width;           // columns: outputs of the last axis
   size_t chunks;          // columns: pieces of the last axis
   size_t units, group;    // units of work, and how many make a tile
+  size_t pieces;          // per unit; 0: units are made in one go
 };
 
 static samara_status reduce_check_set(const struct smr_job *job, uint32_t set) {
@@ -73,21 +79,34 @@ static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduc
   s->outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
 }
 
+// Cut the units into pieces where they are few and have `each` elements.
+static void reduce_cut(struct smr_job *job, struct reduce_state *s, size_t each) {
+  if (job->inputs[0]->dtype != SAMARA_FLOAT32 || s->units == 0 || s->units >= REDUCE_PIECES) return;
+  if (each / REDUCE_PIECE < 4) return;
+  const size_t pieces = each / REDUCE_PIECE < REDUCE_PIECES ? each / REDUCE_PIECE : REDUCE_PIECES;
+  s->pieces = pieces < s->count ? pieces : s->count;
+  job->tiles = s->units * s->pieces + 1;
+  job->barriers[0] = s->units * s->pieces;
+  job->scratch_bytes = s->pieces * s->outputs * sizeof(float);
+}
+
 static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
                                          uint32_t mask) {
   struct reduce_state *s = job->state;
   *s = (struct reduce_state){.kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
   reduce_split(job->inputs[0], mask, s);
-  size_t cost = s->count ? s->count : 1;
+  size_t cost = s->count ? s->count : 1, across = 1;
   s->units = s->outputs;
   if (s->columns) {
     s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
     s->chunks = s->width / REDUCE_COLUMNS + (s->width % REDUCE_COLUMNS != 0);
     s->units = s->width ? s->outputs / s->width * s->chunks : 0;
-    cost = cost < SMR_GRAIN ? cost * (s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS) : cost;
+    across = s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS;
+    cost = cost < SMR_GRAIN ? cost * across : cost;
   }
   s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
   job->tiles = s->units / s->group + (s->units % s->group != 0);
+  reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
   job->kernel = job->inputs[0]->dtype == SAMARA_FLOAT32 ? s->kernels->name : "reduce_integer";
   return SAMARA_OK;
 }
@@ -111,28 +130,36 @@ static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_
   return offset;
 }
 
-// `count` neighbouring outputs, the first made of elements from `x` on.
+// Elements [from, to) of `count` neighbouring outputs; the first output's lie from `x` on.
 static void reduce_columns_f32(const struct reduce_state *s, const float *x, size_t count,
-                               float *y) {
+                               size_t from, size_t to, float *y) {
   const float start = smr_f32_reduce_start(s->op);
   for (size_t j = 0; j < count; j++) y[j] = start;
-  if (s->count == 0) return;
   // The last folded axis gives the rows; the others are walked.
   const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
   const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
   const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
-  for (size_t i = 0; i < s->count / rows; i++)
-    s->kernels->columns[s->op](rows, count, x + reduce_offset(&s->folded, outer, i), stride, y);
+  while (from < to) {
+    const size_t row = from % rows, n = rows - row < to - from ? rows - row : to - from;
+    const size_t at = reduce_offset(&s->folded, outer, from / rows) + row * stride;
+    s->kernels->columns[s->op](n, count, x + at, stride, y);
+    from += n;
+  }
 }
 
-static float reduce_rows_f32(const struct reduce_state *s, const float *x) {
-  if (s->count == 0) return smr_f32_reduce_start(s->op);
+// Elements [from, to) of one output, which lie from `x` on.
+static float reduce_rows_f32(const struct reduce_state *s, const float *x, size_t from, size_t to) {
+  if (from == to) return smr_f32_reduce_start(s->op);
   const uint32_t outer = s->folded.rank - 1;
-  const size_t n = (size_t)s->folded.dims[outer];
-  float y = s->kernels->row[s->op](n, x);
-  for (size_t i = 1; i < s->count / n; i++)
-    y = smr_f32_reduce_join(s->op, y,
-                            s->kernels->row[s->op](n, x + reduce_offset(&s->folded, outer, i)));
+  const size_t rows = (size_t)s->folded.dims[outer];
+  float y = 0;
+  for (size_t i = from; i < to;) {
+    const size_t row = i % rows, n = rows - row < to - i ? rows - row : to - i;
+    const float part =
+        s->kernels->row[s->op](n, x + reduce_offset(&s->folded, outer, i / rows) + row);
+    y = i == from ? part : smr_f32_reduce_join(s->op, y, part);
+    i += n;
+  }
   return y;
 }
 
@@ -220,28 +247,70 @@ static void reduce_outputs(const struct smr_job *job, const struct reduce_state 
   }
   float *out = (float *)y->data + first;
   if (s->columns)
-    reduce_columns_f32(s, (const float *)x->data + at, count, out);
+    reduce_columns_f32(s, (const float *)x->data + at, count, 0, s->count, out);
   else
-    *out = reduce_rows_f32(s, (const float *)x->data + at);
+    *out = reduce_rows_f32(s, (const float *)x->data + at, 0, s->count);
   if (s->mean)
     for (size_t j = 0; j < count; j++) out[j] /= (float)s->count;
+}
+
+// The outputs that a unit makes: the first one's number and where its elements begin.
+struct reduce_unit {
+  size_t first, at, count;
+};
+
+static struct reduce_unit reduce_unit_of(const struct reduce_state *s, size_t unit) {
+  if (!s->columns)
+    return (struct reduce_unit){unit, reduce_offset(&s->kept, s->kept.rank, unit), 1};
+  const size_t line = unit / s->chunks, column = unit % s->chunks * REDUCE_COLUMNS;
+  const size_t rest = s->width - column;
+  const uint32_t outer = s->kept.rank ? s->kept.rank - 1 : 0;
+  return (struct reduce_unit){line * s->width + column,
+                              reduce_offset(&s->kept, outer, line) + column,
+                              rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS};
+}
+
+// Piece `tile` of the float partial results, which lie piece by piece in scratch.
+static void reduce_piece(const struct smr_job *job, const struct reduce_state *s, size_t tile) {
+  const struct reduce_unit u = reduce_unit_of(s, tile / s->pieces);
+  const size_t piece = tile % s->pieces, each = s->count / s->pieces, more = s->count % s->pieces;
+  const size_t from = piece * each + (piece < more ? piece : more);
+  const size_t to = from + each + (piece < more);
+  const float *x = (const float *)job->inputs[0]->data + u.at;
+  float *out = (float *)job->scratch + piece * s->outputs + u.first;
+  if (s->columns)
+    reduce_columns_f32(s, x, u.count, from, to, out);
+  else
+    *out = reduce_rows_f32(s, x, from, to);
+}
+
+static void reduce_join_pieces(const struct smr_job *job, const struct reduce_state *s) {
+  const float *parts = job->scratch;
+  float *y = job->outputs[0]->data;
+  for (size_t j = 0; j < s->outputs; j++) {
+    float total = parts[j];
+    for (size_t p = 1; p < s->pieces; p++)
+      total = smr_f32_reduce_join(s->op, total, parts[p * s->outputs + j]);
+    y[j] = s->mean ? total / (float)s->count : total;
+  }
 }
 
 static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   (void)thread_scratch;
   const struct reduce_state *s = job->state;
+  if (s->pieces > 0) {
+    for (size_t tile = begin; tile < end; tile++)
+      if (tile < s->units * s->pieces)
+        reduce_piece(job, s, tile);
+      else
+        reduce_join_pieces(job, s);
+    return SAMARA_OK;
+  }
   const size_t last = end < s->units / s->group ? end * s->group : s->units;
   for (size_t unit = begin * s->group; unit < last; unit++) {
-    if (!s->columns) {
-      reduce_outputs(job, s, unit, reduce_offset(&s->kept, s->kept.rank, unit), 1);
-      continue;
-    }
-    const size_t line = unit / s->chunks, column = unit % s->chunks * REDUCE_COLUMNS;
-    const size_t rest = s->width - column;
-    const uint32_t outer = s->kept.rank ? s->kept.rank - 1 : 0;
-    reduce_outputs(job, s, line * s->width + column, reduce_offset(&s->kept, outer, line) + column,
-                   rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS);
+    const struct reduce_unit u = reduce_unit_of(s, unit);
+    reduce_outputs(job, s, u.first, u.at, u.count);
   }
   return SAMARA_OK;
 }

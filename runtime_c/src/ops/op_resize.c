@@ -11,80 +11,32 @@
 #include "ops/check.h"
 #include "ops/linear.h"
 #include "ops/move.h"
-#include "ops/resize_axis.h"
+#include "ops/pace.h"
+#include "ops/resize_attrs.h"
 #include "simd/half.h"
 
-#include <inttypes.h>
 #include <math.h>
 
-enum { RESIZE_AXES = 3 };
-
 struct resize_state {
-  struct smr_units units;                     // output rows: (batch, depth, height)
-  struct smr_resize_spec specs[RESIZE_AXES];  // depth, height, width; leading ones 1 to 1
-  size_t width[RESIZE_AXES];                  // weights per output
-  size_t first_offset[RESIZE_AXES];           // of each axis' arrays in scratch, bytes
-  size_t count_offset[RESIZE_AXES];
-  size_t weights_offset[RESIZE_AXES];
+  struct smr_units units;                         // output rows: (batch, depth, height)
+  struct smr_resize_spec specs[SMR_RESIZE_AXES];  // depth, height, width; leading ones 1 to 1
+  size_t width[SMR_RESIZE_AXES];                  // weights per output
+  size_t first_offset[SMR_RESIZE_AXES];           // of each axis' arrays in scratch, bytes
+  size_t count_offset[SMR_RESIZE_AXES];
+  size_t weights_offset[SMR_RESIZE_AXES];
   const struct smr_f32_resize_kernels *kernels;
   uint32_t skip;  // axes that are not there
   float extrapolation;
 };
 
-static float resize_scale_attr(const struct smr_job *job, uint32_t axis) {
-  const struct smr_attr *scales = smr_op_attr(job, "scales");
-  if (scales->count == 0 || scales->ints[axis] == 0) return 0;
-  const uint32_t bits = (uint32_t)scales->ints[axis];
-  float scale;
-  memcpy(&scale, &bits, sizeof scale);
-  return scale;
-}
-
-// Attributes name choices that exist; scales are positive; a region has finite ends.
+// Attributes that make sense, and a dtype that the mode can compute in.
 static samara_status resize_check(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0];
-  const int64_t mode = smr_op_attr_int(job, "mode"), spatial = x->rank - 2;
-  const int64_t coordinate = smr_op_attr_int(job, "coordinate");
-  const int64_t rounding = smr_op_attr_int(job, "nearest");
-  const struct smr_attr *roi = smr_op_attr(job, "roi"), *scales = smr_op_attr(job, "scales");
+  const bool nearest = smr_op_attr_int(job, "mode") == SMR_RESIZE_NEAREST;
   SMR_TRY(smr_move_check(job));
-  SMR_TRY(smr_expect_dtype(job, x, "input",
-                           mode == SMR_RESIZE_NEAREST
-                               ? SMR_DTYPES_FLOAT | SMR_DTYPE_U8 | SMR_DTYPE_I8 | SMR_DTYPE_QS8
-                               : SMR_DTYPES_FLOAT));
-  if (mode < 0 || mode > SMR_RESIZE_CUBIC || coordinate < 0 ||
-      coordinate > SMR_RESIZE_TF_CROP_AND_RESIZE || rounding < 0 || rounding > SMR_RESIZE_CEIL)
-    SMR_FAIL(job->error, BAD_SHAPE,
-             "resize: mode %" PRId64 ", coordinate %" PRId64 " or nearest %" PRId64 " is unknown",
-             mode, coordinate, rounding);
-  for (uint32_t i = 0; i < scales->count; i++) {
-    const float scale = resize_scale_attr(job, i);
-    if (scales->ints[i] < 0 || scales->ints[i] > UINT32_MAX ||
-        !(scale > 0 || scales->ints[i] == 0) || isinf(scale))
-      SMR_FAIL(job->error, BAD_SHAPE, "resize: scale %u is %g, expected a positive number",
-               (unsigned)i, (double)scale);
-  }
-  if (coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return SAMARA_OK;
-  if (roi->count != 2 * spatial)
-    SMR_FAIL(job->error, BAD_SHAPE, "resize: roi has %u elements, expected %" PRId64,
-             (unsigned)roi->count, 2 * spatial);
-  for (uint32_t i = 0; i < roi->count; i++)
-    if (!isfinite(roi->floats[i]))
-      SMR_FAIL(job->error, BAD_SHAPE, "resize: roi[%u] is %g", (unsigned)i, (double)roi->floats[i]);
-  return SAMARA_OK;
-}
-
-static void resize_spec(const struct smr_job *job, uint32_t axis, struct smr_resize_spec *spec) {
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const uint32_t spatial = x->rank - 2u;
-  spec->in = x->dims[axis + 1];
-  spec->out = y->dims[axis + 1];
-  const float scale = resize_scale_attr(job, axis);
-  spec->scale = scale != 0 ? (double)scale : (double)spec->out / (double)spec->in;
-  if (spec->coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return;
-  const float *roi = smr_op_attr(job, "roi")->floats;
-  spec->begin = (double)roi[axis];
-  spec->end = (double)roi[spatial + axis];
+  SMR_TRY(smr_expect_dtype(
+      job, job->inputs[0], "input",
+      nearest ? SMR_DTYPES_FLOAT | SMR_DTYPE_U8 | SMR_DTYPE_I8 | SMR_DTYPE_QS8 : SMR_DTYPES_FLOAT));
+  return smr_resize_check_attrs(job);
 }
 
 static samara_status resize_reserve_axis(struct smr_job *job, uint32_t axis) {
@@ -112,26 +64,19 @@ static size_t resize_row_elements(const struct smr_tensor *x, int64_t pixels) {
 static samara_status resize_prepare(struct smr_job *job) {
   struct resize_state *state = (struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  *state = (struct resize_state){.skip = RESIZE_AXES + 2u - x->rank,
+  *state = (struct resize_state){.skip = SMR_RESIZE_AXES + 2u - x->rank,
                                  .extrapolation = smr_op_attr(job, "extrapolation")->f,
                                  .kernels = smr_f32_resize_kernels(job->isa)};
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
   const enum smr_resize_mode mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode");
   job->kernel = mode == SMR_RESIZE_NEAREST ? "resize_nearest" : state->kernels->name;
   if (smr_numel(y) == 0) return SAMARA_OK;
-  for (uint32_t i = 0; i < RESIZE_AXES; i++) {
-    struct smr_resize_spec *spec = &state->specs[i];
-    *spec = (struct smr_resize_spec){
-        .mode = mode,
-        .coordinate = (enum smr_resize_coordinate)smr_op_attr_int(job, "coordinate"),
-        .rounding = (enum smr_resize_rounding)smr_op_attr_int(job, "nearest"),
-        .in = 1,
-        .out = 1,
-        .scale = 1,
-        .cubic_a = (double)smr_op_attr(job, "cubic_a")->f,
-        .exclude_outside = smr_op_attr_int(job, "exclude_outside") != 0,
-        .antialias = smr_op_attr_int(job, "antialias") != 0};
-    if (i >= state->skip) resize_spec(job, i - state->skip, spec);
+  for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) {
+    const uint32_t axis = i - state->skip + 1;
+    if (i < state->skip)
+      smr_resize_spec_absent(job, &state->specs[i]);
+    else
+      smr_resize_spec(job, axis - 1, x->dims[axis], y->dims[axis], &state->specs[i]);
     SMR_TRY(resize_reserve_axis(job, i));
   }
   if (mode != SMR_RESIZE_NEAREST) {
@@ -153,10 +98,11 @@ static struct smr_resize_axis resize_axis(const struct smr_job *job, uint32_t ax
       (const float *)(const void *)(scratch + state->weights_offset[axis]), state->width[axis]};
 }
 
-static void resize_prologue(const struct smr_job *job, double *thread_scratch) {
+static samara_status resize_prologue(const struct smr_job *job, double *thread_scratch) {
   const struct resize_state *state = (const struct resize_state *)job->state;
   char *scratch = (char *)job->scratch;
-  for (uint32_t i = 0; i < RESIZE_AXES && job->tiles > 0; i++) {
+  struct smr_pace pace = {.job = job};
+  for (uint32_t i = 0; i < SMR_RESIZE_AXES && job->tiles > 0; i++) {
     int32_t *first = (int32_t *)(void *)(scratch + state->first_offset[i]);
     int32_t *count = (int32_t *)(void *)(scratch + state->count_offset[i]);
     float *weights = (float *)(void *)(scratch + state->weights_offset[i]);
@@ -168,10 +114,12 @@ static void resize_prologue(const struct smr_job *job, double *thread_scratch) {
         if (step > 0) weights[o] = 1.0f;
         continue;
       }
+      SMR_TRY(smr_pace_step(&pace, smr_resize_reach(&state->specs[i])));
       smr_resize_taps(&state->specs[i], o, &first[o], &count[o], weights + (size_t)o * step,
                       thread_scratch);
     }
   }
+  return SAMARA_OK;
 }
 
 // Fill the pixels of a row that lie outside the region; all of them when the row itself does.
@@ -218,11 +166,34 @@ static void resize_nearest_row(const struct smr_job *job, const struct smr_resiz
       smr_copy_block(out + p * to, in + (size_t)width->first[p] * from, bytes);
 }
 
-static void resize_smooth_row(const struct smr_job *job, const struct smr_resize_axis *axes,
-                              size_t depth, size_t height, const char *in, char *out,
-                              float *blended) {
+// Resize a row along its width, so many pixels at a time as are little work.
+static samara_status resize_width_row(struct smr_pace *pace, const struct smr_resize_axis *width,
+                                      const float *row, char *out) {
+  const struct resize_state *state = (const struct resize_state *)pace->job->state;
+  const struct smr_tensor *x = pace->job->inputs[0], *y = pace->job->outputs[0];
+  const bool half = x->dtype == SAMARA_FLOAT16;
+  const size_t pixels = (size_t)state->specs[2].out, channels = (size_t)x->dims[x->rank - 1];
+  const size_t stride = (size_t)y->pixel_stride, work = width->width * channels + 1;
+  const size_t most = work < SMR_PACE_WORK ? SMR_PACE_WORK / work : 1;
+  for (size_t p = 0; p < pixels; p += most) {
+    const size_t count = pixels - p < most ? pixels - p : most;
+    const struct smr_resize_axis rest = {.first = width->first + p,
+                                         .count = width->count + p,
+                                         .weights = width->weights + p * width->width,
+                                         .width = width->width};
+    SMR_TRY(smr_pace_step(pace, count * work));
+    state->kernels->row[half](count, channels, &rest, row, (size_t)x->pixel_stride,
+                              out + p * stride * smr_dtype_bytes(y->dtype), stride);
+  }
+  return SAMARA_OK;
+}
+
+static samara_status resize_smooth_row(struct smr_pace *pace, const struct smr_resize_axis *axes,
+                                       size_t depth, size_t height, const char *in, char *out,
+                                       float *blended) {
+  const struct smr_job *job = pace->job;
   const struct resize_state *state = (const struct resize_state *)job->state;
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const struct smr_tensor *x = job->inputs[0];
   const bool half = x->dtype == SAMARA_FLOAT16;
   const size_t element = half ? sizeof(uint16_t) : sizeof(float);
   const size_t row_bytes = (size_t)state->specs[2].in * (size_t)x->pixel_stride * element;
@@ -239,26 +210,27 @@ static void resize_smooth_row(const struct smr_job *job, const struct smr_resize
     row = (const float *)(const void *)in;
   else
     state->kernels->blend[half](resize_row_elements(x, state->specs[2].in), &rows, blended);
-  state->kernels->row[half]((size_t)state->specs[2].out, (size_t)x->dims[x->rank - 1], &axes[2],
-                            row, (size_t)x->pixel_stride, out, (size_t)y->pixel_stride);
+  // The rows that are blended lie in memory: the product fits.
+  SMR_TRY(smr_pace_step(pace, rows.count[0] * rows.count[1] * row_bytes / element));
+  return resize_width_row(pace, &axes[2], row, out);
 }
 
 static samara_status resize_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   const struct resize_state *state = (const struct resize_state *)job->state;
   if (begin == end) {
-    if (begin == 0) resize_prologue(job, (double *)thread_scratch);
-    return SAMARA_OK;
+    return begin == 0 ? resize_prologue(job, (double *)thread_scratch) : SAMARA_OK;
   }
   const struct smr_tensor *y = job->outputs[0];
-  struct smr_resize_axis axes[RESIZE_AXES];
-  for (uint32_t i = 0; i < RESIZE_AXES; i++) axes[i] = resize_axis(job, i);
+  struct smr_resize_axis axes[SMR_RESIZE_AXES];
+  for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) axes[i] = resize_axis(job, i);
   const size_t row_bytes =
       (size_t)state->specs[2].out * (size_t)y->pixel_stride * smr_dtype_bytes(y->dtype);
   const size_t height_out = (size_t)state->specs[1].out, depth_out = (size_t)state->specs[0].out;
   const bool crops = state->specs[2].coordinate == SMR_RESIZE_TF_CROP_AND_RESIZE;
   const bool nearest = state->specs[2].mode == SMR_RESIZE_NEAREST;
   const bool repeats = nearest && !crops && y->pixel_stride == y->dims[y->rank - 1];
+  struct smr_pace pace = {.job = job};  // each row may blend all rows of the input
   const size_t start = smr_units_begin(&state->units, begin);
   const size_t last = smr_units_begin(&state->units, end);
   for (size_t unit = start; unit < last; unit++) {
@@ -277,7 +249,7 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
     if (nearest)
       resize_nearest_row(job, &axes[2], in, out);
     else
-      resize_smooth_row(job, axes, depth, height, in, out, (float *)thread_scratch);
+      SMR_TRY(resize_smooth_row(&pace, axes, depth, height, in, out, (float *)thread_scratch));
   }
   return SAMARA_OK;
 }

@@ -2,9 +2,12 @@
 // scatter_elements and scatter_nd: a copy of the input with updates at the places indices name.
 //
 // Updates are applied in the order of the index tensor. Where two of them can meet they belong to
-// one tile, so the outcome does not depend on threads.
+// one tile, so the outcome does not depend on threads: tiles of scatter_elements are slabs of axis
+// 0 where that is not the axis indices are of; tiles of scatter_nd are runs of the blocks that
+// tuples name, and each looks through all tuples for its own.
 #include "base/fp.h"
 
+#include "kernels/f32_vbinary/f32_vbinary.h"
 #include "ops/attrs.h"
 #include "ops/check.h"
 #include "ops/move.h"
@@ -13,13 +16,18 @@
 #include <inttypes.h>
 
 enum { SCATTER_NONE, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN, SCATTER_REDUCTIONS };
+enum {
+  SCATTER_TUPLE_BYTES = 64,  // bytes moved in the time that a tuple of another tile takes to pass
+  SCATTER_ROW = 8,           // elements of a block that are worth the call of a vector kernel
+};
 
 // y[i] = y[i] combined with updates[i].
 typedef void (*scatter_combine)(int64_t reduction, size_t n, const char *updates, char *y);
 
 struct scatter_state {
-  struct smr_units units;   // scatter_elements: slabs along axis 0, or the one whole
-  scatter_combine combine;  // NULL: replace
+  struct smr_units units;       // slabs along axis 0 or the one whole; scatter_nd: blocks
+  scatter_combine combine;      // NULL: replace
+  smr_f32_vbinary_ukernel add;  // sums of float32 rows; NULL: not that
   int64_t reduction;
   uint32_t axis;  // of scatter_elements
   bool slabs;     // updates along an axis other than the first: slabs do not meet
@@ -168,32 +176,61 @@ static samara_status scatter_nd_prepare(struct smr_job *job) {
   scatter_prepare(job);
   struct scatter_state *state = (struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
+  const size_t tuples = smr_extent(indices, 0, indices->rank - 1u);
   state->block = smr_extent(x, (uint32_t)indices->dims[indices->rank - 1], x->rank);
-  job->tiles = smr_numel(x) > 0 ? 1 : 0;
+  if (x->dtype == SAMARA_FLOAT32 && state->reduction == SCATTER_ADD && state->block >= SCATTER_ROW)
+    state->add = smr_f32_vbinary_kernel(job->isa, SMR_F32_VBINARY_ADD);
+  job->tiles = 0;
+  if (smr_numel(x) == 0) return SAMARA_OK;
+  const size_t block_bytes = state->block * smr_dtype_bytes(x->dtype);
+  const size_t limit = SIZE_MAX / SCATTER_TUPLE_BYTES;
+  const size_t passing = (tuples < limit ? tuples : limit) * SCATTER_TUPLE_BYTES;
+  const size_t tile_bytes = passing > SMR_MOVE_TILE_BYTES ? passing : SMR_MOVE_TILE_BYTES;
+  state->units.count = (size_t)smr_numel(x) / state->block;
+  state->units.per_tile = tile_bytes > block_bytes ? tile_bytes / block_bytes : 1;
+  job->tiles = (state->units.count - 1) / state->units.per_tile + 1;
+  return SAMARA_OK;
+}
+
+// The block that tuple `tuple` names.
+static samara_status scatter_nd_place(const struct smr_job *job, size_t tuple, size_t *out) {
+  const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
+  const size_t depth = (size_t)indices->dims[indices->rank - 1];
+  size_t place = 0;
+  for (size_t i = 0; i < depth; i++) {
+    const size_t position = tuple * depth + i;
+    size_t index;
+    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], &index));
+    place = place * (size_t)x->dims[i] + index;
+  }
+  *out = place;
   return SAMARA_OK;
 }
 
 static samara_status scatter_nd_run(const struct smr_job *job, size_t begin, size_t end,
                                     void *scratch) {
   (void)scratch;
-  if (begin == end) return SAMARA_OK;
   const struct scatter_state *state = (const struct scatter_state *)job->state;
-  const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
-  const size_t element_bytes = smr_dtype_bytes(x->dtype);
-  scatter_copy(job, 0, (size_t)smr_numel(x) * element_bytes);
-  const size_t depth = (size_t)indices->dims[indices->rank - 1];
+  const struct smr_tensor *indices = job->inputs[1];
+  const size_t first = smr_units_begin(&state->units, begin);
+  const size_t last = smr_units_begin(&state->units, end);
+  if (first >= last) return SAMARA_OK;
+  const size_t element_bytes = smr_dtype_bytes(job->inputs[0]->dtype);
+  const size_t block_bytes = state->block * element_bytes;
+  char *y = (char *)job->outputs[0]->data;
+  const char *updates = (const char *)job->inputs[2]->data;
+  scatter_copy(job, first * block_bytes, last * block_bytes);
   const size_t tuples = smr_extent(indices, 0, indices->rank - 1u);
-  for (size_t tuple = 0; tuple < tuples; tuple++) {
-    char *y = (char *)job->outputs[0]->data;
-    for (size_t i = 0; i < depth; i++) {
-      const size_t position = tuple * depth + i;
-      size_t index;
-      SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], &index));
-      y += index * state->strides[i];
-    }
-    scatter_block(state, y,
-                  (const char *)job->inputs[2]->data + tuple * state->block * element_bytes,
-                  state->block, element_bytes);
+  for (size_t tuple = 0; tuple < tuples; tuple++, updates += block_bytes) {
+    size_t place;
+    SMR_TRY(scatter_nd_place(job, tuple, &place));
+    if (place < first || place >= last) continue;
+    char *to = y + place * block_bytes;
+    if (state->add != NULL)
+      state->add(state->block, (const float *)(const void *)to, 1,
+                 (const float *)(const void *)updates, 1, (float *)(void *)to);
+    else
+      scatter_block(state, to, updates, state->block, element_bytes);
   }
   return SAMARA_OK;
 }

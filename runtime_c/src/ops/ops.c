@@ -5,24 +5,53 @@
 #include "ops/check.h"
 #include "ops/funcs.h"
 #include "ops/op.h"
+#include "ops/opattrs.h"
+
+// A build that only runs models names the operators of training and drops their functions; what
+// nothing else uses is left out by the linker.
+#ifdef SMR_NO_TRAINING
+#define OP_UNLESS_DROPPED(flags, function) ((flags) & SMR_OP_TRAINING ? NULL : (function))
+#else
+#define OP_UNLESS_DROPPED(flags, function) (function)
+#endif
 
 static const struct smr_op op_table[] = {
-#define SMR_OP(NAME, code_, name_, class, min_in, max_in, min_out, max_out, attr_first_, \
-               attr_count_, flags_, measured_)                                           \
-  {.name = #name_,                                                                       \
-   .code = (code_),                                                                      \
-   .min_inputs = (min_in),                                                               \
-   .max_inputs = (max_in),                                                               \
-   .min_outputs = (min_out),                                                             \
-   .max_outputs = (max_out),                                                             \
-   .attr_count = (attr_count_),                                                          \
-   .attr_first = (attr_first_),                                                          \
-   .flags = (flags_),                                                                    \
-   .check_class = SMR_IF_CONTROL(class, NULL, smr_check_##class),                        \
-   .funcs = SMR_IF_CONTROL(class, NULL, &smr_op_##name_##_funcs)},
+#define SMR_OP(NAME, code_, name_, class, min_in, max_in, min_out, max_out, attr_first_,     \
+               attr_count_, flags_, measured_)                                               \
+  {.name = #name_,                                                                           \
+   .code = (code_),                                                                          \
+   .min_inputs = (min_in),                                                                   \
+   .max_inputs = (max_in),                                                                   \
+   .min_outputs = (min_out),                                                                 \
+   .max_outputs = (max_out),                                                                 \
+   .attr_count = (attr_count_),                                                              \
+   .attr_first = (attr_first_),                                                              \
+   .flags = (flags_),                                                                        \
+   .check_class = SMR_IF_CONTROL(class, NULL, OP_UNLESS_DROPPED(flags_, smr_check_##class)), \
+   .funcs = SMR_IF_CONTROL(class, NULL, OP_UNLESS_DROPPED(flags_, &smr_op_##name_##_funcs))},
 #include "ops/opdefs.inc"
 #undef SMR_OP
 };
+#undef OP_UNLESS_DROPPED
+
+const struct smr_op *smr_op_rows(size_t *count) {
+  *count = sizeof op_table / sizeof op_table[0];
+  return op_table;
+}
+
+samara_status smr_op_expect_built(const struct smr_op *op, samara_error *error) {
+  if (op->funcs != NULL || (op->flags & SMR_OP_CONTROL) != 0) return SAMARA_OK;
+  SMR_FAIL(error, UNSUPPORTED, "operator %s is not in this build, which only runs models",
+           op->name);
+}
+
+// Of conv and conv_transpose, weights and bias are read as they lie; all else that is strided_in
+// reads every input by its pixel stride.
+bool smr_op_reads_strided(const struct smr_op *op, uint32_t input) {
+  if ((op->flags & SMR_OP_STRIDED_IN) == 0) return false;
+  const bool linear = op->code == SMR_CODE_CONV || op->code == SMR_CODE_CONV_TRANSPOSE;
+  return !linear || (input != 1 && input != 2);
+}
 
 // Rows are sorted by code.
 const struct smr_op *smr_op_find(uint16_t code) {

@@ -25,6 +25,9 @@ enum {
   RECURRENT_P
 };
 
+// Multiply-adds of an input product, below which waking threads costs more than they give.
+enum { RECURRENT_SHARED_WORK = 1 << 22 };
+
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
@@ -97,6 +100,9 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
                                 .widen = smr_f16_to_f32_kernel(job->isa),
                                 .narrow = smr_f32_to_f16_kernel(job->isa)};
   all->directions = all->direction == 2 ? 2 : 1;
+  all->states = gates == SMR_RECURRENT_KEPT ? 2 : 1;
+  all->kept = job->output_count > 1 + all->states ? 1 + all->states : 0;
+  all->gate_stride = (all->kept ? SMR_RECURRENT_KEPT : gates) * all->hidden;
 }
 
 static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
@@ -118,14 +124,14 @@ static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
 static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent *all) {
   const size_t wide = all->gates * all->hidden, states = all->batch * all->hidden;
   size_t rows, gates;
-  if (!smr_mul_size(all->steps, all->batch, &rows) || !smr_mul_size(rows, wide, &gates))
+  if (!smr_mul_size(all->steps, all->batch, &rows) || !smr_mul_size(rows, all->gate_stride, &gates))
     SMR_FAIL(job->error, LIMIT, "%s: the gates of all steps do not fit memory", job->op->name);
   const size_t f = sizeof(float);
   SMR_TRY(smr_scratch_take(job, smr_panels(wide) * SMR_PANEL, f, &all->bias_offset));
   SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden) * SMR_PANEL, f, &all->inner_offset));
   SMR_TRY(smr_scratch_take(job, 3 * all->hidden, f, &all->peephole_offset));
   SMR_TRY(smr_scratch_take(job, all->half ? rows * all->inputs : 0, f, &all->x_offset));
-  SMR_TRY(smr_scratch_take(job, gates, f, &all->gates_offset));
+  SMR_TRY(smr_scratch_take(job, all->kept && !all->half ? 0 : gates, f, &all->gates_offset));
   for (int i = 0; i < SMR_RECURRENT_STATES; i++)
     SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
   SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
@@ -160,7 +166,14 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
-  job->tiles = all->batch > 0 ? all->directions : 0;
+  job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
+  const size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
+  if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
+    all->product_tiles = all->w_plan.units;
+    job->barriers[0] = all->directions;
+    job->barriers[1] = all->directions * (1 + all->product_tiles);
+    job->tiles = job->barriers[1] + all->directions;
+  }
   return SAMARA_OK;
 }
 
@@ -204,16 +217,15 @@ samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_der
   return SAMARA_OK;
 }
 
-// The packed copy of w or r of this direction.
-static const char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
+// Where w or r of this direction lies packed.
+static char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
   const struct smr_recurrent *all = run->all;
   const bool is_w = input == RECURRENT_W;
   const int32_t derived = is_w ? all->w_derived : all->r_derived;
   const size_t bytes = is_w ? all->w_bytes : all->r_bytes;
-  if (derived >= 0) return (const char *)run->job->derived[derived].data + run->direction * bytes;
-  char *packed = run->area + (is_w ? all->w_offset : all->r_offset);
-  if (bytes > 0) recurrent_pack_direction(run->job, all, input, run->direction, packed);
-  return packed;
+  if (derived >= 0)
+    return (char *)(uintptr_t)run->job->derived[derived].data + run->direction * bytes;
+  return run->area + (is_w ? all->w_offset : all->r_offset);
 }
 
 // ---- running ----
@@ -237,76 +249,128 @@ static void recurrent_store(const struct smr_recurrent *all, const struct smr_te
     memcpy((float *)t->data + at, in, n * sizeof *in);
 }
 
-// bias [D, 2 * G * H]: w's, then r's. They add up, but for the last gate when it stays apart.
-// `room` holds G * H floats.
-static void recurrent_bias(struct smr_recurrent_run *run, float *bias, float *inner, float *room) {
+// Element of the kept gates where those of a direction begin.
+static size_t recurrent_gates_at(const struct smr_recurrent *all, size_t direction) {
+  return direction * all->steps * all->batch * all->gate_stride;
+}
+
+// Where everything of a direction lies.
+static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
+                                               const struct smr_recurrent *all, size_t direction) {
+  char *area = (char *)job->scratch + direction * all->area_bytes;
+  struct smr_recurrent_run run = {
+      .all = all,
+      .job = job,
+      .pace = {.job = job},
+      .direction = direction,
+      .reverse = all->direction == 1 || direction == 1,
+      .area = area,
+      .gates = (float *)(void *)(area + all->gates_offset),
+      .more = (float *)(void *)(area + all->more_offset),
+      .bias = (float *)(void *)(area + all->bias_offset),
+  };
+  if (all->kept && !all->half)
+    run.gates = (float *)job->outputs[all->kept]->data + recurrent_gates_at(all, direction);
+  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
+    run.state[i] = (float *)(void *)(area + all->state_offset[i]);
+  if (all->inner_bias) run.inner_bias = (float *)(void *)(area + all->inner_offset);
+  if (smr_optional_input(job, RECURRENT_P) != NULL)
+    run.peepholes = (float *)(void *)(area + all->peephole_offset);
+  const char *r = recurrent_packed(&run, RECURRENT_R);
+  for (uint32_t i = 0; i < all->r_parts; i++) run.r[i] = r + all->r[i].offset_bytes;
+  return run;
+}
+
+// bias [D, 2 * G * H]: w's, then r's. They add up, but for the last gate when it stays apart. The
+// gates are not written yet: room to load into.
+static void recurrent_bias(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
   const struct smr_tensor *given = smr_optional_input(run->job, RECURRENT_BIAS);
   const size_t wide = all->gates * all->hidden, head = wide - all->hidden;
   const size_t at = run->direction * 2 * wide;
+  float *bias = run->bias, *inner = (float *)(void *)(run->area + all->inner_offset);
   memset(bias, 0, smr_panels(wide) * SMR_PANEL * sizeof *bias);
   memset(inner, 0, smr_panels(all->hidden) * SMR_PANEL * sizeof *inner);
   if (given == NULL) return;
   recurrent_load(all, given, at, wide, bias);
-  recurrent_load(all, given, at + wide, wide, room);
-  for (size_t i = 0; i < (all->inner_bias ? head : wide); i++) bias[i] += room[i];
-  if (all->inner_bias) memcpy(inner, room + head, all->hidden * sizeof *inner);
+  recurrent_load(all, given, at + wide, wide, run->gates);
+  for (size_t i = 0; i < (all->inner_bias ? head : wide); i++) bias[i] += run->gates[i];
+  if (all->inner_bias) memcpy(inner, run->gates + head, all->hidden * sizeof *inner);
 }
 
-static void recurrent_input_product(const struct smr_recurrent_run *run, const float *bias) {
+// States, bias, packed weights: what products and steps read.
+static void recurrent_start(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
-  const struct smr_tensor *x = run->job->inputs[RECURRENT_X];
-  const size_t rows = all->steps * all->batch;
-  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, rows);
-  if (all->half) {
-    float *wide = (float *)(void *)(run->area + all->x_offset);
-    recurrent_load(all, x, 0, rows * all->inputs, wide);
-    args.a = wide;
-  } else {
-    args.a = (const float *)x->data;
-  }
-  args.w = recurrent_packed(run, RECURRENT_W);
-  args.bias = bias;
-  args.out = run->gates;
-  args.out_stride = all->gates * all->hidden;
-  smr_f32_gemm_run(&all->w_plan, &args, 0, all->w_plan.units);
-}
-
-void smr_recurrent_begin(const struct smr_job *job, const struct smr_recurrent *all,
-                         size_t direction, struct smr_recurrent_run *run) {
-  char *area = (char *)job->scratch + direction * all->area_bytes;
-  float *bias = (float *)(void *)(area + all->bias_offset);
-  float *inner = (float *)(void *)(area + all->inner_offset);
-  float *peepholes = (float *)(void *)(area + all->peephole_offset);
-  *run = (struct smr_recurrent_run){.all = all,
-                                    .job = job,
-                                    .direction = direction,
-                                    .reverse = all->direction == 1 || direction == 1,
-                                    .area = area,
-                                    .gates = (float *)(void *)(area + all->gates_offset),
-                                    .more = (float *)(void *)(area + all->more_offset),
-                                    .inner_bias = all->inner_bias ? inner : NULL};
+  const struct smr_job *job = run->job;
   const size_t states = all->batch * all->hidden;
-  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++) {
-    run->state[i] = (float *)(void *)(area + all->state_offset[i]);
-    recurrent_load(all, smr_optional_input(job, RECURRENT_H0 + i), direction * states, states,
+  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
+    recurrent_load(all, smr_optional_input(job, RECURRENT_H0 + i), run->direction * states, states,
                    run->state[i]);
-  }
-  const struct smr_tensor *p = smr_optional_input(job, RECURRENT_P);
-  if (p != NULL) {
-    recurrent_load(all, p, direction * 3 * all->hidden, 3 * all->hidden, peepholes);
-    run->peepholes = peepholes;
-  }
-  const char *r = recurrent_packed(run, RECURRENT_R);
-  for (uint32_t i = 0; i < all->r_parts; i++) run->r[i] = r + all->r[i].offset_bytes;
+  if (run->peepholes != NULL)
+    recurrent_load(all, smr_optional_input(job, RECURRENT_P), run->direction * 3 * all->hidden,
+                   3 * all->hidden, (float *)(void *)(run->area + all->peephole_offset));
+  if (all->r_derived < 0 && all->r_bytes > 0)
+    recurrent_pack_direction(job, all, RECURRENT_R, run->direction,
+                             recurrent_packed(run, RECURRENT_R));
   if (all->steps == 0) return;
-  recurrent_bias(run, bias, inner, run->gates);  // the gates are not written yet: room to load into
-  recurrent_input_product(run, bias);
+  if (all->w_derived < 0 && all->w_bytes > 0)
+    recurrent_pack_direction(job, all, RECURRENT_W, run->direction,
+                             recurrent_packed(run, RECURRENT_W));
+  recurrent_bias(run);
   memset(run->more, 0, 2 * states * sizeof *run->more);
+  if (all->half)
+    recurrent_load(all, job->inputs[RECURRENT_X], 0, all->steps * all->batch * all->inputs,
+                   (float *)(void *)(run->area + all->x_offset));
 }
 
-void smr_recurrent_product(const struct smr_recurrent_run *run, uint32_t part, const float *a,
-                           const float *bias, bool add, float *out, size_t out_stride) {
+// Units [begin, end) of the input part of all gates.
+static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
+                                             size_t end) {
+  const struct smr_recurrent *all = run->all;
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch);
+  args.a = all->half ? (const float *)(const void *)(run->area + all->x_offset)
+                     : (const float *)run->job->inputs[RECURRENT_X]->data;
+  args.w = recurrent_packed(run, RECURRENT_W);
+  args.bias = run->bias;
+  args.out = run->gates;
+  args.out_stride = all->gate_stride;
+  return smr_linear_multiply(&run->pace, &all->w_plan, &args, begin, end);
+}
+
+static samara_status recurrent_whole(struct smr_recurrent_run *run, smr_recurrent_steps steps) {
+  recurrent_start(run);
+  SMR_TRY(recurrent_input_product(run, 0, run->all->w_plan.units));
+  return steps(run);
+}
+
+samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
+                                  size_t begin, size_t end, smr_recurrent_steps steps) {
+  const size_t units = all->product_tiles, products = all->directions;
+  const size_t last = units ? products * (1 + units) : 0;
+  while (begin < end) {
+    const bool product = begin >= products && begin < last;
+    const size_t direction = product ? (begin - products) / units : begin % products;
+    struct smr_recurrent_run run = recurrent_open(job, all, direction);
+    if (product) {
+      const size_t first = (begin - products) % units;
+      const size_t count = units - first < end - begin ? units - first : end - begin;
+      SMR_TRY(recurrent_input_product(&run, first, first + count));
+      begin += count;
+      continue;
+    }
+    if (units == 0)
+      SMR_TRY(recurrent_whole(&run, steps));
+    else if (begin < products)
+      recurrent_start(&run);
+    else
+      SMR_TRY(steps(&run));
+    begin++;
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
+                                    const float *bias, bool add, float *out, size_t out_stride) {
   const struct smr_recurrent *all = run->all;
   struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
   args.a = a;
@@ -318,7 +382,7 @@ void smr_recurrent_product(const struct smr_recurrent_run *run, uint32_t part, c
     args.residual = out;
     args.residual_stride = out_stride;
   }
-  smr_f32_gemm_run(&all->r_plans[part], &args, 0, all->r_plans[part].units);
+  return smr_linear_multiply(&run->pace, &all->r_plans[part], &args, 0, all->r_plans[part].units);
 }
 
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {
@@ -340,9 +404,19 @@ void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n,
            all->hidden * recurrent_element(all));
 }
 
+void smr_recurrent_keep(const struct smr_recurrent_run *run, size_t t) {
+  const struct smr_recurrent *all = run->all;
+  const size_t n = all->batch * all->hidden, at = (run->direction * all->steps + t) * n;
+  for (uint32_t i = 0; all->kept && i < all->states; i++)
+    recurrent_store(all, run->job->outputs[all->kept + 1 + i], at, n, run->state[i]);
+}
+
 void smr_recurrent_end(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
   const size_t states = all->batch * all->hidden;
-  for (uint32_t i = 1; i < run->job->output_count; i++)
-    recurrent_store(all, run->job->outputs[i], run->direction * states, states, run->state[i - 1]);
+  for (uint32_t i = 0; i < all->states && i + 1 < run->job->output_count; i++)
+    recurrent_store(all, run->job->outputs[i + 1], run->direction * states, states, run->state[i]);
+  if (all->kept && all->half)
+    recurrent_store(all, run->job->outputs[all->kept], recurrent_gates_at(all, run->direction),
+                    all->steps * all->batch * all->gate_stride, run->gates);
 }

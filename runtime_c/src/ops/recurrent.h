@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lstm and gru share: where things lie in scratch, packed weights, the two big products.
 //
-// A tile is a direction; directions have areas of scratch of their own. Per direction
+// Directions have areas of scratch of their own. A tile is a direction; where the input product is
+// worth it, there are three phases: a direction's preparation, pieces of the products, its steps.
+// Per direction
 //
-//   gates [T][N][G * H]   = x W^T + bias, for all steps at once; a step adds h R^T to its rows
+//   gates [T][N][G * H]   = x W^T + bias, for all steps at once; a step adds h R^T to its rows.
+//                         For training they are what the gradient needs, [T][N][4 * H], and in
+//                         float32 lie in the output itself
 //   h, c  [N][H]          the running state
 //   more  [N][2 * H]      gru: r h, and h R_h^T
 //   bias  [G * H] and [H] of the input product; gru: of the inner one, each padded to panels
@@ -14,8 +18,12 @@
 #include "kernels/f32_cell/f32_cell.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "ops/op.h"
+#include "ops/pace.h"
 
-enum { SMR_RECURRENT_STATES = 2 };  // h and c
+enum {
+  SMR_RECURRENT_STATES = 2,  // h and c
+  SMR_RECURRENT_KEPT = 4,  // what is kept per hidden unit: all gates; gru: z, r, h and what r meets
+};
 
 /// A matrix whose rows are output columns: columns [first, first + n) of the gates.
 struct smr_recurrent_weights {
@@ -27,16 +35,20 @@ struct smr_recurrent_weights {
 struct smr_recurrent {
   /* the problem */
   size_t steps, batch, inputs, hidden, gates, directions;
-  int64_t direction;  // 0 forward, 1 reverse, 2 both
-  float clip;         // INFINITY: none
-  bool half;          // float16 inputs and outputs
-  bool inner_bias;    // gru with linear_before_reset: r's bias of the last gate stays apart
+  int64_t direction;   // 0 forward, 1 reverse, 2 both
+  float clip;          // INFINITY: none
+  bool half;           // float16 inputs and outputs
+  bool inner_bias;     // gru with linear_before_reset: r's bias of the last gate stays apart
+  uint32_t states;     // of the cell: outputs 1 and up are what they end as
+  uint32_t kept;       // for training: the output that keeps the gates, then states before; or 0
+  size_t gate_stride;  // floats between the gates of two batch entries
   /* the weights: w whole, r whole or its last gate apart */
   struct smr_recurrent_weights w, r[2];
   uint32_t r_parts;
   size_t w_bytes, r_bytes;       // packed, per direction
   int32_t w_derived, r_derived;  // index in job->derived, or -1: packed into scratch
   struct smr_f32_gemm_plan w_plan, r_plans[2];
+  size_t product_tiles;  // of a direction's input product; 0: it is part of the one tile
   const struct smr_f32_cell_kernels *cell;
   smr_f16_to_f32_ukernel widen;
   smr_f32_to_f16_ukernel narrow;
@@ -65,18 +77,23 @@ struct smr_recurrent_run {
   size_t direction;
   bool reverse;
   char *area;
-  float *gates, *state[SMR_RECURRENT_STATES], *more;
+  float *gates, *state[SMR_RECURRENT_STATES], *more, *bias;
   const float *inner_bias, *peepholes;  // or NULL
   const void *r[2];
+  struct smr_pace pace;
 };
 
-/// Load states and bias, pack what is not packed, and compute the input part of all gates.
-void smr_recurrent_begin(const struct smr_job *job, const struct smr_recurrent *all,
-                         size_t direction, struct smr_recurrent_run *run);
+/// All steps of a direction, whose preparation and input product are done.
+typedef samara_status (*smr_recurrent_steps)(struct smr_recurrent_run *run);
+
+/// Tiles [begin, end): load states and bias, pack what is not packed, compute the input part of all
+/// gates, and call `steps`. LIMIT, like the product of a step, after the deadline.
+samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
+                                  size_t begin, size_t end, smr_recurrent_steps steps);
 
 /// out [N][out_stride] (+)= a [N][H] R_part^T, plus `bias`. In place where `add`.
-void smr_recurrent_product(const struct smr_recurrent_run *run, uint32_t part, const float *a,
-                           const float *bias, bool add, float *out, size_t out_stride);
+samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
+                                    const float *bias, bool add, float *out, size_t out_stride);
 
 /// Steps of batch entry `n`: its length, cut to [0, T].
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n);
@@ -84,7 +101,10 @@ size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n);
 /// Row [t, direction, n] of y becomes the state h of entry n; zeros where it is not `live`.
 void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, bool live);
 
-/// Write the final states to outputs 1 and up.
+/// For training: keep the states as they are before step `t`.
+void smr_recurrent_keep(const struct smr_recurrent_run *run, size_t t);
+
+/// Write the final states, and the gates where they are kept.
 void smr_recurrent_end(const struct smr_recurrent_run *run);
 
 #endif

@@ -4,6 +4,9 @@
 
 #include "ops/resize_axis.h"
 
+#include "base/checked.h"
+
+#include <assert.h>
 #include <math.h>
 
 static double resize_clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
@@ -65,9 +68,12 @@ static int64_t resize_radius(const struct smr_resize_spec *spec) {
   return (int64_t)resize_clamp(ceil(reach / resize_shrink(spec)), 1, 1 << 20);
 }
 
+size_t smr_resize_reach(const struct smr_resize_spec *spec) {
+  return spec->mode == SMR_RESIZE_NEAREST ? 1 : (size_t)(2 * resize_radius(spec) + 2);
+}
+
 int64_t smr_resize_width(const struct smr_resize_spec *spec) {
-  if (spec->mode == SMR_RESIZE_NEAREST) return 1;
-  const int64_t reach = 2 * resize_radius(spec) + 2;
+  const int64_t reach = (int64_t)smr_resize_reach(spec);
   return reach < spec->in ? reach : spec->in;
 }
 
@@ -106,4 +112,63 @@ void smr_resize_taps(const struct smr_resize_spec *spec, int64_t o, int32_t *fir
   for (int64_t i = from; i < to; i++) weights[i - from] = (float)(scratch[i - begin] / by);
   *first = (int32_t)from;
   *count = (int32_t)(to - from);
+}
+
+// Coordinates do not decrease (or, in a region that is turned over, do not increase) from output to
+// output. So the outputs whose filter spans an input follow one another, the spans that `first` and
+// `count` describe lie inside them, and all together are no more than outputs times width.
+size_t smr_resize_adjoint_weights(const struct smr_resize_spec *spec) {
+  size_t weights;
+  if (!smr_mul_size((size_t)spec->out, (size_t)smr_resize_width(spec), &weights)) return 0;
+  return weights;
+}
+
+size_t smr_resize_adjoint_scratch(const struct smr_resize_spec *spec) {
+  return (size_t)smr_resize_width(spec) * (sizeof(double) + sizeof(float));
+}
+
+// The taps of output `o`; returns their weights, which lie in `scratch`.
+static const float *resize_adjoint_taps(const struct smr_resize_spec *spec, int64_t o,
+                                        int32_t *first, int32_t *count, void *scratch) {
+  double *sums = (double *)scratch;
+  float *weights = (float *)(void *)(sums + smr_resize_width(spec));
+  smr_resize_taps(spec, o, first, count, weights, sums);
+  if (spec->mode == SMR_RESIZE_NEAREST) weights[0] = 1.0f;
+  return weights;
+}
+
+void smr_resize_adjoint_begin(const struct smr_resize_spec *spec,
+                              const struct smr_resize_adjoint *adjoint) {
+  for (int64_t i = 0; i < spec->in; i++) adjoint->first[i] = adjoint->count[i] = 0;
+}
+
+void smr_resize_adjoint_extend(const struct smr_resize_spec *spec,
+                               const struct smr_resize_adjoint *adjoint, int64_t o, void *scratch) {
+  int32_t first, count;
+  resize_adjoint_taps(spec, o, &first, &count, scratch);
+  for (int32_t i = first; i < first + count; i++) {
+    if (adjoint->count[i] == 0) adjoint->first[i] = (int32_t)o;
+    adjoint->count[i] = (int32_t)o - adjoint->first[i] + 1;
+  }
+}
+
+void smr_resize_adjoint_place(const struct smr_resize_spec *spec,
+                              const struct smr_resize_adjoint *adjoint) {
+  size_t at = 0;
+  for (int64_t i = 0; i < spec->in; i++) {
+    adjoint->offset[i] = at;
+    at += (size_t)adjoint->count[i];
+  }
+  assert(at <= smr_resize_adjoint_weights(spec));
+  for (size_t k = 0; k < at; k++) adjoint->weights[k] = 0;
+}
+
+void smr_resize_adjoint_fill(const struct smr_resize_spec *spec,
+                             const struct smr_resize_adjoint *adjoint, int64_t o, void *scratch) {
+  int32_t first, count;
+  const float *weights = resize_adjoint_taps(spec, o, &first, &count, scratch);
+  for (int32_t i = 0; i < count; i++) {
+    const size_t input = (size_t)(first + i);
+    adjoint->weights[adjoint->offset[input] + (size_t)(o - adjoint->first[input])] = weights[i];
+  }
 }

@@ -42,10 +42,39 @@ struct smr_resize_spec {
 /// Input elements that one output element can meet at most.
 int64_t smr_resize_width(const struct smr_resize_spec *spec);
 
+/// Steps that smr_resize_taps takes: elements that the filter spans, also beyond the input's ends.
+size_t smr_resize_reach(const struct smr_resize_spec *spec);
+
 /// The taps of output `o`: the first input element, how many, and their weights. A count of 0 says
 /// that it lies outside (TF_CROP_AND_RESIZE alone). `weights` and `scratch` have room for
 /// smr_resize_width; NEAREST uses neither.
 void smr_resize_taps(const struct smr_resize_spec *spec, int64_t o, int32_t *first, int32_t *count,
                      float *weights, double *scratch);
+
+/// The taps of one axis the other way round: where each input element's outputs are. Input i meets
+/// outputs first[i] to first[i] + count[i] - 1 with weights[offset[i]] on (0 for one in between
+/// that misses it). `first`, `count` and `offset` have an element per input; `weights` has room for
+/// smr_resize_adjoint_weights.
+struct smr_resize_adjoint {
+  int32_t *first, *count;
+  size_t *offset;
+  float *weights;
+};
+
+/// Room that the weights of an adjoint need at most; 0 when they do not fit memory.
+size_t smr_resize_adjoint_weights(const struct smr_resize_spec *spec);
+
+/// Scratch of smr_resize_adjoint_extend and _fill, in bytes, aligned as a double.
+size_t smr_resize_adjoint_scratch(const struct smr_resize_spec *spec);
+
+/// In this order: begin; extend for every output in turn; place; fill for every output.
+void smr_resize_adjoint_begin(const struct smr_resize_spec *spec,
+                              const struct smr_resize_adjoint *adjoint);
+void smr_resize_adjoint_extend(const struct smr_resize_spec *spec,
+                               const struct smr_resize_adjoint *adjoint, int64_t o, void *scratch);
+void smr_resize_adjoint_place(const struct smr_resize_spec *spec,
+                              const struct smr_resize_adjoint *adjoint);
+void smr_resize_adjoint_fill(const struct smr_resize_spec *spec,
+                             const struct smr_resize_adjoint *adjoint, int64_t o, void *scratch);
 
 #endif

@@ -22,7 +22,12 @@ static samara_status window_extents(const struct smr_job *job, const char *what,
 
 samara_status smr_window_read(const struct smr_job *job, const int64_t *kernel,
                               struct smr_window *out) {
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  return smr_window_read_between(job, job->inputs[0], job->outputs[0], kernel, out);
+}
+
+samara_status smr_window_read_between(const struct smr_job *job, const struct smr_tensor *x,
+                                      const struct smr_tensor *y, const int64_t *kernel,
+                                      struct smr_window *out) {
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 2 + SMR_MAX_SPATIAL));
   SMR_TRY(smr_expect_rank(job, y, "output", x->rank, x->rank));
   const uint32_t s = x->rank - 2u, skip = SMR_MAX_SPATIAL - s;

@@ -23,6 +23,10 @@ struct smr_window {
 /// least 0). Out dims are the output's; the check classes compare them with smr_window_out.
 samara_status smr_window_read(const struct smr_job *job, const int64_t *kernel,
                               struct smr_window *out);
+/// The same with other tensors than input 0 and output 0: the window slides over `x` and gives `y`.
+samara_status smr_window_read_between(const struct smr_job *job, const struct smr_tensor *x,
+                                      const struct smr_tensor *y, const int64_t *kernel,
+                                      struct smr_window *out);
 
 /// Extent of a window along an axis: (kernel - 1) * dilation + 1.
 int64_t smr_window_extent(const struct smr_window *w, uint32_t axis);

@@ -29,8 +29,21 @@ static void node_evaluate_attrs(struct smr_frame *frame, struct smr_frame_node *
   }
 }
 
+const struct smr_source *smr_node_source(const samara_session *session,
+                                         const struct smr_frame_node *node) {
+  if (node->node->source < 0) return NULL;
+  const struct smr_source *source = &session->model->sources[node->node->source];
+  return source->file != NULL && source->file[0] != '\0' ? source : NULL;
+}
+
 samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node *node,
                             samara_status status) {
+  const struct smr_source *source = smr_node_source(frame->session, node);
+  if (source != NULL)
+    return smr_fail_prefix(&frame->session->error, status,
+                           "function '%s', node '%s' (%s, %s:%u): ", frame->function->name,
+                           node->node->name, node->node->op->name, source->file,
+                           (unsigned)source->line);
   return smr_fail_prefix(&frame->session->error, status,
                          "function '%s', node '%s' (%s): ", frame->function->name, node->node->name,
                          node->node->op->name);
@@ -41,6 +54,7 @@ static samara_status node_prepare_plain(struct smr_frame *frame, struct smr_fram
   job->tiles = 0;
   job->scratch_bytes = 0;
   job->thread_scratch_bytes = 0;
+  memset(job->barriers, 0, sizeof job->barriers);
   job->kernel = job->op->name;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++)
     job->derived[i] = (struct smr_derived){.input = -1};

@@ -10,14 +10,9 @@
 
 #include "base/os.h"
 #include "base/pool.h"
+#include "ops/pace.h"
 
-enum {
-  // Bytes of operands below which waking threads costs more than they save (a wake-up is some 5 us,
-  // about what one core needs for this much).
-  RUN_INLINE_BYTES = 32 * 1024,
-  RUN_LOG_TEXT = 512,
-  RUN_PIECES = 256,  // of a range of tiles, between which the clock is read
-};
+enum { RUN_LOG_TEXT = 512 };
 
 void smr_session_log(samara_session *session, samara_log_level level, const char *format, ...) {
   if (session->log == NULL) return;
@@ -29,11 +24,8 @@ void smr_session_log(samara_session *session, samara_log_level level, const char
   session->log(session->log_user, level, text);
 }
 
-static samara_status run_in_time(const samara_session *session, samara_error *error) {
-  if (session->deadline_ns != 0 && smr_os_now_ns() - session->start_ns > session->deadline_ns)
-    SMR_FAIL(error, LIMIT, "the deadline of %llu us has passed",
-             (unsigned long long)(session->deadline_ns / 1000));
-  return SAMARA_OK;
+static struct smr_deadline run_deadline(const samara_session *session) {
+  return (struct smr_deadline){.start_ns = session->start_ns, .limit_ns = session->deadline_ns};
 }
 
 samara_status smr_session_tick(samara_session *session) {
@@ -43,7 +35,8 @@ samara_status smr_session_tick(samara_session *session) {
   if (session->max_steps != 0 && session->steps > session->max_steps)
     SMR_FAIL(&session->error, LIMIT, "more than max_steps = %llu steps",
              (unsigned long long)session->max_steps);
-  return run_in_time(session, &session->error);
+  const struct smr_deadline deadline = run_deadline(session);
+  return smr_in_time(&deadline, &session->error);
 }
 
 samara_tensor smr_public_tensor(const struct smr_tensor *tensor) {
@@ -66,20 +59,8 @@ struct run_tiles {
   const struct smr_job *job;
   uint8_t *scratch;
   size_t stride;
+  size_t first;  // tile of the phase
 };
-
-// Tiles [begin, end); one node may be more work than a deadline allows.
-static samara_status run_tiles_of(const samara_session *session, const struct smr_job *job,
-                                  size_t begin, size_t end, void *scratch) {
-  if (session->deadline_ns == 0) return job->op->funcs->run(job, begin, end, scratch);
-  const size_t piece = (end - begin + RUN_PIECES - 1) / RUN_PIECES;
-  for (size_t at = begin; at < end; at += piece) {
-    // Before the piece: a thread that comes for another range too late starts nothing.
-    SMR_TRY(run_in_time(session, job->error));
-    SMR_TRY(job->op->funcs->run(job, at, end - at < piece ? end : at + piece, scratch));
-  }
-  return run_in_time(session, job->error);
-}
 
 // Each thread has its own copy of the job, for the error text, and remembers its lowest failure.
 static void run_range(void *context, size_t begin, size_t end, size_t thread) {
@@ -88,8 +69,10 @@ static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   samara_error error = {.status = SAMARA_OK};
   struct smr_job job = *tiles->job;
   job.error = &error;
+  begin += tiles->first;
+  end += tiles->first;
   const samara_status status =
-      run_tiles_of(session, &job, begin, end, tiles->scratch + thread * tiles->stride);
+      smr_run_paced(&job, begin, end, tiles->scratch + thread * tiles->stride, job.op->funcs->run);
   if (status == SAMARA_OK) return;
   samara_error *slot = &session->thread_errors[thread];
   if (slot->status != SAMARA_OK && session->thread_begins[thread] < begin) return;
@@ -111,13 +94,13 @@ static samara_status run_collect(samara_session *session) {
   return session->error.status;
 }
 
-static bool run_is_small(const struct smr_job *job) {
+size_t smr_job_bytes(const struct smr_job *job) {
   size_t bytes = 0;
-  for (uint32_t i = 0; i < job->input_count && bytes < RUN_INLINE_BYTES; i++)
+  for (uint32_t i = 0; i < job->input_count && bytes < SMR_INLINE_BYTES; i++)
     if (job->inputs[i] != NULL) bytes += job->inputs[i]->size_bytes;
-  for (uint32_t i = 0; i < job->output_count && bytes < RUN_INLINE_BYTES; i++)
+  for (uint32_t i = 0; i < job->output_count && bytes < SMR_INLINE_BYTES; i++)
     bytes += job->outputs[i]->size_bytes;
-  return bytes < RUN_INLINE_BYTES;
+  return bytes;
 }
 
 static samara_status run_job(samara_session *session, const struct smr_job *job) {
@@ -128,10 +111,14 @@ static samara_status run_job(samara_session *session, const struct smr_job *job)
   if (job->tiles == 0) return SAMARA_OK;
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE)
     SMR_TRY(job->op->funcs->run(job, 0, 0, tiles.scratch));
-  if (session->threads == 1 || job->tiles == 1 || run_is_small(job))
-    return run_tiles_of(session, job, 0, job->tiles, tiles.scratch);
-  smr_pool_run(session->pool, job->tiles, run_range, &tiles);
-  return run_collect(session);
+  if (session->threads == 1 || job->tiles == 1 || smr_job_bytes(job) < SMR_INLINE_BYTES)
+    return smr_run_paced(job, 0, job->tiles, tiles.scratch, job->op->funcs->run);
+  for (size_t end; tiles.first < job->tiles; tiles.first = end) {
+    end = smr_phase_end(job, tiles.first);
+    smr_pool_run(session->pool, end - tiles.first, run_range, &tiles);
+    SMR_TRY(run_collect(session));
+  }
+  return SAMARA_OK;
 }
 
 static samara_status run_measured(struct smr_frame *frame, struct smr_frame_node *node) {
@@ -178,6 +165,7 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
     SMR_TRY(smr_control_run(frame, node));
   } else if (!node->alias && !node->placed) {
     if (node->late) SMR_TRY(run_measured(frame, node));
+    node->job.deadline = run_deadline(session);
     SMR_TRY(run_job(session, &node->job));
   }
   if (session->profiling) {

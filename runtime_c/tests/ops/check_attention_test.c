@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check class of attention.
+// Check classes of attention and its gradient.
 #include "base/fp.h"
 
 #include "check_harness.h"
@@ -51,4 +51,17 @@ SMR_TEST(dtypes) {
               {"attention", "f32[5,4] f32[7,4] f32[7,6] -> f16[5,6]", "", "float16"});
 }
 
-SMR_TEST_MAIN(RUN(dims); RUN(masks); RUN(dtypes))
+SMR_TEST(gradient) {
+#define MADE " -> f32[2,3,5,4] f32[2,3,7,4] f32[2,3,7,6]"
+  CHECK_CASES({"attention_grad", QKV "f32[2,3,5,6]" MADE, "", NULL},
+              {"attention_grad", QKV "f32[2,3,5,6] f32[5,7]" MADE, "causal=1", NULL},
+              {"attention_grad", QKV "f32[2,3,5,4]" MADE, "", "dy has dims"},
+              {"attention_grad", QKV "f32[2,3,5,6] f32[7,5]" MADE, "", "does not broadcast"},
+              {"attention_grad", QKV "f16[2,3,5,6]" MADE, "", "float16"},
+              {"attention_grad", QKV "f32[2,3,5,6] -> f32[2,3,5,4] f32[2,3,7,4] f32[2,3,7,4]", "",
+               "gradient has dims"},
+              {"attention_grad", QKV "f32[2,3,5,6] -> f32[2,3,5,4] f32[2,3,7,4] f16[2,3,7,6]", "",
+               "float16"});
+}
+
+SMR_TEST_MAIN(RUN(dims); RUN(masks); RUN(dtypes); RUN(gradient))

@@ -24,4 +24,12 @@ SMR_TEST(sources) {
               {"dims", "-> i64[3]", "values=[3,4] dtype=7", "output has dims"});
 }
 
-SMR_TEST_MAIN(RUN(sources))
+SMR_TEST(shaped) {
+  CHECK_CASES({"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,4]", NULL},
+              {"random_uniform", "i64[2] -> f32[]", "shape=[]", NULL},
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3]", "shape has 1"},
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,5]", "output has dims"},
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,-4]", "shape[1] is -4"});
+}
+
+SMR_TEST_MAIN(RUN(sources), RUN(shaped))

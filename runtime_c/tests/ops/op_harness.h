@@ -214,7 +214,18 @@ static inline samara_status op_test_tiles(struct op_test *t, size_t begin, size_
   return status;
 }
 
-// One run over fresh buffers, in pieces of `piece` tiles from the last to the first (0: one piece).
+// Tiles [begin, end) in pieces from the last to the first.
+static inline samara_status op_test_pieces(struct op_test *t, size_t begin, size_t end,
+                                           size_t piece) {
+  while (end > begin) {
+    const size_t at = end - begin > piece ? end - piece : begin;
+    SMR_TRY(op_test_tiles(t, at, end));
+    end = at;
+  }
+  return SAMARA_OK;
+}
+
+// One run over fresh buffers, phase by phase in pieces of `piece` tiles (0: all in one piece).
 static inline samara_status op_test_once(struct op_test *t, size_t piece) {
   for (uint32_t i = 0; i < t->job.output_count; i++)
     t->out_data[i] =
@@ -224,11 +235,12 @@ static inline samara_status op_test_once(struct op_test *t, size_t piece) {
   samara_status status = SAMARA_OK;
   if (t->job.tiles > 0 && (t->job.op->flags & SMR_OP_SERIAL_PROLOGUE))
     status = op_test_tiles(t, 0, 0);
-  if (piece == 0) piece = t->job.tiles;
-  for (size_t end = t->job.tiles; status == SAMARA_OK && end > 0;) {
-    const size_t begin = end > piece ? end - piece : 0;
-    status = op_test_tiles(t, begin, end);
-    end = begin;
+  if (piece == 0 && status == SAMARA_OK && t->job.tiles > 0)
+    status = op_test_tiles(t, 0, t->job.tiles);
+  for (size_t begin = 0, end; piece > 0 && status == SAMARA_OK && begin < t->job.tiles;
+       begin = end) {
+    end = smr_phase_end(&t->job, begin);
+    status = op_test_pieces(t, begin, end, piece);
   }
   free(t->job.scratch);
   t->job.scratch = NULL;

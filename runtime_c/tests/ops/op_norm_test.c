@@ -105,4 +105,52 @@ SMR_TEST(lrn) {
   op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(rows); RUN(channels); RUN(lrn))
+// The definition, in the operator's own arithmetic.
+static void expect_lrn(const struct op_test *t, const float *x, size_t pixels, size_t channels,
+                       size_t size) {
+  const size_t before = (size - 1) / 2, after = size - 1 - before;
+  for (size_t i = 0; i < pixels * channels; i++) {
+    const size_t c = i % channels, from = c > before ? c - before : 0;
+    const size_t to = c + after < channels ? c + after : channels - 1;
+    float sum = 0.0f;
+    for (size_t k = i - c + from; k <= i - c + to; k++) sum += x[k] * x[k];
+    const float y = x[i] / powf(1.0f + 0.5f / (float)size * sum, 0.75f);
+    if (!CHECK_MEM((const char *)t->out[0].data + i * sizeof y, (const char *)&y, sizeof y)) return;
+  }
+}
+
+SMR_TEST(a_tile_of_lrn_is_little_work) {
+  static const struct {
+    int64_t pixels, channels, size;
+    size_t tiles;
+  } cases[] = {
+      {3, 100, 5, 3},                 // a pixel is one tile
+      {2, 3000, 1001, 2 * 375},       // 8 channels of 1001 squares
+      {1, 9000, 1 << 30, 9000},       // a channel each
+      {2, 50, INT64_MAX / 2 + 1, 2},  // 50 squares of 50 channels
+      {1, 1 << 22, 1, (1 << 22) / 8192},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const int64_t pixels = cases[i].pixels, channels = cases[i].channels;
+    float *x = linear_floats((size_t)(pixels * channels), 7);
+    struct op_test t;
+    op_begin(&t, "lrn");
+    op_in(&t, SAMARA_FLOAT32, 2, DIMS(pixels, channels), x);
+    op_out(&t, SAMARA_FLOAT32, 2, DIMS(pixels, channels));
+    op_int(&t, "size", cases[i].size);
+    op_f32(&t, "alpha", 0.5f);
+    op_f32(&t, "beta", 0.75f);
+    op_f32(&t, "bias", 1);
+    if (cases[i].channels < 9000) {
+      if (CHECK_EQ_INT(op_run(&t), SAMARA_OK))
+        expect_lrn(&t, x, (size_t)pixels, (size_t)channels, (size_t)cases[i].size);
+    } else {
+      CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK);
+    }
+    CHECK_EQ_INT(t.job.tiles, cases[i].tiles);
+    op_end(&t);
+    free(x);
+  }
+}
+
+SMR_TEST_MAIN(RUN(rows); RUN(channels); RUN(lrn); RUN(a_tile_of_lrn_is_little_work))

@@ -159,6 +159,44 @@ SMR_TEST(long_sums_stay_near) {
   free(x);
 }
 
+// Few outputs of many elements are cut into pieces, which here end within rows: [N, 2, 3, 16] over
+// axes 0 and 2, or [3, 2, N] over axes 0 and 2. op_run compares the bits of other splits.
+SMR_TEST(pieces) {
+  static const char *const ops[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"};
+  enum { N = 4003, LONG = 30011 };
+  const int64_t columns[4] = {N, 2, 3, 16}, rows[4] = {3, 2, LONG, 1};
+  for (int form = 0; form < 4; form++) {
+    const int64_t *dims = form % 2 ? rows : columns;
+    const size_t n = linear_count(dims, 4), inner = (size_t)dims[3], outputs = 2 * inner;
+    float *x = linear_floats(n, 7);
+    for (int o = 0; o < 4; o++) {
+      double want[32];
+      for (size_t j = 0; j < outputs; j++) want[j] = o == 2 ? -INFINITY : o == 3 ? INFINITY : 0;
+      for (size_t i = 0; i < n; i++) {
+        const size_t middle = (size_t)(dims[2] * dims[3]);
+        double *y = &want[i / middle % 2 * inner + i % inner];
+        *y = o == 2 ? fmax(*y, (double)x[i]) : o == 3 ? fmin(*y, (double)x[i]) : *y + (double)x[i];
+      }
+      struct op_test t;
+      op_begin(&t, ops[o]);
+      if (form >= 2) t.job.isa = 0;
+      op_in(&t, SAMARA_FLOAT32, 4, dims, x);
+      op_out(&t, SAMARA_FLOAT32, 2, DIMS(2, (int64_t)inner));
+      op_ints(&t, "axes", 2, DIMS(0, 2));
+      if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
+        CHECK(t.tiles > 4);
+        CHECK_EQ_INT(t.job.barriers[0], t.tiles - 1);
+        for (size_t j = 0; j < outputs; j++) {
+          const double scale = o == 1 ? (double)outputs / (double)n : 1;
+          CHECK_NEAR(linear_out(&t, j), want[j] * scale, o < 2 ? 2e-3 * scale : 0);
+        }
+      }
+      op_end(&t);
+    }
+    free(x);
+  }
+}
+
 SMR_TEST(sum_to) {
   float *x = linear_floats(24, 5);
   static const int64_t shapes[][3] = {{2, 3, 4}, {1, 3, 4}, {2, 1, 4}, {2, 3, 1},
@@ -188,4 +226,4 @@ SMR_TEST(sum_to) {
 }
 
 SMR_TEST_MAIN(RUN(floats); RUN(integers); RUN(small); RUN(nan_wins); RUN(long_sums_stay_near);
-              RUN(sum_to))
+              RUN(pieces); RUN(sum_to))

@@ -152,6 +152,38 @@ SMR_TEST(integers_wrap_and_nan_wins) {
   }
 }
 
+// Rows of a table are tiles; each takes its updates in the order they come, so sums of floats round
+// alike whatever the tiles.
+SMR_TEST(nd_adds_rows) {
+  enum { ROWS = 3000, COLUMNS = 13, UPDATES = 500 };
+  static float x[ROWS * COLUMNS], want[ROWS * COLUMNS], updates[UPDATES * COLUMNS];
+  static int64_t indices[UPDATES];
+  for (size_t i = 0; i < ROWS * COLUMNS; i++) want[i] = x[i] = (float)(i % 7) * 0.1f;
+  for (size_t i = 0; i < UPDATES; i++) {
+    const size_t row = i % 3 == 0 ? 7 : i * 971 % ROWS;
+    indices[i] = (int64_t)row - (i % 2 ? ROWS : 0);
+    for (size_t c = 0; c < COLUMNS; c++) {
+      updates[i * COLUMNS + c] = 0.3f * (float)(i % 11) + (float)c;
+      want[row * COLUMNS + c] += updates[i * COLUMNS + c];
+    }
+  }
+  struct op_test t;
+  begin(&t, "scatter_nd", SAMARA_FLOAT32, 2, DIMS(ROWS, COLUMNS), x, 2, DIMS(UPDATES, 1), indices,
+        2, DIMS(UPDATES, COLUMNS), updates, "add");
+  expect_f32(&t, want, ROWS * COLUMNS);
+  CHECK(t.tiles > 1);
+  // The same rows behind an axis more.
+  static int64_t pairs[2 * UPDATES];
+  for (size_t i = 0; i < UPDATES; i++) {
+    const int64_t row = indices[i] < 0 ? indices[i] + ROWS : indices[i];
+    pairs[2 * i] = row / 60;
+    pairs[2 * i + 1] = row % 60;
+  }
+  begin(&t, "scatter_nd", SAMARA_FLOAT32, 3, DIMS(ROWS / 60, 60, COLUMNS), x, 2, DIMS(UPDATES, 2),
+        pairs, 2, DIMS(UPDATES, COLUMNS), updates, "add");
+  expect_f32(&t, want, ROWS * COLUMNS);
+}
+
 SMR_TEST(refuses) {
   struct op_test t;
   begin(&t, "scatter_elements", SAMARA_FLOAT32, 1, DIMS(3), NULL, 1, DIMS(1), DIMS(-4), 1, DIMS(1),
@@ -179,5 +211,5 @@ SMR_TEST(refuses) {
   op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(elements_replace); RUN(elements_by_slabs); RUN(nd_replaces);
+SMR_TEST_MAIN(RUN(elements_replace); RUN(elements_by_slabs); RUN(nd_replaces); RUN(nd_adds_rows);
               RUN(reductions_of_every_dtype); RUN(integers_wrap_and_nan_wins); RUN(refuses))

@@ -64,6 +64,30 @@ SMR_TEST(batches_and_lengths) {
     }
 }
 
+// An input product that is worth it is cut into tiles, and gives what the small ones give.
+SMR_TEST(shared_products) {
+  enum { T = 40, N = 16, I = 96, H = 33 };
+  for (int o = 0; o < 2; o++) {
+    const struct recurrent_case many = {ops[o], T, N, I, H, .direction = "bidirectional"};
+    const struct recurrent_case one = {ops[o], T, 1, I, H, .direction = "bidirectional"};
+    struct op_test t, alone;
+    recurrent_begin(&t, &many);
+    recurrent_begin(&alone, &one);
+    for (size_t s = 0; s < T; s++)
+      memcpy((float *)alone.in_data[0] + s * I, (float *)t.in_data[0] + (s * N + 3) * I,
+             I * sizeof(float));
+    if (CHECK_EQ_INT(op_run(&t), SAMARA_OK) && CHECK_EQ_INT(op_run(&alone), SAMARA_OK)) {
+      CHECK_EQ_INT(alone.tiles, 2);
+      CHECK(t.tiles > 6);
+      const float *y = (const float *)t.out[0].data, *want = (const float *)alone.out[0].data;
+      for (size_t i = 0; i < 2 * T; i++)
+        for (size_t j = 0; j < H; j++) CHECK_NEAR(y[(i * N + 3) * H + j], want[i * H + j], 5e-6);
+    }
+    op_end(&t);
+    op_end(&alone);
+  }
+}
+
 // No step leaves the states as they were given.
 SMR_TEST(no_steps_and_no_batch) {
   for (int o = 0; o < 2; o++) {
@@ -132,5 +156,5 @@ SMR_TEST(refuses) {
   }
 }
 
-SMR_TEST_MAIN(RUN(constants_give_the_same_bits); RUN(batches_and_lengths);
+SMR_TEST_MAIN(RUN(constants_give_the_same_bits); RUN(batches_and_lengths); RUN(shared_products);
               RUN(no_steps_and_no_batch); RUN(halves); RUN(refuses))

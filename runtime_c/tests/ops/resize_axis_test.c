@@ -156,5 +156,66 @@ SMR_TEST(extremes) {
         }
 }
 
+// Every weight of every output, and nothing else, is in the adjoint; in room that is exact.
+static void check_adjoint(const struct smr_resize_spec *spec) {
+  const size_t in = (size_t)spec->in;
+  const struct smr_resize_adjoint adjoint = {
+      .first = (int32_t *)malloc(in * sizeof(int32_t)),
+      .count = (int32_t *)malloc(in * sizeof(int32_t)),
+      .offset = (size_t *)malloc(in * sizeof(size_t)),
+      .weights = (float *)malloc(smr_resize_adjoint_weights(spec) * sizeof(float))};
+  void *scratch = malloc(smr_resize_adjoint_scratch(spec));
+  if (adjoint.first == NULL || adjoint.count == NULL || adjoint.offset == NULL ||
+      adjoint.weights == NULL || scratch == NULL)
+    abort();
+  smr_resize_adjoint_begin(spec, &adjoint);
+  for (int64_t o = 0; o < spec->out; o++) smr_resize_adjoint_extend(spec, &adjoint, o, scratch);
+  smr_resize_adjoint_place(spec, &adjoint);
+  for (int64_t o = 0; o < spec->out; o++) smr_resize_adjoint_fill(spec, &adjoint, o, scratch);
+  double all = 0, found = 0;
+  for (int64_t i = 0; i < spec->in; i++)
+    for (int32_t k = 0; k < adjoint.count[i]; k++)
+      all += (double)adjoint.weights[adjoint.offset[i] + (size_t)k];
+  for (int64_t o = 0; o < spec->out; o++) {
+    const struct taps taps = taps_of(spec, o);
+    for (int32_t t = 0; t < taps.count; t++) {
+      const float weight = spec->mode == SMR_RESIZE_NEAREST ? 1.0f : taps.weights[t];
+      const int32_t i = taps.first + t, k = (int32_t)o - adjoint.first[i];
+      if (CHECK(k >= 0 && k < adjoint.count[i]))
+        CHECK(adjoint.weights[adjoint.offset[i] + (size_t)k] == weight);
+      found += (double)weight;
+    }
+  }
+  CHECK_NEAR(all, found, 1e-6);
+  free(adjoint.first);
+  free(adjoint.count);
+  free(adjoint.offset);
+  free(adjoint.weights);
+  free(scratch);
+}
+
+SMR_TEST(adjoint_turns_taps_round) {
+  for (int mode = 0; mode <= SMR_RESIZE_CUBIC; mode++)
+    for (int coordinate = 0; coordinate <= SMR_RESIZE_TF_CROP_AND_RESIZE; coordinate++)
+      for (int flags = 0; flags < 8; flags++)
+        for (int64_t in = 1; in <= 15; in += 7)
+          for (int64_t out = 1; out <= 31; out += 10) {
+            const struct smr_resize_spec spec = {
+                .mode = (enum smr_resize_mode)mode,
+                .coordinate = (enum smr_resize_coordinate)coordinate,
+                .in = in,
+                .out = out,
+                // The file's scale need not be the ratio.
+                .scale = (double)out / (double)in * (flags & 4 ? 0.5 : 1),
+                .cubic_a = -0.75,
+                .begin = flags & 4 ? 1.5 : -0.5,  // also from the end to the beginning
+                .end = flags & 4 ? -0.25 : 1,
+                .exclude_outside =
+                    coordinate != SMR_RESIZE_TF_HALF_PIXEL_FOR_NN && (flags & 5) == 1,
+                .antialias = flags & 2};
+            check_adjoint(&spec);
+          }
+}
+
 SMR_TEST_MAIN(RUN(linear_weights); RUN(cubic_weights); RUN(weights_sum_to_one);
-              RUN(nearest_elements); RUN(regions); RUN(extremes))
+              RUN(nearest_elements); RUN(regions); RUN(extremes), RUN(adjoint_turns_taps_round))

@@ -42,6 +42,25 @@ def test_instance_norm_is_per_sample_and_channel() -> None:
     np.testing.assert_allclose(ops.instance_norm(x, one, 0 * one, eps=0), [[[-1, -1], [1, 1]]])
 
 
+def test_batch_norm_is_per_channel_over_all_else() -> None:
+    x = np.array([[[1, 10], [3, 30]], [[1, 10], [3, 30]]], np.float32)
+    y, mean, var = ops.batch_norm(x, np.array([2, 1], np.float32), eps=0)
+    assert mean.tolist() == [2, 20]
+    assert var.tolist() == [1, 100]  # biased
+    np.testing.assert_array_equal(y[0], [[-2, -1], [2, 1]])
+
+
+def test_group_norm_between_instance_and_layer_norm() -> None:
+    x = np.random.default_rng(2).standard_normal((2, 5, 6)).astype(np.float32)
+    one, zero = np.ones(6, np.float32), np.zeros(6, np.float32)
+    every = ops.instance_norm(x, one, zero)
+    for groups in (0, 6):
+        np.testing.assert_array_equal(ops.group_norm(x, groups=groups), every)
+    np.testing.assert_array_equal(ops.group_norm(x, groups=1), ops.layer_norm(x, axis=1))
+    halves = [ops.layer_norm(part, axis=1) for part in (x[..., :3], x[..., 3:])]
+    np.testing.assert_array_equal(ops.group_norm(x, groups=2), np.concatenate(halves, axis=-1))
+
+
 def test_lrn_of_even_size_has_fewer_before() -> None:
     x = np.array([[1, 2, 3, 4]], np.float32)
     got = ops.lrn(x, size=2, alpha=2.0, beta=1.0, bias=0.0)

@@ -64,3 +64,41 @@ def test_integers_are_not_interpolated() -> None:
     ctx = InferContext(ops.resize, [TensorType.of("u8", (1, 2, 1))], attrs)
     with pytest.raises(ShapeError, match="mode nearest only"):
         ops.resize.infer(ctx)
+
+
+def test_the_gradient_gives_back_what_was_repeated() -> None:
+    dy = line(1, 2, 3, 4, 5, 6)
+    assert ops.resize_grad(dy, size=(2,), scales=(0,)).ravel().tolist() == [6, 15]
+    assert ops.resize_grad(line(5), size=(3,), scales=(0,)).ravel().tolist() == [0, 5, 0]
+
+
+@pytest.mark.parametrize("size", [(8, 10), (3, 4), (7, 12)])
+@pytest.mark.parametrize(
+    ("mode", "how", "attrs"),
+    [
+        ("nearest", {}, {"coordinate": "asymmetric", "nearest": "floor"}),
+        ("bilinear", {}, {"mode": "linear"}),
+        ("bilinear", {"align_corners": True}, {"mode": "linear", "coordinate": "align_corners"}),
+        ("bilinear", {"antialias": True}, {"mode": "linear", "exclude_outside": True}),
+        ("bicubic", {}, {"mode": "cubic"}),
+        ("bicubic", {"antialias": True}, {"mode": "cubic", "exclude_outside": True}),
+    ],
+)
+def test_like_interpolate(
+    mode: str, how: dict[str, Any], attrs: dict[str, Any], size: tuple[int, int]
+) -> None:
+    """PyTorch's interpolate, and its gradient."""
+    torch = pytest.importorskip("torch")
+    attrs = {"scales": (0, 0), "antialias": "antialias" in how, **attrs}
+    if mode == "bicubic" and "antialias" in how:
+        attrs["cubic_a"] = -0.5
+    rng = np.random.default_rng(sum(size))
+    x = rng.normal(size=(2, 3, 5, 6))
+    tx = torch.tensor(x, requires_grad=True)
+    theirs = torch.nn.functional.interpolate(tx, size=size, mode=mode, **how)
+    dy = rng.normal(size=theirs.shape)
+    theirs.backward(torch.tensor(dy))
+    y = ops.resize(np.moveaxis(x, 1, -1), sizes=size, **attrs)
+    dx = ops.resize_grad(np.moveaxis(dy, 1, -1), size=(5, 6), **attrs)
+    np.testing.assert_allclose(np.moveaxis(y, -1, 1), theirs.detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(np.moveaxis(dx, -1, 1), tx.grad.numpy(), atol=1e-12)

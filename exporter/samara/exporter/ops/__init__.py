@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The op table: one declaration per IR operator. The imports below fill it; then it is closed."""
 
+from samara.exporter.ops._grad import NO_GRAD as NO_GRAD
+from samara.exporter.ops._grad import GradContext as GradContext
+from samara.exporter.ops._grad import Rule as Rule
+from samara.exporter.ops._grad import context_of as context_of
+from samara.exporter.ops._grad import dtype_of as dtype_of
+from samara.exporter.ops._grad import once as once
+from samara.exporter.ops._grad import saved_of as saved_of
+from samara.exporter.ops._grad import vjp as vjp
 from samara.exporter.ops._numeric import DataError as DataError
 from samara.exporter.ops._spec import REQUIRED as REQUIRED
 from samara.exporter.ops._spec import Attr as Attr
@@ -17,7 +25,10 @@ from samara.exporter.ops._spec import bytes_of as bytes_of
 from samara.exporter.ops._spec import freeze as freeze
 from samara.exporter.ops._spec import get_op as get_op
 from samara.exporter.ops._spec import op_by_code as op_by_code
+from samara.exporter.ops._spec import weak_dtype as weak_dtype
+from samara.exporter.ops.activation_grad import activation_grad as activation_grad
 from samara.exporter.ops.attention import attention as attention
+from samara.exporter.ops.attention import attention_grad as attention_grad
 from samara.exporter.ops.binary import add as add
 from samara.exporter.ops.binary import atan2 as atan2
 from samara.exporter.ops.binary import bitwise_and as bitwise_and
@@ -48,6 +59,8 @@ from samara.exporter.ops.control import if_ as if_
 from samara.exporter.ops.control import loop as loop
 from samara.exporter.ops.control import register_custom as register_custom
 from samara.exporter.ops.control import trap as trap
+from samara.exporter.ops.grid import grid_sample as grid_sample
+from samara.exporter.ops.grid import grid_sample_grad as grid_sample_grad
 from samara.exporter.ops.indexing import dims as dims
 from samara.exporter.ops.indexing import gather as gather
 from samara.exporter.ops.indexing import gather_elements as gather_elements
@@ -62,6 +75,10 @@ from samara.exporter.ops.linear import POSTS as POSTS
 from samara.exporter.ops.linear import conv as conv
 from samara.exporter.ops.linear import conv_transpose as conv_transpose
 from samara.exporter.ops.linear import matmul as matmul
+from samara.exporter.ops.linear_grad import conv_grad_input as conv_grad_input
+from samara.exporter.ops.linear_grad import conv_grad_weight as conv_grad_weight
+from samara.exporter.ops.loss import cross_entropy as cross_entropy
+from samara.exporter.ops.loss import cross_entropy_grad as cross_entropy_grad
 from samara.exporter.ops.movement import concat as concat
 from samara.exporter.ops.movement import expand as expand
 from samara.exporter.ops.movement import pad as pad
@@ -70,6 +87,10 @@ from samara.exporter.ops.movement import slice_ as slice_
 from samara.exporter.ops.movement import split as split
 from samara.exporter.ops.movement import tile as tile
 from samara.exporter.ops.movement import transpose as transpose
+from samara.exporter.ops.noise import dropout as dropout
+from samara.exporter.ops.noise import random_uniform as random_uniform
+from samara.exporter.ops.norm import batch_norm as batch_norm
+from samara.exporter.ops.norm import group_norm as group_norm
 from samara.exporter.ops.norm import hardmax as hardmax
 from samara.exporter.ops.norm import instance_norm as instance_norm
 from samara.exporter.ops.norm import layer_norm as layer_norm
@@ -77,15 +98,31 @@ from samara.exporter.ops.norm import log_softmax as log_softmax
 from samara.exporter.ops.norm import lrn as lrn
 from samara.exporter.ops.norm import rms_norm as rms_norm
 from samara.exporter.ops.norm import softmax as softmax
+from samara.exporter.ops.norm_grad import batch_norm_grad as batch_norm_grad
+from samara.exporter.ops.norm_grad import group_norm_grad as group_norm_grad
+from samara.exporter.ops.norm_grad import layer_norm_grad as layer_norm_grad
+from samara.exporter.ops.norm_grad import log_softmax_grad as log_softmax_grad
+from samara.exporter.ops.norm_grad import rms_norm_grad as rms_norm_grad
+from samara.exporter.ops.norm_grad import softmax_grad as softmax_grad
+from samara.exporter.ops.optim import adam as adam
+from samara.exporter.ops.optim import rmsprop as rmsprop
+from samara.exporter.ops.optim import sgd as sgd
 from samara.exporter.ops.pool import avg_pool as avg_pool
 from samara.exporter.ops.pool import lp_pool as lp_pool
 from samara.exporter.ops.pool import max_pool as max_pool
+from samara.exporter.ops.pool_grad import avg_pool_grad as avg_pool_grad
+from samara.exporter.ops.pool_grad import max_pool_grad as max_pool_grad
+from samara.exporter.ops.pool_grad import max_pool_indices as max_pool_indices
 from samara.exporter.ops.quantization import dequantize as dequantize
 from samara.exporter.ops.quantization import quantize as quantize
 from samara.exporter.ops.quantization import reinterpret as reinterpret
 from samara.exporter.ops.quantization import requantize as requantize
 from samara.exporter.ops.recurrent import gru as gru
+from samara.exporter.ops.recurrent import gru_train as gru_train
 from samara.exporter.ops.recurrent import lstm as lstm
+from samara.exporter.ops.recurrent import lstm_train as lstm_train
+from samara.exporter.ops.recurrent_grad import gru_grad as gru_grad
+from samara.exporter.ops.recurrent_grad import lstm_grad as lstm_grad
 from samara.exporter.ops.reduce import argmax as argmax
 from samara.exporter.ops.reduce import argmin as argmin
 from samara.exporter.ops.reduce import cumsum as cumsum
@@ -96,6 +133,7 @@ from samara.exporter.ops.reduce import reduce_prod as reduce_prod
 from samara.exporter.ops.reduce import reduce_sum as reduce_sum
 from samara.exporter.ops.reduce import top_k as top_k
 from samara.exporter.ops.resampling import resize as resize
+from samara.exporter.ops.resampling import resize_grad as resize_grad
 from samara.exporter.ops.unary import abs_ as abs_
 from samara.exporter.ops.unary import acos as acos
 from samara.exporter.ops.unary import acosh as acosh

@@ -62,20 +62,20 @@ def erf(x: Array) -> Array:
 
 def gelu(x: Array) -> Array:
     """x * Phi(x) by the error function."""
-    half, root = np.float32(0.5), np.float32(math.sqrt(0.5))
-    return np.asarray(half * x * (np.float32(1) + erf(x * root)))
+    own = x.dtype.type
+    return np.asarray(own(0.5) * x * (own(1) + erf(x * own(math.sqrt(0.5)))))
 
 
 def gelu_tanh(x: Array) -> Array:
     """gelu by its tanh approximation."""
-    half, one = np.float32(0.5), np.float32(1)
-    inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
-    return np.asarray(half * x * (one + np.tanh(inner)))
+    own = x.dtype.type
+    inner = own(math.sqrt(2 / math.pi)) * (x + own(0.044715) * x * x * x)
+    return np.asarray(own(0.5) * x * (own(1) + np.tanh(inner)))
 
 
 def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
     """clamp(alpha * x + beta, 0, 1)."""
-    return np.asarray(np.clip(np.float32(alpha) * x + np.float32(beta), 0, 1, dtype=np.float32))
+    return np.asarray(np.clip(x.dtype.type(alpha) * x + x.dtype.type(beta), 0, 1, dtype=x.dtype))
 
 
 def hard_swish(x: Array) -> Array:
@@ -85,17 +85,17 @@ def hard_swish(x: Array) -> Array:
 
 def leaky_relu(x: Array, alpha: float) -> Array:
     """x where positive, alpha * x elsewhere."""
-    return np.where(x >= 0, x, np.float32(alpha) * x)
+    return np.where(x >= 0, x, x.dtype.type(alpha) * x)
 
 
 def elu(x: Array, alpha: float) -> Array:
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
-    return np.where(x > 0, x, np.float32(alpha) * np.expm1(np.minimum(x, np.float32(0))))
+    return np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, x.dtype.type(0))))
 
 
 def clamp(x: Array, lo: float, hi: float) -> Array:
     """min(max(x, lo), hi); NaN stays NaN."""
-    return np.asarray(np.minimum(np.maximum(x, np.float32(lo)), np.float32(hi)))
+    return np.asarray(np.minimum(np.maximum(x, x.dtype.type(lo)), x.dtype.type(hi)))
 
 
 def quantized(p: Array, zero_point: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from samara.exporter.ops._grad import RECORDING, Recorded, Rule
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -201,6 +202,14 @@ class InferContext:
             )
 
 
+WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the tensors they meet
+
+
+def weak_dtype(dtypes: Sequence[Any]) -> Any:
+    """The dtype that a Python scalar takes among tensors of these: the first that is not bool."""
+    return next((d for d in dtypes if d != np.bool_ and d != DType.BOOL), next(iter(dtypes), None))
+
+
 Signature = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
 Infer = Callable[[InferContext], tuple[TensorType, ...]]
 Reference = Callable[..., Any]
@@ -274,6 +283,7 @@ class OpSpec:
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
+    grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
     flags: "control", "training", "strided_in", "strided_out", "inplace", "serial_prologue"; see
         runtime_c/src/ops/op.h.
     """
@@ -292,7 +302,7 @@ class OpSpec:
     cost: Cost | None = None
     measured: bool = False
     flags: frozenset[str] = frozenset()
-    grad: Callable[..., Any] | None = None
+    grad: Rule | None = None
     saves: tuple[str, ...] = ()
     quant: str | None = None
     since: str = "0.1.0"
@@ -341,11 +351,15 @@ class OpSpec:
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         """Arrays run the reference; arguments of other types decide by `__samara_op__`."""
+        if RECORDING and any(type(value) is Recorded for value in inputs):
+            return Recorded.__samara_op__(self, inputs, attrs)
         for value in inputs:
             hook = getattr(type(value), "__samara_op__", None)
             if hook is not None:
                 return hook(self, inputs, attrs)
-        return self.evaluate(inputs, self.complete(attrs))
+        like = weak_dtype([v.dtype for v in inputs if isinstance(v, np.ndarray)])
+        arrays = [np.asarray(v, like) if isinstance(v, WEAK) else v for v in inputs]
+        return self.evaluate(arrays, self.complete(attrs))
 
     def evaluate(
         self,

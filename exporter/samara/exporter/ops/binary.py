@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_binary as rules
 from samara.exporter.ops import _permute
 from samara.exporter.ops._cases import PAIRS, binary
+from samara.exporter.ops._grad import NO_GRAD, Rule
 from samara.exporter.ops._numeric import Array, in_f32, require_nonzero, wide
 from samara.exporter.ops._rules import (
     ALL,
@@ -41,6 +43,8 @@ def _row(
     inputs: tuple[str, ...] = ("a", "b"),
     spread: tuple[Case, ...] = (),
     cases: tuple[Case, ...] = (),
+    grad: Rule = NO_GRAD,
+    saves: tuple[str, ...] = (),
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -57,6 +61,8 @@ def _row(
             permute="any",
             # Where the output's dtype differs, equal byte sizes say nothing about equal shapes.
             flags=frozenset() if infer is compare_all else frozenset({"inplace"}),
+            grad=grad,
+            saves=saves,
             cases=(*(spread if spread else binary(dtypes, turn=code)), *cases),
         )
     )
@@ -116,9 +122,17 @@ _NAN = (
     np.array([1, np.nan, 2, 3, np.nan], np.float32),
 )
 
-add = _row("add", 50, np.add, "y = a + b; integers wrap", cases=(Case(_WRAP),))
-sub = _row("sub", 51, np.subtract, "y = a - b; integers wrap", cases=(Case(_WRAP),))
-mul = _row("mul", 52, np.multiply, "y = a * b; integers wrap", cases=(Case(_WRAP),))
+add = _row("add", 50, np.add, "y = a + b; integers wrap", cases=(Case(_WRAP),), grad=rules.add)
+sub = _row("sub", 51, np.subtract, "y = a - b; integers wrap", cases=(Case(_WRAP),), grad=rules.sub)
+mul = _row(
+    "mul",
+    52,
+    np.multiply,
+    "y = a * b; integers wrap",
+    cases=(Case(_WRAP),),
+    grad=rules.mul,
+    saves=("a", "b"),
+)
 div = _row(
     "div",
     53,
@@ -126,6 +140,8 @@ div = _row(
     "y = a / b; integers truncate towards zero, and a divisor of 0 is an error",
     spread=binary(NUMBERS, low=0.5, high=9, turn=0),
     cases=tuple(Case(c) for c in _SIGNED_CASES),
+    grad=rules.div,
+    saves=("b", "y"),
 )
 mod = _row(
     "mod",
@@ -136,6 +152,8 @@ mod = _row(
     attrs=(Attr("fmod", "bool", False, doc="sign of the dividend"),),
     spread=binary(NUMBERS, ({}, {"fmod": True}), low=0.5, high=9, turn=1),
     cases=tuple(Case(c, {"fmod": f}) for c in _SIGNED_CASES for f in (False, True)),
+    grad=rules.mod,
+    saves=("a", "b", "y"),
 )
 pow_ = _row(
     "pow",
@@ -147,9 +165,27 @@ pow_ = _row(
         Case((np.array([-3, -1, -1, 0, 1, 2, 2, 0]), np.array([3, -1, -2, 0, -5, -1, 62, -2]))),
         Case((np.array([-2.0, 0, 2, -8], np.float32), np.array([3, 0, -1, 2], np.float32))),
     ),
+    grad=rules.pow_,
+    saves=("a", "b", "y"),
 )
-min_ = _row("min", 56, np.minimum, "y = min(a, b); NaN wins", cases=(Case(_NAN),))
-max_ = _row("max", 57, np.maximum, "y = max(a, b); NaN wins", cases=(Case(_NAN),))
+min_ = _row(
+    "min",
+    56,
+    np.minimum,
+    "y = min(a, b); NaN wins",
+    cases=(Case(_NAN),),
+    grad=rules.min_,
+    saves=("a", "b"),
+)
+max_ = _row(
+    "max",
+    57,
+    np.maximum,
+    "y = max(a, b); NaN wins",
+    cases=(Case(_NAN),),
+    grad=rules.max_,
+    saves=("a", "b"),
+)
 eq = _row(
     "eq",
     58,
@@ -195,6 +231,8 @@ prelu = _row(
         for p, q in PAIRS
         if np.broadcast_shapes(p, q) == p and (d == "f32" or len(p) == 3)
     ),
+    grad=rules.prelu,
+    saves=("x", "slope"),
 )
 bitwise_and = _whole_row("bitwise_and", 65, np.bitwise_and, "y = a & b", INTS)
 bitwise_or = _whole_row("bitwise_or", 66, np.bitwise_or, "y = a | b", INTS)
@@ -220,6 +258,8 @@ atan2 = _row(
     np.arctan2,
     "y = the angle of the point (b, a)",
     dtypes=FLOATS,
+    grad=rules.atan2,
+    saves=("a", "b"),
 )
 
 
@@ -245,6 +285,8 @@ where = define(
         dtypes=("bool",),
         check="where",
         permute="any",
+        grad=rules.where,
+        saves=("cond",),
         cases=(
             *(Case((("bool", p), ("f32", p), ("f32", q))) for p, q in PAIRS),
             *(Case((("bool", q), ("f32", p), ("f32", ()))) for p, q in PAIRS[:6]),
@@ -280,6 +322,7 @@ sum_to = define(
         check="sum_to",
         attrs=(Attr("shape", "dims", doc="the output's shape"),),
         permute=_permute.summed,
+        grad=rules.sum_to,
         cases=(
             *(
                 Case((("f32", p),), {"shape": q})

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops._grad import NO_GRAD, GradContext, Rule
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import require_dtype, require_rank
 from samara.exporter.ops._spec import (
@@ -47,6 +48,23 @@ def _nothing(
     return as_dim(0), as_dim(0)
 
 
+def _of_program(ctx: GradContext) -> tuple[Any, ...]:
+    """Bodies are functions of a Program; ir/gradient.py differentiates them."""
+    raise UnsupportedError(
+        f"{ctx.op.name} is differentiated as part of a Program",
+        op=ctx.op.name,
+        fix="Program.gradient(loss, wrt)",
+    )
+
+
+def _of_custom(ctx: GradContext) -> tuple[Any, ...]:
+    raise UnsupportedError(
+        f"custom operator {ctx.attrs['name']} has no gradient",
+        op="custom",
+        fix="build the differentiated part from operators of the table",
+    )
+
+
 def _row(
     name: str,
     code: int,
@@ -60,6 +78,7 @@ def _row(
     *,
     dtypes: tuple[str, ...] = (),
     cost: Cost = _nothing,
+    grad: Rule,
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -75,6 +94,7 @@ def _row(
             attrs=attrs,
             cost=cost,
             flags=CONTROL,
+            grad=grad,
             cases=cases,
         )
     )
@@ -206,6 +226,7 @@ if_ = _row(
              functions={"head": _HEAD, "double": _DOUBLE}),
     ),
     dtypes=("bool",),
+    grad=_of_program,
 )  # fmt: skip
 
 
@@ -349,6 +370,7 @@ loop = _row(
              functions={"grow": _GROW}),
     ),
     dtypes=("i64",),
+    grad=_of_program,
 )  # fmt: skip
 
 
@@ -373,6 +395,7 @@ call = _row(
         Case((("f32", (7,)),), {"body": "double"}, functions={"double": _DOUBLE}),
         Case((("f32", (3,)),), {"body": "head"}, functions={"head": _HEAD}),
     ),
+    grad=_of_program,
 )
 
 
@@ -423,6 +446,7 @@ trap = _row(
         Case((), {"message": "no such branch", "dtypes": (1,), "ranks": (2,), "shape": (2, 3)}),
         Case((("f32", (2,)),), {"message": "bad rank", "dtypes": (), "ranks": (), "shape": ()}),
     ),
+    grad=NO_GRAD,
 )
 
 
@@ -528,4 +552,5 @@ custom = _row(
         Case((("f32", (4,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,)}),
     ),
     cost=_custom_cost,
+    grad=_of_custom,
 )  # fmt: skip

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_indexing as rules
 from samara.exporter.ops import _permute
+from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, DataError, require_indices
 from samara.exporter.ops._rules import (
     ALL,
@@ -76,6 +78,8 @@ gather = define(
         " end, one out of range is an error",
         dtypes=MOVED,
         check="gather",
+        grad=rules.gather,
+        saves=("indices",),
         attrs=(Attr("axis", "int", 0),),
         permute=_permute.gathered,
         cases=(
@@ -131,6 +135,8 @@ gather_elements = define(
         doc="y[i, j, k] = x[i, indices[i, j, k], k] for axis 1",
         dtypes=MOVED,
         check="gather_elements",
+        grad=rules.gather_elements,
+        saves=("indices",),
         attrs=(Attr("axis", "int", 0),),
         permute=_permute.along_axis,
         cases=(
@@ -203,6 +209,8 @@ gather_nd = define(
         " `batch_dims` axes that both share",
         dtypes=MOVED,
         check="gather_nd",
+        grad=rules.gather_nd,
+        saves=("indices",),
         attrs=(Attr("batch_dims", "int", 0),),
         cases=(
             Case((("f32", (7,)), np.array([[3], [-1]]))),
@@ -277,6 +285,8 @@ scatter_elements = define(
         doc="y = x, with y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, row-major",
         dtypes=MOVED,
         check="scatter_elements",
+        grad=rules.scatter_elements,
+        saves=("x", "indices", "updates"),
         attrs=(Attr("axis", "int", 0), _REDUCTION),
         permute=None,
         flags=frozenset({"inplace"}),
@@ -340,6 +350,8 @@ scatter_nd = define(
         doc="y = x, with y[indices[i…]] = updates[i…], in row-major order",
         dtypes=MOVED,
         check="scatter_nd",
+        grad=rules.scatter_nd,
+        saves=("x", "indices", "updates"),
         attrs=(_REDUCTION,),
         flags=frozenset({"inplace"}),
         cases=(
@@ -386,7 +398,7 @@ def _range(start: Array, limit: Array, delta: Array) -> Array:
     if start.dtype.kind == "f":
         span = (np.float64(limit) - np.float64(start)) / np.float64(delta)
         count = max(0, int(np.ceil(span)))
-        return (np.float64(start) + np.arange(count) * np.float64(delta)).astype(np.float32)
+        return (np.float64(start) + np.arange(count) * np.float64(delta)).astype(start.dtype)
     count = max(0, -((int(start) - int(limit)) // int(delta)))
     return (int(start) + np.arange(count, dtype=np.int64) * int(delta)).astype(start.dtype)
 
@@ -407,6 +419,7 @@ range_ = define(
         " float64, rounded once",
         dtypes=("f32", "i32", "i64"),
         check="range",
+        grad=rules.range_,
         measured=True,
         cases=(
             Case(_scalars(np.float32, 0, 1, 0.1)),
@@ -443,6 +456,7 @@ iota = define(
         doc="y[i] = start + i * step",
         dtypes=(),
         check="iota",
+        grad=NO_GRAD,
         attrs=(
             Attr("length", "dim"),
             Attr("start", "dim", 0),
@@ -482,6 +496,7 @@ nonzero = define(
         doc="column j of y is the index of the j-th element of x that is not 0, in row-major order",
         dtypes=ALL,
         check="nonzero",
+        grad=NO_GRAD,
         measured=True,
         cases=(
             *(
@@ -520,6 +535,7 @@ dims = define(
         doc="y = these sizes as a tensor",
         dtypes=(),
         check="dims",
+        grad=NO_GRAD,
         attrs=(
             Attr("values", "dims"),
             Attr("dtype", "dtype", DType.I64, doc="int64, int32, float32 or bool"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter.ops import _grad_linear as grads
 from samara.exporter.ops import _numeric as num
 from samara.exporter.ops import _windows
 from samara.exporter.ops._numeric import Array, in_f32
@@ -165,6 +166,8 @@ matmul = define(
             *EPILOGUE,
         ),
         cost=_matmul_cost,
+        grad=grads.matmul,
+        saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue"}),
         cases=(
             *(_mm((m, k), (k, n)) for m, k, n in (
@@ -177,6 +180,7 @@ matmul = define(
             _mm((1, 3, 9), (3, 9, 16), more=3),
             _mm((4, 9), (2, 9, 5)),
             _mm((9, 4), (9, 17), transpose_x=True),
+            Case((("f32", (1100, 9)), ("f32", (1100, 17))), {"transpose_x": True}, -0.5, 0.5),
             _mm((4, 9), (17, 9), transpose_w=True),
             _mm((2, 9, 4), (2, 17, 9), transpose_x=True, transpose_w=True, more=1),
             _mm((5, 16), (16, 33), more=1),
@@ -365,6 +369,8 @@ conv = define(
             *EPILOGUE,
         ),
         cost=_window_cost,
+        grad=grads.conv,
+        saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
         cases=(
             _cv((1, 1), 1, (1, 1), 1),
@@ -425,6 +431,8 @@ conv_transpose = define(
             *EPILOGUE,
         ),
         cost=_window_cost,
+        grad=grads.conv_transpose,
+        saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue"}),
         cases=(
             _cv((1, 1), 1, (1, 1), 1, output_padding=0),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_movement as rules
 from samara.exporter.ops import _permute
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import (
@@ -70,6 +71,7 @@ reshape = define(
         doc="y = x's elements in row-major order under another shape",
         dtypes=MOVED,
         check="reshape",
+        grad=rules.reshape,
         attrs=(Attr("shape", "dims", doc="the output's shape, all sizes stated"),),
         flags=frozenset({"inplace"}),
         cases=(
@@ -115,6 +117,7 @@ transpose = define(
         doc="axis i of y is axis perm[i] of x",
         dtypes=MOVED,
         check="transpose",
+        grad=rules.transpose,
         attrs=(Attr("perm", "ints", doc="axes of x in the order of y, counted from the front"),),
         permute=_permute.transposed,
         flags=frozenset({"strided_in"}),
@@ -172,6 +175,7 @@ concat = define(
         doc="y = the inputs one after the other along `axis`",
         dtypes=MOVED,
         check="concat",
+        grad=rules.concat,
         attrs=(Attr("axis", "int"),),
         permute=_permute.along_axis,
         flags=frozenset({"strided_in", "strided_out"}),
@@ -222,6 +226,7 @@ split = define(
         doc="the outputs are x cut along `axis` into pieces of these sizes",
         dtypes=MOVED,
         check="split",
+        grad=rules.split,
         attrs=(Attr("axis", "int"), Attr("sizes", "dims", doc="one per output; their sum is x's")),
         permute=_permute.along_axis,
         flags=frozenset({"strided_in", "strided_out"}),
@@ -293,6 +298,7 @@ slice_ = define(
         " first)",
         dtypes=MOVED,
         check="slice",
+        grad=rules.slice_,
         attrs=(
             Attr("begin", "dims", doc="first index per axis"),
             Attr("end", "dims", doc="index per axis to stop before"),
@@ -395,6 +401,7 @@ pad = define(
         " crop first",
         dtypes=MOVED,
         check="pad",
+        grad=rules.pad,
         attrs=(
             Attr("pads", "dims", doc="before each axis, then after each"),
             Attr("mode", "enum", "constant", ("constant", "reflect", "edge", "wrap")),
@@ -442,6 +449,7 @@ expand = define(
         doc="y = x broadcast to `shape`",
         dtypes=MOVED,
         check="expand",
+        grad=rules.expand,
         attrs=(Attr("shape", "dims", doc="the output's shape, full"),),
         permute=_permute.summed,
         flags=frozenset({"strided_in"}),
@@ -484,6 +492,7 @@ tile = define(
         doc="y = x repeated along each axis",
         dtypes=MOVED,
         check="tile",
+        grad=rules.tile,
         attrs=(Attr("repeats", "dims", doc="one per axis"),),
         permute=_permute.reorder("repeats"),
         flags=frozenset({"strided_in"}),

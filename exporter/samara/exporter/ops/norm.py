@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax and normalisations."""
+"""Softmax and normalisations; their backward operators are in norm_grad.py."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_norm as rules
 from samara.exporter.ops import _permute
+from samara.exporter.ops._grad import Rule
+from samara.exporter.ops._grad_tools import flat
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
     FLOATS,
@@ -29,11 +31,8 @@ from samara.exporter.ops._spec import (
     bytes_of,
     define,
 )
+from samara.exporter.ops.norm_grad import AXIS, EPS, FROM, GROUPS, grouped, mean_of, require_groups
 from samara.exporter.types import Dim, TensorType
-
-_AXIS = Attr("axis", "int", -1)
-_FROM = Attr("axis", "int", -1, doc="the first of the axes that are normalised together")
-_EPS = Attr("eps", "f32", 1e-5, doc="added to the variance")
 
 
 def _flops(per_element: int) -> Cost:
@@ -50,22 +49,27 @@ def _row(
     code: int,
     inputs: tuple[str, ...],
     infer: Infer,
-    reference: Callable[..., Array],
+    reference: Callable[..., Any],
     doc: str,
     attrs: tuple[Attr, ...],
     cases: tuple[Case, ...],
     *,
+    grad: Rule,
+    saves: tuple[str, ...],
+    outputs: tuple[str, ...] = ("y",),
     check: str = "axis",
     permute: Permute | None = None,
     flops: int = 8,
     inplace: bool = True,
+    training: bool = False,
+    since: str = "0.1.0",
 ) -> OpSpec:
     return define(
         OpSpec(
             name=name,
             code=code,
             inputs=inputs,
-            outputs=("y",),
+            outputs=outputs,
             infer=infer,
             reference=in_f32(reference),
             doc=doc,
@@ -74,7 +78,10 @@ def _row(
             attrs=attrs,
             permute=permute,
             cost=_flops(flops),
-            flags=frozenset({"inplace"} if inplace else ()),
+            grad=grad,
+            saves=saves,
+            flags=frozenset(["inplace"] * inplace + ["training"] * training),
+            since=since,
             cases=cases,
         )
     )
@@ -87,12 +94,12 @@ def _shifted(x: Array, axis: int) -> Array:
 
 def _softmax(x: Array, *, axis: int) -> Array:
     e = np.exp(_shifted(x, axis))
-    return np.asarray((e / e.sum(axis=axis, keepdims=True)).astype(np.float32))
+    return np.asarray((e / e.sum(axis=axis, keepdims=True)).astype(x.dtype))
 
 
 def _log_softmax(x: Array, *, axis: int) -> Array:
     s = _shifted(x, axis)
-    return np.asarray((s - np.log(np.exp(s).sum(axis=axis, keepdims=True))).astype(np.float32))
+    return np.asarray((s - np.log(np.exp(s).sum(axis=axis, keepdims=True))).astype(x.dtype))
 
 
 def _hardmax(x: Array, *, axis: int) -> Array:
@@ -120,8 +127,10 @@ softmax = _row(
     axis_rule,
     _softmax,
     "y = e**x / (sum of e**x along `axis`)",
-    (_AXIS,),
+    (AXIS,),
     _axis_cases(),
+    grad=rules.softmax,
+    saves=("y",),
     permute=_permute.along_axis,
     flops=12,
 )
@@ -132,8 +141,10 @@ log_softmax = _row(
     axis_rule,
     _log_softmax,
     "y = ln softmax(x)",
-    (_AXIS,),
+    (AXIS,),
     _axis_cases(),
+    grad=rules.log_softmax,
+    saves=("y",),
     permute=_permute.along_axis,
     flops=14,
 )
@@ -149,28 +160,22 @@ def _trailing_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (ctx.x,)
 
 
-def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """The mean along the axes, which stay; NaN of nothing, without numpy's warning."""
-    count = np.float64(math.prod(x.shape[a] for a in axes))
-    return np.asarray(np.add.reduce(x, axis=axes, keepdims=True) / count)
-
-
 def _layer_norm(
     x: Array, scale: Array | None = None, bias: Array | None = None, *, axis: int, eps: float
 ) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
-    centred = wide - _mean(wide, axes)
-    y = centred / np.sqrt(_mean(centred * centred, axes) + np.float32(eps))
+    centred = wide - mean_of(wide, axes)
+    y = centred / np.sqrt(mean_of(centred * centred, axes) + np.float32(eps))
     y = y if scale is None else y * scale
-    return np.asarray((y if bias is None else y + bias).astype(np.float32))
+    return np.asarray((y if bias is None else y + bias).astype(x.dtype))
 
 
 def _rms_norm(x: Array, scale: Array | None = None, *, axis: int, eps: float) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = x.astype(np.float64)
-    y = wide / np.sqrt(_mean(wide * wide, axes) + np.float32(eps))
-    return np.asarray((y if scale is None else y * scale).astype(np.float32))
+    y = wide / np.sqrt(mean_of(wide * wide, axes) + np.float32(eps))
+    return np.asarray((y if scale is None else y * scale).astype(x.dtype))
 
 
 def _norm_cases(extra: int) -> tuple[Case, ...]:
@@ -201,11 +206,13 @@ layer_norm = _row(
     _trailing_type,
     _layer_norm,
     "y = (x - mean) / sqrt(variance + eps) * scale + bias over the axes from `axis` on",
-    (_FROM, _EPS),
+    (FROM, EPS),
     (
         *_norm_cases(2),
         Case((("f32", (3, 8)), None, ("f32", (8,)))),
     ),
+    grad=rules.layer_norm,
+    saves=("x", "scale"),
     check="norm",
     permute=_permute.trailing,
 )
@@ -222,9 +229,9 @@ def _instance_norm_type(ctx: InferContext) -> tuple[TensorType, ...]:
 def _instance_norm(x: Array, scale: Array, bias: Array, *, eps: float) -> Array:
     axes = tuple(range(1, x.ndim - 1))
     wide = x.astype(np.float64)
-    centred = wide - _mean(wide, axes)
-    y = centred / np.sqrt(_mean(centred * centred, axes) + np.float32(eps))
-    return np.asarray((y * scale + bias).astype(np.float32))
+    centred = wide - mean_of(wide, axes)
+    y = centred / np.sqrt(mean_of(centred * centred, axes) + np.float32(eps))
+    return np.asarray((y * scale + bias).astype(x.dtype))
 
 
 def _channel_case(shape: tuple[int, ...], dtype: str = "f32", **attrs: Any) -> Case:
@@ -238,7 +245,7 @@ instance_norm = _row(
     _instance_norm_type,
     _instance_norm,
     "y = (x - mean) / sqrt(variance + eps) * scale + bias over the spatial axes; [N, …, C]",
-    (_EPS,),
+    (EPS,),
     (
         _channel_case((1, 1, 1, 1)),
         _channel_case((2, 5, 7, 17)),
@@ -248,6 +255,8 @@ instance_norm = _row(
         _channel_case((2, 3, 3, 16), eps=0.25),
         _channel_case((2, 4, 3, 5), "f16"),
     ),
+    grad=rules.instance_norm,
+    saves=("x", "scale"),
     check="channel_norm",
 )
 rms_norm = _row(
@@ -257,12 +266,129 @@ rms_norm = _row(
     _trailing_type,
     _rms_norm,
     "y = x / sqrt(mean of squares + eps) * scale over the axes from `axis` on",
-    (_FROM, _EPS),
+    (FROM, EPS),
     _norm_cases(1),
+    grad=rules.rms_norm,
+    saves=("x", "scale"),
     check="norm",
     permute=_permute.trailing,
     flops=5,
 )
+
+
+# ---- groups and batches ----
+
+
+def _group_norm_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    ctx.require(ctx.x.rank >= 2, f"rank {ctx.x.rank}, expected [N, …, C]")
+    require_same_dtype(ctx, *range(len(ctx.inputs)))
+    for i in (1, 2):
+        require_shape(ctx, i, ctx.x.shape[-1:], "one value per channel")
+    require_groups(ctx, ctx.groups, ctx.x.shape[-1])
+    return (ctx.x,)
+
+
+def _group_norm(
+    x: Array, scale: Array | None = None, bias: Array | None = None, *, groups: int, eps: float
+) -> Array:
+    axes = (*range(1, x.ndim - 1), x.ndim)
+    wide = x.astype(np.float64).reshape(grouped(x.shape, groups))
+    centred = wide - mean_of(wide, axes)
+    y = centred / np.sqrt(mean_of(centred * centred, axes) + np.float32(eps))
+    y = y.reshape(x.shape)
+    y = y if scale is None else y * scale
+    return np.asarray((y if bias is None else y + bias).astype(x.dtype))
+
+
+group_norm = _row(
+    "group_norm",
+    209,
+    ("x", "scale?", "bias?"),
+    _group_norm_type,
+    _group_norm,
+    "y = (x - mean) / sqrt(variance + eps) * scale + bias over the spatial axes and C / groups"
+    " neighbouring channels; [N, …, C]",
+    (GROUPS, EPS),
+    (
+        _channel_case((1, 1, 1, 1), groups=1, eps=0.1),
+        _channel_case((2, 5, 4, 12), groups=3),
+        _channel_case((2, 5, 4, 12), groups=0),
+        _channel_case((1, 700, 6), groups=2),
+        _channel_case((2, 300, 130), groups=13),
+        _channel_case((4, 8), groups=2, eps=0.5),
+        _channel_case((1, 2, 3, 2, 4), groups=4),
+        _channel_case((0, 3, 4), groups=2),
+        _channel_case((2, 0, 4), groups=2),
+        Case((("f32", (2, 35, 16)),), {"groups": 1}),
+        Case((("f32", (2, 35, 6)), None, ("f32", (6,))), {"groups": 2}),
+        _channel_case((2, 9, 6), "f16", groups=2),
+    ),
+    grad=rules.group_norm,
+    saves=("x", "scale"),
+    check="group_norm",
+    since="0.2.0",
+)
+
+
+def _batch_norm_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    ctx.require(ctx.x.rank >= 2, f"rank {ctx.x.rank}, expected [N, …, C]")
+    require_same_dtype(ctx, *range(len(ctx.inputs)))
+    for i in (1, 2):
+        require_shape(ctx, i, ctx.x.shape[-1:], "one value per channel")
+    per_channel = TensorType(ctx.x.dtype, ctx.x.shape[-1:])
+    return (ctx.x, per_channel, per_channel)
+
+
+def _batch_norm(
+    x: Array, scale: Array | None = None, bias: Array | None = None, *, eps: float
+) -> tuple[Array, ...]:
+    axes = tuple(range(x.ndim - 1))
+    wide = x.astype(np.float64)
+    mean = mean_of(wide, axes) if x.size else np.zeros(x.shape[-1])
+    centred = wide - mean
+    var = mean_of(centred * centred, axes) if x.size else mean
+    y = centred / np.sqrt(var + np.float32(eps))
+    y = y if scale is None else y * scale
+    y = y if bias is None else y + bias
+    return tuple(v.astype(x.dtype) for v in (y, mean.reshape(-1), var.reshape(-1)))
+
+
+batch_norm = _row(
+    "batch_norm",
+    205,
+    ("x", "scale?", "bias?"),
+    _batch_norm_type,
+    _batch_norm,
+    "y = (x - mean) / sqrt(var + eps) * scale + bias with mean and (biased) variance over all axes"
+    " but the last (0 of nothing): batch normalisation while training",
+    (EPS,),
+    (
+        _channel_case((1, 1), eps=0.1),
+        _channel_case((2, 5, 7, 17)),
+        _channel_case((3, 16), eps=0.5),
+        _channel_case((40, 130)),
+        _channel_case((200, 130)),
+        _channel_case((3000, 4)),
+        _channel_case((1, 33, 8)),
+        _channel_case((2, 3, 2, 4, 3)),
+        _channel_case((0, 3, 2)),
+        _channel_case((2, 3, 0)),
+        Case((("f32", (9, 3, 5)),)),
+        Case((("f32", (9, 5)), ("f32", (5,)))),
+        Case((("f32", (9, 5)), None, ("f32", (5,)))),
+        Case((("f32", (500, 6)),), low=30, high=31),
+        _channel_case((2, 9, 5), "f16"),
+    ),
+    outputs=("y", "mean", "var"),
+    grad=rules.batch_norm,
+    saves=("x", "scale", "mean", "var"),
+    check="batch_norm",
+    since="0.2.0",
+    training=True,
+)
+
+
+# ---- across channels ----
 
 
 def _lrn_type(ctx: InferContext) -> tuple[TensorType, ...]:
@@ -281,7 +407,7 @@ def _lrn(x: Array, *, size: int, alpha: float, beta: float, bias: float) -> Arra
     for i in range(size):
         total += wide[..., i : i + channels]
     y = x / (bias + alpha / size * total) ** beta
-    return np.asarray(y.astype(np.float32))
+    return np.asarray(y.astype(x.dtype))
 
 
 lrn = _row(
@@ -307,6 +433,8 @@ lrn = _row(
         Case((("f16", (2, 3, 3, 16)),), {"size": 5, "alpha": 0.5}),
         Case((("f32", (1, 2, 2, 1, 9)),), {"size": 5}),
     ),
+    grad=rules.lrn,
+    saves=("x",),
     check="same",
     flops=24,
     inplace=False,
@@ -318,13 +446,15 @@ hardmax = _row(
     axis_rule,
     _hardmax,
     "y = 1 at the first largest element along `axis`, else 0",
-    (_AXIS,),
+    (AXIS,),
     (
         *(Case((("f32", s),)) for s in ((1,), (7,), (3, 16), (0, 5), (3, 0))),
         *(Case((("f32", (3, 8, 5)),), {"axis": a}) for a in (0, 1)),
         Case((("f16", (4, 17)),)),
         Case((np.array([[2, 2, 1], [0, 3, 3]], np.float32),)),
     ),
+    grad=flat,
+    saves=(),
     permute=_permute.along_axis,
     inplace=False,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_pool as grads
 from samara.exporter.ops import _windows
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
@@ -23,12 +24,12 @@ from samara.exporter.types import Dim, Quant, TensorType
 
 Ints = tuple[int, ...]
 
-_KERNEL = Attr("kernel", "ints", doc="window size per spatial axis")
-_STRIDES = Attr("strides", "ints", doc="one per spatial axis")
-_DILATIONS = Attr("dilations", "ints", doc="one per spatial axis")
+KERNEL = Attr("kernel", "ints", doc="window size per spatial axis")
+STRIDES = Attr("strides", "ints", doc="one per spatial axis")
+DILATIONS = Attr("dilations", "ints", doc="one per spatial axis")
 
 
-def _pool_type(ctx: InferContext) -> tuple[TensorType, ...]:
+def pool_type(ctx: InferContext) -> tuple[TensorType, ...]:
     s = spatial_rank(ctx)
     require_lengths(ctx, s, "kernel", "strides", "dilations")
     require_lengths(ctx, 2 * s, "pads")
@@ -56,7 +57,7 @@ def _pool_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (TensorType(ctx.x.dtype, shape, per_tensor(ctx, ctx.x.quant)),)
 
 
-def _pool_cost(
+def pool_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
     window = 1
@@ -77,12 +78,28 @@ def _avg_pool(
 ) -> Array:
     move: Any = {"kernel": kernel, "strides": strides, "dilations": dilations}
     total = _windows.sum_pool(x, **move, pads=pads, extend=extend)
-    inside = np.ones((1, *x.shape[1:-1], 1), np.float64)
-    if count_include_pad:
+    count = counted(x.shape[1:-1], **move, pads=pads, extend=extend, include_pad=count_include_pad)
+    return np.asarray((total / np.maximum(count, 1)).astype(x.dtype))
+
+
+def counted(
+    sizes: Ints,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    dilations: Ints,
+    pads: Ints,
+    extend: Ints,
+    include_pad: bool,
+) -> Array:
+    """How many elements a mean is taken of, [1, out…, 1]."""
+    inside = np.ones((1, *sizes, 1), np.float64)
+    if include_pad:
         inside = _windows.padded(inside, pads, 1.0)
         pads = (0,) * len(pads)
-    count = _windows.sum_pool(inside, **move, pads=pads, extend=extend)
-    return np.asarray((total / np.maximum(count, 1)).astype(np.float32))
+    return _windows.sum_pool(
+        inside, kernel=kernel, strides=strides, dilations=dilations, pads=pads, extend=extend
+    )
 
 
 def _lp_pool(
@@ -92,7 +109,7 @@ def _lp_pool(
     total = _windows.sum_pool(
         powers, kernel=kernel, strides=strides, dilations=dilations, pads=pads
     )
-    return np.asarray((total ** (1.0 / p)).astype(np.float32))
+    return np.asarray((total ** (1.0 / p)).astype(x.dtype))
 
 
 def _case(
@@ -146,20 +163,22 @@ max_pool = define(
         code=90,
         inputs=("x",),
         outputs=("y",),
-        infer=_pool_type,
+        infer=pool_type,
         reference=_windows.max_pool,
         doc="y = the largest element under the window; padding never wins, and a window of padding"
         " alone gives the dtype's lowest value",
         dtypes=("f32", "f16", "i8", "u8", "qs8"),
         check="pool",
         attrs=(
-            _KERNEL,
-            _STRIDES,
-            _DILATIONS,
+            KERNEL,
+            STRIDES,
+            DILATIONS,
             Attr("pads", "dims", doc="before each spatial axis, then after each"),
         ),
-        cost=_pool_cost,
+        cost=pool_cost,
         flags=frozenset({"strided_in", "strided_out"}),
+        grad=grads.max_pool,
+        saves=("x",),
         cases=(
             *_cases(),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2)),
@@ -176,22 +195,23 @@ avg_pool = define(
         code=91,
         inputs=("x",),
         outputs=("y",),
-        infer=_pool_type,
+        infer=pool_type,
         reference=in_f32(_avg_pool),
         doc="y = the mean under the window, of what lies in x (or in x and pads); 0 where that is"
         " nothing",
         dtypes=FLOATS,
         check="pool",
         attrs=(
-            _KERNEL,
-            _STRIDES,
-            _DILATIONS,
+            KERNEL,
+            STRIDES,
+            DILATIONS,
             Attr("pads", "dims", doc="before each spatial axis, then after each"),
             Attr("extend", "dims", doc="further elements after each spatial axis, never counted"),
             Attr("count_include_pad", "bool", False, doc="pads count as zeros"),
         ),
-        cost=_pool_cost,
+        cost=pool_cost,
         flags=frozenset({"strided_in", "strided_out"}),
+        grad=grads.avg_pool,
         cases=(
             *_cases(extend=lambda s: (0,) * s),
             _case((5, 5), (3, 3), pads=(1,) * 4, extend=(0, 0), count_include_pad=True),
@@ -209,20 +229,22 @@ lp_pool = define(
         code=92,
         inputs=("x",),
         outputs=("y",),
-        infer=_pool_type,
+        infer=pool_type,
         reference=in_f32(_lp_pool),
         doc="y = (sum of |x| ** p under the window) ** (1 / p)",
         dtypes=FLOATS,
         check="pool",
         attrs=(
-            _KERNEL,
-            _STRIDES,
-            _DILATIONS,
+            KERNEL,
+            STRIDES,
+            DILATIONS,
             Attr("pads", "dims", doc="zeros before each spatial axis, then after each"),
             Attr("p", "int", 2, doc="at least 1"),
         ),
-        cost=_pool_cost,
+        cost=pool_cost,
         flags=frozenset({"strided_in", "strided_out"}),
+        grad=grads.lp_pool,
+        saves=("x", "y"),
         cases=(*_cases(), _case((6, 6), (2, 3), 7, p=1), _case((6, 6), (3, 3), 4, p=3)),
     )
 )

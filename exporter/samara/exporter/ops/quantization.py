@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _permute
+from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, quantized
 from samara.exporter.ops._rules import FLOATS
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
@@ -121,6 +122,7 @@ quantize = define(
         doc="y = round_half_even(clamp(x / scale)) + zero_point in qs8; NaN gives the zero point",
         dtypes=FLOATS,
         check="quantize",
+        grad=NO_GRAD,
         attrs=_PARAMETERS,
         permute=_permute.along_optional_axis,
         cases=(
@@ -148,6 +150,7 @@ dequantize = define(
         doc="y = (x - zero_point) * scale in float32",
         dtypes=("qs8",),
         check="quantize",
+        grad=NO_GRAD,
         permute="any",
         cases=(
             Case((("qs8", (), _A),)),
@@ -170,6 +173,7 @@ requantize = define(
         doc="y = x under other parameters: float32(x - z_x) * (s_x / s_y), clamped, rounded, + z_y",
         dtypes=("qs8",),
         check="quantize",
+        grad=NO_GRAD,
         attrs=_PARAMETERS,
         permute=_permute.along_optional_axis,
         cases=(
@@ -214,6 +218,7 @@ reinterpret = define(
         " so that order is kept",
         dtypes=("i8", "u8", "qs8"),
         check="quantize",
+        grad=NO_GRAD,
         attrs=(Attr("to", "dtype", doc="int8, uint8 or qs8"), *_OPTIONAL),
         permute=_permute.along_optional_axis,
         cases=(

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from samara.exporter.ops import _grad_recurrent as _grad
 from samara.exporter.ops._numeric import Array, in_f32, sigmoid
 from samara.exporter.ops._rules import (
     FLOATS,
@@ -64,26 +65,66 @@ def _gru_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return y, TensorType(y.dtype, y.shape[1:])
 
 
-# One step: (input part of the gates [N, G*H], state parts [N, H] each) -> new state parts.
-Step = Callable[[Array, tuple[Array, ...]], tuple[Array, ...]]
+def _kept_types(y: TensorType, states: int) -> tuple[TensorType, ...]:
+    """What training keeps: the gates [D, T, N, 4H], then each state before each step."""
+    steps, d, n, h = y.shape
+    before = TensorType(y.dtype, (d, steps, n, h))
+    return TensorType(y.dtype, (d, steps, n, h * 4)), *(before,) * states
+
+
+def _lstm_train_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    found = _lstm_type(ctx)
+    return *found, *_kept_types(found[0], 2)
+
+
+def _gru_train_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    found = _gru_type(ctx)
+    return *found, *_kept_types(found[0], 1)
+
+
+# One step: (input part of the gates [N, G*H], state parts [N, H] each) -> new state parts, and
+# the activated gates [N, 4*H] that a gradient needs.
+Step = Callable[[Array, tuple[Array, ...]], tuple[tuple[Array, ...], Array]]
+
+
+class _Scanned(NamedTuple):
+    """One direction: y [T, N, H], the last states, the gates and the states before each step."""
+
+    y: Array
+    last: tuple[Array, ...]
+    gates: Array
+    before: tuple[Array, ...]
 
 
 def _scan(
     gates: Array, states: tuple[Array, ...], lengths: Array | None, reverse: bool, step: Step
-) -> tuple[Array, tuple[Array, ...]]:
-    """Run one direction over gates [T, N, G*H]; returns y [T, N, H] and the last states.
+) -> _Scanned:
+    """Run one direction over gates [T, N, G*H].
 
     Steps at or beyond a row's length leave its state and give zeros.
     """
     total, n = gates.shape[:2]
-    y = np.zeros((total, n, states[0].shape[-1]), np.float32)
+    shape = (total, n, states[0].shape[-1])
+    y = np.zeros(shape, gates.dtype)
+    kept = np.zeros((total, n, 4 * shape[-1]), gates.dtype)
+    before = tuple(np.zeros(shape, gates.dtype) for _ in states)
     ends = np.full(n, total) if lengths is None else np.clip(lengths, 0, total)
     for t in reversed(range(total)) if reverse else range(total):
         live = (t < ends)[:, None]
-        new = step(gates[t], states)
+        for array, state in zip(before, states, strict=True):
+            array[t] = state
+        new, activated = step(gates[t], states)
         states = tuple(np.where(live, a, b) for a, b in zip(new, states, strict=True))
         y[t] = np.where(live, states[0], 0)
-    return y, states
+        kept[t] = np.where(live, activated, 0)
+    return _Scanned(y, states, kept, before)
+
+
+def _stacked(parts: Sequence[_Scanned]) -> tuple[Array, ...]:
+    """y, the last states, gates and states before of all directions."""
+    y = np.stack([part.y for part in parts], axis=1)
+    rows = zip(*((*p.last, p.gates, *p.before) for p in parts), strict=True)
+    return y, *map(np.stack, rows)
 
 
 def _clipped(x: Array, clip: float) -> Array:
@@ -101,7 +142,7 @@ def _input_gates(x: Array, w: Array, bias: Array | None, wide: int) -> Array:
     return gates if bias is None else gates + bias[:wide]
 
 
-def _lstm(
+def _lstm_train(
     x: Array,
     w: Array,
     r: Array,
@@ -118,34 +159,39 @@ def _lstm(
 ) -> tuple[Array, ...]:
     parts = []
     for d, reverse in enumerate(_directions(w.shape[0], direction)):
-        zeros = np.zeros((x.shape[1], hidden), np.float32)
+        zeros = np.zeros((x.shape[1], hidden), x.dtype)
         start = (zeros if h0 is None else h0[d], zeros if c0 is None else c0[d])
         gates = _input_gates(x, w[d], None if bias is None else bias[d], 4 * hidden)
         if bias is not None:
             gates = gates + bias[d, 4 * hidden :]
         step = _lstm_step(r[d], None if p is None else p[d].reshape(3, hidden), clip, input_forget)
         parts.append(_scan(gates, start, lengths, reverse, step))
-    y = np.stack([out for out, _ in parts], axis=1)
-    return y, np.stack([s[0] for _, s in parts]), np.stack([s[1] for _, s in parts])
+    return _stacked(parts)
+
+
+def _lstm(*inputs: Array | None, **attrs: Any) -> tuple[Array, ...]:
+    return _lstm_train(*inputs, **attrs)[:3]  # type: ignore[arg-type]
 
 
 def _lstm_step(r: Array, p: Array | None, clip: float, input_forget: bool) -> Step:
-    def step(gates: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(gates: Array, states: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
         h, c = states
         i, o, f, g = np.split(gates + h @ r.T, 4, axis=1)
         if p is not None:
             i, f = i + p[0] * c, f + p[2] * c
         i = sigmoid(_clipped(i, clip))
         f = np.float32(1) - i if input_forget else sigmoid(_clipped(f, clip))
-        c = f * c + i * np.tanh(_clipped(g, clip))
+        g = np.tanh(_clipped(g, clip))
+        c = f * c + i * g
         if p is not None:
             o = o + p[1] * c
-        return sigmoid(_clipped(o, clip)) * np.tanh(c), c
+        o = sigmoid(_clipped(o, clip))
+        return (o * np.tanh(c), c), np.concatenate([i, o, f, g], axis=1)
 
     return step
 
 
-def _gru(
+def _gru_train(
     x: Array,
     w: Array,
     r: Array,
@@ -160,13 +206,16 @@ def _gru(
 ) -> tuple[Array, ...]:
     parts = []
     for d, reverse in enumerate(_directions(w.shape[0], direction)):
-        start = np.zeros((x.shape[1], hidden), np.float32) if h0 is None else h0[d]
+        start = np.zeros((x.shape[1], hidden), x.dtype) if h0 is None else h0[d]
         gates = _input_gates(x, w[d], None if bias is None else bias[d], 3 * hidden)
-        inner = np.zeros(3 * hidden, np.float32) if bias is None else bias[d, 3 * hidden :]
+        inner = np.zeros(3 * hidden, x.dtype) if bias is None else bias[d, 3 * hidden :]
         step = _gru_step(r[d], inner, clip, linear_before_reset)
         parts.append(_scan(gates, (start,), lengths, reverse, step))
-    y = np.stack([out for out, _ in parts], axis=1)
-    return y, np.stack([s[0] for _, s in parts])
+    return _stacked(parts)
+
+
+def _gru(*inputs: Array | None, **attrs: Any) -> tuple[Array, ...]:
+    return _gru_train(*inputs, **attrs)[:2]  # type: ignore[arg-type]
 
 
 def _gru_step(r: Array, inner: Array, clip: float, linear_before_reset: bool) -> Step:
@@ -174,16 +223,19 @@ def _gru_step(r: Array, inner: Array, clip: float, linear_before_reset: bool) ->
     r_zr, r_h = r[: 2 * hidden], r[2 * hidden :]
     b_zr, b_h = inner[: 2 * hidden], inner[2 * hidden :]
 
-    def step(gates: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(gates: Array, states: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
         (h,) = states
         pair = sigmoid(_clipped(gates[:, : 2 * hidden] + h @ r_zr.T + b_zr, clip))
         z, reset = np.split(pair, 2, axis=1)
         if linear_before_reset:
-            state = reset * (h @ r_h.T + b_h)
+            kept = h @ r_h.T + b_h
+            state = reset * kept
         else:
-            state = (reset * h) @ r_h.T + b_h
+            kept = reset * h
+            state = kept @ r_h.T + b_h
         new = np.tanh(_clipped(gates[:, 2 * hidden :] + state, clip))
-        return ((np.float32(1) - z) * new + z * h,)
+        activated = np.concatenate([z, reset, new, kept], axis=1)
+        return ((np.float32(1) - z) * new + z * h,), activated
 
     return step
 
@@ -238,11 +290,26 @@ def _cases(gates: int) -> tuple[Case, ...]:
     )
 
 
+_INPUTS = ("x", "w", "r", "bias?", "lengths?", "h0?")
+_LSTM_INPUTS = (*_INPUTS, "c0?", "p?")
+LSTM_ATTRS = (*_ATTRS, Attr("input_forget", "bool", False, doc="the forget gate is 1 - i"))
+GRU_ATTRS = (
+    *_ATTRS,
+    Attr("linear_before_reset", "bool", False, doc="the reset gate meets r h + bias"),
+)
+_LSTM_CASES = (
+    *_cases(4),
+    _case(4, 3, 2, 4, 5, input_forget=True),
+    _case(4, 3, 2, 4, 5, peepholes=True),
+)
+_GRU_CASES = (*_cases(3), _case(3, 3, 2, 4, 5, linear_before_reset=True))
+_TRAINING = frozenset({"training"})
+
 lstm = define(
     OpSpec(
         name="lstm",
         code=160,
-        inputs=("x", "w", "r", "bias?", "lengths?", "h0?", "c0?", "p?"),
+        inputs=_LSTM_INPUTS,
         outputs=("y", "y_h", "y_c"),
         infer=_lstm_type,
         reference=in_f32(_lstm),
@@ -252,20 +319,18 @@ lstm = define(
         " stays",
         dtypes=FLOATS,
         check="lstm",
-        attrs=(*_ATTRS, Attr("input_forget", "bool", False, doc="the forget gate is 1 - i")),
+        attrs=LSTM_ATTRS,
         cost=_cost,
-        cases=(
-            *_cases(4),
-            _case(4, 3, 2, 4, 5, input_forget=True),
-            _case(4, 3, 2, 4, 5, peepholes=True),
-        ),
+        grad=_grad.lstm,
+        saves=("x", "w", "r", "bias", "lengths", "h0", "c0", "p"),
+        cases=_LSTM_CASES,
     )
 )
 gru = define(
     OpSpec(
         name="gru",
         code=161,
-        inputs=("x", "w", "r", "bias?", "lengths?", "h0?"),
+        inputs=_INPUTS,
         outputs=("y", "y_h"),
         infer=_gru_type,
         reference=in_f32(_gru),
@@ -274,11 +339,53 @@ gru = define(
         " row's length y is 0 and the state stays",
         dtypes=FLOATS,
         check="gru",
-        attrs=(
-            *_ATTRS,
-            Attr("linear_before_reset", "bool", False, doc="the reset gate meets r h + bias"),
-        ),
+        attrs=GRU_ATTRS,
         cost=_cost,
-        cases=(*_cases(3), _case(3, 3, 2, 4, 5, linear_before_reset=True)),
+        grad=_grad.gru,
+        saves=("x", "w", "r", "bias", "lengths", "h0"),
+        cases=_GRU_CASES,
+    )
+)
+lstm_train = define(
+    OpSpec(
+        name="lstm_train",
+        code=218,
+        since="0.2.0",
+        inputs=_LSTM_INPUTS,
+        outputs=("y", "y_h", "y_c", "gates", "h", "c"),
+        infer=_lstm_train_type,
+        reference=in_f32(_lstm_train),
+        doc="lstm, and what its gradient needs: the activated gates [D, T, N, 4H], 0 beyond a row's"
+        " length, and the states h and c [D, T, N, H] before each step",
+        dtypes=FLOATS,
+        check="lstm",
+        attrs=LSTM_ATTRS,
+        cost=_cost,
+        flags=_TRAINING,
+        grad=_grad.lstm_train,
+        saves=("x", "w", "r", "lengths", "p", "gates", "h", "c"),
+        cases=_LSTM_CASES,
+    )
+)
+gru_train = define(
+    OpSpec(
+        name="gru_train",
+        code=219,
+        since="0.2.0",
+        inputs=_INPUTS,
+        outputs=("y", "y_h", "gates", "h"),
+        infer=_gru_train_type,
+        reference=in_f32(_gru_train),
+        doc="gru, and what its gradient needs: z, r, the new state and what r meets (r's product"
+        " with h, plus bias; without linear_before_reset r h itself) as gates [D, T, N, 4H], 0"
+        " beyond a row's length, and the state h [D, T, N, H] before each step",
+        dtypes=FLOATS,
+        check="gru",
+        attrs=GRU_ATTRS,
+        cost=_cost,
+        flags=_TRAINING,
+        grad=_grad.gru_train,
+        saves=("x", "w", "r", "lengths", "gates", "h"),
+        cases=_GRU_CASES,
     )
 )

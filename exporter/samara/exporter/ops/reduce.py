@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import _grad_reduce as rules
 from samara.exporter.ops import _permute
+from samara.exporter.ops._grad import NO_GRAD, Rule
 from samara.exporter.ops._numeric import Array, in_f32, wide
 from samara.exporter.ops._rules import ALL, NUMBERS, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
@@ -103,6 +105,9 @@ def _row(
     dtypes: tuple[str, ...] = NUMBERS,
     low: float = -2.0,
     high: float = 2.0,
+    *,
+    grad: Rule,
+    saves: tuple[str, ...] = (),
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -118,14 +123,22 @@ def _row(
             attrs=(_AXES, _KEEP),
             permute=_permute.reduced(lambda attrs: attrs["axes"]),
             cost=_read_cost,
+            grad=grad,
+            saves=saves,
             cases=_cases(dtypes, low, high),
         )
     )
 
 
-reduce_sum = _row("reduce_sum", 110, _sum, "y = sum over `axes`; integers wrap")
+reduce_sum = _row(
+    "reduce_sum", 110, _sum, "y = sum over `axes`; integers wrap", grad=rules.reduce_sum
+)
 reduce_mean = _row(
-    "reduce_mean", 111, _mean, "y = mean over `axes`; integers truncate towards zero, none gives 0"
+    "reduce_mean",
+    111,
+    _mean,
+    "y = mean over `axes`; integers truncate towards zero, none gives 0",
+    grad=rules.reduce_mean,
 )
 reduce_max = _row(
     "reduce_max",
@@ -133,6 +146,8 @@ reduce_max = _row(
     _extreme(np.max, True),
     "y = largest over `axes`; NaN wins; none gives the lowest value of the dtype",
     ALL,
+    grad=rules.reduce_extreme,
+    saves=("x", "y"),
 )
 reduce_min = _row(
     "reduce_min",
@@ -140,9 +155,18 @@ reduce_min = _row(
     _extreme(np.min, False),
     "y = smallest over `axes`; NaN wins; none gives the highest value of the dtype",
     ALL,
+    grad=rules.reduce_extreme,
+    saves=("x", "y"),
 )
 reduce_prod = _row(
-    "reduce_prod", 114, _prod, "y = product over `axes`; integers wrap", low=0.5, high=2
+    "reduce_prod",
+    114,
+    _prod,
+    "y = product over `axes`; integers wrap",
+    low=0.5,
+    high=2,
+    grad=rules.reduce_prod,
+    saves=("x",),
 )
 
 
@@ -184,6 +208,7 @@ def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpe
             " NaN wins",
             dtypes=NUMBERS,
             check="arg",
+            grad=NO_GRAD,
             attrs=(
                 Attr("axis", "int", 0),
                 _KEEP,
@@ -238,6 +263,7 @@ cumsum = define(
             Attr("reverse", "bool", False, doc="sums run from the end"),
         ),
         permute=_permute.along_axis,
+        grad=rules.cumsum,
         cases=(
             *(Case((("f32", s),), {"axis": 0}) for s in ((1,), (33,), (0,), (3, 7))),
             *(Case((("f32", (2, 9, 5)),), {"axis": a}) for a in (1, 2, -1)),
@@ -284,6 +310,8 @@ top_k = define(
         " of equal ones the lower index comes first; NaN is the largest",
         dtypes=NUMBERS,
         check="top_k",
+        grad=rules.top_k,
+        saves=("indices",),
         attrs=(
             Attr("k", "dim"),
             Attr("axis", "int", -1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resizing of the spatial axes."""
+"""Resizing of the spatial axes, and the adjoint of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._numeric import Array, in_f32
-from samara.exporter.ops._rules import per_tensor, require_lengths, spatial_rank
+from samara.exporter.ops._rules import FLOATS, per_tensor, require_lengths, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.types import Dim, Quant, TensorType, bits_f32, f32_bits
 
@@ -105,36 +106,54 @@ def _weights(
     return matrix
 
 
-def _resize(
-    x: Array,
+def _sampled(
+    axis: int,
+    size: int,
+    out: int,
     *,
-    sizes: Ints,
     scales: Ints,
     mode: str,
     coordinate: str,
     nearest: str,
     cubic_a: float,
     exclude_outside: bool,
-    extrapolation: float,
     roi: tuple[float, ...],
     antialias: bool,
-) -> Array:
-    s = len(sizes)
+) -> tuple[Array, Array]:
+    """How a spatial axis of `size` elements is sampled `out` times.
+
+    The input element of each output (nearest) or a matrix [out, size] of weights; and whether the
+    output lies outside the region.
+    """
+    scale = bits_f32(scales[axis]) if scales[axis] else out / max(size, 1)
+    crops = coordinate == "tf_crop_and_resize"
+    start, end = (roi[axis], roi[len(scales) + axis]) if crops else (0.0, 1.0)
+    at = _coordinates(size, out, scale, coordinate, start, end)
+    lost = ((at < 0) | (at > size - 1)) & crops
+    if mode == "nearest":
+        return _nearest(at, size, nearest), lost
+    return _weights(at, size, scale, mode, cubic_a, exclude_outside, antialias), lost
+
+
+def _along(values: Array, axis: int, rank: int) -> Array:
+    """A row that broadcasts along one axis."""
+    return values.reshape([-1 if a == axis else 1 for a in range(rank)])
+
+
+def _applied(matrix: Array, x: Array, axis: int) -> Array:
+    return np.asarray(np.moveaxis(np.tensordot(matrix, x, axes=(1, axis)), 0, axis))
+
+
+def _resize(x: Array, *, sizes: Ints, extrapolation: float, **how: Any) -> Array:
     y: Array = x
     outside = np.zeros((1,) * x.ndim, np.bool_)
     for i, out in enumerate(sizes):
-        axis, size = i + 1, x.shape[i + 1]
-        scale = bits_f32(scales[i]) if scales[i] else out / max(size, 1)
-        start, end = (roi[i], roi[s + i]) if coordinate == "tf_crop_and_resize" else (0.0, 1.0)
-        at = _coordinates(size, out, scale, coordinate, start, end)
-        if coordinate == "tf_crop_and_resize":
-            lost = (at < 0) | (at > size - 1)
-            outside = outside | lost.reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-        if mode == "nearest":
-            y = np.take(y, _nearest(at, size, nearest), axis=axis)
+        found, lost = _sampled(i, x.shape[i + 1], out, **how)
+        outside = outside | _along(lost, i + 1, x.ndim)
+        if how["mode"] == "nearest":
+            y = np.take(y, found, axis=i + 1)
         else:
-            m = _weights(at, size, scale, mode, cubic_a, exclude_outside, antialias)
-            y = np.moveaxis(np.tensordot(m, y.astype(np.float64), axes=(1, axis)), 0, axis)
+            y = _applied(found, y.astype(np.float64), i + 1)
     y = np.where(outside, np.asarray(extrapolation).astype(x.dtype), y) if outside.any() else y
     return np.ascontiguousarray(y.astype(x.dtype))
 
@@ -142,9 +161,68 @@ def _resize(
 def _resize_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
-    per_axis = {"nearest": 0, "linear": 2, "cubic": 4}[attrs["mode"]]
-    taps = per_axis ** len(attrs["sizes"])
+    taps = {"nearest": 0, "linear": 2, "cubic": 4}[attrs["mode"]] ** len(attrs["sizes"])
     return outputs[0].numel() * (2 * taps), bytes_of(inputs, outputs)
+
+
+def _resize_grad_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    s = spatial_rank(ctx)
+    require_lengths(ctx, s, "size", "scales")
+    if ctx.coordinate == "tf_crop_and_resize":
+        require_lengths(ctx, 2 * s, "roi")
+    for i, size in enumerate(ctx.size):
+        ctx.require_ge(size, 0, "a size must not be negative")
+        if ctx.x.shape[i + 1] != 0:
+            ctx.require_ge(size, 1, f"axis {i + 1} must not have been empty")
+    return (TensorType(ctx.x.dtype, (ctx.x.shape[0], *ctx.size, ctx.x.shape[-1])),)
+
+
+def _resize_grad(dy: Array, *, size: Ints, **how: Any) -> Array:
+    if not dy.size:
+        return np.zeros((dy.shape[0], *size, dy.shape[-1]), dy.dtype)
+    dx = dy.astype(np.float64)
+    for i, n in enumerate(size):
+        out = dy.shape[i + 1]
+        found, lost = _sampled(i, n, out, **how)
+        if how["mode"] == "nearest":
+            found = (found[:, None] == np.arange(n)).astype(np.float64)
+        # What lies outside on one axis does so on all.
+        dx = _applied((found * ~lost[:, None]).T, dx, i + 1)
+    return np.ascontiguousarray(dx.astype(dy.dtype))
+
+
+def _resize_grad_cost(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    dy = inputs[0]
+    assert dy is not None
+    taps = {"nearest": 1, "linear": 2, "cubic": 4}[attrs["mode"]] ** len(attrs["size"])
+    return dy.numel() * (2 * taps), bytes_of(inputs, outputs)
+
+
+def _resize_grad_rule(ctx: GradContext) -> Sequence[Any]:
+    return (resize(ctx.dy, sizes=ctx.shape("dy")[1:-1], **_how(ctx)),)
+
+
+def _how(ctx: GradContext) -> dict[str, Any]:
+    """The attributes that resize and its adjoint share."""
+    return {a.name: ctx.attrs[a.name] for a in _HOW}
+
+
+def _resize_rule(ctx: GradContext) -> Sequence[Any]:
+    return (resize_grad(ctx.dy, size=ctx.shape("x")[1:-1], **_how(ctx)),)
+
+
+_HOW = (
+    Attr("scales", "dims", doc="float32 bits per spatial axis; 0: output by input size"),
+    Attr("mode", "enum", "nearest", ("nearest", "linear", "cubic")),
+    Attr("coordinate", "enum", "half_pixel", COORDINATES, "as ONNX names them"),
+    Attr("nearest", "enum", "round_prefer_floor", NEAREST, "rounding of mode nearest"),
+    Attr("cubic_a", "f32", -0.75, doc="the coefficient of mode cubic"),
+    Attr("exclude_outside", "bool", False, doc="elements outside weigh nothing"),
+    Attr("roi", "floats", (), doc="for tf_crop_and_resize: begins, then ends, per axis"),
+    Attr("antialias", "bool", False, doc="widen the filter where the output is smaller"),
+)
 
 
 def _case(
@@ -187,18 +265,13 @@ resize = define(
         check="resize",
         attrs=(
             Attr("sizes", "dims", doc="the output's spatial sizes"),
-            Attr("scales", "dims", doc="float32 bits per spatial axis; 0: output by input size"),
-            Attr("mode", "enum", "nearest", ("nearest", "linear", "cubic")),
-            Attr("coordinate", "enum", "half_pixel", COORDINATES, "as ONNX names them"),
-            Attr("nearest", "enum", "round_prefer_floor", NEAREST, "rounding of mode nearest"),
-            Attr("cubic_a", "f32", -0.75, doc="the coefficient of mode cubic"),
-            Attr("exclude_outside", "bool", False, doc="elements outside weigh nothing"),
+            *_HOW[:6],
             Attr("extrapolation", "f32", 0.0, doc="what tf_crop_and_resize finds outside"),
-            Attr("roi", "floats", (), doc="for tf_crop_and_resize: begins, then ends, per axis"),
-            Attr("antialias", "bool", False, doc="widen the filter where the output is smaller"),
+            *_HOW[6:],
         ),
         cost=_resize_cost,
         flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        grad=_resize_rule,
         cases=(
             _case((1, 1), (1, 1), 1),
             _case((4, 5), (8, 10), 16, scales=(2.0, 2.0)),
@@ -229,3 +302,39 @@ resize = define(
         ),
     )
 )  # fmt: skip
+
+
+def _grad_case(case: Case) -> Case:
+    """The adjoint of a case of resize: sizes change places."""
+    ((_, shape, *_),) = case.inputs
+    attrs = {k: v for k, v in case.attrs.items() if k not in ("sizes", "extrapolation")}
+    to = (shape[0], *case.attrs["sizes"], shape[-1])
+    return Case(((case.inputs[0][0], to),), {**attrs, "size": shape[1:-1]})
+
+
+resize_grad = define(
+    OpSpec(
+        name="resize_grad",
+        code=220,
+        since="0.2.0",
+        inputs=("dy",),
+        outputs=("dx",),
+        infer=_resize_grad_type,
+        reference=in_f32(_resize_grad),
+        doc="dx = the adjoint of resize, whose input has the spatial sizes `size`, applied to dy",
+        dtypes=FLOATS,
+        check="resize_grad",
+        attrs=(Attr("size", "dims", doc="the spatial sizes of what was resized"), *_HOW),
+        cost=_resize_grad_cost,
+        flags=frozenset({"serial_prologue", "training"}),
+        grad=_resize_grad_rule,
+        cases=(
+            *(_grad_case(c) for c in resize.cases[3:7]),
+            # Every second: one of two shapes for each mode and kind of coordinate.
+            *(_grad_case(c) for c in resize.cases[8::2] if c.inputs[0][0] in FLOATS),
+            _grad_case(_case((40, 3), (7, 5), 3, n=2, mode="linear")),
+            _grad_case(_case((1, 1), (9, 8), 17, mode="cubic", cubic_a=-0.5)),
+            _grad_case(_case((6, 5), (13, 9), 33, ("f16",), mode="linear")),
+        ),
+    )
+)

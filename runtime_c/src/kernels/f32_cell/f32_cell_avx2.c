@@ -8,6 +8,7 @@
 #if SMR_ARCH_X86_64
 #include "simd/avx2_begin.h"
 #define CELL_TABLE smr_f32_cell_ukernels__avx2
+#define CELL_GRAD_TABLE smr_f32_cell_grad_ukernels__avx2
 #include "kernels/f32_cell/body.h"
 #include "simd/end.h"
 #endif

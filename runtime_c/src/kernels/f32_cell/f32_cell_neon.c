@@ -8,6 +8,7 @@
 #if SMR_ARCH_AARCH64
 #include "simd/neon_begin.h"
 #define CELL_TABLE smr_f32_cell_ukernels__neon
+#define CELL_GRAD_TABLE smr_f32_cell_grad_ukernels__neon
 #include "kernels/f32_cell/body.h"
 #include "simd/end.h"
 #endif

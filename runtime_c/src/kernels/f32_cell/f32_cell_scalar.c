@@ -7,5 +7,6 @@
 
 #include "simd/scalar_begin.h"
 #define CELL_TABLE smr_f32_cell_ukernels__scalar
+#define CELL_GRAD_TABLE smr_f32_cell_grad_ukernels__scalar
 #include "kernels/f32_cell/body.h"
 #include "simd/end.h"

@@ -6,8 +6,9 @@
 #include "base/isa.h"
 #include "kernels/f32_cell/f32_cell.h"
 
-#define SMR_UKERNEL(isa, suffix, lanes) \
-  extern const struct smr_f32_cell_kernels smr_f32_cell_ukernels__##suffix;
+#define SMR_UKERNEL(isa, suffix, lanes)                                     \
+  extern const struct smr_f32_cell_kernels smr_f32_cell_ukernels__##suffix; \
+  extern const struct smr_f32_cell_grad_kernels smr_f32_cell_grad_ukernels__##suffix;
 #include "kernels/f32_cell/kernels.inc"
 #undef SMR_UKERNEL
 

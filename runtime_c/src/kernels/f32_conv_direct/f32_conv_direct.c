@@ -32,10 +32,6 @@ const struct smr_f32_conv_direct_config *smr_f32_conv_direct_config(uint32_t isa
   return &f32_conv_direct_rows[i].config;
 }
 
-size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args) {
-  return args->n == 0 || args->out_w == 0 ? 0 : args->batch * args->out_h;
-}
-
 static size_t f32_conv_direct_k(const struct smr_f32_conv_direct_args *args) {
   return args->kernel_h * args->kernel_w * args->in_c;
 }
@@ -57,6 +53,24 @@ static struct f32_conv_direct_window f32_conv_direct_window_of(
   w.channel_stride = channels_last ? 1 : w.width * args->kernel_h;
   w.size = w.width * args->kernel_h * args->in_c;
   return w;
+}
+
+// A unit is a row of pixels, or a part of one where a row would be too much work.
+enum { F32_CONV_DIRECT_UNIT_WORK = 1 << 24 };  // multiply-adds, and floats of windows copied
+
+static size_t f32_conv_direct_row_units(const struct smr_f32_conv_direct_args *args) {
+  // A tile of the widest kernel; both terms are sizes of memory.
+  const size_t mr = F32_CONV_DIRECT_MAX_MR, k = f32_conv_direct_k(args);
+  const size_t tile =
+      mr * k * smr_panels(args->n) * SMR_PANEL + f32_conv_direct_window_of(args, mr).size;
+  const size_t tiles =
+      tile < F32_CONV_DIRECT_UNIT_WORK && tile != 0 ? F32_CONV_DIRECT_UNIT_WORK / tile : 1;
+  return (args->out_w - 1) / (tiles * mr) + 1;
+}
+
+size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args) {
+  if (args->n == 0 || args->out_w == 0) return 0;
+  return args->batch * args->out_h * f32_conv_direct_row_units(args);
 }
 
 // Scratch: offsets into the image, offsets into the window, the window.
@@ -122,6 +136,11 @@ static struct f32_conv_direct_cut f32_conv_direct_cut(size_t all, size_t most) {
   return (struct f32_conv_direct_cut){parts, all / parts, all % parts};
 }
 
+// Where part `i` begins.
+static size_t f32_conv_direct_cut_at(struct f32_conv_direct_cut cut, size_t i) {
+  return cut.size * i + (i < cut.larger ? i : cut.larger);
+}
+
 // One tile of pixels, all channels of output.
 static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config *config,
                                  const struct smr_f32_conv_direct_args *args, size_t rows,
@@ -166,12 +185,16 @@ void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
       .hi = args->hi,
   };
   const struct f32_conv_direct_cut tiles = f32_conv_direct_cut(args->out_w, mr);
+  const size_t row_units = f32_conv_direct_row_units(args);
+  const struct f32_conv_direct_cut parts = {row_units, tiles.parts / row_units,
+                                            tiles.parts % row_units};
   const struct f32_conv_direct_cut groups =
       f32_conv_direct_cut(smr_panels(args->n), config->nr / SMR_PANEL);
   const ptrdiff_t reach_h = (ptrdiff_t)((args->kernel_h - 1) * args->dilation_h);
   const ptrdiff_t reach_w = (ptrdiff_t)((args->kernel_w - 1) * args->dilation_w);
   for (size_t unit = begin; unit < end; unit++) {
-    const size_t b = unit / args->out_h, y = unit % args->out_h;
+    const size_t row = unit / row_units, part = unit % row_units;
+    const size_t b = row / args->out_h, y = row % args->out_h;
     const float *image = args->in + b * args->in_batch_stride;
     char *out =
         (char *)args->out + (b * args->out_batch_stride + y * args->out_row_stride) * out_bytes;
@@ -182,8 +205,12 @@ void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
             : NULL;
     const ptrdiff_t y0 = (ptrdiff_t)(y * args->stride_h) - (ptrdiff_t)args->pad_top;
     const int rows_inside = y0 >= 0 && y0 + reach_h < (ptrdiff_t)args->in_h;
-    size_t x = 0;
-    for (size_t tile = 0; tile < tiles.parts; tile++) {
+    // Whole tiles of the row, so that they are the same however many units it has.
+    const size_t tile_begin = f32_conv_direct_cut_at(parts, part);
+    const size_t tile_end = f32_conv_direct_cut_at(parts, part + 1);
+    const size_t x_begin = f32_conv_direct_cut_at(tiles, tile_begin);
+    size_t x = x_begin;
+    for (size_t tile = tile_begin; tile < tile_end; tile++) {
       const size_t rows = tiles.size + (tile < tiles.larger);
       const ptrdiff_t x0 = (ptrdiff_t)(x * args->stride_w) - (ptrdiff_t)args->pad_left;
       const ptrdiff_t x_last = x0 + (ptrdiff_t)((rows - 1) * args->stride_w) + reach_w;
@@ -205,8 +232,8 @@ void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
       x += rows;
     }
     if (args->post) {
-      args->post(args->post_context, out, args->out_w, args->n, args->out_pixel_stride,
-                 args->out_type);
+      args->post(args->post_context, out + x_begin * args->out_pixel_stride * out_bytes,
+                 x - x_begin, args->n, args->out_pixel_stride, args->out_type);
     }
   }
 }

@@ -39,16 +39,27 @@ const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
 }
 
 // A unit is a block of rows by a block of channels: rows share input in L1, channels are split so
-// that small images give enough units.
-enum { F32_DWCONV_ROWS = 8, F32_DWCONV_CHANNELS = 4 * SMR_PANEL };
+// that small images give enough units. Very wide rows, or very large windows, are split too.
+enum {
+  F32_DWCONV_ROWS = 8,
+  F32_DWCONV_CHANNELS = 4 * SMR_PANEL,
+  F32_DWCONV_TAPS = 1 << 15,  // of a row of a unit
+};
 
 static size_t f32_dwconv_blocks(size_t all, size_t block) {
   return all / block + (all % block != 0);
 }
 
+// Pixels of a row of a unit.
+static size_t f32_dwconv_columns(const struct smr_f32_dwconv_args *args) {
+  if (args->kernel_h > F32_DWCONV_TAPS || args->kernel_w > F32_DWCONV_TAPS) return 1;
+  const size_t taps = args->kernel_h * args->kernel_w;
+  return taps < F32_DWCONV_TAPS && taps != 0 ? F32_DWCONV_TAPS / taps : 1;
+}
+
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args) {
-  if (args->out_w == 0) return 0;
   return args->batch * f32_dwconv_blocks(args->out_h, F32_DWCONV_ROWS) *
+         f32_dwconv_blocks(args->out_w, f32_dwconv_columns(args)) *
          f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS);
 }
 
@@ -82,17 +93,19 @@ static int f32_dwconv_same(struct f32_dwconv_span a, struct f32_dwconv_span b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
-// Rows [y, y + area->rows) that see the rows of taps ky, piece by piece; area holds what is common.
+// Rows [y, y + area->rows) that see the rows of taps ky, from column `x` to `x_stop`, piece by
+// piece; area holds what is common.
 static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
-                             const struct smr_f32_dwconv_args *args, size_t y,
-                             struct f32_dwconv_span ky, const struct smr_f32_dwconv_area *common) {
+                             const struct smr_f32_dwconv_args *args, size_t y, size_t x,
+                             size_t x_stop, struct f32_dwconv_span ky,
+                             const struct smr_f32_dwconv_area *common) {
   const size_t w_bytes = args->w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   struct smr_f32_dwconv_area area = *common;
   area.taps_h = ky.end - ky.begin;
-  for (size_t x = 0; x < args->out_w;) {
+  while (x < x_stop) {
     const struct f32_dwconv_span kx = f32_dwconv_taps_x(args, x);
     size_t x_end = x + 1;
-    while (x_end < args->out_w && f32_dwconv_same(f32_dwconv_taps_x(args, x_end), kx)) x_end++;
+    while (x_end < x_stop && f32_dwconv_same(f32_dwconv_taps_x(args, x_end), kx)) x_end++;
     area.pixels = x_end - x;
     area.taps_w = kx.end - kx.begin;
     area.in = common->in;
@@ -116,6 +129,8 @@ void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                         const struct smr_f32_dwconv_args *args, size_t begin, size_t end) {
   const size_t row_blocks = f32_dwconv_blocks(args->out_h, F32_DWCONV_ROWS);
   const size_t channel_blocks = f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS);
+  const size_t columns = f32_dwconv_columns(args);
+  const size_t column_blocks = f32_dwconv_blocks(args->out_w, columns);
   struct smr_f32_dwconv_area area = {
       .in_row = args->stride_h * args->in_row_stride,
       .in_step = args->stride_w * args->in_pixel_stride,
@@ -133,7 +148,9 @@ void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
   };
   for (size_t unit = begin; unit < end; unit++) {
     const size_t channel = unit % channel_blocks * F32_DWCONV_CHANNELS;
-    const size_t block = unit / channel_blocks, b = block / row_blocks;
+    const size_t strip = unit / channel_blocks, x = strip % column_blocks * columns;
+    const size_t block = strip / column_blocks, b = block / row_blocks;
+    const size_t width = args->out_w - x < columns ? args->out_w - x : columns;
     const size_t y_begin = block % row_blocks * F32_DWCONV_ROWS;
     const size_t y_last = y_begin + F32_DWCONV_ROWS;
     const size_t y_end = y_last < args->out_h ? y_last : args->out_h;
@@ -151,10 +168,11 @@ void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
       while (y + area.rows < y_end && f32_dwconv_same(f32_dwconv_taps_y(args, y + area.rows), ky)) {
         area.rows++;
       }
-      f32_dwconv_strip(config, args, y, ky, &area);
+      f32_dwconv_strip(config, args, y, x, x + width, ky, &area);
     }
     for (size_t y = y_begin; args->post && y < y_end; y++) {
-      args->post(args->post_context, area.out + y * args->out_row_stride, args->out_w,
+      args->post(args->post_context,
+                 area.out + y * args->out_row_stride + x * args->out_pixel_stride, width,
                  area.channels, args->out_pixel_stride, SMR_GEMM_F32);
     }
   }

@@ -47,7 +47,8 @@ struct smr_f32_dwconv_args {
   void *post_context;
 };
 
-/// Length of the 1-D range to split: blocks of a few rows by a few panels of channels.
+/// Length of the 1-D range to split: blocks of a few rows by a few panels of channels, and no more
+/// columns than keep the work of a block bounded.
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args);
 
 struct smr_f32_dwconv_config;

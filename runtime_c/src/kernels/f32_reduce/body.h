@@ -46,36 +46,55 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
         lanes[i] = smr_f32_reduce_join(SMR_F32_REDUCE_##OP, lanes[i], lanes[i + width]);           \
     return lanes[0];                                                                               \
   }                                                                                                \
-  /* Rows [begin, end) of one vector of columns; at most REDUCE_BLOCK rows. */                     \
-  SMR_INLINE N(vf) N(f32_reduce_few_##name)(size_t begin, size_t end, const float *x,              \
-                                            size_t stride, size_t n) {                             \
-    N(vf) part = N(set1)(start);                                                                   \
-    for (size_t r = begin; r < end; r++)                                                           \
-      part = N(f32_reduce_join_##name)(                                                            \
-          part, n == VF ? N(load)(x + r * stride) : N(load_n)(x + r * stride, n));                 \
-    return part;                                                                                   \
+  /* Rows [begin, end) of some vectors of columns, the last of n lanes; at most REDUCE_BLOCK rows. \
+   */                                                                                              \
+  SMR_INLINE void N(f32_reduce_few_##name)(size_t begin, size_t end, const float *x,               \
+                                           size_t stride, size_t n, size_t vectors,                \
+                                           N(vf) * total) {                                        \
+    N(vf) part[4];                                                                                 \
+    SMR_UNROLL for (size_t j = 0; j < vectors; j++) part[j] = N(set1)(start);                      \
+    for (size_t r = begin; r < end; r++) {                                                         \
+      const float *row = x + r * stride;                                                           \
+      SMR_UNROLL for (size_t j = 0; j < vectors; j++) part[j] = N(f32_reduce_join_##name)(         \
+          part[j], n == VF ? N(load)(row + j * VF) : N(load_n)(row + j * VF, n));                  \
+    }                                                                                              \
+    SMR_UNROLL for (size_t j = 0; j < vectors; j++) total[j] =                                     \
+        N(f32_reduce_join_##name)(total[j], part[j]);                                              \
   }                                                                                                \
   /* Blocks of rows, and blocks of those. */                                                       \
-  SMR_INLINE N(vf)                                                                                 \
-      N(f32_reduce_rows_##name)(size_t rows, const float *x, size_t stride, size_t n, N(vf) acc) { \
+  SMR_INLINE void N(f32_reduce_rows_##name)(size_t rows, const float *x, size_t stride, size_t n,  \
+                                            size_t vectors, float *acc) {                          \
+    N(vf) all[4];                                                                                  \
+    SMR_UNROLL for (size_t j = 0; j < vectors; j++) all[j] =                                       \
+        n == VF ? N(load)(acc + j * VF) : N(load_n)(acc + j * VF, n);                              \
     for (size_t i = 0; i < rows;) {                                                                \
       const size_t far =                                                                           \
           rows - i < REDUCE_BLOCK * REDUCE_BLOCK ? rows : i + REDUCE_BLOCK * REDUCE_BLOCK;         \
-      N(vf) part = N(set1)(start);                                                                 \
+      N(vf) total[4];                                                                              \
+      SMR_UNROLL for (size_t j = 0; j < vectors; j++) total[j] = N(set1)(start);                   \
       while (i < far) {                                                                            \
         const size_t end = far - i < REDUCE_BLOCK ? far : i + REDUCE_BLOCK;                        \
-        part = N(f32_reduce_join_##name)(part, N(f32_reduce_few_##name)(i, end, x, stride, n));    \
+        N(f32_reduce_few_##name)(i, end, x, stride, n, vectors, total);                            \
         i = end;                                                                                   \
       }                                                                                            \
-      acc = N(f32_reduce_join_##name)(acc, part);                                                  \
+      SMR_UNROLL for (size_t j = 0; j < vectors; j++) all[j] =                                     \
+          N(f32_reduce_join_##name)(all[j], total[j]);                                             \
     }                                                                                              \
-    return acc;                                                                                    \
+    SMR_UNROLL for (size_t j = 0; j < vectors; j++) {                                              \
+      if (n == VF)                                                                                 \
+        N(store)(acc + j * VF, all[j]);                                                            \
+      else                                                                                         \
+        N(store_n)(acc + j * VF, all[j], n);                                                       \
+    }                                                                                              \
   }                                                                                                \
   static void N(f32_reduce_columns_##name)(size_t rows, size_t n, const float *x, size_t stride,   \
                                            float *acc) {                                           \
+    /* Neighbouring vectors together: a row is then read in longer runs. */                        \
+    for (; n >= 4 * VF; n -= 4 * VF, x += 4 * VF, acc += 4 * VF)                                   \
+      N(f32_reduce_rows_##name)(rows, x, stride, VF, 4, acc);                                      \
     for (; n >= VF; n -= VF, x += VF, acc += VF)                                                   \
-      N(store)(acc, N(f32_reduce_rows_##name)(rows, x, stride, VF, N(load)(acc)));                 \
-    if (n) N(store_n)(acc, N(f32_reduce_rows_##name)(rows, x, stride, n, N(load_n)(acc, n)), n);   \
+      N(f32_reduce_rows_##name)(rows, x, stride, VF, 1, acc);                                      \
+    if (n) N(f32_reduce_rows_##name)(rows, x, stride, n, 1, acc);                                  \
   }
 
 REDUCE(sum, SUM, 0.0f)

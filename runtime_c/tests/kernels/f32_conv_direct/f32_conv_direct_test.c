@@ -247,10 +247,41 @@ SMR_TEST(random_geometry) {
   }
 }
 
+SMR_TEST(rows_of_much_work_are_split) {
+  uint32_t seed = 3;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+    // Windows far apart: what a border tile copies is most of the work.
+    struct shape s = {.batch = 2,
+                      .n = 3,
+                      .in_h = 2,
+                      .in_w = 40,
+                      .in_c = 1,
+                      .kernel_h = 2,
+                      .kernel_w = 3,
+                      .stride_h = 1,
+                      .stride_w = 100000,
+                      .dilation_h = 1,
+                      .dilation_w = 1,
+                      .pad_left = 2,
+                      .pad_right = 9900000};
+    draw_options(&s, kernel_random(&seed));
+    s.channels_first = 0;
+    check_shape(&s, ceilings[i], &seed);
+    struct data d = make_data(&s, &seed);
+    CHECK_EQ_INT(d.args.out_w, 100);
+    CHECK(smr_f32_conv_direct_units(&d.args) > 2);
+    d.args.stride_w = 1;
+    CHECK_EQ_INT(smr_f32_conv_direct_units(&d.args), 2);
+    free_data(&d);
+  }
+}
+
 SMR_TEST(names_its_kernel) {
   CHECK_STR(smr_f32_conv_direct_config(0)->name, "f32_conv_direct_4x16__scalar");
   const struct smr_f32_conv_direct_args none = {.batch = 1, .out_h = 3, .out_w = 3};
   CHECK_EQ_INT(smr_f32_conv_direct_units(&none), 0);
 }
 
-SMR_TEST_MAIN(RUN(every_width_and_channel_count); RUN(random_geometry); RUN(names_its_kernel))
+SMR_TEST_MAIN(RUN(every_width_and_channel_count); RUN(random_geometry);
+              RUN(rows_of_much_work_are_split); RUN(names_its_kernel))

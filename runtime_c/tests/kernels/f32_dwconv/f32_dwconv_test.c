@@ -301,6 +301,33 @@ SMR_TEST(indirect_matches) {
   }
 }
 
+SMR_TEST(wide_rows_are_split) {
+  uint32_t seed = 5;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+    struct shape s = {.batch = 1,
+                      .channels = 2,
+                      .in_h = 1,
+                      .in_w = 700,
+                      .kernel_h = 1,
+                      .kernel_w = 600,
+                      .stride_h = 1,
+                      .stride_w = 1,
+                      .dilation_h = 1,
+                      .dilation_w = 1,
+                      .pad_left = 300,
+                      .pad_right = 300};
+    draw_options(&s, kernel_random(&seed));
+    check_shape(&s, ceilings[i], &seed);
+    struct data d = make_data(&s, &seed);
+    // 701 outputs of 600 taps: each unit has 2^15 taps at most.
+    CHECK_EQ_INT(smr_f32_dwconv_units(&d.args), (701 + 53) / 54);
+    d.args.kernel_h = SIZE_MAX / 2;
+    CHECK_EQ_INT(smr_f32_dwconv_units(&d.args), 701);
+    free_data(&d);
+  }
+}
+
 SMR_TEST(nan_and_empty) {
   uint32_t seed = 4;
   const struct shape s = {.batch = 1,
@@ -345,4 +372,5 @@ SMR_TEST(names_its_kernel) {
 }
 
 SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry);
-              RUN(indirect_matches); RUN(nan_and_empty); RUN(names_its_kernel))
+              RUN(indirect_matches); RUN(wide_rows_are_split); RUN(nan_and_empty);
+              RUN(names_its_kernel))

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of softmax and cross-entropy for any machine, in portable C.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_softmax_grad/kernels.h"
+
+#include <math.h>
+
+#include "simd/scalar_begin.h"
+#define SOFTMAX_GRAD_TABLE smr_f32_softmax_grad_ukernels__scalar
+#include "kernels/f32_softmax_grad/body.h"
+#include "simd/end.h"

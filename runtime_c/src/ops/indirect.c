@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions as products over pointers to pixels.
+#include "base/fp.h"
+
+#include "ops/indirect.h"
+
+#include "base/checked.h"
+#include "ops/conv_points.h"
+#include "ops/linear.h"
+
+#include <string.h>
+
+enum { INDIRECT_POINTERS = 4096 };  // of a block: half of a 64 KiB L1, next to x and w
+
+samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
+                                   const struct smr_window *window, size_t groups, size_t channels,
+                                   size_t n, smr_gemm_type w_type) {
+  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
+  s->window = *window;
+  s->taps = (size_t)smr_window_taps(window);
+  s->channels = channels;
+  s->pixels = (size_t)(window->batch * smr_window_pixels(window));
+  s->rows = INDIRECT_POINTERS / s->taps;
+  s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
+  if (s->rows > s->pixels) s->rows = s->pixels ? s->pixels : 1;
+  s->blocks = (s->pixels + s->rows - 1) / s->rows;
+  static const float *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
+  struct smr_f32_gemm_args args = {.batch = groups,
+                                   .m = s->rows,
+                                   .n = n,
+                                   .k = channels,
+                                   .taps = s->taps,
+                                   .indirect = some_pointers,
+                                   .w_type = w_type};
+  smr_f32_gemm_plan_make(config, &args, &s->plan);
+  args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
+  smr_f32_gemm_plan_make(config, &args, &s->tail);
+  job->kernel = s->plan.kernel;
+  job->tiles = s->blocks ? (s->blocks - 1) * s->plan.units + s->tail.units : 0;
+  size_t offset;
+  SMR_TRY(smr_scratch_take(job, channels, sizeof(float), &s->zero_offset));
+  size_t pointers;
+  if (!smr_mul_size(s->rows, s->taps, &pointers)) pointers = SIZE_MAX;
+  return smr_thread_scratch_take(job, pointers, sizeof(float *), &offset);
+}
+
+static float *indirect_zero(const struct smr_job *job, const struct smr_indirect *s) {
+  return (float *)(void *)((char *)job->scratch + s->zero_offset);
+}
+
+void smr_indirect_prologue(const struct smr_job *job, const struct smr_indirect *s) {
+  memset(indirect_zero(job, s), 0, s->channels * sizeof(float));
+}
+
+void smr_indirect_run(const struct smr_job *job, const struct smr_indirect *s,
+                      const struct smr_f32_gemm_args *all, const float *x, size_t begin, size_t end,
+                      const float **pointers) {
+  const float *zero = indirect_zero(job, s);
+  const size_t element = all->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  const size_t last = s->blocks - 1, before_last = last * s->plan.units;
+  for (size_t tile = begin; tile < end;) {
+    const size_t block = tile < before_last ? tile / s->plan.units : last;
+    const struct smr_f32_gemm_plan *plan = block < last ? &s->plan : &s->tail;
+    const size_t unit = tile - block * s->plan.units;
+    const size_t count = plan->units - unit < end - tile ? plan->units - unit : end - tile;
+    const size_t first = block * s->rows;
+    struct smr_f32_gemm_args args = *all;
+    args.m = block < last ? s->rows : s->pixels - first;
+    args.a_stride = 0;
+    args.taps = s->taps;
+    args.indirect = pointers;
+    args.zero = zero;
+    args.out = (char *)all->out + first * all->out_stride * element;
+    if (all->residual != NULL)
+      args.residual = (const char *)all->residual + first * all->residual_stride * element;
+    smr_conv_points(&s->window, x, all->a_stride, zero, first, args.m, pointers);
+    smr_f32_gemm_run(plan, &args, unit, unit + count);
+    tile += count;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels over pixels that lie anywhere, of every ISA this CPU has, against sums in double.
+#include "base/fp.h"
+
+#include "../kernel_data.h"
+#include "base/isa.h"
+#include "harness.h"
+#include "kernels/f32_taps/kernels.h"
+
+enum { TAPS = 5 };
+
+// The last pixel ends where the buffer ends; two taps share one.
+static void check_pixels(const struct smr_f32_taps_kernels *k, size_t n) {
+  const size_t offsets[TAPS] = {n + 3, 0, 3 * n + 1, 0, 2 * n};
+  const size_t all = 4 * n + 1;
+  uint32_t seed = (uint32_t)n + 9;
+  float *x = kernel_floats(all, &seed), *y = kernel_floats(n, &seed);
+  float *weights = kernel_floats(TAPS, &seed), *sum = (float *)kernel_alloc(n * sizeof *sum, 4);
+  k->sum(n, TAPS, offsets, weights, x, sum);
+  for (size_t i = 0; i < n; i++) {
+    double want = 0;
+    for (size_t t = 0; t < TAPS; t++) want += (double)weights[t] * (double)x[offsets[t] + i];
+    CHECK_NEAR(sum[i], want, 5e-7);
+  }
+  k->sum(n, 0, offsets, weights, x, sum);
+  for (size_t i = 0; i < n; i++) CHECK(sum[i] == 0);
+  float dots[TAPS];
+  k->dots(n, TAPS, offsets, x, y, dots);
+  for (size_t t = 0; t < TAPS; t++) {
+    double want = 0;
+    for (size_t i = 0; i < n; i++) want += (double)x[offsets[t] + i] * (double)y[i];
+    CHECK_NEAR(dots[t], want, 1e-6 * (double)(n + 4));
+  }
+  double *want = (double *)malloc(all * sizeof *want);
+  if (want == NULL) abort();
+  for (size_t i = 0; i < all; i++) want[i] = (double)x[i];
+  for (size_t t = 0; t < TAPS; t++)
+    for (size_t i = 0; i < n; i++) want[offsets[t] + i] += (double)weights[t] * (double)y[i];
+  k->spread(n, TAPS, offsets, weights, y, x);
+  for (size_t i = 0; i < all; i++) CHECK_NEAR(x[i], want[i], 1e-6);
+  free(want);
+  kernel_free(x, 4);
+  kernel_free(y, 4);
+  kernel_free(weights, 4);
+  kernel_free(sum, 4);
+}
+
+static void check_kernels(const struct smr_f32_taps_kernels *k, size_t lanes) {
+  for (size_t n = 3; n <= 3 * lanes + 4; n++) check_pixels(k, n);
+}
+
+SMR_TEST(every_table) {
+  const uint32_t have = smr_cpu_isa();
+#define SMR_UKERNEL(bit, suffix, lanes)                     \
+  if ((have & (bit)) == (bit))                              \
+    check_kernels(&smr_f32_taps_ukernels__##suffix, lanes); \
+  else                                                      \
+    NOT_RUN(#suffix, "this CPU lacks it");
+#include "kernels/f32_taps/kernels.inc"
+#undef SMR_UKERNEL
+  CHECK_STR(smr_f32_taps_kernels(SMR_ISA_NONE)->name, "f32_taps__scalar");
+}
+
+SMR_TEST_MAIN(RUN(every_table))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operator has a seed among the fuzzers', and the tool makes those that open."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import samara
+from samara.exporter.ops import get_op
+
+
+@pytest.fixture(scope="module")
+def corpus(repo: Path) -> ModuleType:
+    """tools/make_corpus.py as a module."""
+    path = repo / "tools" / "make_corpus.py"
+    spec = importlib.util.spec_from_file_location("samara_tools_make_corpus", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_operator_has_a_seed(corpus: ModuleType) -> None:
+    assert [op.name for op in corpus.missing(corpus.CORPUS)] == []
+
+
+@pytest.mark.parametrize("name", ["add", "conv_grad_weight", "quantize", "lstm_train"])
+def test_seeds_open(corpus: ModuleType, tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"{name}.samara"
+    file.write_bytes(corpus.seed(get_op(name)))
+    (function,) = samara.Model(file).functions
+    assert function
+    assert name not in [op.name for op in corpus.missing(tmp_path)]
+    assert "mul" in [op.name for op in corpus.missing(tmp_path)]
