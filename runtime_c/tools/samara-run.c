@@ -13,6 +13,8 @@ static const char usage[] =
     "  --shape NAME=1x3x8x8  dims of an input that the model leaves free\n"
     "  --function NAME       another function than the first\n"
     "  --state NAME=FILE     value of a variable before the first run\n"
+    "  --load-state FILE     all variables before the first run, from a safetensors file\n"
+    "  --save-state FILE     write all variables to such a file after the last run\n"
     "  --output DIR          write every output (and variable) to DIR/NAME.npy\n"
     "  --top K               print the K largest elements of every output, with labels\n"
     "  --threads N  --isa LIST  --repeat N  --seed N\n"
@@ -20,7 +22,7 @@ static const char usage[] =
     "  --selftest            run the golden inputs of the file instead\n";
 
 struct options {
-  const char *model, *function, *output, *isa, *profile;
+  const char *model, *function, *output, *isa, *profile, *load, *save;
   struct tool_list inputs, shapes, states;
   unsigned long threads, repeat, seed, top;
   int selftest;
@@ -37,6 +39,10 @@ static int parse_options(int argc, char **argv, struct options *o) {
       ok = tool_add(&o->shapes, v);
     else if ((v = tool_option(argc, argv, &i, "--state")) != NULL)
       ok = tool_add(&o->states, v);
+    else if ((v = tool_option(argc, argv, &i, "--load-state")) != NULL)
+      o->load = v;
+    else if ((v = tool_option(argc, argv, &i, "--save-state")) != NULL)
+      o->save = v;
     else if ((v = tool_option(argc, argv, &i, "--function")) != NULL)
       o->function = v;
     else if ((v = tool_option(argc, argv, &i, "--output")) != NULL)
@@ -128,7 +134,39 @@ static int feed(samara_session *session, const samara_model *model, const struct
   return result;
 }
 
+static int load_state(samara_session *session, const char *path) {
+  struct tool_array file = {0};
+  int result = tool_read_file(path, &file);
+  if (result == 0 &&
+      samara_session_state_load_memory(session, file.memory, file.size_bytes) != SAMARA_OK)
+    result = session_error(session, path);
+  free(file.memory);
+  return result;
+}
+
+static int save_piece(void *user, const void *data, size_t size_bytes) {
+  return fwrite(data, 1, size_bytes, (FILE *)user) == size_bytes ? 0 : 1;
+}
+
+// Under another name first: whoever is killed meanwhile leaves the old file.
+static int save_state(const samara_session *session, const char *path) {
+  char name[1024];
+  if (snprintf(name, sizeof name, "%s.saving", path) >= (int)sizeof name)
+    return tool_error("the path %s is too long", path);
+  FILE *file = fopen(name, "wb");
+  if (file == NULL) return tool_error("cannot write %s", name);
+  const samara_writer writer = {sizeof writer, save_piece, file};
+  int result = 0;
+  if (samara_session_state_save(session, &writer) != SAMARA_OK)
+    result = session_error(session, path);
+  if (fclose(file) != 0 && result == 0) result = tool_error("cannot write %s", name);
+  if (result == 0 && rename(name, path) != 0) result = tool_error("cannot write %s", path);
+  if (result != 0) (void)remove(name);
+  return result;
+}
+
 static int set_states(samara_session *session, const struct options *o) {
+  if (o->load != NULL && load_state(session, o->load) != 0) return TOOL_FAILED;
   for (size_t i = 0; i < o->states.count; i++) {
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(o->states.items[i], "="), o->states.items[i]);
@@ -322,6 +360,7 @@ static int run_session(samara_session *session, const samara_model *model,
   printf("%lu run%s, fastest %.3f ms, %zu arena bytes\n", o->repeat, o->repeat == 1 ? "" : "s",
          (double)best / 1e6, samara_session_arena_bytes(session));
   if (report(session, model, o) != 0) return TOOL_FAILED;
+  if (o->save != NULL && save_state(session, o->save) != 0) return TOOL_FAILED;
   return o->profile != NULL ? write_profile(session, o->profile) : 0;
 }
 

@@ -372,6 +372,7 @@ def test_profile_names_nodes_and_kernels(files: Files) -> None:
     ]
     assert all(r.kernel for r in rows)
     assert all(r.total_us >= 0 and r.start_us >= 0 for r in rows)
+    assert [r.source for r in rows] == ["", ""]  # tests/exporter/frontend/script has some
     events = json.loads(session.trace())["traceEvents"]
     assert [e["name"] for e in events] == ["h", "r"]
 

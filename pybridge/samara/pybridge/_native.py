@@ -28,7 +28,7 @@ _DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
 
 _FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
 
-# Public structs in the order of the header: what samara_abi() reports the sizes of.
+# Public structs in the order of the headers: what samara_abi() reports the sizes of.
 _STRUCTS = (
     "samara_error",
     "samara_tensor",
@@ -41,7 +41,11 @@ _STRUCTS = (
     "samara_custom_call",
     "samara_custom_op",
     "samara_session_options",
+    "samara_writer",
     "samara_profile_row",
+    "samara_op_tensor",
+    "samara_op_desc",
+    "samara_op_context_options",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._native import ffi, library, text
+from samara.pybridge._native import NULL, ffi, library, text
+from samara.pybridge.atomic import replacing
 from samara.pybridge.errors import SamaraError, ShapeError
 from samara.pybridge.model import DTYPE_NAMES
 
@@ -59,6 +61,35 @@ class State(MutableMapping[str, Array]):
         raise SamaraError(
             "variables belong to the model and cannot be deleted",
             fix="reset() restores their initial values",
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all variables to one safetensors file, which samara.load reads; atomically.
+
+        Whoever is killed meanwhile leaves the old file or the new one. OSError as the file system
+        does.
+        """
+        needed = ffi.new("size_t *")
+        save = self._lib.samara_session_state_save_memory
+        self._check(save(self._handle, NULL, 0, needed))
+        data = np.empty(needed[0], np.uint8)
+        self._check(save(self._handle, ffi.from_buffer(data), data.nbytes, needed))
+        with replacing(path) as file:
+            file.write(data.data)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Set all variables from a file of `save`, of samara.save given a dict of arrays by name, or
+        of samara_session_state_save in C; all or none.
+
+        The file must hold every variable of this session in its dtype and shape, and nothing but
+        variables of the model. Raises ModelFormatError for a damaged or foreign file, ShapeError
+        for a dtype or shape, SamaraError for names, OSError as the file system does.
+        """
+        data = np.fromfile(path, np.uint8)
+        self._check(
+            self._lib.samara_session_state_load_memory(
+                self._handle, ffi.from_buffer(data), data.nbytes
+            )
         )
 
     def _like(self, name: str) -> Array:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ _ACCURACIES = ("default", "strict")
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
     """Time of one node in the last run, in microseconds; a loop's body adds up over `count`
-    executions.
+    executions. `source` is the author's "file:line" where the model knows it.
     """
 
     node: str
@@ -38,6 +38,7 @@ class ProfileRow:
     start_us: float
     total_us: float
     count: int
+    source: str = ""
 
 
 class Session:
@@ -219,8 +220,10 @@ class Session:
     # ---- state
 
     @property
-    def state(self) -> MutableMapping[str, Array]:
-        """The session's variables by name; reading copies out, assigning writes."""
+    def state(self) -> State:
+        """The session's variables by name; reading copies out, assigning writes. `state.save(path)`
+        and `state.load(path)` keep all of them in a file.
+        """
         return State(self.handle, self._check)
 
     def reset(self) -> None:
@@ -263,6 +266,11 @@ class Session:
         self._check(self._lib.samara_session_profile(self.handle, NULL, 0, count))
         rows = ffi.new("samara_profile_row[]", max(1, count[0]))
         self._check(self._lib.samara_session_profile(self.handle, rows, count[0], count))
+        files = ffi.new("const char *[]", max(1, count[0]))
+        lines = ffi.new("uint32_t[]", max(1, count[0]))
+        self._check(
+            self._lib.samara_session_profile_sources(self.handle, files, lines, count[0], count)
+        )
         return [
             ProfileRow(
                 text(r.node),
@@ -272,8 +280,9 @@ class Session:
                 r.start_ns / 1e3,
                 r.total_ns / 1e3,
                 r.count,
+                f"{text(files[i])}:{lines[i]}" if lines[i] else "",
             )
-            for r in rows[0 : count[0]]
+            for i, r in enumerate(rows[0 : count[0]])
         ]
 
     def trace(self) -> str:

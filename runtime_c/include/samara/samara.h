@@ -35,7 +35,7 @@ extern "C" {
 #define SAMARA_MAX_RANK 8
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.1.0"
+#define SAMARA_VERSION "0.2.0"
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
@@ -129,9 +129,9 @@ typedef void (*samara_log_fn)(void *user, samara_log_level level, const char *te
 SAMARA_API const char *samara_status_text(samara_status status);
 /* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
 SAMARA_API const char *samara_version(void);
-/* Sizes in bytes of the public structs in the order of this header, for bindings to compare with
- * theirs at load. Copies at most `capacity` of them to `sizes` (may be NULL) and returns how many
- * there are. Any thread. */
+/* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last),
+ * for bindings to compare with theirs at load. Copies at most `capacity` of them to `sizes` (may be
+ * NULL) and returns how many there are. Any thread. */
 SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
 /* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most
  * `size` bytes with the NUL and returns the full length. Any thread. */
@@ -163,7 +163,8 @@ SAMARA_API samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t 
                                               const samara_model_options *options,
                                               samara_model **out, samara_error *error);
 typedef struct samara_reader {
-  /* Copy `size_bytes` bytes at `offset` to `buffer`; 0 on success. Called during open only. */
+  /* Copy `size_bytes` bytes at `offset` to `buffer`; 0 on success. Called only by the function that
+   * the reader is given to. */
   int (*read)(void *user, uint64_t offset, void *buffer, size_t size_bytes);
   uint64_t size_bytes; /* of the whole image */
   void *user;
@@ -346,6 +347,37 @@ SAMARA_API samara_status samara_session_state_read(const samara_session *session
 SAMARA_API samara_status samara_session_state_write(samara_session *session, const char *name,
                                                     const void *data, size_t size_bytes);
 SAMARA_API samara_status samara_session_reset(samara_session *session);
+
+typedef struct samara_writer {
+  size_t struct_size;
+  /* Append `size_bytes` bytes to the file; 0 on success. Called several times, in order, only by
+   * the function that the writer is given to. */
+  int (*write)(void *user, const void *data, size_t size_bytes);
+  void *user;
+} samara_writer;
+/* Write all variables of the session as one safetensors file (docs/checkpoints.md), which Python's
+ * samara.load reads. Allocates nothing. SAMARA_IO when the writer fails, which ends the writing: so
+ * that a file is never half, write to another name, sync, and rename when this returned SAMARA_OK.
+ */
+SAMARA_API samara_status samara_session_state_save(const samara_session *session,
+                                                   const samara_writer *writer);
+/* Set all variables of the session from such a file, written by samara_session_state_save, Python's
+ * samara.save of a dict of arrays by name, or another program. All or none: the file is checked as
+ * a whole (SAMARA_BAD_MODEL says what is malformed), then read as a whole, then the values change.
+ * It must hold every variable of the session, with its dtype and shape (SAMARA_BAD_SHAPE), may hold
+ * variables that only other functions of the model use, and nothing else (SAMARA_NOT_FOUND); a
+ * quantized variable is stored as its int8 elements. Borrows one block from the session's
+ * allocator: the header, some bytes per variable of the model, and the size of the variables that
+ * the function only reads; SAMARA_LIMIT beyond max_arena_bytes. SAMARA_IO when the reader fails. */
+SAMARA_API samara_status samara_session_state_load(samara_session *session,
+                                                   const samara_reader *reader);
+/* The same into and from memory. *needed_bytes is what the file takes; a NULL buffer asks for that
+ * alone, and one that is too small is SAMARA_BAD_ARGUMENT. */
+SAMARA_API samara_status samara_session_state_save_memory(const samara_session *session,
+                                                          void *buffer, size_t capacity,
+                                                          size_t *needed_bytes);
+SAMARA_API samara_status samara_session_state_load_memory(samara_session *session, const void *data,
+                                                          size_t size_bytes);
 
 /* Profile of the last run, one row per executed node (a loop's body adds to its nodes' rows).
  * Strings live as long as the session. */

@@ -8,17 +8,16 @@
 
 #include "base/isa.h"
 
-static samara_status create_isa(samara_session *session, const char *ceiling) {
-  samara_error *error = &session->error;
+samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *error) {
   if (!smr_cpu_isa_override_valid())
     SMR_FAIL(error, BAD_ARGUMENT, "SAMARA_ISA names an unknown instruction set");
-  session->isa = smr_cpu_isa();
+  *isa = smr_cpu_isa();
   if (ceiling == NULL) return SAMARA_OK;
   uint32_t mask = 0;
   if (!smr_isa_parse(ceiling, &mask))
     SMR_FAIL(error, BAD_ARGUMENT, "isa \"%s\": expected names such as \"avx2\" or \"scalar\"",
              ceiling);
-  session->isa &= mask;
+  *isa &= mask;
   return SAMARA_OK;
 }
 
@@ -52,7 +51,7 @@ static samara_status create_options(samara_session *session,
       smr_session_take(session, session->threads, sizeof *session->thread_begins);
   if (session->thread_errors == NULL || session->thread_begins == NULL)
     SMR_FAIL(error, OUT_OF_MEMORY, "no memory for %zu threads", session->threads);
-  return create_isa(session, options->isa);
+  return smr_isa_resolve(options->isa, &session->isa, error);
 }
 
 // ---- kept tensors ----

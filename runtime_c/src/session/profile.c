@@ -5,6 +5,7 @@
 #include "session/session.h"
 
 #include <inttypes.h>
+#include <samara/samara_experimental.h>
 #include <stdio.h>
 
 static bool profile_ran(const samara_session *session, const struct smr_frame_node *node) {
@@ -47,6 +48,28 @@ samara_status samara_session_profile(const samara_session *session, samara_profi
     for (uint32_t n = 0; n < frame->function->node_count; n++) {
       if (!profile_ran(session, &frame->nodes[n])) continue;
       if (used < capacity) rows[used] = profile_row(frame, &frame->nodes[n]);
+      used++;
+    }
+  }
+  *count = used;
+  return SAMARA_OK;
+}
+
+samara_status samara_session_profile_sources(const samara_session *session, const char **files,
+                                             uint32_t *lines, size_t capacity, size_t *count) {
+  if (session == NULL || count == NULL || ((files == NULL || lines == NULL) && capacity != 0))
+    return SAMARA_BAD_ARGUMENT;
+  SMR_TRY(profile_check(session));
+  size_t used = 0;
+  for (uint32_t i = session->frame_count; i-- > 0;) {
+    const struct smr_frame *frame = session->order[i];
+    for (uint32_t n = 0; n < frame->function->node_count; n++) {
+      if (!profile_ran(session, &frame->nodes[n])) continue;
+      if (used < capacity) {
+        const struct smr_source *source = smr_node_source(session, &frame->nodes[n]);
+        files[used] = source != NULL ? source->file : "";
+        lines[used] = source != NULL ? source->line : 0;
+      }
       used++;
     }
   }

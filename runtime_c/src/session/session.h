@@ -18,6 +18,8 @@
 
 struct smr_frame;
 
+enum { SMR_INLINE_BYTES = 32 * 1024 };  // see smr_job_bytes
+
 /// A dim or a size without upper bound.
 #define SMR_UNBOUNDED_DIM INT64_MAX
 #define SMR_UNBOUNDED_BYTES SIZE_MAX
@@ -224,6 +226,10 @@ size_t smr_align64(size_t n);
 
 /* ---- create.c, session_api.c ---- */
 
+/// The instruction sets to use below `ceiling` (NULL: none given). BAD_ARGUMENT for unknown names,
+/// in SAMARA_ISA too.
+samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *error);
+
 /// NOT_FOUND for a tensor that cannot be kept, with the node that absorbed it if one did.
 samara_status smr_session_refuse_kept(samara_session *session, const char *name);
 /// Plan for the dims in session->inputs, and make room for the inputs.
@@ -286,7 +292,10 @@ samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *
 size_t smr_node_scratch(const struct smr_frame *frame, const struct smr_frame_node *node);
 /// Point job.scratch at planned scratch, or at more where the plan was too small.
 samara_status smr_node_attach_scratch(struct smr_frame *frame, struct smr_frame_node *node);
-/// Put "function f, node n (op): " before the session's error text, once.
+/// Where a node came from, NULL when the model does not say.
+const struct smr_source *smr_node_source(const samara_session *session,
+                                         const struct smr_frame_node *node);
+/// Put "function f, node n (op, file:line): " before the session's error text, once.
 samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node *node,
                             samara_status status);
 
@@ -315,6 +324,9 @@ samara_status smr_session_plan(samara_session *session);
 samara_status smr_frame_run(struct smr_frame *frame);
 /// Run the entry function on inputs[i].data (by position) and set the results.
 samara_status smr_session_run_entry(samara_session *session, const void *const *inputs);
+/// Bytes of a job's operands, counted up to SMR_INLINE_BYTES: below, waking threads costs more than
+/// they save (a wake-up is some 5 us, about what one core needs for this much).
+size_t smr_job_bytes(const struct smr_job *job);
 /// Count a step; fails when the run is cancelled, too long or too late.
 samara_status smr_session_tick(samara_session *session);
 /// A tensor as the public interface shows it.

@@ -31,9 +31,10 @@ static samara_status plan_enter(struct smr_frame *frame) {
   return SAMARA_OK;
 }
 
+// Inputs count: a callee may be given what has no bound in its caller.
 static bool plan_is_bounded(const struct smr_frame *frame) {
   for (uint32_t i = 0; i < frame->function->value_count; i++)
-    if (frame->function->values[i].producer >= 0 &&
+    if (frame->function->values[i].constant < 0 &&
         smr_value_bytes_bound(frame, i) == SMR_UNBOUNDED_BYTES)
       return false;
   return true;

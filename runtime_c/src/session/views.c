@@ -70,19 +70,11 @@ static bool views_advance(const struct smr_frame *frame, uint32_t id, uint32_t a
 
 // ---- who reads what ----
 
-// Of conv and conv_transpose, weights and bias are read as they lie; all else that is strided_in
-// reads every input by its pixel stride.
-static bool views_reads_strided(const struct smr_op *op, uint32_t input) {
-  if ((op->flags & SMR_OP_STRIDED_IN) == 0) return false;
-  const bool linear = op->code == SMR_CODE_CONV || op->code == SMR_CODE_CONV_TRANSPOSE;
-  return !linear || (input != 1 && input != 2);
-}
-
 void smr_views_begin(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   for (uint32_t n = 0; n < f->node_count; n++)
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
-      if (f->nodes[n].inputs[i] >= 0 && !views_reads_strided(f->nodes[n].op, i))
+      if (f->nodes[n].inputs[i] >= 0 && !smr_op_reads_strided(f->nodes[n].op, i))
         frame->values[f->nodes[n].inputs[i]].dense_only = true;
   for (uint32_t i = 0; i < f->expr_count; i++)
     if (f->exprs[i].op == SMR_EXPR_READ) frame->values[f->exprs[i].a].dense_only = true;

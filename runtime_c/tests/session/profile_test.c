@@ -4,6 +4,7 @@
 
 #include "harness.h"
 
+#include <samara/samara_experimental.h>
 #include <stdlib.h>
 
 #include "ops/opattrs.h"
@@ -77,6 +78,38 @@ SMR_TEST(rows_count_and_time_what_ran) {
   literal_free(l);
 }
 
+SMR_TEST(sources_go_with_the_rows) {
+  static const struct smr_source sources[] = {{.file = "model.py", .line = 12}, {.file = ""}};
+  struct literal *l = looping();
+  l->parts[0]->nodes[0].source = 0;
+  l->parts[1]->nodes[0].source = 1;
+  l->model.sources = sources;
+  l->model.source_count = 2;
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
+  REQUIRE(s != NULL);
+  const char *files[3] = {NULL, NULL, NULL};
+  uint32_t lines[3] = {9, 9, 9};
+  size_t count = 0;
+  CHECK_EQ_INT(samara_session_profile_sources(s, files, lines, 3, &count), SAMARA_BAD_STATE);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_profile_sources(s, NULL, NULL, 0, &count), SAMARA_OK);
+  CHECK_EQ_INT(count, 3);
+  CHECK_EQ_INT(samara_session_profile_sources(s, files, NULL, 3, &count), SAMARA_BAD_ARGUMENT);
+  REQUIRE(samara_session_profile_sources(s, files, lines, 3, &count) == SAMARA_OK);
+  CHECK_STR(files[0], "");
+  CHECK_STR(files[1], "");
+  CHECK_STR(files[2], "model.py");
+  CHECK_EQ_INT(lines[0], 0);
+  CHECK_EQ_INT(lines[1], 0);
+  CHECK_EQ_INT(lines[2], 12);
+  const char *first[1] = {NULL};
+  CHECK_EQ_INT(samara_session_profile_sources(s, first, lines, 1, &count), SAMARA_OK);
+  CHECK_EQ_INT(count, 3);
+  CHECK_STR(first[0], "");
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
 SMR_TEST(the_trace_is_json_of_the_size_announced) {
   struct literal *l = looping();
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
@@ -103,4 +136,5 @@ SMR_TEST(the_trace_is_json_of_the_size_announced) {
   literal_free(l);
 }
 
-SMR_TEST_MAIN(RUN(rows_count_and_time_what_ran); RUN(the_trace_is_json_of_the_size_announced))
+SMR_TEST_MAIN(RUN(rows_count_and_time_what_ran); RUN(sources_go_with_the_rows);
+              RUN(the_trace_is_json_of_the_size_announced))

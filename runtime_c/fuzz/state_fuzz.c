@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: load any bytes as the variables of a session; where they are taken, what is saved
+// again must load and give the same variables.
+//
+// The session is what loading and saving see of one: its variables, some of them read only, some of
+// other functions. Where the bytes are refused as they are, the length of the header is made right.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { FUZZ_VARIABLES = 5, FUZZ_BOUND = 4, FUZZ_BYTES = 64 };
+
+static const struct smr_variable fuzz_variables[FUZZ_VARIABLES] = {
+    {.name = "mask", .dims = {3}, .size_bytes = 3, .dtype = SAMARA_BOOL, .rank = 1},
+    {.name = "w", .dims = {2, 3}, .size_bytes = 24, .dtype = SAMARA_FLOAT32, .rank = 2},
+    {.name = "steps", .size_bytes = 8, .dtype = SAMARA_INT64},
+    {.name = "q\"\n", .dims = {1, 0, 7}, .dtype = SAMARA_QINT8, .rank = 3},
+    {.name = "else", .dims = {2}, .size_bytes = 4, .dtype = SAMARA_FLOAT16, .rank = 1},
+};
+
+struct fuzz_session {
+  samara_model model;
+  struct smr_function function;
+  struct smr_frame frame;
+  struct smr_session_variable variables[FUZZ_BOUND];
+  uint8_t data[FUZZ_BOUND][FUZZ_BYTES], spare[FUZZ_BOUND][FUZZ_BYTES];
+  samara_session session;
+};
+
+static void fuzz_begin(struct fuzz_session *f) {
+  memset(f, 0, sizeof *f);
+  f->model.variables = fuzz_variables;
+  f->model.variable_count = FUZZ_VARIABLES;
+  f->function.name = "main";
+  f->frame.function = &f->function;
+  for (size_t i = 0; i < FUZZ_BOUND; i++)
+    f->variables[i] =
+        (struct smr_session_variable){&fuzz_variables[i], f->data[i], i == 0 ? NULL : f->spare[i]};
+  f->session.model = &f->model;
+  f->session.allocator = smr_allocator(NULL);
+  f->session.entry = &f->frame;
+  f->session.variables = f->variables;
+  f->session.variable_count = FUZZ_BOUND;
+  f->session.max_arena_bytes = 1 << 20;
+}
+
+static void fuzz_need(bool condition) {
+  if (!condition) abort();
+}
+
+// Nothing changed, or all of it comes through another file.
+static void fuzz_check(struct fuzz_session *f, samara_status status) {
+  static struct fuzz_session again;
+  static uint8_t bytes[4096];
+  size_t needed;
+  fuzz_begin(&again);
+  if (status == SAMARA_OK) {
+    fuzz_need(samara_session_state_save_memory(&f->session, bytes, sizeof bytes, &needed) ==
+              SAMARA_OK);
+    // The variables of other functions are not in it, and need not be.
+    fuzz_need(samara_session_state_load_memory(&again.session, bytes, needed) == SAMARA_OK);
+  }
+  for (size_t i = 0; i < FUZZ_BOUND; i++)
+    fuzz_need(memcmp(f->variables[i].data, again.variables[i].data, fuzz_variables[i].size_bytes) ==
+              0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static struct fuzz_session f;
+  fuzz_begin(&f);
+  uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);
+  if (bytes == NULL) return 0;
+  if (size != 0) memcpy(bytes, data, size);
+  samara_status status = samara_session_state_load_memory(&f.session, bytes, size);
+  fuzz_check(&f, status);
+  if (status != SAMARA_OK && size >= 8) {
+    // The header ends with the last brace.
+    uint64_t length = 0;
+    for (size_t i = 8; i < size; i++)
+      if (bytes[i] == '}') length = i - 7;
+    memcpy(bytes, &length, 8);
+    status = samara_session_state_load_memory(&f.session, bytes, size);
+    fuzz_check(&f, status);
+  }
+  free(bytes);
+  return 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running single operators without a model, on the caller's buffers: what an eager engine, a
+ * training loop or a test of one operator needs. Names and structs here may change between minor
+ * versions, unlike those of samara.h, whose rules hold here too.
+ *
+ *   samara_op          one operator prepared for attributes, dtypes, shapes and strides: small,
+ *                      immutable, runs any number of times, in any number of threads at once
+ *   samara_op_context  where operators run: scratch that grows, a pool, the text of the last
+ *                      failure; one thread at a time
+ *
+ * docs/ops.md lists the operators with their attributes. Spatial ones take channels last (NHWC).
+ * Results are those of a session that runs the same operator on computed inputs, and never depend
+ * on the number of threads.
+ */
+#ifndef SAMARA_SAMARA_EXPERIMENTAL_H_
+#define SAMARA_SAMARA_EXPERIMENTAL_H_
+
+#include <samara/samara.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct samara_op samara_op;
+typedef struct samara_op_context samara_op_context;
+
+/* Number of operators this library has. Any thread. */
+SAMARA_API size_t samara_op_count(void);
+/* Name of operator `index`, NULL beyond the count; a static string. Any thread. */
+SAMARA_API const char *samara_op_name(size_t index);
+
+/* What an operand of a prepared operator looks like. */
+typedef struct samara_op_tensor {
+  const int64_t *shape;   /* `rank` dims; may be NULL for rank 0 */
+  const int64_t *strides; /* in elements, one per axis, 0 and negative ones too; NULL: dense */
+  int32_t rank;
+  samara_dtype dtype; /* 0: this optional input is absent */
+  float scale;        /* SAMARA_QINT8 only, as in samara_tensor */
+  int32_t zero_point;
+} samara_op_tensor;
+
+typedef struct samara_op_desc {
+  size_t struct_size;
+  const char *name;                   /* of the operator; NULL: the one with `code` */
+  const samara_attribute *attributes; /* those not listed take their defaults */
+  size_t attribute_count;
+  const samara_op_tensor *inputs; /* trailing optional ones may be left out */
+  size_t input_count;
+  const samara_op_tensor *outputs;
+  size_t output_count;
+  const char *isa;                   /* ceiling list; NULL: what samara_isa() says */
+  const samara_allocator *allocator; /* copied; NULL: malloc */
+  uint32_t code;
+  bool strict_accuracy; /* no reduced-precision or transformed algorithms */
+} samara_op_desc;
+
+/* Check an operator's operands and attributes and choose how it will run.
+ *
+ * An attribute is given as the operator's row says: integers, dims, booleans (0 or 1) and lists of
+ * them in `ints`, floats in `floats` (or `ints`), an enum or a dtype by name in `text` or by number
+ * in `ints`. An empty list has count 0. SAMARA_BAD_ARGUMENT names an attribute that is unknown, of
+ * the wrong kind, given twice, or required and missing; SAMARA_BAD_SHAPE says which operand does
+ * not fit. Output shapes are the caller's to know: they must be what the operator gives.
+ *
+ * Inputs may have any strides. Where the operator does not read them itself, a run copies the input
+ * into scratch first. Outputs are dense; operators marked strided_out also take a larger stride of
+ * the last axis but one.
+ *
+ * SAMARA_UNSUPPORTED: operators that run functions, and those whose output shapes depend on data.
+ * Borrows nothing after the call; one allocation. Any thread. On failure `*out` is NULL. */
+SAMARA_API samara_status samara_op_create(const samara_op_desc *desc, samara_op **out,
+                                          samara_error *error);
+/* Must not be called while it runs in another thread. NULL is a no-op. */
+SAMARA_API void samara_op_destroy(samara_op *op);
+/* The kernel that will run; a static string. Any thread. */
+SAMARA_API const char *samara_op_kernel(const samara_op *op);
+
+typedef struct samara_op_context_options {
+  size_t struct_size;
+  samara_pool *pool;                 /* borrowed until destroy; NULL: one thread */
+  const samara_allocator *allocator; /* copied; NULL: malloc */
+} samara_op_context_options;
+
+/* Create a context. Options may be NULL. A context belongs to one thread at a time; contexts may
+ * share a pool, and one that finds it busy runs inline. On failure `*out` is NULL. */
+SAMARA_API samara_status samara_op_context_create(const samara_op_context_options *options,
+                                                  samara_op_context **out, samara_error *error);
+/* NULL is a no-op. Operators do not depend on the contexts they ran in. */
+SAMARA_API void samara_op_context_destroy(samara_op_context *context);
+
+/* Run on `inputs` (NULL where absent) and `outputs`, in the order of the description: the address
+ * of each operand's first element (index 0 of every axis), aligned to its element. Read and written
+ * during the call only. Operands without elements may be NULL. Output 0 may be the same buffer as
+ * input 0, laid out alike, where the operator is marked inplace, and as its documentation says;
+ * otherwise no output may overlap another operand.
+ *
+ * Allocates only when the operator needs more scratch than any before it in this context. On
+ * failure samara_op_context_error() says why, and outputs hold anything. */
+SAMARA_API samara_status samara_op_run(samara_op_context *context, const samara_op *op,
+                                       const void *const *inputs, void *const *outputs);
+/* Run `count` operators that do not depend on each other, in any order and side by side over the
+ * pool: one call per step of an optimizer. `inputs` and `outputs` list the operands of ops[0], then
+ * those of ops[1], and so on. The same operator may be listed many times, with other operands. */
+SAMARA_API samara_status samara_op_run_all(samara_op_context *context, size_t count,
+                                           const samara_op *const *ops, const void *const *inputs,
+                                           void *const *outputs);
+/* Create, run and destroy: for an operator that runs once. */
+SAMARA_API samara_status samara_op_run_once(samara_op_context *context, const samara_op_desc *desc,
+                                            const void *const *inputs, void *const *outputs);
+
+/* Text of the last failure; "" if none. Valid until the next call on the context. */
+SAMARA_API const char *samara_op_context_error(const samara_op_context *context);
+/* How often operator `index` (of samara_op_name) ran to its end in this context; 0 beyond the
+ * count. Any thread, while the context exists. */
+SAMARA_API uint64_t samara_op_context_runs(const samara_op_context *context, size_t index);
+/* Bytes of scratch the context holds now. */
+SAMARA_API size_t samara_op_context_scratch_bytes(const samara_op_context *context);
+
+/* Where the nodes of samara_session_profile's rows came from, row by row: the author's file (""
+ * when the model does not say) and line. Writes at most `capacity` of each and sets *count to the
+ * number of rows. Strings live as long as the model. */
+SAMARA_API samara_status samara_session_profile_sources(const samara_session *session,
+                                                        const char **files, uint32_t *lines,
+                                                        size_t capacity, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMARA_SAMARA_EXPERIMENTAL_H_ */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside a prepared operator and the context it runs in; what the eager files share.
+#ifndef SMR_SESSION_EAGER_H
+#define SMR_SESSION_EAGER_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernels/view_copy/view_copy.h"
+#include "ops/op.h"
+#include "session/session.h"
+
+#include <samara/samara_experimental.h>
+
+/// An input whose strides its operator cannot read: copied into scratch before every run.
+struct smr_eager_copy {
+  uint32_t input;
+  size_t offset;  // of the dense copy, from the first byte after the operator's own scratch
+  struct smr_view_plan plan;
+};
+
+/// Immutable after creation. Everything it points to lies in the same block.
+struct samara_op {
+  samara_allocator allocator;
+  struct smr_job job;          // what every run starts from: no data, no scratch
+  struct smr_tensor *tensors;  // inputs, then outputs; dense or pixel-strided
+  struct smr_eager_copy *copies;
+  bool *present;  // of the inputs
+  uint32_t copy_count;
+  size_t copy_bytes;   // of all copies
+  size_t frame_bytes;  // of what a run writes its pointers to
+};
+
+/// What went wrong first in one thread of a run.
+struct smr_eager_failure {
+  samara_error error;
+  size_t begin;  // where the range began
+};
+
+struct samara_op_context {
+  samara_allocator allocator;
+  samara_pool *pool;
+  size_t threads;
+  samara_error error;
+  struct smr_eager_failure *failures;  // by thread
+  _Atomic uint64_t *runs;              // by row of the operator table; others may read them
+  struct smr_block scratch, frames;
+};
+
+/* ---- eager_attrs.c ---- */
+
+/// The attributes of `row` that `desc` gives, the others at their defaults, into `attrs` (NULL
+/// while `bump` measures). Lists are copied to `bump`.
+samara_status smr_eager_attrs(const struct smr_op *row, const samara_op_desc *desc,
+                              struct smr_attr *attrs, struct smr_bump *bump, samara_error *error);
+
+/* ---- eager_layout.c ---- */
+
+/// Dims, dtype, strides of an operand that is there, into `tensor`. Where `strided` allows it, the
+/// tensor takes the operand's pixel stride. `*view` gets what is to be copied otherwise; rank 0
+/// with element_bytes 0 where nothing is.
+samara_status smr_eager_layout(const samara_op_tensor *operand, bool strided,
+                               struct smr_tensor *tensor, struct smr_view *view);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Restoring all variables of a session from a file of named tensors: checked as a whole, read as a
+// whole, and only then made the values.
+#include "base/fp.h"
+
+#include "session/session.h"
+#include "session/tensor_header.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/check.h"
+
+// Of one variable of the model: where the file has it.
+struct load_place {
+  uint64_t begin, end;
+  struct smr_session_variable *bound;  // NULL: only other functions of the model use it
+  uint8_t *target;                     // of its bytes, until all have been read
+  uint32_t variable;
+  bool seen;
+};
+
+struct load_work {
+  samara_session *session;
+  const samara_reader *reader;
+  char *text;  // of the header
+  size_t text_bytes;
+  struct load_place *places;
+  uint32_t hint;  // the variable behind the last one found; files tend to have the model's order
+};
+
+static samara_status load_read(const struct load_work *w, uint64_t offset, void *buffer,
+                               size_t size_bytes) {
+  if (size_bytes == 0 || w->reader->read(w->reader->user, offset, buffer, size_bytes) == 0)
+    return SAMARA_OK;
+  SMR_FAIL(&w->session->error, IO, "state: the reader failed at bytes %llu to %llu of %llu",
+           (unsigned long long)offset, (unsigned long long)(offset + size_bytes),
+           (unsigned long long)w->reader->size_bytes);
+}
+
+// The length of the header, which the rest of the file must have room for.
+static samara_status load_prefix(struct load_work *w) {
+  samara_error *error = &w->session->error;
+  uint8_t prefix[SMR_HEADER_PREFIX_BYTES];
+  if (w->reader->size_bytes < sizeof prefix)
+    SMR_FAIL(error, BAD_MODEL, "state: a file of %llu bytes is cut off",
+             (unsigned long long)w->reader->size_bytes);
+  SMR_TRY(load_read(w, 0, prefix, sizeof prefix));
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < sizeof prefix; i++) bytes |= (uint64_t)prefix[i] << 8 * i;
+  if (memcmp(prefix + 4, "SMRA", 4) == 0)
+    SMR_FAIL(error, BAD_MODEL, "state: this file is a model, not saved variables");
+  if (bytes > SMR_HEADER_MAX_BYTES)
+    SMR_FAIL(error, BAD_MODEL, "state: not a file of saved variables (a header of %llu bytes)",
+             (unsigned long long)bytes);
+  if (bytes > w->reader->size_bytes - sizeof prefix)
+    SMR_FAIL(error, BAD_MODEL, "state: cut off after %llu bytes; the header alone has %llu",
+             (unsigned long long)w->reader->size_bytes, (unsigned long long)bytes);
+  w->text_bytes = (size_t)bytes;
+  return SAMARA_OK;
+}
+
+// One block: places, bytes of variables that have no second buffer, the header. The file says how
+// large the last is, so the block obeys the limit on the arena.
+static samara_status load_allocate(struct load_work *w, uint8_t **block) {
+  samara_session *session = w->session;
+  const samara_model *model = session->model;
+  size_t places, total;
+  bool fits = smr_mul_size(model->variable_count, sizeof *w->places, &places);
+  total = fits ? smr_align64(places) : SIZE_MAX;
+  for (uint32_t i = 0; i < session->variable_count; i++)
+    if (session->variables[i].spare == NULL)
+      fits = fits &&
+             smr_add_size(total, smr_align64(session->variables[i].variable->size_bytes), &total);
+  const size_t text_at = total;
+  fits = fits && smr_add_size(total, w->text_bytes, &total);
+  if (!fits) SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: too large for this machine");
+  if (session->max_arena_bytes != 0 && total > session->max_arena_bytes)
+    SMR_FAIL(&session->error, LIMIT, "state: loading takes %zu bytes; max_arena_bytes is %llu",
+             total, (unsigned long long)session->max_arena_bytes);
+  *block = smr_allocate(&session->allocator, total);
+  if (*block == NULL)
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: loading needs %zu bytes", total);
+  w->places = (struct load_place *)(void *)*block;
+  for (uint32_t i = 0; i < model->variable_count; i++)
+    w->places[i] = (struct load_place){.variable = i};
+  uint8_t *staging = *block + smr_align64(places);
+  for (uint32_t i = 0; i < session->variable_count; i++) {
+    struct smr_session_variable *v = &session->variables[i];
+    struct load_place *p = &w->places[v->variable - model->variables];
+    p->bound = v;
+    p->target = v->spare != NULL ? v->spare : staging;
+    if (v->spare == NULL) staging += smr_align64(v->variable->size_bytes);
+  }
+  w->text = (char *)*block + text_at;
+  return SAMARA_OK;
+}
+
+// ---- the header against the model ----
+
+static struct load_place *load_find(struct load_work *w, const char *name) {
+  const samara_model *model = w->session->model;
+  for (uint32_t i = 0; i < model->variable_count; i++) {
+    const uint32_t at = (w->hint + i) % model->variable_count;
+    if (strcmp(model->variables[at].name, name) != 0) continue;
+    w->hint = at + 1;
+    return &w->places[at];
+  }
+  return NULL;
+}
+
+static samara_status load_row(struct load_work *w, const struct smr_header_row *row) {
+  samara_error *error = &w->session->error;
+  struct load_place *p = load_find(w, row->name);
+  if (p == NULL)
+    SMR_FAIL(error, NOT_FOUND, "state: the model has no variable '%s', which the file holds",
+             row->name);
+  if (p->seen) SMR_FAIL(error, BAD_MODEL, "state header: tensor '%s' is there twice", row->name);
+  const struct smr_variable *v = &w->session->model->variables[p->variable];
+  const uint8_t stored = v->dtype == SAMARA_QINT8 ? SAMARA_INT8 : v->dtype;
+  if (row->dtype != stored || row->rank != v->rank || row->end - row->begin != v->size_bytes ||
+      memcmp(row->dims, v->dims, v->rank * sizeof *v->dims) != 0) {
+    const struct smr_dims_text want = smr_dims_text(v->dims, v->rank);
+    const struct smr_dims_text got = smr_dims_text(row->dims, row->rank);
+    SMR_FAIL(error, BAD_SHAPE, "state: variable '%s' is %s %s, the file holds %s %s", v->name,
+             smr_dtype_name(stored), want.text, smr_dtype_name(row->dtype), got.text);
+  }
+  p->begin = row->begin;
+  p->end = row->end;
+  p->seen = true;
+  return SAMARA_OK;
+}
+
+static samara_status load_header(struct load_work *w) {
+  samara_session *session = w->session;
+  SMR_TRY(load_read(w, SMR_HEADER_PREFIX_BYTES, w->text, w->text_bytes));
+  struct smr_header header;
+  struct smr_header_row row;
+  bool found;
+  SMR_TRY(smr_header_open(&header, w->text, w->text_bytes,
+                          w->reader->size_bytes - SMR_HEADER_PREFIX_BYTES - w->text_bytes,
+                          &session->error));
+  for (;;) {
+    SMR_TRY(smr_header_next(&header, &row, &found));
+    if (!found) break;
+    SMR_TRY(load_row(w, &row));
+  }
+  for (uint32_t i = 0; i < session->model->variable_count; i++)
+    if (w->places[i].bound != NULL && !w->places[i].seen)
+      SMR_FAIL(&session->error, NOT_FOUND, "state: the file lacks variable '%s' of function '%s'",
+               session->model->variables[i].name, session->entry->function->name);
+  return SAMARA_OK;
+}
+
+// ---- the data ----
+
+static bool load_before(const struct load_place *a, const struct load_place *b) {
+  return a->begin != b->begin ? a->begin < b->begin : a->end < b->end;
+}
+
+static void load_sift(struct load_place *places, size_t at, size_t count) {
+  for (;;) {
+    size_t top = at;
+    for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+      if (load_before(&places[top], &places[child])) top = child;
+    if (top == at) return;
+    const struct load_place swap = places[at];
+    places[at] = places[top];
+    places[top] = swap;
+    at = top;
+  }
+}
+
+// By offset, so that the file is read from front to back. In place, as the library's qsort may
+// allocate.
+static void load_sort(struct load_place *places, size_t count) {
+  for (size_t i = count / 2; i-- > 0;) load_sift(places, i, count);
+  for (size_t end = count; end-- > 1;) {
+    const struct load_place swap = places[0];
+    places[0] = places[end];
+    places[end] = swap;
+    load_sift(places, 0, end);
+  }
+}
+
+// The tensors tile the data: none overlap, and no byte belongs to none. What the file lacks is
+// empty and comes first.
+static samara_status load_tiles(const struct load_work *w, uint64_t data_bytes) {
+  uint64_t reached = 0;
+  for (uint32_t i = 0; i < w->session->model->variable_count; i++) {
+    const struct load_place *p = &w->places[i];
+    if (p->begin != reached)
+      SMR_FAIL(&w->session->error, BAD_MODEL,
+               "state: tensor '%s' begins at byte %llu of the data, the one before ends at %llu",
+               w->session->model->variables[p->variable].name, (unsigned long long)p->begin,
+               (unsigned long long)reached);
+    reached = p->end;
+  }
+  if (reached == data_bytes) return SAMARA_OK;
+  SMR_FAIL(&w->session->error, BAD_MODEL, "state: the tensors have %llu bytes, the file %llu",
+           (unsigned long long)reached, (unsigned long long)data_bytes);
+}
+
+static samara_status load_data(const struct load_work *w) {
+  const samara_model *model = w->session->model;
+  const uint64_t start = SMR_HEADER_PREFIX_BYTES + w->text_bytes;
+  load_sort(w->places, model->variable_count);
+  SMR_TRY(load_tiles(w, w->reader->size_bytes - start));
+  for (uint32_t i = 0; i < model->variable_count; i++) {
+    const struct load_place *p = &w->places[i];
+    if (p->bound == NULL) continue;
+    const struct smr_variable *v = &model->variables[p->variable];
+    SMR_TRY(load_read(w, start + p->begin, p->target, v->size_bytes));
+    for (size_t k = 0; v->dtype == SAMARA_BOOL && k < v->size_bytes; k++)
+      if (p->target[k] > 1)
+        SMR_FAIL(&w->session->error, BAD_MODEL, "state: element %zu of bool variable '%s' is %u", k,
+                 v->name, (unsigned)p->target[k]);
+  }
+  return SAMARA_OK;
+}
+
+static void load_commit(const struct load_work *w) {
+  for (uint32_t i = 0; i < w->session->model->variable_count; i++) {
+    struct smr_session_variable *v = w->places[i].bound;
+    if (v == NULL) continue;
+    if (v->spare == NULL) {
+      memcpy(v->data, w->places[i].target, v->variable->size_bytes);
+      continue;
+    }
+    void *old = v->data;
+    v->data = v->spare;
+    v->spare = old;
+  }
+}
+
+samara_status samara_session_state_load(samara_session *session, const samara_reader *reader) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  if (reader == NULL || reader->read == NULL)
+    SMR_FAIL(&session->error, BAD_ARGUMENT, "state: no reader");
+  struct load_work w = {.session = session, .reader = reader};
+  uint8_t *block = NULL;
+  SMR_TRY(load_prefix(&w));
+  SMR_TRY(load_allocate(&w, &block));
+  samara_status status = load_header(&w);
+  if (status == SAMARA_OK) status = load_data(&w);
+  if (status == SAMARA_OK) load_commit(&w);
+  smr_release(&session->allocator, block);
+  return status;
+}
+
+// ---- from memory ----
+
+static int load_from_memory(void *user, uint64_t offset, void *buffer, size_t size_bytes) {
+  memcpy(buffer, (const uint8_t *)user + offset, size_bytes);
+  return 0;
+}
+
+samara_status samara_session_state_load_memory(samara_session *session, const void *data,
+                                               size_t size_bytes) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  if (data == NULL) SMR_FAIL(&session->error, BAD_ARGUMENT, "state: no data");
+  const samara_reader reader = {load_from_memory, size_bytes, (void *)(uintptr_t)data};
+  return samara_session_state_load(session, &reader);
+}

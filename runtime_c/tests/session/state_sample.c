@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of saved state share: a model with variables of several kinds, and files in
+// memory.
+#include "base/fp.h"
+
+#include "session/state_sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/opattrs.h"
+
+static const float sample_w[] = {1, 2, 3, 4, 5, 6};
+static const int64_t sample_steps[] = {7};
+static const uint8_t sample_mask[] = {1, 0, 1};
+
+struct literal *state_sample(void) {
+  struct literal *l = literal_new();
+  static const int64_t w_dims[] = {2, 3}, mask_dims[] = {3};
+  literal_variable(l, "mask", SAMARA_BOOL, sample_mask, 1, mask_dims);
+  literal_variable(l, "w", SAMARA_FLOAT32, sample_w, 2, w_dims);
+  literal_variable(l, "steps", SAMARA_INT64, sample_steps, 0, NULL);
+  struct literal_function *f = literal_add(l, "train", true);
+  const uint32_t two = literal_int(f, 2), three = literal_int(f, 3);
+  const uint32_t w = literal_value(f, "w", SAMARA_FLOAT32, 2, two, three);
+  const uint32_t steps = literal_value(f, "steps", SAMARA_INT64, 0);
+  const uint32_t mask = literal_value(f, "mask", SAMARA_BOOL, 1, three);
+  const uint32_t twice = literal_value(f, "twice", SAMARA_FLOAT32, 2, two, three);
+  literal_input(f, w);
+  literal_input(f, steps);
+  literal_input(f, mask);
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "double", LITERAL_LIST((int32_t)w, (int32_t)w),
+               LITERAL_LIST((int32_t)twice));
+  literal_output(f, twice, "w_next");
+  literal_output(f, steps, "steps_next");
+  literal_output(f, mask, "seen");
+  for (uint32_t i = 0; i < 3; i++) literal_bind(f, false, i, i == 0 ? 1 : i == 1 ? 2 : 0);
+  literal_bind(f, true, 0, 1);
+  literal_bind(f, true, 1, 2);
+  struct literal_function *g = literal_add(l, "infer", true);
+  const uint32_t g_two = literal_int(g, 2), g_three = literal_int(g, 3);
+  const uint32_t v = literal_value(g, "w", SAMARA_FLOAT32, 2, g_two, g_three);
+  literal_input(g, v);
+  literal_output(g, v, "y");
+  literal_bind(g, false, 0, 1);
+  return l;
+}
+
+void state_file_free(struct state_file *file) {
+  free(file->bytes);
+  *file = (struct state_file){0};
+}
+
+static int sample_write(void *user, const void *data, size_t size_bytes) {
+  struct state_file *file = user;
+  if (++file->calls == file->fail_at) return 1;
+  uint8_t *bytes = realloc(file->bytes, file->size_bytes + size_bytes);
+  if (bytes == NULL) return 1;
+  memcpy(bytes + file->size_bytes, data, size_bytes);
+  file->bytes = bytes;
+  file->size_bytes += size_bytes;
+  return 0;
+}
+
+static int sample_read(void *user, uint64_t offset, void *buffer, size_t size_bytes) {
+  struct state_file *file = user;
+  if (++file->calls == file->fail_at) return 1;
+  if (offset > file->size_bytes || size_bytes > file->size_bytes - offset) return 1;
+  memcpy(buffer, file->bytes + offset, size_bytes);
+  return 0;
+}
+
+samara_writer state_file_writer(struct state_file *file) {
+  return (samara_writer){sizeof(samara_writer), sample_write, file};
+}
+
+samara_reader state_file_reader(struct state_file *file) {
+  return (samara_reader){sample_read, file->size_bytes, file};
+}
+
+void state_file_make(struct state_file *file, const char *header, size_t pad, size_t data_bytes) {
+  const size_t text = strlen(header), length = text + pad;
+  state_file_free(file);
+  file->size_bytes = 8 + length + data_bytes;
+  file->bytes = malloc(file->size_bytes);
+  if (file->bytes == NULL) abort();
+  for (size_t i = 0; i < 8; i++) file->bytes[i] = (uint8_t)((uint64_t)length >> 8 * i & 0xff);
+  memcpy(file->bytes + 8, header, text);
+  memset(file->bytes + 8 + text, ' ', pad);
+  for (size_t i = 0; i < data_bytes; i++) file->bytes[8 + length + i] = (uint8_t)i;
+}
+
+samara_status state_file_load(samara_session *session, const struct state_file *file) {
+  uint8_t *exact = malloc(file->size_bytes != 0 ? file->size_bytes : 1);
+  if (exact == NULL) abort();
+  if (file->size_bytes != 0) memcpy(exact, file->bytes, file->size_bytes);
+  const samara_status status = samara_session_state_load_memory(session, exact, file->size_bytes);
+  free(exact);
+  return status;
+}
+
+bool state_is_initial(const samara_session *session) {
+  float w[6];
+  int64_t steps;
+  uint8_t mask[3];
+  return samara_session_state_read(session, "w", w, sizeof w) == SAMARA_OK &&
+         samara_session_state_read(session, "steps", &steps, sizeof steps) == SAMARA_OK &&
+         samara_session_state_read(session, "mask", mask, sizeof mask) == SAMARA_OK &&
+         memcmp(w, sample_w, sizeof w) == 0 && steps == sample_steps[0] &&
+         memcmp(mask, sample_mask, sizeof mask) == 0;
+}
