@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,17 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
         child = b.child(name)
         branches.append((child, [child.op(op, memory)]))
     (decided,) = b.if_(positive, *branches)
-    return [state, picked, decided, best, memory]
+    return [state, picked, decided, best, memory, *learning(b, x, rng)]
+
+
+def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
+    """What training added: a normalisation, a convolution's gradient and an update by it."""
+    w = b.const(weights(rng, 4, 3, 3, 3), "w4")
+    window: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (1,) * 4}
+    y = b.op("group_norm", b.op("conv", x, w, **window), groups=2)
+    dw = b.op("conv_grad_weight", y, x, kernel=(3, 3), groups=1, **window)
+    moved, *_ = b.op("sgd", w, dw, b.const(np.float32(0.5)))
+    return [b.op("reduce_mean", y, axes=(1, 2)), moved]
 
 
 def program() -> Program:
@@ -63,7 +74,7 @@ def program() -> Program:
     maker = ProgramBuilder()
     b = maker.function("main")
     outputs = network(b, rng)
-    names = ["state", "picked", "decided", "best", "memory_out"]
+    names = ["state", "picked", "decided", "best", "memory_out", "normed", "moved"]
     function = b.finish(outputs, names)
     maker.functions["main"] = replace(function, reads={"memory": "memory"}, writes={4: "memory"})
     variable = Variable("memory", TensorType.of("f32", [1, 4]), np.zeros((1, 4), np.float32))

@@ -156,3 +156,58 @@ def test_unreached_functions_are_left_out() -> None:
     other = pb.function("other")
     other.finish([other.input("x", "f32", [2])])
     assert list(pb.finish(["main"]).functions) == ["main"]
+
+
+def test_a_finished_function_goes_on() -> None:
+    """Reopened under its name it is the same function, longer; under another a copy."""
+    b = ProgramBuilder().function("main")
+    x = b.input("x", "f32", ["n", "m.7"])
+    b.finish([b.op("neg", x, outputs=["y"])], ["y"])
+    program = b.program.finish(["main"])
+    again = ProgramBuilder.of(program)
+    assert str(again.fresh_symbol("m")) == "m.8"  # a symbol that the program has not
+    more, copy = again.reopen(program.main), again.reopen(program.main, "main")
+    assert (more.name, copy.name) == ("main", "main.2")
+    y = more.nodes[0].outputs[0]
+    assert more.op("exp", y, outputs=["y"]).name == "y.2"
+    more.finish([y, more.nodes[-1].outputs[0]], ["y", "z"])
+    copy.finish([y], ["y"])
+    made = again.finish(["main", "main.2"])
+    verify(made)
+    assert [len(made.functions[n].nodes) for n in ("main", "main.2")] == [2, 1]
+    assert len(program.main.nodes) == 1
+    given = np.ones((1, 2), np.float32)
+    assert made.run({"x": given}, function="main.2")["y"].tolist() == [[-1, -1]]
+
+
+def test_carried_values_of_data_dependent_size() -> None:
+    pb, b = _start()
+    x = b.input("x", "f32", ["n", 2])
+    rows = b.op("nonzero", x, name="rows")
+    child = b.child("body")
+    i, go = child.input("i", "i64", []), child.input("go", "bool", [])
+    formal = child.formal("rows", rows.type)
+    assert formal.type.shape[0] == 2
+    assert not isinstance(formal.type.shape[1].sole_atom(), Born)
+    assert child.translate(rows.type.shape[1]) == formal.type.shape[1]
+    same = child.formal("x", x.type)
+    assert same.type == x.type
+    more = child.op("add", formal, i)
+    made = b.loop(b.const(np.int64(3)), None, [rows, x], (child, [go, more, same]))
+    assert [v.type for v in made] == [rows.type, x.type]
+    b.finish(made)
+    program = pb.finish(["main"])
+    verify(program)
+    got = program.run({"x": np.eye(2, dtype=np.float32)})
+    np.testing.assert_array_equal(got["loop"], np.array([[3, 4], [3, 4]]))
+
+
+def test_forgotten_functions_free_their_names() -> None:
+    pb, b = _start()
+    child = b.child("then")
+    inner = child.child("body")
+    inner.finish([inner.const(np.float32(1))])
+    pb.forget(child.name)
+    assert pb.functions == {}
+    assert b.child("then").name == "main/then"
+    assert b.child("then").child("body").name == "main/then.2/body"

@@ -102,3 +102,9 @@ def test_flatc_takes_the_schema(need_tool: Callable[[str, str], str], tmp_path: 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_runtime_version_is_the_headers(repo: Path) -> None:
+    header = (repo / "runtime_c" / "include" / "samara" / "samara.h").read_text()
+    version = ".".join(map(str, schema.RUNTIME_VERSION))
+    assert f'#define SAMARA_VERSION "{version}"' in header

@@ -12,6 +12,18 @@ from tests.exporter.passes.programs import apply, normal, ops, program
 from samara.exporter.ir import Builder, Value
 from samara.exporter.passes import simplify
 
+
+def _made(b: Builder, n: int) -> Value:
+    """A tensor that is no constant."""
+    made: Value = b.op("neg", b.const(normal(n)))
+    return made
+
+
+def _expanded(b: Builder, v: Value, *shape: int) -> Value:
+    made: Value = b.op("expand", v, shape=shape)
+    return made
+
+
 # What is built, and the operators left beside the exp that ends each program.
 CASES: dict[str, tuple[Callable[[Builder, Value], Value], dict[str, int]]] = {
     "identity": (lambda b, x: b.op("identity", x), {}),
@@ -46,6 +58,18 @@ CASES: dict[str, tuple[Callable[[Builder, Value], Value], dict[str, int]]] = {
     "split in one": (lambda b, x: b.op("split", x, axis=0, sizes=[2])[0], {}),
     "square": (lambda b, x: b.op("pow", x, 2.0), {"mul": 1}),
     "square root": (lambda b, x: b.op("pow", b.op("abs", x), 0.5), {"abs": 1, "sqrt": 1}),
+    "sum_to the same": (lambda b, x: b.op("sum_to", x, shape=[2, 3]), {}),
+    "sum_to of less": (lambda b, x: b.op("sum_to", x, shape=[1, 3]), {"sum_to": 1}),
+    "add an expanded 0": (lambda b, x: b.op("add", _expanded(b, b.const(0 * normal(1)), 2, 3), x), {}),
+    "mul by an expanded tensor": (lambda b, x: b.op("mul", x, _expanded(b, _made(b, 3), 2, 3)), {"mul": 1, "neg": 1}),
+    "expanded operand of a wider result": (
+        lambda b, x: b.op("mul", b.op("reshape", x, shape=[2, 1, 3]), _expanded(b, _made(b, 1), 2, 1)),
+        {"reshape": 1, "mul": 1, "expand": 1, "neg": 1},
+    ),
+    "where of an expanded tensor": (
+        lambda b, x: b.op("where", b.op("le", x, 0.0), _expanded(b, _made(b, 3), 2, 3), x),
+        {"where": 1, "le": 1, "neg": 1},
+    ),
     "sum over 1": (lambda b, x: b.op("reduce_sum", b.op("reshape", x, shape=[6, 1]), axes=[1]), {"reshape": 1}),
 }  # fmt: skip
 

@@ -15,6 +15,8 @@ from samara.exporter.ir.file_write import save_program as save_program
 from samara.exporter.ir.file_write import to_bytes as to_bytes
 from samara.exporter.ir.fold import can_fold as can_fold
 from samara.exporter.ir.fold import fold_node as fold_node
+from samara.exporter.ir.gradient import backward as backward
+from samara.exporter.ir.gradient import gradient as gradient
 from samara.exporter.ir.infer import infer_node as infer_node
 from samara.exporter.ir.infer import re_infer as re_infer
 from samara.exporter.ir.infer import signature_of as signature_of

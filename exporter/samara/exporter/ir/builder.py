@@ -10,7 +10,7 @@ import numpy as np
 
 from samara.exporter.ir.infer import known_scalar
 from samara.exporter.ir.program import Function, Node, Program, Source, Value, Variable, constant
-from samara.exporter.ops import Guard, InferContext, OpSpec, get_op
+from samara.exporter.ops import Guard, InferContext, OpSpec, get_op, weak_dtype
 from samara.exporter.types import (
     Atom,
     Born,
@@ -36,9 +36,42 @@ class ProgramBuilder:
         self._names: set[str] = set()
         self._symbols = 0
 
+    @staticmethod
+    def of(program: Program) -> ProgramBuilder:
+        """A builder that has the functions of `program` already."""
+        made = ProgramBuilder()
+        made.functions = dict(program.functions)
+        made._names = set(program.functions)
+        made._symbols = max((_suffix(f) for f in program.functions.values()), default=0)
+        return made
+
+    def reopen(self, function: Function, name: str | None = None) -> Builder:
+        """A builder that goes on where `function` ends; with another name, in a copy of it.
+
+        Its reads and writes are the caller's to bind again.
+        """
+        builder = Builder(self, function.name if name is None else self._reserve(name), None)
+        builder.inputs = list(function.inputs)
+        builder.nodes = list(function.nodes)
+        builder.guards = list(function.guards)
+        builder.bounds = dict(function.bounds)
+        for value in function.values():
+            builder._names.add(value.name)
+            if not value.is_constant:
+                builder._own(value)
+        return builder
+
     def function(self, name: str) -> Builder:
         """A builder of a new function; the name gets a suffix when it is taken."""
         return Builder(self, self._reserve(name), None)
+
+    def forget(self, name: str) -> None:
+        """Drop a function that turned out not to be needed, and its bodies; their names are free."""
+        below = f"{name}/"
+        self.functions = {
+            n: f for n, f in self.functions.items() if n != name and not n.startswith(below)
+        }
+        self._names = {n for n in self._names if n != name and not n.startswith(below)}
 
     def fresh_symbol(self, hint: str) -> Dim:
         """A dim symbol that no function of the program uses yet."""
@@ -128,6 +161,19 @@ class Builder:
         self.inputs.append(value)
         self._own(value)
         return value
+
+    def formal(self, name: str, like: TensorType) -> Value:
+        """Add an input for a value of type `like` of the enclosing builder: a loop's carried value.
+
+        Sizes that only data decide become symbols of their own here.
+        """
+        shape = []
+        for dim in like.shape:
+            atom = dim.sole_atom()
+            if isinstance(atom, (Born, Read)) and atom not in self._atoms:
+                self._atoms[atom] = self.program.fresh_symbol(str(atom.key))
+            shape.append(dim if isinstance(atom, Sym) else self.translate(dim))
+        return self.input(name, like.dtype, shape, like.quant)
 
     def const(self, array: Any, name: str = "const", dtype: DType | None = None) -> Value:
         """A constant. Constants belong to no function and may be used in all."""
@@ -293,7 +339,7 @@ class Builder:
                 self._definers.setdefault(atom, value)
 
     def _arguments(self, inputs: Sequence[Any]) -> list[Value | None]:
-        like = next((v.type.dtype for v in inputs if isinstance(v, Value)), None)
+        like = weak_dtype([v.type.dtype for v in inputs if isinstance(v, Value)])
         args: list[Value | None] = []
         for v in inputs:
             if v is None or isinstance(v, Value):
@@ -369,6 +415,12 @@ class Builder:
                 return builder._values[name]
             builder = builder.parent
         raise ShapeError(f"tensor {name} is not known in function {self.name}")
+
+
+def _suffix(function: Function) -> int:
+    """The highest number at the end of a symbol's name."""
+    ends = [s.rpartition(".")[2] for v in function.values() for s in v.type.symbols()]
+    return max((int(e) for e in ends if e.isdecimal()), default=0)
 
 
 def as_dim_atom(atom: Atom) -> Dim:

@@ -30,7 +30,6 @@ from samara.exporter.types import (
     TensorType,
 )
 
-RUNTIME_VERSION: Final = (0, 1, 0)
 _MAX_ELEMENTS: Final = 1 << 40
 
 
@@ -111,10 +110,10 @@ class _Reader:
         model = buffer.decode(schema.table("Model"), root)
         version = model["min_runtime"]
         needs = (version >> 16, version >> 8 & 255, version & 255)
-        if needs > RUNTIME_VERSION:
+        if needs > schema.RUNTIME_VERSION:
             raise ModelFormatError(
                 f"it needs runtime {'.'.join(map(str, needs))}, this is"
-                f" {'.'.join(map(str, RUNTIME_VERSION))}",
+                f" {'.'.join(map(str, schema.RUNTIME_VERSION))}",
                 fix="update samara, or export for an older runtime",
             )
         self._segments(model["segments"], program_bytes, file_bytes)

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,8 +18,9 @@ from samara.exporter.ir.program import Array, Function, Node, Program, Source, V
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec
 from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
+from samara.pybridge.atomic import replacing
 
-PRODUCER: Final = "samara 0.1.0"
+PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
 PADDED_BIAS: Final = 16
 
 FNV_OFFSET: Final = 0xCBF29CE484222325
@@ -64,23 +63,10 @@ def save_program(
     The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
     stores weights row-major, for runtimes' derived copies and for people who look at files.
     """
-    target = Path(path)
     parts = list(to_parts(program, golden=golden, layout=layout))
-    with tempfile.NamedTemporaryFile(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".tmp", delete=False
-    ) as file:
-        try:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(file.name, 0o666 & ~umask)
-            Path(file.name).replace(target)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with replacing(path) as file:
+        for part in parts:
+            file.write(part)
     return sum(len(p) for p in parts)
 
 

@@ -165,6 +165,14 @@ class Program:
 
         return cut(self, inputs, outputs)
 
+    def gradient(
+        self, loss: str, wrt: Sequence[str], *, outputs: Sequence[str] | None = None
+    ) -> Program:
+        """With the gradients of `loss` as further outputs "grad/<name>" (gradient.gradient)."""
+        from samara.exporter.ir.gradient import gradient
+
+        return gradient(self, loss, wrt, outputs)
+
     def __str__(self) -> str:
         from samara.exporter.ir.printer import print_program
 

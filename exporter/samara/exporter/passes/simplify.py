@@ -12,6 +12,7 @@ import numpy as np
 
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ops import get_op
 from samara.exporter.passes._pass import (
     Pass,
     compose,
@@ -227,6 +228,30 @@ def _split(r: Rewriter, node: Node) -> Value | None:
     return _forward(r, node, node.inputs[0]) if len(node.outputs) == 1 else None
 
 
+def _untrained(op: str) -> Rule:
+    """Without what only a gradient reads it is the plain operator, which any runtime has."""
+
+    def rule(r: Rewriter, node: Node) -> Value | None:
+        plain = get_op(op)
+        if any(r.users(v) or r.is_output(v) for v in node.outputs[plain.max_outputs :]):
+            return None
+        made = r.op(
+            plain,
+            *node.inputs,
+            before=node,
+            name=node.name,
+            source=node.source,
+            absorbed=node.absorbed,
+            **{a.name: node.attrs[a.name] for a in plain.attrs},
+        )
+        for old, new in zip(node.outputs, made, strict=False):
+            r.replace_value(old, new)
+        r.remove(node)
+        return None
+
+    return rule
+
+
 def _pow(r: Rewriter, node: Node) -> Value | None:
     """Whole and half powers that have operators of their own."""
     x, exponent = node.inputs[0], scalar_of(node.inputs[1])
@@ -243,6 +268,8 @@ def _pow(r: Rewriter, node: Node) -> Value | None:
 
 
 def _where(r: Rewriter, node: Node) -> Value | None:
+    if node.inputs[1] is node.inputs[2]:
+        return _forward(r, node, node.inputs[1])
     cond = scalar_of(node.inputs[0])
     if cond is None:
         return None
@@ -300,13 +327,44 @@ def _mul(r: Rewriter, node: Node) -> Value | None:
     return _neutral(1.0, 1.0)(r, node) or _mul_chain(r, node)
 
 
+def _unexpanded(r: Rewriter, node: Node) -> Value | None:
+    """An operand that is expanded first, where another one has the result's shape anyway."""
+    shape = node.outputs[0].type.shape
+    for i, v in enumerate(node.inputs):
+        inner = r.producer(v)
+        others = (u for k, u in enumerate(node.inputs) if k != i and u is not None)
+        if inner is None or inner.op.name != "expand":
+            continue
+        if any(u.type.shape == shape for u in others):
+            inputs = (*node.inputs[:i], inner.inputs[0], *node.inputs[i + 1 :])
+            made: Value = r.replace_node(node, node.op, *inputs, **node.attrs)
+            return made
+    return None
+
+
+def _broadcasting(rule: Rule | None = None) -> Rule:
+    """The rule of an operator that broadcasts its operands: `rule`, or an expand less."""
+
+    def either(r: Rewriter, node: Node) -> Value | None:
+        made = None if rule is None else rule(r, node)
+        return _unexpanded(r, node) if made is None else made
+
+    return either
+
+
 _RULES: dict[str, Rule] = {
     "identity": _identity,
     "cast": _cast,
-    "add": _neutral(0.0, 0.0),
-    "sub": _neutral(0.0, None),
-    "mul": _mul,
-    "div": _neutral(1.0, None),
+    "add": _broadcasting(_neutral(0.0, 0.0)),
+    "sub": _broadcasting(_neutral(0.0, None)),
+    "mul": _broadcasting(_mul),
+    "div": _broadcasting(_neutral(1.0, None)),
+    "min": _broadcasting(),
+    "max": _broadcasting(),
+    "eq": _broadcasting(),
+    "lt": _broadcasting(),
+    "le": _broadcasting(),
+    "sum_to": _identity,
     "neg": _double("neg"),
     "logical_not": _double("logical_not"),
     "bitwise_not": _double("bitwise_not"),
@@ -325,8 +383,10 @@ _RULES: dict[str, Rule] = {
     "tile": _tile,
     "concat": _concat,
     "split": _split,
-    "pow": _pow,
-    "where": _where,
+    "lstm_train": _untrained("lstm"),
+    "gru_train": _untrained("gru"),
+    "pow": _broadcasting(_pow),
+    "where": _broadcasting(_where),
     "reduce_sum": _unit_reduce,
     "reduce_mean": _unit_reduce,
     "reduce_max": _unit_reduce,

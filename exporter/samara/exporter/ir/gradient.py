@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of programs: reverse accumulation over a function's nodes, by the operators' rules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir.builder import Builder, ProgramBuilder
+from samara.exporter.ir.cut import only_reached
+from samara.exporter.ir.infer import locate
+from samara.exporter.ir.interpret import near
+from samara.exporter.ir.program import Function, Node, Program, Value
+from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ir.verify import verify
+from samara.exporter.ops import OpSpec, add, context_of
+from samara.exporter.types import Dim, DType, ShapeError, UnsupportedError
+
+
+def gradient(
+    program: Program,
+    loss: str,
+    wrt: Sequence[str],
+    outputs: Sequence[str] | None = None,
+) -> Program:
+    """The program with the gradients of `loss` as further outputs of its default entry.
+
+    `loss` names an output or tensor that is a floating-point scalar. `wrt` names inputs,
+    variables, or any tensors of the entry; the gradient of each is the output "grad/<name>", zeros
+    where the loss does not depend on it. `outputs` chooses among the original outputs (default:
+    all); those that are written to variables stay. ShapeError for unknown names and for a loss
+    that is no scalar, UnsupportedError for what cannot be differentiated.
+    """
+    f = program.main
+    names = f.output_names or tuple(v.name for v in f.outputs)
+    values = {v.name: v for v in f.values() if not v.is_constant}
+    target = _scalar(f, names, values, loss)
+    sources = {name: _source(f, names, values, name) for name in dict.fromkeys(wrt)}
+    maker = ProgramBuilder.of(program)
+    builder = maker.reopen(f)
+    one = builder.const(np.ones(target.type.static_shape(), target.type.dtype.numpy), "one")
+    found = backward(builder, [target], [one], list(sources.values()))
+    kept = _kept(f, names, outputs)
+    results, labels = [f.outputs[i] for i in kept], [names[i] for i in kept]
+    for (name, source), dy in zip(sources.items(), found, strict=True):
+        results.append(zeros_like(builder, source) if dy is None else dy)
+        labels.append(_unused(f"grad/{name}", labels))
+    made = builder.finish(results, labels)
+    writes = {kept.index(i): variable for i, variable in f.writes.items()}
+    made = replace(made, reads=f.reads, writes=writes)
+    whole = replace(program, functions={**maker.functions, f.name: made})
+    whole = whole.with_function(_pruned(made, whole))
+    whole = replace(only_reached(whole), variables=program.variables)
+    verify(whole)
+    return whole
+
+
+def _scalar(f: Function, names: Sequence[str], values: Mapping[str, Value], loss: str) -> Value:
+    target = _tensor(f, names, values, loss)
+    if not target.type.dtype.is_float or any(d != 1 for d in target.type.shape):
+        raise ShapeError(
+            f"the loss '{loss}' is {target.type}, expected a floating-point scalar",
+            fix="reduce it to one number first, by a mean or a sum",
+        )
+    return target
+
+
+def _tensor(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
+    if name in names:
+        return f.outputs[names.index(name)]
+    if name not in values:
+        raise ShapeError(f"there is no tensor '{name}'", fix=near(name, values, "tensors"))
+    return values[name]
+
+
+def _source(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
+    """What a name of `wrt` stands for: a variable as the entry reads it, or a tensor."""
+    bound = {variable: values[given] for given, variable in f.reads.items()}
+    found = bound[name] if name in bound else _tensor(f, names, values, name)
+    if not found.type.dtype.is_float:
+        raise ShapeError(
+            f"'{name}' is {found.type}, and only floating-point tensors have gradients"
+        )
+    return found
+
+
+def _kept(f: Function, names: Sequence[str], outputs: Sequence[str] | None) -> list[int]:
+    """Positions of the outputs that stay."""
+    if outputs is None:
+        return list(range(len(f.outputs)))
+    for name in outputs:
+        if name not in names:
+            raise ShapeError(f"there is no output '{name}'", fix=near(name, names, "outputs"))
+    chosen = [names.index(name) for name in outputs]
+    return [*chosen, *(i for i in f.writes if i not in chosen)]
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    found, k = name, 1
+    while found in taken:
+        k += 1
+        found = f"{name}.{k}"
+    return found
+
+
+# ---- values as rules see them ----
+
+
+class _Home:
+    """Where a backward pass puts its nodes, and the node whose rule is running."""
+
+    __slots__ = ("builder", "constants", "node")
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.node: Node | None = None
+        self.constants: dict[Value, Value] = {}
+
+    def op(self, op: OpSpec | str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        """Append a node; it is named after, and comes from, the one that it is a gradient of."""
+        bare = [self.local(v.value) if isinstance(v, Symbol) else v for v in inputs]
+        what = op if isinstance(op, str) else op.name
+        name = f"grad/{what}" if self.node is None else f"grad/{self.node.name}/{what}"
+        source = None if self.node is None else self.node.source
+        got = self.builder.op(op, *bare, name=name, source=source, **attrs)
+        return tuple(Symbol(self, v) for v in got) if isinstance(got, tuple) else Symbol(self, got)
+
+    def local(self, value: Value) -> Value:
+        """The value; of an enclosing function's constant a copy, whose name is free here."""
+        if value.constant is None or self.builder.parent is None:
+            return value
+        if value not in self.constants:
+            copy = self.builder.const(value.constant, value.name, value.type.dtype)
+            self.constants[value] = replace(copy, type=value.type)
+        return self.constants[value]
+
+
+class Symbol:
+    """A Value in a builder, which operators applied to it extend."""
+
+    __slots__ = ("home", "value")
+
+    def __init__(self, home: _Home, value: Value) -> None:
+        self.home = home
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return tuple(map(self.home.builder.translate, self.value.type.shape))
+
+    @property
+    def ir_dtype(self) -> DType:
+        return self.value.type.dtype
+
+    @staticmethod
+    def __samara_op__(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        home = next(v.home for v in inputs if isinstance(v, Symbol))
+        return home.op(op, inputs, attrs)
+
+    def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
+        return self.home.op(op, (), attrs)
+
+
+def zeros_like(builder: Builder, like: Value) -> Value:
+    """Zeros of the type of a value."""
+    zero = builder.const(np.zeros((), like.type.dtype.numpy), "zero")
+    made: Value = builder.op(
+        "expand", zero, name=f"{like.name}.zeros", shape=map(builder.translate, like.type.shape)
+    )
+    return made
+
+
+# ---- the pass ----
+
+
+def backward(
+    builder: Builder,
+    outputs: Sequence[Value],
+    dys: Sequence[Value | None],
+    wrt: Sequence[Value],
+    stop: Collection[Value] = (),
+) -> list[Value | None]:
+    """Append to `builder` the gradients for `wrt` of `outputs`, whose own gradients are `dys`.
+
+    All are values that the builder may use, those of enclosing builders included. None stands for
+    a gradient that is zero: of an output that nothing needs, of a value that no output needs.
+    Gradients go no further than values in `stop`. A loop that is differentiated is replaced by one
+    that also stacks its carried values. UnsupportedError names the author's line.
+    """
+    return _Pass(builder, stop).run(outputs, dys, wrt)
+
+
+class _Pass:
+    """One backward pass over all nodes that a builder has so far, and those it is nested in."""
+
+    def __init__(self, builder: Builder, stop: Collection[Value]) -> None:
+        self.builder = builder
+        self.home = _Home(builder)
+        self.stop = stop
+        self.chain = [builder]
+        while self.chain[0].parent is not None:
+            self.chain.insert(0, self.chain[0].parent)
+        # What a captured value is called here, and outside.
+        self.outer = {inner: v for b in self.chain for v, inner in b.captures.items()}
+        self.places = [(b, i) for b in self.chain for i in range(len(b.nodes))]
+        self.grads: dict[Value, Symbol] = {}
+        self.reached: set[Value] = set()
+        self.functions: dict[Any, str] = {}  # gradients of bodies, by what was asked of them
+
+    def run(
+        self, outputs: Sequence[Value], dys: Sequence[Value | None], wrt: Sequence[Value]
+    ) -> list[Value | None]:
+        wanted = [self.known(v) for v in wrt]
+        nodes = [b.nodes[i] for b, i in self.places]
+        self.reached = reach((n for n in nodes if not self._stops(n)), wanted, self.known)
+        for output, dy in zip(outputs, dys, strict=True):
+            if dy is not None and self.known(output) in self.reached:
+                self.add(output, Symbol(self.home, dy))
+        for owner, index in reversed(self.places):
+            node = owner.nodes[index]
+            if any(self.known(v) in self.grads for v in node.outputs):
+                self._node(owner, index, node)
+        found = [self.grads.get(v) for v in wanted]
+        return [None if g is None else self.builder.resolve(g.value) for g in found]
+
+    def known(self, v: Value) -> Value:
+        """The value where it was made."""
+        while v in self.outer:
+            v = self.outer[v]
+        return v
+
+    def _stops(self, node: Node) -> bool:
+        return any(v in self.stop for v in node.outputs)
+
+    def moves(self, v: Value | None) -> bool:
+        """Whether a gradient of the value is needed."""
+        return v is not None and self.known(v) in self.reached
+
+    def symbol(self, v: Value | Symbol | None) -> Symbol | None:
+        """The value as an operand of `home.op`."""
+        return Symbol(self.home, v) if isinstance(v, Value) else v
+
+    def add(self, v: Value, dy: Symbol) -> None:
+        v = self.known(v)
+        self.grads[v] = add(self.grads[v], dy) if v in self.grads else dy
+
+    def _node(self, owner: Builder, index: int, node: Node) -> None:
+        needed = [self.moves(v) for v in node.inputs]
+        if not any(needed) or self._stops(node):
+            return
+        self.home.node = node
+        dys = [self.grads.get(self.known(v)) for v in node.outputs]
+        if node.op.name in ("if", "call"):
+            found: Sequence[Any] = self._called(node, dys)
+        elif node.op.name == "loop":
+            from samara.exporter.ir.gradient_loop import loop_gradient
+
+            found = loop_gradient(self, owner, index, dys)
+        else:
+            found = self._by_rule(node, dys, needed)
+        for v, wanted, dy in zip(node.inputs, needed, found, strict=False):
+            if v is not None and wanted and dy is not None:
+                self.add(v, dy)
+
+    def _by_rule(
+        self, node: Node, dys: Sequence[Symbol | None], needed: Sequence[bool]
+    ) -> Sequence[Any]:
+        if node.op.grad is None:
+            raise refusal(node, f"{node.op.name} has no gradient rule")
+        inputs = [None if v is None else Symbol(self.home, v) for v in node.inputs]
+        results = [Symbol(self.home, v) for v in node.outputs]
+        try:
+            ctx = context_of(node.op, inputs, results, node.attrs, dys, needed)
+            return node.op.grad(ctx)
+        except UnsupportedError as error:
+            raise placed(error, node) from error
+
+    def _called(self, node: Node, dys: Sequence[Symbol | None]) -> list[Any]:
+        """`if` and `call`: the same over the gradients of the bodies."""
+        lead = 1 if node.op.name == "if" else 0
+        args = node.inputs[lead:]
+        needed = tuple(i for i, v in enumerate(args) if self.moves(v))
+        flowing = tuple(i for i, dy in enumerate(dys) if dy is not None)
+        opened = frozenset(
+            (i, axis)
+            for i in flowing
+            for axis, d in enumerate(node.outputs[i].type.shape)
+            if any(getattr(a, "key", None) == node.outputs[0].name for a in d.all_atoms())
+        )
+        names = {}
+        for a in node.op.attrs:
+            key = (node.attrs[a.name], needed, flowing, opened)
+            if key not in self.functions:
+                self.functions[key] = gradient_function(self.builder.program, *key, stop=self.stop)
+            names[a.name] = self.functions[key]
+        values = [Symbol(self.home, v) for v in node.inputs if v is not None]
+        got = self.home.op(node.op, [*values, *(dys[i] for i in flowing)], names)
+        found: list[Any] = [None] * len(node.inputs)
+        for i, dy in zip(needed, got, strict=True):
+            found[lead + i] = dy
+        return found
+
+
+def reach(nodes: Iterable[Node], seeds: Iterable[Value], known: Any = lambda v: v) -> set[Value]:
+    """The floating-point values that depend on the seeds."""
+    found = set(seeds)
+    for node in nodes:
+        if any(v is not None and known(v) in found for v in node.inputs):
+            found.update(known(v) for v in node.outputs if v.type.dtype.is_float)
+    return found
+
+
+def gradient_function(
+    program: ProgramBuilder,
+    name: str,
+    needed: Sequence[int],
+    flowing: Sequence[int],
+    opened: Collection[tuple[int, int]] = (),
+    stop: Collection[Value] = (),
+) -> str:
+    """A function (inputs of `name`…, gradients of its outputs `flowing`…) -> gradients of `needed`.
+
+    It computes again what it needs. `opened` holds (output, axis) pairs whose size the caller does
+    not know in terms of the inputs.
+    """
+    f = program.functions[name]
+    builder = program.reopen(f, f"{name}/grad")
+    dys = [
+        gradient_input(program, builder, f.outputs[i], [a for o, a in opened if o == i])
+        for i in flowing
+    ]
+    wrt = [f.inputs[i] for i in needed]
+    found = backward(builder, [f.outputs[i] for i in flowing], dys, wrt, stop)
+    results = [zeros_like(builder, v) if g is None else g for v, g in zip(wrt, found, strict=True)]
+    return finished(builder, results).name
+
+
+def gradient_input(
+    program: ProgramBuilder, builder: Builder, v: Value, opened: Collection[int] = ()
+) -> Value:
+    """A new input for the gradient of a value; sizes that data decide become symbols."""
+    shape = []
+    for axis, d in enumerate(v.type.shape):
+        free = axis in opened or any(hasattr(a, "key") for a in d.all_atoms())
+        shape.append(program.fresh_symbol(f"{v.name}.{axis}") if free else d)
+    return builder.input(f"grad/{v.name}", v.type.dtype, shape)
+
+
+def finished(builder: Builder, results: Sequence[Value]) -> Function:
+    """Close a function, without the nodes that its results do not need."""
+    function = builder.finish(results)
+    made = _pruned(function, Program(builder.program.functions, (function.name,)))
+    builder.program.functions[made.name] = made
+    return made
+
+
+def _pruned(function: Function, program: Program) -> Function:
+    rewriter = Rewriter(function, program)
+    rewriter.set_outputs(function.outputs)
+    return rewriter.finish()
+
+
+# ---- errors ----
+
+
+def refusal(node: Node, why: str, fix: str | None = None) -> UnsupportedError:
+    """What to raise where a node has no gradient; it names the author's line."""
+    return placed(UnsupportedError(why, fix=fix), node)
+
+
+def placed(error: UnsupportedError, node: Node) -> UnsupportedError:
+    """The error with the node and the author's line in it."""
+    located = locate(error, node)
+    source = node.source
+    place = "" if source is None or not source.file else f"{source.file}:{source.line}: "
+    if not located.message.startswith(place):
+        located.message = place + located.message
+    return UnsupportedError(located.message, op=located.op, node=located.node, fix=located.fix)
