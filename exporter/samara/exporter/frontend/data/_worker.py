@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker process of a loader: it fetches the batches it is asked for."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend.data import _channel
+from samara.exporter.frontend.data.dataset import IterableDataset
+from samara.exporter.frontend.random import manual_seed
+from samara.pybridge.op import set_num_threads
+
+__all__ = ["WorkerInfo", "get_worker_info"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Which worker this is: `id` of `num_workers`; `seed` is the epoch's base seed + id."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What all workers of a loader do."""
+
+    dataset: Any
+    collate: Callable[[Any], Any]
+    batches: bool  # whether a task is a list of indices (for iterable ones: how many samples)
+    drop_last: bool
+    init: Callable[[int], None] | None
+    num_workers: int
+
+
+END: Final = object()  # what Fetcher.fetch gives after the last sample
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process: which one it is. None elsewhere."""
+    return _info
+
+
+def seed_all(seed: int) -> None:
+    """Seed samara's, numpy's and Python's default generators."""
+    manual_seed(seed)
+    np.random.seed(seed % (1 << 32))
+    random.seed(seed)
+
+
+def batch_seed(base_seed: int, number: int) -> int:
+    """The seed of a batch: whoever fetches it, and whatever came before, it is the same."""
+    words = np.random.SeedSequence([base_seed, number]).generate_state(1, np.uint64)
+    return int(words[0] >> np.uint64(1))
+
+
+class Fetcher:
+    """Makes batches of a dataset; for iterable ones from where it is."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._samples: Iterator[Any] | None = None
+        if isinstance(job.dataset, IterableDataset):
+            self._samples = iter(job.dataset)
+
+    def fetch(self, task: Any) -> Any:
+        """A batch, or a sample. END at the end of an iterable dataset."""
+        job = self._job
+        if self._samples is not None:
+            return self._next(task)
+        if not job.batches:
+            return job.collate(job.dataset[task])
+        together = getattr(job.dataset, "__getitems__", None)
+        samples = [job.dataset[i] for i in task] if together is None else together(task)
+        return job.collate(samples)
+
+    def _next(self, count: int) -> Any:
+        assert self._samples is not None
+        if not self._job.batches:
+            sample = next(self._samples, END)
+            return END if sample is END else self._job.collate(sample)
+        samples = [sample for _, sample in zip(range(count), self._samples, strict=False)]
+        if not samples or (self._job.drop_last and len(samples) < count):
+            return END
+        return self._job.collate(samples)
+
+
+def work(connection: Any, parent: int, worker: int) -> None:
+    """The life of a worker: a job, then epochs and tasks, until None or until nobody asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the loader's to handle
+    set_num_threads(1)  # the processors are shared out among workers already
+    try:
+        _work(connection, parent, worker)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the loader is gone
+    finally:
+        connection.close()
+
+
+def _work(connection: Any, parent: int, worker: int) -> None:
+    job: Job | None = None
+    fetcher: Fetcher | None = None
+    base_seed = 0
+    failure: BaseException | None = None  # of the start, told with the first task
+    while True:
+        try:
+            message = _channel.receive(connection, private=True)
+        except (EOFError, OSError):
+            raise EOFError from None
+        except Exception as error:  # noqa: BLE001 (the loader raises it)
+            message, failure = ("failed",), error
+        if message is None:
+            return
+        kind = message[0]
+        if kind == "job":
+            job = message[1]
+        elif kind == "epoch" and failure is None:
+            base_seed = message[1]
+            try:
+                assert job is not None
+                fetcher = _begin(job, base_seed, worker, message[2])
+            except Exception as error:  # noqa: BLE001 (the loader raises it)
+                failure = error
+        elif kind == "task":
+            _channel.send(connection, _answer(fetcher, base_seed, message, failure), parent)
+
+
+def _begin(job: Job, base_seed: int, worker: int, first: bool) -> Fetcher:
+    global _info
+    seed = base_seed + worker
+    _info = WorkerInfo(worker, job.num_workers, seed, job.dataset)
+    seed_all(seed)
+    if first and job.init is not None:
+        job.init(worker)
+    return Fetcher(job)
+
+
+def _answer(fetcher: Fetcher | None, base_seed: int, message: Any, failure: Any) -> tuple[Any, ...]:
+    try:
+        if failure is not None:
+            raise failure
+        assert fetcher is not None
+        _kind, number, task = message
+        if fetcher._samples is None:
+            seed_all(batch_seed(base_seed, number))
+        batch = fetcher.fetch(task)
+        return ("end",) if batch is END else ("batch", batch)
+    except Exception as error:  # noqa: BLE001 (the loader raises it)
+        text = "".join(traceback.format_exception(error))
+        return "error", _portable(error), text, os.getpid()
+
+
+def _portable(error: Exception) -> Exception | None:
+    """The exception, if another process can have it."""
+    bare = error.with_traceback(None)
+    bare.__cause__ = bare.__context__ = None
+    try:
+        pickle.loads(pickle.dumps(bare))
+    except Exception:  # noqa: BLE001 (whatever a user's class does)
+        return None
+    return bare

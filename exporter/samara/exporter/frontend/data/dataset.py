@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets: what a loader takes samples from."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.frontend.random import Generator, generator_of
+from samara.pybridge.errors import SamaraError, ShapeError
+
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
+
+
+class Dataset:
+    """Samples by index. A subclass writes `__getitem__` and `__len__`.
+
+    With `__getitems__(indices)` it gives the samples of a batch together.
+    """
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
+
+    def __add__(self, other: Dataset) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Samples one after another. A subclass writes `__iter__`.
+
+    In worker processes each has a copy: `get_worker_info()` says which share to give.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__")
+
+    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Sample i is row i of every tensor (or array). ShapeError where they differ in length."""
+
+    def __init__(self, *tensors: Any) -> None:
+        if len({len(t) for t in tensors}) != 1:
+            sizes = ", ".join(str(list(t.shape)) for t in tensors)
+            raise ShapeError(f"tensors of one length are expected, the shapes are {sizes}")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class Subset(Dataset):
+    """The samples of a dataset at `indices`."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[self.indices[index]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.dataset[i] for i in self.indices)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset):
+    """Several datasets one after another."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise SamaraError("ConcatDataset needs at least one dataset")
+        for dataset in self.datasets:
+            if isinstance(dataset, IterableDataset):
+                raise SamaraError(
+                    "ConcatDataset needs datasets with indices", fix="use ChainDataset"
+                )
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} of a dataset of {len(self)}")
+        index = index + len(self) if index < 0 else index
+        which = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class ChainDataset(IterableDataset):
+    """Several iterable datasets one after another."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datasets)
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+def random_split(
+    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset]:
+    """Parts of a dataset of the given lengths, disjoint and at random.
+
+    lengths: numbers that add up to the dataset's, or fractions that add up to 1 (what rounding
+    leaves over goes to the parts in turn). ShapeError otherwise.
+    """
+    n = len(dataset)
+    counts = [int(length) for length in lengths]
+    if any(isinstance(length, float) for length in lengths) and np.isclose(sum(lengths), 1.0):
+        if any(not 0 <= length <= 1 for length in lengths):
+            raise ShapeError(f"fractions lie between 0 and 1, given: {list(lengths)}")
+        counts = [int(n * length) for length in lengths]
+        for i in range(n - sum(counts)):
+            counts[i % len(counts)] += 1
+    if sum(counts) != n or any(count < 0 for count in counts):
+        raise ShapeError(f"lengths {list(lengths)} do not add up to the {n} samples")
+    order = generator_of(generator).permutation(n).tolist()
+    ends = itertools.accumulate(counts)
+    return [
+        Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)
+    ]

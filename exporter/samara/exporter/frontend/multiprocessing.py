@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samara.multiprocessing: the standard module, with tensors that travel as handles.
+
+A Tensor sent through a Queue, Pipe or Pool is copied once into shared memory; what goes through
+the pipe is a handle of some hundred bytes, and the receiver maps the memory without another copy.
+The memory has no name: when the processes end, however they end, nothing is left.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as standard
+from multiprocessing import active_children, cpu_count, current_process, parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import (
+    ForkServerContext,
+    ProcessError,
+    SpawnContext,
+    TimeoutError,
+)
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend import _sharing
+from samara.exporter.frontend.tensor import Tensor, wrap
+from samara.pybridge.errors import SamaraError, UnsupportedError
+
+__all__ = [
+    "Barrier",
+    "BoundedSemaphore",
+    "Condition",
+    "Connection",
+    "Event",
+    "JoinableQueue",
+    "Lock",
+    "Manager",
+    "Pipe",
+    "Pool",
+    "Process",
+    "ProcessError",
+    "Queue",
+    "RLock",
+    "Semaphore",
+    "SimpleQueue",
+    "TimeoutError",
+    "active_children",
+    "cpu_count",
+    "current_process",
+    "get_all_start_methods",
+    "get_context",
+    "parent_process",
+    "register",
+    "wait",
+]
+
+SMALL: Final = 2048  # bytes of a tensor that travel in the pipe itself
+
+
+def get_all_start_methods() -> list[str]:
+    """The ways of starting a process here, without "fork"."""
+    return [name for name in standard.get_all_start_methods() if name != "fork"]
+
+
+def get_context(method: str | None = None) -> SpawnContext | ForkServerContext:
+    """The standard module's context that starts processes by "spawn" (the default) or "forkserver".
+
+    Raises UnsupportedError for anything else: a forked child has the threads' locks but not the
+    threads.
+    """
+    method = "spawn" if method is None else method
+    if method not in get_all_start_methods():
+        raise UnsupportedError(
+            f"processes cannot be started by {method!r}",
+            fix=f"use one of {', '.join(get_all_start_methods())}",
+        )
+    context = standard.get_context(method)
+    assert isinstance(context, (SpawnContext, ForkServerContext))
+    return context
+
+
+_SPAWN: Final = standard.get_context("spawn")
+Process = _SPAWN.Process
+Queue = _SPAWN.Queue
+JoinableQueue = _SPAWN.JoinableQueue
+SimpleQueue = _SPAWN.SimpleQueue
+Pipe = _SPAWN.Pipe
+Pool = _SPAWN.Pool
+Manager = _SPAWN.Manager
+Lock = _SPAWN.Lock
+RLock = _SPAWN.RLock
+Condition = _SPAWN.Condition
+Event = _SPAWN.Event
+Semaphore = _SPAWN.Semaphore
+BoundedSemaphore = _SPAWN.BoundedSemaphore
+Barrier = _SPAWN.Barrier
+
+
+def register(kind: type[Tensor]) -> None:
+    """Let values of a subclass of Tensor travel like tensors.
+
+    They arrive as `kind(tensor, requires_grad)`, the way a parameter is made.
+    """
+    ForkingPickler.register(kind, _reduce)
+
+
+def detached(tensor: Tensor) -> Any:
+    """The array of a tensor to be sent. SamaraError where the tape would be left behind."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise SamaraError(
+            "a tensor that was computed with gradients cannot be sent to another process",
+            fix="send tensor.detach()",
+        )
+    return tensor.detach().numpy()
+
+
+def rebuilt(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
+    """A received tensor over `array`."""
+    tensor = wrap(array)
+    if kind is not Tensor:
+        return kind(tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
+
+
+def _reduce(tensor: Tensor) -> Any:
+    array = detached(tensor)
+    head = (type(tensor), array.dtype.str, array.shape, tensor.requires_grad)
+    if array.nbytes <= SMALL or not _sharing.HAVE_DESCRIPTORS:
+        return _from_bytes, (*head, array.tobytes())
+    fd, _places = _sharing.write_block([np.ascontiguousarray(array)])
+    return _from_ticket, (*head, *_sharing.sharer.offer(fd))
+
+
+def _from_bytes(
+    kind: type[Tensor], dtype: str, shape: tuple[int, ...], requires_grad: bool, data: bytes
+) -> Tensor:
+    array = np.frombuffer(bytearray(data), dtype).reshape(shape)
+    return rebuilt(kind, array, requires_grad)
+
+
+def _from_ticket(
+    kind: type[Tensor],
+    dtype: str,
+    shape: tuple[int, ...],
+    requires_grad: bool,
+    address: Any,
+    ticket: int,
+) -> Tensor:
+    memory = _sharing.map_block(_sharing.redeem(address, ticket))
+    count = int(np.prod(shape, dtype=np.int64))
+    array = memory[: count * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
+    return rebuilt(kind, array, requires_grad)
+
+
+register(Tensor)
+for _kind in Tensor.__subclasses__():  # later ones register themselves
+    register(_kind)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samplers: what they give, that they repeat, and that they go on from a state."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samara.exporter.frontend.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from samara.exporter.frontend.random import Generator, manual_seed
+from samara.pybridge.errors import SamaraError, ShapeError
+
+DATA = range(20)
+KINDS: dict[str, Callable[[], Any]] = {
+    "sequential": lambda: SequentialSampler(DATA),
+    "random": lambda: RandomSampler(DATA),
+    "replacement": lambda: RandomSampler(DATA, True, 33),
+    "many": lambda: RandomSampler(DATA, num_samples=45),
+    "own": lambda: RandomSampler(DATA, generator=Generator(5)),
+    "subset": lambda: SubsetRandomSampler([3, 5, 7, 11, 13]),
+    "weighted": lambda: WeightedRandomSampler([1, 0, 2, 0.5], 12),
+    "distributed": lambda: DistributedSampler(DATA, 3, 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sampler_goes_on_from_its_state(kind: str) -> None:
+    manual_seed(8)
+    sampler = KINDS[kind]()
+    want = [list(sampler) for _ in range(3)]
+    assert [len(epoch) for epoch in want] == [len(sampler)] * 3
+    for stop in (0, 1, len(sampler) - 1, len(sampler)):
+        manual_seed(8)
+        sampler = KINDS[kind]()
+        assert list(sampler) == want[0]
+        indices = iter(sampler)
+        given = list(itertools.islice(indices, stop))
+        state = sampler.state_dict()
+        resumed = KINDS[kind]()
+        resumed.load_state_dict(state)
+        assert str(resumed.state_dict()) == str(state)
+        assert given + list(resumed) == want[1]
+        if kind == "own":
+            assert list(resumed) == want[2]
+    with pytest.raises(SamaraError, match="no state of a"):
+        sampler.load_state_dict({"position": 1})
+
+
+def test_an_iteration_that_was_left_is_not_gone_on_with() -> None:
+    sampler = RandomSampler(DATA)
+    next(iter(sampler))
+    assert sorted(sampler) == list(DATA)
+
+
+def test_what_random_samplers_give() -> None:
+    assert sorted(RandomSampler(DATA)) == list(DATA)
+    many = Counter(RandomSampler(DATA, num_samples=45))
+    assert set(many.values()) == {2, 3}
+    assert set(RandomSampler(DATA, True, 500)) == set(DATA)
+    assert sorted(SubsetRandomSampler([3, 5, 7])) == [3, 5, 7]
+    assert list(RandomSampler(range(0))) == []
+    drawn = Counter(WeightedRandomSampler([1, 0, 3], 4000))
+    assert drawn[1] == 0
+    assert abs(drawn[2] - 3000) < 110  # four standard deviations
+    assert sorted(WeightedRandomSampler([1, 0, 3], 2, False)) == [0, 2]
+
+
+def test_distributed_samplers_share_an_epoch_out() -> None:
+    shares = [DistributedSampler(range(10), 3, rank, seed=4) for rank in range(3)]
+    epoch = [list(share) for share in shares]
+    assert [len(indices) for indices in epoch] == [4, 4, 4]
+    assert set(itertools.chain(*epoch)) == set(range(10))
+    assert [list(share) for share in shares] == epoch
+    for share in shares:
+        share.set_epoch(1)
+    assert [list(share) for share in shares] != epoch
+    dropping = [DistributedSampler(range(10), 3, rank, drop_last=True) for rank in range(3)]
+    assert len(set(itertools.chain(*dropping))) == 9
+    assert list(DistributedSampler(range(4), 2, 1, shuffle=False)) == [1, 3]
+
+
+def test_batches_of_indices() -> None:
+    batches = BatchSampler(SequentialSampler(range(5)), 2)
+    assert list(batches) == [[0, 1], [2, 3], [4]]
+    assert len(batches) == 3
+    batches = BatchSampler(SequentialSampler(range(5)), 2, drop_last=True)
+    assert list(batches) == [[0, 1], [2, 3]]
+    assert len(batches) == 2
+    next(iter(batches))
+    again = BatchSampler(SequentialSampler(range(5)), 2, drop_last=True)
+    again.load_state_dict(batches.state_dict())
+    assert list(again) == [[2, 3]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RandomSampler(DATA, num_samples=0),
+        lambda: WeightedRandomSampler([1, -1], 1),
+        lambda: WeightedRandomSampler([0, 0], 1),
+        lambda: WeightedRandomSampler([1, np.nan], 1),
+        lambda: WeightedRandomSampler([1, 0], 2, False),
+        lambda: DistributedSampler(DATA, 2, 2),
+        lambda: BatchSampler(SequentialSampler(DATA), 0),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(ShapeError):
+        make()
+
+
+def test_the_base_says_what_is_missing() -> None:
+    with pytest.raises(NotImplementedError):
+        iter(Sampler())
+    with pytest.raises(NotImplementedError):
+        len(Sampler())
