@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Embedding layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samara.exporter.frontend import creation
+from samara.exporter.frontend.nn import functional as F
+from samara.exporter.frontend.nn import init
+from samara.exporter.frontend.nn.module import Module
+from samara.exporter.frontend.nn.parameter import Parameter
+from samara.exporter.frontend.tensor import Tensor
+
+
+class Embedding(Module):
+    """Rows of weight [num_embeddings, embedding_dim]; `padding_idx` is zero and not learned."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        *,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        shape = (num_embeddings, embedding_dim)
+        self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
+        init.normal_(self.weight)
+        if padding_idx is not None:
+            self.weight._data[padding_idx] = 0
+
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
+    ) -> Embedding:
+        """An embedding with given rows."""
+        rows, width = embeddings.shape
+        out = cls(rows, width, padding_idx)
+        out.weight = Parameter(embeddings.clone(), requires_grad=not freeze)
+        return out
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(input, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}"
+
+
+class EmbeddingBag(Module):
+    """Sums, means or largest elements of bags of rows (`functional.embedding_bag`)."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        *,
+        mode: str = "mean",
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.mode = mode
+        self.padding_idx = padding_idx
+        shape = (num_embeddings, embedding_dim)
+        self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
+        init.normal_(self.weight)
+        if padding_idx is not None:
+            self.weight._data[padding_idx] = 0
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            mode=self.mode,
+            per_sample_weights=per_sample_weights,
+            padding_idx=self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._operands import as_tensor
+from samara.exporter.frontend.nn.functional.activation import dropout
+from samara.exporter.frontend.tensor import Tensor
+from samara.pybridge.errors import ShapeError
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
+    """softmax(scale * q kᵀ + mask) v, over query [..., S, D], key [..., T, D], value [..., T, Dv].
+
+    A bool mask shows what may be attended to; a float one is added. The scale is 1 / sqrt(D)
+    unless stated. Without dropout it runs as one operator (Vaswani et al. 2017, arXiv:1706.03762).
+    """
+    depth = query.shape[-1]
+    factor = 1.0 / math.sqrt(int(depth)) if scale is None else scale
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ShapeError(
+            f"attention of query {list(query.shape)}, key {list(key.shape)}, value "
+            f"{list(value.shape)}: the last sizes of query and key, and the rows of key and value, "
+            "must agree"
+        )
+    mask = _additive(attn_mask, query.dtype)
+    if dropout_p == 0:
+        lead = tuple(query.shape[:-2])
+        key, value = (_expanded(t, lead) for t in (key, value))
+        return ops.attention(query, key, value, mask, scale=factor, causal=is_causal)
+    scores = query.matmul(key.transpose(-2, -1)) * factor
+    if is_causal:
+        causal = _causal_mask(int(query.shape[-2]), int(key.shape[-2]), query.dtype)
+        scores = scores + causal
+    if mask is not None:
+        scores = scores + mask
+    return dropout(scores.softmax(-1), dropout_p).matmul(value)
+
+
+def _expanded(t: Any, lead: tuple[Any, ...]) -> Any:
+    if tuple(t.shape[:-2]) == lead:
+        return t
+    return t.expand((*lead, *t.shape[-2:]))
+
+
+def _additive(mask: Any, dtype: Any) -> Any:
+    if mask is None or mask.dtype != dtypes.bool_:
+        return mask
+    zero, hidden = (as_tensor(np.asarray(v, dtype)) for v in (0.0, -math.inf))
+    return ops.where(mask, zero, hidden)
+
+
+def _causal_mask(rows: int, columns: int, dtype: Any) -> Any:
+    hidden = np.where(np.tri(rows, columns, dtype=bool), 0.0, -np.inf)
+    return as_tensor(hidden.astype(dtype))

@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Module`: parameters, buffers and sub-modules under PyTorch's names."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._convert import device as check_device
+from samara.exporter.frontend.graph import tracing
+from samara.exporter.frontend.nn.parameter import Parameter
+from samara.exporter.frontend.tensor import Tensor
+from samara.pybridge.errors import SamaraError, ShapeError
+
+Hook = Callable[..., Any]
+
+
+class LoadResult(NamedTuple):
+    """What `load_state_dict(strict=False)` did not match."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class RemovableHandle:
+    """Takes a hook away again."""
+
+    def __init__(self, hooks: dict[int, Any], key: int) -> None:
+        self._hooks = hooks
+        self._key = key
+
+    def remove(self) -> None:
+        """Take the hook away; twice is harmless."""
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Module:
+    """A layer or a model.
+
+    Parameters, buffers and modules assigned as attributes are found by name; `state_dict` has
+    PyTorch's keys. Subclasses call `super().__init__()` first and define `forward`.
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+
+    def __init__(self) -> None:
+        own = self.__dict__
+        own["training"] = True
+        own["_parameters"] = {}
+        own["_buffers"] = {}
+        own["_modules"] = {}
+        own["_not_stored"] = set()
+        own["_forward_hooks"] = {}
+        own["_forward_pre_hooks"] = {}
+        own["_backward_hooks"] = {}
+        own["_hook_count"] = 0
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tracer = tracing()
+        if tracer is not None:
+            name = tracer.scopes.get(id(self), "")
+            tracer.scope.append(name if name else (tracer.scope[-1] if tracer.scope else ""))
+            try:
+                return self._hooked(args, kwargs)
+            finally:
+                tracer.scope.pop()
+        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks:
+            return self._hooked(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for hook in tuple(self._forward_pre_hooks.values()):
+            new = hook(self, args)
+            if new is not None:
+                args = new if isinstance(new, tuple) else (new,)
+        tracer = tracing()
+        forward = self.forward if tracer is None else tracer.convert(self.forward)
+        out = forward(*args, **kwargs)
+        for hook in tuple(self._forward_hooks.values()):
+            new = hook(self, args, out)
+            out = out if new is None else new
+        if self._backward_hooks and isinstance(out, Tensor) and out.requires_grad:
+            for hook in tuple(self._backward_hooks.values()):
+                out.register_hook(functools.partial(_backward_hook, self, hook))
+        return out
+
+    # ---- attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if "_parameters" not in own:
+            if isinstance(value, (Parameter, Module)):
+                raise SamaraError(
+                    f"{type(self).__name__} was given '{name}' before super().__init__()",
+                    fix="call super().__init__() first",
+                )
+            object.__setattr__(self, name, value)
+            return
+        if isinstance(value, Parameter):
+            self._forget(name, self._parameters)
+            self._parameters[name] = value
+        elif isinstance(value, Module):
+            self._forget(name, self._modules)
+            self._modules[name] = value
+        elif name in self._parameters:
+            if value is not None:
+                raise TypeError(f"'{name}' is a parameter; assign a Parameter or None")
+            self._parameters[name] = None
+        elif name in self._buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"'{name}' is a buffer; assign a Tensor or None")
+            if value is not None and value._data is None and self._buffers[name] is not None:
+                self._buffers[name].copy_(value)  # type: ignore[union-attr]
+            else:
+                self._buffers[name] = value
+        elif name in self._modules:
+            if value is not None:
+                raise TypeError(f"'{name}' is a module; assign a Module or None")
+            self._modules[name] = None
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(table, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            object.__delattr__(self, name)
+
+    def _forget(self, name: str, keep: Mapping[str, Any] | None = None) -> bool:
+        """Remove a name, but from the table `keep`, where it keeps its place in the order."""
+        found = False
+        for table in (self.__dict__, self._parameters, self._buffers, self._modules):
+            if name in table and table is not keep:
+                del table[name]
+                found = True
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or a place for one."""
+        _plain_name(name)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is state but not learned; not in `state_dict` unless `persistent`."""
+        _plain_name(name)
+        self._forget(name, self._buffers)
+        self._buffers[name] = tensor
+        if not persistent:
+            self.__dict__["_not_stored"].add(name)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Add a sub-module under any name."""
+        _plain_name(name)
+        self._modules[name] = module
+
+    add_module = register_module
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a dotted path; "" is the module itself."""
+        found: Any = self
+        for part in target.split(".") if target else ():
+            found = found._modules.get(part)
+            if found is None:
+                raise AttributeError(f"there is no module '{target}' (nothing at '{part}')")
+        return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._parameters.get(name)
+        if found is None:
+            raise AttributeError(f"there is no parameter '{target}'")
+        return found
+
+    # ---- going through
+
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = ""
+    ) -> Iterator[tuple[str, Module]]:
+        """(path, module) of this module and all below it, each once."""
+        seen = set() if memo is None else memo
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield prefix, self
+        for name, m in self._modules.items():
+            if m is not None:
+                yield from m.named_modules(seen, f"{prefix}.{name}" if prefix else name)
+
+    def modules(self) -> Iterator[Module]:
+        return (m for _, m in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        return ((n, m) for n, m in self._modules.items() if m is not None)
+
+    def children(self) -> Iterator[Module]:
+        return (m for _, m in self.named_children())
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """(path, parameter), each parameter once."""
+        return self._members("_parameters", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """(path, buffer), each buffer once."""
+        return self._members("_buffers", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def _members(self, table: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        owners = self.named_modules(prefix=prefix) if recurse else iter([(prefix, self)])
+        for path, owner in owners:
+            for name, t in owner.__dict__[table].items():
+                if t is not None and id(t) not in seen:
+                    seen.add(id(t))
+                    yield (f"{path}.{name}" if path else name), t
+
+    def apply(self, fn: Callable[[Module], None]) -> Module:
+        """Call `fn` on every module below and on this one."""
+        for m in self.children():
+            m.apply(fn)
+        fn(self)
+        return self
+
+    # ---- state
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
+        """Parameters and stored buffers by path, sharing memory."""
+        out: dict[str, Tensor] = OrderedDict()
+        for path, owner in _owners(self, prefix):
+            hidden = owner.__dict__["_not_stored"]
+            for table in (owner._parameters, owner._buffers):
+                for name, t in table.items():
+                    if t is not None and not (name in hidden and table is owner._buffers):
+                        out[f"{path}.{name}" if path else name] = t.detach()
+        return out
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> LoadResult:
+        """Copy tensors (or arrays) into parameters and buffers by path.
+
+        All names and shapes are checked before anything is written. Raises SamaraError that lists
+        every missing and unexpected key (unless not `strict`), ShapeError for wrong shapes.
+        """
+        own = self.state_dict()
+        missing = [k for k in own if k not in state_dict]
+        unexpected = [k for k in state_dict if k not in own]
+        if strict and (missing or unexpected):
+            parts = [f"missing: {', '.join(missing)}"] if missing else []
+            parts += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
+            raise SamaraError(
+                f"the state does not fit {type(self).__name__}; " + "; ".join(parts),
+                fix="load the state of the same model, or pass strict=False",
+            )
+        arrays = {k: _array(v) for k, v in state_dict.items() if k in own}
+        wrong = [
+            f"{k}: {list(a.shape)}, expected {list(own[k].shape)}"
+            for k, a in arrays.items()
+            if tuple(a.shape) != tuple(own[k].shape)
+        ]
+        if wrong:
+            raise ShapeError(f"shapes do not fit {type(self).__name__}: " + "; ".join(wrong))
+        for k, a in arrays.items():
+            np.copyto(own[k]._data, a, casting="unsafe")
+            own[k]._version[0] += 1
+        return LoadResult(missing, unexpected)
+
+    # ---- modes and conversions
+
+    def train(self, mode: bool = True) -> Module:
+        """Training behaviour (dropout, batch statistics) on or off."""
+        for m in self.modules():
+            m.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> Module:
+        """Inference behaviour."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Whether parameters are learned."""
+        for p in self.parameters():
+            p.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget gradients, or set them to zero."""
+        for p in self.parameters():
+            if set_to_none or p.grad is None:
+                p.grad = None
+            else:
+                p.grad.zero_()
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Module:
+        """Floating point parameters and buffers in another dtype; the only device is "cpu"."""
+        for value in args:
+            if isinstance(value, (np.dtype, type)):
+                dtype = value
+            else:
+                device = value
+        if device is not None:
+            check_device(device)
+        if dtype is not None:
+            kind = dtypes.as_dtype(dtype)
+            for t in [*self.parameters(), *self.buffers()]:
+                if t.dtype.kind == "f":
+                    t._data = t._data.astype(kind)
+                    t._grad = None
+        return self
+
+    def float(self) -> Module:
+        return self.to(dtypes.float32)
+
+    def double(self) -> Module:
+        return self.to(dtypes.float64)
+
+    def half(self) -> Module:
+        return self.to(dtypes.float16)
+
+    def cpu(self) -> Module:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
+        out: Module = self.__class__.__new__(self.__class__)
+        memo[id(self)] = out
+        out.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
+        return out
+
+    # ---- hooks
+
+    def register_forward_hook(self, hook: Hook) -> RemovableHandle:
+        """Call hook(module, args, output) after forward; its result replaces the output."""
+        return self._add_hook(self._forward_hooks, hook)
+
+    def register_forward_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call hook(module, args) before forward; its result replaces the arguments."""
+        return self._add_hook(self._forward_pre_hooks, hook)
+
+    def register_full_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Call hook(module, None, (grad_output,)) when the output's gradient is known."""
+        return self._add_hook(self._backward_hooks, hook)
+
+    def _add_hook(self, hooks: dict[int, Any], hook: Hook) -> RemovableHandle:
+        key = self.__dict__["_hook_count"]
+        self.__dict__["_hook_count"] = key + 1
+        hooks[key] = hook
+        return RemovableHandle(hooks, key)
+
+    # ---- text
+
+    def extra_repr(self) -> str:
+        """What `repr` says in the parentheses of a module without children."""
+        return ""
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        lines = [self.extra_repr()] if self.extra_repr() else []
+        children = [(n, m) for n, m in self._modules.items()]
+        if not children:
+            return f"{name}({lines[0] if lines else ''})"
+        for child, m in children:
+            body = repr(m).replace("\n", "\n  ")
+            lines.append(f"({child}): {body}")
+        return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _owners(module: Module, prefix: str) -> Iterator[tuple[str, Module]]:
+    """(path, module), shared modules at every path, as PyTorch's state dicts have them."""
+    yield prefix, module
+    for name, m in module._modules.items():
+        if m is not None:
+            yield from _owners(m, f"{prefix}.{name}" if prefix else name)
+
+
+def _array(value: Any) -> Any:
+    return value.detach()._data if isinstance(value, Tensor) else np.asarray(value)
+
+
+def _plain_name(name: str) -> None:
+    if not name or "." in name:
+        raise SamaraError(f"'{name}' cannot be the name of a parameter, buffer or module")
+
+
+def _backward_hook(module: Module, hook: Hook, g: Tensor) -> Tensor | None:
+    new = hook(module, None, (g,))
+    return new[0] if isinstance(new, tuple) else new

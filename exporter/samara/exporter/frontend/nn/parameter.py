@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that a module owns."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.frontend.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that is learned: assigned to a module it appears among its parameters.
+
+    Takes over the memory of `data`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        array = data.detach()._data if isinstance(data, Tensor) else np.asarray(data)
+        self._data = array
+        self._traced = None
+        self._requires_grad = False
+        self._grad = self._node = self._base = self._hooks = self._post_hooks = None
+        self._index = 0
+        self._version = [0]
+        self.requires_grad = requires_grad
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        out = Parameter(self._data.copy(), self._requires_grad)
+        memo[id(self)] = out
+        return out
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+_sending = sys.modules.get("samara.exporter.frontend.multiprocessing")
+if _sending is not None:
+    _sending.register(Parameter)

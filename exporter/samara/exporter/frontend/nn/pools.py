@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pooling and padding layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samara.exporter.frontend.nn import functional as F
+from samara.exporter.frontend.nn.module import Module
+from samara.exporter.frontend.tensor import Tensor
+from samara.pybridge.errors import UnsupportedError
+
+
+def _values_only(return_indices: bool) -> None:
+    if return_indices:
+        raise UnsupportedError(
+            "return_indices is not available", fix="use unfold and max over a dimension"
+        )
+
+
+class _MaxPool(Module):
+    """What the max pools share."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        _values_only(return_indices)
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.ceil_mode = ceil_mode
+
+    def _settings(self) -> tuple[Any, ...]:
+        return self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+
+    def extra_repr(self) -> str:
+        return _shown(self, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
+
+
+class MaxPool1d(_MaxPool):
+    """`functional.max_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.max_pool1d(input, *self._settings())
+
+
+class MaxPool2d(_MaxPool):
+    """`functional.max_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.max_pool2d(input, *self._settings())
+
+
+class MaxPool3d(_MaxPool):
+    """`functional.max_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.max_pool3d(input, *self._settings())
+
+
+class _AvgPool(Module):
+    """What the average pools share."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def _settings(self) -> tuple[Any, ...]:
+        window = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
+        return (*window, self.count_include_pad, self.divisor_override)
+
+    def extra_repr(self) -> str:
+        return _shown(self, "kernel_size", "stride", "padding")
+
+
+class AvgPool1d(_AvgPool):
+    """`functional.avg_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, *self._settings())
+
+
+class AvgPool2d(_AvgPool):
+    """`functional.avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(input, *self._settings())
+
+
+class AvgPool3d(_AvgPool):
+    """`functional.avg_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(input, *self._settings())
+
+
+class _Adaptive(Module):
+    """What the adaptive pools share."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """`functional.adaptive_avg_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """`functional.adaptive_avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """`functional.adaptive_avg_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class _AdaptiveMax(_Adaptive):
+    """What the adaptive max pools share."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        _values_only(return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """`functional.adaptive_max_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_max_pool1d(input, self.output_size)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """`functional.adaptive_max_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_max_pool2d(input, self.output_size)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """`functional.adaptive_max_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_max_pool3d(input, self.output_size)
+
+
+def _shown(module: Module, *names: str) -> str:
+    return ", ".join(f"{name}={getattr(module, name)}" for name in names)
+
+
+class _Pad(Module):
+    """A border of `padding` elements: one number, or pairs from the last dimension backwards."""
+
+    spatial = 2
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float = 0.0) -> None:
+        super().__init__()
+        n = 2 * self.spatial
+        self.padding = (padding,) * n if isinstance(padding, int) else tuple(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_Pad):
+    """Zeros around the last dimension."""
+
+    spatial = 1
+    mode = "constant"
+
+
+class ZeroPad2d(_Pad):
+    """Zeros around the last 2 dimensions."""
+
+    spatial = 2
+    mode = "constant"
+
+
+class ZeroPad3d(_Pad):
+    """Zeros around the last 3 dimensions."""
+
+    spatial = 3
+    mode = "constant"
+
+
+class ConstantPad1d(_Pad):
+    """A value around the last dimension."""
+
+    spatial = 1
+    mode = "constant"
+
+
+class ConstantPad2d(_Pad):
+    """A value around the last 2 dimensions."""
+
+    spatial = 2
+    mode = "constant"
+
+
+class ConstantPad3d(_Pad):
+    """A value around the last 3 dimensions."""
+
+    spatial = 3
+    mode = "constant"
+
+
+class ReflectionPad1d(_Pad):
+    """The inside reflected around the last dimension."""
+
+    spatial = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """The inside reflected around the last 2 dimensions."""
+
+    spatial = 2
+    mode = "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """The inside reflected around the last 3 dimensions."""
+
+    spatial = 3
+    mode = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """The edge repeated around the last dimension."""
+
+    spatial = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """The edge repeated around the last 2 dimensions."""
+
+    spatial = 2
+    mode = "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """The edge repeated around the last 3 dimensions."""
+
+    spatial = 3
+    mode = "replicate"
+
+
+class CircularPad1d(_Pad):
+    """The other side around the last dimension."""
+
+    spatial = 1
+    mode = "circular"
+
+
+class CircularPad2d(_Pad):
+    """The other side around the last 2 dimensions."""
+
+    spatial = 2
+    mode = "circular"
+
+
+class CircularPad3d(_Pad):
+    """The other side around the last 3 dimensions."""
+
+    spatial = 3
+    mode = "circular"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention: gradients, float32, PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.frontend import parity
+
+import samara
+from samara.nn import functional as F
+from samara.pybridge.errors import ShapeError, UnsupportedError
+
+
+def f(m: Any) -> Any:
+    return m.nn.functional
+
+
+MASK = np.tri(3, 5, 1, dtype=bool)
+
+Q, K, V = (2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)
+
+
+def attend(m: Any, *args: Any, **settings: Any) -> Any:
+    return f(m).scaled_dot_product_attention(*args, **settings)
+
+
+CASES: parity.Cases = {
+    "plain": (attend, Q, K, V),
+    "scale": (lambda m, q, k, v: attend(m, q, k, v, scale=0.3), Q, K, V),
+    "causal": (lambda m, q, k, v: attend(m, q, k, v, is_causal=True), Q, K, V),
+    "bool_mask": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, MASK),
+    "float_mask": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, (3, 5)),
+    "float_mask_heads": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, (2, 1, 3, 5)),
+    "three_dimensions": (attend, (2, 3, 4), (2, 5, 4), (2, 5, 4)),
+    "two_dimensions": (attend, (3, 4), (5, 4), (5, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name: str) -> None:
+    parity.gradients(name, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_float32(name: str) -> None:
+    parity.kernels(name, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exported(name: str, tmp_path: Path) -> None:
+    parity.exported(name, CASES, tmp_path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_pytorch(name: str) -> None:
+    parity.against_torch(name, CASES)
+
+
+def test_dropout_drops_and_keeps_the_mean() -> None:
+    samara.manual_seed(0)
+    q, k = samara.zeros(1, 400, 8), samara.zeros(1, 300, 8)
+    v = samara.ones(1, 300, 1)
+    out = F.scaled_dot_product_attention(q, k, v, dropout_p=0.5).numpy()
+    assert abs(out.mean() - 1) < 0.01
+    assert out.std() > 0.03
+    q.requires_grad = True
+    F.scaled_dot_product_attention(q, k, v, dropout_p=0.5, is_causal=True).sum().backward()
+    assert q.grad is not None
+
+
+def test_a_second_gradient_is_refused() -> None:
+    q, k = samara.randn(1, 3, 4, requires_grad=True), samara.randn(1, 5, 4)
+    y = F.scaled_dot_product_attention(q, k, k).sum()
+    (g,) = samara.autograd.grad(y, q, create_graph=True)
+    assert g is not None
+    with pytest.raises(UnsupportedError, match="differentiated again"):
+        g.sum().backward()
+
+
+def test_errors() -> None:
+    with pytest.raises(ShapeError, match="must agree"):
+        F.scaled_dot_product_attention(samara.zeros(2, 3), samara.zeros(2, 4), samara.zeros(2, 4))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activation layers: float32, PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.exporter.frontend import parity
+
+import samara
+from samara.exporter.frontend.nn import activations
+
+CASES: parity.Cases = {
+    "relu": (lambda m: m.nn.ReLU(), (2, 4, 3)),
+    "relu_inplace": (
+        lambda m: m.nn.Sequential(m.nn.Identity(), m.nn.Linear(3, 3), m.nn.ReLU(inplace=True)),
+        (2, 4, 3),
+    ),
+    "relu6": (lambda m: m.nn.ReLU6(), (2, 4, 3)),
+    "hardtanh": (lambda m: m.nn.Hardtanh(-0.5, 0.8), (2, 4, 3)),
+    "leaky": (lambda m: m.nn.LeakyReLU(0.2), (2, 4, 3)),
+    "elu": (lambda m: m.nn.ELU(0.5), (2, 4, 3)),
+    "selu": (lambda m: m.nn.SELU(), (2, 4, 3)),
+    "celu": (lambda m: m.nn.CELU(0.6), (2, 4, 3)),
+    "gelu": (lambda m: m.nn.GELU(), (2, 4, 3)),
+    "gelu_tanh": (lambda m: m.nn.GELU("tanh"), (2, 4, 3)),
+    "silu": (lambda m: m.nn.SiLU(), (2, 4, 3)),
+    "mish": (lambda m: m.nn.Mish(), (2, 4, 3)),
+    "hardswish": (lambda m: m.nn.Hardswish(), (2, 4, 3)),
+    "hardsigmoid": (lambda m: m.nn.Hardsigmoid(), (2, 4, 3)),
+    "sigmoid": (lambda m: m.nn.Sigmoid(), (2, 4, 3)),
+    "tanh": (lambda m: m.nn.Tanh(), (2, 4, 3)),
+    "softplus": (lambda m: m.nn.Softplus(2.0, 10.0), (2, 4, 3)),
+    "softsign": (lambda m: m.nn.Softsign(), (2, 4, 3)),
+    "tanhshrink": (lambda m: m.nn.Tanhshrink(), (2, 4, 3)),
+    "softshrink": (lambda m: m.nn.Softshrink(0.3), (2, 4, 3)),
+    "hardshrink": (lambda m: m.nn.Hardshrink(0.3), (2, 4, 3)),
+    "threshold": (lambda m: m.nn.Threshold(0.1, -1.0), (2, 4, 3)),
+    "logsigmoid": (lambda m: m.nn.LogSigmoid(), (2, 4, 3)),
+    "glu": (lambda m: m.nn.GLU(1), (2, 4, 3)),
+    "softmax": (lambda m: m.nn.Softmax(1), (2, 4, 3)),
+    "log_softmax": (lambda m: m.nn.LogSoftmax(dim=-1), (2, 4, 3)),
+    "softmin": (lambda m: m.nn.Softmin(1), (2, 4, 3)),
+    "prelu": (lambda m: m.nn.PReLU(), (2, 4, 3)),
+    "prelu_channels": (lambda m: m.nn.PReLU(4, 0.1), (2, 4, 3)),
+    "dropout_eval": (lambda m: m.nn.Dropout(0.3).eval(), (2, 4, 3)),
+    "alpha_dropout_eval": (lambda m: m.nn.AlphaDropout(0.3).eval(), (2, 4, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_float32(name: str) -> None:
+    parity.layer_kernels(name, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exported(name: str, tmp_path: Path) -> None:
+    parity.layer_exported(name, CASES, tmp_path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_pytorch(name: str, tmp_path: Path) -> None:
+    parity.layer_as_torch(name, CASES, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout"])
+def test_dropout_layers_act_in_training_only(name: str) -> None:
+    samara.manual_seed(0)
+    layer = getattr(samara.nn, name)(0.5)
+    x = samara.ones(4, 8, 3, 3, 3)
+    dropped = layer(x).numpy()
+    assert len(np.unique(dropped)) == 2
+    assert layer.eval()(x) is x
+
+
+def test_every_activation_is_there() -> None:
+    listed = {type(make(samara)).__name__ for make, *_ in CASES.values()}
+    source = vars(activations).values()
+    own = {v.__name__ for v in source if getattr(v, "__module__", "") == activations.__name__}
+    assert own - listed == {"Dropout1d", "Dropout2d", "Dropout3d"}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that hold modules or parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.exporter.frontend import parity
+
+import samara
+from samara import nn
+
+
+def nested(m: Any) -> Any:
+    """All containers in one module."""
+
+    class Net(m.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = m.nn.ModuleList([m.nn.Linear(3, 3), m.nn.Linear(3, 3)])
+            self.layers.append(m.nn.Linear(3, 3))
+            self.named = m.nn.ModuleDict({"act": m.nn.Tanh(), "out": m.nn.Linear(3, 2)})
+            self.scales = m.nn.ParameterList([m.nn.Parameter(m.ones(1)), m.nn.Parameter(m.ones(3))])
+            self.tail = m.nn.Sequential(m.nn.ReLU(), m.nn.Linear(2, 2))
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:
+                x = self.named["act"](layer(x)) * self.scales[0] + self.scales[1]
+            return self.tail(self.named["out"](x))
+
+    return Net()
+
+
+CASES: parity.Cases = {
+    "nested": (nested, (2, 3)),
+    "sequential": (lambda m: m.nn.Sequential(m.nn.Linear(3, 4), m.nn.GELU()), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_float32(name: str) -> None:
+    parity.layer_kernels(name, CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exported(name: str, tmp_path: Path) -> None:
+    parity.layer_exported(name, CASES, tmp_path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_pytorch(name: str, tmp_path: Path) -> None:
+    parity.layer_as_torch(name, CASES, tmp_path)
+
+
+def test_sequential() -> None:
+    a, b, c = nn.ReLU(), nn.Tanh(), nn.Sigmoid()
+    net = nn.Sequential(a, b)
+    net.append(c)
+    assert list(net) == [a, b, c]
+    assert len(net) == 3
+    assert net[-1] is c
+    assert list(net[1:]) == [b, c]
+    assert isinstance(net[:1], nn.Sequential)
+    net[0] = c
+    assert net[0] is c
+    net.insert(1, a)
+    assert list(net) == [c, a, b, c]
+    named = nn.Sequential({"first": a, "second": b})
+    assert [n for n, _ in named.named_children()] == ["first", "second"]
+
+
+def test_module_list() -> None:
+    a, b = nn.ReLU(), nn.Tanh()
+    found = nn.ModuleList([a]).extend([b])
+    assert list(found) == [a, b]
+    assert isinstance(found[:1], nn.ModuleList)
+    with pytest.raises(NotImplementedError):
+        found(1)
+
+
+def test_module_dict() -> None:
+    found = nn.ModuleDict({"a": nn.ReLU()})
+    found["b"] = nn.Tanh()
+    found.update({"c": nn.Sigmoid()})
+    assert (list(found), list(found.keys()), len(found)) == (["a", "b", "c"],) * 2 + (3,)
+    assert "b" in found
+    del found["b"]
+    assert [type(m).__name__ for m in found.values()] == ["ReLU", "Sigmoid"]
+    assert [k for k, _ in found.items()] == ["a", "c"]
+
+
+def test_parameter_list() -> None:
+    found = nn.ParameterList([samara.ones(2)])
+    found.append(nn.Parameter(samara.zeros(3)))
+    assert [tuple(p.shape) for p in found] == [(2,), (3,)]
+    assert len(found) == 2
+    assert list(found.state_dict()) == ["0", "1"]
+    assert isinstance(found[0], nn.Parameter)
