@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls and indices in rewritten code: the user's functions, Python's builtins, sizes from tensors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any, cast
+
+from samara.exporter import ops
+from samara.exporter.frontend import creation
+from samara.exporter.frontend.graph import GraphTensor
+from samara.exporter.frontend.script.convert import converted
+from samara.exporter.frontend.script.values import (
+    as_size,
+    is_traced,
+    script_tracer,
+    traced,
+    truth,
+    use,
+)
+from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.types import Dim, DType, as_dim, dmax, dmin
+
+_CHANGES: dict[type[Any], set[str]] = {
+    list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
+    dict: {"update", "pop", "popitem", "clear", "setdefault"},
+}
+# Methods of tensors that take sizes.
+_SIZED = frozenset(
+    ("reshape", "view", "expand", "broadcast_to", "repeat", "tile", "narrow", "unflatten")
+)
+_FRESH = (list, dict, set, sorted)
+
+
+def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`f(*args, **kwargs)`, in the rewritten form where `f` is the user's."""
+    tracer = script_tracer()
+    f = use(f)
+    special = _special(f)
+    if special is not None:
+        got = special(*args, **kwargs)
+        if got is not NotImplemented:
+            return got
+    owner = getattr(f, "__self__", None)
+    if getattr(f, "__name__", "") in _CHANGES.get(type(owner), ()):
+        tracer.changing_container(owner)
+    if isinstance(owner, Tensor) and getattr(f, "__name__", "") in _SIZED:
+        args = as_size(args)
+        kwargs = {k: as_size(v) for k, v in kwargs.items()}
+    if getattr(f, "__module__", "") == creation.__name__ and f.__name__ in creation.__all__:
+        return _created(f, args, kwargs)
+    out = converted(f)(*args, **kwargs)
+    return tracer.made(out) if f in _FRESH else out
+
+
+def _created(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new tensor: sizes may be traced, and what is made may be changed in place."""
+    if f.__name__ in ("zeros", "ones", "full", "empty", "arange"):
+        head = args[:1] if f.__name__ == "full" else args
+        args = (*as_size(tuple(head)), *args[len(head) :])
+    out = f(*args, **kwargs)
+    if type(out) is Tensor and out._node is None and not out.requires_grad:
+        known = script_tracer().names
+        if id(out) not in known and not any(out is a for a in args):
+            return traced(out)
+    return out
+
+
+def item(obj: Any, index: Any) -> Any:
+    """`obj[index]`."""
+    obj = use(obj)
+    if isinstance(obj, Tensor):
+        return obj[_tensor_index(index)]
+    if isinstance(obj, (list, tuple, str)) and is_traced(index):
+        raise script_tracer().fail(
+            f"a {type(obj).__name__} is indexed by a value that only the run knows",
+            "stack tensors and index the tensor; choose between modules with `if`",
+        )
+    if isinstance(obj, (list, tuple)) and isinstance(index, builtins.slice):
+        for end in (index.start, index.stop, index.step):
+            if is_traced(end):
+                raise script_tracer().fail(
+                    f"a {type(obj).__name__} is cut where only the run knows",
+                    "stack the tensors and cut the tensor",
+                )
+        return script_tracer().made(obj[index])
+    return obj[index]
+
+
+def _tensor_index(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(map(_tensor_index, index))
+    if isinstance(index, builtins.slice):
+        return as_size(index)
+    if isinstance(index, Dim) and not index.is_static:
+        return traced(index)
+    return index
+
+
+def slice_of(start: Any, stop: Any, step: Any) -> Any:
+    """A slice in an index."""
+    return builtins.slice(start, stop, step)
+
+
+class TensorRange:
+    """`range` of numbers that only the run knows."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def trips(self) -> GraphTensor:
+        """How many numbers there are."""
+        if not isinstance(self.step, int):
+            raise script_tracer().fail(
+                "the step of this range is a tensor", "use a Python number as the step"
+            )
+        if self.step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        if self.step == 1 and _is_zero(self.start):
+            return traced(self.stop)
+        start, stop = traced(self.start), traced(self.stop)
+        span = stop - start if self.step > 0 else start - stop
+        size = abs(self.step)
+        # Truncating division is the rounding-up one here: what is negative has no trips.
+        return cast(GraphTensor, span if size == 1 else ops.div(span + (size - 1), size))
+
+    def nth(self, i: GraphTensor) -> Any:
+        """The number of a trip."""
+        if self.step != 1:
+            i = i * self.step
+        return i if _is_zero(self.start) else i + traced(self.start)
+
+    def __iter__(self) -> Any:
+        raise script_tracer().fail(
+            "a range whose end only the run knows is iterated by Python",
+            "write `for … in range(n):`, or make the numbers with arange(n)",
+        )
+
+    __len__ = __iter__
+    __getitem__ = __iter__
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int) and value == 0
+
+
+# ---- Python's builtins on traced values
+
+
+def _special(f: Any) -> Callable[..., Any] | None:
+    try:
+        return _SPECIAL.get(f)
+    except TypeError:
+        return None  # not hashable
+
+
+def _range(*args: Any) -> Any:
+    if not any(map(is_traced, args)):
+        return NotImplemented
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+    for value in (start, stop, step):
+        if isinstance(value, Tensor) and (value.dtype.kind not in "iu" or value.ndim):
+            raise script_tracer().fail(
+                f"range of a tensor of {value.dtype} and shape {list(value.shape)}",
+                "use a whole number without dimensions",
+            )
+    return TensorRange(*(_whole(v) for v in (start, stop, step)))
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.ir_dtype is not DType.I64:
+        return ops.cast(traced(value), to=DType.I64)
+    return value
+
+
+def _int(value: Any = 0, *rest: Any) -> Any:
+    if not is_traced(value) or isinstance(value, Dim):
+        return value if isinstance(value, Dim) else NotImplemented
+    t = _one(value)
+    return t if t.ir_dtype is DType.I64 else ops.cast(t, to=DType.I64)
+
+
+def _float(value: Any = 0.0) -> Any:
+    return ops.cast(_one(value), to=DType.F32) if is_traced(value) else NotImplemented
+
+
+def _bool(value: Any = False) -> Any:
+    return truth(value) if is_traced(value) else NotImplemented
+
+
+def _one(value: Any) -> GraphTensor:
+    t = traced(value)
+    return cast(GraphTensor, t.reshape(())) if t.ndim else t
+
+
+def _len(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.ndim:
+        return value.shape[0]
+    return NotImplemented
+
+
+def _extreme(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
+    def best(*args: Any, **kwargs: Any) -> Any:
+        values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        if kwargs or len(values) < 2 or not any(map(is_traced, values)):
+            return NotImplemented
+        found = values[0]
+        for v in values[1:]:
+            if all(isinstance(x, (Dim, int)) for x in (found, v)):
+                found = of_sizes(as_dim(found), as_dim(v))
+            else:
+                found = getattr(traced(found), of_tensors)(
+                    v if not isinstance(v, Dim) else traced(v)
+                )
+        return found
+
+    return best
+
+
+def _all(values: Any) -> Any:
+    return _folded(values, ops.logical_and, True)
+
+
+def _any(values: Any) -> Any:
+    return _folded(values, ops.logical_or, False)
+
+
+def _folded(values: Any, combine: Any, neutral: bool) -> Any:
+    if isinstance(values, Tensor):
+        return NotImplemented
+    out: Any = neutral
+    for v in values:
+        holds = truth(v)
+        if holds is (not neutral):
+            return holds
+        if not isinstance(holds, bool):
+            out = holds if out is neutral else combine(out, holds)
+    return out
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {
+    range: _range,
+    int: _int,
+    float: _float,
+    bool: _bool,
+    len: _len,
+    max: _extreme("maximum", dmax),
+    min: _extreme("minimum", dmin),
+    all: _all,
+    any: _any,
+}

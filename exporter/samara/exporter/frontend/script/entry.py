@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara.script`: capture a function with its decisions and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from samara.exporter.frontend.graph import Tracer, user_frame
+from samara.exporter.frontend.script.convert import converted, require_scriptable
+from samara.exporter.frontend.script.tracer import ScriptTracer
+from samara.exporter.frontend.trace import Capture, Dynamic
+from samara.exporter.ir.program import Program
+from samara.pybridge.errors import ScriptError
+
+
+def script(
+    f: Callable[..., Any],
+    example_inputs: Any,
+    *,
+    dynamic: Dynamic | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    variables: bool = False,
+) -> Program:
+    """The Program that `f` (a function or a Module) computes, its decisions and loops included.
+
+    As `samara.trace`, but `if`, `while`, `for … in range(tensor)`, `break`, `continue`, early
+    `return`, `and`, `or`, `not`, conditional expressions and `assert` on tensors become branches,
+    loops and checks of the Program, in `f` and in every function of the user's that it calls.
+    Decisions on Python values are taken now, and loops over Python values are unrolled. `f` itself
+    is not changed: called directly it runs as it is written, so print and a debugger work.
+
+    Raises ScriptError at the user's file and line for Python that a Program cannot hold, ShapeError
+    and UnsupportedError as operators do.
+    """
+    require_scriptable(f)
+    return ScriptCapture(f, example_inputs, dynamic, input_names, output_names, variables).program()
+
+
+class ScriptCapture(Capture):
+    """A capture that runs the rewritten form of the function."""
+
+    strict = True
+    tracer_type = ScriptTracer
+
+    def entry(self) -> Callable[..., Any]:
+        f: Callable[..., Any] = converted(self.f)
+        return f
+
+    def call(self, tracer: Tracer) -> Any:
+        try:
+            results = super().call(tracer)
+        except ValueError as error:
+            if "does not belong to function" in str(error):
+                raise _escaped() from error
+            raise
+        if isinstance(tracer, ScriptTracer) and tracer.failure is not None:
+            raise tracer.failure  # the user's code caught it
+        return results
+
+
+def _escaped() -> ScriptError:
+    file, line = user_frame()
+    return ScriptError(
+        f"{file}:{line}: a tensor made inside a branch or loop is used outside of it",
+        fix="hand it on in a local variable, a list or a dict, not in a global or an attribute",
+    )
+
+
+__all__ = ["ScriptCapture", "script"]

@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rewritten code calls: each decision is Python's on Python values, the Program's on tensors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from samara.exporter import ops
+from samara.exporter.frontend.graph import GraphTensor, user_frame
+from samara.exporter.frontend.script.branch import Raised, State, branch
+from samara.exporter.frontend.script.calls import TensorRange, call, item, slice_of
+from samara.exporter.frontend.script.loop import run_loop
+from samara.exporter.frontend.script.region import Region
+from samara.exporter.frontend.script.values import (
+    Unbound,
+    is_traced,
+    script_tracer,
+    traced,
+    truth,
+    use,
+)
+from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.types import Dim, Tri, as_dim, provably_ge
+from samara.exporter.types import compare as equal
+
+Thunk = Callable[[], Any]
+
+unbound = Unbound
+slice = slice_of
+
+__all__ = [
+    "and_",
+    "arithmetic",
+    "assert_",
+    "call",
+    "choose",
+    "compare",
+    "compare_chain",
+    "for_",
+    "if_",
+    "item",
+    "made",
+    "not_",
+    "or_",
+    "raise_",
+    "slice",
+    "touch_attribute",
+    "touch_item",
+    "touch_outer",
+    "unbound",
+    "use",
+    "while_",
+]
+
+
+# ---- statements
+
+
+def if_(
+    test: Any, then: Thunk, orelse: Thunk, get: Any, set_: Any, names: Any, live: Any, caught: bool
+) -> None:
+    """`if test: then() else: orelse()`."""
+    holds = truth(test, "the condition of an `if`")
+    if isinstance(holds, bool):
+        (then if holds else orelse)()
+        return
+    _require_uncaught(caught, "an `if`")
+    branch(holds, then, orelse, State(get, set_, names, live))
+
+
+def while_(
+    test: Thunk,
+    body: Thunk,
+    stops: Thunk,
+    get: Any,
+    set_: Any,
+    names: Any,
+    live: Any,
+    caught: bool,
+) -> None:
+    """`while test(): body()`, ended by any of `stops` too."""
+    state = State(get, set_, names, live)
+    may_turn = bool(stops())
+    while True:
+        again = _again(stops, test)
+        if again is False:
+            return
+        if again is True and not (may_turn and _turns(body, stops, test, state)):
+            may_turn = False
+            body()
+            continue
+        _require_uncaught(caught, "a `while`")
+
+        def step(_: GraphTensor) -> Any:
+            body()
+            return _again(stops, test)
+
+        run_loop(None, traced(again), step, state)
+        return
+
+
+def _again(stops: Thunk, test: Thunk | None) -> bool | GraphTensor:
+    """Whether a loop goes on: no flag stops it, and its test holds, asked only then."""
+    on: Any = True
+    for flag in stops():
+        on = and_(on, partial(not_, flag))
+    return truth(on if test is None else and_(on, test), "the condition of a `while`")
+
+
+def _turns(body: Thunk, stops: Thunk, test: Thunk, state: State) -> bool:
+    """Whether a loop that begins on Python values is one that the run decides, after one trip."""
+    region = Region(script_tracer(), "body")
+    before = state.get()
+    try:
+        with region:
+            body()
+            return not isinstance(_again(stops, test), bool)
+    except Raised:
+        return False
+    finally:
+        state.set(before)
+        region.discard()
+
+
+def for_(
+    items: Any,
+    target: Callable[[Any], None],
+    body: Thunk,
+    stops: Thunk,
+    get: Any,
+    set_: Any,
+    names: Any,
+    live: Any,
+    caught: bool,
+) -> None:
+    """`for target in items: body()`, ended by any of `stops` too."""
+    state = State(get, set_, names, live)
+    items = use(items)
+    counted = _counted(items)
+    if counted is None:
+        _unrolled(items, target, body, stops, state, caught)
+        return
+    _require_uncaught(caught, "a `for`")
+    trips, nth = counted
+
+    def step(i: GraphTensor) -> Any:
+        target(nth(i))
+        body()
+        return _again(stops, None)
+
+    run_loop(trips, None, step, state)
+
+
+def _counted(items: Any) -> tuple[GraphTensor, Callable[[GraphTensor], Any]] | None:
+    """(number of trips, the item of a trip) where the run decides the number."""
+    if isinstance(items, TensorRange):
+        return items.trips(), items.nth
+    if isinstance(items, Tensor) and items.ndim and is_traced(items.shape[0]):
+        return traced(items.shape[0]), lambda i: items[i]
+    return None
+
+
+def _unrolled(
+    items: Any,
+    target: Callable[[Any], None],
+    body: Thunk,
+    stops: Thunk,
+    state: State,
+    caught: bool,
+) -> None:
+    for value in items:
+        on = _again(stops, None)
+        if on is False:
+            return
+
+        def step(value: Any = value) -> None:
+            target(value)
+            body()
+
+        if isinstance(on, bool):
+            step()
+        else:
+            _require_uncaught(caught, "a `for`")
+            branch(on, step, lambda: None, state)
+
+
+def assert_(test: Any, message: Thunk) -> None:
+    """`assert test, message()`."""
+    holds = truth(test, "what is asserted")
+    if holds is True:
+        return
+    said = message()
+    if holds is False:
+        raise AssertionError(*(() if said is None else (said,)))
+    text = "assertion failed" if said is None else str(said)
+    script_tracer().require(holds, f"{_place()}: {text}")
+
+
+def raise_(error: Any, cause: Any) -> None:
+    """`raise error from cause`; in a branch on a tensor the run fails when it gets there."""
+    if script_tracer().region is None:
+        if cause is None:
+            raise error
+        raise error from cause
+    kind = error.__name__ if isinstance(error, type) else type(error).__name__
+    said = "" if isinstance(error, type) else str(error)
+    raise Raised(f"{_place()}: {kind}{': ' if said else ''}{said}")
+
+
+def _require_uncaught(caught: bool, what: str) -> None:
+    if caught:
+        raise script_tracer().fail(
+            f"{what} on a tensor inside `try … except`",
+            "move it out of the `try`: a Program has no exceptions to catch",
+        )
+
+
+def _place() -> str:
+    return "{}:{}".format(*user_frame())
+
+
+# ---- expressions
+
+
+def not_(value: Any) -> Any:
+    """`not value`."""
+    holds = truth(value, "the operand of `not`")
+    return (not holds) if isinstance(holds, bool) else ops.logical_not(holds)
+
+
+def and_(first: Any, *rest: Thunk) -> Any:
+    """`first and …`; of a tensor the truth."""
+    value = first
+    for thunk in rest:
+        holds = truth(value, "an operand of `and`")
+        if holds is False:
+            return value
+        value = thunk() if holds is True else _combined(holds, thunk, ops.logical_and, False)
+    return value
+
+
+def or_(first: Any, *rest: Thunk) -> Any:
+    """`first or …`; of a tensor the truth."""
+    value = first
+    for thunk in rest:
+        holds = truth(value, "an operand of `or`")
+        if holds is True:
+            return value
+        value = thunk() if holds is False else _combined(holds, thunk, ops.logical_or, True)
+    return value
+
+
+# Operators that cannot fail and cost nothing: both operands of `and` may as well be computed.
+_CHEAP = frozenset(
+    (
+        *("abs", "add", "cast", "clamp", "dims", "eq", "identity", "isnan", "le", "logical_and"),
+        *("logical_not", "logical_or", "lt", "max", "min", "mul", "neg", "reduce_max"),
+        *("reduce_min", "reduce_sum", "reshape", "sub", "where"),
+    )
+)
+_FEW = 8
+
+
+def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -> Any:
+    """The truth of two operands, the second of which is computed only where it decides."""
+    tracer = script_tracer()
+    region = Region(tracer, "operand")
+    with region:
+        second = truth(thunk())
+    nodes = region.child.nodes
+    cheap = len(nodes) <= _FEW and all(n.op.name in _CHEAP for n in nodes)
+    quiet = not region.changes and not region.child.guards
+    region.discard()
+    if isinstance(second, bool):
+        return first if second is not otherwise else otherwise
+    if cheap and quiet:
+        return combine(first, truth(thunk()))
+    truly = (lambda: otherwise, lambda: truth(thunk()))
+    return choose(first, *(truly if otherwise else truly[::-1]))
+
+
+def choose(test: Any, then: Thunk, orelse: Thunk) -> Any:
+    """`then() if test else orelse()`."""
+    holds = truth(test, "the condition of an `if` expression")
+    if isinstance(holds, bool):
+        return then() if holds else orelse()
+    got: list[Any] = [None]
+
+    def keep(thunk: Thunk) -> None:
+        got[0] = thunk()
+
+    state = State(
+        lambda: (got[0],), lambda v: got.__setitem__(0, v[0]), ("the expression",), (True,)
+    )
+    branch(holds, lambda: keep(then), lambda: keep(orelse), state)
+    return use(got[0])
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name)
+    for name in (
+        *("lt", "le", "gt", "ge", "eq", "ne"),
+        *("add", "sub", "mul", "truediv", "floordiv", "mod"),
+    )
+}
+
+
+def compare(kind: str, left: Any, right: Any) -> Any:
+    """`left < right` and the like; symbolic sizes are compared when the program runs."""
+    if kind in ("eq", "ne") and _are_shapes(left, right):
+        same = and_(True, *(partial(compare, "eq", a, b) for a, b in zip(left, right, strict=True)))
+        return same if kind == "eq" else not_(same)
+    if _is_size(left) or _is_size(right):
+        known = _known(kind, left, right)
+        if known is not None:
+            return known
+        left, right = _number(left), _number(right)
+    return _OPERATORS[kind](left, right)
+
+
+def compare_chain(kinds: tuple[str, ...], left: Any, first: Any, *rest: Thunk) -> Any:
+    """`left < first <= …`, each operand computed once."""
+    value = compare(kinds[0], left, first)
+    last = [first]
+    for kind, thunk in zip(kinds[1:], rest, strict=True):
+
+        def link(kind: str = kind, thunk: Thunk = thunk) -> Any:
+            before, last[0] = last[0], thunk()
+            return compare(kind, before, last[0])
+
+        holds = truth(value)
+        if holds is False:
+            return value
+        value = link() if holds is True else ops.logical_and(holds, truth(link()))
+    return value
+
+
+def arithmetic(kind: str, left: Any, right: Any) -> Any:
+    """`left + right` and the like; a symbolic size beside a tensor or a fraction is a number."""
+    if _is_size(left) and (isinstance(right, (Tensor, float)) or kind == "truediv"):
+        left = traced(left)
+    elif _is_size(right) and (isinstance(left, (Tensor, float)) or kind == "truediv"):
+        right = traced(right)
+    return _OPERATORS[kind](left, right)
+
+
+def _are_shapes(left: Any, right: Any) -> bool:
+    """Whether both are sequences of sizes, as many, and some symbolic: Python would compare names."""
+    both = (left, right)
+    return (
+        all(isinstance(v, (tuple, list)) for v in both)
+        and len(left) == len(right)
+        and any(_is_size(n) for v in both for n in v)
+    )
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Dim) and not value.is_static
+
+
+def _number(value: Any) -> Any:
+    return traced(value) if _is_size(value) else value
+
+
+def _known(kind: str, left: Any, right: Any) -> bool | None:
+    """The outcome where it is the same for all sizes."""
+    if not all(isinstance(v, (Dim, int)) for v in (left, right)):
+        return False if kind == "eq" and (left is None or right is None) else None
+    a, b = as_dim(left), as_dim(right)
+    if kind in ("eq", "ne"):
+        answer = equal(a, b)
+        return None if answer is Tri.UNKNOWN else (answer is Tri.YES) == (kind == "eq")
+    if kind in ("gt", "le"):
+        a, b, kind = b, a, {"gt": "lt", "le": "ge"}[kind]
+    # What is left is a < b or a >= b.
+    if provably_ge(a, b):
+        return kind == "ge"
+    return kind == "lt" if provably_ge(b, a + 1) else None
+
+
+# ---- what is about to change
+
+
+def made(value: Any) -> Any:
+    """A list or dict that the code has just made."""
+    return script_tracer().made(value)
+
+
+def touch_item(obj: Any) -> None:
+    """The contents of `obj` are about to change."""
+    obj = use(obj)
+    if isinstance(obj, (list, dict)):
+        script_tracer().changing_container(obj)
+
+
+def touch_attribute(obj: Any, name: str) -> None:
+    """`obj.name` is about to be assigned."""
+    script_tracer().changing_attribute(use(obj), name)
+
+
+def touch_outer(name: str) -> None:
+    """A global or nonlocal variable is about to be assigned."""
+    tracer = script_tracer()
+    if tracer.region is not None:
+        raise tracer.fail(
+            f"the global or nonlocal variable '{name}' is assigned inside a branch or loop on a "
+            "tensor",
+            "return the value, and assign the variable outside",
+        )

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of `samara.script`: it knows the branch or loop that is being traced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from samara.exporter import ops
+from samara.exporter.frontend.graph import GraphTensor, Tracer, user_frame
+from samara.exporter.frontend.script.convert import converted
+from samara.exporter.frontend.script.region import (
+    Cell,
+    Region,
+    container_cell,
+    tensor_cell,
+    variable_cell,
+)
+from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.ir.builder import Builder
+from samara.exporter.ir.program import Source, Value
+from samara.exporter.ops import Guard
+from samara.exporter.types import as_dim
+from samara.pybridge.errors import ScriptError
+
+
+class ScriptTracer(Tracer):
+    """A tracer for rewritten code."""
+
+    def __init__(self, name: str, state: Mapping[int, Tensor], strict: bool = True) -> None:
+        super().__init__(name, state, strict)
+        self.region: Region | None = None
+        self.failure: ScriptError | None = None
+        self.young: dict[int, tuple[Any, int]] = {}  # containers that traced code made, and when
+        self.checks: dict[str, _Check] = {}
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self._touched: dict[int, int] = {}  # temporaries that changed, and when first
+        self._copies: dict[tuple[int, Value], tuple[Builder, Value]] = {}
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        for obj, name, value in reversed(self.attributes):
+            if value is _ABSENT:
+                delattr(obj, name)
+            else:
+                setattr(obj, name, value)
+
+    def convert(self, f: Any) -> Any:
+        return converted(f)
+
+    def fail(self, what: str, fix: str) -> ScriptError:
+        """The error for the user's line; it is raised again should the user's code catch it."""
+        file, line = user_frame()
+        error = ScriptError(f"{file}:{line}: {what}", fix=fix)
+        if self.failure is None:
+            self.failure = error
+        return error
+
+    def source(self) -> Source:
+        """The user's line at work."""
+        return Source(*user_frame(), self.scope[-1] if self.scope else "")
+
+    # ---- values
+
+    def lift(self, value: Any) -> Value:
+        v = super().lift(value)
+        if v.constant is None or self.builder is self.root:
+            return v
+        # A constant of an enclosing function is named there; here it needs a free name.
+        key = (id(self.builder), v)
+        if key not in self._copies:
+            copy = self.builder.const(v.constant, v.name, v.type.dtype)
+            self._copies[key] = (self.builder, replace(copy, type=v.type))
+        return self._copies[key][1]
+
+    def backward(
+        self, loss: GraphTensor, gradient: Tensor | None, inputs: Sequence[Tensor] | None
+    ) -> None:
+        """As `Tracer.backward`.
+
+        A constant that branches or loops have for themselves has no gradient; such tensors become
+        variables, and the function is captured once more.
+        """
+        inner = {v for _, v in self._copies}
+        for t, v in tuple(self.lifted.values()):
+            if t._requires_grad and v in inner and id(t) not in self.state:
+                self.missed[id(t)] = self.state[id(t)] = t
+                t._traced, t._data = t._data, None
+        super().backward(loss, gradient, inputs)
+
+    # ---- changes in place
+
+    def changing(self, t: GraphTensor) -> None:
+        if self.region is not None:
+            self.region.touch(tensor_cell(t))
+
+    def touch(self, t: Tensor, temporary: bool = False) -> None:
+        if temporary:
+            self._touched[id(t)] = self.clock
+        super().touch(t, temporary)
+
+    def assign(self, t: Tensor, value: Tensor) -> None:
+        self.lift(t)
+        if self.region is not None:
+            self.region.touch(variable_cell(self, t, self._touched.get(id(t), -1)))
+        self.assigned[id(t)] = (t, self.lift(value))
+
+    def made(self, obj: Any) -> Any:
+        """Note that traced code made this container just now."""
+        self.young[id(obj)] = (obj, self.clock)
+        return obj
+
+    def changing_container(self, obj: Any) -> None:
+        if self.region is None or not isinstance(obj, (list, dict)):
+            return
+        born = self.young.get(id(obj), (obj, -1))[1]
+        self.region.touch(container_cell(obj, _name_of(obj), born))
+
+    def changing_attribute(self, obj: Any, name: str) -> None:
+        """`obj.name` is going to be assigned."""
+        own = getattr(obj, "__dict__", {})
+        if name in own.get("_buffers", ()):
+            return  # the buffer's own value changes
+        if self.region is not None:
+            raise self.fail(
+                f"the attribute '{name}' is assigned inside a branch or loop on a tensor",
+                "use a local variable and assign the attribute afterwards, or make it a buffer "
+                "with register_buffer",
+            )
+        self.attributes.append((obj, name, own.get(name, _ABSENT)))
+
+    def write(self, cell: Cell, value: Any) -> None:
+        """A cell takes what a branch or loop made of it."""
+        if self.region is not None:
+            self.region.touch(cell)
+        cell.write(value)
+
+    # ---- checks
+
+    def require(self, condition: Any, message: str) -> None:
+        """The run fails with `message` unless the traced `condition` holds.
+
+        Inside a branch or loop the outcome is carried out, and checked there.
+        """
+        if message not in self.checks:
+            self.checks[message] = _Check(self, message)
+        check = self.checks[message]
+        if self.region is not None:
+            self.region.touch(check.cell)
+        check.write(condition if check.holds is True else ops.logical_and(check.holds, condition))
+
+    def guard(self, condition: Any, message: str) -> None:
+        """A check of the whole function: it is not a node's, so that no pass drops it with one."""
+        read = self.root.read(self.lift(condition), 0)
+        self.root.guards.append(Guard("eq", read, as_dim(1), message))
+
+
+class _Check:
+    """One `assert` or `raise`: whether it has held so far, where a branch or loop has it."""
+
+    def __init__(self, tracer: ScriptTracer, message: str) -> None:
+        self.tracer = tracer
+        self.message = message
+        self.holds: Any = True
+        self.cell = Cell(("check", message), "an assertion", lambda: self.holds, self.write)
+
+    def write(self, value: Any) -> None:
+        if self.tracer.region is None and isinstance(value, GraphTensor):
+            self.tracer.guard(value, self.message)
+            value = True
+        self.holds = value
+
+
+_ABSENT: Any = object()
+
+
+def _name_of(obj: Any) -> str:
+    """What the user's function calls an object."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "samara":
+            continue
+        for names in (frame.f_locals, frame.f_globals):
+            for name, value in names.items():
+                if value is obj and not name.startswith("_samara_"):
+                    return f"'{name}'"
+    return f"a {type(obj).__name__}"

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What values are to script: truths, numbers, sizes, and variables without a value."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend.graph import GraphTensor, tracing
+from samara.exporter.frontend.script.tracer import ScriptTracer
+from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.types import Dim, DType, TensorType, as_dim
+from samara.pybridge.errors import ScriptError
+
+NUMBERS = (bool, int, float, np.number, np.bool_)
+
+
+def script_tracer() -> ScriptTracer:
+    """The tracer at work."""
+    tracer = tracing()
+    if not isinstance(tracer, ScriptTracer):
+        raise ScriptError(
+            "a function that script rewrote is called after the script has ended",
+            fix="call the original function",
+        )
+    return tracer
+
+
+class Unbound:
+    """What stands in a variable that has no value; `why` says what took it away."""
+
+    __slots__ = ("name", "why")
+
+    def __init__(self, name: str, why: str = "") -> None:
+        self.name = name
+        self.why = why
+
+
+def use(value: Any) -> Any:
+    """The value of a variable; ScriptError (UnboundLocalError) where it has none."""
+    if not isinstance(value, Unbound):
+        return value
+    if not value.why:
+        raise UnboundLocalError(f"local variable '{value.name}' is read before it is assigned")
+    raise script_tracer().fail(
+        f"'{value.name}' has no value that can be used here: {value.why}",
+        "give it a value of one type before, or in every branch",
+    )
+
+
+def is_traced(value: Any) -> bool:
+    """Whether only the run knows the value: a traced tensor, a variable, or a symbolic size."""
+    if isinstance(value, Tensor):
+        return value._data is None
+    return isinstance(value, Dim) and not value.is_static
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether the value can be handed on as a tensor."""
+    return isinstance(value, (Tensor, Dim, *NUMBERS))
+
+
+def traced(value: Any) -> GraphTensor:
+    """Any leaf as a traced tensor; sizes and numbers have no dimensions."""
+    tracer = script_tracer()
+    if isinstance(value, GraphTensor):
+        return value
+    if isinstance(value, Dim) and not value.is_static:
+        vector = tracer.sizes([value])
+        return cast(GraphTensor, vector.reshape(()))
+    if isinstance(value, Dim):
+        value = value.as_int()
+    return GraphTensor.of(
+        tracer, tracer.lift(value if isinstance(value, Tensor) else _array(value))
+    )
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value, np.float32 if isinstance(value, float) else None)
+
+
+def truth(value: Any, what: str = "a condition") -> bool | GraphTensor:
+    """Python's truth of the value, or a traced bool without dimensions."""
+    value = use(value)
+    if isinstance(value, GraphTensor) and value._value.constant is not None:
+        return bool(value._value.constant)
+    if not is_traced(value):
+        return bool(value)
+    t = traced(value)
+    if any(n != 1 for n in t.shape):
+        raise script_tracer().fail(
+            f"{what} is a tensor of shape {list(t.shape)}", "use .any() or .all()"
+        )
+    t = t if t.ndim == 0 else cast(GraphTensor, t.reshape(()))
+    if t.ir_dtype is not DType.BOOL:
+        t = cast(GraphTensor, t.ne(0))
+    return t
+
+
+def as_size(value: Any) -> Any:
+    """A traced whole number as a symbolic size; tuples and lists of them; others as they are."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(as_size, value)) if not hasattr(value, "_fields") else value
+    if isinstance(value, slice):
+        return slice(as_size(value.start), as_size(value.stop), as_size(value.step))
+    if isinstance(value, Tensor) and value._data is None and _is_whole(value):
+        tracer = script_tracer()
+        return tracer.builder.read(tracer.lift(value), 0)
+    return value
+
+
+def _is_whole(t: Tensor) -> bool:
+    return t.ndim == 0 and t.dtype.kind == "i"
+
+
+# ---- types of what is handed on
+
+
+def type_of(value: Any) -> TensorType:
+    """The type of a leaf as a tensor; a Python number's is what it becomes alone."""
+    if isinstance(value, GraphTensor):
+        return value._value.type
+    if isinstance(value, Tensor):
+        return TensorType(value.ir_dtype, tuple(as_dim(n) for n in value.shape))
+    if isinstance(value, Dim):
+        return TensorType(DType.I64, ())
+    return TensorType(DType.from_numpy(_array(value).dtype), ())
+
+
+def is_weak(value: Any) -> bool:
+    """Whether a leaf takes the dtype of what it meets."""
+    return isinstance(value, (bool, int, float, Dim))
+
+
+_ORDER = {DType.BOOL: 0, DType.I64: 1, DType.F32: 2}
+
+
+def common_dtype(a: Any, b: Any) -> DType | None:
+    """The dtype in which both leaves can be handed on; None where they do not agree."""
+    x, y = type_of(a).dtype, type_of(b).dtype
+    if x is y:
+        return x
+    if is_weak(a) and is_weak(b):
+        return max(x, y, key=_ORDER.__getitem__)
+    if is_weak(a) and _fits(x, y):
+        return y
+    if is_weak(b) and _fits(y, x):
+        return x
+    return None
+
+
+def _fits(number: DType, tensor: DType) -> bool:
+    """Whether a Python number of this kind keeps its meaning in a tensor's dtype."""
+    if tensor.is_float:
+        return True
+    return number is DType.BOOL or (number is DType.I64 and tensor is not DType.BOOL)
+
+
+def lifted(value: Any, dtype: DType) -> GraphTensor:
+    """A leaf as a traced tensor of this dtype."""
+    if isinstance(value, NUMBERS):
+        tracer = script_tracer()
+        array = np.asarray(value, dtype.numpy)
+        return GraphTensor.of(tracer, tracer.lift(array))
+    t = traced(value)
+    return t if t.ir_dtype is dtype else cast(GraphTensor, ops.cast(t, to=dtype))
+
+
+def describe(value: Any) -> str:
+    """A value for messages: its dtype and shape, or its Python type."""
+    if isinstance(value, Unbound):
+        return "nothing"
+    if isinstance(value, Tensor):
+        return f"{value.dtype}{[str(n) if isinstance(n, Dim) else n for n in value.shape]}".replace(
+            "'", ""
+        )
+    if isinstance(value, (list, tuple, dict)):
+        return f"{type(value).__name__} of {len(value)}"
+    if isinstance(value, (*NUMBERS, str)) or value is None:
+        return f"the Python value {value!r}"
+    return f"a Python {type(value).__name__}"

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara.trace`: run a function once on traced tensors and keep what it did as a Program."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.frontend._operands import as_tensor
+from samara.exporter.frontend.graph import GraphTensor, Tracer, placed
+from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.ir.program import Program, Value, Variable
+from samara.exporter.types import Dim
+from samara.pybridge.errors import SamaraError, ScriptError, ShapeError
+
+Dynamic = Mapping[str, Mapping[int, str]]
+
+
+def trace(
+    f: Callable[..., Any],
+    example_inputs: Any,
+    *,
+    dynamic: Dynamic | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    variables: bool = False,
+) -> Program:
+    """The Program that `f` (a function or a Module) computes for inputs like the examples.
+
+    example_inputs: a tensor, or a tuple or dict of arguments; each may be a tensor, array, or a
+        nested tuple, list or dict of them. Other arguments are Python constants.
+    dynamic: {"x": {0: "batch"}} makes axes of inputs symbolic; equal names are equal sizes.
+    input_names, output_names: default: the signature's names (nested ones joined by a dot), and
+        dict keys or output, output_0 ….
+    variables: parameters and buffers of `f` become variables of the Program, which `train_step`
+        functions of the same file may change; otherwise they are constants.
+
+    A tensor of the module (or any that `f` uses) that is changed in place becomes a variable. So
+    a whole training step can be traced: `loss.backward()` and `optimizer.step()` are recorded too.
+    Python branches on tensor values are frozen, with a FrozenBranchWarning; `samara.script` keeps
+    them. Raises ScriptError, ShapeError or UnsupportedError at the user's file and line.
+    """
+    return Capture(f, example_inputs, dynamic, input_names, output_names, variables).program()
+
+
+class Capture:
+    """Everything that trace and script share: arguments, names, variables, results."""
+
+    strict = False
+    tracer_type: type[Tracer] = Tracer
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        example_inputs: Any,
+        dynamic: Dynamic | None,
+        input_names: Sequence[str] | None,
+        output_names: Sequence[str] | None,
+        variables: bool,
+    ) -> None:
+        self.f = f
+        self.dynamic = dict(dynamic or {})
+        self.input_names = input_names
+        self.output_names = output_names
+        self.arguments = _arguments(f, example_inputs)
+        self.state: dict[int, Tensor] = {}
+        self._given: set[Value] = set()
+        if variables:
+            self.state = {id(t): t for _, t in _named_tensors(f)}
+
+    def program(self) -> Program:
+        """Run, and once more where tensors turned out to be variables."""
+        _warn_training(self.f)
+        for _ in range(3):
+            tracer = self.tracer_type(_name_of(self.f), self.state, self.strict)
+            tracer.names = {id(t): n for n, t in _named_tensors(self.f)}
+            tracer.scopes = _scopes(self.f)
+            with tracer:
+                outputs = self.call(tracer)
+                if not tracer.missed:
+                    return self._finish(tracer, outputs)
+            self.state = {**tracer.state}
+        raise ScriptError("the variables of this function change from run to run")
+
+    def entry(self) -> Callable[..., Any]:
+        """What is called with the traced arguments; script has its rewritten form."""
+        return self.f
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the user's function."""
+        args, kwargs = _bound(self.f, arguments)
+        try:
+            return self.entry()(*args, **kwargs)
+        except SamaraError as error:
+            raise placed(error) from error
+
+    def call(self, tracer: Tracer) -> Any:
+        """The results of the function on traced arguments."""
+        names = iter(self.input_names or ())
+        seen: set[str] = set()
+
+        def leaf(path: str, value: Any) -> Any:
+            name = next(names, path)
+            seen.add(name)
+            return tracer.input(name, value, self.dynamic.get(name, {}))
+
+        traced = {name: _map_tensors(name, v, leaf) for name, v in self.arguments.items()}
+        if unknown := sorted(set(self.dynamic) - seen):
+            raise ShapeError(
+                f"dynamic names an input {unknown[0]!r}", fix=f"the inputs are {sorted(seen)}"
+            )
+        return self.run(traced)
+
+    def _finish(self, tracer: Tracer, results: Any) -> Program:
+        found = list(_flat_outputs(results))
+        if not found and not tracer.assigned:
+            raise ScriptError(
+                "the function returns no tensor", fix="return what the Program computes"
+            )
+        # Again: an optimizer may have made its state in this very run.
+        tracer.names = {id(t): n for n, t in _named_tensors(self.f)}
+        names = self._names([n for n, _ in found])
+        values = [tracer.lift(v) for _, v in found]
+        variable_of = {id(t): n for n, t in self._variables(tracer)}
+        writes = {}
+        for key, (t, value) in tracer.assigned.items():
+            if key not in tracer.state:
+                continue  # it lives for one run only
+            writes[len(values)] = variable_of[id(t)]
+            values.append(value)
+            names.append(f"next.{variable_of[id(t)]}")
+        values = [self._output(tracer, v) for v in values]
+        function = tracer.root.finish(values, names)
+        function = replace(
+            function,
+            reads={name: variable_of[id(t)] for name, t in tracer.reads.items()},
+            writes=writes,
+        )
+        tracer.program.functions[function.name] = function
+        by_id = {id(t): t for t in tracer.reads.values()}
+        stored = [
+            Variable(n, _type_of(tracer, i), by_id[i]._traced.copy())
+            for i, n in variable_of.items()
+        ]
+        return tracer.program.finish([function.name], stored, {"producer": "samara"})
+
+    def _variables(self, tracer: Tracer) -> Iterator[tuple[str, Tensor]]:
+        taken: set[str] = set()
+        for read, t in tracer.reads.items():
+            name = tracer.names.get(id(t), read)
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            yield name, t
+
+    def _output(self, tracer: Tracer, value: Value) -> Value:
+        """Inputs, constants and repeated values get a node of their own."""
+        made = {v for n in tracer.root.nodes for v in n.outputs}
+        if value in made and value not in self._given:
+            self._given.add(value)
+            return value
+        out: Value = tracer.root.op("identity", value)
+        return out
+
+    def _names(self, paths: list[str]) -> list[str]:
+        if self.output_names is None:
+            return paths
+        if len(self.output_names) != len(paths):
+            raise ShapeError(f"{len(self.output_names)} output names for {len(paths)} results")
+        return list(self.output_names)
+
+
+def _type_of(tracer: Tracer, key: int) -> Any:
+    return tracer.lifted[key][1].type
+
+
+# ---- arguments and results
+
+
+def _signature(f: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(getattr(f, "forward", f))
+
+
+def _arguments(f: Callable[..., Any], given: Any) -> dict[str, Any]:
+    """Arguments by name; a *args parameter is a tuple."""
+    if isinstance(given, Mapping):
+        bound = _signature(f).bind(**given)
+    elif isinstance(given, tuple):
+        bound = _signature(f).bind(*given)
+    else:
+        bound = _signature(f).bind(given)
+    return dict(bound.arguments)
+
+
+def _bound(f: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name, p in _signature(f).parameters.items():
+        if name not in arguments:
+            continue
+        if p.kind is p.VAR_POSITIONAL:
+            args += arguments[name]
+        elif p.kind is p.VAR_KEYWORD:
+            kwargs.update(arguments[name])
+        elif p.kind is p.KEYWORD_ONLY or kwargs:
+            kwargs[name] = arguments[name]
+        else:
+            args.append(arguments[name])
+    return args, kwargs
+
+
+def _map_tensors(path: str, value: Any, leaf: Callable[[str, Any], Any]) -> Any:
+    if isinstance(value, (Tensor, np.ndarray)):
+        return leaf(path, value)
+    if isinstance(value, (tuple, list)):
+        items = [_map_tensors(f"{path}.{i}", v, leaf) for i, v in enumerate(value)]
+        if hasattr(value, "_fields"):
+            return type(value)(*items)
+        return type(value)(items)
+    if isinstance(value, dict):
+        return {k: _map_tensors(f"{path}.{k}", v, leaf) for k, v in value.items()}
+    return value
+
+
+def _flat_outputs(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """(name, tensor) of every tensor in a result."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        yield path or "output", value
+    elif isinstance(value, Dim):
+        yield path or "output", as_tensor(value)
+    elif isinstance(value, (bool, int, float, np.generic)):
+        yield path or "output", np.asarray(value, np.float32 if isinstance(value, float) else None)
+    elif isinstance(value, dict):
+        for k, v in value.items():
+            yield from _flat_outputs(v, f"{path}.{k}" if path else str(k))
+    elif isinstance(value, (tuple, list)):
+        names = getattr(value, "_fields", range(len(value)))
+        for k, v in zip(names, value, strict=True):
+            own = f"output_{k}" if isinstance(k, int) else k
+            yield from _flat_outputs(v, f"{path}.{k}" if path else own)
+    elif value is not None:
+        raise ScriptError(
+            f"the function returns {type(value).__name__}, which a Program cannot",
+            fix="return tensors, or tuples, lists and dicts of them",
+        )
+
+
+# ---- what the function refers to
+
+
+def _referenced(f: Any) -> dict[str, Any]:
+    """Modules and optimizers that `f` uses, by the name that it has for them; "" is `f` itself."""
+    owner = f if hasattr(f, "named_modules") else getattr(f, "__self__", None)
+    if hasattr(owner, "named_modules"):
+        return {"": owner}
+    try:
+        used = inspect.getclosurevars(inspect.unwrap(f))
+    except TypeError:
+        return {}
+    found = {**used.globals, **used.nonlocals}
+    return {
+        n: v
+        for n, v in found.items()
+        if not isinstance(v, type) and (hasattr(v, "named_modules") or hasattr(v, "param_groups"))
+    }
+
+
+def _named_tensors(f: Any) -> list[tuple[str, Tensor]]:
+    """Tensors of modules by their path (after the module's name where `f` uses several), and state
+    of optimizers after the parameter that it belongs to."""
+    used = _referenced(f)
+    modules = {n: m for n, m in used.items() if hasattr(m, "named_modules")}
+    out: list[tuple[str, Tensor]] = []
+    for name, m in modules.items():
+        prefix = name if len(modules) > 1 else ""
+        out += [*m.named_parameters(prefix), *m.named_buffers(prefix)]
+    names = {id(t): n for n, t in out}
+    for name, optimizer in used.items():
+        if hasattr(optimizer, "param_groups"):
+            for p, state in optimizer.state.items():
+                of = names.get(id(p), name)
+                out += [(f"{of}.{k}", v) for k, v in state.items() if isinstance(v, Tensor)]
+    return out
+
+
+def _scopes(f: Any) -> dict[int, str]:
+    used = {n: m for n, m in _referenced(f).items() if hasattr(m, "named_modules")}
+    out: dict[int, str] = {}
+    for name, owner in used.items():
+        prefix = name if len(used) > 1 else ""
+        out |= {id(m): n for n, m in owner.named_modules(prefix=prefix)}
+    return out
+
+
+def _name_of(f: Any) -> str:
+    return "forward" if hasattr(f, "forward") else getattr(f, "__name__", "main").strip("<>")
+
+
+def _warn_training(f: Any) -> None:
+    if hasattr(f, "named_modules") and getattr(f, "training", False):
+        moving = [
+            type(m).__name__
+            for _, m in f.named_modules()
+            if type(m).__name__.startswith(("Dropout", "BatchNorm"))
+        ]
+        if moving:
+            warnings.warn(
+                f"the module is in training mode and has {moving[0]} layers; call .eval() first to "
+                "export it for inference",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+__all__ = ["GraphTensor", "trace"]
