@@ -8,6 +8,7 @@ them until a name is used.
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +38,112 @@ _HOMES = {
     "samara.exporter.importers.onnx": ("import_onnx",),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
+    "samara.exporter.frontend.checkpoint": ("load", "save"),
+    "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
+    "samara.exporter.frontend.script": ("script",),
+    "samara.pybridge.op": ("get_num_threads", "set_num_threads"),
+    "samara.exporter.frontend.tensor": ("Tensor",),
+    "samara.exporter.frontend._convert": ("device",),
+    "samara.exporter.frontend.dtypes": (
+        *("dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"),
+    ),
+    "samara.exporter.frontend.tape": (
+        *("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"),
+    ),
+    "samara.exporter.frontend.random": (
+        *("Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed"),
+        *("seed", "set_rng_state"),
+    ),
+    "samara.exporter.frontend.creation": (
+        *("allclose", "arange", "as_tensor", "atleast_1d", "bernoulli", "broadcast_tensors"),
+        *("cat", "concat", "empty", "empty_like", "equal", "eye", "from_dlpack", "from_numpy"),
+        *("full", "full_like", "hstack", "is_tensor", "linspace", "meshgrid", "multinomial"),
+        *("normal", "ones", "ones_like", "rand", "rand_like", "randint", "randn", "randn_like"),
+        *("randperm", "stack", "tensor", "vstack", "where", "zeros", "zeros_like"),
+    ),
+    "samara.exporter.frontend.functions": (
+        *("abs", "absolute", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "all", "amax"),
+        *("amin", "aminmax", "any", "arccos", "arcsin", "arctan", "argmax", "argmin", "argsort"),
+        *("argwhere", "asin", "asinh", "atan", "atan2", "atanh", "baddbmm", "bincount"),
+        *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to"),
+        *("ceil", "chunk", "clamp", "clamp_max", "clamp_min", "clip", "clone", "cos", "cosh"),
+        *("count_nonzero", "cross", "cumprod", "cumsum", "diag", "diagonal", "diff", "dist"),
+        *("div", "divide", "dot", "eq", "erf", "erfc", "exp", "exp2", "expm1", "flatten", "flip"),
+        *("fliplr", "flipud", "floor", "floor_divide", "fmod", "frac", "gather", "ge", "greater"),
+        *("greater_equal", "gt", "hypot", "index_add", "index_copy", "index_fill", "index_select"),
+        *("inner", "is_floating_point", "isclose", "isfinite", "isinf", "isnan", "kthvalue", "le"),
+        *("lerp", "less", "less_equal", "log", "log10", "log1p", "log2", "log_softmax"),
+        *("logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logit"),
+        *("logsumexp", "lt", "masked_fill", "masked_scatter", "masked_select", "matmul", "max"),
+        *("maximum", "mean", "median", "min", "minimum", "mm", "moveaxis", "movedim", "mul"),
+        *("multiply", "mv", "nan_to_num", "nanmean", "nansum", "narrow", "ne", "neg", "negative"),
+        *("nonzero", "norm", "not_equal", "numel", "outer", "permute", "pow", "prod", "quantile"),
+        *("ravel", "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "roll"),
+        *("rot90", "round", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "select", "sgn"),
+        *("sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square"),
+        *("squeeze", "std", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take"),
+        *("take_along_dim", "tan", "tanh", "tensor_split", "tile", "topk", "transpose"),
+        *("tril", "triu", "true_divide", "trunc", "unbind", "unflatten", "unique", "unsqueeze"),
+        *("var", "var_mean", "xlogy"),
+    ),
+    "samara.exporter.frontend.combining": (
+        *("block_diag", "broadcast_shapes", "bucketize", "cartesian_prod", "cdist"),
+        *("column_stack", "combinations", "dstack", "finfo", "histc", "iinfo", "isin", "logspace"),
+        *("searchsorted", "std_mean", "tril_indices", "triu_indices"),
+    ),
+    "samara.exporter.frontend.einsum": ("einsum", "tensordot"),
+    "samara.exporter.frontend.trace": ("trace",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+# dtypes under names that are Python's own in their home.
+_DTYPES = {
+    "bool": "bool_",
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+}
+_NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
+_MODULES = ("autograd", "data", "memory", "metrics", "multiprocessing", "nn", "optim")
+
+__all__ = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
 
 if TYPE_CHECKING:
+    from math import e as e
+    from math import inf as inf
+    from math import nan as nan
+    from math import pi as pi
+
+    from samara import autograd as autograd
+    from samara import data as data
+    from samara import memory as memory
+    from samara import metrics as metrics
+    from samara import multiprocessing as multiprocessing
+    from samara import nn as nn
+    from samara import optim as optim
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
+    from samara.exporter.frontend import dtypes as _dtypes
+    from samara.exporter.frontend._convert import device as device
+    from samara.exporter.frontend.checkpoint import load as load
+    from samara.exporter.frontend.checkpoint import save as save
+    from samara.exporter.frontend.combining import *
+    from samara.exporter.frontend.creation import *
+    from samara.exporter.frontend.dtypes import *
+    from samara.exporter.frontend.einsum import *
+    from samara.exporter.frontend.functions import *
+    from samara.exporter.frontend.graph import FrozenBranchWarning as FrozenBranchWarning
+    from samara.exporter.frontend.random import *
+    from samara.exporter.frontend.script import script as script
+    from samara.exporter.frontend.tape import enable_grad as enable_grad
+    from samara.exporter.frontend.tape import is_grad_enabled as is_grad_enabled
+    from samara.exporter.frontend.tape import no_grad as no_grad
+    from samara.exporter.frontend.tape import set_grad_enabled as set_grad_enabled
+    from samara.exporter.frontend.tensor import Tensor as Tensor
+    from samara.exporter.frontend.trace import trace as trace
     from samara.exporter.importers.onnx import import_onnx as import_onnx
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program
@@ -65,16 +164,32 @@ if TYPE_CHECKING:
     from samara.pybridge import UnsupportedError as UnsupportedError
     from samara.pybridge import __version__ as __version__
     from samara.pybridge import devices as devices
+    from samara.pybridge.op import get_num_threads as get_num_threads
+    from samara.pybridge.op import set_num_threads as set_num_threads
+
+    bool = _dtypes.bool_
+    double = _dtypes.float64
+    float = _dtypes.float32
+    half = _dtypes.float16
+    int = _dtypes.int32
+    long = _dtypes.int64
+    short = _dtypes.int16
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    if name in _MODULES:
+        return importlib.import_module(f"samara.{name}")
+    if name in _DTYPES:
+        value = getattr(importlib.import_module("samara.exporter.frontend.dtypes"), _DTYPES[name])
+    elif name in _NUMBERS:
+        value = _NUMBERS[name]
+    elif name in _HOME_OF:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    else:
         raise AttributeError(f"module 'samara' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *__all__})

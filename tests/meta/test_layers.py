@@ -43,7 +43,7 @@ EXPORTER_TOP = {"__init__", "export", "reports", "testing"}
 # Third-party modules that only some rooms may know.
 ONLY_IN = {
     "cffi": ("samara.pybridge",),
-    # The demo writes the ONNX file that it then imports.
+    # The demo also writes its net as an ONNX file.
     "onnx": (
         "samara.exporter.importers",
         "samara.exporter.reports._digits",
@@ -132,6 +132,25 @@ def python_faults(repo: Path) -> list[str]:
     return sorted(set(faults))
 
 
+def face_faults(repo: Path) -> list[str]:
+    """Faces beside the room samara.pybridge that do more than re-export what they are named after."""
+    faults = []
+    folder = repo / "pybridge" / "samara"
+    for path in sorted(folder.rglob("*.py")):
+        names = path.relative_to(folder).with_suffix("").parts
+        # The face of the package is lazy: tests/meta/test_startup.py watches it.
+        if names[0] == "pybridge" or names == ("__init__",):
+            continue
+        names = names[:-1] if names[-1] == "__init__" else names
+        wanted = ".".join(("samara.exporter.frontend", *names))
+        for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+            text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if not text and not (isinstance(node, ast.ImportFrom) and node.module == wanted):
+                where = path.relative_to(repo).as_posix()
+                faults.append(f"{where}:{node.lineno}: a face only imports from {wanted}")
+    return faults
+
+
 # ---- C ----
 
 # Each room may know itself and those before it.
@@ -198,11 +217,13 @@ def c_faults(repo: Path) -> list[str]:
             if fault is not None:
                 report(path, line, name, fault)
     # Tools and examples are users: they see what users see.
-    for folder in ("tools", "examples"):
+    # An example is a program of its system besides: one that keeps a file syncs it.
+    for folder, system in (("tools", set()), ("examples", {"unistd.h"})):
+        allowed = STANDARD_HEADERS | {"samara/samara.h"} | system
         for path in sorted((runtime / folder).rglob("*.c")):
             for line, name, angle in _includes(path.read_text(encoding="utf-8")):
                 beside = not angle and (path.parent / name).is_file()
-                if not (beside or (angle and name in STANDARD_HEADERS | {"samara/samara.h"})):
+                if not (beside or (angle and name in allowed)):
                     report(path, line, name, "a user of the library sees <samara/samara.h> alone")
     return faults
 
@@ -213,6 +234,24 @@ def c_faults(repo: Path) -> list[str]:
 def test_python_rooms(repo: Path) -> None:
     assert all((repo / root / "__init__.py").is_file() for root in PYTHON_ROOTS)
     assert python_faults(repo) == []
+
+
+def test_faces(repo: Path) -> None:
+    assert face_faults(repo) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["import numpy", "def f(): ...", "from samara.exporter.frontend.nn import *", "X = 1"]
+)
+def test_planted_face(tree: Path, line: str) -> None:
+    good = "from samara.exporter.frontend.data.readers import *"
+    _write(tree, "pybridge/samara/data/readers.py", f'"""What it is."""\n{good}\n')
+    assert face_faults(tree) == []
+    _write(tree, "pybridge/samara/data/readers.py", f'"""What it is."""\n{good}\n{line}\n')
+    assert face_faults(tree) == [
+        "pybridge/samara/data/readers.py:3: a face only imports from"
+        " samara.exporter.frontend.data.readers"
+    ]
 
 
 def test_c_rooms(repo: Path) -> None:
@@ -302,7 +341,9 @@ def test_planted_import(tree: Path, file: str, line: str) -> None:
         ("src/ops/planted.h", '#include "session/plan.h"'),
         ("src/kernels/f32/kernels.inc", '#include "ops/op.h"'),
         ("examples/planted.c", '#include "session/session.h"'),
+        ("examples/planted.c", "#include <sys/mman.h>"),
         ("tools/planted.c", "#include <samara/samara_experimental.h>"),
+        ("tools/planted.c", "#include <unistd.h>"),
     ],
 )
 def test_planted_include(tree: Path, file: str, line: str) -> None:

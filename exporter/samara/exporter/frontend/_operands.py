@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bringing the operands of an operator together: scalars, arrays, dtypes, axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes
+from samara.exporter.types import Dim, DType
+from samara.pybridge.errors import ShapeError
+
+SCALARS = (bool, int, float)
+_NUMBERS = (*SCALARS, np.bool_, np.integer, np.floating)  # numpy's are as weak as Python's
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a Tensor, eager or traced."""
+    return hasattr(type(value), "__samara_op__")
+
+
+def as_tensor(value: Any, like: Any = None) -> Any:
+    """`value` as a Tensor: itself, or one over an array; a scalar takes the dtype of `like`."""
+    from samara.exporter.frontend.tensor import wrap
+
+    if is_tensor(value):
+        return value
+    if isinstance(value, Dim):
+        return _size(value)
+    if isinstance(value, SCALARS):
+        if like is not None and not isinstance(value, float):
+            return wrap(np.asarray(value, like.dtype))
+        if like is not None and like.dtype.kind == "f":
+            return wrap(np.asarray(value, like.dtype))
+        kind = np.bool_ if isinstance(value, bool) else np.int64
+        return wrap(np.asarray(value, np.float32 if isinstance(value, float) else kind))
+    array = np.asarray(value)
+    if array.dtype == np.float64 and isinstance(value, (list, tuple)):
+        array = array.astype(np.float32)
+    dtypes.as_dtype(array.dtype)
+    return wrap(array)
+
+
+def _size(dim: Dim) -> Any:
+    """A symbolic size of a function that is being traced, as an int64 number."""
+    from samara.exporter.frontend.graph import tracing
+
+    tracer = tracing()
+    if dim.is_static or tracer is None:
+        return as_tensor(dim.as_int())
+    return tracer.sizes([dim]).reshape(())
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype; `x` itself where it has it."""
+    return x if x.dtype == dtype else ops.cast(x, to=DType.from_numpy(np.dtype(dtype)))
+
+
+def pair(a: Any, b: Any, floating: bool = False) -> tuple[Any, Any]:
+    """Two operands in one dtype by PyTorch's promotion; a Python scalar stays one where it can.
+
+    `floating`: integers and bools become float32.
+    """
+    if isinstance(b, _NUMBERS):
+        b = b.item() if isinstance(b, np.generic) else b
+        return _with_scalar(a, b, floating), b
+    if isinstance(a, _NUMBERS):
+        a = a.item() if isinstance(a, np.generic) else a
+        return a, _with_scalar(b, a, floating)
+    a, b = as_tensor(a), as_tensor(b)
+    to = a.dtype
+    if to is not b.dtype:
+        to = dtypes.promote(to, a.ndim, b.dtype, b.ndim)
+    if floating and to.kind != "f":
+        to = dtypes.float32
+    return cast(a, to), cast(b, to)
+
+
+def _with_scalar(x: Any, scalar: Any, floating: bool) -> Any:
+    x = as_tensor(x)
+    kind = x.dtype.kind
+    if kind == "f":
+        return x
+    if floating or isinstance(scalar, float):
+        return cast(x, dtypes.float32)
+    if kind == "b" and not isinstance(scalar, bool):
+        return cast(x, dtypes.int64)
+    return x
+
+
+def floating(x: Any) -> Any:
+    """`x`, integers and bools as float32."""
+    x = as_tensor(x)
+    return x if x.dtype.kind == "f" else cast(x, dtypes.float32)
+
+
+def axis_of(x: Any, dim: int, extra: int = 0) -> int:
+    """`dim` counted from the front; ShapeError when out of range. `extra`: axes to come."""
+    rank = max(x.ndim + extra, 1)
+    if not -rank <= dim < rank:
+        raise ShapeError(
+            f"dimension {dim} is out of range for a tensor of {x.ndim} dimensions",
+            fix=f"use a value from {-rank} to {rank - 1}",
+        )
+    return dim % rank
+
+
+def axes_of(x: Any, dim: int | Sequence[int] | None) -> tuple[int, ...]:
+    """The axes that `dim` names; all where it is None or empty."""
+    if dim is None:
+        return tuple(range(x.ndim))
+    if isinstance(dim, int):
+        return (axis_of(x, dim),) if x.ndim else ()
+    axes = tuple(axis_of(x, d) for d in dim)
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"dimensions {tuple(dim)} repeat")
+    return axes if axes or x.ndim == 0 else tuple(range(x.ndim))
+
+
+def sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sizes given one by one or as one sequence."""
+    given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    return tuple(map(plain_size, given))
+
+
+def plain_size(value: Any) -> Any:
+    """A size or position as int where it is a constant, one of numpy's integers or a tensor's."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Dim):
+        return value if value.value is None else value.value
+    if isinstance(value, np.integer) or (
+        is_tensor(value) and value._data is not None and value.dtype.kind in "iu"
+    ):
+        return operator.index(value)
+    return value
+
+
+def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
+    """The shape that all of these, which may hold symbolic dims, broadcast to."""
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[Any] = [1] * rank
+    for shape in shapes:
+        for axis, n in enumerate(shape, rank - len(shape)):
+            known = out[axis]
+            if isinstance(known, int) and known == 1:
+                out[axis] = n
+            elif isinstance(n, int) and isinstance(known, int) and n not in (1, known):
+                raise ShapeError(
+                    f"shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast"
+                )
+            elif isinstance(n, int) and n != 1:
+                out[axis] = n  # a number says more than a symbol
+    return tuple(out)

@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elementwise methods of tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._operands import (
+    SCALARS,
+    as_tensor,
+    cast,
+    floating,
+    is_tensor,
+    pair,
+)
+from samara.pybridge.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
+
+_LOG2 = math.log(2.0)
+_LOG10 = math.log(10.0)
+
+
+class PointwiseMethods:
+    """What works element by element; operands broadcast and are promoted as PyTorch does."""
+
+    __slots__ = ()
+
+    # ---- arithmetic
+
+    def add(self: Any, other: Any, *, alpha: float = 1) -> Tensor:
+        """self + alpha * other."""
+        x, y = pair(self, other)
+        if alpha != 1:
+            y = y * alpha
+        if x.dtype == dtypes.bool_:
+            return ops.logical_or(x, as_tensor(y, x))
+        return ops.add(x, y)
+
+    def sub(self: Any, other: Any, *, alpha: float = 1) -> Tensor:
+        """self - alpha * other."""
+        x, y = _numbers("subtracted", *pair(self, other))
+        return ops.sub(x, y if alpha == 1 else y * alpha)
+
+    def mul(self: Any, other: Any) -> Tensor:
+        """self * other."""
+        x, y = pair(self, other)
+        if getattr(x, "dtype", None) == dtypes.bool_:
+            return ops.logical_and(x, as_tensor(y, x))
+        return ops.mul(x, y)
+
+    def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+        """self / other; `rounding_mode` "floor" or "trunc" rounds the quotient."""
+        if rounding_mode is None:
+            x, y = pair(self, other, floating=True)
+            return ops.div(x, y)
+        x, y = pair(self, other)
+        if x.dtype.kind != "f":
+            return _divide_integers(x, y, rounding_mode)
+        quotient = ops.div(x, y)
+        return quotient.floor() if rounding_mode == "floor" else quotient.trunc()
+
+    def floor_divide(self: Any, other: Any) -> Tensor:
+        """floor(self / other)."""
+        return self.div(other, rounding_mode="floor")
+
+    def remainder(self: Any, other: Any) -> Tensor:
+        """self - other * floor(self / other): the sign of the divisor."""
+        return ops.mod(*pair(self, other))
+
+    def fmod(self: Any, other: Any) -> Tensor:
+        """The remainder with the sign of the dividend."""
+        return ops.mod(*pair(self, other), fmod=True)
+
+    def pow(self: Any, exponent: Any) -> Tensor:
+        """self to the power of `exponent`."""
+        if isinstance(exponent, SCALARS) and not isinstance(exponent, bool):
+            if exponent == 0.5:
+                return floating(self).sqrt()
+            if exponent == 2 and self.dtype.kind == "f":
+                return ops.mul(self, self)
+            if exponent < 0 and isinstance(exponent, int) and self.dtype.kind != "f":
+                raise UnsupportedError(
+                    "integers cannot be raised to negative powers", fix="call .float() first"
+                )
+        return ops.pow(*pair(self, exponent))
+
+    def neg(self: Any) -> Tensor:
+        """-self."""
+        return ops.neg(_numbers("negated", self)[0])
+
+    def abs(self: Any) -> Tensor:
+        """|self|."""
+        return ops.abs(self)
+
+    def sign(self: Any) -> Tensor:
+        """-1, 0 or 1."""
+        return ops.sign(self)
+
+    def square(self: Any) -> Tensor:
+        """self * self."""
+        return ops.mul(self, self)
+
+    def reciprocal(self: Any) -> Tensor:
+        """1 / self."""
+        return ops.reciprocal(floating(self))
+
+    def lerp(self: Any, end: Any, weight: Any) -> Tensor:
+        """self + weight * (end - self)."""
+        return self + (end - self) * weight
+
+    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
+        """self + value * tensor1 * tensor2."""
+        return self + tensor1 * tensor2 * value
+
+    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
+        """self + value * tensor1 / tensor2."""
+        return self + tensor1 / tensor2 * value
+
+    # ---- powers, logarithms, trigonometry
+
+    def exp(self: Any) -> Tensor:
+        return ops.exp(floating(self))
+
+    def exp2(self: Any) -> Tensor:
+        return ops.exp(floating(self) * _LOG2)
+
+    def expm1(self: Any) -> Tensor:
+        """exp(self) - 1, exact near 0: 2 sinh(x/2) exp(x/2)."""
+        x = floating(self)
+        near = x.abs() < 1.0
+        half = ops.where(near, x, 0.0) * 0.5  # where() takes in both, with their gradients
+        small = ops.mul(ops.sinh(half), ops.exp(half)) * 2.0
+        return ops.where(near, small, ops.sub(ops.exp(x), 1.0))
+
+    def log(self: Any) -> Tensor:
+        return ops.log(floating(self))
+
+    def log2(self: Any) -> Tensor:
+        return ops.log(floating(self)) * (1.0 / _LOG2)
+
+    def log10(self: Any) -> Tensor:
+        return ops.log(floating(self)) * (1.0 / _LOG10)
+
+    def log1p(self: Any) -> Tensor:
+        """log(1 + self), exact near 0: 2 artanh(x / (2 + x))."""
+        x = floating(self)
+        near = x.abs() < 0.5
+        part = ops.where(near, x, 0.0)  # where() takes in both, with their gradients
+        small = ops.atanh(ops.div(part, part + 2.0)) * 2.0
+        return ops.where(near, small, ops.log(ops.where(near, 1.0, x + 1.0)))
+
+    def sqrt(self: Any) -> Tensor:
+        return ops.sqrt(floating(self))
+
+    def rsqrt(self: Any) -> Tensor:
+        return ops.rsqrt(floating(self))
+
+    def sin(self: Any) -> Tensor:
+        return ops.sin(floating(self))
+
+    def cos(self: Any) -> Tensor:
+        return ops.cos(floating(self))
+
+    def tan(self: Any) -> Tensor:
+        return ops.tan(floating(self))
+
+    def asin(self: Any) -> Tensor:
+        return ops.asin(floating(self))
+
+    def acos(self: Any) -> Tensor:
+        return ops.acos(floating(self))
+
+    def atan(self: Any) -> Tensor:
+        return ops.atan(floating(self))
+
+    def atan2(self: Any, other: Any) -> Tensor:
+        return ops.atan2(*pair(self, other, floating=True))
+
+    def sinh(self: Any) -> Tensor:
+        return ops.sinh(floating(self))
+
+    def cosh(self: Any) -> Tensor:
+        return ops.cosh(floating(self))
+
+    def tanh(self: Any) -> Tensor:
+        return ops.tanh(floating(self))
+
+    def asinh(self: Any) -> Tensor:
+        return ops.asinh(floating(self))
+
+    def acosh(self: Any) -> Tensor:
+        return ops.acosh(floating(self))
+
+    def atanh(self: Any) -> Tensor:
+        return ops.atanh(floating(self))
+
+    def erf(self: Any) -> Tensor:
+        return ops.erf(floating(self))
+
+    def erfc(self: Any) -> Tensor:
+        return 1.0 - self.erf()
+
+    def sigmoid(self: Any) -> Tensor:
+        return ops.sigmoid(floating(self))
+
+    def relu(self: Any) -> Tensor:
+        return ops.relu(self)
+
+    def logit(self: Any, eps: float | None = None) -> Tensor:
+        """log(self / (1 - self)); `eps` clamps to [eps, 1 - eps] first."""
+        x = floating(self) if eps is None else floating(self).clamp(eps, 1 - eps)
+        return (x / (1.0 - x)).log()
+
+    # ---- rounding and bounds
+
+    def floor(self: Any) -> Tensor:
+        return self.clone() if self.dtype.kind != "f" else ops.floor(self)
+
+    def ceil(self: Any) -> Tensor:
+        return self.clone() if self.dtype.kind != "f" else ops.ceil(self)
+
+    def round(self: Any) -> Tensor:
+        """To the nearest integer, halves to even."""
+        return self.clone() if self.dtype.kind != "f" else ops.round(self)
+
+    def trunc(self: Any) -> Tensor:
+        """Towards zero."""
+        if self.dtype.kind != "f":
+            return self.clone()
+        return ops.where(self < 0, ops.ceil(self), ops.floor(self))
+
+    def frac(self: Any) -> Tensor:
+        """self - trunc(self)."""
+        return self - self.trunc()
+
+    def clamp(self: Any, min: Any = None, max: Any = None) -> Tensor:
+        """Elements below `min` and above `max` (numbers or tensors) become the bound."""
+        if all(v is None or isinstance(v, SCALARS) for v in (min, max)) and self.dtype.kind == "f":
+            lo = -math.inf if min is None else float(min)
+            hi = math.inf if max is None else float(max)
+            return ops.clamp(self, lo=lo, hi=hi)
+        out = self if min is None else ops.max(*pair(self, min))
+        return out if max is None else ops.min(*pair(out, max))
+
+    clip = clamp
+
+    def clamp_min(self: Any, min: Any) -> Tensor:
+        return self.clamp(min=min)
+
+    def clamp_max(self: Any, max: Any) -> Tensor:
+        return self.clamp(max=max)
+
+    def maximum(self: Any, other: Any) -> Tensor:
+        return ops.max(*pair(self, other))
+
+    def minimum(self: Any, other: Any) -> Tensor:
+        return ops.min(*pair(self, other))
+
+    # ---- comparison and logic
+
+    def eq(self: Any, other: Any) -> Tensor:
+        return ops.eq(*pair(self, other))
+
+    def ne(self: Any, other: Any) -> Tensor:
+        return ops.logical_not(ops.eq(*pair(self, other)))
+
+    def lt(self: Any, other: Any) -> Tensor:
+        return ops.lt(*_ordered(self, other))
+
+    def le(self: Any, other: Any) -> Tensor:
+        return ops.le(*_ordered(self, other))
+
+    def gt(self: Any, other: Any) -> Tensor:
+        x, y = _ordered(self, other)
+        return ops.lt(y, x)
+
+    def ge(self: Any, other: Any) -> Tensor:
+        x, y = _ordered(self, other)
+        return ops.le(y, x)
+
+    def logical_and(self: Any, other: Any) -> Tensor:
+        return ops.logical_and(_truth(self), _truth(other))
+
+    def logical_or(self: Any, other: Any) -> Tensor:
+        return ops.logical_or(_truth(self), _truth(other))
+
+    def logical_xor(self: Any, other: Any) -> Tensor:
+        return ops.logical_xor(_truth(self), _truth(other))
+
+    def logical_not(self: Any) -> Tensor:
+        return ops.logical_not(_truth(self))
+
+    def bitwise_and(self: Any, other: Any) -> Tensor:
+        return _bitwise(ops.logical_and, ops.bitwise_and, self, other)
+
+    def bitwise_or(self: Any, other: Any) -> Tensor:
+        return _bitwise(ops.logical_or, ops.bitwise_or, self, other)
+
+    def bitwise_xor(self: Any, other: Any) -> Tensor:
+        return _bitwise(ops.logical_xor, ops.bitwise_xor, self, other)
+
+    def bitwise_not(self: Any) -> Tensor:
+        if self.dtype == dtypes.bool_:
+            return ops.logical_not(self)
+        return ops.bitwise_not(self)
+
+    def isnan(self: Any) -> Tensor:
+        return ops.isnan(floating(self))
+
+    def isinf(self: Any) -> Tensor:
+        return ops.isinf(floating(self))
+
+    def isfinite(self: Any) -> Tensor:
+        return ops.lt(ops.abs(floating(self)), math.inf)
+
+    # ---- choosing
+
+    def where(self: Any, condition: Any, other: Any) -> Tensor:
+        """self where `condition`, else `other`."""
+        x, y = pair(self, other)
+        return ops.where(condition, x, y)
+
+    def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:
+        """`value` where `mask`, else self."""
+        if isinstance(value, SCALARS):
+            value = as_tensor(np.asarray(value, self.dtype))
+        return ops.where(mask, cast(value, self.dtype), self)
+
+    def nan_to_num(
+        self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        """NaN and infinities replaced; by the dtype's largest numbers where none is given."""
+        if self.dtype.kind != "f":
+            return self.clone()
+        limits = np.finfo(self.dtype)
+        high = float(limits.max) if posinf is None else posinf
+        low = float(limits.min) if neginf is None else neginf
+        out = self.masked_fill(self.isnan(), nan)
+        out = out.masked_fill(ops.eq(self, math.inf), high)
+        return out.masked_fill(ops.eq(self, -math.inf), low)
+
+    # ---- Python's operators; __add__, __sub__ and __mul__ have a fast way in tensor.py
+
+    def __radd__(self: Any, other: Any) -> Tensor:
+        return self.add(other)
+
+    def __rsub__(self: Any, other: Any) -> Tensor:
+        return ops.sub(*_numbers("subtracted", *pair(other, self)))
+
+    def __rmul__(self: Any, other: Any) -> Tensor:
+        return self.mul(other)
+
+    def __truediv__(self: Any, other: Any) -> Tensor:
+        return self.div(other)
+
+    def __rtruediv__(self: Any, other: Any) -> Tensor:
+        return ops.div(*pair(other, self, floating=True))
+
+    def __floordiv__(self: Any, other: Any) -> Tensor:
+        return self.floor_divide(other)
+
+    def __rfloordiv__(self: Any, other: Any) -> Tensor:
+        return as_tensor(other, self).floor_divide(self)
+
+    def __mod__(self: Any, other: Any) -> Tensor:
+        return self.remainder(other)
+
+    def __rmod__(self: Any, other: Any) -> Tensor:
+        return ops.mod(*pair(other, self))
+
+    def __pow__(self: Any, other: Any) -> Tensor:
+        return self.pow(other)
+
+    def __rpow__(self: Any, other: Any) -> Tensor:
+        return ops.pow(*pair(other, self))
+
+    def __neg__(self: Any) -> Tensor:
+        return self.neg()
+
+    def __pos__(self: Any) -> Tensor:
+        return self
+
+    def __abs__(self: Any) -> Tensor:
+        return ops.abs(self)
+
+    def __eq__(self: Any, other: Any) -> Any:
+        return self.eq(other) if _comparable(other) else NotImplemented
+
+    def __ne__(self: Any, other: Any) -> Any:
+        return self.ne(other) if _comparable(other) else NotImplemented
+
+    def __lt__(self: Any, other: Any) -> Tensor:
+        return self.lt(other)
+
+    def __le__(self: Any, other: Any) -> Tensor:
+        return self.le(other)
+
+    def __gt__(self: Any, other: Any) -> Tensor:
+        return self.gt(other)
+
+    def __ge__(self: Any, other: Any) -> Tensor:
+        return self.ge(other)
+
+    def __and__(self: Any, other: Any) -> Tensor:
+        return self.bitwise_and(other)
+
+    def __or__(self: Any, other: Any) -> Tensor:
+        return self.bitwise_or(other)
+
+    def __xor__(self: Any, other: Any) -> Tensor:
+        return self.bitwise_xor(other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __rxor__ = __xor__
+
+    def __invert__(self: Any) -> Tensor:
+        return self.bitwise_not()
+
+
+def _comparable(other: Any) -> bool:
+    return is_tensor(other) or isinstance(other, (*SCALARS, np.ndarray, np.generic))
+
+
+def _numbers(done: str, *operands: Any) -> tuple[Any, ...]:
+    """The operands, if they are numbers and not truths."""
+    if any(getattr(x, "dtype", None) == dtypes.bool_ for x in operands):
+        raise UnsupportedError(
+            f"bool tensors cannot be {done}", fix="use ^, ~ or logical_xor, or call .int() first"
+        )
+    return operands
+
+
+def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
+    x, y = pair(a, b)
+    if getattr(x, "dtype", None) == dtypes.bool_:
+        return cast(x, dtypes.uint8), cast(as_tensor(y, x), dtypes.uint8)
+    return x, y
+
+
+def _truth(x: Any) -> Any:
+    x = as_tensor(x)
+    return x if x.dtype == dtypes.bool_ else ops.logical_not(ops.eq(x, 0))
+
+
+def _bitwise(logical: Any, bits: Any, a: Any, b: Any) -> Tensor:
+    x, y = pair(a, b)
+    if x.dtype.kind == "f":
+        raise UnsupportedError("bits of floating point tensors cannot be combined")
+    return (logical if x.dtype == dtypes.bool_ else bits)(x, as_tensor(y, x))
+
+
+def _divide_integers(x: Any, y: Any, mode: str) -> Tensor:
+    """ops.div of integers truncates; "floor" takes the remainder off first."""
+    if mode == "trunc":
+        return ops.div(x, y)
+    return ops.div(ops.sub(x, ops.mod(x, y)), y)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tensors answer Python itself: truth, numbers, iteration, copies, pickling, text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samara.pybridge.errors import SamaraError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
+
+
+class PythonMethods:
+    """What Python's own functions and statements ask of an object."""
+
+    __slots__ = ()
+
+    # numpy leaves `array + tensor` to the tensor, which would else be taken apart into objects.
+    __array_ufunc__ = None
+
+    def __len__(self: Any) -> int:
+        if self.ndim == 0:
+            raise TypeError("a 0-d tensor has no length")
+        size = self.shape[0]
+        if not isinstance(size, int):
+            raise TypeError(
+                f"len() must be a number, and the length is {size} in this trace; use .shape[0] "
+                "or .size(0)"
+            )
+        return size
+
+    def __iter__(self: Any) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise TypeError("a 0-d tensor cannot be iterated over")
+        return iter(self.unbind(0))
+
+    def __contains__(self: Any, value: Any) -> bool:
+        return bool(self.eq(value).any())
+
+    def __bool__(self: Any) -> bool:
+        if self._data.size != 1:
+            raise SamaraError(
+                f"the truth of a tensor of shape {list(self.shape)} is ambiguous",
+                fix="use .any() or .all()",
+            )
+        return bool(self._data.reshape(-1)[0])
+
+    def __float__(self: Any) -> float:
+        return float(self.item())
+
+    def __int__(self: Any) -> int:
+        return int(self.item())
+
+    def __index__(self: Any) -> int:
+        if self._data.dtype.kind not in "iu":
+            raise TypeError("only an integer tensor of one element can be an index")
+        return int(self.item())
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:
+        if self._node is not None:
+            raise SamaraError(
+                "only leaves can be copied deeply", fix="use .detach() or .clone() first"
+            )
+        out: Tensor = type(self)._wrap(self._data.copy())
+        out._requires_grad = self._requires_grad
+        if self._grad is not None:
+            out._grad = type(self)._wrap(self._grad._data.copy())
+        memo[id(self)] = out
+        return out
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        if self._node is not None:
+            raise SamaraError("only leaves can be sent or stored", fix="use .detach() first")
+        return _rebuild, (
+            type(self),
+            np.ascontiguousarray(self._data).reshape(self.shape),
+            self._requires_grad,
+        )
+
+    def __format__(self: Any, spec: str) -> str:
+        if spec and self.ndim == 0:
+            return format(self.item(), spec)
+        return format(str(self), spec)
+
+    def __repr__(self: Any) -> str:
+        body = np.array2string(self._data, separator=", ", prefix="tensor(", precision=4)
+        if self._data.size == 0 and self.ndim != 1:
+            body += f", shape={self._data.shape}"
+        plain = (np.float32, np.int64, np.bool_)
+        kind = "" if self._data.dtype in plain else f", dtype={self._data.dtype}"
+        grad = f", grad_fn={self._node!r}" if self._node is not None else ""
+        if not grad and self._requires_grad:
+            grad = ", requires_grad=True"
+        return f"tensor({body}{kind}{grad})"
+
+
+def _rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
+    from samara.exporter.frontend.tensor import Tensor, wrap
+
+    out = wrap(array) if kind is Tensor else kind(array)
+    out._requires_grad = requires_grad
+    return out

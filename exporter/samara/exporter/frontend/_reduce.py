@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions, sorting and cumulative methods of tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._operands import axes_of, axis_of, cast, floating
+from samara.exporter.ops._grad import beside
+from samara.exporter.types import DType
+from samara.pybridge.errors import ShapeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
+
+Dims = int | Sequence[int] | None
+
+
+class ValuesIndices(NamedTuple):
+    """What max, min, sort, topk and median along a dimension return."""
+
+    values: Any
+    indices: Any
+
+
+class ReduceMethods:
+    """What makes fewer elements of many. `dim` is one dimension, several, or None for all."""
+
+    __slots__ = ()
+
+    def sum(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        """Sum; integers and bools add up in int64."""
+        x = self if dtype is None else cast(self, dtype)
+        if x.dtype.kind != "f":
+            x = cast(x, dtypes.int64)
+        return ops.reduce_sum(x, axes=axes_of(x, dim), keepdims=keepdim)
+
+    def mean(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        """Mean of floating point numbers."""
+        x = _float_only(self if dtype is None else cast(self, dtype), "mean")
+        return ops.reduce_mean(x, axes=axes_of(x, dim), keepdims=keepdim)
+
+    def prod(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Product."""
+        x = self if self.dtype.kind == "f" else cast(self, dtypes.int64)
+        return ops.reduce_prod(x, axes=axes_of(x, dim), keepdims=keepdim)
+
+    def amax(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Largest; equal ones share the gradient."""
+        return ops.reduce_max(self, axes=_some(self, dim), keepdims=keepdim)
+
+    def amin(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Smallest; equal ones share the gradient."""
+        return ops.reduce_min(self, axes=_some(self, dim), keepdims=keepdim)
+
+    def max(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """Without `dim` the largest; with a dimension (values, indices); with a tensor maximum."""
+        return self._extreme(dim, keepdim, largest=True)
+
+    def min(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """Without `dim` the smallest; with a dimension (values, indices); with a tensor minimum."""
+        return self._extreme(dim, keepdim, largest=False)
+
+    def _extreme(self: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
+        if dim is None:
+            return self.amax() if largest else self.amin()
+        if not isinstance(dim, int):
+            return self.maximum(dim) if largest else self.minimum(dim)
+        if self.ndim == 0:
+            return ValuesIndices(self.clone(), self.argmax(dim))
+        indices = (self.argmax if largest else self.argmin)(dim, keepdim=True)
+        values = self.gather(dim, indices)
+        if not keepdim:
+            values, indices = values.squeeze(dim), indices.squeeze(dim)
+        return ValuesIndices(values, indices)
+
+    def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Index of the first largest element; of the flattened tensor without `dim`."""
+        return _index_of(ops.argmax, self, dim, keepdim)
+
+    def argmin(self: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Index of the first smallest element; of the flattened tensor without `dim`."""
+        return _index_of(ops.argmin, self, dim, keepdim)
+
+    def var(
+        self: Any,
+        dim: Dims = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Tensor:
+        """Mean squared distance from the mean; the count less `correction` (1) divides."""
+        return self._moments(dim, unbiased, keepdim, correction)[0]
+
+    def std(
+        self: Any,
+        dim: Dims = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Tensor:
+        """Square root of `var`."""
+        return _root(self._moments(dim, unbiased, keepdim, correction)[0])
+
+    def var_mean(
+        self: Any,
+        dim: Dims = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """(var, mean)."""
+        return self._moments(dim, unbiased, keepdim, correction)
+
+    def _moments(
+        self: Any, dim: Dims, unbiased: bool, keepdim: bool, correction: float | None
+    ) -> tuple[Any, Any]:
+        x = _float_only(self, "var")
+        axes = axes_of(x, dim)
+        count: Any = 1
+        for a in axes:
+            count = count * x.shape[a]
+        less = (1 if unbiased else 0) if correction is None else correction
+        mean = ops.reduce_mean(x, axes=axes, keepdims=True)
+        away = ops.sub(x, mean)
+        total = ops.reduce_sum(ops.mul(away, away), axes=axes, keepdims=keepdim)
+        if isinstance(count, int):
+            left = max(count - less, 0)
+            var = total * (1.0 / left) if left else ops.div(total, 0.0)
+        else:
+            number = beside(x, ops.dims, values=(count,), dtype=DType.F32, scalar=True)
+            var = ops.div(total, ops.sub(number, float(less)))
+        return var, mean if keepdim else ops.reduce_sum(mean, axes=axes, keepdims=False)
+
+    def norm(self: Any, p: float | str = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Vector norm of order p (a number, inf, or "fro")."""
+        x = floating(self)
+        axes = axes_of(x, dim)
+        if p in (2, "fro"):
+            return _root(ops.reduce_sum(ops.mul(x, x), axes=axes, keepdims=keepdim))
+        if not isinstance(p, (int, float)):
+            raise UnsupportedError(f"there is no norm {p!r}", fix="use a number or 'fro'")
+        size = ops.abs(x)
+        if p == math.inf:
+            return ops.reduce_max(size, axes=axes, keepdims=keepdim)
+        if p == -math.inf:
+            return ops.reduce_min(size, axes=axes, keepdims=keepdim)
+        if p == 0:
+            return cast(size > 0, x.dtype).sum(dim, keepdim)
+        if p == 1:
+            return ops.reduce_sum(size, axes=axes, keepdims=keepdim)
+        return ops.reduce_sum(size.pow(p), axes=axes, keepdims=keepdim).pow(1.0 / p)
+
+    def logsumexp(self: Any, dim: Dims, keepdim: bool = False) -> Tensor:
+        """log(sum(exp(self))), without overflow."""
+        x = floating(self)
+        axes = axes_of(x, dim)
+        top = ops.reduce_max(x.detach(), axes=axes, keepdims=True)
+        top = ops.where(ops.isinf(top), 0.0, top)  # a row of infinities would give NaN
+        total = ops.reduce_sum(ops.exp(ops.sub(x, top)), axes=axes, keepdims=True)
+        out = ops.add(ops.log(total), top)
+        return out if keepdim else ops.reduce_sum(out, axes=axes, keepdims=False)
+
+    def any(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Whether any element is not 0."""
+        return _over(ops.reduce_max, _truths(self), dim, keepdim, False)
+
+    def all(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """Whether no element is 0."""
+        return _over(ops.reduce_min, _truths(self), dim, keepdim, True)
+
+    def count_nonzero(self: Any, dim: Dims = None) -> Tensor:
+        """How many elements are not 0."""
+        return self.ne(0).sum(dim)
+
+    def softmax(self: Any, dim: int, dtype: Any = None) -> Tensor:
+        """exp(self) / sum(exp(self)) along `dim`."""
+        x = floating(self) if dtype is None else cast(self, dtype)
+        return _lined(lambda v: ops.softmax(v, axis=axis_of(v, dim)), x)
+
+    def log_softmax(self: Any, dim: int, dtype: Any = None) -> Tensor:
+        """log(softmax(self, dim))."""
+        x = floating(self) if dtype is None else cast(self, dtype)
+        return _lined(lambda v: ops.log_softmax(v, axis=axis_of(v, dim)), x)
+
+    def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Tensor:
+        """Running sums along `dim`; integers and bools add up in int64."""
+        x = self if dtype is None else cast(self, dtype)
+        x = x if x.dtype.kind == "f" or dtype is not None else cast(x, dtypes.int64)
+        return _lined(lambda v: ops.cumsum(v, axis=axis_of(v, dim)), x)
+
+    def topk(
+        self: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> ValuesIndices:
+        """The k largest (or smallest) along `dim`, in order."""
+        n = self.shape[axis_of(self, dim)] if self.ndim else 1
+        if isinstance(n, int) and isinstance(k, int) and not 0 <= k <= n:
+            raise ShapeError(f"the {k} largest or smallest of {n} elements")
+        axis = axis_of(self, dim)
+        got = _lined(lambda v: ops.top_k(v, k=k, axis=axis, largest=largest), self)
+        return ValuesIndices(*got)
+
+    def sort(
+        self: Any, dim: int = -1, descending: bool = False, stable: bool = False
+    ) -> ValuesIndices:
+        """All elements along `dim` in order; equal ones keep theirs."""
+        n = self.shape[axis_of(self, dim)] if self.ndim else 1
+        return self.topk(n, dim, largest=descending)
+
+    def argsort(self: Any, dim: int = -1, descending: bool = False) -> Tensor:
+        """The indices of `sort`."""
+        return self.sort(dim, descending).indices
+
+    def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+        """The k-th smallest along `dim`, counted from 1."""
+        if k < 1:
+            raise ShapeError(f"kthvalue counts from 1, got {k}")
+        values, indices = self.topk(k, dim, largest=False)
+        axis = axis_of(self, dim)
+        if self.ndim == 0:
+            return ValuesIndices(values, indices)
+        found = ValuesIndices(values.narrow(axis, k - 1, 1), indices.narrow(axis, k - 1, 1))
+        return found if keepdim else ValuesIndices(*(t.squeeze(axis) for t in found))
+
+    def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The lower middle element: of all, or (values, indices) along `dim`."""
+        if dim is None:
+            flat = self.reshape(-1)
+            return flat.kthvalue((flat.shape[0] + 1) // 2, 0).values
+        n = self.shape[axis_of(self, dim)] if self.ndim else 1
+        return self.kthvalue((n + 1) // 2, dim, keepdim)
+
+
+def _some(x: Any, dim: Dims) -> tuple[int, ...]:
+    """The axes that `dim` names, of which none may be empty: there would be no largest element."""
+    axes = axes_of(x, dim)
+    for a in axes:
+        if isinstance(x.shape[a], int) and x.shape[a] == 0:
+            raise ShapeError(f"dimension {a} of {list(x.shape)} has no largest or smallest element")
+    return axes
+
+
+def _truths(x: Any) -> Any:
+    return x if x.dtype == dtypes.bool_ else x.ne(0)
+
+
+def _over(op: Any, x: Any, dim: Dims, keepdim: bool, empty: bool) -> Any:
+    """A reduction of bools that also has a result where there are none: `empty`."""
+    axes = axes_of(x, dim)
+    if all(isinstance(x.shape[a], int) and x.shape[a] for a in axes):
+        return op(x, axes=axes, keepdims=keepdim)
+    counts = ops.reduce_sum(cast(x.eq(not empty), dtypes.int64), axes=axes, keepdims=keepdim)
+    return counts.eq(0) if empty else counts.ne(0)
+
+
+def _index_of(op: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
+    """argmax or argmin; with `keepdim` and no `dim`, every dimension stays as 1."""
+    if dim is None or x.ndim == 0:
+        axis_of(x, 0 if dim is None else dim)
+        found = op(x.reshape(-1), axis=0, keepdims=False)
+        return found.reshape((1,) * x.ndim) if keepdim else found
+    return op(x, axis=axis_of(x, dim), keepdims=keepdim)
+
+
+def _lined(function: Any, x: Any) -> Any:
+    """`function` along a dimension, for which a 0-d tensor counts as one element."""
+    if x.ndim:
+        return function(x)
+    got = function(x.reshape(1))
+    return ValuesIndices(*(t.reshape(()) for t in got)) if type(got) is tuple else got.reshape(())
+
+
+def _root(x: Any) -> Any:
+    """sqrt(x) with the gradient 0 at 0, where PyTorch takes that subgradient of a norm."""
+    if x._data is not None and (not x._requires_grad or x._data.all()):
+        return ops.sqrt(x)
+    none = ops.eq(x, 0.0)
+    return ops.where(none, 0.0, ops.sqrt(ops.where(none, 1.0, x)))
+
+
+def _float_only(x: Any, what: str) -> Any:
+    if x.dtype.kind != "f":
+        raise UnsupportedError(f"{what} of {x.dtype} is not defined", fix="call .float() first")
+    return x

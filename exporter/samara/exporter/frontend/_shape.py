@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of tensors that change shape or order; views wherever numpy has one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._operands import as_tensor, axis_of, is_tensor, plain_size, sizes_of
+from samara.exporter.types import as_dim
+from samara.pybridge.errors import SamaraError, ShapeError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
+
+
+def product(sizes: Sequence[Any]) -> Any:
+    """Product of sizes, ints or symbolic."""
+    total: Any = 1
+    for n in sizes:
+        total = total * n
+    return total
+
+
+def known(shape: Sequence[Any], sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """`sizes` with its -1 worked out from the elements of `shape`."""
+    out = list(sizes)
+    missing = [i for i, n in enumerate(out) if isinstance(n, int) and n == -1]
+    if len(missing) > 1:
+        raise ShapeError(f"only one size may be -1, got {list(sizes)}")
+    total = product(shape)
+    if missing:
+        rest = product([n for i, n in enumerate(out) if i != missing[0]])
+        if isinstance(rest, int) and isinstance(total, int) and (rest == 0 or total % rest):
+            raise ShapeError(f"{list(shape)} cannot be reshaped to {list(sizes)}")
+        out[missing[0]] = _quotient(total, rest)
+    elif isinstance(total, int) and product(out) != total:
+        raise ShapeError(f"{list(shape)} cannot be reshaped to {list(sizes)}")
+    return tuple(out)
+
+
+def _quotient(total: Any, rest: Any) -> Any:
+    if isinstance(total, int) and isinstance(rest, int):
+        return total // rest
+    return as_dim(total) // as_dim(rest)
+
+
+class ShapeMethods:
+    """Shapes and order of axes."""
+
+    __slots__ = ()
+
+    def size(self: Any, dim: int | None = None) -> Any:
+        """All sizes, or that of one dimension."""
+        return self.shape if dim is None else self.shape[axis_of(self, dim)]
+
+    def dim(self: Any) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self: Any) -> Any:
+        """The number of elements."""
+        return product(self.shape)
+
+    def reshape(self: Any, *shape: Any) -> Tensor:
+        """The elements in row-major order in another shape; one size may be -1."""
+        sizes = sizes_of(shape)
+        to = known(self.shape, sizes)
+        return self if to == self.shape and self._data is None else ops.reshape(self, shape=to)
+
+    def view(self: Any, *shape: Any) -> Tensor:
+        """As `reshape`, sharing memory; ShapeError where the strides do not allow it.
+
+        The result of an operator is laid out anew where need be; a part of one is copied.
+        """
+        if (
+            len(shape) == 1
+            and not isinstance(shape[0], (int, np.integer, tuple, list))
+            and not hasattr(shape[0], "sole_atom")
+        ):
+            return self._view_dtype(shape[0])
+        out = self.reshape(*shape)
+        array = self._data
+        if array is None or not out._data.size or np.shares_memory(out._data, array):
+            return out
+        base = self if self._base is None else self._base[0]
+        if base._data.flags.c_contiguous:
+            raise ShapeError(
+                f"a tensor of shape {list(self.shape)} and strides {list(self.stride())} cannot be "
+                f"seen as {list(out.shape)} without a copy",
+                fix="use .reshape(...) or .contiguous().view(...)",
+            )
+        # What convolutions and pools give lies channels last, which PyTorch's users do not see.
+        if base is self:
+            self._data = np.ascontiguousarray(array)
+            return self.reshape(*shape)
+        return out
+
+    def _view_dtype(self: Any, dtype: Any) -> Tensor:
+        if self._requires_grad:
+            raise SamaraError(
+                "gradients do not pass through another reading of the same bytes",
+                fix="use .to(dtype), or .detach() first",
+            )
+        out = as_tensor(self._data.view(dtypes.as_dtype(dtype)))
+        out._version = self._version
+        return out
+
+    def view_as(self: Any, other: Any) -> Tensor:
+        return self.view(*other.shape)
+
+    def reshape_as(self: Any, other: Any) -> Tensor:
+        return self.reshape(*other.shape)
+
+    def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """Dimensions `start_dim` to `end_dim` as one."""
+        if self.ndim == 0:
+            return self.reshape(1)
+        a, b = axis_of(self, start_dim), axis_of(self, end_dim)
+        middle = product(self.shape[a : b + 1])
+        return self.reshape((*self.shape[:a], middle, *self.shape[b + 1 :]))
+
+    def unflatten(self: Any, dim: int, sizes: Sequence[Any]) -> Tensor:
+        """Dimension `dim` as several."""
+        a = axis_of(self, dim)
+        return self.reshape(
+            (*self.shape[:a], *known((self.shape[a],), sizes), *self.shape[a + 1 :])
+        )
+
+    def squeeze(self: Any, dim: int | Sequence[int] | None = None) -> Tensor:
+        """Without the dimensions of size 1 (or those of `dim` that have it)."""
+        if dim is None:
+            named = range(self.ndim)
+        else:
+            named = [axis_of(self, d) for d in ((dim,) if isinstance(dim, int) else dim)]  # type: ignore[assignment]
+        gone = {a for a in named if self.ndim and _is_one(self.shape[a])}
+        if not gone:
+            return self.reshape(self.shape)
+        return self.reshape(tuple(n for a, n in enumerate(self.shape) if a not in gone))
+
+    def unsqueeze(self: Any, dim: int) -> Tensor:
+        """With a new dimension of size 1."""
+        a = axis_of(self, dim, 1)
+        return self.reshape((*self.shape[:a], 1, *self.shape[a:]))
+
+    def permute(self: Any, *dims: Any) -> Tensor:
+        """Dimensions in another order."""
+        given = sizes_of(dims)
+        perm = tuple(axis_of(self, d) for d in given)
+        if sorted(perm) != list(range(self.ndim)):
+            raise ShapeError(f"{given} does not name each of {self.ndim} dimensions once")
+        return ops.transpose(self, perm=perm)
+
+    def transpose(self: Any, dim0: int, dim1: int) -> Tensor:
+        """Two dimensions exchanged."""
+        perm = list(range(self.ndim))
+        a, b = axis_of(self, dim0), axis_of(self, dim1)
+        perm[a], perm[b] = b, a
+        return ops.transpose(self, perm=tuple(perm))
+
+    swapaxes = transpose
+    swapdims = transpose
+
+    def t(self: Any) -> Tensor:
+        """The transpose of a matrix."""
+        if self.ndim > 2:
+            raise ShapeError(f"t() needs at most 2 dimensions, got {self.ndim}")
+        return self.transpose(0, 1) if self.ndim == 2 else self
+
+    @property
+    def T(self: Any) -> Tensor:
+        """The dimensions in reverse order."""
+        return ops.transpose(self, perm=tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self: Any) -> Tensor:
+        """The last two dimensions exchanged."""
+        return self.transpose(-2, -1)
+
+    def movedim(self: Any, source: Any, destination: Any) -> Tensor:
+        """Dimensions moved to new places; the others keep their order."""
+        src = [source] if isinstance(source, int) else list(source)
+        dst = [destination] if isinstance(destination, int) else list(destination)
+        order: list[Any] = [None] * self.ndim
+        moved = [axis_of(self, d) for d in src]
+        for s, d in zip(moved, dst, strict=True):
+            order[axis_of(self, d)] = s
+        rest = iter(a for a in range(self.ndim) if a not in moved)
+        return ops.transpose(self, perm=tuple(next(rest) if o is None else o for o in order))
+
+    def expand(self: Any, *sizes: Any) -> Tensor:
+        """Dimensions of size 1 repeated without a copy; -1 keeps a size."""
+        to = sizes_of(sizes)
+        lead = len(to) - self.ndim
+        if lead < 0:
+            raise ShapeError(f"{list(self.shape)} cannot be expanded to {list(to)}")
+        full = tuple(
+            self.shape[i - lead] if isinstance(n, int) and n == -1 and i >= lead else n
+            for i, n in enumerate(to)
+        )
+        return ops.expand(self, shape=full)
+
+    def expand_as(self: Any, other: Any) -> Tensor:
+        return self.expand(*other.shape)
+
+    def broadcast_to(self: Any, *shape: Any) -> Tensor:
+        return self.expand(*shape)
+
+    def repeat(self: Any, *repeats: Any) -> Tensor:
+        """Copies laid out along each dimension; new ones in front."""
+        times = sizes_of(repeats)
+        x = self.reshape((1,) * (len(times) - self.ndim) + tuple(self.shape))
+        return ops.tile(x, repeats=times)
+
+    def tile(self: Any, *repeats: Any) -> Tensor:
+        """As `repeat`, with 1 for leading dimensions that are not named."""
+        times = sizes_of(repeats)
+        return self.repeat((1,) * (self.ndim - len(times)) + tuple(times))
+
+    def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Tensor:
+        """Each element `repeats` times along `dim`; a tensor has a count for every element."""
+        x = self.flatten() if dim is None else self
+        a = axis_of(x, 0 if dim is None else dim)
+        if is_tensor(repeats):
+            times = np.broadcast_to(repeats.numpy(), (int(x.shape[a]),))
+            return ops.gather(x, as_tensor(np.repeat(np.arange(len(times)), times)), axis=a)
+        wide = x.unsqueeze(a + 1)
+        sizes = (*x.shape[: a + 1], repeats, *x.shape[a + 1 :])
+        return wide.expand(sizes).reshape((*x.shape[:a], x.shape[a] * repeats, *x.shape[a + 1 :]))
+
+    def narrow(self: Any, dim: int, start: Any, length: Any) -> Tensor:
+        """`length` elements of `dim` from `start`."""
+        a = axis_of(self, dim)
+        start, length = plain_size(start), plain_size(length)
+        begin = [0] * self.ndim
+        end = list(self.shape)
+        begin[a] = start + self.shape[a] if isinstance(start, int) and start < 0 else start
+        end[a] = begin[a] + length
+        plain = isinstance(end[a], int) and isinstance(self.shape[a], int)
+        if plain and (length < 0 or not 0 <= begin[a] <= end[a] <= self.shape[a]):
+            raise ShapeError(
+                f"elements {begin[a]} to {end[a]} of a dimension of size {self.shape[a]}"
+            )
+        return ops.slice(self, begin=tuple(begin), end=tuple(end), step=(1,) * self.ndim)
+
+    def select(self: Any, dim: int, index: Any) -> Tensor:
+        """One element of `dim`, which goes away."""
+        a = axis_of(self, dim)
+        n = self.shape[a] if self.ndim else 0
+        index = plain_size(index)
+        if isinstance(index, int) and isinstance(n, int) and not -n <= index < n:
+            raise IndexError(f"index {index} is out of range for dimension {dim} of size {n}")
+        one = self.narrow(a, index, 1)
+        return one.reshape((*self.shape[:a], *self.shape[a + 1 :]))
+
+    def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of `split_size` (the last may be smaller), or of the sizes given."""
+        a = axis_of(self, dim)
+        n = self.shape[a]
+        if isinstance(split_size, int):
+            if split_size < 1:
+                raise ShapeError(f"pieces of size {split_size} cannot be cut")
+            full, rest = divmod(int(n), split_size) if n else (0, 0)
+            sizes = (split_size,) * full + ((rest,) if rest or not full else ())
+        else:
+            sizes = tuple(plain_size(size) for size in split_size)
+            if isinstance(n, int) and sum(sizes) != n:
+                raise ShapeError(f"pieces of sizes {list(sizes)} of a dimension of size {n}")
+        return tuple(ops.split(self, axis=a, sizes=sizes))
+
+    def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` pieces of equal size, but for the last."""
+        n = int(self.shape[axis_of(self, dim)])
+        return self.split(max(-(-n // chunks), 1), dim)
+
+    def unbind(self: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """The elements of `dim`, which goes away."""
+        a = axis_of(self, dim)
+        return tuple(self.select(a, i) for i in range(int(self.shape[a])))
+
+    def flip(self: Any, *dims: Any) -> Tensor:
+        """Reversed along dimensions."""
+        axes = {axis_of(self, d) for d in sizes_of(dims)}
+        back = [a in axes for a in range(self.ndim)]
+        return ops.slice(
+            self,
+            begin=tuple(n - 1 if f else 0 for n, f in zip(self.shape, back, strict=True)),
+            end=tuple(-1 if f else n for n, f in zip(self.shape, back, strict=True)),
+            step=tuple(-1 if f else 1 for f in back),
+        )
+
+    def roll(self: Any, shifts: Any, dims: Any = None) -> Tensor:
+        """Moved along dimensions; what leaves at one end enters at the other."""
+        if dims is None:
+            return self.flatten().roll(shifts, 0).reshape(self.shape)
+        out = self
+        pairs = zip(
+            (shifts,) if isinstance(shifts, int) else shifts,
+            (dims,) if isinstance(dims, int) else dims,
+            strict=True,
+        )
+        for shift, dim in pairs:
+            a = axis_of(out, dim)
+            n = out.shape[a]
+            by = shift % n if n else 0
+            if not isinstance(by, int) or by:
+                parts = (out.narrow(a, n - by, by), out.narrow(a, 0, n - by))
+                out = ops.concat(*parts, axis=a)
+        return out
+
+    def tril(self: Any, diagonal: int = 0) -> Tensor:
+        """Zeros above a diagonal of the last two dimensions."""
+        return self._triangle(diagonal, lower=True)
+
+    def triu(self: Any, diagonal: int = 0) -> Tensor:
+        """Zeros below a diagonal of the last two dimensions."""
+        return self._triangle(diagonal, lower=False)
+
+    def _triangle(self: Any, diagonal: int, lower: bool) -> Tensor:
+        rows = as_tensor(np.arange(int(self.shape[-2]))[:, None])
+        columns = as_tensor(np.arange(int(self.shape[-1])) - diagonal)
+        keep = columns <= rows if lower else columns >= rows
+        return ops.where(keep, self, 0)
+
+    def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """The diagonal of two dimensions, as the last one."""
+        a, b = axis_of(self, dim1), axis_of(self, dim2)
+        if a == b:
+            raise ShapeError(f"a diagonal needs two dimensions, got {dim1} and {dim2}")
+        x = self.movedim((a, b), (0, 1))
+        rows, columns = (int(n) for n in x.shape[:2])
+        length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+        i = np.arange(length)
+        index = np.stack([i + max(-offset, 0), i + max(offset, 0)], axis=1)
+        return ops.gather_nd(x, as_tensor(index)).movedim(0, -1)
+
+    def contiguous(self: Any) -> Tensor:
+        """Row-major in memory; the tensor itself where it is."""
+        if self._data is None or self._data.flags.c_contiguous:
+            return self
+        return ops.identity(self)._own_memory(dense=True)
+
+    def is_contiguous(self: Any) -> bool:
+        """Whether the memory is row-major."""
+        return bool(self._data.flags.c_contiguous)
+
+    def stride(self: Any, dim: int | None = None) -> Any:
+        """Elements between neighbours along each dimension."""
+        steps = tuple(s // self._data.itemsize for s in self._data.strides)
+        return steps if dim is None else steps[axis_of(self, dim)]
+
+    def unfold(self: Any, dimension: int, size: int, step: int) -> Tensor:
+        """Windows of `size` every `step` elements of a dimension, as a new last dimension."""
+        a = axis_of(self, dimension)
+        count = (int(self.shape[a]) - size) // step + 1
+        if count < 1 or step < 1:
+            raise ShapeError(f"windows of {size} every {step} in a dimension of {self.shape[a]}")
+        index = np.arange(count)[:, None] * step + np.arange(size)
+        return ops.gather(self, as_tensor(index), axis=a).movedim(a + 1, -1)
+
+
+def _is_one(n: Any) -> bool:
+    return bool(n == 1)

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""save and load: nested state as one safetensors file, its tree in the metadata, no pickle.
+
+The tree is JSON. None, booleans, texts, finite floats, integers of at most 64 bits and lists stand
+for themselves; all else is an object of one key:
+  {"dict": {"key": node}}   {"items": [[key, node], ...]} where a key is no text   {"tuple": [...]}
+  {"int": "-0x..."}         {"float": "7ff8000000000000"}, the bits of an infinity or NaN
+  {"tensor": name}  {"array": name}  {"scalar": name}  {"bytes": name}, which lie in the file
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend.tensor_file import (
+    METADATA,
+    Array,
+    dtype_code,
+    read_tensors,
+    write_tensors,
+)
+from samara.exporter.types import ModelFormatError, UnsupportedError
+
+__all__ = ["load", "save"]
+
+TREE: Final = "samara.tree"
+MAX_DEPTH: Final = 100  # of nesting; real states have five
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write `obj` to `path`, atomically: whoever is killed leaves the old file or the new one.
+
+    obj: tensors, arrays, numpy scalars, dicts, lists, tuples, str, bytes, numbers and None, nested.
+    Mappings come back as dicts. Values are stored, not what hangs on them (`requires_grad`, hooks);
+    what is the same memory in the same shape twice is stored once and is one object again when
+    loaded. A dict of tensors by name is a plain safetensors file, which torch, the safetensors
+    package and samara's C runtime read under those very names. Modules and optimisers are saved by
+    their `state_dict()`.
+
+    Raises UnsupportedError naming the place of anything else, OSError as the file system does.
+    """
+    writer = _Writer()
+    if _is_flat(obj):
+        tree = writer.flat(obj)
+    else:
+        tree = writer.node(obj, ())
+    text = json.dumps(tree, separators=(",", ":"))
+    write_tensors(path, writer.arrays, {TREE: text})
+
+
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
+    """What `save` wrote to `path`. Any other safetensors file gives a dict of arrays by name.
+
+    mmap: leave the data in the file until they are used. Writing to an array or tensor does not
+    change the file; the file must not be changed in place (saving anew under its name is no such
+    change).
+
+    bfloat16, which numpy lacks, becomes float32 of the same values, with a UserWarning. Raises
+    ModelFormatError for a file that is truncated, damaged or something else, UnsupportedError for
+    the dtypes of 4 to 8 bit floats, OSError (FileNotFoundError …) as the file system does.
+    """
+    file = read_tensors(path, mapped=mmap)
+    if file.widened:
+        warnings.warn(
+            f"{os.fspath(path)}: {len(file.widened)} bfloat16 tensors were loaded as float32",
+            stacklevel=2,
+        )
+    if TREE not in file.metadata:
+        return file.arrays
+    reader = _Reader(os.fspath(path), file.arrays)
+    try:
+        tree = json.loads(file.metadata[TREE])
+    except (ValueError, RecursionError) as error:
+        raise reader.bad((), f"is no JSON: {error}") from None
+    return reader.node(tree, ())
+
+
+_Place = tuple[object, ...]
+
+
+def _shown(place: _Place) -> str:
+    return "".join(f"[{key!r}]" for key in place)
+
+
+# ---- writing
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether `value` is an eager tensor, known by the protocol of the op table and its memory."""
+    return hasattr(type(value), "__samara_op__") and hasattr(value, "_data")
+
+
+def _is_array(value: Any) -> bool:
+    """Whether `value` is numpy's, and nothing more than numbers: a mask would be lost."""
+    return type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic)
+
+
+def _is_flat(obj: Any) -> bool:
+    return isinstance(obj, Mapping) and all(
+        type(k) is str and (_is_array(v) or _is_tensor(v)) for k, v in obj.items()
+    )
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Turns state into a tree and arrays by name."""
+
+    arrays: dict[str, Array] = field(default_factory=dict)
+    names: dict[tuple[Any, ...], str] = field(default_factory=dict)  # of memory already stored
+    open: list[int] = field(default_factory=list)  # ids of the containers around
+
+    def flat(self, obj: Mapping[str, Any]) -> Any:
+        """The tree of a dict of tensors, whose keys are the names in the file.
+
+        Other readers know nothing of the tree, so shared memory is in the file under each name.
+        """
+        nodes = {}
+        for key, value in obj.items():
+            nodes[key] = self.leaf(value, (key,))
+            stored = self.arrays[next(iter(nodes[key].values()))]
+            if key not in self.arrays and self.usable(key):
+                self.arrays[key] = stored
+        return {"dict": nodes}
+
+    def node(self, value: Any, place: _Place) -> Any:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if value.bit_length() <= 64 else {"int": hex(value)}
+        if kind is float:
+            return value if math.isfinite(value) else {"float": struct.pack(">d", value).hex()}
+        if _is_array(value) or kind is bytes or _is_tensor(value):
+            return self.leaf(value, place)
+        if kind is list or kind is tuple or isinstance(value, Mapping):
+            return self.container(value, place)
+        raise UnsupportedError(
+            f"state{_shown(place)} is a {kind.__module__}.{kind.__qualname__}, which cannot be saved",
+            fix=_advice(value),
+        )
+
+    def container(self, value: Any, place: _Place) -> Any:
+        if id(value) in self.open:
+            raise UnsupportedError(f"state{_shown(place)} contains itself")
+        if len(place) >= MAX_DEPTH:
+            raise UnsupportedError(f"the state is nested more than {MAX_DEPTH} deep")
+        self.open.append(id(value))
+        try:
+            if isinstance(value, Mapping):
+                return self.mapping(value, place)
+            nodes = [self.node(v, (*place, i)) for i, v in enumerate(value)]
+            return nodes if type(value) is list else {"tuple": nodes}
+        finally:
+            self.open.pop()
+
+    def mapping(self, value: Mapping[Any, Any], place: _Place) -> Any:
+        if all(type(k) is str for k in value):
+            return {"dict": {k: self.node(v, (*place, k)) for k, v in value.items()}}
+        items = []
+        for k, v in value.items():
+            if not _is_key(k):
+                raise UnsupportedError(
+                    f"state{_shown(place)} has a key of type {type(k).__name__}",
+                    fix="use str, int, float, bool, None, or tuples of them as keys",
+                )
+            items.append([self.node(k, place), self.node(v, (*place, k))])
+        return {"items": items}
+
+    def leaf(self, value: Any, place: _Place) -> dict[str, str]:
+        if isinstance(value, bytes):
+            return {"bytes": self.store(np.frombuffer(value, np.uint8), place)}
+        if _is_array(value):
+            kind = "array" if isinstance(value, np.ndarray) else "scalar"
+            return {kind: self.store(np.asarray(value), place)}
+        data = value._data
+        if not isinstance(data, np.ndarray):
+            raise UnsupportedError(
+                f"state{_shown(place)} is a value of a function that is being traced",
+                fix="save outside of traced functions",
+            )
+        return {"tensor": self.store(data, place)}
+
+    def store(self, array: Array, place: _Place) -> str:
+        """The name under which an array is in the file; the same for the same memory."""
+        if dtype_code(array) is None:
+            raise UnsupportedError(
+                f"state{_shown(place)} is an array of {array.dtype}, which cannot be saved",
+                fix="convert it to numbers of at most 64 bits, or to a str or bytes",
+            )
+        memory = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
+        if array.size and memory in self.names:
+            return self.names[memory]
+        base = ".".join(str(key) for key in place) or "value"
+        name, count = base, 1
+        while name in self.arrays or not self.usable(name):
+            count += 1
+            name = f"{_printable(base)}#{count}"
+        # Holding the array keeps its address from being used again.
+        self.arrays[name] = array
+        if array.size:
+            self.names[memory] = name
+        return name
+
+    @staticmethod
+    def usable(name: str) -> bool:
+        return name != METADATA and name == _printable(name)
+
+
+def _printable(name: str) -> str:
+    """`name` without what UTF-8 cannot hold."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_key(key: object) -> bool:
+    if type(key) is tuple:
+        return all(_is_key(k) for k in key)
+    return key is None or type(key) in (str, int, float, bool)
+
+
+def _advice(value: Any) -> str:
+    if hasattr(value, "state_dict"):
+        return "save what its state_dict() returns"
+    if hasattr(value, "numpy"):
+        return "convert it with .numpy()"
+    if isinstance(value, tuple):
+        return "convert it with tuple(…) or ._asdict()"
+    if isinstance(value, (set, frozenset)):
+        return "convert it with sorted(…)"
+    return "keep it as a dict of tensors, arrays, numbers and texts"
+
+
+# ---- reading
+
+
+class _Reader:
+    """Turns a tree and the arrays it names into state."""
+
+    def __init__(self, where: str, arrays: dict[str, Array]) -> None:
+        self.where = where
+        self.arrays = arrays
+        self.made: dict[tuple[str, str], Any] = {}  # what is named twice is one object
+        self.kinds: dict[str, Callable[[Any, _Place], Any]] = {
+            "dict": self.mapping,
+            "items": self.items,
+            "tuple": lambda v, place: tuple(self.sequence(v, place)),
+            "int": self.integer,
+            "float": self.special,
+        }
+
+    def bad(self, place: _Place, what: str) -> ModelFormatError:
+        return ModelFormatError(
+            f"{self.where}: {TREE}{_shown(place)} {what}", fix="restore the file from a copy"
+        )
+
+    def node(self, value: Any, place: _Place) -> Any:
+        if len(place) > MAX_DEPTH:
+            raise self.bad(place[:3], f"is nested more than {MAX_DEPTH} deep")
+        if isinstance(value, list):
+            return self.sequence(value, place)
+        if not isinstance(value, dict):
+            return value
+        if len(value) != 1:
+            raise self.bad(place, "is not an object of one key")
+        ((kind, inner),) = value.items()
+        if kind in self.kinds:
+            return self.kinds[kind](inner, place)
+        return self.leaf(kind, inner, place)
+
+    def sequence(self, value: Any, place: _Place) -> list[Any]:
+        if not isinstance(value, list):
+            raise self.bad(place, "is not a list")
+        return [self.node(v, (*place, i)) for i, v in enumerate(value)]
+
+    def mapping(self, value: Any, place: _Place) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.bad(place, "is not an object")
+        return {k: self.node(v, (*place, k)) for k, v in value.items()}
+
+    def items(self, value: Any, place: _Place) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for pair in value if isinstance(value, list) else [None]:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise self.bad(place, "is not a list of keys and values")
+            key = self.node(pair[0], (*place, "key"))
+            if not _is_key(key) or key in found:
+                raise self.bad(place, f"has the key {key!r}, or has it twice")
+            found[key] = self.node(pair[1], (*place, key))
+        return found
+
+    def integer(self, value: Any, place: _Place) -> int:
+        try:
+            return int(value, 16)
+        except (TypeError, ValueError):
+            raise self.bad(place, f"is no integer: {value!r}") from None
+
+    def special(self, value: Any, place: _Place) -> float:
+        try:
+            (number,) = struct.unpack(">d", bytes.fromhex(value))
+        except (TypeError, ValueError, struct.error):
+            raise self.bad(place, f"is no number: {value!r}") from None
+        return float(number)
+
+    def leaf(self, kind: str, name: Any, place: _Place) -> Any:
+        if kind not in ("tensor", "array", "scalar", "bytes"):
+            raise self.bad(place, f"has the unknown kind {kind!r}")
+        if not isinstance(name, str) or name not in self.arrays:
+            raise self.bad(place, f"names the tensor {name!r}, which the file lacks")
+        if (kind, name) not in self.made:
+            self.made[kind, name] = self.make(kind, self.arrays[name], place)
+        return self.made[kind, name]
+
+    def make(self, kind: str, array: Array, place: _Place) -> Any:
+        if kind == "array":
+            return array
+        if kind == "bytes":
+            if array.dtype != np.uint8 or array.ndim != 1:
+                raise self.bad(place, "is no bytes")
+            return array.tobytes()
+        if kind == "scalar":
+            if array.ndim != 0:
+                raise self.bad(place, "is no scalar")
+            return array[()]
+        from samara.exporter.frontend.tensor import wrap
+
+        return wrap(array)

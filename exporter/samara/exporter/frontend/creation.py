@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making tensors, and functions of several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import dtypes, memory
+from samara.exporter.frontend._operands import as_tensor as _as_tensor
+from samara.exporter.frontend._operands import (
+    axis_of,
+    broadcast_shapes,
+    cast,
+    is_tensor,
+    pair,
+    sizes_of,
+)
+from samara.exporter.frontend.random import Generator, generator_of
+from samara.exporter.frontend.tensor import Tensor, wrap
+from samara.pybridge.errors import SamaraError, ShapeError
+
+__all__ = [
+    "allclose",
+    "arange",
+    "as_tensor",
+    "atleast_1d",
+    "bernoulli",
+    "broadcast_tensors",
+    "cat",
+    "concat",
+    "empty",
+    "empty_like",
+    "equal",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "full_like",
+    "hstack",
+    "is_tensor",
+    "linspace",
+    "meshgrid",
+    "multinomial",
+    "normal",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
+    "stack",
+    "tensor",
+    "vstack",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor over a copy of `data`; Python floats become float32, integers int64."""
+    if is_tensor(data):
+        if data._data is None:  # a number that a traced loop carries
+            return (data if dtype is None else data.to(dtype)).detach().clone()
+        data = data.detach()._data
+    array = np.array(data) if dtype is None else np.array(data, dtypes.as_dtype(dtype))
+    if (
+        dtype is None
+        and array.dtype == np.float64
+        and not isinstance(data, (np.ndarray, np.generic))
+    ):
+        array = array.astype(np.float32)
+    dtypes.as_dtype(array.dtype)
+    return _made(array, device, requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor of `dtype`, without a copy where it is a tensor or array of it."""
+    if not isinstance(data, np.ndarray) and not is_tensor(data):
+        return tensor(data, dtype=dtype, device=device)
+    out: Tensor = data if is_tensor(data) else from_numpy(data)
+    return out.to(dtype=dtype, device=device)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor over the memory of a numpy array; changes show on both sides."""
+    if not isinstance(array, np.ndarray):
+        raise SamaraError(f"from_numpy needs an array, got {type(array).__name__}")
+    dtypes.as_dtype(array.dtype)
+    return wrap(array)
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """A tensor over the memory of anything with `__dlpack__`, without a copy."""
+    try:
+        return from_numpy(np.from_dlpack(source))
+    except (BufferError, TypeError, RuntimeError, AttributeError) as error:
+        raise SamaraError(
+            f"this object cannot be taken over by DLPack: {error}",
+            fix="move it to the CPU, or pass numpy's array of it to from_numpy",
+        ) from None
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros, float32 unless stated."""
+    return full(sizes_of(size), 0, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones, float32 unless stated."""
+    return full(sizes_of(size), 1, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uninitialised memory."""
+    return _made(memory.empty(_ints(sizes_of(size)), _or32(dtype)), device, requires_grad)
+
+
+def full(
+    size: Sequence[Any],
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`fill_value` everywhere; its kind gives the dtype unless stated."""
+    kind = _as_tensor(fill_value).dtype if dtype is None else dtypes.as_dtype(dtype)
+    if is_tensor(fill_value) and fill_value._data is None:
+        return cast(fill_value, kind).expand(tuple(size))
+    value = fill_value.item() if is_tensor(fill_value) else fill_value
+    if all(isinstance(n, (int, np.integer)) for n in size):
+        array = memory.empty(_ints(size), kind)
+        array[...] = value
+        return _made(array, device, requires_grad)
+    return _traced(wrap(np.asarray(value, kind))).expand(tuple(size))
+
+
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    kind = input.dtype if dtype is None else dtype
+    return full(input.shape, fill_value, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None) -> Tensor:
+    return empty(*input.shape, dtype=input.dtype if dtype is None else dtype)
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, … before `end`; integers give int64."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if is_tensor(v) else v for v in (start, end, step))
+    if any(hasattr(n, "sole_atom") for n in (start, end, step)):
+        return _symbolic_range(start, end, step, dtype)
+    values = np.arange(start, end, step)
+    if dtype is None:
+        dtype = np.float32 if values.dtype.kind == "f" else np.int64
+    return _made(values.astype(dtypes.as_dtype(dtype)), device, requires_grad)
+
+
+def linspace(
+    start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included."""
+    return _made(np.linspace(start, end, steps).astype(_or32(dtype)), device, False)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones on the diagonal."""
+    return _made(np.eye(n, m, dtype=_or32(dtype)), device, False)
+
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform numbers of [0, 1)."""
+    array = generator_of(generator).uniform(_ints(sizes_of(size)))
+    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
+
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Standard normal numbers."""
+    array = generator_of(generator).normal(_ints(sizes_of(size)))
+    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
+
+
+def rand_like(input: Tensor) -> Tensor:
+    return rand(*input.shape, dtype=input.dtype)
+
+
+def randn_like(input: Tensor) -> Tensor:
+    return randn(*input.shape, dtype=input.dtype)
+
+
+def normal(
+    mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers."""
+    return wrap(generator_of(generator).normal(_ints(size), mean, std))
+
+
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+) -> Tensor:
+    """int64 numbers of [low, high); randint(high, size) starts at 0."""
+    if size is None:
+        low, high, size = 0, low, high
+    array = generator_of(generator).integers(low, high, _ints(size))
+    kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    return _made(np.asarray(array, kind), device, False)
+
+
+def randperm(n: int, *, generator: Generator | None = None) -> Tensor:
+    """0 … n-1 in random order."""
+    return wrap(generator_of(generator).permutation(n).astype(np.int64))
+
+
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that `input` gives, else 0."""
+    drawn = generator_of(generator).uniform(input.shape)
+    return wrap((drawn < input._data).astype(input.dtype))
+
+
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Indices drawn with the weights of the last dimension (Gumbel's trick without replacement)."""
+    weights = np.asarray(input.detach()._data, np.float64)
+    source = generator_of(generator)
+    if replacement:
+        total = np.cumsum(weights, -1)
+        drawn = source.uniform((*weights.shape[:-1], num_samples)) * total[..., -1:]
+        found = (drawn[..., None] >= total[..., None, :]).sum(-1)
+        return wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
+    if ((weights > 0).sum(-1) < num_samples).any():
+        raise SamaraError(f"{num_samples} different indices cannot be drawn: too few weights")
+    uniform = np.maximum(source.uniform(weights.shape).astype(np.float64), 1e-30)
+    with np.errstate(divide="ignore"):
+        keys = np.log(weights) - np.log(-np.log(uniform))
+    return wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
+
+
+# ---- of several tensors
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors one after the other along `dim`."""
+    given = [_as_tensor(t) for t in tensors]
+    if not given:
+        raise ShapeError("cat needs at least one tensor")
+    to = given[0].dtype
+    for t in given[1:]:
+        to = dtypes.promote(to, 1, t.dtype, 1)
+    return ops.concat(*(cast(t, to) for t in given), axis=axis_of(given[0], dim))
+
+
+concat = cat
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    given = [_as_tensor(t) for t in tensors]
+    if not given:
+        raise ShapeError("stack needs at least one tensor")
+    a = axis_of(given[0], dim, 1)
+    return cat([t.unsqueeze(a) for t in given], a)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Along the second dimension, or the only one."""
+    return cat(tensors, 0 if _as_tensor(tensors[0]).ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Along the first dimension, vectors being rows."""
+    return cat([t.unsqueeze(0) if t.ndim == 1 else t for t in map(_as_tensor, tensors)], 0)
+
+
+def atleast_1d(input: Tensor) -> Tensor:
+    return input.reshape(1) if input.ndim == 0 else input
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """`input` where `condition`, else `other`; with `condition` alone the indices of the true."""
+    if input is None:
+        return condition.nonzero().unbind(1)
+    x, y = pair(input, other)
+    x, y = _as_tensor(x, y if is_tensor(y) else None), _as_tensor(y, x if is_tensor(x) else None)
+    return ops.where(_as_tensor(condition), x, y)
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """All expanded to one shape."""
+    shape = broadcast_shapes(*(tuple(t.shape) for t in tensors))
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Coordinates of a grid."""
+    one = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    given = list(tensors[0] if one else tensors)
+    if indexing == "xy" and len(given) > 1:
+        given[0], given[1] = given[1], given[0]
+    n = len(given)
+    shape = tuple(t.shape[0] for t in given)
+    out = [
+        t.reshape((1,) * i + (t.shape[0],) + (1,) * (n - 1 - i)).expand(shape)
+        for i, t in enumerate(given)
+    ]
+    if indexing == "xy" and n > 1:
+        out[0], out[1] = out[1], out[0]
+    return tuple(out)
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements agree."""
+    return input.equal(other)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether |input - other| <= atol + rtol |other| everywhere."""
+    return input.allclose(other, rtol, atol, equal_nan)
+
+
+def _traced(t: Tensor) -> Tensor:
+    """A constant of the function that is being traced: symbolic sizes exist only there."""
+    from samara.exporter.frontend.graph import tracing
+
+    tracer = tracing()
+    assert tracer is not None
+    return tracer.known(t)
+
+
+def _symbolic_range(start: Any, end: Any, step: Any, dtype: Any) -> Tensor:
+    from samara.exporter.frontend.graph import tracing
+    from samara.exporter.types import as_dim, ceildiv, dmax
+
+    tracer = tracing()
+    assert tracer is not None
+    length = dmax(0, ceildiv(as_dim(end) - start, step))
+    made: Tensor = tracer.apply(ops.iota, (), {"length": length, "start": start, "step": step})
+    return made if dtype is None else cast(made, dtypes.as_dtype(dtype))
+
+
+def _or32(dtype: Any) -> Any:
+    return dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
+
+
+def _ints(size: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(int(n) for n in size)
+
+
+def _made(array: Any, device: Any, requires_grad: bool) -> Tensor:
+    from samara.exporter.frontend._convert import device as check
+
+    if device is not None:
+        check(device)
+    out = wrap(array)
+    out.requires_grad = requires_grad
+    return out

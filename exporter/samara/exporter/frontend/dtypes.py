@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dtypes of eager tensors, which are numpy's, and how they combine."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from samara.pybridge.errors import UnsupportedError
+
+__all__ = [
+    "bool_",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+]
+
+dtype = np.dtype
+float16: Final = np.dtype("float16")
+float32: Final = np.dtype("float32")
+float64: Final = np.dtype("float64")
+int8: Final = np.dtype("int8")
+int16: Final = np.dtype("int16")
+int32: Final = np.dtype("int32")
+int64: Final = np.dtype("int64")
+uint8: Final = np.dtype("uint8")
+bool_: Final = np.dtype("bool")
+
+# bool < integers < floats, as PyTorch ranks them when tensors of several kinds meet.
+RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2}
+_KNOWN: Final[frozenset[np.dtype[Any]]] = frozenset(
+    (float16, float32, float64, int8, int16, int32, int64, uint8, bool_)
+)
+
+
+def as_dtype(value: Any) -> np.dtype[Any]:
+    """A dtype from anything numpy understands; UnsupportedError for one that tensors cannot have."""
+    found = np.dtype(value)
+    if found not in _KNOWN:
+        names = ", ".join(sorted(d.name for d in _KNOWN))
+        raise UnsupportedError(f"tensors cannot be {found.name}", fix=f"use one of {names}")
+    return found
+
+
+def promote(a: np.dtype[Any], a_rank: int, b: np.dtype[Any], b_rank: int) -> np.dtype[Any]:
+    """What two tensors of these dtypes and ranks compute in.
+
+    PyTorch's rule: the higher kind wins (float over integer over bool); within one kind a tensor
+    with axes wins over a 0-d one, otherwise the wider dtype.
+    """
+    if a == b:
+        return a
+    kind_a, kind_b = RANK[a.kind], RANK[b.kind]
+    if kind_a != kind_b:
+        return a if kind_a > kind_b else b
+    if (a_rank == 0) != (b_rank == 0):
+        return b if a_rank == 0 else a
+    return np.promote_types(a, b)

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running one operator now: on the C kernels where they pay, in numpy otherwise.
+
+This room knows arrays only; tensor.py puts the tape around it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend import memory, native
+from samara.exporter.frontend.tape import complete
+from samara.exporter.ops import OpSpec, all_ops, get_op
+from samara.exporter.ops._spec import WEAK, weak_dtype
+from samara.exporter.types import Dim
+from samara.pybridge.errors import SamaraError, ShapeError
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Any]
+
+BIG: Final = 8192  # elements; from here an output comes from the caching allocator
+
+
+def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """The operator's results: an array, or a tuple of arrays where it may have several.
+
+    `arrays` holds arrays, None for absent inputs, and Python scalars, which take the dtype of the
+    arrays they meet.
+    """
+    kernel = KERNELS.get(op)
+    if kernel is not None:
+        return kernel(arrays, attrs)
+    if op in HEAVY:
+        given = concrete(arrays)
+        if all(a is None or a.dtype in _NATIVE for a in given):
+            return native.run(op, given, attrs)
+        native.fallbacks[op.name] += 1
+        return reference(op, given, attrs)
+    if op in ELEMENTWISE:
+        first = arrays[0]
+        if type(first) is np.ndarray and first.size >= BIG and first.dtype == np.float32:
+            return native.run_elementwise(op, concrete(arrays), attrs)
+    if op in REDUCTIONS and arrays[0].size >= _LARGE_SUM and arrays[0].dtype == np.float32:
+        return native.run(op, arrays, attrs)
+    return reference(op, arrays, attrs)
+
+
+def explained(
+    op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any], error: Exception
+) -> SamaraError:
+    """What to raise where numpy refused operands in its own words: the shape rule's error."""
+    if isinstance(error, SamaraError):
+        return error
+    # The rule speaks of the dtypes of files; float64, which those lack, has the shapes of float32.
+    given = [
+        np.broadcast_to(np.float32(0), a.shape) if a is not None and a.dtype == np.float64 else a
+        for a in concrete(arrays)
+    ]
+    try:
+        native.results_of(op, given, complete(op, attrs))
+    except SamaraError as better:
+        return better
+    except (ValueError, TypeError):
+        pass
+    return ShapeError(str(error), op=op.name)
+
+
+def reference(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """The operator as its table row defines it."""
+    return op.evaluate(concrete(arrays), complete(op, attrs))
+
+
+def concrete(arrays: Sequence[Any]) -> list[Any]:
+    """`arrays` with the Python scalars as arrays."""
+    if not any(isinstance(v, WEAK) for v in arrays):
+        return list(arrays)
+    like = weak_dtype([v.dtype for v in arrays if isinstance(v, np.ndarray)])
+    return [np.asarray(v, like) if isinstance(v, WEAK) else v for v in arrays]
+
+
+# ---- numpy kernels ----
+
+
+def _unary(function: Any) -> Kernel:
+    def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        x = arrays[0]
+        if x.size < BIG:
+            return np.asarray(function(x))
+        return function(x, out=memory.empty_like(x))
+
+    return kernel
+
+
+def _quiet(function: Any) -> Kernel:
+    """As `_unary`, where infinities and NaN are ordinary results."""
+    plain = _unary(function)
+
+    def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        with np.errstate(all="ignore"):
+            return plain(arrays, attrs)
+
+    return kernel
+
+
+def _binary(function: Any) -> Kernel:
+    def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        x, y = arrays
+        if type(x) is not np.ndarray:
+            x = np.asarray(x, y.dtype)
+        if x.size >= BIG and (type(y) is not np.ndarray or y.shape == x.shape or y.size == 1):
+            return function(x, y, out=memory.empty_like(x))
+        return np.asarray(function(x, y))
+
+    return kernel
+
+
+def _compare(function: Any) -> Kernel:
+    return lambda arrays, attrs: np.asarray(function(*arrays))
+
+
+def _relu(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x = arrays[0]
+    if x.size < BIG:
+        return np.asarray(np.maximum(x, 0))
+    if x.dtype == np.float32:
+        return native.run_elementwise(_RELU, arrays, attrs)
+    return np.maximum(x, 0, out=memory.empty_like(x))
+
+
+def _where(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    condition, x, y = arrays
+    whole = x if type(x) is np.ndarray else y
+    if condition.size < BIG or type(whole) is not np.ndarray or whole.shape != condition.shape:
+        return np.where(*concrete(arrays))
+    if type(x) is type(y) is np.ndarray and x.dtype != y.dtype:
+        return np.where(condition, x, y)
+    out = memory.empty_like(whole)
+    np.copyto(out, y)
+    np.copyto(out, x, where=condition)
+    return out
+
+
+def _activation_grad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    if arrays[1].dtype == np.float32:
+        return native.run_elementwise(_ACTIVATION_GRAD, arrays, attrs)
+    return reference(_ACTIVATION_GRAD, arrays, attrs)
+
+
+def symbolic(attrs: Mapping[str, Any]) -> bool:
+    """Whether sizes among the attributes are known only when the Program runs."""
+    values = (v for a in attrs.values() for v in (a if isinstance(a, (tuple, list)) else (a,)))
+    return any(isinstance(v, Dim) and not v.is_static for v in values)
+
+
+def _sizes(values: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(v if type(v) is int else int(v) for v in values)
+
+
+def _reshape(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x = arrays[0]
+    shape = _sizes(attrs["shape"])
+    if x.size < BIG or x.flags.c_contiguous or not _ASKS_FOR_COPIES:
+        return x.reshape(shape)
+    try:
+        return x.reshape(shape, copy=False)
+    except ValueError:  # it takes a copy, whose memory comes from the allocator
+        out = memory.empty(shape, x.dtype)
+        np.copyto(out.reshape(x.shape), x)
+        return out
+
+
+def _transpose(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    return arrays[0].transpose(attrs["perm"])
+
+
+def _expand(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    return np.broadcast_to(arrays[0], _sizes(attrs["shape"]))
+
+
+def _concat(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    axis = attrs["axis"]
+    first = arrays[0]
+    if first.size * len(arrays) < BIG or any(a.dtype != first.dtype for a in arrays):
+        return np.concatenate(arrays, axis)
+    shape = list(first.shape)
+    shape[axis] = sum(a.shape[axis] for a in arrays)
+    return np.concatenate(arrays, axis, out=memory.empty(shape, first.dtype))
+
+
+def _split(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    sizes = _sizes(attrs["sizes"])
+    parts = np.split(arrays[0], np.cumsum(sizes)[:-1], attrs["axis"])
+    return tuple(parts)
+
+
+def _slice(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    index = []
+    rows = zip(*(_sizes(attrs[n]) for n in ("begin", "end", "step")), strict=True)
+    for begin, end, step in rows:
+        if step > 0:
+            index.append(slice(begin, end, step))
+        else:  # -1 is the place before the first element, which Python would count from the end
+            index.append(slice(begin, None if end < 0 else end, step) if begin >= 0 else slice(0))
+    return arrays[0][(*index, ...)]
+
+
+def _identity(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    return arrays[0]
+
+
+def _cast(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    to = complete(_CAST, attrs)["to"].numpy
+    x = arrays[0]
+    if x.dtype == to:
+        return x
+    if x.dtype.kind != "f" or to.kind == "f" or to.kind == "b":
+        with np.errstate(over="ignore", invalid="ignore"):
+            return x.astype(to)
+    return reference(_CAST, arrays, attrs)
+
+
+def _sum_to(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x = arrays[0]
+    shape = _sizes(attrs["shape"])
+    if x.shape == shape:
+        return x
+    lead = x.ndim - len(shape)
+    axes = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 != x.shape[i]))
+    return np.asarray(sum_over(x, axes, False)).reshape(shape)
+
+
+def sum_over(x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Sum of x over `axes`.
+
+    Large float32 sums run on the C kernel: numpy adds row after row, which loses digits (1e-6 of
+    the sum over 1000 rows, against 2e-7) and takes up to five times as long.
+    """
+    if x.dtype == np.float32 and x.size >= _LARGE_SUM and axes:
+        return native.run(_SUM, [x], {"axes": axes, "keepdims": keepdims})
+    if x.dtype == np.float16:
+        return _add_up(x, axes, np.dtype(np.float32), None, keepdims).astype(x.dtype)
+    return _add_up(x, axes, x.dtype if x.dtype.kind != "b" else None, None, keepdims)
+
+
+def _reduce_sum(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(sum_over(arrays[0], tuple(attrs["axes"]), attrs.get("keepdims", False)))
+
+
+def _reduce_mean(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x = arrays[0]
+    axes, keep = tuple(attrs["axes"]), attrs.get("keepdims", False)
+    if x.dtype.kind != "f" or x.dtype == np.float16:
+        return reference(_MEAN, arrays, attrs)
+    count = 1
+    for a in axes:
+        count *= x.shape[a]
+    with np.errstate(all="ignore"):
+        return np.asarray(np.divide(sum_over(x, axes, keep), count, dtype=x.dtype))
+
+
+KNOWN: Final = frozenset(spec.name for spec in all_ops())
+_add_up: Final[Any] = np.add.reduce
+_ASKS_FOR_COPIES: Final = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape(copy=False)
+_RELU: Final = get_op("relu")
+_ACTIVATION_GRAD: Final = get_op("activation_grad")
+_CAST: Final = get_op("cast")
+_MEAN: Final = get_op("reduce_mean")
+_SUM: Final = get_op("reduce_sum")
+_LARGE_SUM: Final = 4096
+
+_UFUNCS: Final = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "tanh": np.tanh,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "logical_not": np.logical_not,
+}
+_UFUNCS_QUIET: Final = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos}
+_UFUNCS_2: Final = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+_COMPARISONS: Final = {
+    "eq": operator.eq,
+    "lt": operator.lt,
+    "le": operator.le,
+    "logical_and": operator.and_,
+    "logical_or": operator.or_,
+    "logical_xor": operator.xor,
+}
+
+KERNELS: Final[dict[OpSpec, Kernel]] = {
+    **{get_op(n): _unary(f) for n, f in _UFUNCS.items()},
+    **{get_op(n): _quiet(f) for n, f in _UFUNCS_QUIET.items()},
+    **{get_op(n): _binary(f) for n, f in _UFUNCS_2.items()},
+    **{get_op(n): _compare(f) for n, f in _COMPARISONS.items()},
+    get_op("relu"): _relu,
+    get_op("where"): _where,
+    get_op("activation_grad"): _activation_grad,
+    get_op("reshape"): _reshape,
+    get_op("transpose"): _transpose,
+    get_op("expand"): _expand,
+    get_op("concat"): _concat,
+    get_op("split"): _split,
+    get_op("slice"): _slice,
+    get_op("identity"): _identity,
+    get_op("cast"): _cast,
+    get_op("sum_to"): _sum_to,
+    get_op("reduce_sum"): _reduce_sum,
+    get_op("reduce_mean"): _reduce_mean,
+}
+"""Operators that have something faster than their reference."""
+
+_NATIVE: Final = frozenset(np.dtype(d) for d in ("f4", "i4", "i8", "i1", "u1", "?"))
+
+HEAVY: Final = frozenset(
+    get_op(n)
+    for n in (
+        *("matmul", "conv", "conv_transpose", "conv_grad_input", "conv_grad_weight"),
+        *("max_pool", "avg_pool", "lp_pool", "max_pool_grad", "avg_pool_grad"),
+        *("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"),
+        *("layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad", "instance_norm"),
+        *("batch_norm", "batch_norm_grad", "group_norm", "group_norm_grad", "lrn"),
+        *("cross_entropy", "cross_entropy_grad", "attention", "attention_grad"),
+        *("lstm", "gru", "lstm_train", "gru_train", "lstm_grad", "gru_grad"),
+        *("resize", "resize_grad", "grid_sample", "grid_sample_grad"),
+        *("dropout", "random_uniform", "sgd", "adam", "rmsprop"),
+        *("gather", "scatter_nd", "scatter_elements", "gather_nd", "gather_elements"),
+        *("cumsum", "top_k", "pad", "tile"),
+    )
+    if n in KNOWN
+)
+"""Operators that always run on the C kernels, but for float64 and float16."""
+
+ELEMENTWISE: Final = frozenset(
+    get_op(n)
+    for n in (
+        *("sigmoid", "gelu", "silu", "erf", "softplus", "elu", "leaky_relu", "hard_sigmoid"),
+        *("hard_swish", "rsqrt", "reciprocal", "clamp", "div", "max", "min", "pow", "sinh"),
+        *("cosh", "tan", "asin", "acos", "atan", "prelu", "sign", "round"),
+    )
+)
+"""Operators that run on the C kernels where they are large."""
+
+REDUCTIONS: Final = frozenset(
+    get_op(n) for n in ("reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin")
+)
+"""Likewise, and not element by element."""
+
+VIEWS: Final = frozenset(
+    get_op(n) for n in ("reshape", "transpose", "expand", "split", "slice", "identity", "cast")
+)
+"""Operators whose results may share memory with their first input."""

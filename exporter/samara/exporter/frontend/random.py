@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers: generators that repeat bit for bit from a seed and can be stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend.graph import tracing
+from samara.exporter.frontend.tensor import wrap
+from samara.exporter.types import as_dim
+from samara.pybridge.errors import SamaraError
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
+
+_STREAM_BLOCK: Final = 4  # numbers per Philox block
+
+
+class Generator:
+    """A source of random numbers.
+
+    Two counters move on independently: numpy's Philox stream for initialisers, shuffling and
+    sampling, and the block counter of the Philox4x32-10 stream that the operators `dropout` and
+    `random_uniform` draw from, in eager mode and in exported programs alike.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from `seed`."""
+        self._seed = int(seed)
+        self._numpy = np.random.Generator(np.random.Philox(self._seed % (1 << 64)))
+        self._block = 0
+        self._traced: Any = None
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed it started from."""
+        return self._seed
+
+    def key(self, like: Any) -> Any:
+        """int64 [2]: key and first block for an operator that draws a number per element of `like`.
+
+        In a trace the key is a variable of the Program, which moves on whenever that runs.
+        """
+        tracer = tracing()
+        if tracer is None:
+            key = self._key()
+            self._block += -(-int(like.numel()) // _STREAM_BLOCK)
+            return key
+        if self._traced is None:
+            self._traced = wrap(self._key())
+        tracer.names[id(self._traced)] = "random.key"
+        tracer.declare(self._traced)
+        key = ops.identity(tracer.known(self._traced))
+        blocks = as_dim(like.numel() + (_STREAM_BLOCK - 1)) // _STREAM_BLOCK
+        self._traced.add_(tracer.sizes((0, blocks)))
+        return key
+
+    def _key(self) -> np.ndarray[Any, Any]:
+        return np.array([np.uint64(self._seed % (1 << 64)).astype(np.int64), self._block], np.int64)
+
+    def normal(self, shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> Any:
+        """Normal float32 numbers."""
+        return self._numpy.standard_normal(tuple(shape), np.float32) * np.float32(std) + np.float32(
+            mean
+        )
+
+    def uniform(self, shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> Any:
+        """Uniform float32 numbers of [low, high)."""
+        return self._numpy.random(tuple(shape), np.float32) * np.float32(high - low) + np.float32(
+            low
+        )
+
+    def integers(self, low: int, high: int, shape: Sequence[int]) -> Any:
+        """int64 numbers of [low, high)."""
+        return self._numpy.integers(low, high, tuple(shape), np.int64)
+
+    def permutation(self, n: int) -> Any:
+        """0 … n-1 in random order."""
+        return self._numpy.permutation(n)
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the generator is, as plain numbers and arrays."""
+        state = self._numpy.bit_generator.state
+        return {
+            "seed": self._seed,
+            "block": self._block,
+            "counter": np.array(state["state"]["counter"], np.uint64).view(np.int64),
+            "key": np.array(state["state"]["key"], np.uint64).view(np.int64),
+            "buffer": np.array(state["buffer"], np.uint64).view(np.int64),
+            "buffer_pos": int(state["buffer_pos"]),
+            "has_uint32": int(state["has_uint32"]),
+            "uinteger": int(state["uinteger"]),
+        }
+
+    def set_state(self, state: Any) -> Generator:
+        """Go on from where `get_state` was called. SamaraError for anything else."""
+        try:
+            self._seed = int(state["seed"])
+            self._block = int(state["block"])
+            words = {n: np.asarray(state[n]).astype(np.int64).view(np.uint64) for n in _WORDS}
+            bits = np.random.Philox(0)
+            bits.state = {
+                "bit_generator": "Philox",
+                "state": {"counter": words["counter"], "key": words["key"]},
+                "buffer": words["buffer"],
+                "buffer_pos": int(state["buffer_pos"]),
+                "has_uint32": int(state["has_uint32"]),
+                "uinteger": int(state["uinteger"]),
+            }
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise SamaraError(f"this is no state of a generator: {error}") from None
+        self._numpy = np.random.Generator(bits)
+        return self
+
+    state_dict = get_state
+    load_state_dict = set_state
+
+
+_WORDS: Final = ("counter", "key", "buffer")
+default_generator: Final = Generator(0)
+
+
+def generator_of(generator: Generator | None) -> Generator:
+    """The generator given, or the default one."""
+    return default_generator if generator is None else generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; two runs from one seed agree bit for bit."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the default generator from the system; returns the seed."""
+    value = int.from_bytes(os.urandom(7), "little")
+    default_generator.manual_seed(value)
+    return value
+
+
+def initial_seed() -> int:
+    """The default generator's seed."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> dict[str, Any]:
+    """State of the default generator; `samara.save` stores it."""
+    return default_generator.get_state()
+
+
+def set_rng_state(state: Any) -> None:
+    """Put the default generator back to a state."""
+    default_generator.set_state(state)

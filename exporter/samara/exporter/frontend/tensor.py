@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The eager tensor: strided memory, a place on the tape, and PyTorch's methods."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.frontend import _views, dtypes, eager, tape
+from samara.exporter.frontend._convert import ConvertMethods
+from samara.exporter.frontend._derived import ALIASES, DerivedMethods
+from samara.exporter.frontend._index import IndexMethods
+from samara.exporter.frontend._inplace import InplaceMethods
+from samara.exporter.frontend._linalg import LinalgMethods
+from samara.exporter.frontend._pointwise import PointwiseMethods
+from samara.exporter.frontend._python import PythonMethods
+from samara.exporter.frontend._reduce import ReduceMethods
+from samara.exporter.frontend._shape import ShapeMethods
+from samara.exporter.frontend.tape import (
+    MODE,
+    Edge,
+    Node,
+    RemovableHandle,
+    Saved,
+    SavedOutput,
+    next_order,
+    plan_of,
+)
+from samara.exporter.ops import OpSpec
+from samara.exporter.types import DType
+from samara.pybridge.errors import SamaraError, ShapeError
+
+__all__ = ["Tensor"]
+
+Hook = Callable[["Tensor"], "Tensor | None"]
+
+
+class Tensor(
+    PointwiseMethods,
+    ReduceMethods,
+    ShapeMethods,
+    IndexMethods,
+    LinalgMethods,
+    InplaceMethods,
+    ConvertMethods,
+    DerivedMethods,
+    PythonMethods,
+):
+    """An n-dimensional array that may be differentiated.
+
+    Names, argument order, defaults and semantics are PyTorch's, NCHW included. The memory is a
+    numpy array (`numpy()` shows it without a copy); views share it. `requires_grad` records what
+    is done with the tensor, `backward` fills `grad` of the leaves.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_base",
+        "_data",
+        "_grad",
+        "_hooks",
+        "_index",
+        "_node",
+        "_post_hooks",
+        "_requires_grad",
+        "_traced",
+        "_version",
+    )
+
+    _data: Any  # the array; None for a value of a graph that is being traced
+    _traced: Any  # the tracer during whose trace it was made; or the array that a trace took over
+    _requires_grad: bool
+    _grad: Tensor | None
+    _node: Node | None
+    _index: int
+    _version: list[int]  # shared by all tensors over the same memory
+    _base: tuple[Tensor, Node | None] | None  # of a view: whose, and at which node
+    _hooks: list[Hook] | None
+    _post_hooks: list[Callable[[Tensor], Any]] | None
+
+    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        """A tensor over a copy of `data` (an array, number or nested list)."""
+        array = np.array(data)
+        if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+            array = array.astype(np.float32)
+        dtypes.as_dtype(array.dtype)
+        self._data = array
+        self._requires_grad = False
+        self._grad = None
+        self._node = None
+        self._index = 0
+        self._version = [0]
+        self._base = None
+        self._hooks = None
+        self._post_hooks = None
+        self._traced = MODE.tracer
+        self.requires_grad = requires_grad
+
+    @classmethod
+    def _wrap(cls, array: Any) -> Tensor:
+        """A tensor over `array` itself."""
+        return wrap(array)
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes; symbolic dims while a function is traced."""
+        array = self._data
+        return self._traced.shape if array is None else array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        array = self._data
+        return self._traced.dtype if array is None else array.dtype
+
+    @property
+    def ir_dtype(self) -> DType:
+        """The dtype as the op table calls it."""
+        return tape.ir_dtype(self.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tape begins here."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The recorded operator that made this tensor."""
+        return self._node
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if value == self._requires_grad:
+            return
+        if value and self.dtype.kind != "f":
+            raise SamaraError(
+                f"a tensor of {self.dtype} cannot require gradients",
+                fix="only floating point tensors can; call .float() first",
+            )
+        if self._node is not None:
+            raise SamaraError(
+                "requires_grad can only be changed on leaves", fix="use .detach() for a new leaf"
+            )
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What `backward` accumulated here."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and tuple(value.shape) != tuple(self.shape):
+            raise ShapeError(
+                f"the gradient has shape {list(value.shape)}, the tensor {list(self.shape)}"
+            )
+        self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, outside the tape and outside the guard of in-place changes."""
+        if self._data is None:
+            return self
+        return wrap(self._data)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._data = value._data
+
+    # ---- the tape
+
+    def detach(self) -> Tensor:
+        """The same memory as a leaf that needs no gradient."""
+        if self._data is None:
+            return _tracer().stop(self)
+        out = wrap(self._data)
+        out._version = self._version
+        return out
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add d self / d leaf to `grad` of every leaf (of `inputs` only, where given).
+
+        `gradient` is what flows in; needed unless the tensor has one element. The graph is freed
+        unless `retain_graph` (default: `create_graph`). `create_graph` records the pass itself.
+        """
+        from samara.exporter.frontend import engine
+
+        engine.backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(gradient)` when this tensor's gradient is known; its result replaces it."""
+        if not self._requires_grad:
+            raise SamaraError("a hook needs a tensor that requires gradients")
+        if self._node is None:
+            self._hooks = [] if self._hooks is None else self._hooks
+            hooks = self._hooks
+        else:
+            table = self._node.hooks
+            if table is None:
+                table = self._node.hooks = {}
+            hooks = table.setdefault(self._index, [])
+        return RemovableHandle(hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call `hook(self)` as soon as `grad` of this leaf is complete in a backward pass.
+
+        Leaves get there in reverse order of first use, while the rest of the pass still runs.
+        """
+        if self._node is not None or not self._requires_grad:
+            raise SamaraError("a post-accumulate hook needs a leaf that requires gradients")
+        if self._post_hooks is None:
+            self._post_hooks = []
+        return RemovableHandle(self._post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf in its `grad`."""
+        if self._node is None:
+            return
+        own = weakref.ref(self)  # the node holds the hook; the tensor holds the node
+
+        def keep(gradient: Tensor) -> None:
+            t = own()
+            if t is not None:
+                t._grad = gradient if t._grad is None else t._grad + gradient
+
+        self.register_hook(keep)
+
+    # ---- operators
+
+    def _take(self, other: Any) -> None:
+        """A variable of a trace takes a new value."""
+        _tracer().assign(self, other)
+
+    @staticmethod
+    def __samara_op__(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        return apply(op, inputs, attrs)
+
+    def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
+        """An operator without tensor inputs, where this tensor lives."""
+        return wrap(eager.run(op, (), attrs))
+
+    def __add__(self, other: Any) -> Tensor:
+        if type(other) is Tensor:
+            x, y = self._data, other._data
+            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
+                return _record_2(_ADD, np.add, self, other, x, y)
+        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
+            return apply(_ADD, (self, other), _NOTHING)
+        return self.add(other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        if type(other) is Tensor:
+            x, y = self._data, other._data
+            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
+                return _record_2(_MUL, np.multiply, self, other, x, y)
+        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
+            return apply(_MUL, (self, other), _NOTHING)
+        return self.mul(other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        if type(other) is Tensor:
+            x, y = self._data, other._data
+            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
+                return _record_2(_SUB, np.subtract, self, other, x, y)
+        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
+            return apply(_SUB, (self, other), _NOTHING)
+        return self.sub(other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+for _alias, _name in ALIASES.items():
+    setattr(Tensor, _alias, getattr(Tensor, _name))
+
+_ADD: Final = ops.add
+_MUL: Final = ops.mul
+_SUB: Final = ops.sub
+_SCATTERS: Final = (ops.scatter_elements, ops.scatter_nd)
+_NOTHING: Final[Mapping[str, Any]] = {}
+_new: Final = Tensor.__new__
+
+
+def wrap(array: Any) -> Tensor:
+    """A tensor over an array, without a copy; numpy's scalars become 0-d arrays."""
+    t = _new(Tensor)
+    t._data = array if type(array) is np.ndarray else np.asarray(array)
+    t._requires_grad = False
+    t._grad = None
+    t._node = None
+    t._index = 0
+    t._version = [0]
+    t._base = None
+    t._hooks = None
+    t._post_hooks = None
+    t._traced = MODE.tracer
+    return t
+
+
+tape.set_wrap(wrap)
+
+
+def _record_2(op: OpSpec, ufunc: Any, a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
+    """The result of a binary operator on two plain tensors, recorded where need be."""
+    try:
+        out = wrap(ufunc(x, y))
+    except (ValueError, TypeError) as error:
+        raise eager.explained(op, (x, y), _NOTHING, error) from None
+    if MODE.enabled and (
+        a._requires_grad or b._requires_grad or (a._base and _stale(a)) or (b._base and _stale(b))
+    ):
+        record(op, _NOTHING, (a, b), (x, y), (out,))
+    return out
+
+
+def _stale(view: Tensor) -> bool:
+    """Whether the base of a view has moved on the tape since the view was made."""
+    base, node = view._base  # type: ignore[misc]
+    return base._node is not node
+
+
+def apply(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Run an operator of the table on tensors (None: absent, scalars: weak), recording it."""
+    arrays = []
+    wanted = False
+    for v in inputs:
+        if isinstance(v, Tensor):
+            if v._data is None:
+                return _tracer().apply(op, inputs, attrs)
+            arrays.append(v._data)
+            wanted = wanted or v._requires_grad or (v._base is not None and _stale(v))
+        else:
+            arrays.append(v)
+    if MODE.tracer is not None and eager.symbolic(attrs):
+        return MODE.tracer.apply(op, inputs, attrs)
+    try:
+        got = eager.run(op, arrays, attrs)
+    except (ValueError, TypeError) as error:
+        raise eager.explained(op, arrays, attrs, error) from None
+    if type(got) is tuple:
+        outs = tuple(map(wrap, got))
+    else:
+        outs = (wrap(got),)
+    if op in eager.VIEWS:
+        _share(outs, inputs[0])
+    if wanted and MODE.enabled:
+        record(op, attrs, inputs, arrays, outs)
+    return outs if type(got) is tuple else outs[0]
+
+
+def _tracer() -> Any:
+    if MODE.tracer is None:
+        raise SamaraError("a traced tensor is used after its trace has ended")
+    return MODE.tracer
+
+
+def _share(outs: Sequence[Tensor], source: Tensor) -> None:
+    """Views share the version of the memory they look at."""
+    memory = source._data
+    owner = memory if memory.base is None else memory.base
+    for out in outs:
+        array = out._data
+        if array is memory or array.base is memory or array.base is owner:
+            out._version = source._version
+            base = source if source._base is None else source._base[0]
+            out._base = (base, base._node)
+
+
+def record(
+    op: OpSpec,
+    attrs: Mapping[str, Any],
+    inputs: Sequence[Any],
+    arrays: Sequence[Any],
+    outs: Sequence[Tensor],
+) -> Node:
+    """Put an application on the tape; `outs` become its results."""
+    node = Node()
+    node.op = op
+    node.attrs = attrs
+    node.hooks = None
+    edges: list[Edge | None] = []
+    for v in inputs:
+        if isinstance(v, Tensor):
+            if v._base is not None and _stale(v):
+                _views.renew(v)
+            if v._requires_grad:
+                edges.append((v, 0) if v._node is None else (v._node, v._index))
+                continue
+        edges.append(None)
+    node.order = next_order()  # after the nodes of views that were renewed
+    node.edges = tuple(edges)
+    node.shapes = tuple([getattr(a, "shape", ()) if a is not None else None for a in arrays])
+    node.dtypes = tuple([getattr(a, "dtype", None) for a in arrays])
+    node.outputs = None if len(outs) == 1 else tuple((o._data.shape, o._data.dtype) for o in outs)
+    node.saved = _save(op, attrs, inputs, outs, edges) if op.saves else _NOTHING  # type: ignore[assignment]
+    for i, out in enumerate(outs):
+        if out._data.dtype.kind == "f":
+            out._requires_grad = True
+            out._node = node
+            out._index = i
+    return node
+
+
+def _save(
+    op: OpSpec,
+    attrs: Mapping[str, Any],
+    inputs: Sequence[Any],
+    outs: Sequence[Tensor],
+    edges: Sequence[Edge | None],
+) -> dict[str, Any]:
+    plan = plan_of(op)
+    saved: dict[str, Any] = {}
+    # What a scatter that overwrites or adds was given does not matter to its gradient.
+    lean = op in _SCATTERS and attrs.get("reduction", "none") in ("none", "add")
+    for i, name in plan.ins:
+        if lean and name != "indices":
+            continue
+        v = inputs[i] if i < len(inputs) else None
+        saved[name] = Saved(v._data, v._version, edges[i]) if isinstance(v, Tensor) else v
+    if plan.variadic is not None:
+        rest = range(plan.variadic, len(inputs))
+        saved[op.inputs[plan.variadic].rstrip("*")] = tuple(
+            Saved(inputs[i]._data, inputs[i]._version, edges[i]) for i in rest
+        )
+    for i, name in plan.outs:
+        # The node itself would be a cycle; _unpack puts it back.
+        saved[name] = SavedOutput(outs[i]._data, outs[i]._version, i) if i < len(outs) else None
+    return saved

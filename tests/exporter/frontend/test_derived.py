@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods that are made of others, against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samara
+from samara.exporter.frontend._derived import ALIASES
+
+X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+Y = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
+T = samara.from_numpy
+
+CASES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "isclose": (lambda: T(X).isclose(T(X + 1e-9)), np.ones((4, 3), bool)),
+    "hypot": (lambda: T(X).hypot(T(Y)), np.hypot(X, Y)),
+    "logaddexp": (lambda: T(X).logaddexp(T(Y)), np.logaddexp(X, Y)),
+    "cross": (lambda: T(X).cross(T(Y), dim=1), np.cross(X, Y)),
+    "dist": (lambda: T(X).dist(T(Y)), np.linalg.norm(X - Y)),
+    "inner": (lambda: T(X).inner(T(Y)), np.inner(X, Y)),
+    "cumprod": (lambda: T(X).cumprod(0), np.cumprod(X, 0)),
+    "diff": (lambda: T(X).diff(dim=0), np.diff(X, axis=0)),
+    "quantile": (lambda: T(X).quantile(0.3, dim=0), np.quantile(X, 0.3, 0)),
+    "quantiles": (
+        lambda: T(X).quantile(T(X[0, :0].copy()).new_tensor([0.25, 1.0])),
+        np.quantile(X, [0.25, 1]),
+    ),
+    "diag": (lambda: samara.arange(3).diag(1), np.diag(np.arange(3), 1)),
+    "trace": (lambda: T(X).trace(), np.trace(X)),
+    "take": (lambda: T(X).take(samara.tensor([0, 5])), X.reshape(-1)[[0, 5]]),
+    "rot90": (lambda: T(X).rot90(), np.rot90(X)),
+    "rot270": (lambda: T(X).rot90(3), np.rot90(X, 3)),
+    "fliplr": (lambda: T(X).fliplr(), np.fliplr(X)),
+    "nansum": (lambda: samara.tensor([1.0, float("nan")]).nansum(), 1.0),
+    "tensor_split": (lambda: T(X).tensor_split(3)[0], X[:2]),
+    "xlogy": (lambda: samara.zeros(2).xlogy(samara.zeros(2)), np.zeros(2)),
+    "index_put_": (
+        lambda: samara.zeros(3).index_put_((samara.tensor([1, 1, -1]),), samara.ones(3), True),
+        [0, 2, 1],
+    ),
+    "fill_diagonal_": (lambda: samara.ones(2, 2).fill_diagonal_(0.0), [[0, 1], [1, 0]]),
+    "t_": (lambda: T(X.copy()).t_().unsqueeze_(0), X.T[None]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    call, want = CASES[name]
+    np.testing.assert_allclose(call().numpy(), want, rtol=2e-6, atol=1e-6)
+
+
+def test_whole_answers() -> None:
+    assert T(X).equal(T(X.copy()))
+    assert not T(X).equal(T(Y))
+    assert T(X).allclose(T(X + 1e-9))
+    assert T(X).nelement() == 12
+
+
+def test_aliases() -> None:
+    for alias, name in ALIASES.items():
+        assert getattr(samara.Tensor, alias) is getattr(samara.Tensor, name)

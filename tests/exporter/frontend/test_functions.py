@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions are the methods, under PyTorch's names."""
+
+from __future__ import annotations
+
+import pytest
+
+import samara
+from samara.exporter.frontend import functions
+from samara.exporter.frontend.tensor import Tensor
+
+
+@pytest.mark.parametrize("name", functions.__all__)
+def test_each_is_the_method(name: str) -> None:
+    assert getattr(functions, name) is getattr(Tensor, name)
+    assert getattr(samara, name) is getattr(functions, name)
+
+
+def test_trace_records_programs() -> None:
+    assert "trace" not in functions.__all__  # the sum of a diagonal is a method only
+    assert samara.trace.__module__ == "samara.exporter.frontend.trace"
+
+
+def test_every_public_name_is_listed() -> None:
+    public = {n for n in vars(functions) if not n.startswith("_") and n != "Tensor"}
+    assert public == set(functions.__all__)
+
+
+@pytest.mark.parametrize("name", functions.__all__)
+def test_pytorch_has_it(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is compared with where it is installed")
+    assert callable(getattr(torch, name))
