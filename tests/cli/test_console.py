@@ -57,7 +57,8 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     with bar("measuring") as advance:
         advance(1, 2)
-        advance(2, 2)
+        advance(2, 2, "almost")
     text = terminal.getvalue()
     assert "counting" in text
     assert "measuring" in text
+    assert "almost" in text

@@ -21,15 +21,16 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the library's demo is asked for, and what it answers."""
     asked: dict[str, Any] = {"accuracy": 0.98}
 
-    def fake(folder: Path, *, seed: int, progress: Callable[[str], None]) -> DemoReport:
+    def fake(folder: Path, *, seed: int, progress: Callable[[str, int, int], None]) -> DemoReport:
         asked.update(folder=folder, seed=seed)
-        progress("fitting")
+        progress("training", 1, 2)
         return DemoReport(
             folder=str(folder),
             train_images=10,
             test_images=5,
             fit_seconds=1.0,
-            numpy_accuracy=0.98,
+            trained_loss=0.05,
+            trained_accuracy=0.98,
             python_accuracy=asked["accuracy"],
             c_accuracy=0.98,
             largest_difference=1e-6,

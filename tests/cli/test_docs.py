@@ -25,7 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the commands read: the demo's files (of a net that has learned nothing), a model."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
-    net = _digits._initial(np.random.default_rng(0))
+    net = _digits.net().eval()
     (tmp_path / "demo" / "digits.onnx").write_bytes(_digits.onnx_model(net))
     (tmp_path / "demo" / "labels.txt").write_text("\n".join(NAMES))
     np.savez(tmp_path / "demo" / "one.npz", image=np.ones((1, 1, 8, 8), np.float32))
@@ -61,7 +61,9 @@ def test_readme(samara: Samara, repo: Path, place: Path) -> None:
     for command in commands:
         result = samara(*shlex.split(command))
         assert result.exit_code == 0, f"samara {command}\n{result.output}"
-    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
     names: dict[str, Any] = {"array": np.ones((1, 3, 8, 8), np.float32)}
-    exec(compile(snippet, "README.md", "exec"), names)
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(snippet, "README.md", "exec"), names)
     assert names["outputs"]["score"].shape == (1, 4)
+    assert float(names["loss"]) < 1.5
+    assert (place / "digits.samara").exists()

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two threads, two sessions, one real model and one pool, under ThreadSanitizer."""
+"""Two threads, two sessions, one model and one pool, under ThreadSanitizer."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.ops.programs import one_node
+
+from samara.exporter.ir.file_write import assemble, rows_of
+from samara.exporter.ops import all_ops
+from samara.exporter.testing import case_id
 
 # Those whose inputs have static shapes and are floats, small enough for a tenfold slowdown.
 NAMES = ("mnist_cntk", "dtln_1", "gtcrn_stream_simplified", "micro_kws_m_fp32", "squeezenet_fp16")
@@ -15,11 +21,26 @@ NAMES = ("mnist_cntk", "dtln_1", "gtcrn_stream_simplified", "micro_kws_m_fp32", 
 def test_two_threads(
     exported: Callable[[str], Path], sanitized: Callable[[str, str, str], Path]
 ) -> None:
-    program = sanitized("tsan", "thread", "threads_test")
-    files = ":".join(str(exported(name)) for name in NAMES)
+    run_all(sanitized("tsan", "thread", "threads_test"), [exported(name) for name in NAMES])
+
+
+def test_training_operators(sanitized: Callable[[str, str, str], Path], tmp_path: Path) -> None:
+    """Phases that wait for one another, partial sums, scatters: every case of the op table."""
+    files = []
+    for op in all_ops():
+        for case in op.cases if "training" in op.flags else ():
+            made = one_node(op, case, "weights")  # indices are constants: those of the case
+            if made is not None:
+                files.append(tmp_path / case_id(op, case).replace(":", "_"))
+                files[-1].write_bytes(b"".join(assemble(*rows_of(made.program, layout=True))))
+    assert len(files) > 250
+    run_all(sanitized("tsan", "thread", "threads_test"), files)
+
+
+def run_all(program: Path, files: Sequence[Path]) -> None:
     done = subprocess.run(
         [program],
-        env={**os.environ, "SAMARA_FILES": files},
+        env={**os.environ, "SAMARA_FILES": ":".join(map(str, files))},
         capture_output=True,
         text=True,
         check=False,

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import samara
+from samara.exporter.ir import Variable
 from samara.exporter.ir.builder import ProgramBuilder
+from samara.exporter.types import DType, TensorType
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +94,52 @@ def test_run_draws_the_same_inputs_for_a_seed(built: Path, file: Path, tmp_path:
 def test_selftest(built: Path, file: Path) -> None:
     done = run(built / "samara-run", file, "--selftest")
     assert (done.returncode, done.stdout) == (0, "selftest passed\n"), done.stderr
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Path:
+    """total += x, twice the total as output."""
+    builder = ProgramBuilder()
+    main = builder.function("main")
+    x, total = main.input("x", "f32", [2]), main.input("total", "f32", [2])
+    after = main.op("add", total, x, name="after")
+    done = main.finish([main.op("mul", after, 2.0, name="twice"), after], ["y", "total_out"])
+    builder.functions["main"] = replace(done, reads={"total": "total"}, writes={1: "total"})
+    variable = Variable("total", TensorType.of(DType.F32, (2,)), np.array([10, 20], np.float32))
+    path = tmp_path / "counter.samara"
+    samara.export(builder.finish(["main"], [variable]), path, check=False)
+    return path
+
+
+def test_run_keeps_the_variables_in_a_file(built: Path, counter: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([1, 2], np.float32))
+    state = tmp_path / "state"
+    arguments: list[str | Path] = [
+        "--input",
+        f"x={tmp_path / 'x.npy'}",
+        "--save-state",
+        state,
+        "--repeat",
+        "3",
+    ]
+    done = run(built / "samara-run", counter, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert samara.load(state)["total"].tolist() == [13, 26]
+    done = run(built / "samara-run", counter, *arguments, "--load-state", state)
+    assert done.returncode == 0, done.stderr
+    assert samara.load(state)["total"].tolist() == [16, 32]
+    samara.save({"total": np.array([-1, -2], np.float32)}, state)
+    done = run(built / "samara-run", counter, *arguments, "--load-state", state)
+    assert done.returncode == 0, done.stderr
+    assert samara.load(state)["total"].tolist() == [2, 4]
+    state.write_bytes(state.read_bytes()[:-1])
+    done = run(built / "samara-run", counter, "--load-state", state)
+    assert done.returncode == 1
+    assert "tensor 'total' is bytes 0 to 8 of 7" in done.stderr
+    done = run(built / "samara-run", counter, "--save-state", tmp_path / "none" / "state")
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert not list(tmp_path.glob("*.saving"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from samara.exporter.reports import OpenedFile
 
 _REDRAW_SECONDS = 0.2
+
+
+class Bar(Protocol):
+    """What `bar` yields."""
+
+    def __call__(self, done: int, total: int, text: str | None = None, /) -> None:
+        """Draw the bar at `done` of `total`; a text replaces the one before it."""
 
 
 def note(text: str) -> None:
@@ -57,13 +64,14 @@ def opened_model(model: str) -> Iterator[OpenedFile]:
 
 
 @contextlib.contextmanager
-def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar while the block runs; call what is yielded with (done, total).
+def bar(text: str) -> Iterator[Bar]:
+    """A progress bar while the block runs; call what is yielded with (done, total), and with a new
+    text where it changes.
 
     It is drawn in that call alone: a thread that draws would disturb what is being measured.
     """
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield lambda _done, _total, _text=None: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -73,10 +81,10 @@ def bar(text: str) -> Iterator[Callable[[int, int], None]]:
         task = progress.add_task(text, total=None)
         drawn = 0.0
 
-        def advance(done: int, total: int) -> None:
+        def advance(done: int, total: int, text: str | None = None) -> None:
             nonlocal drawn
             now = time.monotonic()
-            progress.update(task, completed=done, total=total)
+            progress.update(task, completed=done, total=total, description=text)
             if now - drawn > _REDRAW_SECONDS or done == total:
                 drawn = now
                 progress.refresh()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara demo`: the whole way on real data, from fitting a net to running it in C."""
+"""`samara demo`: the whole way on real data, from training a net to running it in C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from samara.cli import _options as opt
-from samara.cli._console import print_json, step
+from samara.cli._console import bar, print_json
 
 
 def demo(
@@ -17,7 +17,7 @@ def demo(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Fit a small net on handwritten digits, export it, run it in Python and in C.
+    """Train a small net on handwritten digits, export it, run it in Python and in C.
 
     It needs scikit-learn (for the data) and onnx. Files stay in the folder for you to play with:
 
@@ -28,8 +28,8 @@ def demo(
     """
     from samara.exporter.reports.demo import demo as run_demo
 
-    with step("loading the digits") as say:
-        report = run_demo(folder, seed=seed, progress=say)
+    with bar("loading the digits") as draw:
+        report = run_demo(folder, seed=seed, progress=lambda text, done, of: draw(done, of, text))
     if as_json:
         print_json(report.to_json())
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,19 @@ from samara.pybridge import Model
 
 
 def test_demo(tmp_path: Path) -> None:
-    said: list[str] = []
-    report = demo(tmp_path / "demo", progress=said.append)
+    said: list[tuple[str, int, int]] = []
+    report = demo(tmp_path / "demo", progress=lambda *row: said.append(row))
     assert report.ok
     assert report.python_accuracy >= 0.97
     assert report.train_images + report.test_images == 1797
     assert report.largest_difference < 1e-4
     assert report.c_accuracy in (None, report.python_accuracy)
     assert report.model_bytes == (tmp_path / "demo" / "digits.samara").stat().st_size
-    assert said[-1] == "running"
+    assert report.trained_accuracy == report.python_accuracy
+    steps = [(text, done, of) for text, done, of in said if text.startswith("training")]
+    assert [done for _, done, _ in steps] == list(range(1, steps[0][2] + 1))
+    assert re.fullmatch(r"training, loss 0\.\d+, accuracy 9\d\.\d %", steps[-1][0])
+    assert said[-1] == ("running", 2, 2)
     model = Model(tmp_path / "demo" / "digits.samara")
     model.selftest()
     assert labels_of(model)[7] == "seven"
@@ -38,10 +43,14 @@ def test_demo(tmp_path: Path) -> None:
 
 
 def test_data() -> None:
-    images, labels = load_digits()
-    assert images.shape == (1797, 1, 8, 8)
-    assert (images.min(), images.max()) == (0, 1)
-    assert sorted(set(labels.tolist())) == list(range(10))
+    counts = {}
+    for train in (True, False):
+        images, labels = load_digits(train)
+        assert images.shape[1:] == (1, 8, 8)
+        assert (images.min(), images.max()) == (0, 1)
+        assert sorted(set(labels.tolist())) == list(range(10))
+        counts[train] = len(images)
+    assert counts == {True: 1437, False: 360}
 
 
 def test_accuracy() -> None:
@@ -59,7 +68,7 @@ def test_disagreement_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_data_and_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    net = _digits._initial(np.random.default_rng(0))
+    net = _digits.net().eval()
     with pytest.raises(SamaraError, match="cannot be written"):
         module._write(tmp_path / "file", net, np.zeros((1, 1, 8, 8), np.float32))
     real = builtins.__import__
@@ -71,7 +80,7 @@ def test_missing_data_and_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(BackendError, match="scikit-learn") as caught:
-        load_digits()
+        load_digits(True)
     assert "samara[demo]" in str(caught.value)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's net: its gradients, its fit, its ONNX file."""
+"""The demo's net: its training, its Program, its ONNX file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from samara.exporter.frontend.random import manual_seed
+from samara.exporter.frontend.tensor import wrap
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.reports import _digits
 
@@ -24,51 +26,53 @@ def _images(rng: np.random.Generator, count: int) -> tuple[_digits.Floats, _digi
     return images, labels.astype(np.int64)
 
 
-def _loss(net: _digits.Net, images: Any, labels: _digits.Ints) -> float:
-    logits = _digits._forward(net, images)[0]
-    top = logits.max(axis=1, keepdims=True)
-    logs = logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
-    return float(-np.mean(logs[np.arange(len(labels)), labels]))
-
-
-def test_gradients_are_those_of_finite_differences(rng: np.random.Generator) -> None:
-    net = _digits._initial(rng)
-    # In double precision a step can be so small that it crosses no kink of relu or max.
-    for name in _digits.Net.__dataclass_fields__:
-        setattr(net, name, getattr(net, name).astype(np.float64))
-    images, labels = _images(rng, 6)
-    wide: Any = images.astype(np.float64)
-    gradients = _digits._gradients(net, wide, labels)
-    step = 1e-6
-    for p, g in zip(net.parameters(), gradients, strict=True):
-        assert g.shape == p.shape
-        for index in rng.choice(p.size, 6, replace=False):
-            at = np.unravel_index(index, p.shape)
-            kept = p[at]
-            p[at] = kept + step
-            above = _loss(net, wide, labels)
-            p[at] = kept - step
-            below = _loss(net, wide, labels)
-            p[at] = kept
-            assert g[at] == pytest.approx((above - below) / (2 * step), rel=1e-3, abs=1e-6)
+@pytest.fixture
+def net() -> Any:
+    """A net that has learned nothing."""
+    manual_seed(4)
+    return _digits.net().eval()
 
 
 def test_fit_learns_and_repeats(rng: np.random.Generator) -> None:
     images, labels = _images(rng, 200)
-    epochs: list[int] = []
-    net = _digits.fit(images, labels, 3, lambda done, _of: epochs.append(done))
-    assert epochs == list(range(1, _digits._EPOCHS + 1))
+    told: list[tuple[int, int, float, float]] = []
+    net = _digits.fit(images, labels, 3, lambda *row: told.append(row), epochs=4)
+    assert [row[:2] for row in told] == [(i, 24) for i in range(1, 25)]
+    assert told[0][2] > 1
+    assert told[-1][2] < 0.3
+    assert told[-1][3] > 0.9
     other, truth = _images(rng, 100)
-    assert np.mean(np.argmax(net.probabilities(other), axis=1) == truth) > 0.95
-    again = _digits.fit(images, labels, 3)
-    assert all(
-        np.array_equal(a, b) for a, b in zip(net.parameters(), again.parameters(), strict=True)
+    assert np.mean(np.argmax(_digits.probabilities(net, other), axis=1) == truth) > 0.95
+    again = _digits.fit(images, labels, 3, epochs=4)
+    for a, b in zip(net.parameters(), again.parameters(), strict=True):
+        assert np.array_equal(a.detach().numpy(), b.detach().numpy())
+    another = _digits.fit(images, labels, 5, epochs=1)
+    assert not np.array_equal(
+        _digits.probabilities(another, other), _digits.probabilities(net, other)
     )
 
 
-def test_onnx_model_is_the_net(rng: np.random.Generator) -> None:
-    net = _digits._initial(rng)
+def test_images_are_moved_by_at_most_a_pixel(rng: np.random.Generator) -> None:
+    images, labels = _images(rng, 1)
+    manual_seed(0)
+    samples = _digits.Shifted(*map(wrap, (images, labels)))
+    seen = {samples[0][0].numpy().tobytes() for _ in range(200)}
+    padded = np.pad(images[0], ((0, 0), (1, 1), (1, 1)))
+    want = {padded[:, y : y + 8, x : x + 8].tobytes() for y in range(3) for x in range(3)}
+    assert seen == want
+    assert int(samples[0][1]) == labels[0]
+
+
+def test_program_is_the_net(net: Any, rng: np.random.Generator) -> None:
+    images, _ = _images(rng, 5)
+    want = _digits.probabilities(net, images)
+    np.testing.assert_allclose(want.sum(axis=1), 1, rtol=1e-5)
+    got = _digits.program(net).run({"image": images})["probability"]
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+
+
+def test_onnx_model_is_the_net(net: Any, rng: np.random.Generator) -> None:
     images, _ = _images(rng, 5)
     program = import_onnx(_digits.onnx_model(net))
     got = program.run({"image": images})["probability"]
-    np.testing.assert_allclose(got, net.probabilities(images), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(got, _digits.probabilities(net, images), rtol=1e-4, atol=1e-6)

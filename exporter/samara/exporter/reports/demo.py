@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way on real data: fit a net on handwritten digits, export it, run it in Python and
-in C, compare.
+"""The whole way on real data: train a net on handwritten digits, script and export it, run it in
+Python and in C, compare.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import statistics
@@ -19,17 +18,18 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.export import export
+from samara.exporter.frontend.data import digits
 from samara.exporter.reports import _digits
-from samara.exporter.reports._digits import Floats, Ints, Net
+from samara.exporter.reports._digits import Floats, Ints
 from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports._text import byte_text
 from samara.exporter.reports.run import write_arrays
-from samara.exporter.types import BackendError, SamaraError
+from samara.exporter.types import SamaraError
 from samara.pybridge import Model, Session
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_EVERY = 5  # one image in so many is kept for the test
 _TIMED_RUNS = 300
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class DemoReport:
     train_images: int
     test_images: int
     fit_seconds: float
-    numpy_accuracy: float
+    trained_loss: float
+    trained_accuracy: float
     python_accuracy: float
     c_accuracy: float | None
     largest_difference: float
@@ -57,7 +58,7 @@ class DemoReport:
     @property
     def ok(self) -> bool:
         """Whether all ways of running the net decide alike."""
-        accuracies = {self.numpy_accuracy, self.python_accuracy, self.c_accuracy} - {None}
+        accuracies = {self.trained_accuracy, self.python_accuracy, self.c_accuracy} - {None}
         return len(accuracies) == 1 and self.largest_difference < 1e-4
 
     def to_json(self) -> dict[str, Any]:
@@ -69,9 +70,10 @@ class DemoReport:
         c = "not built" if self.c_accuracy is None else f"{100 * self.c_accuracy:.2f} %"
         return "\n".join(
             [
-                f"fitted on {self.train_images} handwritten digits in {self.fit_seconds:.1f} s (numpy)",
+                f"trained on {self.train_images} handwritten digits in {self.fit_seconds:.1f} s,"
+                f" loss {self.trained_loss:.3f}",
                 f"accuracy on the {self.test_images} test digits",
-                f"  numpy, the net as it was fitted   {100 * self.numpy_accuracy:.2f} %",
+                f"  the trainer, samara.nn            {100 * self.trained_accuracy:.2f} %",
                 f"  C runtime from Python             {100 * self.python_accuracy:.2f} %",
                 f"  C program samara-run              {c}",
                 f"  largest difference of a probability  {self.largest_difference:.1e}",
@@ -79,7 +81,7 @@ class DemoReport:
                 f" {self.nodes_before} nodes became {self.nodes_after}",
                 f"arena    {byte_text(self.arena_bytes)} for one image; a run allocates nothing",
                 f"latency  {self.microseconds:.1f} us for one image, one thread",
-                f"files are in {self.folder}: digits.onnx, digits.samara, one.npz, labels.txt",
+                f"files are in {self.folder}: digits.samara, digits.onnx, one.npz, labels.txt",
             ]
         )
 
@@ -88,44 +90,47 @@ def demo(
     folder: str | os.PathLike[str],
     *,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda _text: None,
+    progress: Progress = lambda _text, _done, _of: None,
 ) -> DemoReport:
     """Run the demo, leaving its files in `folder`.
 
-    BackendError when scikit-learn or onnx is not installed.
+    progress(text, done, of) as it goes on; the seed decides what is learned. BackendError when
+    scikit-learn (for the data) or onnx is not installed.
     """
-    images, labels = load_digits()
-    kept = np.arange(len(images)) % _EVERY == 0
-    train, test, truth = images[~kept], images[kept], labels[kept]
-    start = time.perf_counter()
-    with _one_thread():
-        net = _digits.fit(
-            train, labels[~kept], seed, lambda done, of: progress(f"fitting, epoch {done} of {of}")
-        )
-    fit_seconds = time.perf_counter() - start
-    progress("exporting")
-    place = Path(folder)
-    paths = _write(place, net, test)
-    from samara.exporter.importers.onnx import import_onnx
+    train, test = (load_digits(part) for part in (True, False))
+    losses = []
 
+    def fitting(done: int, of: int, loss: float, right: float) -> None:
+        losses.append(loss)
+        progress(f"training, loss {loss:.3f}, accuracy {100 * right:.1f} %", done, of)
+
+    start = time.perf_counter()
+    net = _digits.fit(*train, seed, fitting)
+    fit_seconds = time.perf_counter() - start
+    images, truth = test
+    progress("exporting", 0, 2)
+    place = Path(folder)
+    paths = _write(place, net, images)
     report = export(
-        import_onnx(paths["onnx"]), paths["samara"], golden=paths["one"], labels=paths["labels"]
+        _digits.program(net), paths["samara"], golden=paths["one"], labels=paths["labels"]
     )
-    progress("running")
+    progress("running", 1, 2)
     model = Model(paths["samara"])
     model.selftest()
-    want = net.probabilities(test)
+    want = _digits.probabilities(net, images)
     session = Session(model, threads=1)
-    got = session.run({"image": test})["probability"]
-    in_c = _run_in_c(paths["samara"], place, test)
+    got = session.run({"image": images})["probability"]
+    in_c = _run_in_c(paths["samara"], place, images)
     outcomes = [got] if in_c is None else [got, in_c]
-    microseconds, arena = _latency(model, test[:1])
+    microseconds, arena = _latency(model, images[:1])
+    progress("running", 2, 2)
     return DemoReport(
         folder=os.fspath(place),
-        train_images=len(train),
-        test_images=len(test),
+        train_images=len(train[0]),
+        test_images=len(images),
         fit_seconds=fit_seconds,
-        numpy_accuracy=accuracy(want, truth),
+        trained_loss=losses[-1],
+        trained_accuracy=accuracy(want, truth),
         python_accuracy=accuracy(got, truth),
         c_accuracy=None if in_c is None else accuracy(in_c, truth),
         largest_difference=max(float(np.max(np.abs(o - want))) for o in outcomes),
@@ -138,30 +143,10 @@ def demo(
     )
 
 
-def load_digits() -> tuple[Floats, Ints]:
-    """scikit-learn's 1797 digits as [N, 1, 8, 8] in 0..1, and what they are."""
-    try:
-        from sklearn import datasets
-    except ImportError:
-        raise BackendError(
-            "the demo needs scikit-learn for its data", fix="pip install 'samara[demo]'"
-        ) from None
-    images, labels = datasets.load_digits(return_X_y=True)
-    side = _digits.SIDE
-    return (
-        np.asarray(images / 16.0, np.float32).reshape(-1, 1, side, side),
-        np.asarray(labels, np.int64),
-    )
-
-
-def _one_thread() -> contextlib.AbstractContextManager[Any]:
-    """Keeps numpy's BLAS to one thread: on products this small, waiting for others costs more
-    than it saves.
-    """
-    import threadpoolctl
-
-    limits: contextlib.AbstractContextManager[Any] = threadpoolctl.threadpool_limits(1)
-    return limits
+def load_digits(train: bool) -> tuple[Floats, Ints]:
+    """Images [N, 1, 8, 8] in 0..1 to train with or to test on, and what they are."""
+    images, labels = digits(train).tensors
+    return images.numpy(), labels.numpy()
 
 
 def accuracy(probabilities: Floats, labels: Ints) -> float:
@@ -169,7 +154,7 @@ def accuracy(probabilities: Floats, labels: Ints) -> float:
     return float(np.mean(np.argmax(probabilities, axis=1) == labels))
 
 
-def _write(folder: Path, net: Net, test: Floats) -> dict[str, Path]:
+def _write(folder: Path, net: Any, test: Floats) -> dict[str, Path]:
     """The files that export reads."""
     names = {
         "onnx": "digits.onnx",
