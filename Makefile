@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
 
 .PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bench extended new-op test-op clean
+        asan tsan fuzz bench bench-train extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -50,7 +50,7 @@ unity: $(STAMP)  ## One translation unit, one plain compiler line
 pytest: build
 	$(BIN)/python -m pytest -m 'not extended and not emulated' $(PYTEST_ARGS)
 
-demo: build  ## Handwritten digits: fit, export, run in C and in Python
+demo: build  ## Handwritten digits: train, export, run in C and in Python
 	$(BIN)/samara demo
 
 check: lint types  ## Formatting, types, generated files, quick tests
@@ -75,6 +75,7 @@ gen: $(STAMP)  ## Rewrite what is generated from the op table and the public hea
 	$(BIN)/python tools/gen_ops.py
 	$(BIN)/python tools/abi.py --write
 	$(BIN)/python tools/gen_cdef.py
+	$(BIN)/python tools/make_corpus.py
 
 asan: $(STAMP)  ## The C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cd runtime_c && cmake --preset asan-ubsan --log-level=WARNING
@@ -97,10 +98,16 @@ bench: build  ## Side by side with the peers
 	cmake --build build/release --parallel $(JOBS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/run.py
 
+bench-train: build  ## Training steps beside PyTorch, which it installs
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
+
 size: $(STAMP)  ## Bytes of the library against runtime_c/size_budget.txt
 	cd runtime_c && cmake --preset minsize --log-level=WARNING && cmake --preset release --log-level=WARNING
-	cmake --build build/minsize --parallel $(JOBS) --target samara_shared
-	cmake --build build/release --parallel $(JOBS) --target samara_shared
+	cmake --build build/minsize --parallel $(JOBS) --target samara_shared samara_inference
+	cmake --build build/release --parallel $(JOBS) --target samara_shared samara_inference
 	$(BIN)/python tools/size.py
 
 extended: test  ## What takes too long for every change
