@@ -90,7 +90,7 @@ static void far_case(float smoothing, float by) {
     x[CLASSES + c] = x[c] + by;
     sum += exp((double)x[c]);
   }
-  for (size_t c = 0; c < CLASSES; c++) want += (log(sum) - (double)x[c]) / CLASSES;
+  for (size_t c = 0; c < CLASSES; c++) want += (log(sum) - (double)x[c]) / (double)CLASSES;
   want = (double)smoothing * want + (1 - (double)smoothing) * (log(sum) - (double)x[3]);
   struct op_test t;
   op_begin(&t, "cross_entropy");
