@@ -103,11 +103,11 @@ class WorkerPool:
         self._pending.append((task[0], worker))
 
     def _send(self, worker: int, message: Any) -> None:
+        """Tell a worker; if it has ended, that is said when its next batch is due, not before the
+        batches that were made in time."""
         process, connection = self._workers[worker]
-        try:
+        with contextlib.suppress(OSError):
             _channel.send(connection, message, process.pid)
-        except OSError:
-            raise self._death(worker) from None
 
     def _receive(self, worker: int) -> Any:
         _process, connection = self._workers[worker]
