@@ -41,7 +41,8 @@ class device:
     def __repr__(self) -> str:
         return "device(type='cpu')"
 
-    __str__ = lambda self: "cpu"  # noqa: E731
+    def __str__(self) -> str:
+        return self.type
 
 
 CPU = device()

@@ -129,7 +129,7 @@ class _FunctionNode(Node):
     ) -> Sequence[Any]:
         context = self.context
         if context is None:
-            raise tape._used_twice(self.name)
+            raise tape.used_twice(self.name)
         assert self.outputs is not None
         full = [
             wrap(np.zeros(shape, dtype)) if dy is None and context._materialize else dy

@@ -225,7 +225,7 @@ class Node:
         if self.op.grad is None:
             raise SamaraError(f"{self.op.name} has no gradient rule", op=self.op.name)
         if self.saved is None:
-            raise _used_twice(self.name)
+            raise used_twice(self.name)
         saved = {name: self._unpack(value, create_graph) for name, value in self.saved.items()}
         return self.op.grad(
             GradContext(
@@ -281,7 +281,7 @@ def unpack(value: Saved, create_graph: bool, name: str) -> Tensor:
     return tensor
 
 
-def _used_twice(name: str) -> SamaraError:
+def used_twice(name: str) -> SamaraError:
     return SamaraError(
         f"the graph of {name} was freed by an earlier backward pass",
         op=name,

@@ -39,6 +39,23 @@ __all__ = ["Tensor"]
 Hook = Callable[["Tensor"], "Tensor | None"]
 
 
+def _fast(name: str, op: OpSpec, ufunc: Any) -> Callable[[Tensor, Any], Tensor]:
+    """A Python operator with a short way for two small tensors of one dtype, which is what eager
+    code mostly adds and multiplies; everything else goes to the method of that name."""
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        if type(other) is Tensor:
+            x, y = self._data, other._data
+            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
+                return _record_2(op, ufunc, self, other, x, y)
+        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
+            return apply(op, (self, other), _NOTHING)
+        return getattr(self, name)(other)
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
 class Tensor(
     PointwiseMethods,
     ReduceMethods,
@@ -263,32 +280,9 @@ class Tensor(
         """An operator without tensor inputs, where this tensor lives."""
         return wrap(eager.run(op, (), attrs))
 
-    def __add__(self, other: Any) -> Tensor:
-        if type(other) is Tensor:
-            x, y = self._data, other._data
-            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
-                return _record_2(_ADD, np.add, self, other, x, y)
-        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
-            return apply(_ADD, (self, other), _NOTHING)
-        return self.add(other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        if type(other) is Tensor:
-            x, y = self._data, other._data
-            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
-                return _record_2(_MUL, np.multiply, self, other, x, y)
-        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
-            return apply(_MUL, (self, other), _NOTHING)
-        return self.mul(other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        if type(other) is Tensor:
-            x, y = self._data, other._data
-            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
-                return _record_2(_SUB, np.subtract, self, other, x, y)
-        elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
-            return apply(_SUB, (self, other), _NOTHING)
-        return self.sub(other)
+    __add__ = _fast("add", ops.add, np.add)
+    __sub__ = _fast("sub", ops.sub, np.subtract)
+    __mul__ = _fast("mul", ops.mul, np.multiply)
 
     def __hash__(self) -> int:
         return id(self)
@@ -297,9 +291,6 @@ class Tensor(
 for _alias, _name in ALIASES.items():
     setattr(Tensor, _alias, getattr(Tensor, _name))
 
-_ADD: Final = ops.add
-_MUL: Final = ops.mul
-_SUB: Final = ops.sub
 _SCATTERS: Final = (ops.scatter_elements, ops.scatter_nd)
 _NOTHING: Final[Mapping[str, Any]] = {}
 _new: Final = Tensor.__new__
