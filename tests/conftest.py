@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -93,3 +94,21 @@ def sanitized() -> Callable[[str, str, str], Path]:
             raise AssertionError from error  # _missing never returns
 
     return find
+
+
+@pytest.fixture(scope="session")
+def custom_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The custom operators of examples/custom_op as a shared library."""
+    library = tmp_path_factory.mktemp("custom_op") / "libswish_beta.so"
+    source = ROOT / "examples" / "custom_op" / "swish_beta.c"
+    command: list[str | Path] = [
+        "cc",
+        "-O2",
+        "-std=c11",
+        "-fPIC",
+        "-shared",
+        "-I",
+        ROOT / "runtime_c" / "include",
+    ]
+    subprocess.run([*command, source, "-o", library, "-lm"], check=True)
+    return library

@@ -60,7 +60,7 @@ def row(name: str, code: int, family: str) -> str:
     var = variable(name)
     if family == "unary":
         return f'''
-{var} = _row(
+{var} = unary_row(
     "{name}",
     {code},
     _f(lambda x: x),
@@ -75,7 +75,7 @@ def row(name: str, code: int, family: str) -> str:
     {code},
     lambda a, b: a + 0 * b,
     "y = a",
-    dtypes=FLOATS,
+    dtypes=("f32", "f16"),
     grad=lambda ctx: (rules.add(ctx)[0], None),
 )
 '''

@@ -78,6 +78,26 @@ static void fuzz_small(const samara_tensor *t, size_t k, size_t seed) {
     case SAMARA_BOOL:
       data[k] = (uint8_t)(number & 1);
       return;
+    case SAMARA_FLOAT64:
+      memcpy(data + k * 8, &(double){(double)real}, 8);
+      return;
+    case SAMARA_BFLOAT16:
+      memcpy(data + k * 2, &(uint16_t){(uint16_t)(0x3f00 + number * 0x40)}, 2);
+      return;
+    case SAMARA_INT16:
+    case SAMARA_UINT16:
+      memcpy(data + k * 2, &(uint16_t){(uint16_t)number}, 2);
+      return;
+    case SAMARA_UINT32:
+      memcpy(data + k * 4, &(uint32_t){(uint32_t)number}, 4);
+      return;
+    case SAMARA_UINT64:
+      memcpy(data + k * 8, &number, 8);
+      return;
+    case SAMARA_INT4:
+    case SAMARA_UINT4:
+      data[k / 2] = (uint8_t)(number * 0x11);
+      return;
     default:
       data[k] = (uint8_t)number;
   }

@@ -186,8 +186,14 @@ static int set_states(samara_session *session, const struct options *o) {
 // ---- results ----
 
 static double element(const samara_tensor *t, size_t i) {
-  const unsigned char *at = (const unsigned char *)t->data + i * tool_dtype_bytes(t->dtype);
+  const size_t place = tool_is_packed(t->dtype) ? i / 2 : i * tool_dtype_bytes(t->dtype);
+  const unsigned char *at = (const unsigned char *)t->data + place;
+  const int nibble = *at >> i % 2 * 4 & 15;
+  double d;
   float f;
+  uint32_t bits;
+  uint64_t u64;
+  int16_t i16;
   int32_t i32;
   int64_t i64;
   uint16_t h;
@@ -209,6 +215,30 @@ static double element(const samara_tensor *t, size_t i) {
       for (int e = 15; e < exponent; e++) value *= 2;
       return (h & 0x8000) != 0 ? -value : value;
     }
+    case SAMARA_FLOAT64:
+      memcpy(&d, at, sizeof d);
+      return d;
+    case SAMARA_BFLOAT16:
+      memcpy(&h, at, sizeof h);
+      bits = (uint32_t)h << 16;
+      memcpy(&f, &bits, sizeof f);
+      return (double)f;
+    case SAMARA_INT16:
+      memcpy(&i16, at, sizeof i16);
+      return i16;
+    case SAMARA_UINT16:
+      memcpy(&h, at, sizeof h);
+      return h;
+    case SAMARA_UINT32:
+      memcpy(&bits, at, sizeof bits);
+      return bits;
+    case SAMARA_UINT64:
+      memcpy(&u64, at, sizeof u64);
+      return (double)u64;
+    case SAMARA_INT4:
+      return (nibble ^ 8) - 8;
+    case SAMARA_UINT4:
+      return nibble;
     case SAMARA_INT8:
     case SAMARA_QINT8:
       i32 = *at < 128 ? *at : *at - 256;
@@ -278,7 +308,7 @@ static const char *label(const samara_model *model, size_t index, char *out, siz
 }
 
 static void print_top(const samara_model *model, const samara_tensor *t, size_t top) {
-  const size_t count = t->size_bytes / tool_dtype_bytes(t->dtype);
+  const size_t count = tool_elements(t);
   char *used = calloc(count + 1, 1);
   for (size_t k = 0; used != NULL && k < top && k < count; k++) {
     size_t best = count;
@@ -294,7 +324,7 @@ static void print_top(const samara_model *model, const samara_tensor *t, size_t 
 static void print_tensor(const char *name, const samara_tensor *t) {
   printf("  %s: %s [", name, tool_dtype_name(t->dtype));
   for (int32_t i = 0; i < t->rank; i++) printf("%s%" PRId64, i ? ", " : "", t->shape[i]);
-  const size_t count = t->size_bytes / tool_dtype_bytes(t->dtype);
+  const size_t count = tool_elements(t);
   printf("]");
   for (size_t i = 0; i < count && i < 5; i++) printf(" %.6g", element(t, i));
   printf("%s\n", count > 5 ? " ..." : "");

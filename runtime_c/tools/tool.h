@@ -83,56 +83,42 @@ static inline uint64_t tool_now_ns(void) {
 
 // ---- dtypes ----
 
-static inline size_t tool_dtype_bytes(samara_dtype dtype) {
-  switch (dtype) {
-    case SAMARA_INT64:
-      return 8;
-    case SAMARA_FLOAT32:
-    case SAMARA_INT32:
-      return 4;
-    case SAMARA_FLOAT16:
-      return 2;
-    default:
-      return 1;
-  }
+/// What tools say about a dtype; `descr` is that of .npy files. numpy lacks bfloat16, whose bits
+/// are written as uint16, and types of 4 bits, whose bytes hold two elements each.
+struct tool_dtype {
+  const char *name, *descr;
+  size_t bytes;
+};
+
+static inline struct tool_dtype tool_dtype(samara_dtype dtype) {
+  static const struct tool_dtype known[] = {
+      [SAMARA_FLOAT32] = {"float32", "<f4", 4}, [SAMARA_FLOAT16] = {"float16", "<f2", 2},
+      [SAMARA_INT8] = {"int8", "|i1", 1},       [SAMARA_QINT8] = {"int8", "|i1", 1},
+      [SAMARA_UINT8] = {"uint8", "|u1", 1},     [SAMARA_INT32] = {"int32", "<i4", 4},
+      [SAMARA_INT64] = {"int64", "<i8", 8},     [SAMARA_BOOL] = {"bool", "|b1", 1},
+      [SAMARA_FLOAT64] = {"float64", "<f8", 8}, [SAMARA_BFLOAT16] = {"bfloat16", "<u2", 2},
+      [SAMARA_INT16] = {"int16", "<i2", 2},     [SAMARA_UINT16] = {"uint16", "<u2", 2},
+      [SAMARA_UINT32] = {"uint32", "<u4", 4},   [SAMARA_UINT64] = {"uint64", "<u8", 8},
+      [SAMARA_INT4] = {"int4", "|u1", 1},       [SAMARA_UINT4] = {"uint4", "|u1", 1},
+  };
+  const size_t code = (size_t)dtype;
+  if (code == 0 || code >= sizeof known / sizeof known[0])
+    return (struct tool_dtype){"?", "|u1", 1};
+  return known[code];
 }
 
-static inline const char *tool_dtype_name(samara_dtype dtype) {
-  switch (dtype) {
-    case SAMARA_FLOAT32:
-      return "float32";
-    case SAMARA_FLOAT16:
-      return "float16";
-    case SAMARA_UINT8:
-      return "uint8";
-    case SAMARA_INT32:
-      return "int32";
-    case SAMARA_INT64:
-      return "int64";
-    case SAMARA_BOOL:
-      return "bool";
-    default:
-      return "int8";
-  }
+static inline size_t tool_dtype_bytes(samara_dtype dtype) { return tool_dtype(dtype).bytes; }
+static inline const char *tool_dtype_name(samara_dtype dtype) { return tool_dtype(dtype).name; }
+static inline int tool_is_packed(samara_dtype dtype) {
+  return dtype == SAMARA_INT4 || dtype == SAMARA_UINT4;
 }
 
-static inline const char *tool_dtype_descr(samara_dtype dtype) {
-  switch (dtype) {
-    case SAMARA_FLOAT32:
-      return "<f4";
-    case SAMARA_FLOAT16:
-      return "<f2";
-    case SAMARA_UINT8:
-      return "|u1";
-    case SAMARA_INT32:
-      return "<i4";
-    case SAMARA_INT64:
-      return "<i8";
-    case SAMARA_BOOL:
-      return "|b1";
-    default:
-      return "|i1";
-  }
+/// Elements of a tensor, as far as its bytes hold them.
+static inline size_t tool_elements(const samara_tensor *t) {
+  size_t n = 1;
+  if (!tool_is_packed(t->dtype)) return t->size_bytes / tool_dtype_bytes(t->dtype);
+  for (int32_t i = 0; i < t->rank; i++) n *= (size_t)t->shape[i];
+  return n;
 }
 
 // ---- files ----
@@ -159,10 +145,11 @@ static inline int tool_read_file(const char *path, struct tool_array *out) {
 }
 
 static inline int tool_npy_dtype(const char *descr) {
-  static const int dtypes[] = {SAMARA_FLOAT32, SAMARA_FLOAT16, SAMARA_UINT8, SAMARA_INT32,
-                               SAMARA_INT64,   SAMARA_BOOL,    SAMARA_INT8};
+  static const int dtypes[] = {SAMARA_FLOAT32, SAMARA_FLOAT16, SAMARA_UINT8,  SAMARA_INT32,
+                               SAMARA_INT64,   SAMARA_BOOL,    SAMARA_INT8,   SAMARA_FLOAT64,
+                               SAMARA_INT16,   SAMARA_UINT16,  SAMARA_UINT32, SAMARA_UINT64};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-    if (strncmp(descr, tool_dtype_descr((samara_dtype)dtypes[i]), 3) == 0) return dtypes[i];
+    if (strncmp(descr, tool_dtype((samara_dtype)dtypes[i]).descr, 3) == 0) return dtypes[i];
   return 0;
 }
 
@@ -199,12 +186,14 @@ static inline int tool_read_array(const char *path, struct tool_array *out) {
 static inline int tool_write_npy(const char *path, const samara_tensor *t) {
   char shape[256] = "", header[512];
   size_t used = 0;
-  for (int32_t i = 0; i < t->rank; i++)
+  const int flat = tool_is_packed(t->dtype);
+  const int32_t rank = flat ? 1 : t->rank;
+  for (int32_t i = 0; i < rank; i++)
     used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%" PRId64, i ? ", " : "",
-                             t->shape[i]);
+                             flat ? (int64_t)t->size_bytes : t->shape[i]);
   int length =
       snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
-               tool_dtype_descr(t->dtype), shape, t->rank == 1 ? "," : "");
+               tool_dtype(t->dtype).descr, shape, rank == 1 ? "," : "");
   while ((length + 11) % 64 != 0) header[length++] = ' ';
   header[length++] = '\n';
   const unsigned char start[10] = {0x93,
@@ -252,10 +241,16 @@ static inline void tool_fill_random(const samara_tensor *t, uint64_t *seed) {
     const uint32_t bits = (uint32_t)(*seed >> 33);
     const float real = (float)(bits >> 7) / 16777216.0f;
     const uint16_t half = (uint16_t)(0x3800u | (bits & 0x3ffu));  // 0.5 .. 1
+    const uint16_t brief = (uint16_t)(0x3f00u | (bits & 0x7fu));  // the same in bfloat16
+    const double wide = (double)real;
     if (t->dtype == SAMARA_FLOAT32)
       memcpy(out + i, &real, sizeof real);
     else if (t->dtype == SAMARA_FLOAT16)
       memcpy(out + i, &half, sizeof half);
+    else if (t->dtype == SAMARA_BFLOAT16)
+      memcpy(out + i, &brief, sizeof brief);
+    else if (t->dtype == SAMARA_FLOAT64)
+      memcpy(out + i, &wide, sizeof wide);
     else if (element == 1 && t->dtype != SAMARA_BOOL)
       out[i] = (unsigned char)(bits >> 8);
     else
@@ -277,9 +272,9 @@ static inline int tool_input_shape(const samara_model *model, const char *functi
   }
   if (array != NULL && array->rank >= 0) {
     if (array->rank != info.rank || array->dtype != (int)info.dtype) {
-      // int8 files hold quantized tensors too
+      // int8 files hold quantized tensors too, uint16 files bfloat16
       if (array->rank != info.rank ||
-          strcmp(tool_dtype_name((samara_dtype)array->dtype), tool_dtype_name(info.dtype)) != 0)
+          strcmp(tool_dtype((samara_dtype)array->dtype).descr, tool_dtype(info.dtype).descr) != 0)
         return tool_error("input %s is %s of rank %d, the file holds %s of rank %d", info.name,
                           tool_dtype_name(info.dtype), (int)info.rank,
                           tool_dtype_name((samara_dtype)array->dtype), (int)array->rank);

@@ -17,7 +17,7 @@ from samara.exporter.testing import case_attrs, case_types, infer_case
 RANKS = set(range(6))
 SIZES = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33}
 # Cheap enough that every op suite can run all of them.
-MOST_CASES = 2200
+MOST_CASES = 2800
 
 
 def _values(op: OpSpec, attr: Attr) -> set[Any]:
@@ -137,6 +137,8 @@ def test_planted_idle_attribute_is_found() -> None:
 def test_given_arrays_have_dtypes_of_the_table() -> None:
     """numpy's default, float64, would slip past a rule that names its dtypes loosely."""
     for op in all_ops():
+        if "f64" in op.dtypes:
+            continue
         for case in op.cases:
             for given in case.inputs:
                 assert not isinstance(given, np.ndarray) or given.dtype != np.float64, op.name

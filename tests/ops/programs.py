@@ -30,8 +30,10 @@ _WEIGHTS = {
     "lstm": (1, 2, 3, 7),
     "gru": (1, 2, 3),
 }
-# Of recurrent operators the axes of time and batch, by input; sizes of weights follow `hidden`.
-_FREE = {
+# Of recurrent operators the axes of time and batch, by input; sizes of weights follow `hidden`. Of
+# fold all but the window, whose elements its gradient takes one by one.
+_FREE: dict[str, dict[int, tuple[int, ...]]] = {
+    "fold": {0: (0, 1)},
     "lstm": {0: (0, 1), 4: (0,), 5: (1,), 6: (1,)},
     "gru": {0: (0, 1), 4: (0,), 5: (1,)},
 }
@@ -142,6 +144,9 @@ def copied(builder: Builder, x: Value) -> Value:
         rank = x.type.rank
         return _value(builder.op("transpose", x, perm=tuple(range(rank)), name="copied"))
     yes = builder.const(np.array(True), "yes")
+    if x.type.dtype.is_packed:  # where does not take what shares a byte
+        wide = _value(builder.op("cast", x, to="i8", name="widened"))
+        return _value(builder.op("cast", wide, to=x.type.dtype, name="copied"))
     return _value(builder.op("where", yes, x, x, name="copied"))
 
 

@@ -33,18 +33,19 @@ class Made:
     symbolic: bool
 
 
-def narrow(wide: Wide) -> list[Array | None]:
-    """The inputs in float32."""
-    return [
-        x.astype(np.float32) if i in wide.moving and x is not None else x
-        for i, x in enumerate(wide.inputs)
-    ]
+def narrow(wide: Wide, program: Program) -> dict[str, Array]:
+    """The inputs in the program's dtypes."""
+    dtypes = {v.name: v.type.dtype.numpy for v in program.main.inputs}
+    feeds = {f"x{i}": x for i, x in enumerate(wide.inputs) if x is not None}
+    return {name: x.astype(dtypes.get(name, x.dtype)) for name, x in feeds.items()}
 
 
 def gradient_program(wide: Wide) -> Made | None:
     """The operator and its gradients, its sizes symbols where the operator can be written so."""
-    if any(isinstance(c, tuple) and c[0] == "f16" for c in wide.case.inputs):
-        return None  # float16's gradients are as coarse as it is; its kernels are tested alone
+    dtypes = {c[0] for c in wide.case.inputs if isinstance(c, tuple)} | {wide.case.attrs.get("to")}
+    if dtypes & {"f16", "bf16", "f64"}:
+        # Half precision is as coarse in its gradients; operators of backward passes take no f64.
+        return None
     symbolic = True
     try:
         made = one_node(wide.op, wide.case, "symbols")
@@ -62,8 +63,7 @@ def gradient_program(wide: Wide) -> Made | None:
         for n, x, g in zip(names, xs, grads, strict=True)
     }
     program = projected(made, dys).gradient("loss", names, outputs=[])
-    feeds = {f"x{i}": x for i, x in enumerate(narrow(wide)) if x is not None}
-    return Made(program, feeds, want, symbolic)
+    return Made(program, narrow(wide, made.program), want, symbolic)
 
 
 def projected(made: OneNode, dys: list[Any]) -> Program:

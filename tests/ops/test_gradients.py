@@ -84,6 +84,8 @@ def widened(op: OpSpec, case: Case) -> Wide | str:
         return "its bodies are functions"
     if any(t is not None and t.dtype is DType.QS8 for t in types):
         return "quantized"
+    if op.name == "bitcast":
+        return "bits are no smooth function, and float64 has others"
     moving = tuple(i for i, a in enumerate(arrays) if a is not None and a.dtype.kind == "f")
     if not moving:
         return "no floating-point input"
@@ -224,9 +226,12 @@ def _what(directions: Sequence[Array], wide: Wide) -> str:
 REFUSING = {"attention_grad", "gru_grad", "lstm_grad"}
 # New values of variables; nothing is differentiated through a training step.
 UPDATES = {"adam", "rmsprop", "sgd"}
+# A filter bank by its edges, which are fixed numbers of a front end and not learned.
+FIXED = {"mel_weights"}
 
 RULED = [op for op in all_ops() if op.grad is not None and op.grad is not NO_GRAD]
-DIFFERENTIABLE = [op for op in RULED if "control" not in op.flags]
+INFERENCE_ONLY = [op for op in RULED if "inference_only" in getattr(op.grad, "__qualname__", "")]
+DIFFERENTIABLE = [op for op in RULED if "control" not in op.flags and op not in INFERENCE_ONLY]
 
 
 def usable(op: OpSpec) -> list[Wide]:
@@ -294,10 +299,18 @@ def test_every_rule_is_reached() -> None:
     assert [op.name for op in DIFFERENTIABLE if not usable(op)] == []
 
 
+@pytest.mark.parametrize("op", INFERENCE_ONLY, ids=lambda op: op.name)
+def test_a_missing_gradient_is_refused(op: OpSpec) -> None:
+    """Where results move and there is no rule, nothing is silently taken for 0."""
+    wide = usable(op)[0]
+    with pytest.raises(UnsupportedError, match="has no gradient"):
+        first_order(wide)
+
+
 def test_no_gradient_means_no_path() -> None:
     """An operator without a gradient has no floating-point result of a floating-point input."""
     silent = [op for op in all_ops() if op.grad is NO_GRAD and op.name != "trap"]
-    assert {op.name for op in silent if usable(op)} == UPDATES
+    assert {op.name for op in silent if usable(op)} == UPDATES | FIXED
 
 
 def test_choices_are_reached() -> None:

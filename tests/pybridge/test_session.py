@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import gc
 import json
+import sys
 import threading
 import time
 import tracemalloc
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -25,6 +27,7 @@ from samara.pybridge import (
     Session,
     ShapeError,
 )
+from samara.pybridge.dtypes import numpy_dtype
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5
 BIAS = np.array([0.25, -1.0, 0.5], np.float32)
@@ -505,3 +508,80 @@ def test_sessions_of_one_model_run_side_by_side(files: Files) -> None:
     for t in threads:
         t.join()
     assert wrong == []
+
+
+# ---- dtypes that numpy lacks ----
+
+
+def _copying(dtype: str, shape: list[str | int], tmp_path: Path) -> Session:
+    """A session of y = x, z = float32(x)."""
+    from samara.exporter.ir import ProgramBuilder, save_program
+
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    x = b.input("x", dtype, shape)
+    b.finish([b.op("identity", x), b.op("cast", x, to="f32")], ["y", "z"])
+    save_program(pb.finish(["main"]), tmp_path / "copy.samara")
+    return Session(tmp_path / "copy.samara")
+
+
+def test_bfloat16_arrays(tmp_path: Path) -> None:
+    session = _copying("bf16", ["n"], tmp_path)
+    assert session.inputs[0].dtype == "bfloat16"
+    x = np.array([1.5, -2, 0], ml_dtypes.bfloat16)
+    got = session.run({"x": x})
+    assert got["y"].dtype == np.dtype(ml_dtypes.bfloat16)
+    assert got["y"].tobytes() == x.tobytes()
+    np.testing.assert_array_equal(got["z"], [1.5, -2, 0])
+    assert session.run({"x": [1.0, 3.0]})["z"].tolist() == [1, 3]
+    into = np.empty(3, ml_dtypes.bfloat16)
+    session.bind({"x": x}, {"y": into, "z": np.empty(3, np.float32)})()
+    assert into.tobytes() == x.tobytes()
+    with pytest.raises(ShapeError, match=r"ml_dtypes\.bfloat16"):
+        session.run({"x": np.ones(3, np.float32)})
+
+
+def test_bits_stand_for_bfloat16_without_ml_dtypes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "copy.samara"
+    _copying("bf16", ["n"], tmp_path)
+    numpy_dtype.cache_clear()
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    try:
+        got = Session(path).run({"x": np.array([0x3F80, 0xC000], np.uint16)})
+    finally:
+        numpy_dtype.cache_clear()
+    assert got["y"].dtype == np.uint16
+    assert got["y"].tolist() == [0x3F80, 0xC000]
+    assert got["z"].tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_four_bits_are_a_value_per_item(dtype: str, tmp_path: Path) -> None:
+    session = _copying(dtype, ["n", 3], tmp_path)
+    kind = np.dtype(getattr(ml_dtypes, dtype))
+    for rows in (1, 2, 0, 5):
+        x = (np.arange(3 * rows) % 8).astype(kind).reshape(rows, 3)
+        got = session.run({"x": x})
+        assert (got["y"].dtype, got["y"].shape) == (kind, (rows, 3))
+        np.testing.assert_array_equal(got["y"], x)
+        np.testing.assert_array_equal(got["z"], x.astype(np.float32))
+    into = np.zeros((1, 3), kind)
+    session.run({"x": np.array([[1, 2, 3]]).astype(kind)}, out={"y": into})
+    assert into.astype(np.int8).tolist() == [[1, 2, 3]]
+    assert session.run({"x": [[0, 7, 1]]})["z"].tolist() == [[0, 7, 1]]
+    with pytest.raises(ShapeError, match="does not fit"):
+        session.run({"x": [[0, 99, 1]]})
+    with pytest.raises(ShapeError, match="lies otherwise"):
+        session.bind({"x": into}, {"y": into, "z": np.empty((1, 3), np.float32)})
+    session.set_profiling(True)
+    session.run({"x": into})
+    assert session.profile()
+
+
+def test_doubles(tmp_path: Path) -> None:
+    x = np.array([1 + 2.0**-40, np.nan, -1e300])
+    got = _copying("f64", [3], tmp_path).run({"x": x})
+    np.testing.assert_array_equal(got["y"], x)
+    np.testing.assert_array_equal(got["z"], np.array([1, np.nan, -np.inf], np.float32))

@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import samara
@@ -37,3 +38,17 @@ def test_seeds_open(corpus: ModuleType, tmp_path: Path, name: str) -> None:
     assert function
     assert name not in [op.name for op in corpus.missing(tmp_path)]
     assert "mul" in [op.name for op in corpus.missing(tmp_path)]
+
+
+def test_the_seed_of_every_dtype_runs(corpus: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "every_dtype.samara"
+    file.write_bytes(corpus.every_dtype())
+    session = samara.Session(file)
+    got = session.run({s.name: np.full((3, 3), 5).astype(s.numpy_dtype) for s in session.inputs})
+    assert all(
+        (y.astype(np.int64) == 5).all()
+        for n, y in got.items()
+        if y.ndim == 2 and y.size == 9 and n != "y6"
+    )
+    assert got["y15"].astype(np.int8).reshape(-1).tolist() == list(range(7))
+    assert (corpus.CORPUS / "every_dtype.samara").exists()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Golden, Program, Rewriter, count_ops, save_program
+from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable
 from samara.exporter.passes import PIPELINE, OptimizeReport, run_passes, sample_inputs
 from samara.exporter.types import (
@@ -360,16 +361,15 @@ def _check_target(program: Program, target: str | None) -> None:
         raise UnsupportedError(
             f"target_runtime {target!r} is not a version", fix="write it as 0.1 or 0.1.0"
         ) from None
-    rows = sorted({(n.op.since, n.op.name) for f in program.functions.values() for n in f.nodes})
     newer = [
-        f"{op} needs {since}"
-        for since, op in rows
+        f"{name} needs {since}"
+        for since, name in needs_of(program)
         if tuple(int(p) for p in since.split("."))[: len(wanted)] > wanted
     ]
     if newer:
         raise UnsupportedError(
             f"runtime {target} cannot run this program: {'; '.join(newer)}",
-            fix="target a newer runtime, or rewrite these operators",
+            fix="target a newer runtime, or do without these",
         )
 
 

@@ -24,7 +24,7 @@ from samara.pybridge.errors import (
 NULL = ffi.NULL
 
 # cffi unloads a library when the interpreter takes its modules apart; threads of a pool may still be running its code.
-_DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
+DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
 
 _FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
 
@@ -81,7 +81,7 @@ def library() -> Any:
     """The loaded library, its struct sizes compared with the declared ones. BackendError when they differ."""
     path = library_path()
     try:
-        lib = ffi.dlopen(str(path), _DLOPEN_FLAGS)
+        lib = ffi.dlopen(str(path), DLOPEN_FLAGS)
     except OSError as error:
         raise BackendError(f"{path} cannot be loaded: {error}") from None
     count = lib.samara_abi(NULL, 0)

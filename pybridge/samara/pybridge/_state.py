@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from samara.pybridge._native import NULL, ffi, library, text
 from samara.pybridge.atomic import replacing
+from samara.pybridge.dtypes import NAMES, numpy_dtype
 from samara.pybridge.errors import SamaraError, ShapeError
-from samara.pybridge.model import DTYPE_NAMES
 
 Array = npt.NDArray[Any]
 
@@ -97,5 +97,5 @@ class State(MutableMapping[str, Array]):
         if self._lib.samara_session_state_info(self._handle, name.encode(), tensor):
             raise KeyError(name)
         return np.empty(
-            [int(tensor.shape[i]) for i in range(tensor.rank)], DTYPE_NAMES[tensor.dtype]
+            [int(tensor.shape[i]) for i in range(tensor.rank)], numpy_dtype(NAMES[tensor.dtype])
         )

@@ -11,26 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from samara.pybridge import dtypes
 from samara.pybridge._native import NULL, check, ffi, library, new_error, text
 from samara.pybridge.errors import ModelFormatError, ShapeError
-
-# samara_dtype -> the name users see, which is numpy's (a quantized tensor is an int8 array with scale and zero point).
-DTYPE_NAMES = {
-    1: "float32",
-    2: "float16",
-    3: "int8",
-    4: "int8",
-    5: "uint8",
-    6: "int32",
-    7: "int64",
-    8: "bool",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """Name, dtype and shape of an input or output. Symbolic dims are their names as str.
 
+    `dtype` is numpy's name of it, or bfloat16, int4, uint4. Arrays of those three are of the dtypes
+    of ml_dtypes where that is installed (a value per item, also for the 4-bit types); else a
+    bfloat16 tensor is its bits as uint16, an int4 tensor is int8 and a uint4 tensor uint8.
     `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
     """
 
@@ -42,7 +34,7 @@ class TensorSpec:
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.dtype)
+        return dtypes.numpy_dtype(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +154,7 @@ def _tensor_spec(info: Any) -> TensorSpec:
     quantized = info.dtype == 4
     return TensorSpec(
         text(info.name),
-        DTYPE_NAMES[info.dtype],
+        dtypes.NAMES[info.dtype],
         tuple(shape),
         float(info.scale) if quantized else None,
         int(info.zero_point) if quantized else None,

@@ -29,6 +29,7 @@ Array = npt.NDArray[Any]
 # or None, an optional input that is absent.
 Operand = Any
 
+_NO_NUMPY = ("qint8", "bfloat16")
 _CODES = {
     "float32": 1,
     "float16": 2,
@@ -38,9 +39,31 @@ _CODES = {
     "int32": 6,
     "int64": 7,
     "bool": 8,
+    "float64": 9,
+    "bfloat16": 10,
+    "int16": 11,
+    "uint16": 12,
+    "uint32": 13,
+    "uint64": 14,
 }
-_CODES_OF = {np.dtype(name): code for name, code in _CODES.items() if name != "qint8"}
-_ITEM_BYTES = {1: 4, 2: 2, 3: 1, 4: 1, 5: 1, 6: 4, 7: 8, 8: 1}
+# Without ml_dtypes there is no numpy dtype of bfloat16: it is then given by name.
+_CODES_OF = {np.dtype(name): code for name, code in _CODES.items() if name not in _NO_NUMPY}
+_ITEM_BYTES = {
+    1: 4,
+    2: 2,
+    3: 1,
+    4: 1,
+    5: 1,
+    6: 4,
+    7: 8,
+    8: 1,
+    9: 8,
+    10: 2,
+    11: 2,
+    12: 2,
+    13: 4,
+    14: 8,
+}
 _TABLE = 32  # operands a context has room for from the start
 
 _from_buffer = ffi.from_buffer
@@ -176,7 +199,8 @@ def _code_of(spec: Any) -> int:
     elif isinstance(spec, int):
         code = int(spec) if spec in _ITEM_BYTES else None
     else:
-        code = _CODES_OF.get(np.dtype(spec))
+        wanted = np.dtype(spec)
+        code = _CODES["bfloat16"] if wanted.name == "bfloat16" else _CODES_OF.get(wanted)
     if code is None:
         raise ShapeError(f"operators have no dtype {spec}", fix=f"they take {', '.join(_CODES)}")
     return code

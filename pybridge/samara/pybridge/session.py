@@ -16,8 +16,17 @@ import numpy.typing as npt
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import check_backend, pool_for
 from samara.pybridge._state import State
-from samara.pybridge.errors import SamaraError, ShapeError
-from samara.pybridge.model import DTYPE_NAMES, Model, TensorSpec
+from samara.pybridge.custom import custom_ops, explained
+from samara.pybridge.dtypes import (
+    NAMES,
+    PACKED,
+    numpy_dtype,
+    pack_nibbles,
+    packed_bytes,
+    unpack_nibbles,
+)
+from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.model import Model, TensorSpec
 
 Array = npt.NDArray[Any]
 
@@ -73,9 +82,14 @@ class Session:
         self._lib = lib = library()
         strings: list[Any] = []
         options = _options(spec.name, threads, isa, keep, accuracy, limits or {}, strings)
+        operators = custom_ops()
+        options.custom_ops, options.custom_op_count = operators, len(operators)
         out, error = ffi.new("samara_session **"), new_error()
-        check(lib.samara_session_create(self.model.handle, options, out, error), error)
-        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle))
+        try:
+            check(lib.samara_session_create(self.model.handle, options, out, error), error)
+        except UnsupportedError as refused:
+            raise explained(refused) from None
+        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle, operators))
         self.function = spec.name
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
@@ -84,6 +98,9 @@ class Session:
         self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
         self._dtypes = [s.numpy_dtype for s in spec.inputs]
         self._out_dtypes = [s.numpy_dtype for s in spec.outputs]
+        # int4 and uint4 arrays hold a value per item, the runtime's memory two per byte.
+        self._packed = [s.dtype in PACKED for s in spec.inputs]
+        self._out_packed = [s.dtype in PACKED for s in spec.outputs]
         self._names = [s.name for s in spec.inputs]
         self._out_names = [s.name for s in spec.outputs]
         self._shapes: list[tuple[int, ...] | None] = [_static(s) for s in spec.inputs]
@@ -106,7 +123,7 @@ class Session:
         """Run on named inputs and return named outputs: fresh arrays, or the arrays given in `out`.
 
         feeds: arrays, or anything with __dlpack__, __array__ or a buffer. New shapes resize the
-        session.
+        session. For bfloat16, int4 and uint4 see TensorSpec.
         outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
         name, dtype or shape.
         """
@@ -145,6 +162,13 @@ class Session:
         stay alive with the callable. It costs one C call, and refuses to run after a resize to
         other shapes.
         """
+        for spec in (*self.inputs, *self.outputs):
+            if spec.dtype in PACKED:
+                raise ShapeError(
+                    f"{spec.name!r} is {spec.dtype}, which lies otherwise in an array than in the"
+                    " runtime",
+                    fix="use run, which converts it",
+                )
         held = self._feed(feeds)
         for array, name in zip(held, self._names, strict=True):
             if array is not feeds[name]:
@@ -312,6 +336,7 @@ class Session:
         if len(feeds) != len(self._names):
             self._explain_names(feeds)
         held: list[Array] = []
+        shapes: list[tuple[int, ...] | None] = []
         changed = False
         pointers = self._in
         for i, name in enumerate(self._names):
@@ -322,12 +347,15 @@ class Session:
                 or not array.flags.c_contiguous
             ):
                 array = self._coerce(i, feeds)
+            shapes.append(array.shape)
             if array.shape != self._shapes[i]:
                 changed = True
+            if self._packed[i]:
+                array = pack_nibbles(array)
             pointers[i] = ffi.from_buffer(array)
             held.append(array)
         if changed:
-            self._resize([a.shape for a in held])
+            self._resize(shapes)
         return held
 
     def _run(self, out: Mapping[str, Array] | None) -> dict[str, Array]:
@@ -336,6 +364,7 @@ class Session:
             self._check_out_names(out)
         made: dict[str, Array] = {}
         late: list[int] = []
+        packed: list[tuple[Array, Array, str]] = []
         pointers = self._out
         for i, name in enumerate(self._out_names):
             shape = self._out_shapes[i]
@@ -348,10 +377,17 @@ class Session:
             else:
                 array = np.empty(shape, self._out_dtypes[i])
             made[name] = array
+            if self._out_packed[i]:
+                packed.append((array, np.empty(packed_bytes(shape or ()), np.uint8), name))
+                array = packed[-1][1]
             pointers[i] = ffi.from_buffer(array)
         status = self._lib.samara_session_run_with(self.handle, self._in, pointers)
         if status:
             raise self._failure(status)
+        for array, data, name in packed:
+            array[...] = _unpacked(
+                data, self.outputs[self._out_names.index(name)].dtype, array.shape
+            )
         for i in late:
             tensor = ffi.new("samara_tensor *")
             self._check(self._lib.samara_session_output(self.handle, i, tensor))
@@ -377,13 +413,15 @@ class Session:
             ):
                 raise ShapeError(
                     f"input {spec.name!r} is {array.dtype}, the model takes {spec.dtype}",
-                    fix=f"pass it through .astype(np.{spec.dtype})",
+                    fix=f"pass it through .astype({_spelled(want)})",
                 )
             with np.errstate(all="ignore"):
                 converted = array.astype(
                     want
                 )  # Python numbers and lists have no dtype of their own
-            if want.kind in "iub" and not np.array_equal(converted, array):
+            if (want.kind in "iub" or self._packed[i]) and not np.array_equal(
+                converted.astype(array.dtype), array
+            ):
                 raise ShapeError(f"input {spec.name!r} does not fit {spec.dtype}")
             array = converted
         self._check_shape(spec, array.shape)
@@ -489,17 +527,18 @@ class Session:
 
 
 class _Destroyer:
-    """Destroys the C session when its handle goes; holds the model's handle, so the model closes
-    after it.
+    """Destroys the C session when its handle goes; holds what it borrows: the model's handle, so
+    the model closes after it, and the custom operators.
     """
 
-    def __init__(self, lib: Any, model: Any) -> None:
+    def __init__(self, lib: Any, model: Any, operators: Any) -> None:
         self._destroy = lib.samara_session_destroy
         self._model = model
+        self._operators = operators
 
     def __call__(self, handle: Any) -> None:
         self._destroy(handle)
-        self._model = None
+        self._model = self._operators = None
 
 
 def _options(
@@ -550,9 +589,21 @@ def _static(spec: TensorSpec) -> tuple[int, ...] | None:
 
 
 def _copy(tensor: Any) -> Array:
-    shape = [int(tensor.shape[i]) for i in range(tensor.rank)]
+    shape = tuple(int(tensor.shape[i]) for i in range(tensor.rank))
     data = ffi.buffer(tensor.data, tensor.size_bytes) if tensor.size_bytes else b""
-    return np.frombuffer(data, DTYPE_NAMES[tensor.dtype]).reshape(shape).copy()
+    name = NAMES[tensor.dtype]
+    if name in PACKED:
+        return _unpacked(np.frombuffer(data, np.uint8), name, shape)
+    return np.frombuffer(data, numpy_dtype(name)).reshape(shape).copy()
+
+
+def _unpacked(data: npt.NDArray[np.uint8], name: str, shape: tuple[int, ...]) -> Array:
+    return unpack_nibbles(data, numpy_dtype(name), shape)
+
+
+def _spelled(dtype: np.dtype[Any]) -> str:
+    """How a user writes a dtype."""
+    return f"ml_dtypes.{dtype.name}" if dtype.kind == "V" else f"np.{dtype.name}"
 
 
 def _shape_text(spec: TensorSpec) -> str:

@@ -35,7 +35,7 @@ extern "C" {
 #define SAMARA_MAX_RANK 8
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.2.0"
+#define SAMARA_VERSION "0.3.0"
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
@@ -72,7 +72,15 @@ typedef enum samara_dtype {
   SAMARA_UINT8 = 5,
   SAMARA_INT32 = 6,
   SAMARA_INT64 = 7,
-  SAMARA_BOOL = 8 /* one byte, 0 or 1 */
+  SAMARA_BOOL = 8, /* one byte, 0 or 1 */
+  SAMARA_FLOAT64 = 9,
+  SAMARA_BFLOAT16 = 10,
+  SAMARA_INT16 = 11,
+  SAMARA_UINT16 = 12,
+  SAMARA_UINT32 = 13,
+  SAMARA_UINT64 = 14,
+  SAMARA_INT4 = 15, /* two to a byte, the first in the low half */
+  SAMARA_UINT4 = 16
 } samara_dtype;
 
 typedef struct samara_error {
@@ -152,13 +160,14 @@ SAMARA_API samara_status samara_model_open_path(const char *path,
                                                 const samara_model_options *options,
                                                 samara_model **out, samara_error *error);
 /* Open from memory, which must stay valid and constant until close; any alignment from 4 bytes up
- * is right. */
+ * is right. Weights are read where they lie. Data of 8-byte elements (float64, int64, uint64) is
+ * copied with the model's allocator where it is not aligned to them; it is where the image is. */
 SAMARA_API samara_status samara_model_open_memory(const void *data, size_t size_bytes,
                                                   const samara_model_options *options,
                                                   samara_model **out, samara_error *error);
-/* Open `size_bytes` bytes at `offset` of a descriptor (an Android asset); the descriptor may be
- * closed afterwards. size_bytes 0: to the end of the file. SAMARA_UNSUPPORTED where the system has
- * no descriptors. */
+/* Open `size_bytes` bytes at `offset`, a multiple of 4, of a descriptor (an Android asset); the
+ * descriptor may be closed afterwards. size_bytes 0: to the end of the file. SAMARA_UNSUPPORTED
+ * where the system has no descriptors. */
 SAMARA_API samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
                                               const samara_model_options *options,
                                               samara_model **out, samara_error *error);
@@ -229,6 +238,7 @@ typedef struct samara_attribute {
   size_t count;        /* of ints or floats */
 } samara_attribute;
 
+/* One call of a custom operator. The data of inputs and outputs is aligned to their elements. */
 typedef struct samara_custom_call {
   size_t struct_size;
   const samara_tensor *inputs;
@@ -291,11 +301,12 @@ SAMARA_API void samara_session_destroy(samara_session *session);
  * only beyond the largest plan so far. On failure the session keeps its former shapes. */
 SAMARA_API samara_status samara_session_resize(samara_session *session,
                                                const int64_t *const *shapes, size_t count);
-/* Copy data into input `index`; size_bytes must be that of its current shape. */
+/* Copy data, of any alignment, into input `index`; size_bytes must be that of its current shape. */
 SAMARA_API samara_status samara_session_set_input(samara_session *session, size_t index,
                                                   const void *data, size_t size_bytes);
 /* Borrow the caller's buffer as input `index` for all following runs, until set_input or resize. It
- * must stay valid during run and is not written. */
+ * must stay valid during run and is not written. Any alignment is right; a run reads the buffer
+ * where it lies if it is aligned to the input's elements, and copies it first otherwise. */
 SAMARA_API samara_status samara_session_bind_input(samara_session *session, size_t index,
                                                    const void *data, size_t size_bytes);
 /* The input's own buffer, to be filled in place. */

@@ -74,7 +74,7 @@ static samara_status decode_dims(struct smr_decoder *d, struct smr_fb_vec list, 
     if (dims[i] == 0) empty = true;
   }
   *rank = (uint8_t)list.count;
-  *bytes = empty ? 0 : nonzero;
+  *bytes = empty ? 0 : smr_packed_bytes(dtype, nonzero);
   return SAMARA_OK;
 }
 
@@ -150,24 +150,31 @@ static samara_status decode_constant_place(struct smr_decoder *d, uint32_t at,
   return SAMARA_OK;
 }
 
-// An image may lie at any multiple of 4; int64 data, which is small, is then copied to where it can
-// be read as such. `copy` is what decode_copies_take reserved, or NULL.
+// Whether the constant at `at` is copied, and how much memory that takes: an image may lie at any
+// multiple of 4, and data of 8 bytes an element, which is small, is put where it can be read as
+// such.
 static bool decode_wants_copy(const struct smr_decoder *d, uint32_t at, size_t *bytes) {
   const uint64_t size = smr_fb_u64(&d->fb, at, SMR_FB_CONSTANT_size, 0);
-  *bytes = (size_t)size;
-  return smr_fb_u8(&d->fb, at, SMR_FB_CONSTANT_dtype, 0) == SAMARA_INT64 &&
-         (uintptr_t)d->image % 8 != 0 && size <= d->image_bytes;
+  *bytes = (size_t)(size < d->image_bytes ? size : d->image_bytes);  // larger ones are refused
+  return smr_dtype_bytes(smr_fb_u8(&d->fb, at, SMR_FB_CONSTANT_dtype, 0)) == 8 &&
+         (uintptr_t)d->image % 8 != 0;
 }
 
+// Reserve the copies, which wait in `data`. Constants may share bytes, but not buy more memory than
+// the file has: where they would, one copy of the file serves all of them.
 static void decode_copies_take(struct smr_decoder *d, struct smr_fb_vec constants) {
   uint64_t total = 0;
+  size_t bytes;
+  for (uint32_t i = 0; i < constants.count && total <= d->image_bytes; i++) {
+    if (decode_wants_copy(d, smr_fb_element(&d->fb, constants, i), &bytes)) total += bytes;
+  }
+  const bool share = total > d->image_bytes;
+  if (share) d->image_copy = smr_bump_take(&d->bump, 1, (size_t)d->image_bytes);
+  if (d->image_copy != NULL) memcpy(d->image_copy, d->image, (size_t)d->image_bytes);
   for (uint32_t i = 0; i < constants.count; i++) {
-    size_t bytes;
     void *copy = NULL;
     if (decode_wants_copy(d, smr_fb_element(&d->fb, constants, i), &bytes)) {
-      // Constants may share bytes, but not buy more memory than the file has.
-      total += bytes;
-      if (total <= d->image_bytes) copy = smr_bump_take(&d->bump, bytes, 1);
+      copy = share ? d->image_copy : smr_bump_take(&d->bump, 1, bytes);
     }
     if (d->constants != NULL) d->constants[i].data = copy;
   }
@@ -189,7 +196,11 @@ static samara_status decode_constant(struct smr_decoder *d, uint32_t at, struct 
     SMR_FAIL(d->error, BAD_MODEL, "constant '" SMR_NAME "' stores %zu bytes, its dims need %zu",
              c->name, c->size_bytes, needed);
   }
-  if (copy != NULL) c->data = memcpy(copy, c->data, c->size_bytes);
+  if (copy != NULL && copy == d->image_copy) {
+    c->data = d->image_copy + ((const uint8_t *)c->data - d->image);
+  } else if (copy != NULL) {
+    c->data = memcpy(copy, c->data, c->size_bytes);
+  }
   switch (c->layout) {
     case SMR_LAYOUT_PLAIN:
       return SAMARA_OK;
@@ -214,6 +225,10 @@ static samara_status decode_variable(struct smr_decoder *d, uint32_t at, struct 
   v->initial = smr_fb_i32(&d->fb, at, SMR_FB_VARIABLE_initial, 0);
   SMR_TRY(decode_dims(d, smr_fb_vector(&d->fb, at, SMR_FB_VARIABLE_dims), v->dtype, v->name,
                       v->dims, &v->rank, &v->size_bytes));
+  if (smr_dtype_packed(v->dtype)) {
+    SMR_FAIL(d->error, UNSUPPORTED, "variable '" SMR_NAME "' has dtype %s, which none can have",
+             v->name, smr_dtype_name(v->dtype));
+  }
   if (v->initial < 0 || (uint32_t)v->initial >= d->model->constant_count) {
     SMR_FAIL(d->error, BAD_MODEL, "variable '" SMR_NAME "': initial constant %d of %u", v->name,
              v->initial, d->model->constant_count);

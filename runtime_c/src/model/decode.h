@@ -16,6 +16,8 @@ struct smr_decoder {
   uint32_t root;
   const uint8_t *image;  // the whole file; fb.data is its private copy of the program part
   uint64_t image_bytes;
+  uint8_t
+      *image_copy;  // of all of it, where constants of 8-byte elements are read from it, or NULL
   struct smr_bump bump;
   const samara_allocator *allocator;
   samara_model *model;

@@ -131,7 +131,7 @@ struct smr_variable {
 
 struct smr_constant {
   const char *name;
-  const void *data;  // inside the image; alignment 4 at least
+  const void *data;  // in the image or a copy; aligned to its elements, whatever the image is
   size_t size_bytes;
   int64_t dims[SAMARA_MAX_RANK];  // logical dims, before packing
   uint64_t panel_stride_bytes;

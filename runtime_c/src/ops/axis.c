@@ -7,9 +7,8 @@
 #include "ops/check.h"
 
 enum {
-  AXIS_GRAIN = 8192,   // elements of a tile
-  AXIS_LEAST = 16,     // neighbouring groups of a tile: whole vectors and cache lines
-  AXIS_COLUMNS = 256,  // groups of a span: their state stays in L1
+  AXIS_GRAIN = 8192,  // elements of a tile
+  AXIS_LEAST = 16,    // neighbouring groups of a tile: whole vectors and cache lines
 };
 
 struct smr_axis smr_axis_of(const struct smr_tensor *t, int64_t axis) {
@@ -17,7 +16,7 @@ struct smr_axis smr_axis_of(const struct smr_tensor *t, int64_t axis) {
   struct smr_axis a = {.outer = (size_t)smr_product(t->dims, at),
                        .n = (size_t)t->dims[at],
                        .inner = (size_t)smr_product(t->dims + at + 1, t->rank - at - 1u),
-                       .column_limit = AXIS_COLUMNS};
+                       .column_limit = SMR_AXIS_COLUMNS};
   a.group_count = a.n && a.n < AXIS_GRAIN ? AXIS_GRAIN / a.n : 1;
   if (a.inner > 1) a.group_count = (a.group_count + AXIS_LEAST - 1) / AXIS_LEAST * AXIS_LEAST;
   return a;

@@ -5,6 +5,8 @@
 
 #include "ops/op.h"
 
+enum { SMR_AXIS_COLUMNS = 256 };  // groups of a span at most: their state stays in L1
+
 struct smr_axis {
   size_t outer, n, inner;
   size_t group_count;   // groups of a tile
@@ -21,7 +23,7 @@ size_t smr_axis_tiles(const struct smr_axis *axis);
 struct smr_axis_span {
   size_t group;   // index of the first, counted over [outer][inner]
   size_t offset;  // of its first element in [outer][n][inner]
-  size_t count;
+  size_t count;   // at most SMR_AXIS_COLUMNS; 1 where inner is 1
 };
 
 /// Groups of tiles [begin, end), span by span.

@@ -95,6 +95,10 @@ bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint
 static samara_status op_check_tensor(const struct smr_job *job, const struct smr_tensor *t,
                                      const char *role, uint32_t index, bool packed_allowed) {
   const size_t element = smr_dtype_bytes(t->dtype);
+  const uint32_t more = job->op->funcs != NULL ? job->op->funcs->more_dtypes : UINT32_MAX;
+  if (t->dtype > SAMARA_BOOL && element != 0 && (more >> t->dtype & 1u) == 0)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u cannot have dtype %s", job->op->name, role,
+             (unsigned)index, smr_dtype_name(t->dtype));
   if (element == 0 || t->rank > SAMARA_MAX_RANK)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u has dtype %s and rank %u", job->op->name, role,
              (unsigned)index, smr_dtype_name(t->dtype), (unsigned)t->rank);
@@ -114,6 +118,7 @@ static samara_status op_check_tensor(const struct smr_job *job, const struct smr
   if (t->layout != SMR_LAYOUT_PLAIN && !packed_allowed)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u is packed (layout %u), which only weights can be",
              job->op->name, role, (unsigned)index, (unsigned)t->layout);
+  bytes = smr_packed_bytes(t->dtype, bytes);
   if (t->constant >= 0 && t->layout == SMR_LAYOUT_PLAIN && !empty && t->size_bytes < bytes)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: constant input %u has %zu bytes, its dims need %zu",
              job->op->name, (unsigned)index, t->size_bytes, bytes);

@@ -74,6 +74,14 @@ samara_status smr_check_resize(const struct smr_job *job);
 samara_status smr_check_resize_grad(const struct smr_job *job);
 samara_status smr_check_grid_sample(const struct smr_job *job);
 samara_status smr_check_grid_sample_grad(const struct smr_job *job);
+samara_status smr_check_roi_align(const struct smr_job *job);
+samara_status smr_check_roi_pool(const struct smr_job *job);
+samara_status smr_check_nms(const struct smr_job *job);
+samara_status smr_check_deform_columns(const struct smr_job *job);
+samara_status smr_check_fold(const struct smr_job *job);
+samara_status smr_check_dft(const struct smr_job *job);
+samara_status smr_check_det(const struct smr_job *job);
+samara_status smr_check_sort_rows(const struct smr_job *job);
 samara_status smr_check_lstm(const struct smr_job *job);
 samara_status smr_check_gru(const struct smr_job *job);
 samara_status smr_check_lstm_grad(const struct smr_job *job);
@@ -92,12 +100,30 @@ enum {
   SMR_DTYPE_I32 = 1u << SAMARA_INT32,
   SMR_DTYPE_I64 = 1u << SAMARA_INT64,
   SMR_DTYPE_BOOL = 1u << SAMARA_BOOL,
+  SMR_DTYPE_F64 = 1u << SAMARA_FLOAT64,
+  SMR_DTYPE_BF16 = 1u << SAMARA_BFLOAT16,
+  SMR_DTYPE_I16 = 1u << SAMARA_INT16,
+  SMR_DTYPE_U16 = 1u << SAMARA_UINT16,
+  SMR_DTYPE_U32 = 1u << SAMARA_UINT32,
+  SMR_DTYPE_U64 = 1u << SAMARA_UINT64,
+  SMR_DTYPE_I4 = 1u << SAMARA_INT4,
+  SMR_DTYPE_U4 = 1u << SAMARA_UINT4,
   SMR_DTYPES_FLOAT = SMR_DTYPE_F32 | SMR_DTYPE_F16,
   SMR_DTYPES_SIGNED = SMR_DTYPE_I8 | SMR_DTYPE_I32 | SMR_DTYPE_I64,
   SMR_DTYPES_INT = SMR_DTYPES_SIGNED | SMR_DTYPE_U8,
   SMR_DTYPES_NUMBER = SMR_DTYPES_FLOAT | SMR_DTYPES_INT,
   SMR_DTYPES_PLAIN = SMR_DTYPES_NUMBER | SMR_DTYPE_BOOL,
   SMR_DTYPES_ANY = SMR_DTYPES_PLAIN | SMR_DTYPE_QS8,
+  // Beyond the first eight, by smr_op_funcs.more_dtypes: whole bytes, and two to a byte.
+  SMR_DTYPES_MORE = SMR_DTYPE_F64 | SMR_DTYPE_BF16 | SMR_DTYPE_I16 | SMR_DTYPE_U16 | SMR_DTYPE_U32 |
+      SMR_DTYPE_U64,
+  SMR_DTYPES_PACKED = SMR_DTYPE_I4 | SMR_DTYPE_U4,
+  // What arithmetic takes of them.
+  SMR_DTYPES_MORE_INT = SMR_DTYPE_I16 | SMR_DTYPE_U16 | SMR_DTYPE_U32 | SMR_DTYPE_U64,
+  SMR_DTYPES_MORE_NUMBER = SMR_DTYPES_MORE_INT | SMR_DTYPE_F64,
+  SMR_DTYPES_EVERY_FLOAT = SMR_DTYPES_FLOAT | SMR_DTYPE_F64,
+  SMR_DTYPES_EVERY_INT = SMR_DTYPES_INT | SMR_DTYPES_MORE_INT,
+  SMR_DTYPES_EVERY_NUMBER = SMR_DTYPES_NUMBER | SMR_DTYPES_MORE_NUMBER,
 };
 
 /// Dims as "[2, 3, 4]", cut when long.

@@ -9,7 +9,8 @@
 // Three scalars of one dtype; the output's one dim is measured.
 samara_status smr_check_range(const struct smr_job *job) {
   const struct smr_tensor *y = job->outputs[0];
-  SMR_TRY(smr_expect_dtype(job, y, "output", SMR_DTYPE_F32 | SMR_DTYPE_I32 | SMR_DTYPE_I64));
+  SMR_TRY(smr_expect_dtype(job, y, "output",
+                           SMR_DTYPE_F32 | SMR_DTYPE_F64 | SMR_DTYPE_I32 | SMR_DTYPE_I64));
   for (uint32_t i = 0; i < 3; i++) {
     const struct smr_tensor *scalar = job->inputs[i];
     SMR_TRY(smr_expect_same_dtype(job, scalar, y, "an input and the output"));
@@ -46,7 +47,7 @@ samara_status smr_check_shaped(const struct smr_job *job) {
 // Output: int64 [rank, measured].
 samara_status smr_check_nonzero(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  SMR_TRY(smr_expect_dtype(job, x, "input", SMR_DTYPES_PLAIN));
+  SMR_TRY(smr_expect_dtype(job, x, "input", SMR_DTYPES_PLAIN | SMR_DTYPES_MORE));
   SMR_TRY(smr_expect_dtype(job, y, "output", SMR_DTYPE_I64));
   SMR_TRY(smr_expect_rank(job, y, "output", 2, 2));
   if (y->dims[0] != (int64_t)x->rank)

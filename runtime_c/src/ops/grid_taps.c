@@ -17,6 +17,13 @@ struct grid_axis {
   double weight[GRID_AXIS_TAPS], slope[GRID_AXIS_TAPS];
 };
 
+// floor(x), in a few instructions where x has a fraction to lose.
+static inline double grid_floor(double x) {
+  if (!(x > -0x1p52 && x < 0x1p52)) return x;  // whole, or no number
+  const double whole = (double)(int64_t)x;
+  return whole - (double)(whole > x);
+}
+
 // x thrown back at low and high until it lies between them. `slope` follows.
 static double grid_reflect(double x, double low, double high, double *slope) {
   const double span = high - low;
@@ -30,7 +37,7 @@ static double grid_reflect(double x, double low, double high, double *slope) {
     *slope = -*slope;
   }
   const double beyond = fmod(x, span);
-  if (fmod(floor(x / span), 2) == 0) return beyond + low;
+  if (fmod(grid_floor(x / span), 2) == 0) return beyond + low;
   *slope = -*slope;
   return span - beyond + low;
 }
@@ -74,18 +81,19 @@ static void grid_axis_taps(const struct smr_grid_spec *spec, uint32_t axis, doub
   double slope = spec->align_corners ? (size - 1) / 2 : size / 2;
   taps->count = 0;
   if (spec->mode == SMR_GRID_NEAREST) {
-    // Halves to even, whatever the rounding mode.
-    const double padded = grid_pad(spec, size, x, &slope), below = floor(padded);
-    const double rest = padded - below;
-    const bool up = rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0);
-    grid_tap(taps, size, up ? below + 1 : below, 1, 0);
+    // Halves to even, whatever the rounding mode; no branch that a point decides.
+    const double padded = grid_pad(spec, size, x, &slope);
+    double at = grid_floor(padded + 0.5);
+    const double up = at - padded;
+    if (up > 0.5 || (up == 0.5 && fmod(at, 2) != 0)) at -= 1;
+    grid_tap(taps, size, at, 1, 0);
   } else if (spec->mode == SMR_GRID_LINEAR) {
-    const double padded = grid_pad(spec, size, x, &slope), below = floor(padded);
+    const double padded = grid_pad(spec, size, x, &slope), below = grid_floor(padded);
     grid_tap(taps, size, below, below + 1 - padded, -slope);
     grid_tap(taps, size, below + 1, padded - below, slope);
   } else {
     // Weights follow the coordinate itself; padding finds the elements.
-    const double below = floor(x);
+    const double below = grid_floor(x);
     for (int i = -1; i <= 2; i++) {
       double cubic, unused = 0;
       const double weight = grid_cubic(x - below - i, &cubic);
@@ -95,8 +103,8 @@ static void grid_axis_taps(const struct smr_grid_spec *spec, uint32_t axis, doub
 }
 
 // Add what tap `i` of the first axis and tap `j` of the second give, with each of a third.
-static void grid_row(const struct smr_grid_spec *spec, const struct grid_axis *along, uint32_t i,
-                     uint32_t j, struct smr_grid_taps *taps) {
+static inline void grid_row(const struct smr_grid_spec *spec, const struct grid_axis *along,
+                            uint32_t i, uint32_t j, bool slopes, struct smr_grid_taps *taps) {
   const size_t at =
       (size_t)along[0].index[i] * spec->strides[0] + (size_t)along[1].index[j] * spec->strides[1];
   const double both = along[0].weight[i] * along[1].weight[j];
@@ -106,6 +114,7 @@ static void grid_row(const struct smr_grid_spec *spec, const struct grid_axis *a
     const size_t to = taps->count++;
     taps->offsets[to] = at;
     taps->weights[to] = (float)both;
+    if (!slopes) return;
     taps->slopes[0][to] = (float)second;
     taps->slopes[1][to] = (float)first;
     return;
@@ -115,18 +124,29 @@ static void grid_row(const struct smr_grid_spec *spec, const struct grid_axis *a
     const size_t to = taps->count++;
     taps->offsets[to] = at + (size_t)inner->index[k] * spec->strides[2];
     taps->weights[to] = (float)(both * inner->weight[k]);
+    if (!slopes) continue;
     taps->slopes[0][to] = (float)(both * inner->slope[k]);
     taps->slopes[1][to] = (float)(second * inner->weight[k]);
     taps->slopes[2][to] = (float)(first * inner->weight[k]);
   }
 }
 
-void smr_grid_taps(const struct smr_grid_spec *spec, const float *point,
-                   struct smr_grid_taps *taps) {
+static inline void grid_taps_of(const struct smr_grid_spec *spec, const float *point, bool slopes,
+                                struct smr_grid_taps *taps) {
   struct grid_axis along[SMR_GRID_AXES];
   for (uint32_t axis = 0; axis < spec->axes; axis++)
     grid_axis_taps(spec, axis, (double)point[spec->axes - 1 - axis], &along[axis]);
   taps->count = 0;
   for (uint32_t i = 0; i < along[0].count; i++)
-    for (uint32_t j = 0; j < along[1].count; j++) grid_row(spec, along, i, j, taps);
+    for (uint32_t j = 0; j < along[1].count; j++) grid_row(spec, along, i, j, slopes, taps);
+}
+
+void smr_grid_taps(const struct smr_grid_spec *spec, const float *point,
+                   struct smr_grid_taps *taps) {
+  grid_taps_of(spec, point, false, taps);
+}
+
+void smr_grid_taps_and_slopes(const struct smr_grid_spec *spec, const float *point,
+                              struct smr_grid_taps *taps) {
+  grid_taps_of(spec, point, true, taps);
 }

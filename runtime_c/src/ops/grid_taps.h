@@ -12,7 +12,7 @@ enum smr_grid_padding { SMR_GRID_ZEROS, SMR_GRID_BORDER, SMR_GRID_REFLECTION };
 
 enum {
   SMR_GRID_AXES = 3,
-  SMR_GRID_TAPS = 16,  // cubic in two axes; linear in three needs 8
+  SMR_GRID_TAPS = 64,  // cubic in three axes
 };
 
 /// How a tensor is sampled. All arithmetic on coordinates is float64.
@@ -20,7 +20,7 @@ struct smr_grid_spec {
   enum smr_grid_mode mode;
   enum smr_grid_padding padding;
   bool align_corners;
-  uint32_t axes;                 // 2 or 3; CUBIC: 2
+  uint32_t axes;                 // 2 or 3
   int64_t sizes[SMR_GRID_AXES];  // outermost first; each >= 1
   size_t strides[SMR_GRID_AXES];
 };
@@ -34,8 +34,11 @@ struct smr_grid_taps {
 };
 
 /// The taps of `point`, `spec->axes` coordinates where -1 and 1 are the tensor's ends, the
-/// innermost axis first.
+/// innermost axis first. Slopes are left alone.
 void smr_grid_taps(const struct smr_grid_spec *spec, const float *point,
                    struct smr_grid_taps *taps);
+/// The same with slopes.
+void smr_grid_taps_and_slopes(const struct smr_grid_spec *spec, const float *point,
+                              struct smr_grid_taps *taps);
 
 #endif

@@ -60,3 +60,57 @@ samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t po
            " to %" PRId64,
            job->op->name, value, position, -extent, extent - 1);
 }
+
+// Turns `n` indices; true where one of them is out of range. By dtype, so that the loops are short.
+static bool move_turn_wide(const char *from, size_t n, int64_t extent, size_t *out) {
+  bool wrong = false;
+  for (size_t i = 0; i < n; i++) {
+    int64_t value;
+    memcpy(&value, from + i * sizeof value, sizeof value);
+    const int64_t index = value < 0 ? value + extent : value;
+    wrong |= (uint64_t)index >= (uint64_t)extent;
+    out[i] = (size_t)index;
+  }
+  return wrong;
+}
+static bool move_turn_narrow(const int32_t *from, size_t n, int64_t extent, size_t *out) {
+  bool wrong = false;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t index = from[i] < 0 ? from[i] + extent : from[i];
+    wrong |= (uint64_t)index >= (uint64_t)extent;
+    out[i] = (size_t)index;
+  }
+  return wrong;
+}
+
+samara_status smr_move_indices(const struct smr_job *job, const struct smr_tensor *indices,
+                               size_t position, size_t n, int64_t extent, size_t *out) {
+  const bool wrong =
+      indices->dtype == SAMARA_INT64
+          ? move_turn_wide((const char *)indices->data + position * sizeof(int64_t), n, extent, out)
+          : move_turn_narrow((const int32_t *)indices->data + position, n, extent, out);
+  if (!wrong) return SAMARA_OK;
+  for (size_t i = 0; i < n; i++)  // the first of them is named
+    SMR_TRY(
+        smr_move_index(job, smr_index_at(indices, position + i), position + i, extent, &out[i]));
+  return SAMARA_OK;
+}
+
+#define MOVE_PICK(bytes)                                                      \
+  case bytes:                                                                 \
+    for (size_t j = 0; j < n; j++)                                            \
+      memcpy(dst + j * (bytes), src + picks[j] * stride + j * step, (bytes)); \
+    break
+void smr_move_pick(size_t n, const size_t *picks, const char *src, size_t stride, size_t step,
+                   size_t element_bytes, char *dst) {
+  switch (element_bytes) {
+    MOVE_PICK(1);
+    MOVE_PICK(2);
+    MOVE_PICK(4);
+    MOVE_PICK(8);
+    default:
+      for (size_t j = 0; j < n; j++)
+        memcpy(dst + j * element_bytes, src + picks[j] * stride + j * step, element_bytes);
+  }
+}
+#undef MOVE_PICK

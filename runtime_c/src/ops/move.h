@@ -52,12 +52,10 @@ static inline void smr_copy_block(void *dst, const void *src, size_t bytes) {
   }
 }
 
-/// Element `i` of an int32 or int64 index tensor. Constants may be aligned to 4 bytes alone.
+/// Element `i` of an int32 or int64 index tensor.
 static inline int64_t smr_index_at(const struct smr_tensor *indices, size_t i) {
   if (indices->dtype != SAMARA_INT64) return ((const int32_t *)indices->data)[i];
-  int64_t value;
-  memcpy(&value, (const char *)indices->data + i * sizeof value, sizeof value);
-  return value;
+  return ((const int64_t *)indices->data)[i];
 }
 
 /// Product of dims [from, to) of a checked tensor.
@@ -84,5 +82,14 @@ void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes);
 /// value, its position in the index tensor and the valid range otherwise.
 samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
                              int64_t extent, size_t *out);
+
+/// The same for `n` <= SMR_MOVE_INDICES neighbours of an index tensor, from `position` on.
+enum { SMR_MOVE_INDICES = 256 };
+samara_status smr_move_indices(const struct smr_job *job, const struct smr_tensor *indices,
+                               size_t position, size_t n, int64_t extent, size_t *out);
+
+/// Elements of up to 16 bytes in a row: element j comes from src + picks[j] * stride + j * step.
+void smr_move_pick(size_t n, const size_t *picks, const char *src, size_t stride, size_t step,
+                   size_t element_bytes, char *dst);
 
 #endif

@@ -150,6 +150,11 @@ struct smr_op_funcs {
                         void *out);  // NULL: none
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
   size_t state_bytes;  // of job->state
+  /// SMR_DTYPE_* bits of the dtypes beyond SAMARA_BOOL that inputs and outputs may have. A tensor
+  /// of any other of those is refused before the check class sees it: an operator written for the
+  /// first eight dtypes is never reached with one that it does not know. What an input takes is for
+  /// `check` to say, as ever.
+  uint32_t more_dtypes;
 };
 
 /// Where the phase ends that tile `begin` is the first of.
@@ -166,8 +171,17 @@ static inline int64_t smr_numel(const struct smr_tensor *t) {
   return n;
 }
 
-/// Bytes of one element of a dtype; 0 for a code this version does not know.
+/// Bytes of one element of a dtype, which is its alignment; 1 for int4 and uint4, of which a byte
+/// holds two (smr_packed_bytes); 0 for a code this version does not know.
 size_t smr_dtype_bytes(uint8_t dtype);
+/// Whether two elements share a byte, the first in its low half.
+static inline bool smr_dtype_packed(uint8_t dtype) {
+  return dtype == SAMARA_INT4 || dtype == SAMARA_UINT4;
+}
+/// Bytes that a tensor takes whose elements times smr_dtype_bytes are `bytes`.
+static inline size_t smr_packed_bytes(uint8_t dtype, size_t bytes) {
+  return smr_dtype_packed(dtype) ? bytes / 2 + bytes % 2 : bytes;
+}
 /// "float32", ... ; "?" for an unknown code.
 const char *smr_dtype_name(uint8_t dtype);
 

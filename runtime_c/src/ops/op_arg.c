@@ -4,16 +4,18 @@
 
 #include "ops/axis.h"
 #include "ops/check.h"
+#include "ops/extreme.h"
 #include "ops/funcs.h"
 #include "ops/widen.h"
 
 struct arg_state {
   struct smr_axis axis;
   bool smallest, last;
+  struct smr_extreme extreme;  // the same, for float32
 };
 
 static samara_status arg_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_NUMBER));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_EVERY_NUMBER));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_I64);
 }
 
@@ -22,12 +24,17 @@ static samara_status arg_prepare(struct smr_job *job, bool smallest) {
   *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
                           .smallest = smallest,
                           .last = smr_op_attr_int(job, "select_last") != 0};
+  s->extreme = (struct smr_extreme){smr_f32_reduce_config(job->isa), smallest, s->last};
   job->kernel = "arg";
   job->tiles = smr_axis_tiles(&s->axis);
-  return SAMARA_OK;
+  return smr_extreme_check(job, s->axis.n);
 }
 static samara_status argmax_prepare(struct smr_job *job) { return arg_prepare(job, false); }
 static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(job, true); }
+
+static int64_t arg_f32(const struct arg_state *s, const void *data, size_t at) {
+  return (int64_t)smr_extreme_row(&s->extreme, s->axis.n, (const float *)data + at);
+}
 
 // Index of the best of n elements, `stride` apart. NaN beats everything, and of NaNs as of equal
 // elements the first (or last) wins.
@@ -49,40 +56,48 @@ static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(jo
     }                                                                                 \
     return (int64_t)best;                                                             \
   }
-ARG(f32, float)
+ARG(f64, double)
 ARG(i8, int8_t)
 ARG(u8, uint8_t)
+ARG(i16, int16_t)
+ARG(u16, uint16_t)
 ARG(i32, int32_t)
+ARG(u32, uint32_t)
 ARG(i64, int64_t)
+ARG(u64, uint64_t)
 #undef ARG
 
-static int64_t arg_of(const struct arg_state *s, const struct smr_tensor *x, size_t at) {
-  switch (x->dtype) {
-    case SAMARA_FLOAT32:
-      return arg_f32(s, x->data, at);
-    case SAMARA_INT8:
-      return arg_i8(s, x->data, at);
-    case SAMARA_UINT8:
-      return arg_u8(s, x->data, at);
-    case SAMARA_INT32:
-      return arg_i32(s, x->data, at);
-    default:
-      return arg_i64(s, x->data, at);
-  }
-}
+typedef int64_t (*arg_function)(const struct arg_state *s, const void *data, size_t at);
+static const arg_function arg_functions[] = {
+    [SAMARA_FLOAT32] = arg_f32, [SAMARA_FLOAT64] = arg_f64, [SAMARA_INT8] = arg_i8,
+    [SAMARA_UINT8] = arg_u8,    [SAMARA_INT16] = arg_i16,   [SAMARA_UINT16] = arg_u16,
+    [SAMARA_INT32] = arg_i32,   [SAMARA_UINT32] = arg_u32,  [SAMARA_INT64] = arg_i64,
+    [SAMARA_UINT64] = arg_u64,
+};
 
 static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end,
                              void *thread_scratch) {
   (void)thread_scratch;
   const struct arg_state *s = job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  const arg_function of = arg_functions[x->dtype];
   int64_t *y = job->outputs[0]->data;
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);)
-    for (size_t j = 0; j < span.count; j++)
-      y[span.group + j] = arg_of(s, job->inputs[0], span.offset + j);
+       smr_axis_next(&s->axis, &walk, &span);) {
+    if (x->dtype != SAMARA_FLOAT32 || s->axis.inner == 1) {
+      for (size_t j = 0; j < span.count; j++) y[span.group + j] = of(s, x->data, span.offset + j);
+      continue;
+    }
+    uint32_t index[SMR_AXIS_COLUMNS];
+    smr_extreme_columns(&s->extreme, s->axis.n, span.count, s->axis.inner,
+                        (const float *)x->data + span.offset, index);
+    for (size_t j = 0; j < span.count; j++) y[span.group + j] = index[j];
+  }
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(argmax, arg_check, argmax_prepare, arg_run, sizeof(struct arg_state))
-SMR_WIDENED_OP(argmin, arg_check, argmin_prepare, arg_run, sizeof(struct arg_state))
+SMR_WIDENED_OP_MORE(argmax, arg_check, argmax_prepare, arg_run, sizeof(struct arg_state),
+                    SMR_DTYPES_MORE_NUMBER)
+SMR_WIDENED_OP_MORE(argmin, arg_check, argmin_prepare, arg_run, sizeof(struct arg_state),
+                    SMR_DTYPES_MORE_NUMBER)

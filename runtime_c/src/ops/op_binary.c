@@ -11,7 +11,7 @@
 struct binary_state {
   struct smr_broadcast broadcast;
   smr_f32_vbinary_ukernel f32;  // or `any`, where this is NULL
-  smr_vbinary_ukernel any;
+  struct smr_vbinary_kernel any;
   smr_f16_to_f32_ukernel widen;  // float16 inputs
   smr_f32_to_f16_ukernel narrow;
   bool divides;  // integers: a divisor of 0 is an error
@@ -30,7 +30,7 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
   const uint8_t dtype = job->inputs[0]->dtype;
   const bool is_float = dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT16;
   const struct smr_tensor *operands[2] = {job->inputs[0], job->inputs[1]};
-  *s = (struct binary_state){.any = NULL};
+  *s = (struct binary_state){.f32 = NULL};
   smr_broadcast_make(&s->broadcast, job->outputs[0], operands, 2);
   if (is_float && function < (enum smr_vbinary)SMR_F32_VBINARY_COUNT) {
     s->f32 = smr_f32_vbinary_kernel(job->isa, (enum smr_f32_vbinary)function);
@@ -44,8 +44,9 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
     s->narrow = smr_f32_to_f16_kernel(job->isa);
     job->thread_scratch_bytes = 3 * SMR_WIDEN_CHUNK * sizeof(float);
   }
-  s->divides = !is_float && (function == SMR_VBINARY_DIV || function == SMR_VBINARY_MOD ||
-                             function == SMR_VBINARY_FMOD);
+  s->divides =
+      !is_float && dtype != SAMARA_FLOAT64 &&
+      (function == SMR_VBINARY_DIV || function == SMR_VBINARY_MOD || function == SMR_VBINARY_FMOD);
   job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
   return SAMARA_OK;
 }
@@ -59,7 +60,7 @@ static void binary_row_f16(const struct binary_state *s, size_t n, const uint16_
   if (s->f32 != NULL)
     s->f32(n, wide_a, a_step, wide_b, b_step, wide_y);
   else
-    s->any(n, wide_a, a_step, wide_b, b_step, to_bool ? y : wide_y);
+    smr_vbinary_run(&s->any, n, wide_a, a_step, wide_b, b_step, to_bool ? y : wide_y);
   if (!to_bool) s->narrow(n, wide_y, y);
 }
 
@@ -79,57 +80,58 @@ static samara_status binary_run(const struct smr_job *job, size_t begin, size_t 
   while ((n = smr_broadcast_next(&s->broadcast, &cursor, most, at)) > 0) {
     const void *a = (const char *)ta->data + at[0] * element;
     const void *b = (const char *)tb->data + at[1] * element;
-    if (s->divides && smr_vbinary_has_zero(ta->dtype, b_step ? n : 1, b, 1))
+    if (s->divides && smr_vbinary_has_zero(ta->dtype, b_step ? n : 1, b))
       SMR_FAIL(job->error, BAD_DATA, "%s: division of an integer by zero", job->op->name);
     if (s->widen != NULL)
       binary_row_f16(s, n, a, a_step, b, b_step, y, ty->dtype == SAMARA_BOOL, thread_scratch);
     else if (s->f32 != NULL)
       s->f32(n, a, a_step, b, b_step, (float *)(void *)y);
     else
-      s->any(n, a, a_step, b, b_step, y);
+      smr_vbinary_run(&s->any, n, a, a_step, b, b_step, y);
     y += n * y_element;
   }
   return SAMARA_OK;
 }
 
-#define BINARY(name, set, to_bool, function)                                           \
-  static samara_status binary_check_##name(const struct smr_job *job) {                \
-    return binary_check(job, (set), (to_bool));                                        \
-  }                                                                                    \
-  static samara_status binary_prepare_##name(struct smr_job *job) {                    \
-    return binary_prepare(job, (function));                                            \
-  }                                                                                    \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = binary_check_##name,     \
-                                                     .prepare = binary_prepare_##name, \
-                                                     .run = binary_run,                \
-                                                     .state_bytes = sizeof(struct binary_state)};
+#define BINARY(name, set, to_bool, function)                                                     \
+  static samara_status binary_check_##name(const struct smr_job *job) {                          \
+    return binary_check(job, (set), (to_bool));                                                  \
+  }                                                                                              \
+  static samara_status binary_prepare_##name(struct smr_job *job) {                              \
+    return binary_prepare(job, (function));                                                      \
+  }                                                                                              \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = binary_check_##name,               \
+                                                     .prepare = binary_prepare_##name,           \
+                                                     .run = binary_run,                          \
+                                                     .state_bytes = sizeof(struct binary_state), \
+                                                     .more_dtypes = (set) & SMR_DTYPES_MORE};
 
-BINARY(add, SMR_DTYPES_NUMBER, false, SMR_VBINARY_ADD)
-BINARY(sub, SMR_DTYPES_NUMBER, false, SMR_VBINARY_SUB)
-BINARY(mul, SMR_DTYPES_NUMBER, false, SMR_VBINARY_MUL)
-BINARY(div, SMR_DTYPES_NUMBER, false, SMR_VBINARY_DIV)
-BINARY(min, SMR_DTYPES_NUMBER, false, SMR_VBINARY_MIN)
-BINARY(max, SMR_DTYPES_NUMBER, false, SMR_VBINARY_MAX)
-BINARY(pow, SMR_DTYPES_NUMBER, false, SMR_VBINARY_POW)
-BINARY(atan2, SMR_DTYPES_FLOAT, false, SMR_VBINARY_ATAN2)
-BINARY(mod, SMR_DTYPES_NUMBER, false,
+BINARY(add, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_ADD)
+BINARY(sub, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_SUB)
+BINARY(mul, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MUL)
+BINARY(div, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_DIV)
+BINARY(min, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MIN)
+BINARY(max, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MAX)
+BINARY(pow, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_POW)
+BINARY(atan2, SMR_DTYPES_EVERY_FLOAT, false, SMR_VBINARY_ATAN2)
+BINARY(mod, SMR_DTYPES_EVERY_NUMBER, false,
        smr_op_attr_int(job, "fmod") ? SMR_VBINARY_FMOD : SMR_VBINARY_MOD)
-BINARY(eq, SMR_DTYPES_PLAIN, true, SMR_VBINARY_EQ)
-BINARY(lt, SMR_DTYPES_NUMBER, true, SMR_VBINARY_LT)
-BINARY(le, SMR_DTYPES_NUMBER, true, SMR_VBINARY_LE)
+BINARY(eq, SMR_DTYPES_EVERY_NUMBER | SMR_DTYPE_BOOL, true, SMR_VBINARY_EQ)
+BINARY(lt, SMR_DTYPES_EVERY_NUMBER, true, SMR_VBINARY_LT)
+BINARY(le, SMR_DTYPES_EVERY_NUMBER, true, SMR_VBINARY_LE)
 BINARY(logical_and, SMR_DTYPE_BOOL, false, SMR_VBINARY_AND)
 BINARY(logical_or, SMR_DTYPE_BOOL, false, SMR_VBINARY_OR)
 BINARY(logical_xor, SMR_DTYPE_BOOL, false, SMR_VBINARY_XOR)
-BINARY(bitwise_and, SMR_DTYPES_INT, false, SMR_VBINARY_BIT_AND)
-BINARY(bitwise_or, SMR_DTYPES_INT, false, SMR_VBINARY_BIT_OR)
-BINARY(bitwise_xor, SMR_DTYPES_INT, false, SMR_VBINARY_BIT_XOR)
-BINARY(shift, SMR_DTYPES_INT, false,
+BINARY(bitwise_and, SMR_DTYPES_EVERY_INT, false, SMR_VBINARY_BIT_AND)
+BINARY(bitwise_or, SMR_DTYPES_EVERY_INT, false, SMR_VBINARY_BIT_OR)
+BINARY(bitwise_xor, SMR_DTYPES_EVERY_INT, false, SMR_VBINARY_BIT_XOR)
+BINARY(shift, SMR_DTYPES_EVERY_INT, false,
        smr_op_attr_int(job, "direction") ? SMR_VBINARY_SHR : SMR_VBINARY_SHL)
 #undef BINARY
 
 // The slope broadcasts to x, not x to the slope.
 static samara_status binary_check_prelu(const struct smr_job *job) {
-  SMR_TRY(binary_check(job, SMR_DTYPES_FLOAT, false));
+  SMR_TRY(binary_check(job, SMR_DTYPES_EVERY_FLOAT, false));
   return smr_check_same(job);
 }
 static samara_status binary_prepare_prelu(struct smr_job *job) {
@@ -138,4 +140,5 @@ static samara_status binary_prepare_prelu(struct smr_job *job) {
 const struct smr_op_funcs smr_op_prelu_funcs = {.check = binary_check_prelu,
                                                 .prepare = binary_prepare_prelu,
                                                 .run = binary_run,
-                                                .state_bytes = sizeof(struct binary_state)};
+                                                .state_bytes = sizeof(struct binary_state),
+                                                .more_dtypes = SMR_DTYPE_F64};

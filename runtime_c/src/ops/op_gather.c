@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/attrs.h"
+#include "ops/check.h"
 #include "ops/move.h"
 
 struct gather_state {
@@ -33,16 +34,15 @@ static samara_status gather_run(const struct smr_job *job, size_t begin, size_t 
   (void)scratch;
   const struct gather_state *state = (const struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const size_t last = smr_units_begin(&state->units, end);
-  for (size_t unit = smr_units_begin(&state->units, begin); unit < last; unit++) {
+  const size_t last = smr_units_begin(&state->units, end), block = state->block_bytes;
+  size_t picks[SMR_MOVE_INDICES];
+  for (size_t unit = smr_units_begin(&state->units, begin), n; unit < last; unit += n) {
     const size_t position = unit % state->per_outer;
-    size_t index;
-    SMR_TRY(smr_move_index(job, smr_index_at(job->inputs[1], position), position,
-                           x->dims[state->axis], &index));
-    smr_copy_block((char *)job->outputs[0]->data + unit * state->block_bytes,
-                   (const char *)x->data + unit / state->per_outer * state->outer_bytes +
-                       index * state->block_bytes,
-                   state->block_bytes);
+    n = state->per_outer - position < last - unit ? state->per_outer - position : last - unit;
+    if (n > SMR_MOVE_INDICES) n = SMR_MOVE_INDICES;
+    SMR_TRY(smr_move_indices(job, job->inputs[1], position, n, x->dims[state->axis], picks));
+    smr_move_pick(n, picks, (const char *)x->data + unit / state->per_outer * state->outer_bytes,
+                  block, 0, block, (char *)job->outputs[0]->data + unit * block);
   }
   return SAMARA_OK;
 }
@@ -76,13 +76,13 @@ static samara_status gather_elements_run(const struct smr_job *job, size_t begin
       if (i != state->axis) src += rest % (size_t)indices->dims[i] * state->strides[i];
       rest /= (size_t)indices->dims[i];
     }
-    for (size_t j = 0; j < state->per_outer; j++) {
-      const size_t position = row * state->per_outer + j;
-      size_t index;
-      SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[state->axis],
-                             &index));
-      smr_copy_block((char *)job->outputs[0]->data + position * state->block_bytes,
-                     src + index * state->strides[state->axis] + j * step, state->block_bytes);
+    for (size_t j = 0; j < state->per_outer; j += SMR_MOVE_INDICES) {
+      const size_t position = row * state->per_outer + j, rest_of_row = state->per_outer - j;
+      const size_t n = rest_of_row < SMR_MOVE_INDICES ? rest_of_row : SMR_MOVE_INDICES;
+      size_t picks[SMR_MOVE_INDICES];
+      SMR_TRY(smr_move_indices(job, indices, position, n, x->dims[state->axis], picks));
+      smr_move_pick(n, picks, src + j * step, state->strides[state->axis], step, state->block_bytes,
+                    (char *)job->outputs[0]->data + position * state->block_bytes);
     }
   }
   return SAMARA_OK;
@@ -129,13 +129,16 @@ static samara_status gather_nd_run(const struct smr_job *job, size_t begin, size
 const struct smr_op_funcs smr_op_gather_funcs = {.check = smr_move_check,
                                                  .prepare = gather_prepare,
                                                  .run = gather_run,
-                                                 .state_bytes = sizeof(struct gather_state)};
+                                                 .state_bytes = sizeof(struct gather_state),
+                                                 .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_gather_elements_funcs = {
     .check = smr_move_check,
     .prepare = gather_elements_prepare,
     .run = gather_elements_run,
-    .state_bytes = sizeof(struct gather_state)};
+    .state_bytes = sizeof(struct gather_state),
+    .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_gather_nd_funcs = {.check = smr_move_check,
                                                     .prepare = gather_nd_prepare,
                                                     .run = gather_nd_run,
-                                                    .state_bytes = sizeof(struct gather_state)};
+                                                    .state_bytes = sizeof(struct gather_state),
+                                                    .more_dtypes = SMR_DTYPES_MORE};

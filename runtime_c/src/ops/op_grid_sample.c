@@ -29,7 +29,7 @@ struct grid_sample_state {
   size_t spread;  // tiles that sum these; those of the points follow
 };
 
-static samara_status grid_sample_attrs(const struct smr_job *job, const struct smr_tensor *x) {
+static samara_status grid_sample_check(const struct smr_job *job) {
   const int64_t mode = smr_op_attr_int(job, "mode"), padding = smr_op_attr_int(job, "padding");
   for (uint32_t i = 0; i < job->input_count; i++) {
     SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", SMR_DTYPES_FLOAT));
@@ -40,17 +40,7 @@ static samara_status grid_sample_attrs(const struct smr_job *job, const struct s
   if (mode < 0 || mode > SMR_GRID_CUBIC || padding < 0 || padding > SMR_GRID_REFLECTION)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " or padding %" PRId64 " is unknown",
              job->op->name, mode, padding);
-  if (mode == SMR_GRID_CUBIC && x->rank != 4)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: mode cubic needs two spatial axes", job->op->name);
   return SAMARA_OK;
-}
-
-static samara_status grid_sample_check(const struct smr_job *job) {
-  return grid_sample_attrs(job, job->inputs[0]);
-}
-
-static samara_status grid_sample_grad_check(const struct smr_job *job) {
-  return grid_sample_attrs(job, job->inputs[1]);
 }
 
 static void grid_sample_state(struct smr_job *job, const struct smr_tensor *x,
@@ -146,7 +136,7 @@ static void grid_sample_points(const struct smr_job *job, size_t first, size_t l
   for (size_t p = first; p < last; p++) {
     struct smr_grid_taps taps;
     float dots[SMR_GRID_TAPS];
-    smr_grid_taps(&s->spec, grid + p * axes, &taps);
+    smr_grid_taps_and_slopes(&s->spec, grid + p * axes, &taps);
     s->kernels->dots(s->channels, taps.count, taps.offsets,
                      x + p / s->points * s->pixels * s->channels, dy + p * s->channels, dots);
     for (uint32_t a = 0; a < axes; a++) {
@@ -169,5 +159,5 @@ static samara_status grid_sample_grad_run(const struct smr_job *job, size_t begi
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(grid_sample_grad, grid_sample_grad_check, grid_sample_grad_prepare,
-               grid_sample_grad_run, sizeof(struct grid_sample_state))
+SMR_WIDENED_OP(grid_sample_grad, grid_sample_check, grid_sample_grad_prepare, grid_sample_grad_run,
+               sizeof(struct grid_sample_state))

@@ -2,6 +2,7 @@
 // concat and split: rows of several tensors side by side.
 #include "base/fp.h"
 
+#include "ops/check.h"
 #include "ops/move.h"
 #include "ops/pace.h"
 
@@ -163,8 +164,10 @@ static samara_status split_run(const struct smr_job *job, size_t begin, size_t e
 const struct smr_op_funcs smr_op_concat_funcs = {.check = smr_move_check_all,
                                                  .prepare = concat_prepare,
                                                  .run = concat_run,
-                                                 .state_bytes = sizeof(struct join_state)};
+                                                 .state_bytes = sizeof(struct join_state),
+                                                 .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_split_funcs = {.check = smr_move_check,
                                                 .prepare = split_prepare,
                                                 .run = split_run,
-                                                .state_bytes = sizeof(struct join_state)};
+                                                .state_bytes = sizeof(struct join_state),
+                                                .more_dtypes = SMR_DTYPES_MORE};

@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "kernels/pack/transpose_f32.h"
+#include "kernels/vmatmul/vmatmul.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
@@ -15,6 +16,8 @@ enum {
   MATMUL_TURN = 64,           // columns of x that are transposed together
   MATMUL_OUTER_ROWS = 1024,   // from here on xᵀw is a sum of outer products,
   MATMUL_OUTER_SIZE = 16384,  // or where x has at most so many elements
+  MATMUL_ANY_ROWS = 16,       // rows of a tile of the other dtypes
+  MATMUL_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64,
 };
 
 // Long sums are what gradients of weights are; a library that only runs models transposes x.
@@ -27,6 +30,7 @@ enum { MATMUL_SUMS = 1 };
 struct matmul_state {
   struct smr_linear linear;
   struct smr_f32_gemm_plan plan;  // of one product
+  smr_vmatmul_ukernel any;        // of integers and float64, in place of all that follows `k`
   struct smr_broadcast batch;     // which x and which w make product i, counted in matrices
   size_t products, m, n, k;       // with one w, all rows of x make one product
   size_t x_count;                 // matrices of x
@@ -39,20 +43,21 @@ struct matmul_state {
   struct smr_outer outer;
 };
 
-static bool matmul_is_integer(const struct smr_job *job) {
-  const uint8_t dtype = job->inputs[0]->dtype;
-  return dtype == SAMARA_INT32 || dtype == SAMARA_INT64;
+// Whether the product is one of integers or of float64.
+static bool matmul_is_plain(const struct smr_job *job) {
+  return smr_vmatmul_kernel(job->inputs[0]->dtype) != NULL;
 }
 
 static samara_status matmul_check(const struct smr_job *job) {
-  if (!matmul_is_integer(job)) return smr_linear_check_floats(job);
+  if (!matmul_is_plain(job)) return smr_linear_check_floats(job);
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
   if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN || smr_op_attr_int(job, "post") != 0 ||
       smr_op_attr(job, "lo")->f != -INFINITY || smr_op_attr(job, "hi")->f != INFINITY)
-    SMR_FAIL(job->error, BAD_SHAPE, "matmul: integers take no packed weights and no activation");
+    SMR_FAIL(job->error, BAD_SHAPE, "matmul: %s takes no packed weights and no activation",
+             smr_dtype_name(job->inputs[0]->dtype));
   return SAMARA_OK;
 }
 
@@ -78,13 +83,14 @@ static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
                      2);
 }
 
-static samara_status matmul_prepare_integer(struct smr_job *job) {
+static samara_status matmul_prepare_plain(struct smr_job *job) {
   struct matmul_state *s = job->state;
   *s = (struct matmul_state){.products = 0};
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   matmul_geometry(job, s);
-  job->kernel = "matmul_integer";
-  job->tiles = s->n ? s->products * s->m : 0;
+  s->any = smr_vmatmul_kernel(job->inputs[0]->dtype);
+  job->kernel = "vmatmul";
+  job->tiles = s->n ? s->products * (s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0)) : 0;
   return SAMARA_OK;
 }
 
@@ -115,7 +121,7 @@ static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state
 }
 
 static samara_status matmul_prepare(struct smr_job *job) {
-  if (matmul_is_integer(job)) return matmul_prepare_integer(job);
+  if (matmul_is_plain(job)) return matmul_prepare_plain(job);
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   struct matmul_state *s = job->state;
   *s = (struct matmul_state){.products = 0};
@@ -250,50 +256,48 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
   args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
 }
 
-#define MATMUL_INTEGER(name, T)                                                           \
-  static void matmul_row_##name(const struct smr_job *job, const struct matmul_state *s,  \
-                                size_t x_at, size_t w_at, size_t row, size_t out) {       \
-    const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;                    \
-    const T *x = (const T *)job->inputs[0]->data + x_at * s->m * s->k +                   \
-                 (s->transposes_x ? row : row * s->k);                                    \
-    const T *w = (const T *)job->inputs[1]->data + w_at * s->k * s->n;                    \
-    const struct smr_tensor *bias = smr_optional_input(job, 2);                           \
-    const struct smr_tensor *residual = smr_optional_input(job, 3);                       \
-    T *y = (T *)job->outputs[0]->data + out * s->n;                                       \
-    const size_t x_step = s->transposes_x ? s->m : 1;                                     \
-    const size_t k_step = transpose_w ? 1 : s->n, n_step = transpose_w ? s->k : 1;        \
-    for (size_t j = 0; j < s->n; j++) {                                                   \
-      uint64_t sum = bias != NULL ? (uint64_t)((const T *)bias->data)[j] : 0;             \
-      if (residual != NULL) sum += (uint64_t)((const T *)residual->data)[out * s->n + j]; \
-      for (size_t i = 0; i < s->k; i++)                                                   \
-        sum += (uint64_t)x[i * x_step] * (uint64_t)w[i * k_step + j * n_step];            \
-      y[j] = (T)sum;                                                                      \
-    }                                                                                     \
-  }
-MATMUL_INTEGER(i32, int32_t)
-MATMUL_INTEGER(i64, int64_t)
-#undef MATMUL_INTEGER
+// Element `i` of an optional operand.
+static const void *matmul_at(const struct smr_tensor *t, size_t i) {
+  return t == NULL ? NULL : (const char *)t->data + i * smr_dtype_bytes(t->dtype);
+}
 
-// A tile is a row of the output.
-static void matmul_run_integer(const struct smr_job *job, size_t begin, size_t end) {
+// A tile is some rows of a product; a block of columns meets all of them while its weights are
+// near.
+static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end) {
   const struct matmul_state *s = job->state;
+  const size_t k = s->k, n = s->n, per = s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0);
+  const bool turned = smr_op_attr_int(job, "transpose_w") != 0;
+  struct smr_vmatmul_args args = {.k = k,
+                                  .x_row = s->transposes_x ? 1 : k,
+                                  .x_step = s->transposes_x ? s->m : 1,
+                                  .w_row = turned ? 1 : n,
+                                  .w_step = turned ? k : 1,
+                                  .y_row = n};
   for (size_t tile = begin; tile < end; tile++) {
+    const size_t product = tile / per, row = tile % per * MATMUL_ANY_ROWS;
     size_t at[SMR_BROADCAST_OPERANDS];
     struct smr_broadcast_cursor cursor;
-    smr_broadcast_start(&s->batch, &cursor, tile / s->m, tile / s->m + 1);
+    smr_broadcast_start(&s->batch, &cursor, product, product + 1);
     smr_broadcast_next(&s->batch, &cursor, 1, at);
-    if (job->outputs[0]->dtype == SAMARA_INT32)
-      matmul_row_i32(job, s, at[0], at[1], tile % s->m, tile);
-    else
-      matmul_row_i64(job, s, at[0], at[1], tile % s->m, tile);
+    args.rows = s->m - row < MATMUL_ANY_ROWS ? s->m - row : MATMUL_ANY_ROWS;
+    args.x = matmul_at(job->inputs[0], at[0] * s->m * k + row * args.x_row);
+    for (size_t j = 0; j < n; j += SMR_VMATMUL_COLUMNS) {
+      const size_t out = (product * s->m + row) * n + j;
+      args.n = n - j < SMR_VMATMUL_COLUMNS ? n - j : SMR_VMATMUL_COLUMNS;
+      args.w = matmul_at(job->inputs[1], at[1] * k * n + j * args.w_step);
+      args.start = matmul_at(smr_optional_input(job, 2), j);
+      args.more = matmul_at(smr_optional_input(job, 3), out);
+      args.y = (char *)job->outputs[0]->data + out * smr_dtype_bytes(job->outputs[0]->dtype);
+      s->any(&args);
+    }
   }
 }
 
 static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   const struct matmul_state *s = job->state;
-  if (matmul_is_integer(job)) {
-    matmul_run_integer(job, begin, end);
+  if (matmul_is_plain(job)) {
+    matmul_run_plain(job, begin, end);
     return SAMARA_OK;
   }
   if (MATMUL_SUMS && s->sums) {
@@ -335,4 +339,5 @@ const struct smr_op_funcs smr_op_matmul_funcs = {.check = matmul_check,
                                                  .prepare = matmul_prepare,
                                                  .pack = smr_linear_pack,
                                                  .run = matmul_run,
-                                                 .state_bytes = sizeof(struct matmul_state)};
+                                                 .state_bytes = sizeof(struct matmul_state),
+                                                 .more_dtypes = MATMUL_MORE};

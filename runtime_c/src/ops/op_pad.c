@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/attrs.h"
+#include "ops/check.h"
 #include "ops/move.h"
 
 enum { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };  // attribute `mode`
@@ -150,4 +151,5 @@ static samara_status pad_check(const struct smr_job *job) {
 const struct smr_op_funcs smr_op_pad_funcs = {.check = pad_check,
                                               .prepare = pad_prepare,
                                               .run = pad_run,
-                                              .state_bytes = sizeof(struct pad_state)};
+                                              .state_bytes = sizeof(struct pad_state),
+                                              .more_dtypes = SMR_DTYPES_MORE};

@@ -7,6 +7,7 @@
 #include "ops/check.h"
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
+#include "simd/common.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct quantize_side {
 struct quantize_state {
   struct quantize_side from, to;
   smr_f16_to_f32_ukernel widen;
+  const struct smr_vquant *kernels;
 };
 
 static struct quantize_side quantize_side_of(const struct smr_tensor *t) {
@@ -46,12 +48,14 @@ static struct smr_vquant_params quantize_params(const struct quantize_side *side
 static samara_status quantize_prepare(struct smr_job *job) {
   struct quantize_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  *s = (struct quantize_state){.from = quantize_side_of(x), .to = quantize_side_of(y)};
+  *s = (struct quantize_state){.from = quantize_side_of(x),
+                               .to = quantize_side_of(y),
+                               .kernels = smr_vquant_config(job->isa)};
   if (x->dtype == SAMARA_FLOAT16) {
     s->widen = smr_f16_to_f32_kernel(job->isa);
     job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(float);
   }
-  job->kernel = "vquant";
+  job->kernel = s->kernels->name;
   job->tiles = smr_grain_tiles((size_t)smr_numel(y));
   return SAMARA_OK;
 }
@@ -76,9 +80,9 @@ static samara_status quantize_run(const struct smr_job *job, size_t begin, size_
     if (s->widen != NULL) {
       if (n > SMR_WIDEN_CHUNK) n = SMR_WIDEN_CHUNK;
       s->widen(n, (const uint16_t *)job->inputs[0]->data + i, thread_scratch);
-      smr_vquant_quantize(n, thread_scratch, p, y + i);
+      s->kernels->quantize(n, thread_scratch, p, y + i);
     } else {
-      smr_vquant_quantize(n, (const float *)job->inputs[0]->data + i, p, y + i);
+      s->kernels->quantize(n, (const float *)job->inputs[0]->data + i, p, y + i);
     }
     i += n;
   }
@@ -99,7 +103,7 @@ static samara_status dequantize_run(const struct smr_job *job, size_t begin, siz
   for (size_t i = begin * SMR_GRAIN; i < to;) {
     size_t n = to - i;
     const struct smr_vquant_params p = quantize_params(&s->from, i, &n);
-    smr_vquant_dequantize(n, x + i, p, y + i);
+    s->kernels->dequantize(n, x + i, p, y + i);
     i += n;
   }
   return SAMARA_OK;
@@ -120,7 +124,7 @@ static samara_status requantize_run(const struct smr_job *job, size_t begin, siz
     size_t n = to - i;
     const struct smr_vquant_params from = quantize_params(&s->from, i, &n);
     const struct smr_vquant_params into = quantize_params(&s->to, i, &n);
-    smr_vquant_requantize(n, x + i, from, into, y + i);
+    s->kernels->requantize(n, x + i, from, into, y + i);
     i += n;
   }
   return SAMARA_OK;
@@ -136,6 +140,10 @@ static samara_status reinterpret_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
+SMR_VECTORIZED static void reinterpret_shift(size_t n, const uint8_t *x, uint8_t *y) {
+  for (size_t i = 0; i < n; i++) y[i] = x[i] ^ 0x80;  // shifts by 128
+}
+
 static samara_status reinterpret_run(const struct smr_job *job, size_t begin, size_t end,
                                      void *thread_scratch) {
   (void)thread_scratch;
@@ -147,7 +155,7 @@ static samara_status reinterpret_run(const struct smr_job *job, size_t begin, si
     if (from < to) memmove(y + from, x + from, to - from);
     return SAMARA_OK;
   }
-  for (size_t i = from; i < to; i++) y[i] = x[i] ^ 0x80;  // shifts by 128
+  if (from < to) reinterpret_shift(to - from, x + from, y + from);
   return SAMARA_OK;
 }
 

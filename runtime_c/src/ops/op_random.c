@@ -36,8 +36,7 @@ static samara_status random_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The stream from element `at` on, a multiple of a block. Constants may be aligned to 4 bytes
-// alone.
+// The stream from element `at` on, a multiple of a block. The key's bits are taken as they are.
 static struct smr_philox random_stream(const struct smr_tensor *key, size_t at) {
   uint64_t words[2];
   memcpy(words, key->data, sizeof words);

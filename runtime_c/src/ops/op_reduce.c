@@ -3,16 +3,21 @@
 #include "base/fp.h"
 
 #include "kernels/f32_reduce/f32_reduce.h"
+#include "kernels/vreduce/vreduce.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
 #include "ops/widen.h"
+
+#include <math.h>
 
 enum {
   REDUCE_COLUMNS = 256,          // outputs accumulated side by side
   REDUCE_PIECES = 16,            // at most so many pieces of an output's elements
   REDUCE_PIECE = 2 * SMR_GRAIN,  // elements that a piece has at least
 };
+
+enum { SUM_TO_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64 };
 
 // Some axes of the input; strides in elements.
 struct reduce_axes {
@@ -26,6 +31,7 @@ struct reduce_axes {
 // pieces then joined in their order. Sizes alone decide how they are cut.
 struct reduce_state {
   const struct smr_f32_reduce *kernels;
+  smr_vreduce_ukernel any;  // of every other dtype
   enum smr_f32_reduce_op op;
   bool mean, columns;
   struct reduce_axes kept, folded;
@@ -41,13 +47,13 @@ static samara_status reduce_check_set(const struct smr_job *job, uint32_t set) {
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
 }
 static samara_status reduce_check_number(const struct smr_job *job) {
-  return reduce_check_set(job, SMR_DTYPES_NUMBER);
+  return reduce_check_set(job, SMR_DTYPES_EVERY_NUMBER);
 }
 static samara_status reduce_check_plain(const struct smr_job *job) {
-  return reduce_check_set(job, SMR_DTYPES_PLAIN);
+  return reduce_check_set(job, SMR_DTYPES_EVERY_NUMBER | SMR_DTYPE_BOOL);
 }
 static samara_status sum_to_check(const struct smr_job *job) {
-  return reduce_check_set(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I32 | SMR_DTYPE_I64);
+  return reduce_check_set(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I32 | SMR_DTYPE_I64 | SUM_TO_MORE);
 }
 
 static void reduce_append(struct reduce_axes *axes, int64_t dim, int64_t stride, bool merge) {
@@ -90,6 +96,20 @@ static void reduce_cut(struct smr_job *job, struct reduce_state *s, size_t each)
   job->scratch_bytes = s->pieces * s->outputs * sizeof(float);
 }
 
+// The same function for the other dtypes.
+static enum smr_vreduce_op reduce_any_op(enum smr_f32_reduce_op op) {
+  switch (op) {
+    case SMR_F32_REDUCE_MAX:
+      return SMR_VREDUCE_MAX;
+    case SMR_F32_REDUCE_MIN:
+      return SMR_VREDUCE_MIN;
+    case SMR_F32_REDUCE_PROD:
+      return SMR_VREDUCE_PROD;
+    default:
+      return SMR_VREDUCE_SUM;
+  }
+}
+
 static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
                                          uint32_t mask) {
   struct reduce_state *s = job->state;
@@ -107,7 +127,8 @@ static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduc
   s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
   job->tiles = s->units / s->group + (s->units % s->group != 0);
   reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
-  job->kernel = job->inputs[0]->dtype == SAMARA_FLOAT32 ? s->kernels->name : "reduce_integer";
+  s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
+  job->kernel = s->any == NULL ? s->kernels->name : "vreduce";
   return SAMARA_OK;
 }
 
@@ -150,90 +171,45 @@ static void reduce_columns_f32(const struct reduce_state *s, const float *x, siz
 // Elements [from, to) of one output, which lie from `x` on.
 static float reduce_rows_f32(const struct reduce_state *s, const float *x, size_t from, size_t to) {
   if (from == to) return smr_f32_reduce_start(s->op);
-  const uint32_t outer = s->folded.rank - 1;
-  const size_t rows = (size_t)s->folded.dims[outer];
+  const uint32_t last = s->folded.rank - 1;
+  const size_t length = (size_t)s->folded.dims[last];
+  // Whole rows along the axis before go together.
+  const size_t lines = last > 0 ? (size_t)s->folded.dims[last - 1] : 1;
+  const size_t stride = last > 0 ? (size_t)s->folded.strides[last - 1] : 0;
   float y = 0;
   for (size_t i = from; i < to;) {
-    const size_t row = i % rows, n = rows - row < to - i ? rows - row : to - i;
-    const float part =
-        s->kernels->row[s->op](n, x + reduce_offset(&s->folded, outer, i / rows) + row);
+    const size_t at = i % length, line = i / length % lines;
+    size_t n = length - at < to - i ? length - at : to - i, rows = 1;
+    if (n == length) rows = lines - line < (to - i) / n ? lines - line : (to - i) / n;
+    const float part = s->kernels->row[s->op](
+        rows, n, x + reduce_offset(&s->folded, last, i / length) + at, stride);
     y = i == from ? part : smr_f32_reduce_join(s->op, y, part);
-    i += n;
+    i += rows * n;
   }
   return y;
 }
 
-static int64_t reduce_load(const void *x, uint8_t dtype, size_t i) {
-  switch (dtype) {
-    case SAMARA_INT64:
-      return ((const int64_t *)x)[i];
-    case SAMARA_INT32:
-      return ((const int32_t *)x)[i];
-    case SAMARA_INT8:
-      return ((const int8_t *)x)[i];
-    case SAMARA_BOOL:
-      return ((const uint8_t *)x)[i] != 0;
-    default:
-      return ((const uint8_t *)x)[i];
+// `count` outputs (at most REDUCE_COLUMNS, one unless columns) from number `first` on, of elements
+// from `at` on. Sums and products of integers wrap in 64 bits, then in the dtype.
+static void reduce_any(const struct smr_job *job, const struct reduce_state *s, size_t first,
+                       size_t at, size_t count) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t element = smr_dtype_bytes(x->dtype);
+  const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
+  const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
+  const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
+  union smr_vreduce_total totals[REDUCE_COLUMNS];
+  for (size_t j = 0; j < count; j++) totals[j] = smr_vreduce_start(reduce_any_op(s->op), x->dtype);
+  for (size_t i = 0; i < s->count; i += rows)
+    s->any(rows, stride, count,
+           (const char *)x->data + (at + reduce_offset(&s->folded, outer, i / rows)) * element,
+           totals);
+  const bool is_mean = s->mean && (s->count > 0 || x->dtype == SAMARA_FLOAT64);
+  for (size_t j = 0; j < count; j++) {
+    if (is_mean && s->count == 0) totals[j].f = NAN;
+    smr_vreduce_store(x->dtype, totals[j], is_mean ? s->count : 0, job->outputs[0]->data,
+                      first + j);
   }
-}
-
-static void reduce_store(void *y, uint8_t dtype, size_t i, int64_t value) {
-  switch (dtype) {
-    case SAMARA_INT64:
-      ((int64_t *)y)[i] = value;
-      break;
-    case SAMARA_INT32:
-      ((int32_t *)y)[i] = (int32_t)value;
-      break;
-    case SAMARA_INT8:
-      ((int8_t *)y)[i] = (int8_t)value;
-      break;
-    default:
-      ((uint8_t *)y)[i] = (uint8_t)value;
-  }
-}
-
-// The lowest (or highest) value of an integer dtype.
-static int64_t reduce_limit(uint8_t dtype, bool highest) {
-  switch (dtype) {
-    case SAMARA_INT64:
-      return highest ? INT64_MAX : INT64_MIN;
-    case SAMARA_INT32:
-      return highest ? INT32_MAX : INT32_MIN;
-    case SAMARA_INT8:
-      return highest ? INT8_MAX : INT8_MIN;
-    case SAMARA_BOOL:
-      return highest;
-    default:
-      return highest ? UINT8_MAX : 0;
-  }
-}
-
-static int64_t reduce_join_integer(enum smr_f32_reduce_op op, int64_t a, int64_t b) {
-  switch (op) {
-    case SMR_F32_REDUCE_MAX:
-      return a > b ? a : b;
-    case SMR_F32_REDUCE_MIN:
-      return a < b ? a : b;
-    case SMR_F32_REDUCE_PROD:
-      return (int64_t)((uint64_t)a * (uint64_t)b);
-    default:
-      return (int64_t)((uint64_t)a + (uint64_t)b);
-  }
-}
-
-// One output, of elements from `at` on; sums and products wrap in 64 bits, then in the dtype.
-static int64_t reduce_integer(const struct reduce_state *s, const void *x, uint8_t dtype,
-                              size_t at) {
-  int64_t y = s->op == SMR_F32_REDUCE_SUM    ? 0
-              : s->op == SMR_F32_REDUCE_PROD ? 1
-                                             : reduce_limit(dtype, s->op == SMR_F32_REDUCE_MIN);
-  for (size_t i = 0; i < s->count; i++)
-    y = reduce_join_integer(
-        s->op, y, reduce_load(x, dtype, at + reduce_offset(&s->folded, s->folded.rank, i)));
-  if (s->mean) y = s->count ? y / (int64_t)s->count : 0;
-  return y;
 }
 
 // `count` neighbouring outputs from number `first` on, of elements from `at` on.
@@ -241,8 +217,7 @@ static void reduce_outputs(const struct smr_job *job, const struct reduce_state 
                            size_t at, size_t count) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   if (x->dtype != SAMARA_FLOAT32) {
-    for (size_t j = 0; j < count; j++)
-      reduce_store(y->data, y->dtype, first + j, reduce_integer(s, x->data, x->dtype, at + j));
+    reduce_any(job, s, first, at, count);
     return;
   }
   float *out = (float *)y->data + first;
@@ -315,11 +290,12 @@ static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t 
   return SAMARA_OK;
 }
 
-#define REDUCE(name, OP, mean, check)                        \
-  static samara_status name##_prepare(struct smr_job *job) { \
-    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);   \
-  }                                                          \
-  SMR_WIDENED_OP(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state))
+#define REDUCE(name, OP, mean, check)                                                       \
+  static samara_status name##_prepare(struct smr_job *job) {                                \
+    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                                  \
+  }                                                                                         \
+  SMR_WIDENED_OP_MORE(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state), \
+                      SMR_DTYPES_MORE_NUMBER)
 REDUCE(reduce_sum, SUM, false, reduce_check_number)
 REDUCE(reduce_mean, SUM, true, reduce_check_number)
 REDUCE(reduce_max, MAX, false, reduce_check_plain)
@@ -336,4 +312,5 @@ static samara_status sum_to_prepare(struct smr_job *job) {
     if (y->dims[i] != x->dims[lead + i]) mask |= 1u << (lead + i);
   return reduce_prepare_mask(job, SMR_F32_REDUCE_SUM, false, mask);
 }
-SMR_WIDENED_OP(sum_to, sum_to_check, sum_to_prepare, reduce_run, sizeof(struct reduce_state))
+SMR_WIDENED_OP_MORE(sum_to, sum_to_check, sum_to_prepare, reduce_run, sizeof(struct reduce_state),
+                    SUM_TO_MORE)

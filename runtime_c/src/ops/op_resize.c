@@ -13,6 +13,7 @@
 #include "ops/move.h"
 #include "ops/pace.h"
 #include "ops/resize_attrs.h"
+#include "simd/common.h"
 #include "simd/half.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ struct resize_state {
   size_t count_offset[SMR_RESIZE_AXES];
   size_t weights_offset[SMR_RESIZE_AXES];
   const struct smr_f32_resize_kernels *kernels;
-  uint32_t skip;  // axes that are not there
+  size_t repeats_offset;  // nearest: how often each pixel of a row is repeated, in scratch
+  uint32_t skip;          // axes that are not there
   float extrapolation;
 };
 
@@ -79,6 +81,7 @@ static samara_status resize_prepare(struct smr_job *job) {
       smr_resize_spec(job, axis - 1, x->dims[axis], y->dims[axis], &state->specs[i]);
     SMR_TRY(resize_reserve_axis(job, i));
   }
+  SMR_TRY(smr_scratch_take(job, 1, sizeof(size_t), &state->repeats_offset));
   if (mode != SMR_RESIZE_NEAREST) {
     const size_t row = resize_row_elements(x, state->specs[2].in) * sizeof(float);
     if (row > job->thread_scratch_bytes) job->thread_scratch_bytes = row;
@@ -96,6 +99,35 @@ static struct smr_resize_axis resize_axis(const struct smr_job *job, uint32_t ax
       (const int32_t *)(const void *)(scratch + state->first_offset[axis]),
       (const int32_t *)(const void *)(scratch + state->count_offset[axis]),
       (const float *)(const void *)(scratch + state->weights_offset[axis]), state->width[axis]};
+}
+
+// Rows of pixels of one element: each input element `times` times, or those that `first` names.
+#define RESIZE_PLANE(bits)                                                             \
+  SMR_VECTORIZED static void resize_plane_##bits(                                      \
+      size_t pixels, size_t times, const int32_t *first, const void *from, void *to) { \
+    const uint##bits##_t *in = (const uint##bits##_t *)from;                           \
+    uint##bits##_t *out = (uint##bits##_t *)to;                                        \
+    if (times == 2)                                                                    \
+      for (size_t i = 0; i < pixels / 2; i++) out[2 * i] = out[2 * i + 1] = in[i];     \
+    else if (times > 2)                                                                \
+      for (size_t i = 0; i < pixels / times; i++)                                      \
+        for (size_t k = 0; k < times; k++) out[i * times + k] = in[i];                 \
+    else                                                                               \
+      for (size_t p = 0; p < pixels; p++) out[p] = in[first[p]];                       \
+  }
+RESIZE_PLANE(8)
+RESIZE_PLANE(16)
+RESIZE_PLANE(32)
+#undef RESIZE_PLANE
+
+// How often each input pixel is repeated where all are equally often, in order; 0 otherwise.
+static size_t resize_repeats(const struct smr_resize_axis *width, size_t in, size_t out) {
+  const size_t times = in ? out / in : 0;
+  if (times < 2 || times * in != out) return 0;
+  for (size_t i = 0; i < in; i++)
+    for (size_t k = 0; k < times; k++)
+      if (width->count[i * times + k] == 0 || (size_t)width->first[i * times + k] != i) return 0;
+  return times;
 }
 
 static samara_status resize_prologue(const struct smr_job *job, double *thread_scratch) {
@@ -118,6 +150,12 @@ static samara_status resize_prologue(const struct smr_job *job, double *thread_s
       smr_resize_taps(&state->specs[i], o, &first[o], &count[o], weights + (size_t)o * step,
                       thread_scratch);
     }
+  }
+  if (job->tiles > 0 && state->specs[2].mode == SMR_RESIZE_NEAREST) {
+    const struct smr_resize_axis width = resize_axis(job, 2);
+    const size_t times =
+        resize_repeats(&width, (size_t)state->specs[2].in, (size_t)state->specs[2].out);
+    memcpy(scratch + state->repeats_offset, &times, sizeof times);
   }
   return SAMARA_OK;
 }
@@ -161,6 +199,15 @@ static void resize_nearest_row(const struct smr_job *job, const struct smr_resiz
   const size_t element = smr_dtype_bytes(x->dtype);
   const size_t bytes = (size_t)x->dims[x->rank - 1] * element;
   const size_t from = (size_t)x->pixel_stride * element, to = (size_t)y->pixel_stride * element;
+  const bool crops = state->specs[2].coordinate == SMR_RESIZE_TF_CROP_AND_RESIZE;
+  if (from == element && to == element && element <= 4 && !crops) {
+    size_t times;
+    memcpy(&times, (const char *)job->scratch + state->repeats_offset, sizeof times);
+    (element == 1   ? resize_plane_8
+     : element == 2 ? resize_plane_16
+                    : resize_plane_32)((size_t)state->specs[2].out, times, width->first, in, out);
+    return;
+  }
   for (size_t p = 0; p < (size_t)state->specs[2].out; p++)
     if (width->count[p] != 0)
       smr_copy_block(out + p * to, in + (size_t)width->first[p] * from, bytes);

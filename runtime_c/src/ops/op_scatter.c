@@ -44,6 +44,21 @@ static inline float scatter_float(int64_t reduction, float a, float b) {
   return a < b ? a : b;
 }
 
+static inline double scatter_double(int64_t reduction, double a, double b) {
+  if (reduction == SCATTER_ADD) return a + b;
+  if (reduction == SCATTER_MUL) return a * b;
+  if (a != a) return a;
+  if (reduction == SCATTER_MAX) return a > b ? a : b;
+  return a < b ? a : b;
+}
+
+static inline uint64_t scatter_uint(int64_t reduction, uint64_t a, uint64_t b) {
+  if (reduction == SCATTER_ADD) return a + b;
+  if (reduction == SCATTER_MUL) return a * b;
+  if (reduction == SCATTER_MAX) return a > b ? a : b;
+  return a < b ? a : b;
+}
+
 // Sums and products wrap in the width of the dtype.
 static inline int64_t scatter_int(int64_t reduction, int64_t a, int64_t b) {
   if (reduction == SCATTER_ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -64,16 +79,25 @@ static inline int64_t scatter_int(int64_t reduction, int64_t a, int64_t b) {
   }
 SCATTER_COMBINE(f32, float, scatter_float, , )
 SCATTER_COMBINE(f16, uint16_t, scatter_float, smr_f16_to_f32, smr_f32_to_f16)
+SCATTER_COMBINE(bf16, uint16_t, scatter_float, smr_bf16_to_f32, smr_f32_to_bf16)
 SCATTER_COMBINE(i8, int8_t, scatter_int, , )
-SCATTER_COMBINE(u8, uint8_t, scatter_int, , )
+SCATTER_COMBINE(i16, int16_t, scatter_int, , )
 SCATTER_COMBINE(i32, int32_t, scatter_int, , )
 SCATTER_COMBINE(i64, int64_t, scatter_int, , )
+SCATTER_COMBINE(u8, uint8_t, scatter_uint, , )
+SCATTER_COMBINE(u16, uint16_t, scatter_uint, , )
+SCATTER_COMBINE(u32, uint32_t, scatter_uint, , )
+SCATTER_COMBINE(u64, uint64_t, scatter_uint, , )
+SCATTER_COMBINE(f64, double, scatter_double, , )
 #undef SCATTER_COMBINE
 
 static const scatter_combine scatter_combines[] = {
     [SAMARA_FLOAT32] = scatter_combine_f32, [SAMARA_FLOAT16] = scatter_combine_f16,
     [SAMARA_INT8] = scatter_combine_i8,     [SAMARA_UINT8] = scatter_combine_u8,
     [SAMARA_INT32] = scatter_combine_i32,   [SAMARA_INT64] = scatter_combine_i64,
+    [SAMARA_FLOAT64] = scatter_combine_f64, [SAMARA_INT16] = scatter_combine_i16,
+    [SAMARA_UINT16] = scatter_combine_u16,  [SAMARA_UINT32] = scatter_combine_u32,
+    [SAMARA_UINT64] = scatter_combine_u64,  [SAMARA_BFLOAT16] = scatter_combine_bf16,
 };
 
 // A reduction needs numbers.
@@ -84,7 +108,8 @@ static samara_status scatter_check(const struct smr_job *job) {
              reduction);
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output"));
   if (reduction == SCATTER_NONE) return SAMARA_OK;
-  return smr_expect_dtype(job, job->inputs[0], "the input of a reduction", SMR_DTYPES_NUMBER);
+  return smr_expect_dtype(job, job->inputs[0], "the input of a reduction",
+                          SMR_DTYPES_EVERY_NUMBER | SMR_DTYPE_BF16);
 }
 
 static void scatter_prepare(struct smr_job *job) {
@@ -137,13 +162,15 @@ static samara_status scatter_elements_row(const struct smr_job *job, size_t row)
     if (i != state->axis) y += rest % (size_t)indices->dims[i] * state->strides[i];
     rest /= (size_t)indices->dims[i];
   }
-  for (size_t j = 0; j < n; j++) {
+  const size_t extent = (size_t)x->dims[state->axis], by = state->strides[state->axis];
+  const char *updates = (const char *)job->inputs[2]->data + row * n * element_bytes;
+  for (size_t j = 0; j < n; j++, y += step, updates += element_bytes) {
     const size_t position = row * n + j;
-    size_t index;
-    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[state->axis],
-                           &index));
-    scatter_block(state, y + index * state->strides[state->axis] + j * step,
-                  (const char *)job->inputs[2]->data + position * element_bytes, 1, element_bytes);
+    const int64_t value = smr_index_at(indices, position);
+    size_t index = (size_t)value;  // of most indices; others count from the end, or are refused
+    if ((uint64_t)value >= extent)
+      SMR_TRY(smr_move_index(job, value, position, (int64_t)extent, &index));
+    scatter_block(state, y + index * by, updates, 1, element_bytes);
   }
   return SAMARA_OK;
 }
@@ -239,8 +266,10 @@ const struct smr_op_funcs smr_op_scatter_elements_funcs = {
     .check = scatter_check,
     .prepare = scatter_elements_prepare,
     .run = scatter_elements_run,
-    .state_bytes = sizeof(struct scatter_state)};
+    .state_bytes = sizeof(struct scatter_state),
+    .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_scatter_nd_funcs = {.check = scatter_check,
                                                      .prepare = scatter_nd_prepare,
                                                      .run = scatter_nd_run,
-                                                     .state_bytes = sizeof(struct scatter_state)};
+                                                     .state_bytes = sizeof(struct scatter_state),
+                                                     .more_dtypes = SMR_DTYPES_MORE};

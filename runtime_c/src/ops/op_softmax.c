@@ -5,8 +5,13 @@
 #include "kernels/f32_softmax/f32_softmax.h"
 #include "ops/axis.h"
 #include "ops/check.h"
+#include "ops/extreme.h"
 #include "ops/funcs.h"
 #include "ops/widen.h"
+#include "simd/common.h"
+
+#include <math.h>
+#include <string.h>
 
 struct softmax_state {
   struct smr_axis axis;
@@ -15,7 +20,7 @@ struct softmax_state {
 };
 
 static samara_status softmax_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_EVERY_FLOAT));
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
 }
 
@@ -24,7 +29,7 @@ static samara_status softmax_prepare_any(struct smr_job *job, size_t log) {
   s->axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"));
   s->kernels = smr_f32_softmax_config(job->isa);
   s->log = log;
-  job->kernel = s->kernels->name;
+  job->kernel = job->inputs[0]->dtype == SAMARA_FLOAT64 ? "softmax_f64" : s->kernels->name;
   job->tiles = smr_axis_tiles(&s->axis);
   return SAMARA_OK;
 }
@@ -32,6 +37,24 @@ static samara_status softmax_prepare_any(struct smr_job *job, size_t log) {
 static samara_status softmax_prepare(struct smr_job *job) { return softmax_prepare_any(job, 0); }
 static samara_status log_softmax_prepare(struct smr_job *job) {
   return softmax_prepare_any(job, 1);
+}
+
+// One group of doubles, `stride` apart: shifted by the largest, so that nothing overflows.
+static void softmax_f64(const struct softmax_state *s, const double *x, double *y) {
+  const size_t n = s->axis.n, stride = s->axis.inner;
+  double top = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double v = x[i * stride];
+    top = v > top || v != v ? v : top;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double shifted = x[i * stride] - top, e = exp(shifted);
+    y[i * stride] = s->log ? shifted : e;
+    sum += e;
+  }
+  const double log_sum = log(sum);
+  for (size_t i = 0; i < n; i++)
+    y[i * stride] = s->log ? y[i * stride] - log_sum : y[i * stride] / sum;
 }
 
 static samara_status softmax_run(const struct smr_job *job, size_t begin, size_t end,
@@ -43,7 +66,11 @@ static samara_status softmax_run(const struct smr_job *job, size_t begin, size_t
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    if (s->axis.inner == 1)
+    if (job->inputs[0]->dtype == SAMARA_FLOAT64)
+      for (size_t j = span.offset; j < span.offset + span.count; j++)
+        softmax_f64(s, (const double *)job->inputs[0]->data + j,
+                    (double *)job->outputs[0]->data + j);
+    else if (s->axis.inner == 1)
       s->kernels->row[s->log](s->axis.n, x + span.offset, y + span.offset);
     else
       s->kernels->columns[s->log](s->axis.n, span.count, s->axis.inner, x + span.offset,
@@ -52,36 +79,64 @@ static samara_status softmax_run(const struct smr_job *job, size_t begin, size_t
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(softmax, softmax_check, softmax_prepare, softmax_run, sizeof(struct softmax_state))
-SMR_WIDENED_OP(log_softmax, softmax_check, log_softmax_prepare, softmax_run,
-               sizeof(struct softmax_state))
+SMR_WIDENED_OP_MORE(softmax, softmax_check, softmax_prepare, softmax_run,
+                    sizeof(struct softmax_state), SMR_DTYPE_F64)
+SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, softmax_run,
+                    sizeof(struct softmax_state), SMR_DTYPE_F64)
 
 static samara_status hardmax_prepare(struct smr_job *job) {
   SMR_TRY(softmax_prepare_any(job, 0));
   job->kernel = "hardmax";
-  return SAMARA_OK;
+  return smr_extreme_check(job, ((const struct softmax_state *)job->state)->axis.n);
+}
+
+// One group of doubles, `stride` apart: 1 at the first of the largest elements (NaN beats all).
+static void hardmax_f64(size_t n, size_t stride, const double *x, double *y) {
+  size_t best = 0;
+  for (size_t i = 1; i < n; i++) {
+    const double a = x[best * stride], b = x[i * stride];
+    if (b > a || (b != b && a == a)) best = i;
+  }
+  for (size_t i = 0; i < n; i++) y[i * stride] = i == best;
+}
+
+static void hardmax_row(const struct smr_extreme *e, size_t n, const float *x, float *y) {
+  const size_t best = smr_extreme_row(e, n, x);
+  memset(y, 0, n * sizeof *y);
+  y[best] = 1.0f;
+}
+
+SMR_VECTORIZED static void hardmax_columns(const struct smr_extreme *e, size_t n, size_t count,
+                                           size_t stride, const float *x, float *y) {
+  uint32_t best[SMR_AXIS_COLUMNS];
+  smr_extreme_columns(e, n, count, stride, x, best);
+  for (size_t i = 0; i < n; i++, y += stride) {
+    const uint32_t row = (uint32_t)i;
+    for (size_t j = 0; j < count; j++) y[j] = best[j] == row ? 1.0f : 0.0f;
+  }
 }
 
 static samara_status hardmax_run(const struct smr_job *job, size_t begin, size_t end,
                                  void *thread_scratch) {
   (void)thread_scratch;
   const struct softmax_state *s = job->state;
-  const size_t stride = s->axis.inner;
+  const struct smr_extreme e = {.kernels = smr_f32_reduce_config(job->isa)};
+  const float *x = job->inputs[0]->data;
+  float *y = job->outputs[0]->data;
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    for (size_t j = 0; j < span.count; j++) {
-      const float *x = (const float *)job->inputs[0]->data + span.offset + j;
-      float *y = (float *)job->outputs[0]->data + span.offset + j;
-      size_t best = 0;
-      for (size_t i = 1; i < s->axis.n; i++) {
-        const float a = x[best * stride], b = x[i * stride];
-        if (b > a || (b != b && a == a)) best = i;
-      }
-      for (size_t i = 0; i < s->axis.n; i++) y[i * stride] = i == best ? 1.0f : 0.0f;
-    }
+    if (job->inputs[0]->dtype == SAMARA_FLOAT64)
+      for (size_t j = span.offset; j < span.offset + span.count; j++)
+        hardmax_f64(s->axis.n, s->axis.inner, (const double *)job->inputs[0]->data + j,
+                    (double *)job->outputs[0]->data + j);
+    else if (s->axis.inner == 1)
+      hardmax_row(&e, s->axis.n, x + span.offset, y + span.offset);
+    else
+      hardmax_columns(&e, s->axis.n, span.count, s->axis.inner, x + span.offset, y + span.offset);
   }
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(hardmax, softmax_check, hardmax_prepare, hardmax_run, sizeof(struct softmax_state))
+SMR_WIDENED_OP_MORE(hardmax, softmax_check, hardmax_prepare, hardmax_run,
+                    sizeof(struct softmax_state), SMR_DTYPE_F64)

@@ -4,7 +4,9 @@
 #include "base/fp.h"
 
 #include "ops/attrs.h"
+#include "ops/check.h"
 #include "ops/move.h"
+#include "simd/common.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,17 +15,27 @@ enum { SOURCE_MAX_COUNT = INT32_MAX };  // elements of a range; far beyond any a
 
 // ---- range ----
 
-static float range_f32(const struct smr_tensor *t) {
-  float value;
-  memcpy(&value, t->data, sizeof value);
-  return value;
+static bool range_is_float(uint8_t dtype) {
+  return dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT64;
+}
+
+// A float32 or float64 scalar.
+static double range_float(const struct smr_tensor *t) {
+  float single;
+  double value;
+  if (t->dtype == SAMARA_FLOAT64) {
+    memcpy(&value, t->data, sizeof value);
+    return value;
+  }
+  memcpy(&single, t->data, sizeof single);
+  return (double)single;
 }
 
 static int64_t range_int(const struct smr_tensor *t) { return smr_index_at(t, 0); }
 
 // ceil((limit - start) / delta), at least 0, or -1 when that is no count.
-static int64_t range_count_f32(float start, float limit, float delta) {
-  const double count = ceil(((double)limit - (double)start) / (double)delta);
+static int64_t range_count_float(double start, double limit, double delta) {
+  const double count = ceil((limit - start) / delta);
   if (!(count <= (double)SOURCE_MAX_COUNT)) return -1;  // NaN too
   return count > 0 ? (int64_t)count : 0;
 }
@@ -42,12 +54,11 @@ static int64_t range_count_int(int64_t start, int64_t limit, int64_t delta) {
 static samara_status range_measure(struct smr_job *job) {
   const struct smr_tensor *start = job->inputs[0], *limit = job->inputs[1], *delta = job->inputs[2];
   int64_t count;
-  if (start->dtype == SAMARA_FLOAT32) {
-    const float s = range_f32(start), l = range_f32(limit), d = range_f32(delta);
-    count = d == 0.0f ? -1 : range_count_f32(s, l, d);
+  if (range_is_float(start->dtype)) {
+    const double s = range_float(start), l = range_float(limit), d = range_float(delta);
+    count = d == 0.0 ? -1 : range_count_float(s, l, d);
     if (count < 0)
-      SMR_FAIL(job->error, BAD_DATA, "range: from %g to %g by %g is not a range", (double)s,
-               (double)l, (double)d);
+      SMR_FAIL(job->error, BAD_DATA, "range: from %g to %g by %g is not a range", s, l, d);
   } else {
     const int64_t s = range_int(start), l = range_int(limit), d = range_int(delta);
     count = range_count_int(s, l, d);
@@ -60,21 +71,23 @@ static samara_status range_measure(struct smr_job *job) {
 }
 
 // Writes start + i * step for i in [first, last); integers wrap.
-static void source_line(struct smr_tensor *y, int64_t start, int64_t step, size_t first,
-                        size_t last) {
-  for (size_t i = first; i < last; i++) {
-    const int64_t value = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
-    switch (y->dtype) {
-      case SAMARA_INT64:
-        ((int64_t *)y->data)[i] = value;
-        break;
-      case SAMARA_INT32:
-        ((int32_t *)y->data)[i] = (int32_t)value;
-        break;
-      default:
-        ((float *)y->data)[i] = (float)value;
-        break;
-    }
+SMR_VECTORIZED static void source_line(struct smr_tensor *y, int64_t start, int64_t step,
+                                       size_t first, size_t last) {
+  uint64_t value = (uint64_t)start + (uint64_t)first * (uint64_t)step;
+  int64_t *wide = y->data;
+  int32_t *narrow = y->data;
+  float *real = y->data;
+  switch (y->dtype) {
+    case SAMARA_INT64:
+      for (size_t i = first; i < last; i++, value += (uint64_t)step) wide[i] = (int64_t)value;
+      break;
+    case SAMARA_INT32:
+      for (size_t i = first; i < last; i++, value += (uint64_t)step) narrow[i] = (int32_t)value;
+      break;
+    default:
+      for (size_t i = first; i < last; i++, value += (uint64_t)step)
+        real[i] = (float)(int64_t)value;
+      break;
   }
 }
 
@@ -91,14 +104,19 @@ static samara_status range_run(const struct smr_job *job, size_t begin, size_t e
   const struct smr_units *units = (const struct smr_units *)job->state;
   struct smr_tensor *y = job->outputs[0];
   const size_t first = smr_units_begin(units, begin), last = smr_units_begin(units, end);
-  if (y->dtype != SAMARA_FLOAT32) {
+  if (!range_is_float(y->dtype)) {
     source_line(y, range_int(job->inputs[0]), range_int(job->inputs[2]), first, last);
     return SAMARA_OK;
   }
   // In float64 and rounded once: long ranges keep their step.
-  const double start = (double)range_f32(job->inputs[0]);
-  const double delta = (double)range_f32(job->inputs[2]);
-  for (size_t i = first; i < last; i++) ((float *)y->data)[i] = (float)(start + (double)i * delta);
+  const double start = range_float(job->inputs[0]), delta = range_float(job->inputs[2]);
+  for (size_t i = first; i < last; i++) {
+    const double value = start + (double)i * delta;
+    if (y->dtype == SAMARA_FLOAT64)
+      ((double *)y->data)[i] = value;
+    else
+      ((float *)y->data)[i] = (float)value;
+  }
   return SAMARA_OK;
 }
 
@@ -156,14 +174,35 @@ static bool nonzero_at(const struct smr_tensor *x, size_t i) {
       memcpy(&bits, data + i * sizeof bits, sizeof bits);
       return (bits & 0x7fffffffu) != 0;
     }
-    case SAMARA_FLOAT16: {
+    case SAMARA_FLOAT16:
+    case SAMARA_BFLOAT16: {
       uint16_t bits;
       memcpy(&bits, data + i * sizeof bits, sizeof bits);
       return (bits & 0x7fffu) != 0;
     }
+    case SAMARA_FLOAT64: {
+      uint64_t bits;
+      memcpy(&bits, data + i * sizeof bits, sizeof bits);
+      return bits << 1 != 0;
+    }
+    case SAMARA_INT16:
+    case SAMARA_UINT16: {
+      uint16_t bits;
+      memcpy(&bits, data + i * sizeof bits, sizeof bits);
+      return bits != 0;
+    }
     case SAMARA_INT32:
+    case SAMARA_UINT32: {
+      uint32_t bits;
+      memcpy(&bits, data + i * sizeof bits, sizeof bits);
+      return bits != 0;
+    }
     case SAMARA_INT64:
-      return smr_index_at(x, i) != 0;
+    case SAMARA_UINT64: {
+      uint64_t bits;
+      memcpy(&bits, data + i * sizeof bits, sizeof bits);
+      return bits != 0;
+    }
     default:
       return data[i] != 0;
   }
@@ -209,9 +248,12 @@ static samara_status nonzero_run(const struct smr_job *job, size_t begin, size_t
 const struct smr_op_funcs smr_op_range_funcs = {.measure = range_measure,
                                                 .prepare = source_prepare,
                                                 .run = range_run,
-                                                .state_bytes = sizeof(struct smr_units)};
+                                                .state_bytes = sizeof(struct smr_units),
+                                                .more_dtypes = SMR_DTYPE_F64};
 const struct smr_op_funcs smr_op_iota_funcs = {
     .prepare = source_prepare, .run = iota_run, .state_bytes = sizeof(struct smr_units)};
 const struct smr_op_funcs smr_op_dims_funcs = {.prepare = dims_prepare, .run = dims_run};
-const struct smr_op_funcs smr_op_nonzero_funcs = {
-    .measure = nonzero_measure, .prepare = nonzero_prepare, .run = nonzero_run};
+const struct smr_op_funcs smr_op_nonzero_funcs = {.measure = nonzero_measure,
+                                                  .prepare = nonzero_prepare,
+                                                  .run = nonzero_run,
+                                                  .more_dtypes = SMR_DTYPES_MORE};

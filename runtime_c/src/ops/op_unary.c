@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "kernels/f32_vunary/f32_vunary.h"
+#include "kernels/f64_vunary/f64_vunary.h"
 #include "kernels/vunary/vunary.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
@@ -11,8 +12,9 @@
 #include <string.h>
 
 struct unary_state {
-  smr_f32_vunary_ukernel f32;  // or `any`, where this is NULL
-  smr_vunary_ukernel any;
+  smr_f32_vunary_ukernel f32;  // or `f64`, or `any`, where this is NULL
+  smr_f64_vunary_ukernel f64;
+  struct smr_vunary_kernel any;
   smr_f16_to_f32_ukernel widen;  // float16 input
   smr_f32_to_f16_ukernel narrow;
   float params[2];
@@ -24,22 +26,19 @@ static samara_status unary_check(const struct smr_job *job, uint32_t set) {
 }
 
 static samara_status unary_check_float(const struct smr_job *job) {
-  return unary_check(job, SMR_DTYPES_FLOAT);
+  return unary_check(job, SMR_DTYPES_EVERY_FLOAT);
 }
 static samara_status unary_check_number(const struct smr_job *job) {
-  return unary_check(job, SMR_DTYPES_NUMBER);
+  return unary_check(job, SMR_DTYPES_EVERY_NUMBER);
 }
 static samara_status unary_check_int(const struct smr_job *job) {
-  return unary_check(job, SMR_DTYPES_INT);
+  return unary_check(job, SMR_DTYPES_EVERY_INT);
 }
 static samara_status unary_check_bool(const struct smr_job *job) {
   return unary_check(job, SMR_DTYPE_BOOL);
 }
-static samara_status unary_check_any(const struct smr_job *job) {
-  return unary_check(job, SMR_DTYPES_ANY);
-}
 static samara_status unary_check_predicate(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_EVERY_FLOAT));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_BOOL);
 }
 
@@ -54,13 +53,19 @@ static void unary_widen(struct smr_job *job, struct unary_state *s) {
   job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(float);
 }
 
+// float64 by the function of the same name.
 static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary function, float a,
                                        float b) {
   struct unary_state *s = job->state;
+  unary_tiles(job);
+  if (job->inputs[0]->dtype == SAMARA_FLOAT64) {
+    *s = (struct unary_state){.f64 = smr_f64_vunary_kernel(function), .params = {a, b}};
+    job->kernel = "f64_vunary";
+    return SAMARA_OK;
+  }
   *s = (struct unary_state){.f32 = smr_f32_vunary_kernel(job->isa, function), .params = {a, b}};
   job->kernel = smr_f32_vunary_kernel_name(job->isa, function);
   unary_widen(job, s);
-  unary_tiles(job);
   return SAMARA_OK;
 }
 
@@ -79,8 +84,7 @@ static samara_status unary_prepare_any(struct smr_job *job, enum smr_vunary func
 static samara_status unary_prepare_number(struct smr_job *job, enum smr_f32_vunary f32,
                                           enum smr_vunary any) {
   const uint8_t dtype = job->inputs[0]->dtype;
-  if (dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT16)
-    return unary_prepare_f32(job, f32, 0.0f, 0.0f);
+  if ((1u << dtype & SMR_DTYPES_EVERY_FLOAT) != 0) return unary_prepare_f32(job, f32, 0.0f, 0.0f);
   return unary_prepare_any(job, any);
 }
 
@@ -92,7 +96,7 @@ static void unary_run_f16(const struct unary_state *s, size_t n, const uint16_t 
     const size_t count = n - i < SMR_WIDEN_CHUNK ? n - i : SMR_WIDEN_CHUNK;
     s->widen(count, x + i, chunk);
     if (s->f32 == NULL) {
-      s->any(count, chunk, y_bool + i);
+      smr_vunary_run(&s->any, count, chunk, y_bool + i);
       continue;
     }
     s->f32(count, chunk, chunk, s->params);
@@ -111,17 +115,29 @@ static samara_status unary_run(const struct smr_job *job, size_t begin, size_t e
     unary_run_f16(s, n, (const uint16_t *)(const void *)x, y, thread_scratch);
   else if (s->f32 != NULL)
     s->f32(n, (const float *)(const void *)x, (float *)(void *)y, s->params);
+  else if (s->f64 != NULL)
+    s->f64(n, x, y, s->params);
   else
-    s->any(n, x, y);
+    smr_vunary_run(&s->any, n, x, y);
   return SAMARA_OK;
 }
 
-#define UNARY(name, check_, prepare_)                                                 \
-  static samara_status unary_prepare_##name(struct smr_job *job) { return prepare_; } \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = unary_check_##check_,   \
-                                                     .prepare = unary_prepare_##name, \
-                                                     .run = unary_run,                \
-                                                     .state_bytes = sizeof(struct unary_state)};
+// What each check takes beyond the first dtypes.
+enum {
+  unary_more_float = SMR_DTYPE_F64,
+  unary_more_number = SMR_DTYPES_MORE_NUMBER,
+  unary_more_int = SMR_DTYPES_MORE_INT,
+  unary_more_bool = 0,
+  unary_more_predicate = SMR_DTYPE_F64,
+};
+
+#define UNARY(name, check_, prepare_)                                                           \
+  static samara_status unary_prepare_##name(struct smr_job *job) { return prepare_; }           \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = unary_check_##check_,             \
+                                                     .prepare = unary_prepare_##name,           \
+                                                     .run = unary_run,                          \
+                                                     .state_bytes = sizeof(struct unary_state), \
+                                                     .more_dtypes = unary_more_##check_};
 #define UNARY_FLOAT(name, FUNCTION, a, b) \
   UNARY(name, float, unary_prepare_f32(job, SMR_F32_##FUNCTION, (a), (b)))
 #define UNARY_NUMBER(name, FUNCTION) \
@@ -168,22 +184,14 @@ UNARY(logical_not, bool, unary_prepare_any(job, SMR_VUNARY_NOT))
 UNARY(bitwise_not, int, unary_prepare_any(job, SMR_VUNARY_BIT_NOT))
 UNARY(isnan, predicate, unary_prepare_any(job, SMR_VUNARY_IS_NAN))
 
-// Which infinities count; none of them: nothing is one.
-static void unary_none(size_t n, const void *x, void *y) {
-  (void)x;
-  if (n) memset(y, 0, n);
-}
-
+// Which infinities count.
 static samara_status unary_prepare_infinite(struct smr_job *job) {
   const bool negative = smr_op_attr_int(job, "negative") != 0;
   const bool positive = smr_op_attr_int(job, "positive") != 0;
-  const enum smr_vunary function = !negative   ? SMR_VUNARY_IS_INF_POSITIVE
-                                   : !positive ? SMR_VUNARY_IS_INF_NEGATIVE
-                                               : SMR_VUNARY_IS_INF;
-  SMR_TRY(unary_prepare_any(job, function));
-  struct unary_state *s = job->state;
-  if (!negative && !positive) s->any = unary_none;
-  return SAMARA_OK;
+  return unary_prepare_any(job, negative && positive ? SMR_VUNARY_IS_INF
+                                : negative           ? SMR_VUNARY_IS_INF_NEGATIVE
+                                : positive           ? SMR_VUNARY_IS_INF_POSITIVE
+                                                     : SMR_VUNARY_IS_INF_NONE);
 }
 UNARY(isinf, predicate, unary_prepare_infinite(job))
 
@@ -191,6 +199,10 @@ UNARY(isinf, predicate, unary_prepare_infinite(job))
 #undef UNARY_NUMBER
 #undef UNARY_FLOAT
 #undef UNARY
+
+static samara_status identity_check(const struct smr_job *job) {
+  return unary_check(job, SMR_DTYPES_ANY | SMR_DTYPES_MORE | SMR_DTYPES_PACKED);
+}
 
 static samara_status identity_prepare(struct smr_job *job) {
   job->kernel = "copy";
@@ -204,10 +216,35 @@ static samara_status identity_run(const struct smr_job *job, size_t begin, size_
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const size_t element = smr_dtype_bytes(y->dtype), from = begin * SMR_GRAIN;
   const size_t n = smr_grain_end((size_t)smr_numel(y), end) - from;
-  if (x->data != y->data)
+  if (x->data != y->data && smr_dtype_packed(y->dtype))
+    memcpy((char *)y->data + from / 2, (const char *)x->data + from / 2, n / 2 + n % 2);
+  else if (x->data != y->data)
     memcpy((char *)y->data + from * element, (const char *)x->data + from * element, n * element);
   return SAMARA_OK;
 }
 
+// Two dtypes of as many bits.
+static samara_status bitcast_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const uint32_t set = SMR_DTYPES_PLAIN | SMR_DTYPES_MORE | SMR_DTYPES_PACKED;
+  SMR_TRY(smr_expect_dtype(job, x, "input", set));
+  SMR_TRY(smr_expect_dtype(job, y, "output", set));
+  if (smr_op_attr_int(job, "to") != y->dtype ||
+      smr_dtype_bytes(x->dtype) != smr_dtype_bytes(y->dtype) ||
+      smr_dtype_packed(x->dtype) != smr_dtype_packed(y->dtype))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s cannot be taken for %s", job->op->name,
+             smr_dtype_name(x->dtype), smr_dtype_name(y->dtype));
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_bitcast_funcs = {
+    .check = bitcast_check,
+    .prepare = identity_prepare,
+    .run = identity_run,
+    .more_dtypes = SMR_DTYPES_MORE | SMR_DTYPES_PACKED};
+
 const struct smr_op_funcs smr_op_identity_funcs = {
-    .check = unary_check_any, .prepare = identity_prepare, .run = identity_run};
+    .check = identity_check,
+    .prepare = identity_prepare,
+    .run = identity_run,
+    .more_dtypes = SMR_DTYPES_MORE | SMR_DTYPES_PACKED};

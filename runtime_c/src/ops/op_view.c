@@ -4,6 +4,7 @@
 
 #include "kernels/view_copy/view_copy.h"
 #include "ops/attrs.h"
+#include "ops/check.h"
 #include "ops/move.h"
 
 struct view_state {
@@ -36,7 +37,9 @@ static void view_add(struct smr_view *view, size_t dim, ptrdiff_t stride_bytes) 
 static samara_status reshape_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
-  view_add(&view, (size_t)smr_numel(x), (ptrdiff_t)view.element_bytes);
+  const size_t units =
+      smr_packed_bytes(x->dtype, (size_t)smr_numel(x));  // bytes where two share one
+  view_add(&view, units, (ptrdiff_t)view.element_bytes);
   view_finish(job, &view, 0);
   return SAMARA_OK;
 }
@@ -99,23 +102,29 @@ static samara_status tile_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_reshape_funcs = {.check = smr_move_check,
-                                                  .prepare = reshape_prepare,
-                                                  .run = view_run,
-                                                  .state_bytes = sizeof(struct view_state)};
+const struct smr_op_funcs smr_op_reshape_funcs = {
+    .check = smr_move_check,
+    .prepare = reshape_prepare,
+    .run = view_run,
+    .state_bytes = sizeof(struct view_state),
+    .more_dtypes = SMR_DTYPES_MORE | SMR_DTYPES_PACKED};
 const struct smr_op_funcs smr_op_transpose_funcs = {.check = smr_move_check,
                                                     .prepare = transpose_prepare,
                                                     .run = view_run,
-                                                    .state_bytes = sizeof(struct view_state)};
+                                                    .state_bytes = sizeof(struct view_state),
+                                                    .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_slice_funcs = {.check = smr_move_check,
                                                 .prepare = slice_prepare,
                                                 .run = view_run,
-                                                .state_bytes = sizeof(struct view_state)};
+                                                .state_bytes = sizeof(struct view_state),
+                                                .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_expand_funcs = {.check = smr_move_check,
                                                  .prepare = expand_prepare,
                                                  .run = view_run,
-                                                 .state_bytes = sizeof(struct view_state)};
+                                                 .state_bytes = sizeof(struct view_state),
+                                                 .more_dtypes = SMR_DTYPES_MORE};
 const struct smr_op_funcs smr_op_tile_funcs = {.check = smr_move_check,
                                                .prepare = tile_prepare,
                                                .run = view_run,
-                                               .state_bytes = sizeof(struct view_state)};
+                                               .state_bytes = sizeof(struct view_state),
+                                               .more_dtypes = SMR_DTYPES_MORE};

@@ -14,7 +14,7 @@ struct where_state {
 
 static samara_status where_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "condition", SMR_DTYPE_BOOL));
-  SMR_TRY(smr_expect_dtype(job, job->inputs[1], "a", SMR_DTYPES_ANY));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[1], "a", SMR_DTYPES_ANY | SMR_DTYPES_MORE));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[1], job->inputs[2], "a and b"));
   return smr_expect_same_dtype(job, job->inputs[1], job->outputs[0], "a and the output");
 }
@@ -52,4 +52,5 @@ static samara_status where_run(const struct smr_job *job, size_t begin, size_t e
 const struct smr_op_funcs smr_op_where_funcs = {.check = where_check,
                                                 .prepare = where_prepare,
                                                 .run = where_run,
-                                                .state_bytes = sizeof(struct where_state)};
+                                                .state_bytes = sizeof(struct where_state),
+                                                .more_dtypes = SMR_DTYPES_MORE};

@@ -69,6 +69,8 @@ enum smr_op_code {
   SMR_CODE_MATMUL = 80,
   SMR_CODE_CONV = 81,
   SMR_CODE_CONV_TRANSPOSE = 82,
+  SMR_CODE_CUMPROD = 83,
+  SMR_CODE_BITCAST = 84,
   SMR_CODE_MAX_POOL = 90,
   SMR_CODE_AVG_POOL = 91,
   SMR_CODE_LP_POOL = 92,
@@ -107,8 +109,17 @@ enum smr_op_code {
   SMR_CODE_NONZERO = 145,
   SMR_CODE_RESIZE = 147,
   SMR_CODE_DIMS = 148,
+  SMR_CODE_ROI_ALIGN = 152,
+  SMR_CODE_ROI_POOL = 153,
+  SMR_CODE_NMS = 154,
+  SMR_CODE_DEFORM_COLUMNS = 155,
+  SMR_CODE_FOLD = 156,
   SMR_CODE_LSTM = 160,
   SMR_CODE_GRU = 161,
+  SMR_CODE_DFT = 165,
+  SMR_CODE_DET = 166,
+  SMR_CODE_SORT_ROWS = 167,
+  SMR_CODE_MEL_WEIGHTS = 168,
   SMR_CODE_IF = 170,
   SMR_CODE_LOOP = 171,
   SMR_CODE_CALL = 172,
@@ -287,6 +298,18 @@ enum {
   SMR_CONV_TRANSPOSE_POST_GELU_TANH = 7,
   SMR_CONV_TRANSPOSE_POST_LEAKY_RELU = 8,
   SMR_CONV_TRANSPOSE_POST_ELU = 9,
+};
+
+// cumprod: job->attrs[…]
+enum {
+  SMR_ATTR_CUMPROD_AXIS = 0,
+  SMR_ATTR_CUMPROD_EXCLUSIVE = 1,
+  SMR_ATTR_CUMPROD_REVERSE = 2,
+};
+
+// bitcast: job->attrs[…]
+enum {
+  SMR_ATTR_BITCAST_TO = 0,
 };
 
 // max_pool: job->attrs[…]
@@ -572,6 +595,50 @@ enum {
   SMR_ATTR_DIMS_SCALAR = 2,
 };
 
+// roi_align: job->attrs[…]
+enum {
+  SMR_ATTR_ROI_ALIGN_MODE = 0,
+  SMR_ATTR_ROI_ALIGN_SIZE = 1,
+  SMR_ATTR_ROI_ALIGN_SAMPLING = 2,
+  SMR_ATTR_ROI_ALIGN_SCALE = 3,
+  SMR_ATTR_ROI_ALIGN_HALF_PIXEL = 4,
+};
+
+enum {
+  SMR_ROI_ALIGN_MODE_AVG = 0,
+  SMR_ROI_ALIGN_MODE_MAX = 1,
+};
+
+// roi_pool: job->attrs[…]
+enum {
+  SMR_ATTR_ROI_POOL_SIZE = 0,
+  SMR_ATTR_ROI_POOL_SCALE = 1,
+};
+
+// nms: job->attrs[…]
+enum {
+  SMR_ATTR_NMS_LIMIT = 0,
+  SMR_ATTR_NMS_CENTER = 1,
+};
+
+// deform_columns: job->attrs[…]
+enum {
+  SMR_ATTR_DEFORM_COLUMNS_KERNEL = 0,
+  SMR_ATTR_DEFORM_COLUMNS_STRIDES = 1,
+  SMR_ATTR_DEFORM_COLUMNS_DILATIONS = 2,
+  SMR_ATTR_DEFORM_COLUMNS_PADS = 3,
+  SMR_ATTR_DEFORM_COLUMNS_GROUPS = 4,
+  SMR_ATTR_DEFORM_COLUMNS_OFFSET_GROUPS = 5,
+};
+
+// fold: job->attrs[…]
+enum {
+  SMR_ATTR_FOLD_SIZE = 0,
+  SMR_ATTR_FOLD_STRIDES = 1,
+  SMR_ATTR_FOLD_DILATIONS = 2,
+  SMR_ATTR_FOLD_PADS = 3,
+};
+
 // lstm: job->attrs[…]
 enum {
   SMR_ATTR_LSTM_HIDDEN = 0,
@@ -598,6 +665,19 @@ enum {
   SMR_GRU_DIRECTION_FORWARD = 0,
   SMR_GRU_DIRECTION_REVERSE = 1,
   SMR_GRU_DIRECTION_BIDIRECTIONAL = 2,
+};
+
+// dft: job->attrs[…]
+enum {
+  SMR_ATTR_DFT_LENGTH = 0,
+  SMR_ATTR_DFT_AXIS = 1,
+  SMR_ATTR_DFT_INVERSE = 2,
+  SMR_ATTR_DFT_ONESIDED = 3,
+};
+
+// mel_weights: job->attrs[…]
+enum {
+  SMR_ATTR_MEL_WEIGHTS_SHAPE = 0,
 };
 
 // if: job->attrs[…]
@@ -634,6 +714,7 @@ enum {
   SMR_ATTR_CUSTOM_DTYPES = 4,
   SMR_ATTR_CUSTOM_RANKS = 5,
   SMR_ATTR_CUSTOM_SHAPE = 6,
+  SMR_ATTR_CUSTOM_BORN_AT = 7,
 };
 
 // quantize: job->attrs[…]

@@ -75,6 +75,10 @@ static const struct {
     [SAMARA_INT8] = {"int8", 1},       [SAMARA_QINT8] = {"qint8", 1},
     [SAMARA_UINT8] = {"uint8", 1},     [SAMARA_INT32] = {"int32", 4},
     [SAMARA_INT64] = {"int64", 8},     [SAMARA_BOOL] = {"bool", 1},
+    [SAMARA_FLOAT64] = {"float64", 8}, [SAMARA_BFLOAT16] = {"bfloat16", 2},
+    [SAMARA_INT16] = {"int16", 2},     [SAMARA_UINT16] = {"uint16", 2},
+    [SAMARA_UINT32] = {"uint32", 4},   [SAMARA_UINT64] = {"uint64", 8},
+    [SAMARA_INT4] = {"int4", 1},       [SAMARA_UINT4] = {"uint4", 1},
 };
 
 size_t smr_dtype_bytes(uint8_t dtype) {

@@ -25,8 +25,9 @@ samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
                             samara_status (*run)(const struct smr_job *job, size_t begin,
                                                  size_t end, void *thread_scratch));
 
-/// Define smr_op_<name>_funcs from float32 functions `check` (NULL for none), `prepare`, `run`.
-#define SMR_WIDENED_OP(name, check_, prepare_, run_, own_state_bytes)                          \
+/// Define smr_op_<name>_funcs from float32 functions `check` (NULL for none), `prepare`, `run`,
+/// which also know the dtypes `more` (smr_op_funcs.more_dtypes).
+#define SMR_WIDENED_OP_MORE(name, check_, prepare_, run_, own_state_bytes, more)               \
   static samara_status name##_widened_prepare(struct smr_job *job) {                           \
     return smr_widen_prepare(job, prepare_);                                                   \
   }                                                                                            \
@@ -38,6 +39,11 @@ samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
       .check = check_,                                                                         \
       .prepare = name##_widened_prepare,                                                       \
       .run = name##_widened_run,                                                               \
-      .state_bytes = SMR_WIDEN_STATE_BYTES + (own_state_bytes)};
+      .state_bytes = SMR_WIDEN_STATE_BYTES + (own_state_bytes),                                \
+      .more_dtypes = (more)};
+
+/// The same for operators of the first eight dtypes.
+#define SMR_WIDENED_OP(name, check, prepare, run, own_state_bytes) \
+  SMR_WIDENED_OP_MORE(name, check, prepare, run, own_state_bytes, 0)
 
 #endif

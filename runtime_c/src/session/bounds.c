@@ -71,7 +71,7 @@ size_t smr_value_bytes_bound(const struct smr_frame *frame, uint32_t id) {
     bounded = bounded && hi != SMR_UNBOUNDED_DIM && (uint64_t)hi <= SIZE_MAX &&
               smr_mul_size(bytes, (size_t)hi, &bytes);
   }
-  return bounded ? bytes : SMR_UNBOUNDED_BYTES;
+  return bounded ? smr_packed_bytes(v->dtype, bytes) : SMR_UNBOUNDED_BYTES;
 }
 
 void smr_frame_widen_input(struct smr_frame *callee, uint32_t input, uint32_t axis, int64_t lo,

@@ -67,6 +67,9 @@ static samara_status loop_check_signature(struct smr_frame *frame, struct smr_fr
   for (uint32_t s = 0; s < stacked; s++) {
     const struct smr_tensor *mine = job->outputs[carried + s];
     const struct smr_value *slice = &body->values[body->outputs[1 + carried + s]];
+    if (smr_dtype_packed(mine->dtype))
+      SMR_FAIL(error, BAD_MODEL, "node '%s': %s cannot be stacked: two elements share a byte",
+               node->node->name, smr_dtype_name(mine->dtype));
     if (mine->dtype != slice->dtype || mine->rank != slice->rank + 1)
       SMR_FAIL(error, BAD_MODEL, "node '%s': stacked output '%s' does not fit '%s' of body '%s'",
                node->node->name, mine->name, slice->name, body->name);
@@ -150,6 +153,7 @@ samara_status smr_loop_plan(struct smr_frame *frame, struct smr_frame_node *node
                 smr_mul_size(bytes, (size_t)hi, &bytes);
     }
     carry->scratch_offset = total;
+    bytes = smr_packed_bytes(v->dtype, bytes);
     carry->scratch_bytes = bounded ? bytes : SMR_UNBOUNDED_BYTES;
     if (bounded) fits = fits && smr_add_size(total, smr_align64(bytes), &total);
   }

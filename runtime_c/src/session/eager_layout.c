@@ -64,7 +64,7 @@ samara_status smr_eager_layout(const samara_op_tensor *operand, bool strided,
       return SAMARA_BAD_SHAPE;
     empty = empty || dim == 0;
   }
-  if (empty) tensor->size_bytes = 0;
+  tensor->size_bytes = empty ? 0 : smr_packed_bytes(tensor->dtype, tensor->size_bytes);
   tensor->pixel_stride = tensor->rank != 0 ? tensor->dims[tensor->rank - 1u] : 1;
   if (operand->strides == NULL || empty) return SAMARA_OK;
   if (!eager_fits(operand, tensor)) return SAMARA_BAD_SHAPE;
@@ -74,6 +74,7 @@ samara_status smr_eager_layout(const samara_op_tensor *operand, bool strided,
     tensor->pixel_stride = pixel_stride;
     return SAMARA_OK;
   }
+  if (smr_dtype_packed(tensor->dtype)) return SAMARA_BAD_SHAPE;  // half a byte has no address
   view->element_bytes = element;
   view->rank = tensor->rank;
   for (uint32_t i = 0; i < tensor->rank; i++) {

@@ -21,7 +21,7 @@ samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor
     SMR_FAIL(&frame->session->error, BAD_SHAPE, "function '%s': '%s' cannot have dims %s",
              frame->function->name, tensor->name, text.text);
   }
-  tensor->size_bytes = bytes;
+  tensor->size_bytes = smr_packed_bytes(tensor->dtype, bytes);
   tensor->pixel_stride = tensor->rank > 0 ? tensor->dims[tensor->rank - 1] : 1;
   return SAMARA_OK;
 }

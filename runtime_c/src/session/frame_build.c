@@ -35,10 +35,10 @@ static bool build_is_kept(const samara_session *session, const char *name) {
 static size_t build_dense_bytes(const struct smr_constant *constant, size_t element) {
   size_t bytes = element;
   for (uint32_t i = 0; i < constant->rank; i++) bytes *= (size_t)constant->dims[i];
-  return bytes;
+  return smr_packed_bytes(constant->dtype, bytes);
 }
 
-// A constant is used in place unless its elements would be misaligned.
+// A constant is used where the model has it, which is aligned to its elements.
 static samara_status build_constant(struct smr_frame *frame, struct smr_frame_value *value,
                                     int32_t index) {
   samara_session *session = frame->session;
@@ -59,13 +59,6 @@ static samara_status build_constant(struct smr_frame *frame, struct smr_frame_va
     const size_t block = 16 * element;
     t->size_bytes = build_dense_bytes(constant, element);
     t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
-  }
-  if (element > 1 && (uintptr_t)constant->data % element != 0) {
-    t->data = smr_session_take(session, constant->size_bytes, 1);
-    if (t->data == NULL)
-      SMR_FAIL(&session->error, OUT_OF_MEMORY, "constant '%s' needs %zu bytes", t->name,
-               constant->size_bytes);
-    memcpy(t->data, constant->data, constant->size_bytes);
   }
   return SAMARA_OK;
 }

@@ -115,7 +115,8 @@ static uint32_t plan_root(struct smr_frame *frame, uint32_t id) {
 // Whether two values have the same number of bytes whatever the dims turn out to be.
 static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b) {
   const struct smr_value *va = &frame->function->values[a], *vb = &frame->function->values[b];
-  if (va->rank != vb->rank || smr_dtype_bytes(va->dtype) != smr_dtype_bytes(vb->dtype))
+  if (va->rank != vb->rank || smr_dtype_bytes(va->dtype) != smr_dtype_bytes(vb->dtype) ||
+      smr_dtype_packed(va->dtype) != smr_dtype_packed(vb->dtype))
     return false;
   for (uint32_t i = 0; i < va->rank; i++) {
     const uint32_t x = va->dims[i], y = vb->dims[i];

@@ -287,7 +287,7 @@ samara_status samara_session_output_shape(const samara_session *session, size_t 
     if (known) bytes *= (size_t)t.dims[axis];
   }
   t.data = NULL;
-  t.size_bytes = known ? bytes : 0;
+  t.size_bytes = known ? smr_packed_bytes(v->dtype, bytes) : 0;
   *out = smr_public_tensor(&t);
   return SAMARA_OK;
 }

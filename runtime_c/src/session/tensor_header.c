@@ -15,7 +15,9 @@ static const struct {
 } header_dtypes[] = {
     {"F32", SAMARA_FLOAT32}, {"F16", SAMARA_FLOAT16}, {"I8", SAMARA_INT8},
     {"U8", SAMARA_UINT8},    {"I32", SAMARA_INT32},   {"I64", SAMARA_INT64},
-    {"BOOL", SAMARA_BOOL},   {"I8", SAMARA_QINT8},  // read back as the first of its name
+    {"BOOL", SAMARA_BOOL},   {"F64", SAMARA_FLOAT64}, {"BF16", SAMARA_BFLOAT16},
+    {"I16", SAMARA_INT16},   {"U16", SAMARA_UINT16},  {"U32", SAMARA_UINT32},
+    {"U64", SAMARA_UINT64},  {"I8", SAMARA_QINT8},  // read back as the first of its name
 };
 
 const char *smr_header_dtype_name(uint8_t dtype) {

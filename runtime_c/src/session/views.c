@@ -62,6 +62,7 @@ static bool views_advance(const struct smr_frame *frame, uint32_t id, uint32_t a
   const struct smr_value *v = &frame->function->values[id];
   int64_t step = (int64_t)smr_dtype_bytes(v->dtype), dim;
   if (at == 0) return true;
+  if (smr_dtype_packed(v->dtype)) return false;
   for (uint32_t i = axis + 1; i < v->rank; i++)
     if (!views_dim(frame, id, i, &dim) || !smr_mul_i64(step, dim, &step)) return false;
   return smr_mul_i64(step, at, &step) && smr_add_i64(*bytes, step, bytes) &&

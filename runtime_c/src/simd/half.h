@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Portable conversion between float16 and float32, the same bits as the hardware gives.
+// Portable conversion between float32 and the 16-bit floats: float16, the same bits as the hardware
+// gives, and bfloat16, the upper half of a float32.
 #ifndef SMR_SIMD_HALF_H
 #define SMR_SIMD_HALF_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "simd/common.h"
 
 /// The float32 of a float16's bits. Exact; NaN becomes quiet.
 static inline float smr_f16_to_f32(uint16_t h) {
@@ -46,6 +49,23 @@ static inline uint16_t smr_f32_to_f16(float f) {
   const uint32_t half = 1u << (shift - 1);
   const uint32_t up = rest > half || (rest == half && (whole & 1u));
   return (uint16_t)(sign | (whole + up));
+}
+
+/// The float32 of a bfloat16's bits. Exact.
+SMR_INLINE float smr_bf16_to_f32(uint16_t b) {
+  const uint32_t bits = (uint32_t)b << 16;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+/// The bfloat16 bits nearest to a float32, ties to even. NaN becomes quiet and keeps the upper bits
+/// of its payload.
+SMR_INLINE uint16_t smr_f32_to_bf16(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  const uint32_t nan = bits >> 16 | 0x40u, rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
 #endif

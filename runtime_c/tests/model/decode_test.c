@@ -101,6 +101,10 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
     case 18:
       m->variables[0].dims[0] = 5;
       return "differ in type";
+    case 37:
+      m->variables[0].dtype = m->constants[m->variables[0].initial].dtype = SAMARA_INT4;
+      *status = SAMARA_UNSUPPORTED;
+      return "dtype int4, which none can have";
     case 19:
       golden->function = 3;
       return "no entry";
@@ -171,7 +175,7 @@ SMR_TEST(refuses_what_is_wrong) {
     const char *part = spoil(which, m, &status);
     if (part == NULL) {
       mb_free(m);
-      CHECK_EQ_INT(which, 37);
+      CHECK_EQ_INT(which, 38);
       return;
     }
     CHECK_REFUSED(m, status, part);
@@ -254,6 +258,68 @@ SMR_TEST(plain_constants_may_be_padded) {
   free(bytes);
 }
 
+struct counting {
+  size_t bytes;
+};
+
+static void *counting_allocate(void *user, size_t size) {
+  ((struct counting *)user)->bytes += size;
+  return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void counting_release(void *user, void *pointer) {
+  (void)user;
+  free(pointer);
+}
+
+// What opening the image takes from the allocator.
+static size_t open_bytes(const uint8_t *image, size_t size, const int64_t *values) {
+  struct counting counting = {0};
+  const samara_allocator allocator = {counting_allocate, counting_release, &counting};
+  const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
+  samara_model *model = NULL;
+  if (!CHECK_EQ_INT(samara_model_open_memory(image, size, &options, &model, NULL), SAMARA_OK))
+    return 0;
+  for (uint32_t i = 0; i < model->constant_count; i++) {
+    const struct smr_constant *c = &model->constants[i];
+    CHECK_EQ_INT((uintptr_t)c->data % smr_dtype_bytes(c->dtype), 0);
+    if (c->dtype == SAMARA_FLOAT64) CHECK_MEM(c->data, values, c->size_bytes);
+  }
+  samara_model_close(model);
+  return counting.bytes;
+}
+
+// Constants that share bytes do not buy more memory than the file has.
+SMR_TEST(copies_are_no_larger_than_the_file) {
+  enum { N = 512, SHARERS = 12 };
+  static int64_t values[N];
+  static const int64_t n = N;
+  for (int i = 0; i < N; i++) values[i] = i * 1000003;
+  for (int many = 0; many < 2; many++) {
+    struct mb_model *m = mb_sample();
+    const int32_t c = mb_data(m, "wide", SAMARA_FLOAT64, 1, &n, values, 0);
+    for (int i = 1; many && i < SHARERS; i++) {
+      m->constants[m->constant_count] = m->constants[c];
+      m->constant_count++;
+    }
+    size_t size;
+    uint8_t *bytes = mb_write(m, &size);
+    mb_free(m);
+    uint8_t *room = aligned_alloc(64, (size + 4 + 63) / 64 * 64);
+    memcpy(room, bytes, size);
+    const size_t aligned = open_bytes(room, size, values);
+    memcpy(room + 4, bytes, size);
+    const size_t misaligned = open_bytes(room + 4, size, values);
+    free(room);
+    if (many) {
+      CHECK(misaligned - aligned <= size + 8);
+    } else {
+      CHECK_EQ_INT(misaligned - aligned, sizeof values);
+    }
+    free(bytes);
+  }
+}
+
 // Two inputs, each listed once and in order.
 SMR_TEST(golden_inputs_stand_in_order) {
   struct mb_model *m = mb_sample();
@@ -265,4 +331,5 @@ SMR_TEST(golden_inputs_stand_in_order) {
 }
 
 SMR_TEST_MAIN(RUN(golden_inputs_stand_in_order); RUN(decodes_the_sample);
-              RUN(refuses_what_is_wrong); RUN(packed_layouts); RUN(plain_constants_may_be_padded))
+              RUN(refuses_what_is_wrong); RUN(packed_layouts); RUN(plain_constants_may_be_padded);
+              RUN(copies_are_no_larger_than_the_file))

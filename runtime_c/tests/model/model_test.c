@@ -64,23 +64,57 @@ SMR_TEST(opens_from_memory) {
   free(bytes);
 }
 
-// Every 4-byte alignment is right; int64 data is readable as such all the same.
-SMR_TEST(opens_from_memory_aligned_to_4) {
+// ---- alignment ----
+
+// An image at an address that is `shift` above a multiple of 64, in a block of its own.
+static uint8_t *image_at(const uint8_t *bytes, size_t size, size_t shift, void **block) {
+  uint8_t *room = aligned_alloc(64, (size + shift + 63) / 64 * 64);
+  *block = room;
+  memcpy(room + shift, bytes, size);
+  return room + shift;
+}
+
+// Data of 8 bytes an element, of every kind, beside that of 4, which needs nothing.
+static uint8_t *wide_bytes(size_t *size, int32_t *first) {
+  static const uint8_t dtypes[] = {SAMARA_INT64, SAMARA_FLOAT64, SAMARA_UINT64};
+  static const int64_t three = 3, none = 0, values[3] = {5, INT64_MIN, 7};
   struct mb_model *m = mb_sample();
-  static const int64_t three = 3, values[3] = {5, -6, 7};
-  const int32_t constant = mb_data(m, "axes", SAMARA_INT64, 1, &three, values, 0);
-  size_t size;
-  uint8_t *bytes = mb_write(m, &size);
+  for (int i = 0; i < 3; i++) {
+    const int32_t c = mb_data(m, "wide", dtypes[i], 1, &three, values, 0);
+    if (i == 0) *first = c;
+  }
+  mb_data(m, "nothing", SAMARA_INT64, 1, &none, NULL, 0);
+  uint8_t *bytes = mb_write(m, size);
   mb_free(m);
-  for (size_t shift = 0; shift < 16; shift += 4) {
-    uint8_t *block = malloc(size + 64), *at = block + 16 - (uintptr_t)block % 16 + shift;
-    memcpy(at, bytes, size);
+  return bytes;
+}
+
+static void check_constants(const samara_model *model, const void *image, size_t size) {
+  for (uint32_t i = 0; i < model->constant_count; i++) {
+    const struct smr_constant *c = &model->constants[i];
+    const size_t element = smr_dtype_bytes(c->dtype);
+    CHECK_EQ_INT((uintptr_t)c->data % element, 0);
+    // Weights are stored once: nothing is copied but what could not be read in place.
+    const bool inside = (uintptr_t)c->data - (uintptr_t)image <= size;
+    CHECK(inside == (element < 8 || (uintptr_t)image % 8 == 0));
+  }
+}
+
+// Every 4-byte alignment is right; wide data is readable as such all the same.
+SMR_TEST(opens_from_memory_aligned_to_4) {
+  static const int64_t values[3] = {5, INT64_MIN, 7};
+  size_t size;
+  int32_t first;
+  uint8_t *bytes = wide_bytes(&size, &first);
+  for (size_t shift = 0; shift < 64; shift += 4) {
+    void *block;
+    const uint8_t *at = image_at(bytes, size, shift, &block);
     samara_model *model = NULL;
     if (CHECK_EQ_INT(samara_model_open_memory(at, size, NULL, &model, NULL), SAMARA_OK)) {
       check_sample(model);
-      const void *data = model->constants[constant].data;
-      CHECK_EQ_INT((uintptr_t)data % 8, 0);
-      CHECK_MEM(data, values, sizeof values);
+      check_constants(model, at, size);
+      for (int i = 0; i < 3; i++)
+        CHECK_MEM(model->constants[first + i].data, values, sizeof values);
     }
     samara_model_close(model);
     free(block);
@@ -289,13 +323,16 @@ static void failing_release(void *user, void *pointer) {
   free(pointer);
 }
 
-// Fail the k-th allocation for every k, through memory and callbacks.
+// Fail the k-th allocation for every k, through memory, aligned or not, and callbacks.
 SMR_TEST(every_allocation_may_fail) {
   size_t size;
-  uint8_t *bytes = sample_bytes(&size);
+  int32_t first;
+  uint8_t *bytes = wide_bytes(&size, &first);
+  void *block;
+  const uint8_t *odd = image_at(bytes, size, 4, &block);
   struct source source = {.bytes = bytes, .size = size};
   const samara_reader reader = {.read = source_read, .size_bytes = size, .user = &source};
-  for (int through = 0; through < 2; through++) {
+  for (int through = 0; through < 3; through++) {
     samara_status status = SAMARA_OUT_OF_MEMORY;
     size_t failures = 0;
     for (size_t k = 1; status != SAMARA_OK && k < 100; k++) {
@@ -304,8 +341,9 @@ SMR_TEST(every_allocation_may_fail) {
       const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
       samara_model *model = (samara_model *)1;
       samara_error error = {SAMARA_OK, ""};
-      status = through == 0 ? samara_model_open_memory(bytes, size, &options, &model, &error)
-                            : samara_model_open_callbacks(&reader, &options, &model, &error);
+      status = through == 2 ? samara_model_open_callbacks(&reader, &options, &model, &error)
+                            : samara_model_open_memory(through == 0 ? bytes : odd, size, &options,
+                                                       &model, &error);
       if (status != SAMARA_OK) {
         failures++;
         CHECK_EQ_INT(status, SAMARA_OUT_OF_MEMORY);
@@ -318,6 +356,7 @@ SMR_TEST(every_allocation_may_fail) {
     CHECK_EQ_INT(status, SAMARA_OK);
     CHECK(failures >= 5);
   }
+  free(block);
   free(bytes);
 }
 

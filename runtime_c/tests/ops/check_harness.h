@@ -22,9 +22,10 @@ static inline uint8_t check_dtype(const char *text, size_t length) {
   static const struct {
     const char *name;
     uint8_t dtype;
-  } names[] = {{"f32", SAMARA_FLOAT32}, {"f16", SAMARA_FLOAT16}, {"i8", SAMARA_INT8},
-               {"qs8", SAMARA_QINT8},   {"u8", SAMARA_UINT8},    {"i32", SAMARA_INT32},
-               {"i64", SAMARA_INT64},   {"bool", SAMARA_BOOL}};
+  } names[] = {{"f32", SAMARA_FLOAT32},   {"f16", SAMARA_FLOAT16}, {"i8", SAMARA_INT8},
+               {"qs8", SAMARA_QINT8},     {"u8", SAMARA_UINT8},    {"i32", SAMARA_INT32},
+               {"i64", SAMARA_INT64},     {"bool", SAMARA_BOOL},   {"f64", SAMARA_FLOAT64},
+               {"bf16", SAMARA_BFLOAT16}, {"u64", SAMARA_UINT64},  {"i4", SAMARA_INT4}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strlen(names[i].name) == length && memcmp(names[i].name, text, length) == 0)
       return names[i].dtype;

@@ -19,6 +19,19 @@ SMR_TEST(tensors) {
               {"concat", "f32[2] - -> f32[2]", "axis=0", "input 1 is required"});
 }
 
+// An operator that does not name a dtype is never reached with it, whatever its own check says.
+SMR_TEST(later_dtypes) {
+  CHECK_CASES(
+      {"transpose", "f64[2,3] -> f64[3,2]", "perm=[1,0]", NULL},
+      {"transpose", "bf16[2,3] -> bf16[3,2]", "perm=[1,0]", NULL},
+      {"transpose", "i4[2,3] -> i4[3,2]", "perm=[1,0]", "input 0 cannot have dtype int4"},
+      {"identity", "i4[3] -> i4[3]", "", NULL}, {"cast", "i4[3] -> u64[3]", "to=14", NULL},
+      {"layer_norm", "f64[2,3] -> f64[2,3]", "", "input 0 cannot have dtype float64"},
+      {"lt", "bf16[2] bf16[2] -> bool[2]", "", "input 0 cannot have dtype bfloat16"},
+      {"gather", "f32[4] u64[2] -> f32[2]", "", "cannot have dtype uint64"},
+      {"identity", "i4[9223372036854775807] -> i4[9223372036854775807]", "", "input 0 has dims"});
+}
+
 SMR_TEST(constants_hold_what_dims_say) {
   struct op_test t;
   op_begin(&t, "neg");
@@ -28,6 +41,14 @@ SMR_TEST(constants_hold_what_dims_say) {
   x->size_bytes = 15;
   CHECK_EQ_INT(smr_op_check(&t.job), SAMARA_BAD_SHAPE);
   CHECK_STR(t.error.text, "neg: constant input 0 has 15 bytes, its dims need 16");
+  op_end(&t);
+  op_begin(&t, "identity");
+  x = op_constant(&t, SAMARA_INT4, 1, (int64_t[]){5}, NULL);
+  op_out(&t, SAMARA_INT4, 1, (int64_t[]){5});
+  CHECK_EQ_INT(x->size_bytes, 3);
+  CHECK_EQ_INT(smr_op_check(&t.job), SAMARA_OK);
+  x->size_bytes = 2;
+  CHECK_EQ_INT(smr_op_check(&t.job), SAMARA_BAD_SHAPE);
   op_end(&t);
 }
 
@@ -50,4 +71,5 @@ SMR_TEST(broadcasting) {
   CHECK(!smr_broadcast_dims(dims, &rank, (int64_t[]){2}, 1));
 }
 
-SMR_TEST_MAIN(RUN(tensors); RUN(constants_hold_what_dims_say); RUN(dims_text); RUN(broadcasting))
+SMR_TEST_MAIN(RUN(tensors); RUN(later_dtypes); RUN(constants_hold_what_dims_say); RUN(dims_text);
+              RUN(broadcasting))

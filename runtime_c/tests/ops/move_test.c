@@ -58,4 +58,33 @@ SMR_TEST(strides_are_bytes) {
   CHECK_EQ_INT(smr_extent(&t, 3, 3), 1);
 }
 
-SMR_TEST_MAIN(RUN(indices_count_from_either_end); RUN(units_fill_tiles); RUN(strides_are_bytes))
+SMR_TEST(rows_of_indices) {
+  const struct smr_op op = {.name = "gather"};
+  samara_error error = {0};
+  const struct smr_job job = {.op = &op, .error = &error};
+  int64_t wide[] = {9, 4, -5, 0, -1};
+  int32_t narrow[] = {9, 4, -5, 0, -1};
+  const struct smr_tensor tensors[] = {{.dtype = SAMARA_INT64, .data = wide},
+                                       {.dtype = SAMARA_INT32, .data = narrow}};
+  static const size_t want[] = {4, 0, 0, 4};
+  for (size_t t = 0; t < 2; t++) {
+    size_t picks[4];
+    CHECK_EQ_INT(smr_move_indices(&job, &tensors[t], 1, 4, 5, picks), SAMARA_OK);
+    CHECK_MEM(picks, want, sizeof want);
+    CHECK_EQ_INT(smr_move_indices(&job, &tensors[t], 0, 4, 5, picks), SAMARA_BAD_DATA);
+    CHECK_STR(error.text, "gather: index 9 at position 0 is out of range, expected -5 to 4");
+    CHECK_EQ_INT(smr_move_indices(&job, &tensors[t], 1, 4, 4, picks), SAMARA_BAD_DATA);
+    CHECK_STR(error.text, "gather: index 4 at position 1 is out of range, expected -4 to 3");
+    // Elements 4, 0, 0 and 4 along an axis of stride 3 elements, each a step further.
+    char data[(3 * 4 + 4) * 16], dst[4 * 16];
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (char)i;
+    for (size_t element = 1; element <= 16; element += element < 4 ? 1 : 4) {
+      smr_move_pick(4, want, data, 3 * element, element, element, dst);
+      for (size_t j = 0; j < 4; j++)
+        CHECK_MEM(dst + j * element, data + (want[j] * 3 + j) * element, element);
+    }
+  }
+}
+
+SMR_TEST_MAIN(RUN(rows_of_indices); RUN(indices_count_from_either_end); RUN(units_fill_tiles);
+              RUN(strides_are_bytes))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cumsum: exclusive, reverse, every axis.
+// cumsum and cumprod: exclusive, reverse, every axis.
 #include "base/fp.h"
 
 #include "op_harness.h"
@@ -7,10 +7,10 @@
 #define DIMS(...) \
   (const int64_t[]) { __VA_ARGS__ }
 
-static void cumsum_case(uint8_t dtype, const void *x, int64_t axis, int exclusive, int reverse,
-                        const void *want) {
+static void running_case(const char *op, uint8_t dtype, const void *x, int64_t axis, int exclusive,
+                         int reverse, const void *want) {
   struct op_test t;
-  op_begin(&t, "cumsum");
+  op_begin(&t, op);
   op_in(&t, dtype, 2, DIMS(2, 3), x);
   op_out(&t, dtype, 2, DIMS(2, 3));
   op_int(&t, "axis", axis);
@@ -18,6 +18,19 @@ static void cumsum_case(uint8_t dtype, const void *x, int64_t axis, int exclusiv
   op_int(&t, "reverse", reverse);
   if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) op_expect_bytes(&t, 0, want, t.out[0].size_bytes);
   op_end(&t);
+}
+
+static void cumsum_case(uint8_t dtype, const void *x, int64_t axis, int exclusive, int reverse,
+                        const void *want) {
+  running_case("cumsum", dtype, x, axis, exclusive, reverse, want);
+}
+
+SMR_TEST(products) {
+  const double x[6] = {1, 2, 3, 4, 5, 6};
+  running_case("cumprod", SAMARA_FLOAT64, x, 1, 0, 0, (const double[]){1, 2, 6, 4, 20, 120});
+  running_case("cumprod", SAMARA_FLOAT64, x, 1, 1, 1, (const double[]){6, 3, 1, 30, 6, 1});
+  const uint64_t high = (uint64_t)1 << 63, y[6] = {high, 1, 3, 3, 2, 0};
+  running_case("cumprod", SAMARA_UINT64, y, 0, 0, 0, (const uint64_t[]){high, 1, 3, high, 2, 0});
 }
 
 SMR_TEST(directions) {
@@ -58,4 +71,4 @@ SMR_TEST(many_tiles) {
   op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(directions); RUN(integers_wrap); RUN(many_tiles))
+SMR_TEST_MAIN(RUN(products); RUN(directions); RUN(integers_wrap); RUN(many_tiles))

@@ -135,7 +135,7 @@ static inline void op_test_tensor(struct smr_tensor *tensor, uint8_t dtype, uint
     elements *= dims[i] > 0 ? (size_t)dims[i] : 0;
   }
   if (rank > 0) tensor->pixel_stride = dims[rank - 1];
-  tensor->size_bytes = elements * smr_dtype_bytes(dtype);
+  tensor->size_bytes = smr_packed_bytes(dtype, elements * smr_dtype_bytes(dtype));
 }
 
 /// The next input, a copy of `data` (zeros where NULL). Dims may be wrong on purpose: a negative
@@ -201,7 +201,8 @@ static inline void op_test_free_outputs(struct op_test *t) {
 
 // Strided outputs keep their gaps: the buffer covers them.
 static inline size_t op_test_bytes(const struct smr_tensor *tensor) {
-  if (tensor->size_bytes == 0 || tensor->rank == 0) return tensor->size_bytes;
+  if (tensor->size_bytes == 0 || tensor->rank == 0 || smr_dtype_packed(tensor->dtype))
+    return tensor->size_bytes;
   const size_t last = (size_t)tensor->dims[tensor->rank - 1];
   const size_t pixels = tensor->size_bytes / smr_dtype_bytes(tensor->dtype) / last;
   return ((pixels - 1) * (size_t)tensor->pixel_stride + last) * smr_dtype_bytes(tensor->dtype);

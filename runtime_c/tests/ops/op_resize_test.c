@@ -179,5 +179,31 @@ SMR_TEST(refuses) {
   op_end(&t);
 }
 
+// Pixels of one element: whole factors are repeated, others picked; of every width of element.
+SMR_TEST(planes_of_single_elements) {
+  static const int64_t sizes[][2] = {{4, 8}, {4, 12}, {4, 20}, {5, 8}, {4, 4}, {7, 3}, {1, 6}};
+  static const uint8_t dtypes[] = {SAMARA_INT8, SAMARA_FLOAT16, SAMARA_FLOAT32};
+  for (size_t d = 0; d < 3; d++)
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+      const int64_t in = sizes[s][0], out = sizes[s][1];
+      const size_t element = (size_t)1 << d;
+      uint8_t x[3 * 7 * 7 * 4], want[3 * 20 * 20 * 4];
+      for (size_t i = 0; i < sizeof x; i++) x[i] = (uint8_t)(i * 37 + 11);
+      for (int64_t i = 0; i < 3 * out * out; i++) {
+        const int64_t plane = i / (out * out), h = i / out % out * in / out, w = i % out * in / out;
+        memcpy(want + (size_t)i * element, x + (size_t)((plane * in + h) * in + w) * element,
+               element);
+      }
+      struct op_test t;
+      begin(&t, dtypes[d], 4, DIMS(3, in, in, 1), DIMS(out, out), x, "nearest");
+      op_enum(&t, "coordinate", "asymmetric");
+      op_enum(&t, "nearest", "floor");
+      if (CHECK_EQ_INT(op_run(&t), SAMARA_OK))
+        op_expect_bytes(&t, 0, want, (size_t)(3 * out * out) * element);
+      op_end(&t);
+    }
+}
+
 SMR_TEST_MAIN(RUN(answers_like_onnxruntime); RUN(three_dims_with_strided_pixels);
-              RUN(bytes_and_halves); RUN(regions_extrapolate); RUN(empty_tensors); RUN(refuses))
+              RUN(bytes_and_halves); RUN(planes_of_single_elements); RUN(regions_extrapolate);
+              RUN(empty_tensors); RUN(refuses))

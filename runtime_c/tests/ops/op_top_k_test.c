@@ -75,4 +75,38 @@ SMR_TEST(inner_axis) {
   op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(order); RUN(nan_is_the_largest); RUN(inner_axis))
+// Whether a comes before b in the result; NaN is the largest, equal ones keep their order.
+static int top_k_better(const float *x, size_t a, size_t b, int largest) {
+  const float p = largest ? x[a] : x[b], q = largest ? x[b] : x[a];
+  if (isnan(p) != isnan(q)) return isnan(p);
+  return !isnan(p) && p != q ? p > q : a < b;
+}
+
+SMR_TEST(long_rows) {
+  enum { N = 700, K = 9 };
+  float x[N];
+  for (int how = 0; how < 8; how++) {
+    const int largest = how & 1;
+    uint32_t seed = 17u + (uint32_t)how;
+    for (size_t i = 0; i < N; i++) {
+      seed = seed * 1664525u + 1013904223u;
+      x[i] = (how & 2) && seed >> 16 == 77  ? NAN
+             : (how & 4) && i < (size_t)how ? NAN
+                                            : (float)(seed >> 20) - 2000.0f;
+    }
+    float values[K];
+    int64_t indices[K];
+    uint8_t taken[N] = {0};
+    for (size_t k = 0; k < K; k++) {
+      size_t best = N;
+      for (size_t i = 0; i < N; i++)
+        if (!taken[i] && (best == N || top_k_better(x, i, best, largest))) best = i;
+      taken[best] = 1;
+      values[k] = x[best];
+      indices[k] = (int64_t)best;
+    }
+    top_k_case(SAMARA_FLOAT32, N, x, K, largest, values, indices);
+  }
+}
+
+SMR_TEST_MAIN(RUN(order); RUN(nan_is_the_largest); RUN(inner_axis); RUN(long_rows))

@@ -155,6 +155,43 @@ SMR_TEST(many_elements) {
   op_end(&t);
 }
 
+static samara_status bitcast_status(uint8_t from, uint8_t to, int64_t attr) {
+  const uint64_t x[2] = {0x3ff0000000000000u, 1};
+  struct op_test t;
+  op_begin(&t, "bitcast");
+  op_in(&t, from, 1, DIMS(2), x);
+  op_out(&t, to, 1, DIMS(2));
+  op_int(&t, "to", attr);
+  const samara_status status = op_run(&t);
+  if (status == SAMARA_OK) op_expect_bytes(&t, 0, x, t.out[0].size_bytes);
+  op_end(&t);
+  return status;
+}
+
+SMR_TEST(bits) {
+  CHECK_EQ_INT(bitcast_status(SAMARA_INT64, SAMARA_FLOAT64, SAMARA_FLOAT64), SAMARA_OK);
+  CHECK_EQ_INT(bitcast_status(SAMARA_UINT16, SAMARA_FLOAT16, SAMARA_FLOAT16), SAMARA_OK);
+  CHECK_EQ_INT(bitcast_status(SAMARA_INT64, SAMARA_FLOAT32, SAMARA_FLOAT32), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(bitcast_status(SAMARA_INT64, SAMARA_FLOAT64, SAMARA_UINT64), SAMARA_BAD_SHAPE);
+}
+
+SMR_TEST(doubles) {
+  const double x[4] = {-1.5, 0, 0.5, NAN};
+  const uint8_t nan[4] = {0, 0, 0, 1};
+  struct op_test t;
+  op_begin(&t, "isnan");
+  op_in(&t, SAMARA_FLOAT64, 1, DIMS(4), x);
+  op_out(&t, SAMARA_BOOL, 1, DIMS(4));
+  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) op_expect_bytes(&t, 0, nan, 4);
+  op_end(&t);
+  op_begin(&t, "abs");
+  op_in(&t, SAMARA_FLOAT64, 1, DIMS(3), x);
+  op_out(&t, SAMARA_FLOAT64, 1, DIMS(3));
+  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK))
+    op_expect_bytes(&t, 0, (const double[]){1.5, 0, 0.5}, 3 * sizeof(double));
+  op_end(&t);
+}
+
 SMR_TEST(nothing) {
   struct op_test t;
   op_begin(&t, "exp");
@@ -166,4 +203,4 @@ SMR_TEST(nothing) {
 }
 
 SMR_TEST_MAIN(RUN(known_answers); RUN(attributes); RUN(integers_wrap); RUN(predicates);
-              RUN(many_elements); RUN(nothing))
+              RUN(many_elements); RUN(bits); RUN(doubles); RUN(nothing))

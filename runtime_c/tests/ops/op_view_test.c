@@ -7,8 +7,9 @@
 #define DIMS(...) \
   (const int64_t[]) { __VA_ARGS__ }
 
-static const uint8_t all_dtypes[] = {SAMARA_FLOAT32, SAMARA_FLOAT16, SAMARA_INT8,  SAMARA_QINT8,
-                                     SAMARA_UINT8,   SAMARA_INT32,   SAMARA_INT64, SAMARA_BOOL};
+static const uint8_t all_dtypes[] = {SAMARA_FLOAT32, SAMARA_FLOAT16,  SAMARA_INT8,  SAMARA_QINT8,
+                                     SAMARA_UINT8,   SAMARA_INT32,    SAMARA_INT64, SAMARA_BOOL,
+                                     SAMARA_FLOAT64, SAMARA_BFLOAT16, SAMARA_UINT32};
 
 // Elements 0, 1, 2, ... (modulo 256 in bytes) of every dtype, and what `from` says comes out.
 static void check_moved(struct op_test *t, size_t element, size_t in_count, size_t out_count,

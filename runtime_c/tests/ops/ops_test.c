@@ -31,7 +31,13 @@ SMR_TEST(dtypes) {
   CHECK_EQ_INT(smr_dtype_bytes(SAMARA_FLOAT16), 2);
   CHECK_EQ_INT(smr_dtype_bytes(SAMARA_INT64), 8);
   CHECK_EQ_INT(smr_dtype_bytes(SAMARA_BOOL), 1);
-  CHECK_EQ_INT(smr_dtype_bytes(SAMARA_BOOL + 1), 0);
+  CHECK_EQ_INT(smr_dtype_bytes(SAMARA_BFLOAT16), 2);
+  CHECK_EQ_INT(smr_dtype_bytes(SAMARA_UINT64), 8);
+  CHECK_EQ_INT(smr_dtype_bytes(SAMARA_UINT4), 1);
+  CHECK_EQ_INT(smr_dtype_bytes(SAMARA_UINT4 + 1), 0);
+  CHECK_EQ_INT(smr_packed_bytes(SAMARA_INT4, 5), 3);
+  CHECK_EQ_INT(smr_packed_bytes(SAMARA_UINT4, SIZE_MAX), SIZE_MAX / 2 + 1);
+  CHECK_EQ_INT(smr_packed_bytes(SAMARA_INT8, 5), 5);
   CHECK_EQ_INT(smr_dtype_bytes(255), 0);
   CHECK_STR(smr_dtype_name(SAMARA_QINT8), "qint8");
   CHECK_STR(smr_dtype_name(0), "?");

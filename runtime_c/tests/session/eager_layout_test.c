@@ -68,10 +68,20 @@ SMR_TEST(refused) {
   CHECK_LAYOUT(LAYOUT_REFUSED, 1, NULL, NULL, 0);
   struct smr_tensor tensor;
   struct smr_view view;
-  for (int dtype = 9; dtype < 600; dtype += 256 - 1) {
+  for (int dtype = 17; dtype < 600; dtype += 256 - 1) {
     const samara_op_tensor operand = {.dtype = (samara_dtype)dtype};
     CHECK_EQ_INT(smr_eager_layout(&operand, true, &tensor, &view), SAMARA_BAD_ARGUMENT);
   }
+}
+
+SMR_TEST(two_to_a_byte) {
+  samara_op_tensor operand = {.shape = LIST(3, 3), .rank = 2, .dtype = SAMARA_INT4};
+  struct smr_tensor tensor;
+  struct smr_view view;
+  CHECK_EQ_INT(smr_eager_layout(&operand, true, &tensor, &view), SAMARA_OK);
+  CHECK_EQ_INT(tensor.size_bytes, 5);
+  operand.strides = LIST(1, 3);
+  CHECK_EQ_INT(smr_eager_layout(&operand, true, &tensor, &view), SAMARA_BAD_SHAPE);
 }
 
 SMR_TEST(view_of_a_copy) {
@@ -89,4 +99,4 @@ SMR_TEST(view_of_a_copy) {
   CHECK_EQ_INT(view.stride_bytes[2], 16);
 }
 
-SMR_TEST_MAIN(RUN(kinds); RUN(refused); RUN(view_of_a_copy))
+SMR_TEST_MAIN(RUN(kinds); RUN(refused); RUN(two_to_a_byte); RUN(view_of_a_copy))

@@ -78,7 +78,9 @@ SMR_TEST(rows_say_dtype_dims_and_place) {
     int bytes;
   } table[] = {{"F32", SAMARA_FLOAT32, 4}, {"F16", SAMARA_FLOAT16, 2}, {"I8", SAMARA_INT8, 1},
                {"U8", SAMARA_UINT8, 1},    {"I32", SAMARA_INT32, 4},   {"I64", SAMARA_INT64, 8},
-               {"BOOL", SAMARA_BOOL, 1}};
+               {"BOOL", SAMARA_BOOL, 1},   {"F64", SAMARA_FLOAT64, 8}, {"BF16", SAMARA_BFLOAT16, 2},
+               {"I16", SAMARA_INT16, 2},   {"U16", SAMARA_UINT16, 2},  {"U32", SAMARA_UINT32, 4},
+               {"U64", SAMARA_UINT64, 8}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     char text[200], name[100];
     snprintf(text, sizeof text,
@@ -172,7 +174,7 @@ SMR_TEST(damage_is_refused) {
 }
 
 SMR_TEST(dtypes_that_samara_lacks) {
-  static const char *names[] = {"F64", "BF16", "U16", "F8_E4M3", "", "f32"};
+  static const char *names[] = {"C64", "F4", "I4", "F8_E4M3", "", "f32"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[200], name[100] = "";
     snprintf(text, sizeof text, "{\"x\":{\"dtype\":\"%s\",\"shape\":[1],\"data_offsets\":[0,1]}}",

@@ -26,7 +26,7 @@ from samara.exporter.ir import (
 )
 from samara.exporter.ir.file_write import default_of, fnv1a
 from samara.exporter.ops import get_op
-from samara.exporter.types import ModelFormatError, ShapeError, TensorType
+from samara.exporter.types import DType, ModelFormatError, ShapeError, TensorType
 
 
 def _tied(**attrs: Any) -> Program:
@@ -54,6 +54,41 @@ def test_header() -> None:
     assert int.from_bytes(data[24:32], "little") == len(data)
     assert not any(data[32:64])
     assert int.from_bytes(data[:4], "little") >= 64
+
+
+def _constants_of_every_dtype() -> Program:
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    outs = []
+    for dtype in DType:
+        if dtype is DType.QS8:
+            continue
+        values = np.arange(9).astype(np.int8) - (4 if dtype.is_signed else 0)
+        array = values.astype(dtype.numpy).reshape(3, 3)
+        outs.append(b.op("identity", b.const(array, dtype.short, dtype)))
+    b.finish(outs, [d.short for d in DType if d is not DType.QS8])
+    return pb.finish(["main"])
+
+
+def test_constants_of_every_dtype() -> None:
+    program = _constants_of_every_dtype()
+    data = to_bytes(program)
+    file = from_bytes(data)
+    assert file.min_runtime == (0, 3, 0)
+    sizes = {c.name: c.size for c in file.constants}
+    assert sizes == {d.short: d.bytes_of(9) for d in DType if d is not DType.QS8}
+    before, after = program.run({}), file.program.run({})
+    for name, array in before.items():
+        assert after[name].dtype == array.dtype
+        assert after[name].tobytes() == array.tobytes()
+
+
+def test_golden_digests_are_of_packed_bytes() -> None:
+    program = _constants_of_every_dtype()
+    golden = Golden("main", {}, program.run({}))
+    (row,) = from_bytes(to_bytes(program, golden=golden)).golden
+    assert row.digests["i4"] == fnv1a(bytes([0xDC, 0xFE, 0x10, 0x32, 0x04]))
+    assert "bf16" in row.outputs
 
 
 def test_fnv1a_is_the_published_one() -> None:

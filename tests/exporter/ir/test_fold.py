@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Node, ProgramBuilder, can_fold, fold_node
-from samara.exporter.types import Dim
+from samara.exporter.types import Dim, DType
 
 
 def _node(op: str, *inputs: Any, **attrs: Any) -> Node:
@@ -66,3 +66,11 @@ def test_control_is_left() -> None:
 def test_scalars_stay_scalars() -> None:
     (array,) = fold_node(_node("dims", values=(Dim.const(4),), scalar=True)) or ()
     assert array.shape == ()
+
+
+def test_packed_weights_stay_packed() -> None:
+    """What small constants of 4 bits stand for is computed, what large ones do is left."""
+    small, large = (np.ones((n, 8), DType.U4.numpy) for n in (8, 4096))
+    assert fold_node(_node("cast", small, to=DType.F32)) is not None
+    assert fold_node(_node("cast", large, to=DType.F32)) is None
+    assert fold_node(_node("cast", large.astype(np.uint8), to=DType.F32)) is not None

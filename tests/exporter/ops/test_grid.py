@@ -55,7 +55,9 @@ def test_cubic() -> None:
 def test_like_pytorch(mode: str, padding: str, align: bool, spatial: tuple[int, ...]) -> None:
     torch = pytest.importorskip("torch")
     if mode == "cubic" and len(spatial) == 3:
-        return
+        pytest.skip(
+            "PyTorch has no cubic sampling of volumes; onnx.reference is asked by the importer's tests"
+        )
     rng = np.random.default_rng(len(mode) + len(padding))
     x = rng.normal(size=(2, 3, *spatial))
     grid = rng.uniform(-2.2, 2.2, (2, *[4] * len(spatial), len(spatial)))
@@ -87,7 +89,6 @@ def test_refusals() -> None:
             op.infer(InferContext(op, types, op.complete(how)))
         return str(caught.value)
 
-    assert "two spatial axes" in refusal((1, 2, 2, 2, 1), (1, 2, 2, 2, 3), mode="cubic")
     assert "must not be empty" in refusal((1, 0, 2, 1), (1, 2, 2, 2))
     assert "grid" in refusal((2, 3, 3, 1), (1, 2, 2, 2))
     assert "grid" in refusal((1, 3, 3, 1), (1, 2, 2, 3))

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from samara.exporter.types import DType, UnsupportedError
+from samara.exporter.types.dtype import _ml_dtype
 
 
 def test_codes_are_pinned() -> None:
@@ -32,16 +35,34 @@ def test_codes_are_pinned() -> None:
 
 def test_numpy_round_trip() -> None:
     for dtype in DType:
-        if dtype in (DType.BF16, DType.I4, DType.U4):
-            with pytest.raises(UnsupportedError):
-                _ = dtype.numpy
-            assert dtype.public_name == dtype.short
-            continue
         expected = DType.I8 if dtype is DType.QS8 else dtype
         assert DType.from_numpy(dtype.numpy) is expected
+        assert dtype.public_name == dtype.numpy.name
+        assert DType.parse(dtype.public_name) is expected
+        if dtype.is_packed:  # arrays have an item per element
+            assert dtype.numpy.itemsize == 1
+            continue
         assert dtype.itemsize == dtype.numpy.itemsize
         assert dtype.bits == 8 * dtype.itemsize
-        assert dtype.public_name == dtype.numpy.name
+
+
+def test_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    _ml_dtype.cache_clear()
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(UnsupportedError, match="no dtype for bfloat16") as caught:
+        _ = DType.BF16.numpy
+    assert "install ml_dtypes" in str(caught.value)
+    assert DType.BF16.public_name == "bfloat16"
+    assert DType.F64.numpy == np.float64
+
+
+def test_bytes_and_versions() -> None:
+    assert [DType.F64.bytes_of(3), DType.BF16.bytes_of(3), DType.U4.bytes_of(3)] == [24, 6, 2]
+    assert [d.short for d in DType if d.is_packed] == ["i4", "u4"]
+    assert {d.short for d in DType if d.since == "0.1.0"} == {
+        "f32", "f16", "i8", "qs8", "u8", "i32", "i64", "bool",
+    }  # fmt: skip
+    assert {d.since for d in DType} == {"0.1.0", "0.3.0"}
 
 
 def test_from_numpy_takes_any_spelling() -> None:

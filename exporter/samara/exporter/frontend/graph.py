@@ -285,7 +285,7 @@ class Tracer:
                 *values,
                 name=f"{scope}/{op.name}" if scope else op.name,
                 source=Source(file, line, scope),
-                **attrs,
+                attributes=attrs,
             )
         except SamaraError as error:
             raise _located(error, file, line) from error

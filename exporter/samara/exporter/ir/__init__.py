@@ -3,6 +3,8 @@
 
 from samara.exporter.ir.builder import Builder as Builder
 from samara.exporter.ir.builder import ProgramBuilder as ProgramBuilder
+from samara.exporter.ir.custom import RequiredOp as RequiredOp
+from samara.exporter.ir.custom import required_ops as required_ops
 from samara.exporter.ir.cut import cut as cut
 from samara.exporter.ir.cut import only_reached as only_reached
 from samara.exporter.ir.file_read import ConstantInfo as ConstantInfo

@@ -167,12 +167,10 @@ class Builder:
 
         Sizes that only data decide become symbols of their own here.
         """
-        shape = []
-        for dim in like.shape:
-            atom = dim.sole_atom()
-            if isinstance(atom, (Born, Read)) and atom not in self._atoms:
-                self._atoms[atom] = self.program.fresh_symbol(str(atom.key))
-            shape.append(dim if isinstance(atom, Sym) else self.translate(dim))
+        shape = [
+            dim if isinstance(dim.sole_atom(), Sym) else self._size_of_input(dim, name)
+            for dim in like.shape
+        ]
         return self.input(name, like.dtype, shape, like.quant)
 
     def const(self, array: Any, name: str = "const", dtype: DType | None = None) -> Value:
@@ -228,16 +226,18 @@ class Builder:
         name: str | None = None,
         outputs: Sequence[str] | None = None,
         source: Source | None = None,
+        attributes: Mapping[str, Any] | None = None,
         **attrs: Any,
     ) -> Any:
         """Append a node; returns its output Value, or a tuple of them when the operator may have several.
 
         Inputs are Values, None (an absent optional input), arrays or Python scalars (constants; a scalar takes
-        the dtype of the first Value). Raises ShapeError from the operator's rule, TypeError for wrong attributes.
+        the dtype of the first Value). `attributes` are further attributes, whatever their names.
+        Raises ShapeError from the operator's rule, TypeError for wrong attributes.
         """
         spec = get_op(op) if isinstance(op, str) else op
         args = self._arguments(inputs)
-        full = self._translate_attrs(spec, spec.complete(attrs))
+        full = self._translate_attrs(spec, spec.complete({**attrs, **(attributes or {})}))
         node_name = name or (outputs[0] if outputs else spec.name)
         wanted = len(outputs) if outputs is not None else spec.max_outputs
         names = [self.unique(n) for n in outputs] if outputs else [self.unique(node_name)]
@@ -364,19 +364,37 @@ class Builder:
         shape = []
         for dim in outer.type.shape:
             atom = dim.sole_atom()
-            if isinstance(atom, (Born, Read)) and atom not in self._atoms:
-                self._atoms[atom] = self.program.fresh_symbol(str(atom.key))
-            if atom is not None:
+            if atom is None or _is_data(dim):
+                shape.append(self._size_of_input(dim, outer.name))
+            else:
                 # Reserved before the dim is translated: this very value is what defines the atom here.
                 shape.append(self._atoms.setdefault(atom, dim))
-            else:
-                shape.append(self.translate(dim))
         inner = Value(
             self.unique(outer.name), TensorType(outer.type.dtype, tuple(shape), outer.type.quant)
         )
         self.captures[outer] = inner
         self._own(inner)
         return inner
+
+    def _size_of_input(self, dim: Dim, name: str) -> Dim:
+        """A size of an input for a value of an enclosing function. What data decide there is a
+        symbol here.
+        """
+        atom = dim.sole_atom()
+        if not _is_data(dim):
+            return self.translate(dim)
+        outer = set(dim.all_atoms())
+        known = dim.substitute({a: self._atoms[a] for a in outer if a in self._atoms})
+        if not _is_data(known):
+            left = outer & set(known.all_atoms())
+            return known.substitute(
+                {a: d for a in left if (d := self._translate_atom(a)) is not None}
+            )
+        hint = str(atom.key) if isinstance(atom, (Born, Read)) else name
+        symbol = self.program.fresh_symbol(hint)
+        if atom is not None:
+            self._atoms[atom] = symbol
+        return symbol
 
     def _translate_atom(self, atom: Atom) -> Dim | None:
         """What stands for `atom` here; None for atoms that are this function's own (or composite)."""
@@ -415,6 +433,11 @@ class Builder:
                 return builder._values[name]
             builder = builder.parent
         raise ShapeError(f"tensor {name} is not known in function {self.name}")
+
+
+def _is_data(dim: Dim) -> bool:
+    """Whether only data decide the size."""
+    return any(isinstance(a, (Born, Read)) for a in dim.all_atoms())
 
 
 def _suffix(function: Function) -> int:

@@ -29,6 +29,7 @@ from samara.exporter.types import (
     Sym,
     TensorType,
 )
+from samara.pybridge.dtypes import unpack_nibbles
 
 _MAX_ELEMENTS: Final = 1 << 40
 
@@ -242,10 +243,14 @@ class _Reader:
         dtype = info.dtype.numpy
         where = f"constant '{info.name}'"
         if info.layout is Layout.PLAIN:
-            needed = math.prod(info.shape) * dtype.itemsize
+            count = math.prod(info.shape)
+            needed = info.dtype.bytes_of(count)
             if info.size < needed:
                 raise ModelFormatError(f"{where} has {info.size} bytes, it needs {needed}")
-            array = np.frombuffer(self.data, dtype, math.prod(info.shape), start)
+            if info.dtype.is_packed:
+                held = np.frombuffer(self.data, np.uint8, needed, start)
+                return unpack_nibbles(held, dtype, info.shape)
+            array = np.frombuffer(self.data, dtype, count, start)
             if info.dtype is DType.BOOL and np.any(array.view(np.uint8) > 1):
                 raise ModelFormatError(f"{where} is bool and holds other bytes than 0 and 1")
             return array.reshape(info.shape)

@@ -370,7 +370,7 @@ class _Writer:
         row: dict[str, Any] = {"index": list(names).index(name), "dims": list(array.shape)}
         dtype = DType.from_numpy(array.dtype)
         if is_output and not dtype.is_float:
-            row["digest"] = fnv1a(np.ascontiguousarray(array).tobytes())
+            row["digest"] = fnv1a(pack_plain(array).data)
             return row
         row["constant"] = self._constant(name, dtype, array, self.golden)
         row["abs_tol"], row["rel_tol"] = g.tolerances.get(name, (0.0, 0.0))
@@ -399,13 +399,25 @@ def _some(attr: Attr) -> Any:
 
 
 def _min_runtime(program: Program) -> int:
-    """The runtime that knows every operator used, as major << 16 | minor << 8 | patch."""
+    """The runtime that knows every operator and dtype used, as major << 16 | minor << 8 | patch."""
     newest = (0, 1, 0)
-    for f in program.functions.values():
-        for n in f.nodes:
-            major, minor, patch = (int(part) for part in n.op.since.split("."))
-            newest = max(newest, (major, minor, patch))
+    for since, _ in needs_of(program):
+        major, minor, patch = (int(part) for part in since.split("."))
+        newest = max(newest, (major, minor, patch))
     return newest[0] << 16 | newest[1] << 8 | newest[2]
+
+
+def needs_of(program: Program) -> list[tuple[str, str]]:
+    """(runtime version, name) of every operator and dtype that the program uses, oldest first."""
+    found = set()
+    dtypes = {v.type.dtype for v in program.variables}
+    for f in program.functions.values():
+        dtypes.update(v.type.dtype for v in (*f.inputs, *f.outputs))
+        for n in f.nodes:
+            found.add((n.op.since, n.op.name))
+            dtypes.update(v.type.dtype for v in (*n.inputs, *n.outputs) if v is not None)
+    found.update((d.since, d.public_name) for d in dtypes)
+    return sorted(found)
 
 
 def _quant(quant: Quant | None) -> dict[str, Any] | None:
@@ -465,7 +477,7 @@ def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
         by_array.setdefault(id(variable.initial), set()).add(("plain",))
         arrays[id(variable.initial)] = variable.initial
     merged: dict[Any, set[Demand]] = {}
-    keys = {i: (a.dtype.str, a.shape, _digest(a)) for i, a in arrays.items()}
+    keys = {i: (a.dtype.name, a.shape, _digest(a)) for i, a in arrays.items()}
     for i, demands in by_array.items():
         merged.setdefault(keys[i], set()).update(demands)
     return {i: frozenset(merged[key]) for i, key in keys.items()}

@@ -11,9 +11,13 @@ import numpy as np
 from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
 from samara.exporter.ir.infer import attr_dims
 from samara.exporter.ir.program import Array, Node
-from samara.exporter.types import SamaraError
+from samara.exporter.types import DType, SamaraError
 
 MAX_FOLDED_BYTES: Final = 64 << 20
+
+# Weights of 4 bits stay what they are from this size on: as wider numbers they would be the file.
+_UNPACKED_BYTES: Final = 64 << 10
+_PACKED: Final = (DType.I4, DType.U4)
 
 
 def can_fold(node: Node, limit: int = MAX_FOLDED_BYTES) -> bool:
@@ -27,7 +31,10 @@ def can_fold(node: Node, limit: int = MAX_FOLDED_BYTES) -> bool:
     size = 0
     for v in node.outputs:
         if v.type.is_static:
-            size += math.prod(v.type.static_shape()) * v.type.dtype.itemsize
+            size += v.type.dtype.bytes_of(math.prod(v.type.static_shape()))
+    widens = any(v.type.dtype not in _PACKED for v in node.outputs)
+    if widens and any(v is not None and v.type.dtype in _PACKED for v in node.inputs):
+        limit = min(limit, _UNPACKED_BYTES)
     return size <= limit
 
 

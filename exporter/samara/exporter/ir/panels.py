@@ -17,6 +17,8 @@ import numpy as np
 
 from samara.exporter.ir.program import Array
 from samara.exporter.ir.schema import Layout
+from samara.exporter.types import DType
+from samara.pybridge.dtypes import pack_nibbles
 
 PANEL_CHANNELS: Final = 16
 PANEL_ALIGNMENT: Final = 64
@@ -64,7 +66,11 @@ def pack_matmul(w: Array, transposed: bool = False) -> Packed:
 
 
 def pack_plain(array: Array, multiple: int = 1) -> Packed:
-    """The array as it is, with zeros up to a multiple of that many elements."""
+    """The array as it is, with zeros up to a multiple of that many elements; int4 and uint4 two to
+    a byte, the first in the low half.
+    """
+    if array.dtype.kind == "V" and DType.from_numpy(array.dtype).is_packed:
+        return Packed(Layout.PLAIN, 1, 0, pack_nibbles(array).tobytes())
     data = np.ascontiguousarray(array).tobytes()
     short = -array.size % multiple * array.itemsize
     return Packed(Layout.PLAIN, 1, 0, data + bytes(short))

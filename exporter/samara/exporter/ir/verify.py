@@ -95,6 +95,8 @@ def _variables(program: Program) -> None:
         if v.name in names:
             raise ModelFormatError(f"two variables are called '{v.name}'")
         names.add(v.name)
+        if v.type.dtype.is_packed:
+            raise ModelFormatError(f"variable '{v.name}' is {v.type.dtype}, which none can be")
         _data(f"variable '{v.name}'", v.type, v.initial)
 
 

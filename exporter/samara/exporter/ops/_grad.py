@@ -41,6 +41,19 @@ def once(what: str) -> Rule:
     return refuse
 
 
+def inference_only(what: str) -> Rule:
+    """The rule of an operator that has no gradient here although it moves with its inputs."""
+
+    def refuse(ctx: GradContext) -> Sequence[Any]:
+        raise UnsupportedError(
+            f"{what} has no gradient: the operator is for models that only run",
+            op=ctx.op.name,
+            fix="detach what comes from it, or build the layer from simpler operators",
+        )
+
+    return refuse
+
+
 class GradContext:
     """What a gradient rule sees of one application of an operator.
 

@@ -105,12 +105,45 @@ def quantized(p: Array, zero_point: Array) -> Array:
     return np.asarray((np.rint(np.nan_to_num(clamped, nan=0.0)) + z).astype(np.int8))
 
 
+def _odd_f64(x: Array) -> Array:
+    """x in float64; an integer of more than 53 bits rounded to odd, so that rounding the result to
+    fewer bits gives what rounding x once would (Boldo and Melquiond, 2008).
+    """
+    if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
+        return x.astype(np.float64)
+    negative = x < 0
+    bits = np.where(negative, np.uint64(0) - x.astype(np.uint64), x.astype(np.uint64))
+    odd = (bits & ~np.uint64(0x7FF)) | np.where(bits & np.uint64(0x7FF), np.uint64(0x800), 0)
+    kept = np.where(bits >> np.uint64(53), odd, bits).astype(np.float64)
+    return np.where(negative, -kept, kept)
+
+
+def _odd_f32(x: Array) -> Array:
+    """float64 rounded to odd float32: of the two neighbours of x, the one whose last bit is set."""
+    rounded = np.asarray(x.astype(np.float32))
+    bits = rounded.reshape(-1).view(np.uint32).reshape(rounded.shape)
+    step = np.where(np.abs(rounded) < np.abs(x), 1, -1).astype(np.int64)
+    moved = (bits.astype(np.int64) + step).astype(np.uint32)
+    inexact = (rounded != x) & ~np.isnan(x) & (bits & 1 == 0)
+    found = np.where(inexact, moved, bits)
+    return np.asarray(found.reshape(-1).view(np.float32).reshape(rounded.shape))
+
+
 def cast(x: Array, to: DType) -> Array:
-    """C's conversion made total: floats truncate and saturate, NaN is 0, integers wrap."""
+    """C's conversion made total: floats truncate and saturate, NaN is 0, integers wrap; what is
+    rounded is rounded once. i4 and u4 take the low four bits of the int64 that x gives.
+    """
     target = to.numpy
     if to is DType.BOOL:
         return np.asarray(x != 0)
-    if x.dtype.kind != "f" or to.is_float:
+    if x.dtype.kind == "V" and not DType.from_numpy(x.dtype).is_float:
+        x = x.astype(np.int8)  # i4, u4
+    if to.is_packed:
+        bits = cast(x, DType.I64) & 15
+        return np.asarray(((bits ^ 8) - 8 if to is DType.I4 else bits).astype(target))
+    if to is DType.BF16 and x.dtype != target:
+        return np.asarray(_odd_f32(_odd_f64(x)).astype(target))
+    if x.dtype.kind not in "fV" or to.is_float:
         return x.astype(target)
     info = np.iinfo(target)
     whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))

@@ -24,8 +24,16 @@ SIGNED = ("f32", "f16", "i8", "i32", "i64")
 INTS = ("i8", "u8", "i32", "i64")
 NUMBERS = ("f32", "f16", "i32", "i64", "i8", "u8")
 ALL = (*NUMBERS, "bool")
-MOVED = (*ALL, "qs8")  # data movement does not look at values
+MORE = ("f64", "bf16", "i16", "u16", "u32", "u64")
+PACKED = ("i4", "u4")  # two to a byte: rows that take whole tensors alone
+WHOLE = (*ALL, *MORE)
+MOVED = (*WHOLE, "qs8")  # data movement does not look at values
 INDICES = (DType.I32, DType.I64)
+# Arithmetic: every float, integer, number. (bf16 is widened by importers.)
+EVERY_FLOAT = (*FLOATS, "f64")
+EVERY_INT = (*INTS, "i16", "u16", "u32", "u64")
+EVERY_NUMBER = (*NUMBERS, "f64", "i16", "u16", "u32", "u64")
+SUMMED = ("f32", "f16", "i32", "i64", "f64", "u32", "u64")  # sums and products along an axis
 
 Shape = tuple[Dim, ...]
 

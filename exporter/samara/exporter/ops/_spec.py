@@ -24,6 +24,7 @@ from samara.exporter.types import (
     Tri,
     UnsupportedError,
     as_dim,
+    ceildiv,
     compare,
     provably_ge,
 )
@@ -481,7 +482,8 @@ def bytes_of(*groups: Sequence[TensorType | None]) -> Dim:
     for types in groups:
         for t in types:
             if t is not None:
-                total = total + t.numel() * t.dtype.itemsize
+                held = t.numel()
+                total = total + (ceildiv(held, 2) if t.dtype.is_packed else held * t.dtype.itemsize)
     return total
 
 

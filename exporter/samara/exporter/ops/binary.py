@@ -14,11 +14,12 @@ from samara.exporter.ops._cases import PAIRS, binary
 from samara.exporter.ops._grad import NO_GRAD, Rule
 from samara.exporter.ops._numeric import Array, in_f32, require_nonzero, wide
 from samara.exporter.ops._rules import (
-    ALL,
-    FLOATS,
-    INTS,
+    EVERY_FLOAT,
+    EVERY_INT,
+    EVERY_NUMBER,
     MOVED,
-    NUMBERS,
+    SUMMED,
+    WHOLE,
     broadcast,
     broadcast_all,
     compare_all,
@@ -37,7 +38,7 @@ def _row(
     reference: Callable[..., Any],
     doc: str,
     *,
-    dtypes: tuple[str, ...] = NUMBERS,
+    dtypes: tuple[str, ...] = EVERY_NUMBER,
     attrs: tuple[Attr, ...] = (),
     infer: Infer = broadcast_all,
     inputs: tuple[str, ...] = ("a", "b"),
@@ -105,7 +106,7 @@ def _shift(a: Array, b: Array, *, direction: str) -> Array:
     inside = np.where(outside, 0, amount).astype(a.dtype)
     if direction == "left":
         return np.asarray(np.where(outside, 0, np.left_shift(a, inside)).astype(a.dtype))
-    gone = np.where(a < 0, -1, 0)
+    gone = np.where(a < 0, ~np.zeros((), a.dtype), np.zeros((), a.dtype))
     return np.asarray(np.where(outside, gone, np.right_shift(a, inside)).astype(a.dtype))
 
 
@@ -114,13 +115,26 @@ _SIGNS = (
     np.array([2, 2, -2, -2, 3, -1, -5, 3], np.int8),
 )
 _SIGNED_CASES = tuple(
-    (_SIGNS[0].astype(d), _SIGNS[1].astype(d)) for d in (np.int8, np.int32, np.int64, np.float32)
+    (_SIGNS[0].astype(d), _SIGNS[1].astype(d))
+    for d in (np.int8, np.int16, np.int32, np.int64, np.float32, np.float64)
 )
+# Values that are negative, or no float64, when an unsigned integer is taken for something else.
+_TALL = tuple(
+    (
+        np.array([high, high, high // 2 + 1, 1, high - 1, 7], d),
+        np.array([2, high, high // 2, high, 3, high], d),
+    )
+    for d in (np.uint8, np.uint16, np.uint32, np.uint64)
+    for high in (int(np.iinfo(d).max),)
+)
+_TALL_CASES = tuple(Case(c) for c in _TALL[2:])
 _WRAP = (np.array([127, -128, 100, -1], np.int8), np.array([1, -1, 100, -128], np.int8))
 _NAN = (
     np.array([np.nan, 1, np.inf, -np.inf, np.nan], np.float32),
     np.array([1, np.nan, 2, 3, np.nan], np.float32),
 )
+
+_NAN64 = (_NAN[0].astype(np.float64), _NAN[1].astype(np.float64))
 
 add = _row("add", 50, np.add, "y = a + b; integers wrap", cases=(Case(_WRAP),), grad=rules.add)
 sub = _row("sub", 51, np.subtract, "y = a - b; integers wrap", cases=(Case(_WRAP),), grad=rules.sub)
@@ -138,8 +152,8 @@ div = _row(
     53,
     _div,
     "y = a / b; integers truncate towards zero, and a divisor of 0 is an error",
-    spread=binary(NUMBERS, low=0.5, high=9, turn=0),
-    cases=tuple(Case(c) for c in _SIGNED_CASES),
+    spread=binary(EVERY_NUMBER, low=0.5, high=9, turn=0),
+    cases=(*(Case(c) for c in _SIGNED_CASES), *_TALL_CASES),
     grad=rules.div,
     saves=("b", "y"),
 )
@@ -150,8 +164,8 @@ mod = _row(
     "y = a mod b with the sign of the divisor, or as C's fmod with that of the dividend;"
     " an integer divisor of 0 is an error",
     attrs=(Attr("fmod", "bool", False, doc="sign of the dividend"),),
-    spread=binary(NUMBERS, ({}, {"fmod": True}), low=0.5, high=9, turn=1),
-    cases=tuple(Case(c, {"fmod": f}) for c in _SIGNED_CASES for f in (False, True)),
+    spread=binary(EVERY_NUMBER, ({}, {"fmod": True}), low=0.5, high=9, turn=1),
+    cases=tuple(Case(c, {"fmod": f}) for c in (*_SIGNED_CASES, _TALL[3]) for f in (False, True)),
     grad=rules.mod,
     saves=("a", "b", "y"),
 )
@@ -160,10 +174,11 @@ pow_ = _row(
     55,
     _pow,
     "y = a ** b; integers wrap, and a negative integer power truncates towards zero",
-    spread=binary(NUMBERS, low=0.25, high=4, turn=2),
+    spread=binary(EVERY_NUMBER, low=0.25, high=4, turn=2),
     cases=(
         Case((np.array([-3, -1, -1, 0, 1, 2, 2, 0]), np.array([3, -1, -2, 0, -5, -1, 62, -2]))),
         Case((np.array([-2.0, 0, 2, -8], np.float32), np.array([3, 0, -1, 2], np.float32))),
+        Case((np.array([3, 2, 2**63 + 5], np.uint64), np.array([40, 64, 3], np.uint64))),
     ),
     grad=rules.pow_,
     saves=("a", "b", "y"),
@@ -173,7 +188,7 @@ min_ = _row(
     56,
     np.minimum,
     "y = min(a, b); NaN wins",
-    cases=(Case(_NAN),),
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     grad=rules.min_,
     saves=("a", "b"),
 )
@@ -182,7 +197,7 @@ max_ = _row(
     57,
     np.maximum,
     "y = max(a, b); NaN wins",
-    cases=(Case(_NAN),),
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     grad=rules.max_,
     saves=("a", "b"),
 )
@@ -191,12 +206,26 @@ eq = _row(
     58,
     np.equal,
     "y = a == b",
-    dtypes=ALL,
+    dtypes=(*EVERY_NUMBER, "bool"),
     infer=compare_all,
     cases=(Case(_NAN),),
 )
-lt = _row("lt", 59, np.less, "y = a < b", infer=compare_all, cases=(Case(_NAN),))
-le = _row("le", 60, np.less_equal, "y = a <= b", infer=compare_all, cases=(Case(_NAN),))
+lt = _row(
+    "lt",
+    59,
+    np.less,
+    "y = a < b",
+    infer=compare_all,
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+)
+le = _row(
+    "le",
+    60,
+    np.less_equal,
+    "y = a <= b",
+    infer=compare_all,
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+)
 
 
 def _whole_row(
@@ -222,33 +251,38 @@ prelu = _row(
     64,
     lambda x, slope: np.where(x >= 0, x, slope * x),
     "y = x if x >= 0 else slope * x; slope broadcasts to x",
-    dtypes=FLOATS,
+    dtypes=EVERY_FLOAT,
     inputs=("x", "slope"),
     infer=_prelu_type,
     spread=tuple(
         Case(((d, p), (d, q)))
-        for d in FLOATS
+        for d in EVERY_FLOAT
         for p, q in PAIRS
         if np.broadcast_shapes(p, q) == p and (d == "f32" or len(p) == 3)
     ),
     grad=rules.prelu,
     saves=("x", "slope"),
 )
-bitwise_and = _whole_row("bitwise_and", 65, np.bitwise_and, "y = a & b", INTS)
-bitwise_or = _whole_row("bitwise_or", 66, np.bitwise_or, "y = a | b", INTS)
-bitwise_xor = _whole_row("bitwise_xor", 67, np.bitwise_xor, "y = a ^ b", INTS)
+bitwise_and = _whole_row("bitwise_and", 65, np.bitwise_and, "y = a & b", EVERY_INT)
+bitwise_or = _whole_row("bitwise_or", 66, np.bitwise_or, "y = a | b", EVERY_INT)
+bitwise_xor = _whole_row("bitwise_xor", 67, np.bitwise_xor, "y = a ^ b", EVERY_INT)
 shift = _row(
     "shift",
     68,
     _shift,
     "y = a << b or a >> b (arithmetic); by a negative amount or by all bits and more,"
     " everything is shifted out",
-    dtypes=INTS,
+    dtypes=EVERY_INT,
     attrs=(Attr("direction", "enum", "left", ("left", "right")),),
-    spread=binary(INTS, ({}, {"direction": "right"}), low=0, high=9, turn=2),
+    spread=binary(EVERY_INT, ({}, {"direction": "right"}), low=0, high=9, turn=2),
     cases=tuple(
         Case((_SIGNS[0].astype(t), np.array([0, 1, 7, 8, 40, -1, 2, 63], t)), {"direction": d})
         for t in (np.int8, np.int64)
+        for d in ("left", "right")
+    )
+    + tuple(
+        Case((a, (b % 70).astype(a.dtype)), {"direction": d})
+        for a, b in (_TALL[0], _TALL[3])
         for d in ("left", "right")
     ),
 )
@@ -257,7 +291,7 @@ atan2 = _row(
     69,
     np.arctan2,
     "y = the angle of the point (b, a)",
-    dtypes=FLOATS,
+    dtypes=EVERY_FLOAT,
     grad=rules.atan2,
     saves=("a", "b"),
 )
@@ -290,7 +324,7 @@ where = define(
         cases=(
             *(Case((("bool", p), ("f32", p), ("f32", q))) for p, q in PAIRS),
             *(Case((("bool", q), ("f32", p), ("f32", ()))) for p, q in PAIRS[:6]),
-            *(Case((("bool", (3, 1)), (d, (1, 7)), (d, (7,)))) for d in ALL[1:]),
+            *(Case((("bool", (3, 1)), (d, (1, 7)), (d, (7,)))) for d in WHOLE[1:]),
             Case((("bool", (5,)), ("qs8", (2, 5), _QS8), ("qs8", (), _QS8))),
         ),
     )
@@ -318,7 +352,7 @@ sum_to = define(
         infer=_sum_to_type,
         reference=in_f32(_sum_to),
         doc="y = x summed over the axes along which `shape` would broadcast to x's",
-        dtypes=("f32", "f16", "i32", "i64"),
+        dtypes=SUMMED,
         check="sum_to",
         attrs=(Attr("shape", "dims", doc="the output's shape"),),
         permute=_permute.summed,
@@ -329,7 +363,7 @@ sum_to = define(
                 for p, q in PAIRS
                 if np.broadcast_shapes(p, q) == p
             ),
-            *(Case(((d, (2, 3, 5)),), {"shape": (3, 1)}) for d in ("f16", "i32", "i64")),
+            *(Case(((d, (2, 3, 5)),), {"shape": (3, 1)}) for d in SUMMED[1:]),
             Case((("f32", (2, 0, 3)),), {"shape": (1, 1, 3)}),
             Case((("f32", (4, 33)),), {"shape": ()}),
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control flow, traps and custom operators."""
+"""Control flow and traps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from samara.exporter.ops._spec import (
     Cost,
     InferContext,
     OpSpec,
-    bytes_of,
     define,
 )
 from samara.exporter.types import (
@@ -54,14 +53,6 @@ def _of_program(ctx: GradContext) -> tuple[Any, ...]:
         f"{ctx.op.name} is differentiated as part of a Program",
         op=ctx.op.name,
         fix="Program.gradient(loss, wrt)",
-    )
-
-
-def _of_custom(ctx: GradContext) -> tuple[Any, ...]:
-    raise UnsupportedError(
-        f"custom operator {ctx.attrs['name']} has no gradient",
-        op="custom",
-        fix="build the differentiated part from operators of the table",
     )
 
 
@@ -399,24 +390,18 @@ call = _row(
 )
 
 
-# ---- trap, custom ----
+# ---- trap ----
 
 
-def _declared(ctx: InferContext, exact: bool) -> tuple[TensorType, ...]:
-    """Output types from `dtypes`, `ranks` and the concatenated `shape`; born without the latter."""
+def _declared(ctx: InferContext) -> tuple[TensorType, ...]:
+    """Output types from `dtypes`, `ranks` and the concatenated `shape`."""
     ctx.require(len(ctx.dtypes) == len(ctx.ranks), "dtypes and ranks must be equally many")
     total = sum(ctx.ranks)
-    given = len(ctx.shape) == total and (exact or total > 0 or not ctx.ranks)
-    if not given and (exact or ctx.shape):
-        raise ctx.error(f"shape has {len(ctx.shape)} sizes, expected {total}")
+    ctx.require(len(ctx.shape) == total, f"shape has {len(ctx.shape)} sizes, expected {total}")
     types, at = [], 0
-    for i, (code, rank) in enumerate(zip(ctx.dtypes, ctx.ranks, strict=True)):
-        if given:
-            shape = tuple(ctx.shape[at : at + rank])
-        else:
-            shape = tuple(ctx.born(i, axis, None) for axis in range(rank))
+    for code, rank in zip(ctx.dtypes, ctx.ranks, strict=True):
+        types.append(TensorType(DType(code), tuple(ctx.shape[at : at + rank])))
         at += rank
-        types.append(TensorType(DType(code), shape))
     return tuple(types)
 
 
@@ -424,22 +409,18 @@ def _trap(*args: Array, message: str, **types: Any) -> Arrays:
     raise SamaraError(message, op="trap")
 
 
-_DECLARED = (
-    Attr("dtypes", "ints", doc="dtype code per output"),
-    Attr("ranks", "ints", doc="rank per output"),
-)
-
 trap = _row(
     "trap",
     173,
     ("args*",),
     ("ys*",),
-    lambda ctx: _declared(ctx, True),
+    _declared,
     _trap,
     "stop the run with a message; it has outputs only so that others can use them",
     (
         Attr("message", "string"),
-        *_DECLARED,
+        Attr("dtypes", "ints", doc="dtype code per output"),
+        Attr("ranks", "ints", doc="rank per output"),
         Attr("shape", "dims", doc="the shapes of all outputs, one after the other"),
     ),
     (
@@ -448,109 +429,3 @@ trap = _row(
     ),
     grad=NO_GRAD,
 )
-
-
-# References of custom operators by name, for the interpreter; `register_custom` fills it.
-_CUSTOM: dict[str, Callable[..., Any]] = {}
-
-SEPARATOR = "\x1f"
-
-
-def register_custom(name: str, reference: Callable[..., Any]) -> None:
-    """Make `reference(*arrays, **attributes)` what custom operator `name` computes here."""
-    _CUSTOM[name] = reference
-
-
-def custom_keys(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes `keys`, `ints` and `floats` that hold these named values.
-
-    `keys` joins three texts per value: its name, its kind (i, f or s), and how many of `ints` or
-    `floats` are its own, or the text itself.
-    """
-    words: list[str] = []
-    ints: list[int] = []
-    floats: list[float] = []
-    for name, value in attributes.items():
-        if isinstance(value, str):
-            words += [name, "s", value]
-            continue
-        values = list(value) if isinstance(value, Sequence) else [value]
-        if all(isinstance(v, int | np.integer) for v in values):
-            ints += [int(v) for v in values]
-            words += [name, "i", str(len(values))]
-        else:
-            floats += [float(v) for v in values]
-            words += [name, "f", str(len(values))]
-    if any(SEPARATOR in w for w in words):
-        raise UnsupportedError("an attribute of a custom operator holds the separator character")
-    return {"keys": SEPARATOR.join(words), "ints": tuple(ints), "floats": tuple(floats)}
-
-
-def custom_attributes(keys: str, ints: Sequence[int], floats: Sequence[float]) -> dict[str, Any]:
-    """The named values back; a number where there is one, a tuple otherwise."""
-    out: dict[str, Any] = {}
-    words = keys.split(SEPARATOR) if keys else []
-    i = f = 0
-    for name, kind, text in zip(words[::3], words[1::3], words[2::3], strict=True):
-        if kind == "s":
-            out[name] = text
-            continue
-        n = int(text)
-        values = tuple(ints[i : i + n]) if kind == "i" else tuple(floats[f : f + n])
-        i, f = (i + n, f) if kind == "i" else (i, f + n)
-        out[name] = values[0] if n == 1 else values
-    return out
-
-
-def _custom(
-    *xs: Array,
-    name: str,
-    keys: str,
-    ints: tuple[int, ...],
-    floats: tuple[float, ...],
-    **types: Any,
-) -> Arrays:
-    if name not in _CUSTOM:
-        raise UnsupportedError(
-            f"custom operator {name} has no reference here",
-            op="custom",
-            fix=f'samara.register_op("{name}", reference=…)',
-        )
-    got = _CUSTOM[name](*xs, **custom_attributes(keys, ints, floats))
-    return tuple(np.asarray(y) for y in (got if isinstance(got, tuple) else (got,)))
-
-
-def _custom_cost(
-    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
-) -> tuple[Dim, Dim]:
-    return as_dim(0), bytes_of(inputs, outputs)
-
-
-custom = _row(
-    "custom",
-    174,
-    ("xs*",),
-    ("ys*",),
-    lambda ctx: _declared(ctx, False),
-    _custom,
-    "an operator that the program that loads the model brings along",
-    (
-        Attr("name", "string", doc="domain::name"),
-        Attr("keys", "string", "", doc="name, kind (i, f, s) and count or text of each attribute,"
-             " all joined by the character 0x1f"),
-        Attr("ints", "ints", (), doc="the values of kind i, one after the other"),
-        Attr("floats", "floats", (), doc="the values of kind f, one after the other"),
-        *_DECLARED,
-        Attr("shape", "dims", (), doc="the shapes of all outputs, one after the other; none: data"
-             " decides"),
-    ),
-    (
-        Case((("f32", (3,)),), {"name": "test::scale", "dtypes": (1,), "ranks": (1,), "shape": (3,),
-                                **custom_keys({"by": 2.5, "times": 3})}),
-        Case((("f32", (4,)), ("f32", (4,))),
-             {"name": "test::pick", "dtypes": (1, 7), "ranks": (1, 0), "shape": (4,)}),
-        Case((("f32", (4,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,)}),
-    ),
-    cost=_custom_cost,
-    grad=_of_custom,
-)  # fmt: skip

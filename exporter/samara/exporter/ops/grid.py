@@ -31,8 +31,6 @@ def _require_grid(ctx: InferContext, x: int, grid: int) -> tuple[Dim, ...]:
     require_rank(ctx, grid, ctx.required(x).rank)
     image, points = ctx.required(x).shape, ctx.required(grid).shape
     axes = len(image) - 2
-    if ctx.mode == "cubic" and axes != 2:
-        raise ctx.error("mode cubic needs two spatial axes", "use mode linear")
     for axis in range(1, axes + 1):
         ctx.require_ge(image[axis], 1, f"axis {axis} must not be empty")
     require_shape(ctx, grid, (image[0], *points[1:-1], axes))
@@ -240,7 +238,7 @@ def _cases(samples: bool) -> tuple[Case, ...]:
         *(
             case((1, 2, 3, 4, 2), (1, 2, 1, 3, 3), c)
             for c in _CHOICES
-            if c["mode"] != "cubic" and c["align_corners"] is (c["padding"] == "border")
+            if c["align_corners"] is (c["padding"] == "border")
         ),
         *(
             case((1, 3, 1, 2), (1, 2, 3, 2), c)

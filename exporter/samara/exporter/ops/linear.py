@@ -15,6 +15,7 @@ from samara.exporter.ops import _windows
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
     FLOATS,
+    SUMMED,
     broadcast,
     require_lengths,
     require_positive,
@@ -104,8 +105,8 @@ def _matmul_type(ctx: InferContext) -> tuple[TensorType, ...]:
     y = TensorType(x.dtype, (*broadcast(ctx, x.shape[:-2], w.shape[:-2]), m, n))
     require_shape(ctx, 2, (n,), "one value per column of w")
     require_shape(ctx, 3, y.shape, "the output's shape")
-    if not x.dtype.is_float and any(ctx.attrs[a.name] != a.default for a in EPILOGUE):
-        raise ctx.error("an integer matmul has no clamp and no activation")
+    if x.dtype.short not in FLOATS and any(ctx.attrs[a.name] != a.default for a in EPILOGUE):
+        raise ctx.error(f"a matmul of {x.dtype.public_name} has no clamp and no activation")
     return (y,)
 
 
@@ -158,7 +159,7 @@ matmul = define(
         infer=_matmul_type,
         reference=in_f32(_matmul),
         doc="y = post(clamp(x @ w + bias + residual)); leading axes broadcast as in numpy.matmul",
-        dtypes=("f32", "f16", "i32", "i64"),
+        dtypes=SUMMED,
         check="matmul",
         attrs=(
             Attr("transpose_x", "bool", False, doc="the last two axes of x are swapped"),
@@ -187,8 +188,11 @@ matmul = define(
             _mm((5, 16), (16, 33), more=2),
             _mm((5, 16), (16, 33), more=3, lo=0.0),
             *(_mm((3, 8), (8, 18), more=1, **a) for a in _POST_CASES),
-            *(_mm((5, 7), (7, 17), d, more=1) for d in ("f16", "i32", "i64")),
+            *(_mm((5, 7), (7, 17), d, more=1) for d in SUMMED[1:]),
             _mm((2, 3, 4), (2, 5, 4), "i32", transpose_w=True),
+            _mm((2, 1, 9, 18), (3, 9, 70), "f64", more=3, transpose_x=True),
+            _mm((4, 9), (33, 9), "f64", transpose_w=True),
+            _mm((35, 3), (3, 2), "i64", more=2),
         ),
     )
 )  # fmt: skip

@@ -12,8 +12,9 @@ from samara.exporter.ops import _grad_movement as rules
 from samara.exporter.ops import _permute
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import (
-    ALL,
     MOVED,
+    PACKED,
+    WHOLE,
     moved,
     require_broadcasts_to,
     require_lengths,
@@ -40,7 +41,7 @@ _QS8 = Quant.per_tensor(0.25, -3)
 
 def _typed(shape: Ints, attrs: dict[str, Any], more: tuple[Any, ...] = ()) -> tuple[Case, ...]:
     """One case per dtype."""
-    plain = tuple(Case(((d, shape), *more), attrs) for d in ALL)
+    plain = tuple(Case(((d, shape), *more), attrs) for d in WHOLE)
     return (*plain, Case((("qs8", shape, _QS8), *more), attrs))
 
 
@@ -69,7 +70,7 @@ reshape = define(
         infer=_reshape_type,
         reference=lambda x, shape: x.reshape(shape),
         doc="y = x's elements in row-major order under another shape",
-        dtypes=MOVED,
+        dtypes=(*MOVED, *PACKED),
         check="reshape",
         grad=rules.reshape,
         attrs=(Attr("shape", "dims", doc="the output's shape, all sizes stated"),),
@@ -88,6 +89,7 @@ reshape = define(
                 )
             ),
             *_typed((2, 15), {"shape": (5, 6)}),
+            *(Case(((d, (3, 7)),), {"shape": (7, 3)}) for d in PACKED),
         ),
     )
 )
@@ -192,7 +194,7 @@ concat = define(
                     (((1, 2, 2, 1, 3), (1, 2, 2, 4, 3)), 3),
                 )
             ),
-            *(Case(((d, (2, 3)), (d, (2, 5))), {"axis": 1}) for d in ALL),
+            *(Case(((d, (2, 3)), (d, (2, 5))), {"axis": 1}) for d in WHOLE),
             Case((("qs8", (2, 3), _QS8), ("qs8", (4, 3), _QS8)), {"axis": 0}),
         ),
     )

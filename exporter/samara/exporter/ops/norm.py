@@ -14,6 +14,7 @@ from samara.exporter.ops._grad import Rule
 from samara.exporter.ops._grad_tools import flat
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
+    EVERY_FLOAT,
     FLOATS,
     axis_rule,
     require_positive,
@@ -63,6 +64,7 @@ def _row(
     inplace: bool = True,
     training: bool = False,
     since: str = "0.1.0",
+    dtypes: tuple[str, ...] = FLOATS,
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -73,7 +75,7 @@ def _row(
             infer=infer,
             reference=in_f32(reference),
             doc=doc,
-            dtypes=FLOATS,
+            dtypes=dtypes,
             check=check,
             attrs=attrs,
             permute=permute,
@@ -117,6 +119,8 @@ def _axis_cases() -> tuple[Case, ...]:
         Case((("f16", (4, 17)),)),
         Case((("f16", (4, 3)),), {"axis": 0}),
         Case((np.array([[100, -100, 3e38], [-np.inf, 0, -1]], np.float32),)),
+        Case((("f64", (3, 9)),), low=-9, high=9),
+        Case((("f64", (3, 4, 2)),), {"axis": 1}),
     )
 
 
@@ -133,6 +137,7 @@ softmax = _row(
     saves=("y",),
     permute=_permute.along_axis,
     flops=12,
+    dtypes=EVERY_FLOAT,
 )
 log_softmax = _row(
     "log_softmax",
@@ -147,6 +152,7 @@ log_softmax = _row(
     saves=("y",),
     permute=_permute.along_axis,
     flops=14,
+    dtypes=EVERY_FLOAT,
 )
 
 
@@ -452,9 +458,11 @@ hardmax = _row(
         *(Case((("f32", (3, 8, 5)),), {"axis": a}) for a in (0, 1)),
         Case((("f16", (4, 17)),)),
         Case((np.array([[2, 2, 1], [0, 3, 3]], np.float32),)),
+        Case((("f64", (4, 9)),)),
     ),
     grad=flat,
     saves=(),
     permute=_permute.along_axis,
     inplace=False,
+    dtypes=EVERY_FLOAT,
 )

@@ -10,9 +10,9 @@ import numpy as np
 
 from samara.exporter.ops import _grad_reduce as rules
 from samara.exporter.ops import _permute
-from samara.exporter.ops._grad import NO_GRAD, Rule
+from samara.exporter.ops._grad import NO_GRAD, Rule, inference_only
 from samara.exporter.ops._numeric import Array, in_f32, wide
-from samara.exporter.ops._rules import ALL, NUMBERS, axis_rule, normal_axes
+from samara.exporter.ops._rules import EVERY_NUMBER, SUMMED, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -49,6 +49,9 @@ def _mean(x: Array, *, axes: Ints, keepdims: bool) -> Array:
     if x.dtype.kind == "f":
         total = wide(x).sum(axis=axes, keepdims=keepdims, dtype=np.float64)
         return np.asarray((total / count).astype(x.dtype))
+    if x.dtype.kind == "u":
+        total = x.sum(axis=axes, keepdims=keepdims, dtype=np.uint64)
+        return np.asarray((total // np.uint64(max(int(count), 1))).astype(x.dtype))
     total = x.sum(axis=axes, keepdims=keepdims, dtype=np.int64)
     if count == 0:
         return np.zeros_like(total, x.dtype)
@@ -102,7 +105,7 @@ def _row(
     code: int,
     reference: Callable[..., Any],
     doc: str,
-    dtypes: tuple[str, ...] = NUMBERS,
+    dtypes: tuple[str, ...] = EVERY_NUMBER,
     low: float = -2.0,
     high: float = 2.0,
     *,
@@ -145,7 +148,7 @@ reduce_max = _row(
     112,
     _extreme(np.max, True),
     "y = largest over `axes`; NaN wins; none gives the lowest value of the dtype",
-    ALL,
+    (*EVERY_NUMBER, "bool"),
     grad=rules.reduce_extreme,
     saves=("x", "y"),
 )
@@ -154,7 +157,7 @@ reduce_min = _row(
     113,
     _extreme(np.min, False),
     "y = smallest over `axes`; NaN wins; none gives the highest value of the dtype",
-    ALL,
+    (*EVERY_NUMBER, "bool"),
     grad=rules.reduce_extreme,
     saves=("x", "y"),
 )
@@ -206,7 +209,7 @@ def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpe
             reference=_arg(pick),
             doc=f"y = index of the {word} element along `axis`, the first (or last) of equal ones;"
             " NaN wins",
-            dtypes=NUMBERS,
+            dtypes=EVERY_NUMBER,
             check="arg",
             grad=NO_GRAD,
             attrs=(
@@ -222,7 +225,7 @@ def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpe
                 Case((("f32", (3, 17)),), {"axis": 1, "keepdims": True}),
                 *(Case((_TIES,), {"axis": a, "select_last": b}) for a in (0, 1)
                   for b in (False, True)),
-                *(Case(((d, (3, 9)),), {"axis": 1}) for d in NUMBERS[1:]),
+                *(Case(((d, (3, 9)),), {"axis": 1}) for d in EVERY_NUMBER[1:]),
             ),
         )
     )  # fmt: skip
@@ -255,7 +258,7 @@ cumsum = define(
         infer=axis_rule,
         reference=in_f32(_cumsum),
         doc="y = running sum along `axis`; integers wrap",
-        dtypes=("f32", "f16", "i32", "i64"),
+        dtypes=SUMMED,
         check="axis",
         attrs=(
             Attr("axis", "int"),
@@ -272,7 +275,50 @@ cumsum = define(
                 for a in (0, 1)
                 for e, r in ((True, False), (False, True), (True, True))
             ),
-            *(Case(((d, (3, 17)),), {"axis": 1}) for d in ("f16", "i32", "i64")),
+            *(Case(((d, (3, 17)),), {"axis": 1}) for d in SUMMED[1:]),
+        ),
+    )
+)
+
+
+def _cumprod(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Array:
+    v = np.flip(wide(x), axis) if reverse else wide(x)
+    total = v.cumprod(axis=axis, dtype=v.dtype)
+    if exclusive:
+        total = np.roll(total, 1, axis)
+        first: list[Any] = [slice(None)] * x.ndim
+        first[axis] = slice(0, 1)
+        total[tuple(first)] = 1
+    return np.asarray((np.flip(total, axis) if reverse else total).astype(x.dtype))
+
+
+cumprod = define(
+    OpSpec(
+        name="cumprod",
+        code=83,
+        inputs=("x",),
+        outputs=("y",),
+        infer=axis_rule,
+        reference=in_f32(_cumprod),
+        doc="y = running product along `axis`; integers wrap",
+        dtypes=SUMMED,
+        check="axis",
+        attrs=(
+            Attr("axis", "int"),
+            Attr("exclusive", "bool", False, doc="each product leaves out its own element"),
+            Attr("reverse", "bool", False, doc="products run from the end"),
+        ),
+        permute=_permute.along_axis,
+        grad=inference_only("cumprod"),
+        since="0.3.0",
+        cases=(
+            *(Case((("f32", s),), {"axis": 0}) for s in ((1,), (0,), (3, 7))),
+            Case((("f32", (2, 9, 5)),), {"axis": -2}),
+            *(
+                Case((("f32", (3, 8)),), {"axis": a, "exclusive": e, "reverse": r})
+                for a, e, r in ((0, True, False), (1, False, True), (1, True, True))
+            ),
+            *(Case(((d, (3, 17)),), {"axis": 1}) for d in SUMMED[1:]),
         ),
     )
 )
@@ -308,7 +354,7 @@ top_k = define(
         reference=_top_k,
         doc="the k largest (or smallest) elements along `axis`, best first, and their indices;"
         " of equal ones the lower index comes first; NaN is the largest",
-        dtypes=NUMBERS,
+        dtypes=EVERY_NUMBER,
         check="top_k",
         grad=rules.top_k,
         saves=("indices",),
@@ -329,7 +375,7 @@ top_k = define(
             Case((("f32", (2, 15)),), {"k": 4, "sorted": False}),
             Case((_TIES,), {"k": 3}),
             Case((_TIES,), {"k": 3, "largest": False}),
-            *(Case(((d, (2, 17)),), {"k": 5}) for d in NUMBERS[1:]),
+            *(Case(((d, (2, 17)),), {"k": 5}) for d in EVERY_NUMBER[1:]),
             Case((("u8", (2, 9)),), {"k": 3, "largest": False}),
         ),
     )

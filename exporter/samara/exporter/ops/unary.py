@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,72 +12,25 @@ import numpy as np
 from samara.exporter.ops import _grad_activation as curves
 from samara.exporter.ops import _grad_unary as rules
 from samara.exporter.ops import _numeric as num
-from samara.exporter.ops._cases import SHAPES, few, unary
-from samara.exporter.ops._grad import NO_GRAD, Rule
+from samara.exporter.ops._cases import few, unary
+from samara.exporter.ops._elementwise import unary_row
+from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._grad_tools import flat
 from samara.exporter.ops._numeric import Array, in_f32
-from samara.exporter.ops._rules import ALL, FLOATS, INTS, MOVED, SIGNED, same, same_as
-from samara.exporter.ops._spec import (
-    Attr,
-    Case,
-    Cost,
-    Infer,
-    InferContext,
-    OpSpec,
-    bytes_of,
-    define,
+from samara.exporter.ops._rules import (
+    ALL,
+    EVERY_FLOAT,
+    EVERY_INT,
+    MORE,
+    MOVED,
+    PACKED,
+    SIGNED,
+    same_as,
 )
-from samara.exporter.types import Dim, DType, Quant, TensorType
+from samara.exporter.ops._spec import Attr, Case
+from samara.exporter.types import DType, Quant
 
 INF = math.inf
-
-
-def _flops(per_element: int) -> Cost:
-    def cost(
-        attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
-    ) -> tuple[Dim, Dim]:
-        return outputs[0].numel() * per_element, bytes_of(inputs, outputs)
-
-    return cost
-
-
-def _row(
-    name: str,
-    code: int,
-    reference: Callable[..., Any],
-    doc: str,
-    *,
-    dtypes: tuple[str, ...] = FLOATS,
-    attrs: tuple[Attr, ...] = (),
-    infer: Infer = same,
-    low: float = -2.0,
-    high: float = 2.0,
-    cases: tuple[Case, ...] = (),
-    flops: int = 1,
-    flags: frozenset[str] = frozenset({"inplace"}),
-    grad: Rule,
-    saves: tuple[str, ...] = (),
-) -> OpSpec:
-    return define(
-        OpSpec(
-            name=name,
-            code=code,
-            inputs=("x",),
-            outputs=("y",),
-            infer=infer,
-            reference=reference,
-            doc=doc,
-            dtypes=dtypes,
-            check="same",
-            attrs=attrs,
-            permute="any",
-            cost=_flops(flops),
-            flags=flags,
-            grad=grad,
-            saves=saves,
-            cases=cases if cases else unary(dtypes, low, high, code),
-        )
-    )
 
 
 def _f(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,44 +42,62 @@ def _f(fn: Callable[..., Any]) -> Callable[..., Any]:
     return in_f32(reference)
 
 
+_SIGNED = (*SIGNED, "f64", "i16")
+_MAGNITUDES = (*_SIGNED, "u8", "u16", "u32", "u64")
 _ALPHA = "slope or scale of the negative side"
 _QS8 = Quant.per_tensor(0.25, 3)
 
-identity = _row(
+identity = unary_row(
     "identity",
     1,
     lambda x: x.copy(),
     "y = x",
-    dtypes=MOVED,
-    cases=(*unary(ALL), Case((("qs8", (2, 17), _QS8),)), Case((("qs8", (), _QS8),))),
+    dtypes=(*MOVED, *PACKED),
+    cases=(
+        *unary(ALL),
+        *(Case(((d, (2, 17)),)) for d in MORE),
+        *(Case(((d, s),)) for d in PACKED for s in ((3, 5), ())),
+        Case((("qs8", (2, 17), _QS8),)),
+        Case((("qs8", (), _QS8),)),
+    ),
     grad=rules.identity,
 )
-neg = _row("neg", 2, in_f32(np.negative), "y = -x; integers wrap", dtypes=SIGNED, grad=rules.neg)
-abs_ = _row(
-    "abs", 3, in_f32(np.abs), "y = |x|; integers wrap", dtypes=SIGNED, grad=rules.abs_, saves=("x",)
+neg = unary_row(
+    "neg", 2, in_f32(np.negative), "y = -x; integers wrap", dtypes=_SIGNED, grad=rules.neg
 )
-sign = _row("sign", 4, in_f32(np.sign), "y = -1, 0 or 1; NaN stays NaN", dtypes=SIGNED, grad=flat)
-ceil = _row("ceil", 5, _f(np.ceil), "y = x rounded towards plus infinity", grad=flat)
-floor = _row("floor", 6, _f(np.floor), "y = x rounded towards minus infinity", grad=flat)
-round_ = _row(
+abs_ = unary_row(
+    "abs",
+    3,
+    in_f32(np.abs),
+    "y = |x|; integers wrap",
+    dtypes=_MAGNITUDES,
+    grad=rules.abs_,
+    saves=("x",),
+)
+sign = unary_row(
+    "sign", 4, in_f32(np.sign), "y = -1, 0 or 1; NaN stays NaN", dtypes=_MAGNITUDES, grad=flat
+)
+ceil = unary_row("ceil", 5, _f(np.ceil), "y = x rounded towards plus infinity", grad=flat)
+floor = unary_row("floor", 6, _f(np.floor), "y = x rounded towards minus infinity", grad=flat)
+round_ = unary_row(
     "round",
     7,
     _f(np.rint),
     "y = x rounded to the nearest integer, halves to even",
     cases=(
-        *unary(FLOATS, turn=1),
+        *unary(EVERY_FLOAT, turn=1),
         Case((np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997], np.float32),)),
     ),
     grad=flat,
 )
-exp = _row("exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",))
-log = _row(
+exp = unary_row("exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",))
+log = unary_row(
     "log", 9, _f(np.log), "y = ln x", low=0.01, high=20, flops=8, grad=rules.log, saves=("x",)
 )
-sqrt = _row(
+sqrt = unary_row(
     "sqrt", 10, _f(np.sqrt), "y = square root of x", low=0, high=9, grad=rules.sqrt, saves=("y",)
 )
-rsqrt = _row(
+rsqrt = unary_row(
     "rsqrt",
     11,
     _f(lambda x: 1 / np.sqrt(x)),
@@ -137,7 +108,7 @@ rsqrt = _row(
     grad=rules.rsqrt,
     saves=("y",),
 )
-reciprocal = _row(
+reciprocal = unary_row(
     "reciprocal",
     12,
     _f(lambda x: 1 / x),
@@ -147,16 +118,16 @@ reciprocal = _row(
     grad=rules.reciprocal,
     saves=("y",),
 )
-sin = _row(
+sin = unary_row(
     "sin", 13, _f(np.sin), "y = sin x", low=-7, high=7, flops=10, grad=rules.sin, saves=("x",)
 )
-cos = _row(
+cos = unary_row(
     "cos", 14, _f(np.cos), "y = cos x", low=-7, high=7, flops=10, grad=rules.cos, saves=("x",)
 )
-tan = _row(
+tan = unary_row(
     "tan", 15, _f(np.tan), "y = tan x", low=-1.4, high=1.4, flops=12, grad=rules.tan, saves=("y",)
 )
-asin = _row(
+asin = unary_row(
     "asin",
     16,
     _f(np.arcsin),
@@ -167,7 +138,7 @@ asin = _row(
     grad=rules.asin,
     saves=("x",),
 )
-acos = _row(
+acos = unary_row(
     "acos",
     17,
     _f(np.arccos),
@@ -178,18 +149,18 @@ acos = _row(
     grad=rules.acos,
     saves=("x",),
 )
-atan = _row(
+atan = unary_row(
     "atan", 18, _f(np.arctan), "y = arc tangent of x", flops=12, grad=rules.atan, saves=("x",)
 )
-sinh = _row("sinh", 19, _f(np.sinh), "y = sinh x", flops=10, grad=rules.sinh, saves=("x",))
-cosh = _row("cosh", 20, _f(np.cosh), "y = cosh x", flops=10, grad=rules.cosh, saves=("x",))
-tanh = _row(
+sinh = unary_row("sinh", 19, _f(np.sinh), "y = sinh x", flops=10, grad=rules.sinh, saves=("x",))
+cosh = unary_row("cosh", 20, _f(np.cosh), "y = cosh x", flops=10, grad=rules.cosh, saves=("x",))
+tanh = unary_row(
     "tanh", 21, _f(np.tanh), "y = tanh x", low=-5, high=5, flops=10, grad=curves.tanh, saves=("y",)
 )
-asinh = _row(
+asinh = unary_row(
     "asinh", 22, _f(np.arcsinh), "y = inverse of sinh", flops=12, grad=rules.asinh, saves=("x",)
 )
-acosh = _row(
+acosh = unary_row(
     "acosh",
     23,
     _f(np.arccosh),
@@ -200,7 +171,7 @@ acosh = _row(
     grad=rules.acosh,
     saves=("x",),
 )
-atanh = _row(
+atanh = unary_row(
     "atanh",
     24,
     _f(np.arctanh),
@@ -211,7 +182,7 @@ atanh = _row(
     grad=rules.atanh,
     saves=("x",),
 )
-erf = _row(
+erf = unary_row(
     "erf",
     25,
     _f(num.erf),
@@ -222,7 +193,7 @@ erf = _row(
     grad=rules.erf,
     saves=("x",),
 )
-sigmoid = _row(
+sigmoid = unary_row(
     "sigmoid",
     26,
     _f(num.sigmoid),
@@ -233,37 +204,37 @@ sigmoid = _row(
     grad=curves.sigmoid,
     saves=("y",),
 )
-relu = _row(
+relu = unary_row(
     "relu",
     27,
     in_f32(lambda x: np.maximum(x, x.dtype.type(0))),
     "y = max(x, 0)",
-    dtypes=SIGNED,
+    dtypes=_SIGNED,
     grad=curves.relu,
     saves=("y",),
 )
-leaky_relu = _row(
+leaky_relu = unary_row(
     "leaky_relu",
     28,
     _f(num.leaky_relu),
     "y = x if x >= 0 else alpha * x",
     attrs=(Attr("alpha", "f32", 0.01, doc=_ALPHA),),
-    cases=few(FLOATS, ({}, {"alpha": 0.2}, {"alpha": -1.5})),
+    cases=few(EVERY_FLOAT, ({}, {"alpha": 0.2}, {"alpha": -1.5})),
     grad=curves.leaky_relu,
     saves=("x",),
 )
-elu = _row(
+elu = unary_row(
     "elu",
     29,
     _f(num.elu),
     "y = x if x > 0 else alpha * (e**x - 1)",
     attrs=(Attr("alpha", "f32", 1.0, doc=_ALPHA),),
-    cases=few(FLOATS, ({}, {"alpha": 0.3})),
+    cases=few(EVERY_FLOAT, ({}, {"alpha": 0.3})),
     flops=10,
     grad=curves.elu,
     saves=("x",),
 )
-softplus = _row(
+softplus = unary_row(
     "softplus",
     30,
     _f(lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, x.dtype.type(0))),
@@ -274,29 +245,29 @@ softplus = _row(
     grad=curves.softplus,
     saves=("x",),
 )
-gelu = _row(
+gelu = unary_row(
     "gelu",
     31,
     _f(lambda x, approximate: num.gelu(x) if approximate == "none" else num.gelu_tanh(x)),
     "y = x * Phi(x), Phi the normal distribution",
     attrs=(Attr("approximate", "enum", "none", ("none", "tanh"), "tanh: the tanh formula"),),
-    cases=few(FLOATS, ({}, {"approximate": "tanh"}), -4, 4),
+    cases=few(EVERY_FLOAT, ({}, {"approximate": "tanh"}), -4, 4),
     flops=14,
     grad=curves.gelu,
     saves=("x",),
 )
-hard_sigmoid = _row(
+hard_sigmoid = unary_row(
     "hard_sigmoid",
     32,
     _f(num.hard_sigmoid),
     "y = clamp(alpha * x + beta, 0, 1)",
     attrs=(Attr("alpha", "f32", 0.2), Attr("beta", "f32", 0.5)),
-    cases=few(FLOATS, ({}, {"alpha": 1 / 6, "beta": 0.25}), -5, 5),
+    cases=few(EVERY_FLOAT, ({}, {"alpha": 1 / 6, "beta": 0.25}), -5, 5),
     flops=4,
     grad=curves.hard_sigmoid,
     saves=("y",),
 )
-hard_swish = _row(
+hard_swish = unary_row(
     "hard_swish",
     33,
     _f(num.hard_swish),
@@ -307,7 +278,7 @@ hard_swish = _row(
     grad=curves.hard_swish,
     saves=("x",),
 )
-silu = _row(
+silu = unary_row(
     "silu",
     34,
     _f(lambda x: x * num.sigmoid(x)),
@@ -318,19 +289,21 @@ silu = _row(
     grad=curves.silu,
     saves=("x",),
 )
-clamp = _row(
+clamp = unary_row(
     "clamp",
     35,
     _f(num.clamp),
     "y = min(max(x, lo), hi); NaN stays NaN",
     attrs=(Attr("lo", "f32", -INF), Attr("hi", "f32", INF)),
-    cases=few(FLOATS, ({}, {"lo": 0.0, "hi": 1.0}, {"lo": -0.5}, {"hi": 0.25})),
+    cases=few(EVERY_FLOAT, ({}, {"lo": 0.0, "hi": 1.0}, {"lo": -0.5}, {"hi": 0.25})),
     flops=2,
     grad=curves.clamp,
     saves=("x",),
 )
-logical_not = _row("logical_not", 36, np.logical_not, "y = not x", dtypes=("bool",), grad=NO_GRAD)
-bitwise_not = _row("bitwise_not", 37, np.invert, "y = ~x", dtypes=INTS, grad=NO_GRAD)
+logical_not = unary_row(
+    "logical_not", 36, np.logical_not, "y = not x", dtypes=("bool",), grad=NO_GRAD
+)
+bitwise_not = unary_row("bitwise_not", 37, np.invert, "y = ~x", dtypes=EVERY_INT, grad=NO_GRAD)
 
 _SPECIAL = np.array([0, -0.0, 1, np.nan, np.inf, -np.inf, -np.nan, 3e38], np.float32)
 _SPECIAL_F16 = np.array([0, -0.0, 1, np.nan, np.inf, -np.inf, -np.nan, 6e4], np.float16)
@@ -340,17 +313,22 @@ def _isinf(x: Array, *, negative: bool, positive: bool) -> Array:
     return np.asarray((np.isposinf(x) & positive) | (np.isneginf(x) & negative))
 
 
-isnan = _row(
+isnan = unary_row(
     "isnan",
     38,
     np.isnan,
     "y = whether x is NaN",
     infer=same_as(DType.BOOL),
-    cases=(*unary(FLOATS, turn=0), Case((_SPECIAL,)), Case((_SPECIAL_F16,))),
+    cases=(
+        *unary(EVERY_FLOAT, turn=0),
+        Case((_SPECIAL,)),
+        Case((_SPECIAL_F16,)),
+        Case((_SPECIAL.astype(np.float64),)),
+    ),
     flags=frozenset(),
     grad=NO_GRAD,
 )
-isinf = _row(
+isinf = unary_row(
     "isinf",
     39,
     _isinf,
@@ -358,47 +336,11 @@ isinf = _row(
     attrs=(Attr("negative", "bool", True), Attr("positive", "bool", True)),
     infer=same_as(DType.BOOL),
     cases=(
-        *few(FLOATS),
+        *few(EVERY_FLOAT),
         Case((_SPECIAL,)),
         Case((_SPECIAL,), {"negative": False}),
         Case((_SPECIAL_F16,), {"positive": False}),
     ),
     flags=frozenset(),
     grad=NO_GRAD,
-)
-
-
-def _cast_type(ctx: InferContext) -> tuple[TensorType, ...]:
-    if ctx.to.short not in ALL:
-        raise ctx.error(f"cannot cast to {ctx.to.public_name}")
-    return (TensorType(ctx.to, ctx.x.shape),)
-
-
-_EDGES = np.array(
-    [0.0, -0.5, 0.99, -1.99, 127.5, -129, 255.9, 300, -1, 2**31, -(2.0**31), 2.0**63, -(2.0**63),
-     1e30, -1e30, np.nan, np.inf, -np.inf, 65504.0, 70000.0],
-    np.float32,
-)  # fmt: skip
-_WHOLE = np.array(
-    [0, 1, -1, 127, 128, -129, 255, 256, 2**31 - 1, -(2**31), 2**31, 2**53 + 1, -(2**63)]
-)
-
-cast = _row(
-    "cast",
-    40,
-    num.cast,
-    "y = x in dtype `to`: floats truncate and saturate to integers (NaN gives 0), integers wrap,"
-    " bool is x != 0",
-    dtypes=ALL,
-    attrs=(Attr("to", "dtype", doc="the output's dtype"),),
-    infer=_cast_type,
-    cases=(
-        *(Case(((d, (2, 9)),), {"to": to}, -300, 300) for d in ALL for to in ALL if d != to),
-        *(Case((_EDGES,), {"to": to}) for to in ALL),
-        *(Case((_EDGES[:9].astype(np.float16),), {"to": to}) for to in INTS),
-        *(Case((_WHOLE,), {"to": to}) for to in ALL),
-        *(Case((("f32", s),), {"to": "i32"}, -300, 300) for s in SHAPES[:4]),
-    ),
-    flags=frozenset(),
-    grad=rules.cast,
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class DType(enum.IntEnum):
     I32 = 6
     I64 = 7
     BOOL = 8
-    # Reserved: declared so that the codes stay pinned; operators name those that they accept.
+    # Known to files and runtimes since 0.3.0; operators name those that they accept.
     F64 = 9
     BF16 = 10
     I16 = 11
@@ -61,18 +62,33 @@ class DType(enum.IntEnum):
         return _BITS[self] // 8
 
     @property
+    def is_packed(self) -> bool:
+        """Whether two elements share a byte, in files and at run time: i4 and u4."""
+        return _BITS[self] < 8
+
+    @property
+    def since(self) -> str:
+        """The first runtime that reads files with this dtype."""
+        return "0.1.0" if self <= DType.BOOL else "0.3.0"
+
+    def bytes_of(self, count: int) -> int:
+        """Bytes that `count` elements take in files and at run time."""
+        return (count * _BITS[self] + 7) // 8
+
+    @property
     def numpy(self) -> np.dtype[Any]:
-        """The numpy dtype with the same bytes; UnsupportedError where numpy has none."""
+        """The numpy dtype of its elements, one to an item (i4 and u4 too).
+
+        bf16, i4 and u4 are those of ml_dtypes; UnsupportedError where that is not installed.
+        """
         found = _NUMPY.get(self)
-        if found is None:
-            raise UnsupportedError(f"numpy has no dtype for {self.short}")
-        return found
+        return _ml_dtype(self.public_name) if found is None else found
 
     @property
     def public_name(self) -> str:
-        """The name in public messages: numpy's (float32, int8), or the short one without it."""
+        """The name in public messages: numpy's (float32, int8), or that of ml_dtypes."""
         found = _NUMPY.get(self)
-        return self.short if found is None else str(found.name)
+        return _ML_NAMES[self] if found is None else str(found.name)
 
     @property
     def is_float(self) -> bool:
@@ -99,7 +115,9 @@ class DType(enum.IntEnum):
     def from_numpy(dtype: npt.DTypeLike) -> DType:
         """The DType with the bytes of a numpy dtype (int8 gives I8, never QS8)."""
         wanted = np.dtype(dtype)
-        found = _FROM_NUMPY.get(wanted.newbyteorder("="))
+        found: DType | None = _FROM_NUMPY.get(wanted.newbyteorder("="))
+        if found is None and wanted.kind == "V":
+            found = _FROM_ML.get(wanted.name)
         if found is None:
             raise UnsupportedError(
                 f"dtype {wanted.name} is not supported",
@@ -155,7 +173,25 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.U32: np.dtype(np.uint32),
     DType.U64: np.dtype(np.uint64),
 }
+_ML_NAMES = {DType.BF16: "bfloat16", DType.I4: "int4", DType.U4: "uint4"}
+_FROM_ML = {name: dtype for dtype, name in _ML_NAMES.items()}
+
+
+@functools.cache
+def _ml_dtype(name: str) -> np.dtype[Any]:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise UnsupportedError(
+            f"numpy has no dtype for {name}", fix="install ml_dtypes (onnx brings it along)"
+        ) from None
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
+
+
 _FROM_NUMPY = {npt_: dtype for dtype, npt_ in _NUMPY.items() if dtype is not DType.QS8}
-_BY_NAME = {dtype.short: dtype for dtype in DType} | {
-    str(npt_.name): dtype for npt_, dtype in _FROM_NUMPY.items()
-}
+_BY_NAME = (
+    {dtype.short: dtype for dtype in DType}
+    | {str(npt_.name): dtype for npt_, dtype in _FROM_NUMPY.items()}
+    | _FROM_ML
+)

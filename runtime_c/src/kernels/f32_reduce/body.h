@@ -14,7 +14,13 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
   return N(select)(N(ne)(a, a), a, N(min)(a, b));
 }
 
-#define REDUCE(name, OP, start)                                                                    \
+// smr_f32_reduce_join, in the loop.
+SMR_INLINE float N(f32_reduce_scalar_sum)(float a, float b) { return a + b; }
+SMR_INLINE float N(f32_reduce_scalar_prod)(float a, float b) { return a * b; }
+SMR_INLINE float N(f32_reduce_scalar_max)(float a, float b) { return a > b || a != a ? a : b; }
+SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a != a ? a : b; }
+
+#define REDUCE(name, start)                                                                        \
   /* At most REDUCE_BLOCK * 4 * VF elements, four sums side by side. */                            \
   SMR_INLINE N(vf) N(f32_reduce_block_##name)(size_t n, const float *x) {                          \
     N(vf) a[4];                                                                                    \
@@ -32,18 +38,30 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
     return N(f32_reduce_join_##name)(N(f32_reduce_join_##name)(a[0], a[1]),                        \
                                      N(f32_reduce_join_##name)(a[2], a[3]));                       \
   }                                                                                                \
-  static float N(f32_reduce_row_##name)(size_t n, const float *x) {                                \
+  SMR_INLINE N(vf) N(f32_reduce_line_##name)(size_t n, const float *x) {                           \
     const size_t block = REDUCE_BLOCK * 4 * VF;                                                    \
     N(vf) total = N(f32_reduce_block_##name)(n < block ? n : block, x);                            \
     for (size_t i = block; i < n; i += block)                                                      \
       total = N(f32_reduce_join_##name)(                                                           \
           total, N(f32_reduce_block_##name)(n - i < block ? n - i : block, x + i));                \
+    return total;                                                                                  \
+  }                                                                                                \
+  static float N(f32_reduce_row_##name)(size_t rows, size_t n, const float *x, size_t stride) {    \
+    N(vf) total = N(f32_reduce_line_##name)(n, x);                                                 \
+    /* Further rows in blocks, too. */                                                             \
+    for (size_t r = 1; r < rows;) {                                                                \
+      const size_t end = rows - r < REDUCE_BLOCK ? rows : r + REDUCE_BLOCK;                        \
+      N(vf) part = N(f32_reduce_line_##name)(n, x + r * stride);                                   \
+      while (++r < end)                                                                            \
+        part = N(f32_reduce_join_##name)(part, N(f32_reduce_line_##name)(n, x + r * stride));      \
+      total = N(f32_reduce_join_##name)(total, part);                                              \
+    }                                                                                              \
     float lanes[VF];                                                                               \
     N(store)(lanes, total);                                                                        \
     /* Halves meet halves. */                                                                      \
-    for (size_t width = VF / 2; width > 0; width /= 2)                                             \
-      for (size_t i = 0; i < width; i++)                                                           \
-        lanes[i] = smr_f32_reduce_join(SMR_F32_REDUCE_##OP, lanes[i], lanes[i + width]);           \
+    SMR_UNROLL for (size_t width = VF / 2; width > 0; width /= 2)                                  \
+        SMR_UNROLL for (size_t i = 0; i < width; i++) lanes[i] =                                   \
+            N(f32_reduce_scalar_##name)(lanes[i], lanes[i + width]);                               \
     return lanes[0];                                                                               \
   }                                                                                                \
   /* Rows [begin, end) of some vectors of columns, the last of n lanes; at most REDUCE_BLOCK rows. \
@@ -97,10 +115,10 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
     if (n) N(f32_reduce_rows_##name)(rows, x, stride, n, 1, acc);                                  \
   }
 
-REDUCE(sum, SUM, 0.0f)
-REDUCE(max, MAX, -INFINITY)
-REDUCE(min, MIN, INFINITY)
-REDUCE(prod, PROD, 1.0f)
+REDUCE(sum, 0.0f)
+REDUCE(max, -INFINITY)
+REDUCE(min, INFINITY)
+REDUCE(prod, 1.0f)
 
 const struct smr_f32_reduce REDUCE_TABLE = {
     .name = "f32_reduce__" SMR_SIMD_NAME,

@@ -19,8 +19,8 @@ enum smr_f32_reduce_op {
   SMR_F32_REDUCE_COUNT
 };
 
-/// x[0] op x[1] ... x[n - 1]; n >= 1.
-typedef float (*smr_f32_reduce_row)(size_t n, const float *x);
+/// All elements x[r * stride + j], r < rows, j < n; rows and n >= 1.
+typedef float (*smr_f32_reduce_row)(size_t rows, size_t n, const float *x, size_t stride);
 
 /// acc[j] = acc[j] op x[j] op x[stride + j] ... over `rows` rows, for j < n.
 typedef void (*smr_f32_reduce_columns)(size_t rows, size_t n, const float *x, size_t stride,

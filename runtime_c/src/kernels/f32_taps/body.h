@@ -47,10 +47,29 @@ static void N(f32_taps_dots)(size_t n, size_t taps, const size_t *offsets, const
   }
 }
 
+SMR_INLINE void N(f32_taps_largest_block)(size_t lanes, size_t taps, const size_t *offsets,
+                                          const float *weights, const float *x, float *y) {
+  N(vf) best = N(f32_taps_load)(y, lanes);
+  for (size_t k = 0; k < taps; k++) {
+    const N(vf) product = N(mul)(N(set1)(weights[k]), N(f32_taps_load)(x + offsets[k], lanes));
+    // A NaN in the second operand comes out; one in the first needs the selection.
+    best = N(select)(N(eq)(product, product), N(max)(product, best), product);
+  }
+  if (lanes == VF)
+    N(store)(y, best);
+  else
+    N(store_n)(y, best, lanes);
+}
+
+static void N(f32_taps_largest)(size_t n, size_t taps, const size_t *offsets, const float *weights,
+                                const float *x, float *y) {
+  size_t i = 0;
+  for (; n - i >= VF; i += VF) N(f32_taps_largest_block)(VF, taps, offsets, weights, x + i, y + i);
+  if (i < n) N(f32_taps_largest_block)(n - i, taps, offsets, weights, x + i, y + i);
+}
+
 const struct smr_f32_taps_kernels TAPS_TABLE = {
-    N(f32_taps_sum),
-    N(f32_taps_spread),
-    N(f32_taps_dots),
-    "f32_taps__" SMR_SIMD_NAME,
+    N(f32_taps_sum),     N(f32_taps_spread),         N(f32_taps_dots),
+    N(f32_taps_largest), "f32_taps__" SMR_SIMD_NAME,
 };
 #undef TAPS_TABLE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementwise float functions over the vocabulary; VUNARY_TABLE names the table they end in.
-#include "simd/math.h"
+#include "simd/trig.h"
 
 // `value` says f in terms of x, a and b.
 #define VUNARY(name, value)                                                                   \
@@ -58,10 +58,22 @@ VUNARY(hard_swish,
        N(mul)(x, N(f32_vunary_unit)(N(add)(N(mul)(x, N(set1)(1.0f / 6.0f)), N(set1)(0.5f)))))
 VUNARY(silu, N(mul)(x, N(sigmoid)(x)))
 VUNARY(clamp, N(clamp)(x, a, b))
+VUNARY(sin, N(sin)(x))
+VUNARY(cos, N(cos)(x))
+VUNARY(tan, N(tan)(x))
+VUNARY(asin, N(asin)(x))
+VUNARY(acos, N(acos)(x))
+VUNARY(atan, N(atan)(x))
+VUNARY(sinh, N(sinh)(x))
+VUNARY(cosh, N(cosh)(x))
+VUNARY(asinh, N(asinh)(x))
+VUNARY(acosh, N(acosh)(x))
+VUNARY(atanh, N(atanh)(x))
 
-const smr_f32_vunary_ukernel VUNARY_TABLE[SMR_F32_VUNARY_VECTOR_COUNT] = {
+const smr_f32_vunary_ukernel VUNARY_TABLE[SMR_F32_VUNARY_COUNT] = {
 #define SMR_F32_FUNCTION(NAME, name) N(f32_vunary_##name),
 #include "kernels/f32_vunary/functions.inc"
+
 #undef SMR_F32_FUNCTION
 };
 #undef VUNARY

@@ -22,13 +22,11 @@ typedef void (*smr_f32_vunary_ukernel)(size_t n, const float *x, float *y, const
 ///     ROUND         halves to even
 ///     SIGN          of 0 is 0
 ///
-/// NaN in gives NaN out for all of them. One element at a time, those from functions_libm.inc.
+/// NaN in gives NaN out for all of them.
 enum smr_f32_vunary {
 #define SMR_F32_FUNCTION(NAME, name) SMR_F32_##NAME,
 #include "kernels/f32_vunary/functions.inc"
-  SMR_F32_VUNARY_VECTOR_COUNT,
-  SMR_F32_VUNARY_BEFORE_LIBM = SMR_F32_VUNARY_VECTOR_COUNT - 1,
-#include "kernels/f32_vunary/functions_libm.inc"
+
   SMR_F32_VUNARY_COUNT
 #undef SMR_F32_FUNCTION
 };

@@ -7,11 +7,8 @@
 #include "kernels/f32_vunary/f32_vunary.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \
-  extern const smr_f32_vunary_ukernel   \
-      smr_f32_vunary_ukernels__##suffix[SMR_F32_VUNARY_VECTOR_COUNT];
+  extern const smr_f32_vunary_ukernel smr_f32_vunary_ukernels__##suffix[SMR_F32_VUNARY_COUNT];
 #include "kernels/f32_vunary/kernels.inc"
 #undef SMR_UKERNEL
-extern const smr_f32_vunary_ukernel
-    smr_f32_vunary_ukernels__libm[SMR_F32_VUNARY_COUNT - SMR_F32_VUNARY_VECTOR_COUNT];
 
 #endif

@@ -7,143 +7,289 @@
 #include <samara/samara.h>
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
-// One kernel: operands of type T, results of type R; `value` in terms of a and b.
-#define VBINARY(name, T, R, value)                                                    \
-  static void vbinary_##name(size_t n, const void *a_, size_t a_step, const void *b_, \
-                             size_t b_step, void *y_) {                               \
+// GCC vectorises a loop of constant length once it knows that stores do not feed later loads: `y`
+// is an operand or overlaps none. Clang would unroll, for nothing but bytes.
+#if defined(__clang__)
+#define VBINARY_LANES _Pragma("clang loop unroll(disable)")
+#define VBINARY_SINGLY _Pragma("clang loop vectorize(disable) unroll(disable)")
+#elif defined(__GNUC__)
+#define VBINARY_LANES _Pragma("GCC ivdep")
+#define VBINARY_SINGLY
+#else
+#define VBINARY_LANES
+#define VBINARY_SINGLY
+#endif
+
+// One kernel: operands of type T, results of type R; `value` in terms of a and b. A block has
+// `count` elements, of which `left` are asked for.
+#define VBINARY_LOOP(name, T, R, lanes, count, value)                                 \
+  static void vbinary_##name(size_t n, const void *a_, size_t a_next, const void *b_, \
+                             size_t b_next, void *y_) {                               \
     const T *pa = (const T *)a_, *pb = (const T *)b_;                                 \
     R *y = (R *)y_;                                                                   \
-    for (size_t i = 0; i < n; i++) {                                                  \
-      const T a = pa[i * a_step], b = pb[i * b_step];                                 \
-      y[i] = (R)(value);                                                              \
+    for (size_t at = 0; at < n; at += SMR_VBINARY_BLOCK) {                            \
+      const size_t left = n - at < SMR_VBINARY_BLOCK ? n - at : SMR_VBINARY_BLOCK;    \
+      (void)left;                                                                     \
+      lanes for (size_t i = 0; i < (count); i++) {                                    \
+        const T a = pa[i], b = pb[i];                                                 \
+        y[i] = (R)(value);                                                            \
+      }                                                                               \
+      pa += a_next;                                                                   \
+      pb += b_next;                                                                   \
+      y += SMR_VBINARY_BLOCK;                                                         \
     }                                                                                 \
   }
+#define VBINARY(name, T, R, value) VBINARY_LOOP(name, T, R, VBINARY_LANES, SMR_VBINARY_BLOCK, value)
+#define VBINARY_SLOW(name, T, R, value) VBINARY_LOOP(name, T, R, VBINARY_SINGLY, left, value)
 
-// Sign extension, unsigned arithmetic and a narrowing conversion: wrapping, without overflow.
-#define VBINARY_WRAP(op) ((uint64_t)a op(uint64_t) b)
+// What is the same for signed and unsigned integers of a width. 1u: arithmetic is unsigned, so it
+// wraps, whatever small types promote to.
+#define VBINARY_WIDTH(w, T)           \
+  VBINARY(add_##w, T, T, 1u * a + b)  \
+  VBINARY(sub_##w, T, T, 1u * a - b)  \
+  VBINARY(mul_##w, T, T, 1u * a * b)  \
+  VBINARY(eq_##w, T, uint8_t, a == b) \
+  VBINARY(bit_and_##w, T, T, a &b)    \
+  VBINARY(bit_or_##w, T, T, a | b)    \
+  VBINARY(bit_xor_##w, T, T, a ^ b)   \
+  VBINARY(shl_##w, T, T, b < (w) ? 1u * a << (b & ((w) - 1)) : 0)
+VBINARY_WIDTH(8, uint8_t)
+VBINARY_WIDTH(16, uint16_t)
+VBINARY_WIDTH(32, uint32_t)
+VBINARY_WIDTH(64, uint64_t)
+#undef VBINARY_WIDTH
 
-static int64_t vbinary_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+static uint64_t vbinary_power(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent; exponent >>= 1, base *= base)
+    if (exponent & 1u) result *= base;
+  return result;
 }
 
-static int64_t vbinary_fmod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
-
-static int64_t vbinary_mod(int64_t a, int64_t b) {
-  const int64_t r = vbinary_fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+// 1 / a^n truncates to 0 unless the base is 1 or -1.
+static uint64_t vbinary_power_signed(int64_t a, int64_t b) {
+  if (b >= 0) return vbinary_power((uint64_t)a, (uint64_t)b);
+  return a == 1 ? 1 : a == -1 ? (b % 2 ? UINT64_MAX : 1) : 0;
 }
 
-static int64_t vbinary_pow(int64_t a, int64_t b) {
-  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
-  uint64_t power = (uint64_t)a, result = 1;
-  for (uint64_t rest = (uint64_t)b; rest; rest >>= 1, power *= power)
-    if (rest & 1u) result *= power;
-  return (int64_t)result;
-}
+#define VBINARY_ORDER(t, T)             \
+  VBINARY(min_##t, T, T, a < b ? a : b) \
+  VBINARY(max_##t, T, T, a > b ? a : b) \
+  VBINARY(lt_##t, T, uint8_t, a < b)    \
+  VBINARY(le_##t, T, uint8_t, a <= b)
 
-static uint64_t vbinary_shl(uint64_t a, uint64_t by, unsigned width) {
-  return by < width ? a << by : 0;
-}
+// Division by 0 gives 0; by -1 it is a negation, which wraps: the lowest value by -1 overflows in
+// C. Both divide by 1 in truth, and are put right without a branch, which signs of data would
+// mispredict. Floats that hold every value of T twice over give its quotients exactly, and have
+// vectors: F is such a float, or T itself.
+#define VBINARY_SIGNED(t, T, U, F, w, PACE)                               \
+  static inline T vbinary_quotient_##t(T a, T b) {                        \
+    const U odd = (U)(0 - (U)((b == 0) | (b == -1)));                     \
+    const T by = (T)(((U)b & (U)~odd) | (odd & 1));                       \
+    const U whole = (U)(T)((F)a / (F)by);                                 \
+    const U negative = (U)(0 - (U)(b == -1));                             \
+    return (T)(((whole ^ negative) - negative) & (U)(0 - (U)(b != 0)));   \
+  }                                                                       \
+  static inline T vbinary_rest_##t(T a, T b) {                            \
+    const U rest = (U)((U)a - 1u * (U)vbinary_quotient_##t(a, b) * (U)b); \
+    return (T)(rest & (U)(0 - (U)(b != 0)));                              \
+  }                                                                       \
+  static inline T vbinary_modulo_##t(T a, T b) {                          \
+    const T rest = vbinary_rest_##t(a, b);                                \
+    const U turn = (U)(0 - (U)((rest != 0) & ((rest ^ b) < 0)));          \
+    return (T)((U)rest + ((U)b & turn));                                  \
+  }                                                                       \
+  VBINARY_ORDER(t, T)                                                     \
+  PACE(div_##t, T, T, vbinary_quotient_##t(a, b))                         \
+  PACE(fmod_##t, T, T, vbinary_rest_##t(a, b))                            \
+  PACE(mod_##t, T, T, vbinary_modulo_##t(a, b))                           \
+  VBINARY_SLOW(pow_##t, T, T, vbinary_power_signed(a, b))                 \
+  VBINARY(shr_##t, T, T, a >> (b < 0 || b >= (w) ? (w) - 1 : b))
+VBINARY_SIGNED(i8, int8_t, uint8_t, int8_t, 8, VBINARY_SLOW)
+VBINARY_SIGNED(i16, int16_t, uint16_t, int16_t, 16, VBINARY_SLOW)
+VBINARY_SIGNED(i32, int32_t, uint32_t, double, 32, VBINARY)
+VBINARY_SIGNED(i64, int64_t, uint64_t, int64_t, 64, VBINARY_SLOW)
+#undef VBINARY_SIGNED
 
-static int64_t vbinary_shr(int64_t a, uint64_t by, unsigned width) {
-  return a >> (by < width ? by : width - 1);
-}
+#define VBINARY_UNSIGNED(t, T, w)                  \
+  VBINARY_ORDER(t, T)                              \
+  VBINARY_SLOW(div_##t, T, T, b == 0 ? 0 : a / b)  \
+  VBINARY_SLOW(mod_##t, T, T, b == 0 ? 0 : a % b)  \
+  VBINARY_SLOW(pow_##t, T, T, vbinary_power(a, b)) \
+  VBINARY(shr_##t, T, T, b < (w) ? a >> (b & ((w) - 1)) : 0)
+VBINARY_UNSIGNED(u8, uint8_t, 8)
+VBINARY_UNSIGNED(u16, uint16_t, 16)
+VBINARY_UNSIGNED(u32, uint32_t, 32)
+VBINARY_UNSIGNED(u64, uint64_t, 64)
+#undef VBINARY_UNSIGNED
+#undef VBINARY_ORDER
 
-#define VBINARY_INTEGER(t, T)                                                  \
-  VBINARY(add_##t, T, T, VBINARY_WRAP(+))                                      \
-  VBINARY(sub_##t, T, T, VBINARY_WRAP(-))                                      \
-  VBINARY(mul_##t, T, T, VBINARY_WRAP(*))                                      \
-  VBINARY(div_##t, T, T, vbinary_div(a, b))                                    \
-  VBINARY(mod_##t, T, T, vbinary_mod(a, b))                                    \
-  VBINARY(fmod_##t, T, T, vbinary_fmod(a, b))                                  \
-  VBINARY(pow_##t, T, T, vbinary_pow(a, b))                                    \
-  VBINARY(min_##t, T, T, a < b ? a : b)                                        \
-  VBINARY(max_##t, T, T, a > b ? a : b)                                        \
-  VBINARY(eq_##t, T, uint8_t, a == b)                                          \
-  VBINARY(lt_##t, T, uint8_t, a < b)                                           \
-  VBINARY(le_##t, T, uint8_t, a <= b)                                          \
-  VBINARY(bit_and_##t, T, T, a &b)                                             \
-  VBINARY(bit_or_##t, T, T, a | b)                                             \
-  VBINARY(bit_xor_##t, T, T, a ^ b)                                            \
-  VBINARY(shl_##t, T, T, vbinary_shl((uint64_t)a, (uint64_t)b, 8 * sizeof(T))) \
-  VBINARY(shr_##t, T, T, vbinary_shr((int64_t)a, (uint64_t)b, 8 * sizeof(T)))
-VBINARY_INTEGER(i8, int8_t)
-VBINARY_INTEGER(u8, uint8_t)
-VBINARY_INTEGER(i32, int32_t)
-VBINARY_INTEGER(i64, int64_t)
-#undef VBINARY_INTEGER
+#define VBINARY_FLOAT(t, T, s)                          \
+  static T vbinary_modulo_##t(T a, T b) {               \
+    const T r = fmod##s(a, b);                          \
+    if (r == 0) return copysign##s(0, b);               \
+    return (r < 0) != (b < 0) ? r + b : r;              \
+  }                                                     \
+  VBINARY_SLOW(mod_##t, T, T, vbinary_modulo_##t(a, b)) \
+  VBINARY_SLOW(fmod_##t, T, T, fmod##s(a, b))           \
+  VBINARY_SLOW(pow_##t, T, T, pow##s(a, b))             \
+  VBINARY_SLOW(atan2_##t, T, T, atan2##s(a, b))         \
+  VBINARY(eq_##t, T, uint8_t, a == b)                   \
+  VBINARY(lt_##t, T, uint8_t, a < b)                    \
+  VBINARY(le_##t, T, uint8_t, a <= b)
+VBINARY_FLOAT(f32, float, f)
+VBINARY_FLOAT(f64, double, )
+#undef VBINARY_FLOAT
 
-static float vbinary_mod_float(float a, float b) {
-  const float r = fmodf(a, b);
-  if (r == 0.0f) return copysignf(0.0f, b);
-  return (r < 0.0f) != (b < 0.0f) ? r + b : r;
-}
-
-VBINARY(mod_f32, float, float, vbinary_mod_float(a, b))
-VBINARY(fmod_f32, float, float, fmodf(a, b))
-VBINARY(pow_f32, float, float, powf(a, b))
-VBINARY(atan2_f32, float, float, atan2f(a, b))
-VBINARY(eq_f32, float, uint8_t, a == b)
-VBINARY(lt_f32, float, uint8_t, a < b)
-VBINARY(le_f32, float, uint8_t, a <= b)
+// What f32_vbinary has for float32. NaN wins in min and max.
+VBINARY(add_f64, double, double, a + b)
+VBINARY(sub_f64, double, double, a - b)
+VBINARY(mul_f64, double, double, a *b)
+VBINARY(div_f64, double, double, a / b)
+VBINARY(min_f64, double, double, a < b || a != a ? a : b)
+VBINARY(max_f64, double, double, a > b || a != a ? a : b)
+VBINARY(prelu_f64, double, double, a >= 0 ? a : a * b)
 
 VBINARY(eq_bool, uint8_t, uint8_t, !a == !b)
-VBINARY(and_bool, uint8_t, uint8_t, a &&b)
-VBINARY(or_bool, uint8_t, uint8_t, a || b)
+VBINARY(and_bool, uint8_t, uint8_t, (a != 0) & (b != 0))
+VBINARY(or_bool, uint8_t, uint8_t, (a | b) != 0)
 VBINARY(xor_bool, uint8_t, uint8_t, !a != !b)
 
-#undef VBINARY_WRAP
 #undef VBINARY
+#undef VBINARY_SLOW
+#undef VBINARY_LOOP
+#undef VBINARY_LANES
+#undef VBINARY_SINGLY
 
-#define VBINARY_INTEGERS(name)                                               \
-  [SAMARA_INT8] = vbinary_##name##_i8, [SAMARA_UINT8] = vbinary_##name##_u8, \
+// Kernels by width, by signedness, and of both floats.
+#define VBINARY_WIDTHS(name)                                                   \
+  [SAMARA_INT8] = vbinary_##name##_8, [SAMARA_UINT8] = vbinary_##name##_8,     \
+  [SAMARA_INT16] = vbinary_##name##_16, [SAMARA_UINT16] = vbinary_##name##_16, \
+  [SAMARA_INT32] = vbinary_##name##_32, [SAMARA_UINT32] = vbinary_##name##_32, \
+  [SAMARA_INT64] = vbinary_##name##_64, [SAMARA_UINT64] = vbinary_##name##_64
+#define VBINARY_UNSIGNEDS(name)                                                 \
+  [SAMARA_UINT8] = vbinary_##name##_u8, [SAMARA_UINT16] = vbinary_##name##_u16, \
+  [SAMARA_UINT32] = vbinary_##name##_u32, [SAMARA_UINT64] = vbinary_##name##_u64
+#define VBINARY_SIGNEDS(name)                                                 \
+  [SAMARA_INT8] = vbinary_##name##_i8, [SAMARA_INT16] = vbinary_##name##_i16, \
   [SAMARA_INT32] = vbinary_##name##_i32, [SAMARA_INT64] = vbinary_##name##_i64
-static const smr_vbinary_ukernel vbinary_kernels[SMR_VBINARY_COUNT][SAMARA_BOOL + 1] = {
-    [SMR_VBINARY_ADD] = {VBINARY_INTEGERS(add)},
-    [SMR_VBINARY_SUB] = {VBINARY_INTEGERS(sub)},
-    [SMR_VBINARY_MUL] = {VBINARY_INTEGERS(mul)},
-    [SMR_VBINARY_DIV] = {VBINARY_INTEGERS(div)},
-    [SMR_VBINARY_MIN] = {VBINARY_INTEGERS(min)},
-    [SMR_VBINARY_MAX] = {VBINARY_INTEGERS(max)},
-    [SMR_VBINARY_MOD] = {VBINARY_INTEGERS(mod), [SAMARA_FLOAT32] = vbinary_mod_f32},
-    [SMR_VBINARY_FMOD] = {VBINARY_INTEGERS(fmod), [SAMARA_FLOAT32] = vbinary_fmod_f32},
-    [SMR_VBINARY_POW] = {VBINARY_INTEGERS(pow), [SAMARA_FLOAT32] = vbinary_pow_f32},
-    [SMR_VBINARY_EQ] = {VBINARY_INTEGERS(eq), [SAMARA_FLOAT32] = vbinary_eq_f32,
-                        [SAMARA_BOOL] = vbinary_eq_bool},
-    [SMR_VBINARY_LT] = {VBINARY_INTEGERS(lt), [SAMARA_FLOAT32] = vbinary_lt_f32},
-    [SMR_VBINARY_LE] = {VBINARY_INTEGERS(le), [SAMARA_FLOAT32] = vbinary_le_f32},
-    [SMR_VBINARY_ATAN2] = {[SAMARA_FLOAT32] = vbinary_atan2_f32},
+#define VBINARY_INTEGERS(name) VBINARY_SIGNEDS(name), VBINARY_UNSIGNEDS(name)
+#define VBINARY_FLOATS(name) \
+  [SAMARA_FLOAT32] = vbinary_##name##_f32, [SAMARA_FLOAT64] = vbinary_##name##_f64
+#define VBINARY_DOUBLE(name) [SAMARA_FLOAT64] = vbinary_##name##_f64
+enum { VBINARY_DTYPES = SAMARA_UINT64 + 1 };
+static const smr_vbinary_blocks vbinary_kernels[SMR_VBINARY_COUNT][VBINARY_DTYPES] = {
+    [SMR_VBINARY_ADD] = {VBINARY_WIDTHS(add), VBINARY_DOUBLE(add)},
+    [SMR_VBINARY_SUB] = {VBINARY_WIDTHS(sub), VBINARY_DOUBLE(sub)},
+    [SMR_VBINARY_MUL] = {VBINARY_WIDTHS(mul), VBINARY_DOUBLE(mul)},
+    [SMR_VBINARY_DIV] = {VBINARY_INTEGERS(div), VBINARY_DOUBLE(div)},
+    [SMR_VBINARY_MIN] = {VBINARY_INTEGERS(min), VBINARY_DOUBLE(min)},
+    [SMR_VBINARY_MAX] = {VBINARY_INTEGERS(max), VBINARY_DOUBLE(max)},
+    [SMR_VBINARY_PRELU] = {VBINARY_DOUBLE(prelu)},
+    [SMR_VBINARY_MOD] = {VBINARY_INTEGERS(mod), VBINARY_FLOATS(mod)},
+    [SMR_VBINARY_FMOD] = {VBINARY_SIGNEDS(fmod), VBINARY_UNSIGNEDS(mod), VBINARY_FLOATS(fmod)},
+    [SMR_VBINARY_POW] = {VBINARY_INTEGERS(pow), VBINARY_FLOATS(pow)},
+    [SMR_VBINARY_EQ] = {VBINARY_WIDTHS(eq), VBINARY_FLOATS(eq), [SAMARA_BOOL] = vbinary_eq_bool},
+    [SMR_VBINARY_LT] = {VBINARY_INTEGERS(lt), VBINARY_FLOATS(lt)},
+    [SMR_VBINARY_LE] = {VBINARY_INTEGERS(le), VBINARY_FLOATS(le)},
+    [SMR_VBINARY_ATAN2] = {VBINARY_FLOATS(atan2)},
     [SMR_VBINARY_AND] = {[SAMARA_BOOL] = vbinary_and_bool},
     [SMR_VBINARY_OR] = {[SAMARA_BOOL] = vbinary_or_bool},
     [SMR_VBINARY_XOR] = {[SAMARA_BOOL] = vbinary_xor_bool},
-    [SMR_VBINARY_BIT_AND] = {VBINARY_INTEGERS(bit_and)},
-    [SMR_VBINARY_BIT_OR] = {VBINARY_INTEGERS(bit_or)},
-    [SMR_VBINARY_BIT_XOR] = {VBINARY_INTEGERS(bit_xor)},
-    [SMR_VBINARY_SHL] = {VBINARY_INTEGERS(shl)},
+    [SMR_VBINARY_BIT_AND] = {VBINARY_WIDTHS(bit_and)},
+    [SMR_VBINARY_BIT_OR] = {VBINARY_WIDTHS(bit_or)},
+    [SMR_VBINARY_BIT_XOR] = {VBINARY_WIDTHS(bit_xor)},
+    [SMR_VBINARY_SHL] = {VBINARY_WIDTHS(shl)},
     [SMR_VBINARY_SHR] = {VBINARY_INTEGERS(shr)},
 };
+#undef VBINARY_WIDTHS
+#undef VBINARY_UNSIGNEDS
+#undef VBINARY_SIGNEDS
 #undef VBINARY_INTEGERS
+#undef VBINARY_FLOATS
+#undef VBINARY_DOUBLE
 
-smr_vbinary_ukernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t dtype) {
-  return dtype <= SAMARA_BOOL ? vbinary_kernels[function][dtype] : NULL;
+static const uint8_t vbinary_bytes[VBINARY_DTYPES] = {
+    [SAMARA_FLOAT32] = 4, [SAMARA_INT8] = 1,   [SAMARA_UINT8] = 1,   [SAMARA_INT32] = 4,
+    [SAMARA_INT64] = 8,   [SAMARA_BOOL] = 1,   [SAMARA_FLOAT64] = 8, [SAMARA_INT16] = 2,
+    [SAMARA_UINT16] = 2,  [SAMARA_UINT32] = 4, [SAMARA_UINT64] = 8,
+};
+
+struct smr_vbinary_kernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t dtype) {
+  if (dtype >= VBINARY_DTYPES) return (struct smr_vbinary_kernel){.blocks = NULL};
+  const uint8_t bytes = vbinary_bytes[dtype];
+  const bool to_bool =
+      function == SMR_VBINARY_EQ || function == SMR_VBINARY_LT || function == SMR_VBINARY_LE;
+  return (struct smr_vbinary_kernel){vbinary_kernels[function][dtype], bytes, to_bool ? 1 : bytes};
 }
 
-int smr_vbinary_has_zero(uint8_t dtype, size_t n, const void *b, size_t step) {
-  int zero = 0;
-  for (size_t i = 0; i < n && !zero; i++) {
-    const size_t at = i * step;
-    switch (dtype) {
-      case SAMARA_INT64:
-        zero = ((const int64_t *)b)[at] == 0;
-        break;
-      case SAMARA_INT32:
-        zero = ((const int32_t *)b)[at] == 0;
-        break;
-      default:
-        zero = ((const int8_t *)b)[at] == 0;
-    }
+// Room for a block of the widest elements.
+typedef union {
+  uint64_t whole[SMR_VBINARY_BLOCK];
+  char bytes[SMR_VBINARY_BLOCK * sizeof(uint64_t)];
+} vbinary_room;
+
+// A whole block of one value.
+static void vbinary_fill(vbinary_room *room, const char *value, size_t bytes) {
+  memcpy(room->bytes, value, bytes);
+  for (size_t filled = bytes; filled < SMR_VBINARY_BLOCK * bytes; filled *= 2)
+    memcpy(room->bytes + filled, room->bytes, filled);
+}
+
+void smr_vbinary_run(const struct smr_vbinary_kernel *kernel, size_t n, const void *a_,
+                     size_t a_step, const void *b_, size_t b_step, void *y_) {
+  enum { BLOCK = SMR_VBINARY_BLOCK };
+  const char *a = a_, *b = b_;
+  char *y = y_;
+  const size_t bytes = kernel->bytes, out_bytes = kernel->out_bytes;
+  vbinary_room room_a, room_b, room_y;
+  if (n == 0) return;
+  if (n < BLOCK || a_step == 0) vbinary_fill(&room_a, a, bytes);
+  if (n < BLOCK || b_step == 0) vbinary_fill(&room_b, b, bytes);
+  size_t i = n / BLOCK * BLOCK;
+  if (i > 0)
+    kernel->blocks(i, a_step ? a : room_a.bytes, a_step ? BLOCK : 0, b_step ? b : room_b.bytes,
+                   b_step ? BLOCK : 0, y);
+  // What is no block, by copies; elements beyond the end are left where they are.
+  for (; i < n; i += BLOCK) {
+    const size_t count = n - i < BLOCK ? n - i : BLOCK;
+    if (a_step) memcpy(room_a.bytes, a + i * bytes, count * bytes);
+    if (b_step) memcpy(room_b.bytes, b + i * bytes, count * bytes);
+    kernel->blocks(count, room_a.bytes, BLOCK, room_b.bytes, BLOCK, room_y.bytes);
+    memcpy(y + i * out_bytes, room_y.bytes, count * out_bytes);
   }
-  return zero;
+}
+
+// Whether one of `n` elements is 0; all of a block are looked at together.
+#define VBINARY_ZERO(w)                                                              \
+  static bool vbinary_zero_##w(size_t n, const uint##w##_t *p) {                     \
+    for (; n >= SMR_VBINARY_BLOCK; n -= SMR_VBINARY_BLOCK, p += SMR_VBINARY_BLOCK) { \
+      uint##w##_t zeros = 0;                                                         \
+      for (size_t i = 0; i < SMR_VBINARY_BLOCK; i++) zeros |= p[i] == 0;             \
+      if (zeros) return true;                                                        \
+    }                                                                                \
+    for (; n; n--, p++)                                                              \
+      if (*p == 0) return true;                                                      \
+    return false;                                                                    \
+  }
+VBINARY_ZERO(8)
+VBINARY_ZERO(16)
+VBINARY_ZERO(32)
+VBINARY_ZERO(64)
+#undef VBINARY_ZERO
+
+bool smr_vbinary_has_zero(uint8_t dtype, size_t n, const void *b) {
+  switch (dtype < VBINARY_DTYPES ? vbinary_bytes[dtype] : 0) {
+    case 1:
+      return vbinary_zero_8(n, b);
+    case 2:
+      return vbinary_zero_16(n, b);
+    case 4:
+      return vbinary_zero_32(n, b);
+    default:
+      return vbinary_zero_64(n, b);
+  }
 }

@@ -6,19 +6,37 @@
 
 #include <samara/samara.h>
 
-#define VCAST(from, to, T, R, value)                                    \
-  static void vcast_##from##_##to(size_t n, const void *x_, void *y_) { \
-    const T *px = (const T *)x_;                                        \
-    R *y = (R *)y_;                                                     \
-    for (size_t i = 0; i < n; i++) {                                    \
-      const T x = px[i];                                                \
-      y[i] = (R)(value);                                                \
-    }                                                                   \
+#include <math.h>
+
+#include "simd/common.h"
+#include "simd/half.h"
+
+enum { VCAST_BLOCK = 256 };
+
+#define VCAST(from, to, T, R, value)                                                   \
+  SMR_VECTORIZED static void vcast_##from##_##to(size_t n, const void *x_, void *y_) { \
+    const T *px = (const T *)x_;                                                       \
+    R *y = (R *)y_;                                                                    \
+    for (size_t i = 0; i < n; i++) {                                                   \
+      const T x = px[i];                                                               \
+      y[i] = (R)(value);                                                               \
+    }                                                                                  \
   }
 
-// `least` is a float; `above` is the first float beyond the type.
-#define VCAST_SATURATE(T, least, above, LEAST, MOST) \
-  (x < (above) ? (x >= (least) ? (T)x : x < (least) ? (LEAST) : 0) : x >= (above) ? (MOST) : 0)
+// x within floats that the type can hold, `least` for NaN: the conversion may then run
+// unconditionally.
+SMR_INLINE float vcast_clamp(float x, float least, float most) {
+  const float above = x > least ? x : least;
+  return above < most ? above : most;
+}
+// The same with 0 for NaN.
+SMR_INLINE float vcast_within(float x, float least, float most) {
+  return vcast_clamp(x == x ? x : 0.0f, least, most);
+}
+
+// `most` is the greatest float in the type and `above` the next one.
+#define VCAST_SATURATE(T, least, most, above, MOST) \
+  (x >= (above) ? (MOST) : (T)vcast_within(x, least, most))
 
 #define VCAST_FROM_INTEGER(from, T) \
   VCAST(from, f32, T, float, x)     \
@@ -33,18 +51,55 @@ VCAST_FROM_INTEGER(i32, int32_t)
 VCAST_FROM_INTEGER(i64, int64_t)
 #undef VCAST_FROM_INTEGER
 
+// To types whose extremes are floats: through int32 in blocks, which compilers turn into vectors.
+#define VCAST_NARROW(to, R, within, least, most)                                            \
+  SMR_VECTORIZED static void vcast_f32_##to(size_t n, const void *x_, void *y_) {           \
+    const float *x = (const float *)x_;                                                     \
+    R *y = (R *)y_;                                                                         \
+    int32_t block[VCAST_BLOCK];                                                             \
+    for (size_t i = 0; i < n; i += VCAST_BLOCK) {                                           \
+      const size_t count = n - i < VCAST_BLOCK ? n - i : VCAST_BLOCK;                       \
+      for (size_t j = 0; j < count; j++) block[j] = (int32_t)within(x[i + j], least, most); \
+      for (size_t j = 0; j < count; j++) y[i + j] = (R)block[j];                            \
+    }                                                                                       \
+  }
 VCAST(f32, f32, float, float, x)
-VCAST(f32, i8, float, int8_t, VCAST_SATURATE(int8_t, -128.0f, 128.0f, INT8_MIN, INT8_MAX))
-VCAST(f32, u8, float, uint8_t, VCAST_SATURATE(uint8_t, 0.0f, 256.0f, 0, UINT8_MAX))
-VCAST(f32, i32, float, int32_t, VCAST_SATURATE(int32_t, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX))
-VCAST(f32, i64, float, int64_t, VCAST_SATURATE(int64_t, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX))
+VCAST_NARROW(i8, int8_t, vcast_within, -128.0f, 127.0f)
+VCAST_NARROW(u8, uint8_t, vcast_clamp, 0.0f, 255.0f)
+VCAST(f32, i32, float, int32_t,
+      VCAST_SATURATE(int32_t, -0x1p31f, 0x1.fffffep30f, 0x1p31f, INT32_MAX))
+VCAST(f32, i64_any, float, int64_t,
+      VCAST_SATURATE(int64_t, -0x1p63f, 0x1.fffffep62f, 0x1p63f, INT64_MAX))
+
+// Most blocks hold small numbers, for which there are vector instructions everywhere.
+SMR_VECTORIZED static void vcast_f32_i64(size_t n, const void *x_, void *y_) {
+  const float *x = (const float *)x_;
+  int64_t *y = (int64_t *)y_;
+  int32_t block[VCAST_BLOCK];
+  for (size_t i = 0; i < n; i += VCAST_BLOCK) {
+    const size_t count = n - i < VCAST_BLOCK ? n - i : VCAST_BLOCK;
+    int32_t large = 0;
+    for (size_t j = 0; j < count; j++) large |= !(fabsf(x[i + j]) < 0x1p31f);
+    if (large) {
+      vcast_f32_i64_any(count, x + i, y + i);
+      continue;
+    }
+    for (size_t j = 0; j < count; j++) block[j] = (int32_t)x[i + j];
+    for (size_t j = 0; j < count; j++) y[i + j] = block[j];
+  }
+}
+
 VCAST(f32, bool, float, uint8_t, x != 0.0f)
+
+VCAST(f32, bf16, float, uint16_t, smr_f32_to_bf16(x))
+VCAST(bf16, f32, uint16_t, float, smr_bf16_to_f32(x))
 
 VCAST(bool, f32, uint8_t, float, x != 0)
 VCAST(bool, 8, uint8_t, uint8_t, x != 0)
 VCAST(bool, i32, uint8_t, int32_t, x != 0)
 VCAST(bool, i64, uint8_t, int64_t, x != 0)
 #undef VCAST_SATURATE
+#undef VCAST_NARROW
 #undef VCAST
 
 #define VCAST_ROW(from)                                                        \
@@ -67,5 +122,7 @@ static const smr_vcast_ukernel vcast_kernels[SAMARA_BOOL + 1][SAMARA_BOOL + 1] =
 #undef VCAST_ROW
 
 smr_vcast_ukernel smr_vcast_kernel(uint8_t from, uint8_t to) {
+  if (from == SAMARA_BFLOAT16 && to == SAMARA_FLOAT32) return vcast_bf16_f32;
+  if (from == SAMARA_FLOAT32 && to == SAMARA_BFLOAT16) return vcast_f32_bf16;
   return from <= SAMARA_BOOL && to <= SAMARA_BOOL ? vcast_kernels[from][to] : NULL;
 }

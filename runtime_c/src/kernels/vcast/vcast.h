@@ -10,7 +10,8 @@
 /// alignment.
 typedef void (*smr_vcast_ukernel)(size_t n, const void *x, void *y);
 
-/// The kernel between two of float32, int8, uint8, int32, int64 and bool (samara_dtype), or NULL.
+/// The kernel between two of float32, int8, uint8, int32, int64 and bool (samara_dtype), or between
+/// float32 and bfloat16; NULL for others, which vcast_wide.h converts.
 ///
 /// Float to integer truncates, saturates, and NaN gives 0. Integer to narrower integer wraps. To
 /// float: nearest, ties to even. To bool: not equal to 0; from bool: 0 or 1.

@@ -12,8 +12,10 @@
 enum {
   VIEW_TILE_BYTES = 32 * 1024,   // work worth a hand-over to another thread
   VIEW_CHUNK_BYTES = 64 * 1024,  // longer rows are cut
-  VIEW_BLOCK_BYTES = 64,  // of the contiguous source axis in a transposed block: a cache line
-  VIEW_MIN_ACROSS = 4,    // shorter axes are not worth blocks
+  VIEW_BLOCK_BYTES = 64,    // of the contiguous source axis in a transposed block: a cache line
+  VIEW_MIN_ACROSS = 4,      // shorter axes are not worth blocks
+  VIEW_PANEL = 64,          // elements of a row of a panel
+  VIEW_CROWD_BYTES = 1024,  // rows that lie a multiple of this apart share few sets of a cache
 };
 
 struct view_axis {
@@ -128,7 +130,7 @@ struct view_wide {
       memcpy(dst, &value, sizeof value);                                                           \
     }                                                                                              \
   }                                                                                                \
-  static void view_fill_##bits(size_t n, const char *src, char *dst) {                             \
+  SMR_VECTORIZED static void view_fill_##bits(size_t n, const char *src, char *dst) {              \
     type value;                                                                                    \
     memcpy(&value, src, sizeof value);                                                             \
     for (size_t i = 0; i < n; i++) memcpy(dst + i * sizeof value, &value, sizeof value);           \
@@ -236,6 +238,21 @@ VIEW_SQUARE(32, 4, 2, VIEW_LOW4, VIEW_HIGH4)
       break;                         \
   }
 
+// A transposed block whose destination rows would push each other out of the cache before their
+// lines are full: it is made in pieces on the stack, from where rows go out line by line.
+static void view_panels(const struct smr_view_plan *plan, size_t rows, const char *src, char *dst) {
+  char panel[VIEW_BLOCK_BYTES * VIEW_PANEL];
+  const size_t element = plan->element_bytes, width = VIEW_PANEL * element;
+  for (size_t i = 0; i < plan->n; i += VIEW_PANEL) {
+    const size_t n = plan->n - i < VIEW_PANEL ? plan->n - i : VIEW_PANEL;
+    VIEW_BY_WIDTH(view_squares, rows, n, src, plan->step_bytes, panel, width)
+    for (size_t j = 0; j < rows; j++)
+      memcpy(dst + j * plan->across_bytes, panel + j * width, n * element);
+    src += (ptrdiff_t)n * plan->step_bytes;
+    dst += n * element;
+  }
+}
+
 // One unit: chunk `chunk` of the row, or block of rows, at src and dst.
 static void view_unit(const struct smr_view_plan *plan, const char *src, char *dst, size_t chunk) {
   const size_t first = chunk * plan->chunk;
@@ -244,7 +261,10 @@ static void view_unit(const struct smr_view_plan *plan, const char *src, char *d
   if (plan->kind == SMR_VIEW_TRANSPOSE) {
     src += first * plan->element_bytes;
     dst += first * plan->across_bytes;
-    VIEW_BY_WIDTH(view_squares, count, plan->n, src, plan->step_bytes, dst, plan->across_bytes)
+    if (count > VIEW_MIN_ACROSS && plan->across_bytes % VIEW_CROWD_BYTES == 0)
+      view_panels(plan, count, src, dst);
+    else
+      VIEW_BY_WIDTH(view_squares, count, plan->n, src, plan->step_bytes, dst, plan->across_bytes)
     return;
   }
   src += (ptrdiff_t)first * plan->step_bytes;

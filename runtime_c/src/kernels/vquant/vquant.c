@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between real and quantized elements, in portable C.
+// Dispatch between the kernels of quantization.
 #include "base/fp.h"
 
 #include "kernels/vquant/vquant.h"
 
-// Adding and taking away 1.5 * 2^23 rounds a float of magnitude below 2^22 to an integer, half to
-// even, in the default rounding mode. Clamped values are far below.
-static const float vquant_magic = 12582912.0f;
+#include "kernels/vquant/kernels.h"
 
-// The quantized value of `p`, which is already in units of the output's scale. Comparisons are
-// written so that NaN takes the last branch.
-static inline int8_t vquant_rounded(float p, int32_t zero) {
-  const float low = (float)(-128 - zero), high = (float)(127 - zero);
-  if (p >= high) return 127;
-  if (p <= low) return -128;
-  if (!(p > low)) return (int8_t)zero;
-  const float r = (p + vquant_magic) - vquant_magic;
-  return (int8_t)((int32_t)r + zero);
-}
+static const struct vquant_row {
+  uint32_t isa;
+  struct smr_vquant kernels;
+} vquant_rows[] = {
+#define SMR_UKERNEL(isa, suffix)                              \
+  {isa,                                                       \
+   {"vquant_" #suffix, smr_vquant_quantize_ukernel__##suffix, \
+    smr_vquant_dequantize_ukernel__##suffix, smr_vquant_requantize_ukernel__##suffix}},
+#include "kernels/vquant/kernels.inc"
+#undef SMR_UKERNEL
+};
 
-void smr_vquant_quantize(size_t n, const float *x, struct smr_vquant_params p, int8_t *y) {
-  for (size_t i = 0; i < n; i++)
-    y[i] = vquant_rounded(x[i] / p.scales[i * p.step], p.zero_points[i * p.step]);
-}
-
-void smr_vquant_dequantize(size_t n, const int8_t *x, struct smr_vquant_params p, float *y) {
-  for (size_t i = 0; i < n; i++)
-    y[i] = (float)(x[i] - p.zero_points[i * p.step]) * p.scales[i * p.step];
-}
-
-void smr_vquant_requantize(size_t n, const int8_t *x, struct smr_vquant_params from,
-                           struct smr_vquant_params to, int8_t *y) {
-  for (size_t i = 0; i < n; i++) {
-    const float m = from.scales[i * from.step] / to.scales[i * to.step];
-    const float p = (float)(x[i] - from.zero_points[i * from.step]) * m;
-    y[i] = vquant_rounded(p, to.zero_points[i * to.step]);
-  }
+const struct smr_vquant *smr_vquant_config(uint32_t isa) {
+  size_t i = 0;
+  while ((vquant_rows[i].isa & isa) != vquant_rows[i].isa) i++;  // the last needs nothing
+  return &vquant_rows[i].kernels;
 }

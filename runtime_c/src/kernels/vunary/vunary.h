@@ -6,12 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// y[i] = f(x[i]) for i < n. `y` may be `x` where element sizes agree; otherwise they do not
-/// overlap. Element alignment.
-typedef void (*smr_vunary_ukernel)(size_t n, const void *x, void *y);
+/// Elements of a block, as in vbinary.
+enum { SMR_VUNARY_BLOCK = 64 };
+
+/// y[i] = f(x[i]) for `blocks` whole blocks. `y` may be `x` where element sizes agree; otherwise
+/// they do not overlap. Element alignment.
+typedef void (*smr_vunary_blocks)(size_t blocks, const void *x, void *y);
+
+struct smr_vunary_kernel {
+  smr_vunary_blocks blocks;
+  uint8_t bytes, out_bytes;  // of an element
+};
 
 /// NEG, ABS, SIGN, RELU, BIT_NOT: integers; NEG and ABS of the lowest value wrap. NOT: bool (any
-/// nonzero byte is true). IS_NAN, IS_INF, IS_INF_POSITIVE, IS_INF_NEGATIVE: float32 to bool.
+/// nonzero byte is true). IS_NAN, IS_INF, IS_INF_POSITIVE, IS_INF_NEGATIVE: float32 and float64 to
+/// bool; IS_INF_NONE is false for both.
 enum smr_vunary {
   SMR_VUNARY_NEG,
   SMR_VUNARY_ABS,
@@ -23,10 +32,15 @@ enum smr_vunary {
   SMR_VUNARY_IS_INF,
   SMR_VUNARY_IS_INF_POSITIVE,
   SMR_VUNARY_IS_INF_NEGATIVE,
+  SMR_VUNARY_IS_INF_NONE,
   SMR_VUNARY_COUNT
 };
 
-/// The kernel for `function` on `dtype` (samara_dtype), or NULL where there is none.
-smr_vunary_ukernel smr_vunary_kernel(enum smr_vunary function, uint8_t dtype);
+/// The kernel for `function` on `dtype` (samara_dtype); `blocks` is NULL where there is none.
+struct smr_vunary_kernel smr_vunary_kernel(enum smr_vunary function, uint8_t dtype);
+
+/// y[i] = f(x[i]) for i < n. `y` may be `x` where element sizes agree; otherwise they do not
+/// overlap. Element alignment.
+void smr_vunary_run(const struct smr_vunary_kernel *kernel, size_t n, const void *x, void *y);
 
 #endif

@@ -21,22 +21,25 @@ static double exact(enum smr_f32_reduce_op op, double a, double b) {
   }
 }
 
-static void check_row(const struct smr_f32_reduce *table, enum smr_f32_reduce_op op, size_t n) {
-  uint32_t state = (uint32_t)n;
+static void check_row(const struct smr_f32_reduce *table, enum smr_f32_reduce_op op, size_t rows,
+                      size_t length) {
+  const size_t stride = length + 3, n = (rows - 1) * stride + length;
+  uint32_t state = (uint32_t)(n + rows);
   float *x = kernel_floats(n, &state);
   double want = (double)smr_f32_reduce_start(op), magnitude = 1;
   for (size_t i = 0; i < n; i++) {
+    if (i % stride >= length) continue;
     if (op == SMR_F32_REDUCE_PROD) x[i] = 1 + x[i] / 64;
     want = exact(op, want, (double)x[i]);
     magnitude += op == SMR_F32_REDUCE_SUM ? fabs((double)x[i]) : 0;
   }
   if (op == SMR_F32_REDUCE_PROD) magnitude = want * sqrt((double)n) * 4;
-  if (!CHECK_NEAR(table->row[op](n, x), want, 2e-7 * magnitude))
-    fprintf(stderr, "%s op %d n %zu\n", table->name, (int)op, n);
+  if (!CHECK_NEAR(table->row[op](rows, length, x, stride), want, 2e-7 * magnitude))
+    fprintf(stderr, "%s op %d rows %zu n %zu\n", table->name, (int)op, rows, length);
   if (op == SMR_F32_REDUCE_MAX || op == SMR_F32_REDUCE_MIN) {
-    const size_t at = kernel_random(&state) % n;
+    const size_t at = kernel_random(&state) % rows * stride + kernel_random(&state) % length;
     x[at] = NAN;
-    CHECK(isnan(table->row[op](n, x)));
+    CHECK(isnan(table->row[op](rows, length, x, stride)));
   }
   kernel_free(x, 4);
 }
@@ -59,8 +62,11 @@ static void check_columns(const struct smr_f32_reduce *table, enum smr_f32_reduc
 
 static void check_table(const struct smr_f32_reduce *table, size_t lanes) {
   for (int op = 0; op < SMR_F32_REDUCE_COUNT; op++) {
-    for (size_t n = 1; n <= 9 * lanes + 1; n++) check_row(table, (enum smr_f32_reduce_op)op, n);
-    check_row(table, (enum smr_f32_reduce_op)op, 10000);
+    for (size_t n = 1; n <= 9 * lanes + 1; n++) check_row(table, (enum smr_f32_reduce_op)op, 1, n);
+    check_row(table, (enum smr_f32_reduce_op)op, 1, 10000);
+    for (size_t rows = 2; rows <= 200; rows += 63)
+      for (size_t n = 1; n <= 5 * lanes; n += 3)
+        check_row(table, (enum smr_f32_reduce_op)op, rows, n);
     for (size_t n = 1; n <= 3 * lanes + 1; n++)
       for (size_t rows = 0; rows <= 200; rows += 67)
         check_columns(table, (enum smr_f32_reduce_op)op, rows, n);

@@ -7,6 +7,8 @@
 #include "harness.h"
 #include "kernels/f32_taps/kernels.h"
 
+#include <math.h>
+
 enum { TAPS = 5 };
 
 // The last pixel ends where the buffer ends; two taps share one.
@@ -24,6 +26,13 @@ static void check_pixels(const struct smr_f32_taps_kernels *k, size_t n) {
   }
   k->sum(n, 0, offsets, weights, x, sum);
   for (size_t i = 0; i < n; i++) CHECK(sum[i] == 0);
+  for (size_t i = 0; i < n; i++) sum[i] = i % 3 ? -INFINITY : 0.25f;
+  k->largest(n, TAPS, offsets, weights, x, sum);
+  for (size_t i = 0; i < n; i++) {
+    float want = i % 3 ? -INFINITY : 0.25f;
+    for (size_t t = 0; t < TAPS; t++) want = fmaxf(want, weights[t] * x[offsets[t] + i]);
+    CHECK(sum[i] == want);
+  }
   float dots[TAPS];
   k->dots(n, TAPS, offsets, x, y, dots);
   for (size_t t = 0; t < TAPS; t++) {
@@ -45,8 +54,28 @@ static void check_pixels(const struct smr_f32_taps_kernels *k, size_t n) {
   kernel_free(sum, 4);
 }
 
+// NaN wins, wherever it comes from.
+static void check_nan(const struct smr_f32_taps_kernels *k, size_t n) {
+  uint32_t seed = (uint32_t)n;
+  const size_t offsets[TAPS] = {0, n, 0, n, 0};
+  float *x = kernel_floats(2 * n, &seed), *y = kernel_floats(n, &seed);
+  float *weights = kernel_floats(TAPS, &seed);
+  for (size_t i = 0; i < n; i++) {
+    if (i % 2 == 0) x[i + n] = NAN;
+    if (i % 3 == 0) y[i] = NAN;
+  }
+  k->largest(n, TAPS, offsets, weights, x, y);
+  for (size_t i = 0; i < n; i++) CHECK((y[i] != y[i]) == (i % 2 == 0 || i % 3 == 0));
+  kernel_free(x, 4);
+  kernel_free(y, 4);
+  kernel_free(weights, 4);
+}
+
 static void check_kernels(const struct smr_f32_taps_kernels *k, size_t lanes) {
-  for (size_t n = 3; n <= 3 * lanes + 4; n++) check_pixels(k, n);
+  for (size_t n = 3; n <= 3 * lanes + 4; n++) {
+    check_pixels(k, n);
+    check_nan(k, n);
+  }
 }
 
 SMR_TEST(every_table) {

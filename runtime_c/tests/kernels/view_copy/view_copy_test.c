@@ -141,5 +141,16 @@ SMR_TEST(plans_name_what_they_do) {
   CHECK_EQ_INT(plan.kind, SMR_VIEW_FILL);
 }
 
+// Destination rows that lie a multiple of 1024 bytes apart go through a panel.
+SMR_TEST(crowded_rows) {
+  static const uint32_t perm[] = {1, 0};
+  static const size_t across[] = {4, 5, 16, 17, 33, 70};
+  for (size_t element = 1; element <= 8; element *= 2)
+    for (size_t i = 0; i < sizeof across / sizeof across[0]; i++) {
+      const size_t dims[] = {1024 / element * (i % 2 + 1), across[i]};
+      check_permuted(element, 2, dims, perm);
+    }
+}
+
 SMR_TEST_MAIN(RUN(permutations); RUN(repeats_steps_and_reversals); RUN(long_rows_are_cut);
-              RUN(plans_name_what_they_do))
+              RUN(crowded_rows); RUN(plans_name_what_they_do))

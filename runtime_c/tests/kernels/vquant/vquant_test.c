@@ -3,9 +3,13 @@
 #include "base/fp.h"
 
 #include "harness.h"
+#include "kernels/vquant/kernels.h"
 #include "kernels/vquant/vquant.h"
 
 #include <math.h>
+
+// The kernels under test: every variant that this CPU runs, in turn.
+static const struct smr_vquant *kernels;
 
 static const float one_scale[] = {1.0f};
 static const int32_t zero_three[] = {3};
@@ -15,7 +19,7 @@ SMR_TEST(quantize_rounds_half_to_even_and_saturates) {
                             124.4f, 1e30f, -131.0f, -131.4f, -1e30f};
   static const int8_t want[] = {3, 5, 5, 3, 1, 127, 127, 127, -128, -128, -128};
   int8_t y[11];
-  smr_vquant_quantize(11, x, (struct smr_vquant_params){one_scale, zero_three, 0}, y);
+  kernels->quantize(11, x, (struct smr_vquant_params){one_scale, zero_three, 0}, y);
   CHECK_MEM(y, want, sizeof y);
 }
 
@@ -23,7 +27,7 @@ SMR_TEST(quantize_takes_infinities_and_nan) {
   const float x[] = {INFINITY, -INFINITY, NAN};
   static const int8_t want[] = {127, -128, 3};
   int8_t y[3];
-  smr_vquant_quantize(3, x, (struct smr_vquant_params){one_scale, zero_three, 0}, y);
+  kernels->quantize(3, x, (struct smr_vquant_params){one_scale, zero_three, 0}, y);
   CHECK_MEM(y, want, sizeof y);
 }
 
@@ -35,9 +39,9 @@ SMR_TEST(every_integer_comes_back) {
       const int8_t in = (int8_t)q;
       float real;
       int8_t back;
-      smr_vquant_dequantize(1, &in, p, &real);
+      kernels->dequantize(1, &in, p, &real);
       CHECK_NEAR(real, 0.3 * (q - zero), 1e-5);
-      smr_vquant_quantize(1, &real, p, &back);
+      kernels->quantize(1, &real, p, &back);
       CHECK_EQ_INT(back, q);
     }
   }
@@ -51,9 +55,9 @@ SMR_TEST(parameters_may_go_along_the_row) {
   const struct smr_vquant_params p = {scales, zeros, 1};
   int8_t y[3];
   float back[3];
-  smr_vquant_quantize(3, x, p, y);
+  kernels->quantize(3, x, p, y);
   CHECK_MEM(y, want, sizeof y);
-  smr_vquant_dequantize(3, y, p, back);
+  kernels->dequantize(3, y, p, back);
   CHECK_MEM(back, x, sizeof x);
 }
 
@@ -64,15 +68,60 @@ SMR_TEST(requantize_rounds_the_scaled_difference) {
                              7, 127, -128};  // minus 3, times one half: .5 1 1.5 2 62 -65.5
   static const int8_t want[] = {0, 1, 2, 2, 62, -66};
   int8_t y[6];
-  smr_vquant_requantize(6, x, (struct smr_vquant_params){half, zero_three, 0},
-                        (struct smr_vquant_params){one_scale, none, 0}, y);
+  kernels->requantize(6, x, (struct smr_vquant_params){half, zero_three, 0},
+                      (struct smr_vquant_params){one_scale, none, 0}, y);
   CHECK_MEM(y, want, sizeof y);
   memcpy(y, x, sizeof y);  // in place
-  smr_vquant_requantize(6, y, (struct smr_vquant_params){half, zero_three, 0},
-                        (struct smr_vquant_params){one_scale, none, 0}, y);
+  kernels->requantize(6, y, (struct smr_vquant_params){half, zero_three, 0},
+                      (struct smr_vquant_params){one_scale, none, 0}, y);
   CHECK_MEM(y, want, sizeof y);
 }
 
-SMR_TEST_MAIN(RUN(quantize_rounds_half_to_even_and_saturates);
-              RUN(quantize_takes_infinities_and_nan); RUN(every_integer_comes_back);
-              RUN(parameters_may_go_along_the_row); RUN(requantize_rounds_the_scaled_difference))
+// Lengths around blocks and vectors, buffers of exactly that length.
+SMR_TEST(every_length_agrees_with_single_elements) {
+  static const float scales[] = {0.37f, 1.9f};
+  static const int32_t zeros[] = {-5, 77};
+  static const size_t lengths[] = {0, 1, 7, 8, 9, 31, 33, 255, 256, 257, 515};
+  for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+    const size_t n = lengths[k];
+    float *x = malloc(n * sizeof *x + 1), *real = malloc(n * sizeof *real + 1);
+    int8_t *y = malloc(n + 1), *z = malloc(n + 1);
+    REQUIRE(x && real && y && z);
+    const struct smr_vquant_params a = {&scales[0], &zeros[0], 0}, b = {&scales[1], &zeros[1], 0};
+    for (size_t i = 0; i < n; i++)
+      x[i] = i % 50 == 7 ? NAN : (float)((int)(i * 7919 % 1001) - 500) * 0.173f;
+    kernels->quantize(n, x, a, y);
+    kernels->dequantize(n, y, a, real);
+    kernels->requantize(n, y, a, b, z);
+    for (size_t i = 0; i < n; i++) {
+      const float number = isnan(x[i]) ? 0.0f : x[i] / 0.37f;
+      const float q = fminf(fmaxf(rintf(number) - 5.0f, -128.0f), 127.0f);
+      CHECK_EQ_INT(y[i], (int)q);
+      const float back = (float)(y[i] + 5) * 0.37f, m = 0.37f / 1.9f;
+      CHECK(memcmp(&real[i], &back, sizeof back) == 0);
+      const float p = rintf((float)(y[i] + 5) * m) + 77.0f;
+      CHECK_EQ_INT(z[i], (int)fminf(fmaxf(p, -128.0f), 127.0f));
+    }
+    free(x), free(real), free(y), free(z);
+  }
+}
+
+int main(int argc, char **argv) {
+  SMR_TEST_BEGIN(argc, argv);
+  const uint32_t have = smr_cpu_isa();
+#define SMR_UKERNEL(isa, suffix)                     \
+  if ((have & (isa)) != (isa)) {                     \
+    NOT_RUN(#suffix, "this CPU lacks it");           \
+  } else {                                           \
+    kernels = smr_vquant_config(isa);                \
+    RUN(quantize_rounds_half_to_even_and_saturates); \
+    RUN(quantize_takes_infinities_and_nan);          \
+    RUN(every_integer_comes_back);                   \
+    RUN(parameters_may_go_along_the_row);            \
+    RUN(requantize_rounds_the_scaled_difference);    \
+    RUN(every_length_agrees_with_single_elements);   \
+  }
+#include "kernels/vquant/kernels.inc"
+#undef SMR_UKERNEL
+  return SMR_TEST_END();
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Custom operators in C: shared libraries that sessions of this process take operators from."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from samara.pybridge._native import NULL, ffi, text
+from samara.pybridge.errors import BackendError, UnsupportedError
+
+__all__ = ["register_kernel", "registered_kernels"]
+
+_MODE = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
+_NEEDS = re.compile(r"node '(?P<node>.*)' needs the custom operator '(?P<name>.*)', which")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A loaded operator: its samara_custom_op, and what keeps that in memory."""
+
+    path: str
+    struct: Any
+    library: ctypes.CDLL
+
+
+_KERNELS: dict[str, _Kernel] = {}
+
+
+def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | None = None) -> None:
+    """Let sessions made from now on find the C operator `name` in a shared library.
+
+    `symbol` is an exported `samara_custom_op` (default: what follows the "::" of the name). The
+    library stays loaded. Needs neither numpy references nor the exporter: a program that only runs
+    files calls this. Raises BackendError for a library that cannot be loaded, lacks the symbol, or
+    whose struct is another operator's or another version's.
+    """
+    wanted = name.rpartition("::")[2] if symbol is None else symbol
+    path = Path(library)
+    # A bare name would be searched for along the system's paths, where another may lie.
+    full = str(path.resolve()) if path.exists() else os.fspath(library)
+    try:
+        loaded = ctypes.CDLL(full, mode=_MODE)
+    except OSError as error:
+        raise BackendError(
+            f"library {full} of custom operator {name} cannot be loaded: {error}",
+            fix="build it as a shared library for this machine, and check the path",
+        ) from None
+    try:
+        address = ctypes.addressof(ctypes.c_char.in_dll(loaded, wanted))
+    except ValueError:
+        raise BackendError(
+            f"library {full} has no symbol {wanted!r}",
+            op=name,
+            fix=f"export `const samara_custom_op {wanted}`, or name the one that it has with symbol=",
+        ) from None
+    struct = ffi.cast("samara_custom_op *", address)
+    size, declared = int(struct.struct_size), ffi.sizeof("samara_custom_op")
+    if size != declared or struct.name == NULL or struct.run == NULL:
+        raise BackendError(
+            f"symbol {wanted!r} of {full} is no samara_custom_op of this version: struct_size is"
+            f" {size}, expected {declared}, and it needs a name and run",
+            op=name,
+            fix="set .struct_size = sizeof(samara_custom_op) and build it with this samara's header",
+        )
+    if text(struct.name) != name:
+        raise BackendError(
+            f"symbol {wanted!r} of {full} is the operator {text(struct.name)!r}",
+            op=name,
+            fix="register it under its own name, or name the right one with symbol=",
+        )
+    _KERNELS[name] = _Kernel(full, struct, loaded)
+
+
+def registered_kernels() -> Mapping[str, str]:
+    """Names of the operators that sessions find, and the library each is in."""
+    return {name: kernel.path for name, kernel in _KERNELS.items()}
+
+
+def custom_ops() -> Any:
+    """The registered operators as one C array, for session options; it must outlive the session."""
+    kernels = tuple(_KERNELS.values())
+    array = ffi.new("samara_custom_op[]", len(kernels))
+    for i, kernel in enumerate(kernels):
+        array[i] = kernel.struct[0]
+    return array
+
+
+def explained(error: UnsupportedError) -> UnsupportedError:
+    """The error with what to do, where it says that a session lacks a custom operator."""
+    found = _NEEDS.search(error.message)
+    if found is None or error.fix is not None:
+        return error
+    name = found["name"]
+    return UnsupportedError(
+        f"the model needs the custom operator '{name}', which no library gave to this process",
+        op=name,
+        node=found["node"],
+        fix=f'samara.register_op("{name}", reference=…, library="….so") before the session is made;'
+        " a reference alone runs in Program.run only",
+    )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a native library can do, this process's own or another build: its version and operators."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from samara.pybridge._native import DLOPEN_FLAGS, NULL, ffi, library_path, new_error, text
+from samara.pybridge.errors import BackendError
+
+_NAMES = ("libsamara.so", "libsamara.dylib", "samara.dll")
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryInfo:
+    """A native library: `operators` are the names of docs/ops.md that it has."""
+
+    path: Path
+    version: tuple[int, ...]
+    operators: frozenset[str]
+
+
+def inspect_library(path: str | os.PathLike[str] | None = None) -> LibraryInfo:
+    """The library at `path`, in the folder `path`, or (None) the one that this package runs.
+
+    BackendError for what is not there, is no samara library, or is built for another machine.
+    """
+    found = _find(path)
+    lib = _load(found)
+    names = (lib.samara_op_name(i) for i in range(lib.samara_op_count()))
+    version = text(lib.samara_version())
+    return LibraryInfo(
+        found, tuple(int(part) for part in version.split(".")), frozenset(map(text, names))
+    )
+
+
+def open_failure(model: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> str:
+    """What that library says against opening a `.samara` file; empty when it opens."""
+    lib = _load(_find(path))
+    out, error = ffi.new("samara_model **"), new_error()
+    if lib.samara_model_open_path(os.fsencode(model), NULL, out, error):
+        return text(ffi.addressof(error[0], "text")[0]) or "it cannot be opened"
+    lib.samara_model_close(out[0])
+    return ""
+
+
+def _find(path: str | os.PathLike[str] | None) -> Path:
+    if path is None:
+        return library_path()
+    given = Path(path)
+    if not given.is_dir():
+        return given
+    for name in _NAMES:
+        for found in (given / name, given / "lib" / name):
+            if found.is_file():
+                return found
+    raise BackendError(
+        f"{given} holds no samara library", fix=f"it would be called {' or '.join(_NAMES)}"
+    )
+
+
+def _load(path: Path) -> Any:
+    if not path.is_file():
+        raise BackendError(f"there is no library {path}", fix="check the path")
+    try:
+        lib = ffi.dlopen(os.fspath(path.absolute()), DLOPEN_FLAGS)
+        lib.samara_version, lib.samara_op_count  # noqa: B018  (looked up when named)
+    except OSError as error:
+        raise BackendError(
+            f"{path} cannot be loaded here: {error}",
+            fix="give a library that is built for this machine",
+        ) from None
+    except AttributeError:
+        raise BackendError(f"{path} is no samara library") from None
+    return lib

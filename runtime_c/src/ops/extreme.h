@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the extreme of floats along an axis is: what argmax, argmin and hardmax share.
+#ifndef SMR_OPS_EXTREME_H
+#define SMR_OPS_EXTREME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/f32_reduce/f32_reduce.h"
+#include "ops/op.h"
+
+/// What is looked for: the largest or smallest element, of equal ones the first or last. NaN beats
+/// everything.
+struct smr_extreme {
+  const struct smr_f32_reduce *kernels;
+  bool smallest, last;
+};
+
+/// Its index among x[0] ... x[n - 1]; n >= 1.
+size_t smr_extreme_row(const struct smr_extreme *e, size_t n, const float *x);
+
+/// index[j] among x[j], x[stride + j], ... for j < count <= 256; 1 <= n <= UINT32_MAX.
+void smr_extreme_columns(const struct smr_extreme *e, size_t n, size_t count, size_t stride,
+                         const float *x, uint32_t *index);
+
+/// LIMIT where an axis of `n` elements is too long for smr_extreme_columns.
+static inline samara_status smr_extreme_check(const struct smr_job *job, size_t n) {
+  if ((uint64_t)n > UINT32_MAX)
+    SMR_FAIL(job->error, LIMIT, "%s: an axis of %zu elements is too long", job->op->name, n);
+  return SAMARA_OK;
+}
+
+#endif
