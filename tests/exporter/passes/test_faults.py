@@ -27,6 +27,7 @@ from samara.exporter.passes import (
     fuse_residual,
     fuse_transpose,
     layout,
+    resize_planes,
     run_passes,
     simplify,
     simplify_shapes,
@@ -126,6 +127,17 @@ def _attended(b: Builder) -> Value:
     return value
 
 
+def _resized(b: Builder) -> Value:
+    x = b.op("transpose", b.input("x", "f32", [2, 3, 3, 3]), perm=(0, 2, 3, 1))
+    y = b.op("resize", x, sizes=(6, 6), scales=(0, 0), mode="nearest", coordinate="asymmetric")
+    value: Value = b.op("transpose", y, perm=(0, 2, 1, 3))
+    return value
+
+
+def _any_transpose(node: Node | None, perm: tuple[int, ...]) -> Node | None:
+    return node if node is not None and node.op.name == "transpose" else None
+
+
 def _inverted_factor(node: Node) -> tuple[Value, float] | None:
     x = node.inputs[0]
     assert x is not None
@@ -183,6 +195,7 @@ FAULTS = {
     "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),
     "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
     "fuse_attention": Fault(_attended, _replace(fuse_attention, "_factor", _inverted_factor)),
+    "resize_planes": Fault(_resized, _replace(resize_planes, "_transpose", _any_transpose)),
     "eliminate_dead": Fault(_chain, _plant_dead),
 }  # fmt: skip
 

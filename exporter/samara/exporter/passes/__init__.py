@@ -13,6 +13,7 @@ from samara.exporter.passes import (
     fuse_residual,
     fuse_transpose,
     layout,
+    resize_planes,
     simplify,
     simplify_shapes,
 )
@@ -38,6 +39,7 @@ REGISTRY: tuple[Pass, ...] = (
     fuse_activation.PASS,
     fuse_transpose.PASS,
     fuse_attention.PASS,
+    resize_planes.PASS,
     eliminate_dead.PASS,
 )
 
@@ -60,6 +62,7 @@ PIPELINE: tuple[Pass, ...] = (
     fuse_activation.PASS,
     fuse_transpose.PASS,
     fuse_attention.PASS,
+    resize_planes.PASS,
     fold_constants.PASS,
     deduplicate.PASS,
     eliminate_dead.PASS,

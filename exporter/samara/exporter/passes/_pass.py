@@ -10,6 +10,7 @@ import numpy as np
 
 from samara.exporter.ir.program import Array, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.types import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ def scalar_of(value: Value | None) -> float | None:
     if data.size > 1 and not np.array_equal(data, np.full_like(data, first)):
         return None
     return float(first)
+
+
+def is_fusable(value: Value) -> bool:
+    """Whether fused operators compute in the dtype: the others are those of single operators."""
+    return value.type.dtype in (DType.F32, DType.F16)
 
 
 def is_identity_perm(perm: tuple[int, ...]) -> bool:

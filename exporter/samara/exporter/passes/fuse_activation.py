@@ -7,7 +7,7 @@ from typing import Any
 
 from samara.exporter.ir.program import Node
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass, fused_name, per_function
+from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function
 
 _LINEAR = ("conv", "conv_transpose", "matmul")
 
@@ -21,7 +21,7 @@ def _rewrite(r: Rewriter) -> None:
             or r.only_user(linear.outputs[0]) is not node
         ):
             continue
-        if linear.attrs["post"] != "none" or not linear.outputs[0].type.dtype.is_float:
+        if linear.attrs["post"] != "none" or not is_fusable(linear.outputs[0]):
             continue
         change = _epilogue(node, linear)
         if change is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from samara.exporter.ir.program import Array, Node
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass, fused_name, per_channel, per_function
+from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_channel, per_function
 
 _LINEAR = ("conv", "conv_transpose", "matmul")
 
@@ -35,7 +35,7 @@ def _absorb(r: Rewriter, node: Node) -> None:
             continue
         if r.only_user(data) is not node or node.outputs[0].type.shape != data.type.shape:
             continue
-        if _busy(linear) or not data.type.dtype.is_float:
+        if _busy(linear) or not is_fusable(data):
             continue
         channels = _channels(linear)
         constant = None if channels is None else per_channel(other, channels, data.type.rank)

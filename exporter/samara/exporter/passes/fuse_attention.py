@@ -19,6 +19,7 @@ from samara.exporter.passes._pass import (
     Pass,
     compose,
     fused_name,
+    is_fusable,
     is_identity_perm,
     per_function,
     scalar_of,
@@ -122,7 +123,7 @@ def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) ->
 def _product(node: Node) -> _Scores | None:
     """The first product; a mask may have become its bias or residual."""
     added = _added(node)
-    if not _plain(node) or len(added) > 1 or not node.outputs[0].type.dtype.is_float:
+    if not _plain(node) or len(added) > 1 or not is_fusable(node.outputs[0]):
         return None
     return _Scores(node, mask=added[0] if added else None, absorbed=fused_name(node))
 

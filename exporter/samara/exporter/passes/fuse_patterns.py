@@ -7,7 +7,7 @@ import math
 
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass, fused_name, per_function, scalar_of
+from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function, scalar_of
 from samara.exporter.types import as_dim
 
 
@@ -155,6 +155,8 @@ def _layer_norm(r: Rewriter, node: Node) -> bool:
     if matched is None:
         return False
     x, eps = matched
+    if not is_fusable(x):
+        return False
     width = x.type.shape[-1]
     for parameter in (scale, bias):
         if parameter is not None and (parameter.type.rank != 1 or parameter.type.shape[0] != width):

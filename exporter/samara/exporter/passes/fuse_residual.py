@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass, fused_name, per_function
+from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function
 
 _LINEAR = ("conv", "conv_transpose", "matmul")
 
@@ -37,7 +37,7 @@ def _absorb(r: Rewriter, node: Node, data: Value, other: Value) -> bool:
     a = linear.attrs
     plain = a["post"] == "none" and a["lo"] == float("-inf") and a["hi"] == float("inf")
     has_residual = len(linear.inputs) > 3 and linear.inputs[3] is not None
-    if not plain or has_residual or not data.type.dtype.is_float:
+    if not plain or has_residual or not is_fusable(data):
         return False
     if (
         other.type.shape != data.type.shape

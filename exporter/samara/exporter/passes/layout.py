@@ -199,6 +199,8 @@ def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
 
 def _rule(node: Node, types: Sequence[TensorType | None], perm: Perm) -> Permuted | None:
     outputs = [v.type for v in node.outputs]
+    if any(t is not None and t.dtype.is_packed for t in (*types, *outputs)):
+        return None  # elements that share a byte are not moved
     if node.op.permute == "any":
         if any(t is not None and t.rank != len(perm) for t in types) or any(
             t.rank != len(perm) for t in outputs
