@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,11 @@ import onnx.parser
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
+from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program
+from samara.pybridge.model import Model
+from samara.pybridge.session import Session
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
@@ -95,6 +100,23 @@ class Case:
         agree(program.run(feeds), want, atol=self.atol, rtol=self.rtol, steps=self.steps)
         return program
 
+    def check_native(self) -> Program:
+        """check(), by the C runtime too."""
+        program = self.check()
+        (got,) = native(program, self.feeds())
+        want = witness(self.model(), self.feeds(), reference=self.reference)
+        agree(got, want, atol=self.atol, rtol=self.rtol, steps=self.steps)
+        return program
+
+
+def native(program: Program, *feeds: Feeds) -> list[dict[str, Array]]:
+    """What the C runtime computes from the optimized program, its file written and read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tested.samara"
+        export(program, path, check=False)
+        session = Session(Model(path.read_bytes()))
+    return [session.run(dict(f)) for f in feeds]
+
 
 def witness(model: onnx.ModelProto, feeds: Feeds, *, reference: bool = False) -> dict[str, Array]:
     """What another implementation computes."""
@@ -137,6 +159,16 @@ def check(
     program = import_onnx(model, **options)
     for f in feeds:
         agree(program.run(f), witness(model, f), atol=atol, rtol=rtol)
+    return program
+
+
+def check_native(
+    model: onnx.ModelProto, *feeds: Feeds, atol: float = 1e-6, rtol: float = 1e-5, **options: Any
+) -> Program:
+    """check(), by the C runtime too."""
+    program = check(model, *feeds, atol=atol, rtol=rtol, **options)
+    for f, got in zip(feeds, native(program, *feeds), strict=True):
+        agree(got, witness(model, f), atol=atol, rtol=rtol)
     return program
 
 

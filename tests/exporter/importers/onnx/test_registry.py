@@ -27,8 +27,21 @@ def test_registration(monkeypatch: pytest.MonkeyPatch) -> None:
     assert supported_operators() == (("here", "A"), ("here", "B"))
 
 
+# Not (any more) in ONNX's own domain, though models name them there: what ONNX removed before its
+# release 1.5, and an operator that ONNX Runtime puts there.
+ELSEWHERE = {
+    "Affine",
+    "Crop",
+    "GivenTensorFill",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "Scale",
+    "ScaledTanh",
+    "SimplifiedLayerNormalization",
+}
+
+
 def test_every_name_is_an_operator_of_onnx() -> None:
     known = {s.name for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""}
-    assert [
-        name for domain, name in supported_operators() if domain == "" and name not in known
-    ] == []
+    unknown = {name for domain, name in supported_operators() if domain == "" and name not in known}
+    assert unknown == ELSEWHERE

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ONNX importer: one function per ONNX operator, grouped by family."""
 
+from samara.exporter.importers.onnx.importer import Diagnosis as Diagnosis
+from samara.exporter.importers.onnx.importer import diagnose as diagnose
 from samara.exporter.importers.onnx.importer import import_onnx as import_onnx
 from samara.exporter.importers.onnx.registry import supported_operators as supported_operators

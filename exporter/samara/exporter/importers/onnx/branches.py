@@ -3,19 +3,21 @@
 
 The rest of a graph after an `If` whose branches yield tensors of different rank cannot be typed
 once. It is cloned into both branches, where each clone knows which branch it is in; a clone that
-cannot be typed becomes a trap with the reason.
+cannot be typed becomes a trap with the reason. Where the graph is itself part of another (the one
+branch that a known predicate leaves, or an operator's definition), the rest of that one follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import onnx
 
-from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.context import NodeContext, tensor_data
 from samara.exporter.importers.onnx.operand import Operand, Poison, as_shape_data
-from samara.exporter.importers.onnx.scope import Problem, Scope
+from samara.exporter.importers.onnx.scope import Host, Problem, Scope
 from samara.exporter.ir.builder import Builder, as_dim_atom
 from samara.exporter.ir.program import Value
 from samara.exporter.types import (
@@ -26,6 +28,7 @@ from samara.exporter.types import (
     Sym,
     TensorType,
     UnsupportedError,
+    dmax,
 )
 
 MAX_CLONES = 64
@@ -50,15 +53,32 @@ class Branch:
         return [(v.type.dtype, v.type.rank) for v in self.results]
 
 
+class _Ended(Exception):
+    """The rest of `scope` was converted as part of a split `If`; it has `results`."""
+
+    def __init__(self, scope: Scope, results: list[Operand]) -> None:
+        super().__init__()
+        self.scope = scope
+        self.results = results
+
+
 def convert_graph(scope: Scope, start: int = 0) -> list[Operand]:
     """Convert the scope's nodes from `start` on and return the operands of its outputs."""
+    try:
+        return _convert_nodes(scope, start)
+    except _Ended as ended:
+        if ended.scope is scope:
+            return ended.results
+        raise
+
+
+def _convert_nodes(scope: Scope, start: int) -> list[Operand]:
     for k in range(start, len(scope.nodes)):
         node = scope.nodes[k]
+        scope.position = k
         kind = node.op_type if node.domain in ("", "ai.onnx") else ""
         if kind == "If":
-            rest = _convert_if(scope, node, k + 1)
-            if rest is not None:
-                return rest
+            scope.attempt(node, partial(_if, scope, node))
         elif kind == "Loop":
             _convert_loop(scope, node)
         else:
@@ -77,16 +97,8 @@ def _output(scope: Scope, name: str) -> Operand:
         return Poison(str(error))
 
 
-def _convert_if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | None:
-    """Convert an `If`. Returns the graph's outputs when the rest was cloned into the branches, else
-    None.
-    """
-    rest: list[Operand] = []
-    scope.attempt(node, lambda: rest.extend(_if(scope, node, following) or ()))
-    return rest or None
-
-
-def _if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | None:
+def _if(scope: Scope, node: onnx.NodeProto) -> None:
+    """Convert an `If`. Raises _Ended when the rest was cloned into the branches."""
     n = NodeContext(scope, node)
     graphs = [_graph(n, "then_branch"), _graph(n, "else_branch")]
     cond = n.operand(0)
@@ -96,12 +108,13 @@ def _if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | N
         predicate = scope.known(data.dims()[0])
     if predicate is not None and predicate.is_static:
         graph = graphs[0 if predicate.as_int() else 1]
-        results = convert_graph(Scope.of_graph(scope, scope.builder, graph))
-        for name, result in zip(node.output, results, strict=True):
+        inner = Scope.of_graph(scope, scope.builder, graph)
+        inner.host = Host(scope, scope.position, list(node.output))
+        for name, result in zip(node.output, convert_graph(inner), strict=True):
             scope.bind(name, result)
-        return None
+        return
     flag = _scalar(n, n.value(0))
-    branches = [_branch(scope, g, node, predicate, 1 - i, None) for i, g in enumerate(graphs)]
+    branches = [_branch(scope, g, node, predicate, 1 - i, False) for i, g in enumerate(graphs)]
     if _settle(scope, node, branches):
         names = list(node.output)
         values = scope.builder.if_(
@@ -109,8 +122,8 @@ def _if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | N
         )
         for name, value in zip(names, values, strict=True):
             scope.bind(name, value)
-        return None
-    clones = [_branch(scope, g, node, predicate, 1 - i, following) for i, g in enumerate(graphs)]
+        return
+    clones = [_branch(scope, g, node, predicate, 1 - i, True) for i, g in enumerate(graphs)]
     if not _settle(scope, node, clones):
         raise UnsupportedError(
             "the branches yield tensors of different rank up to the graph's outputs",
@@ -119,11 +132,11 @@ def _if(scope: Scope, node: onnx.NodeProto, following: int) -> list[Operand] | N
             fix="make both branches yield the same rank, or cut the graph before this node with"
             " outputs=",
         )
-    return list(
-        scope.builder.if_(
-            flag, *((b.builder, b.results) for b in clones), outputs=scope.outputs, name=n.label
-        )
-    )
+    last = scope
+    while last.host is not None:
+        last = last.host.scope
+    bodies = ((b.builder, b.results) for b in clones)
+    raise _Ended(last, list(scope.builder.if_(flag, *bodies, outputs=last.outputs, name=n.label)))
 
 
 def _graph(n: NodeContext, name: str) -> onnx.GraphProto:
@@ -141,12 +154,12 @@ def _branch(
     node: onnx.NodeProto,
     predicate: Dim | None,
     truth: int,
-    following: int | None,
+    following: bool,
 ) -> Branch:
-    """Convert a branch, and with `following` the rest of the enclosing graph after it, in a child
+    """Convert a branch, and with `following` the rest of the enclosing graphs after it, in a child
     builder.
     """
-    if following is not None:
+    if following:
         scope.state.clones += 1
         if scope.state.clones > MAX_CLONES:
             raise UnsupportedError(
@@ -162,15 +175,18 @@ def _branch(
         inner.assume(builder.translate(predicate), truth)
     results = convert_graph(inner)
     names = inner.outputs
-    if following is not None and not inner.problems:
-        rest = Scope(scope.state, builder, scope.nodes, scope.outputs, scope)
+    host: Host | None = Host(scope, scope.position, list(node.output)) if following else None
+    while host is not None and not inner.problems:
+        rest = Scope(scope.state, builder, host.scope.nodes, host.scope.outputs, host.scope)
         rest.problems = inner.problems
         rest.assumed = inner.assumed
-        for name, operand in zip(node.output, results, strict=True):
-            rest.bind(name, operand)
-        results = convert_graph(rest, following)
+        for name, operand in zip(host.names, results, strict=True):
+            if name:
+                rest.bind(name, operand)
+        results = convert_graph(rest, host.position + 1)
         names = rest.outputs
         inner = rest
+        host = host.scope.host
     values = []
     for name, operand in zip(names, results, strict=True):
         if isinstance(operand, Poison):
@@ -235,6 +251,7 @@ def _convert_loop(scope: Scope, node: onnx.NodeProto) -> None:
 def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
     n = NodeContext(scope, node)
     graph = _graph(n, "body")
+    trips = _exact_trips(n, graph)
     max_trip, cond = n.optional(0), n.optional(1)
     max_trip = None if max_trip is None else _scalar(n, max_trip)
     cond = None if cond is None else _scalar(n, cond)
@@ -250,26 +267,47 @@ def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
     types = [v.type for v in carried]
     for _ in range(_ROUNDS):
         body = _loop_body(scope, graph, types)
-        changed = _widen(scope, types, [v.type for v in body.results[1 : 1 + len(carried)]])
+        formal = [v.type for v in body.builder.inputs[2:]]
+        after = [v.type for v in body.results[1 : 1 + len(carried)]]
+        changed = _widen(scope, types, formal, after)
         if changed is None:
             break
         types = changed
     else:
         raise n.unsupported("the shapes carried by the loop do not settle")
     names = [o or f"{n.label}.{i}" for i, o in enumerate(node.output)]
-    return scope.builder.loop(
+    made = scope.builder.loop(
         max_trip, cond, carried, (body.builder, body.results), outputs=names or None, name=n.label
     )
+    if trips is None or cond is not None:
+        return made
+    stacked = [n.emit("reshape", y, shape=(trips, *y.type.shape[1:])) for y in made[len(carried) :]]
+    return (*made[: len(carried)], *stacked)
+
+
+def _exact_trips(n: NodeContext, graph: onnx.GraphProto) -> Dim | None:
+    """How often a loop without a condition runs, where that is an expression already."""
+    data = as_shape_data(n.operand(0)) if n.has(0) else None
+    if data is None or data.elements.size != 1 or not _always_on(graph):
+        return None
+    found = data.dims()[0]
+    return dmax(found, 0) if isinstance(found, Dim) else None
 
 
 def _always_on(graph: onnx.GraphProto) -> bool:
-    """Whether the body passes its condition through unchanged."""
+    """Whether the body passes its condition through unchanged, or always sets it."""
     name, given = graph.output[0].name, graph.input[1].name
     makers = {o: m for m in graph.node for o in m.output}
     while name != given:
         maker = makers.get(name)
+        if maker is not None and maker.op_type == "Constant":
+            return any(
+                a.name == "value" and tensor_data(a.t, "value").all() for a in maker.attribute
+            )
         if maker is None or maker.op_type != "Identity":
-            return False
+            return any(
+                t.name == name and bool(tensor_data(t, name).all()) for t in graph.initializer
+            )
         name = maker.input[0]
     return True
 
@@ -289,38 +327,52 @@ def _loop_body(scope: Scope, graph: onnx.GraphProto, types: Sequence[TensorType]
     inner.bind(formal[0], builder.input(formal[0], DType.I64, ()))
     inner.bind(formal[1], builder.input(formal[1], DType.BOOL, ()))
     for name, t in zip(formal[2:], types, strict=True):
-        inner.bind(name, builder.input(name, t.dtype, t.shape, t.quant))
-    results = []
-    for name, operand in zip(inner.outputs, convert_graph(inner), strict=True):
-        if not isinstance(operand, Poison):
-            results.append(inner.materialise(operand, name))
-        elif not inner.problems:
-            raise ShapeError(operand.reason, op="Loop")
-    if inner.problems:
-        scope.problems += inner.problems
-        raise UnsupportedError(
-            "the loop's body could not be imported (see the problems of its nodes)", op="Loop"
-        )
+        inner.bind(name, builder.formal(name, t))
+    results = body_results(scope, inner, "Loop")
     if results[0].type.rank != 0:
         results[0] = builder.op("reshape", results[0], shape=(), name=f"{inner.outputs[0]}.scalar")
     return Branch(builder, results, [])
 
 
+def body_results(scope: Scope, inner: Scope, op: str) -> list[Value]:
+    """Convert the graph of a body, whose inputs are bound, and return its outputs; what keeps it
+    from being imported becomes a problem of the enclosing scope.
+    """
+    results = []
+    for name, operand in zip(inner.outputs, convert_graph(inner), strict=True):
+        if not isinstance(operand, Poison):
+            results.append(inner.materialise(operand, name))
+        elif not inner.problems:
+            raise ShapeError(operand.reason, op=op)
+    if inner.problems:
+        scope.problems += inner.problems
+        raise UnsupportedError(
+            f"the body of {op} could not be imported (see the problems of its nodes)", op=op
+        )
+    return results
+
+
 def _widen(
-    scope: Scope, before: Sequence[TensorType], after: Sequence[TensorType]
+    scope: Scope,
+    types: Sequence[TensorType],
+    before: Sequence[TensorType],
+    after: Sequence[TensorType],
 ) -> list[TensorType] | None:
-    """Types with a fresh symbol for each dim that the body changes; None when nothing changes."""
+    """Types with a fresh symbol for each dim that the body changes; None when nothing changes.
+
+    types: of the carried values outside; before, after: as they enter and leave the body.
+    """
     out: list[TensorType] = []
     changed = False
-    for i, (a, b) in enumerate(zip(before, after, strict=True)):
+    for i, (t, a, b) in enumerate(zip(types, before, after, strict=True)):
         if a.dtype is not b.dtype or a.rank != b.rank:
             raise ShapeError(f"carried value {i} enters as {a} and leaves as {b}", op="Loop")
-        dims = list(a.shape)
+        dims = list(t.shape)
         for axis, (p, q) in enumerate(zip(a.shape, b.shape, strict=True)):
             if p != q and not _is_own_symbol(p):
                 dims[axis] = scope.builder.program.fresh_symbol("carried")
                 changed = True
-        out.append(TensorType(a.dtype, tuple(dims), a.quant))
+        out.append(TensorType(t.dtype, tuple(dims), t.quant))
     return out if changed else None
 
 

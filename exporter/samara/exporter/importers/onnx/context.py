@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
+from samara.exporter.importers.onnx.element_types import REFUSED_DTYPES as REFUSED_DTYPES
+from samara.exporter.importers.onnx.element_types import import_dtype as import_dtype
+from samara.exporter.importers.onnx.elements import element
 from samara.exporter.importers.onnx.operand import (
     MAX_SHAPE_ELEMENTS,
     Operand,
@@ -18,6 +22,8 @@ from samara.exporter.importers.onnx.operand import (
     ShapeData,
     as_shape_data,
 )
+from samara.exporter.importers.onnx.origin import origin_of
+from samara.exporter.importers.onnx.widening import Widening, refused_dtype, widening_of
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Source, Value
 from samara.exporter.ops import get_op
@@ -38,28 +44,13 @@ if TYPE_CHECKING:
 # left to the folding pass.
 _FOLD_ELEMENTS = 1 << 16
 
-_DTYPES: dict[int, DType] = {
-    onnx.TensorProto.FLOAT: DType.F32,
-    onnx.TensorProto.FLOAT16: DType.F16,
-    onnx.TensorProto.INT8: DType.I8,
-    onnx.TensorProto.UINT8: DType.U8,
-    onnx.TensorProto.INT32: DType.I32,
-    onnx.TensorProto.INT64: DType.I64,
-    onnx.TensorProto.BOOL: DType.BOOL,
-}
 
-
-def import_dtype(code: int, what: str) -> DType:
-    """The dtype of an ONNX element type; UnsupportedError names `what` carries another."""
-    try:
-        return _DTYPES[code]
-    except KeyError:
-        known = onnx.TensorProto.DataType
-        name = known.Name(code).lower() if code in known.values() else f"code {code}"
-        raise UnsupportedError(
-            f"{what}: element type {name} is not supported",
-            fix="float32, float16, int8, uint8, int32, int64 and bool are; convert the model to one of them",
-        ) from None
+def element_code(to: int | str) -> int:
+    """The code of an element type; before opset 6 it was given by name. 0 for a name that is none."""
+    if not isinstance(to, str):
+        return int(to)
+    known = onnx.TensorProto.DataType
+    return int(known.Value(to.upper())) if to.upper() in known.keys() else 0  # noqa: SIM118
 
 
 def tensor_data(
@@ -88,6 +79,7 @@ class NodeContext:
         self.node = node
         self.builder: Builder = scope.builder
         self._attributes = {a.name: a for a in node.attribute}
+        self._is_inner = False
 
     # ---- the node
 
@@ -103,6 +95,12 @@ class NodeContext:
     @property
     def label(self) -> str:
         return self.node.name or (self.node.output[0] if self.node.output else self.op_type)
+
+    @property
+    def source(self) -> Source:
+        """Where the nodes made from this one come from."""
+        origin = origin_of(self.node)
+        return Source(origin.file, origin.line, f"{self.label} ({self.op_type})")
 
     def has_attr(self, name: str) -> bool:
         return name in self._attributes
@@ -199,7 +197,7 @@ class NodeContext:
             raise self.wrong(f"{what} has {value.type.numel()} elements")
         if value.type.rank > 1 or not value.type.is_static:
             raise self.unsupported(f"{what} must have a static length, got {value.type}")
-        return tuple(self.builder.read(value, k) for k in range(value.type.numel().as_int()))
+        return tuple(element(self.builder, value, k) for k in range(value.type.numel().as_int()))
 
     def scalar_dim(self, index: int, what: str) -> Dim:
         """A one-element operand as a dim."""
@@ -247,11 +245,20 @@ class NodeContext:
 
     def final(self, op: str, *inputs: Any, **attrs: Any) -> Any:
         """Append the IR node whose results carry the ONNX node's output names."""
+        if self._is_inner:
+            return self.emit(op, *inputs, **attrs)
         names = [n or f"{self.label}.{i}" for i, n in enumerate(self.node.output)]
         spec = get_op(op)
         if spec.max_outputs is not None:
             names = names[: spec.max_outputs]
         return self._emit(op, inputs, names, attrs)
+
+    @property
+    def inner(self) -> NodeContext:
+        """The same node, for a converter whose result is an intermediate value of this one's."""
+        made = copy.copy(self)
+        made._is_inner = True
+        return made
 
     def const(self, array: Any, dtype: DType | None = None) -> Value:
         return self.builder.const(array, f"{self.label}.const", dtype)
@@ -269,6 +276,12 @@ class NodeContext:
             get_op(op).complete(attrs)
         except TypeError as error:  # a value outside an enumeration
             raise self.unsupported(str(error)) from None
+        widening = widening_of(self.builder, get_op(op), inputs, attrs)
+        if widening is not None:
+            return self._widened(widening, op, inputs, names, attrs)
+        refused = refused_dtype(self.builder, get_op(op), inputs, attrs)
+        if refused is not None:
+            raise self.unsupported(refused.message, refused.fix)
         folded = self._fold(op, inputs, names, attrs)
         if folded is not None:
             return folded
@@ -277,9 +290,38 @@ class NodeContext:
             *inputs,
             name=f"{self.label}.{op}" if names is None else None,
             outputs=names,
-            source=Source(detail=f"{self.label} ({self.op_type})"),
+            source=self.source,
             **attrs,
         )
+
+    def _widened(
+        self,
+        widening: Widening,
+        op: str,
+        inputs: Sequence[Any],
+        names: list[str] | None,
+        attrs: dict[str, Any],
+    ) -> Any:
+        """The node between casts to and from the dtypes that its operator has."""
+        to = widening.dtypes
+        wide = [
+            self.emit("cast", v, to=to[v.type.dtype])
+            if isinstance(v, Value) and v.type.dtype in to
+            else v
+            for v in inputs
+        ]
+        back = widening.outputs
+        inner = names
+        if names is not None:
+            inner = [n if d is None else f"{n}.wide" for n, d in zip(names, back, strict=False)]
+        made = self._emit(op, wide, inner, attrs)
+        results = [
+            v if d is None else self._emit("cast", [v], names and [names[i]], {"to": d})
+            for i, (v, d) in enumerate(
+                zip(made if isinstance(made, tuple) else (made,), back, strict=False)
+            )
+        ]
+        return tuple(results) if isinstance(made, tuple) else results[0]
 
     def _fold(
         self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]

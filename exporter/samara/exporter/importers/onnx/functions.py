@@ -10,6 +10,7 @@ import onnx
 from onnx.inliner import inline_local_functions
 
 from samara.exporter.ir.program import Value
+from samara.exporter.ops import find_custom_op
 from samara.exporter.types import DType, ModelFormatError, UnsupportedError
 
 _ELEMENT = {
@@ -20,6 +21,14 @@ _ELEMENT = {
     DType.I32: onnx.TensorProto.INT32,
     DType.I64: onnx.TensorProto.INT64,
     DType.BOOL: onnx.TensorProto.BOOL,
+    DType.F64: onnx.TensorProto.DOUBLE,
+    DType.BF16: onnx.TensorProto.BFLOAT16,
+    DType.I16: onnx.TensorProto.INT16,
+    DType.U16: onnx.TensorProto.UINT16,
+    DType.U32: onnx.TensorProto.UINT32,
+    DType.U64: onnx.TensorProto.UINT64,
+    DType.I4: onnx.TensorProto.INT4,
+    DType.U4: onnx.TensorProto.UINT4,
 }
 
 _MAX_DEPTH = 32
@@ -29,6 +38,7 @@ Body = tuple[Sequence[str], Sequence[str], Sequence[onnx.NodeProto]]
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with the calls of its own functions expanded. ModelFormatError for functions that call themselves."""
+    model = _without_registered(model)
     if not model.functions:
         return model
     _refuse_recursion(model)
@@ -47,6 +57,20 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
             f"the model's functions cannot be expanded: {error}",
             fix="expand them with onnx.inliner.inline_local_functions first",
         ) from None
+
+
+def _without_registered(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without those of its functions that are registered as custom operators: calls of
+    them stay nodes, which become the operator's.
+    """
+    own = [f for f in model.functions if find_custom_op(f"{f.domain or 'ai.onnx'}::{f.name}")]
+    if not own:
+        return model
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for f in own:
+        copy.functions.remove(f)
+    return copy
 
 
 def _refuse_recursion(model: onnx.ModelProto) -> None:

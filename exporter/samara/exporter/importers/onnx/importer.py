@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +31,17 @@ from samara.exporter.types import (
     UnsupportedError,
 )
 
-OLDEST_OPSET = 6
+OLDEST_OPSET = 1
 
 ShapeSpec = Sequence[int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What an import found: the Program, or everything that stands in its way."""
+
+    program: Program | None
+    problems: tuple[Problem, ...]
 
 
 def import_onnx(
@@ -58,6 +66,26 @@ def import_onnx(
 
     Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
     ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+    """
+    found = diagnose(src, shapes=shapes, inputs=inputs, outputs=outputs, layout=layout, state=state)
+    if found.program is None:
+        raise report(found.problems)
+    return found.program
+
+
+def diagnose(
+    src: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    *,
+    shapes: Mapping[str, ShapeSpec] | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    layout: Mapping[str, str] | None = None,
+    state: Mapping[str, str] | None = None,
+) -> Diagnosis:
+    """As `import_onnx`, but with the problems of single nodes and inputs as data.
+
+    Raises what concerns the model as a whole: ModelFormatError, ShapeError, and UnsupportedError
+    for an opset that is not known.
     """
     model, directory = _load(src)
     if inputs is not None or outputs is not None:
@@ -89,7 +117,7 @@ def import_onnx(
         _bind_input(scope, info, given.get(info.name), layouts.get(info.name))
     results = convert_graph(scope)
     if scope.problems:
-        raise report(scope.problems)
+        return Diagnosis(None, tuple(scope.problems))
     values = []
     for name, operand in zip(scope.outputs, results, strict=True):
         value = scope.materialise(operand, name)
@@ -103,7 +131,7 @@ def import_onnx(
     program.functions[function.name] = function
     result = program.finish([function.name], variables, _metadata(model))
     verify(result)
-    return result
+    return Diagnosis(result, ())
 
 
 def _load(
@@ -137,6 +165,8 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     if "" not in opsets and all(n.domain not in ("", "ai.onnx") for n in model.graph.node):
         opsets[""] = onnx.defs.onnx_opset_version()  # nobody asks
+    if not opsets and model.ir_version < 3:
+        opsets[""] = 1  # files from before there were versions of operators
     if "" not in opsets:
         raise ModelFormatError(
             "the model does not say which version of ONNX's operators it uses",
@@ -176,7 +206,10 @@ def _bind_input(
     try:
         if not info.type.HasField("tensor_type"):
             kind = (info.type.WhichOneof("value") or "value of no type").removesuffix("_type")
-            raise UnsupportedError(f"{kind}, not a tensor", fix="cut it away with inputs=")
+            raise UnsupportedError(
+                f"it is {_article(kind)} {kind}, and only tensors are values of a graph here",
+                fix="cut it away with inputs=",
+            )
         dtype = import_dtype(info.type.tensor_type.elem_type, "input")
         dims = _input_dims(info, shape)
         if layout is None:
@@ -189,6 +222,10 @@ def _bind_input(
     except UnsupportedError as error:
         scope.problems.append(Problem("input", name, error.message, error.fix or "", True))
         scope.bind(name, Poison(error.message))
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeio" else "a"
 
 
 def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimLike | str]:

@@ -11,10 +11,13 @@ import numpy as np
 import onnx
 
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype, tensor_data
+from samara.exporter.importers.onnx.custom import convert_custom, custom_name, custom_of
 from samara.exporter.importers.onnx.functions import function_body, has_body
 from samara.exporter.importers.onnx.operand import Operand, Poison, Ratio, Scaled, ShapeData
+from samara.exporter.importers.onnx.origin import origin_of
 from samara.exporter.importers.onnx.registry import find_handler
 from samara.exporter.importers.onnx.schemas import check_node
+from samara.exporter.importers.onnx.scope_limits import find_limit
 from samara.exporter.importers.onnx.shapes import propagate
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Value
@@ -60,6 +63,17 @@ class Problem:
     cause: BaseException | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where the nodes of a graph stand in for a node: in `scope`, at `position` of its nodes; the
+    graph's outputs are the node's `names`.
+    """
+
+    scope: Scope
+    position: int
+    names: list[str]
+
+
 @dataclass(slots=True)
 class ImportState:
     """What all scopes of one import share."""
@@ -100,6 +114,8 @@ class Scope:
         self.problems: list[Problem] = [] if parent is None else parent.problems
         self.assumed: dict[Atom, int] = {} if parent is None else dict(parent.assumed)
         self._initializers = {t.name: t for t in initializers}
+        self.position = 0  # of the node being converted
+        self.host: Host | None = None  # for a graph that shares its builder with an enclosing one
         self._made: set[str] = set()
         if self.depth > MAX_DEPTH:
             raise UnsupportedError(
@@ -265,6 +281,9 @@ class Scope:
             self.poison(node, str(error))
 
     def _convert(self, node: onnx.NodeProto) -> Any:
+        custom = custom_of(node)
+        if custom is not None:
+            return convert_custom(NodeContext(self, node), custom)
         data = propagate(self, node)
         if data is not None:
             return data
@@ -273,6 +292,8 @@ class Scope:
             made = handler(NodeContext(self, node))
             if made is not NotImplemented:
                 return made
+        if find_limit(node.domain, node.op_type) is not None:
+            raise self._no_rule(node)  # and not the limits of what its definition is made of
         body = function_body(node, self.opset(node.domain), self._input_types(node))
         if body is not None:
             return self._expand(node, *body)
@@ -280,18 +301,31 @@ class Scope:
 
     def _is_known(self, node: onnx.NodeProto) -> bool:
         """Whether the operator has a converter, or a definition in terms of others."""
+        if custom_of(node) is not None:
+            return True
         if find_handler(node.domain, node.op_type) is not None or node.op_type in ("If", "Loop"):
             return True
+        if find_limit(node.domain, node.op_type) is not None:
+            return False
         return has_body(node, self.opset(node.domain))
 
     def _no_rule(self, node: onnx.NodeProto) -> UnsupportedError:
         version = self.opset(node.domain)
+        limit = find_limit(node.domain, node.op_type)
+        if limit is not None:
+            return UnsupportedError(
+                f"{node.op_type} is out of scope: {limit.reason}",
+                op=node.op_type,
+                node=node.name,
+                fix=limit.fix,
+            )
         return UnsupportedError(
             f"operator {node.domain or 'ai.onnx'}::{node.op_type} (opset {version}) has no import rule",
             op=node.op_type,
             node=node.name,
-            fix="rewrite it with supported operators (docs/onnx.md), or cut the graph around it with"
-            " inputs=/outputs=",
+            fix=f'register it with samara.register_op("{custom_name(node.domain, node.op_type)}",'
+            " reference=…), rewrite it with supported operators (docs/onnx.md), or cut the graph"
+            " around it with inputs=/outputs=",
         )
 
     def _input_types(self, node: onnx.NodeProto) -> list[Value | None]:
@@ -309,6 +343,7 @@ class Scope:
         for name, actual in zip(formal, node.input, strict=False):
             if actual:
                 inner.bind(name, self.lookup(actual))
+        inner.host = Host(self, self.position, [o for o in node.output[: len(results)] if o])
         made = iter(self.state.convert_graph(inner))
         return [next(made) if given else None for given in node.output[: len(results)]]
 
@@ -326,10 +361,12 @@ class Scope:
                 self.bind(name, Poison(reason))
 
     def record(self, node: onnx.NodeProto, error: SamaraError) -> None:
+        name = node.name or (node.output[0] if node.output else "")
+        origin = str(origin_of(node))
         self.problems.append(
             Problem(
                 op=node.op_type,
-                node=node.name or (node.output[0] if node.output else ""),
+                node=f"{name} ({origin})" if origin else name,
                 reason=error.message,
                 fix=error.fix or "",
                 unsupported=not isinstance(error, ShapeError),

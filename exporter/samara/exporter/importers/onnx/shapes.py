@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from samara.exporter.importers.onnx.context import tensor_data
+from samara.exporter.importers.onnx.context import element_code, tensor_data
 from samara.exporter.importers.onnx.operand import (
     MAX_SHAPE_ELEMENTS,
     Ratio,
@@ -199,6 +199,8 @@ def _reshape(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> S
 def _cast(_: Scope, data: list[ShapeData | None], attrs: dict[str, Any]) -> ShapeData:
     x = _need(data, 0)
     to = attrs["to"]
+    if isinstance(to, bytes):  # by name, before opset 6
+        to = element_code(to.decode("utf-8", "replace"))
     if to in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
         dtype = DType.I64 if to == onnx.TensorProto.INT64 else DType.I32
         return ShapeData(_each(x.elements, _truncate), dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of opset 23, against onnx.reference."""
+"""Attention of opset 23 on, against onnx.reference."""
 
 from __future__ import annotations
 
@@ -10,29 +10,40 @@ import onnx.helper as oh
 import pytest
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
+from tests.exporter.importers.onnx.models import native
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import count_ops
 from samara.exporter.passes import PIPELINE, run_passes
 from samara.exporter.testing import Array, assert_close
-from samara.exporter.types import UnsupportedError
+from samara.exporter.types import ShapeError, UnsupportedError
 
 B, H, S, T, D, DV = 2, 3, 5, 7, 4, 6
 
 
-def model(feeds: dict[str, Array], outputs: int = 1, **attrs: Any) -> ModelProto:
-    infos = [
-        oh.make_tensor_value_info(k, oh.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-        for k, x in feeds.items()
-    ]
-    names = ["q", "k", "v", "mask", "past_key", "past_value"]
+def model(
+    feeds: dict[str, Array],
+    outputs: int = 1,
+    opset: int = 23,
+    *,
+    symbolic: bool = False,
+    **attrs: Any,
+) -> ModelProto:
+    """symbolic: all dims but the last, and those of 1, are symbols."""
+    infos = []
+    for k, x in feeds.items():
+        shape = [
+            f"{k}{i}" if symbolic and d > 1 and i < x.ndim - 1 else d for i, d in enumerate(x.shape)
+        ]
+        infos.append(oh.make_tensor_value_info(k, oh.np_dtype_to_tensor_dtype(x.dtype), shape))
+    names = ["q", "k", "v", "mask", "past_key", "past_value", "nonpad"]
     while names[-1] not in feeds:
         names.pop()
     made = [f"y{i}" for i in range(outputs)]
     node = oh.make_node("Attention", [n if n in feeds else "" for n in names], made, **attrs)
     results = [oh.make_tensor_value_info(y, 1, None) for y in made]
     graph = oh.make_graph([node], "g", infos, results)
-    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 23)], ir_version=10)
+    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", opset)], ir_version=10)
 
 
 def drawn(flat: bool = False) -> dict[str, Array]:
@@ -91,25 +102,120 @@ def test_heads_side_by_side() -> None:
     check(feeds, {"reshape": 5, **MASKED}, **heads)
 
 
-def body(feeds: dict[str, Array], outputs: int = 1, **attrs: Any) -> None:
-    """Imported through the function body that ONNX gives."""
-    made = model(feeds, outputs, **attrs)
-    program = import_onnx(made)
-    assert "attention" not in count_ops(program)
+# ---- caches, groups, windows, caps, scores: every combination of two of them, at least
+
+
+def form(rng: np.random.Generator, **pick: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Operands and attributes of a node with the picked properties."""
+    groups = 3 if pick["grouped"] else 1
+    past, steps = (4 if pick["past"] else 0), pick["steps"]
+    total = past + T
+    shapes = {"q": (B, H * groups, steps, D), "k": (B, H, T, D), "v": (B, H, T, DV)}
+    feeds: dict[str, Array] = {
+        k: rng.standard_normal(s).astype(np.float32) for k, s in shapes.items()
+    }
+    attrs: dict[str, Any] = dict(pick["attrs"])
+    if pick["flat"]:
+        feeds = {k: np.moveaxis(x, 1, 2).reshape(B, x.shape[2], -1) for k, x in feeds.items()}
+        attrs |= {"q_num_heads": H * groups, "kv_num_heads": H}
+    match pick["mask"]:
+        case "float":
+            feeds["mask"] = rng.standard_normal((steps, total)).astype(np.float32)
+        case "heads":
+            feeds["mask"] = rng.random((H * groups, steps, total)) < 0.7
+        case "samples":
+            feeds["mask"] = rng.random((B, 1, 1, total)) < 0.7
+        case "short":
+            feeds["mask"] = rng.random((B, 1, steps, total - 2)) < 0.7
+    if pick["past"] == "cache":
+        feeds["past_key"] = rng.standard_normal((B, H, past, D)).astype(np.float32)
+        feeds["past_value"] = rng.standard_normal((B, H, past, DV)).astype(np.float32)
+    elif pick["padded"]:
+        feeds["nonpad"] = np.array([T, steps + 1])
+    return feeds, attrs
+
+
+PLAIN: dict[str, Any] = {"grouped": False, "flat": False, "mask": "", "past": "", "padded": False,
+                         "steps": S, "attrs": {}}  # fmt: skip
+VARIANTS: list[dict[str, Any]] = [
+    {"grouped": True},
+    {"flat": True},
+    {"mask": "float"},
+    {"mask": "heads"},
+    {"mask": "samples"},
+    {"mask": "short"},
+    {"past": "cache"},
+    {"padded": True},
+    {"steps": 1},
+    {"attrs": {"is_causal": 1}},
+    {"attrs": {"softcap": 1.5}},
+    {"attrs": {"left_window_size": 2, "right_window_size": 1}},
+    {"attrs": {"is_causal": 1, "left_window_size": 1}},
+]
+PAIRS = [(i, k) for i in range(len(VARIANTS)) for k in range(i, len(VARIANTS))
+         if i == k or not VARIANTS[i].keys() & VARIANTS[k].keys()]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_forms(first: int, second: int) -> None:
+    pick = {**PLAIN, **VARIANTS[first], **VARIANTS[second]}
+    if pick["past"] and pick["padded"]:
+        pick["padded"] = False
+    rng = np.random.default_rng(first * 100 + second)
+    feeds, attrs = form(rng, **pick)
+    outputs = 3 if pick["past"] else 1
+    if not pick["padded"] and second % 2:  # the scores, too
+        outputs, attrs = 4, {**attrs, "qk_matmul_output_mode": (first + second) % 4}
+    made = model(feeds, outputs, 25, symbolic=second % 3 == 0, **attrs)
+    if outputs == 4 and not pick["past"]:
+        made.graph.node[0].output[1:3] = ["", ""]
+        del made.graph.output[1:3]
+    seen = dict(feeds)
+    if pick["mask"] == "samples":  # onnx.reference is causal to as many rows as the mask has
+        seen["mask"] = feeds["mask"].repeat(pick["steps"], axis=2)
     with np.errstate(all="ignore"):
-        want = ReferenceEvaluator(made).run(None, feeds)
-    got = program.run(feeds)
-    for name, w in zip(got, want, strict=True):
-        assert_close(got[name], w, "model")
+        want = ReferenceEvaluator(made).run(None, seen)
+    program = import_onnx(made)
+    for got in (program.run(feeds), *native(program, feeds)):
+        for name, w in zip(got, want, strict=True):
+            assert_close(got[name], w, "model")
 
 
-def test_other_forms_go_through_the_body() -> None:
+def test_grouped_keys_are_not_copied() -> None:
+    """Queries that share keys are rows of one head."""
+    feeds, attrs = form(np.random.default_rng(0), **{**PLAIN, "grouped": True})
+    program = import_onnx(model(feeds, 1, 25, **attrs))
+    assert "expand" not in count_ops(program)
+    node = next(x for x in program.main.nodes if x.op.name == "attention")
+    assert node.inputs[0] is not None
+    assert node.inputs[0].type.static_shape() == (B, H, 3 * S, D)
+
+
+def test_a_step_behind_the_cache_needs_no_mask() -> None:
+    """The last query sees every key."""
+    rng = np.random.default_rng(0)
+    pick = {**PLAIN, "past": "cache", "steps": 1, "attrs": {"is_causal": 1}}
+    feeds, attrs = form(rng, **pick)
+    for name in ("k", "v"):
+        feeds[name] = feeds[name][:, :, :1]
+    made = model(feeds, 3, 25, **attrs)
+    program, _ = run_passes(import_onnx(made), PIPELINE)
+    assert dict(count_ops(program)) == {"concat": 2, "attention": 1}
+    want = ReferenceEvaluator(made).run(None, feeds)
+    for got, w in zip(program.run(feeds).values(), want, strict=True):
+        assert_close(got, w, "model")
+
+
+def test_operands_that_do_not_fit() -> None:
     feeds = drawn()
-    body(feeds, softcap=2.0)
-    body({**feeds, "q": np.concatenate([feeds["q"], -feeds["q"]], axis=1)})
-    past = drawn()
-    cached = {**feeds, "past_key": past["k"][:, :, :2], "past_value": past["v"][:, :, :2]}
-    body(cached, outputs=3)
+    with pytest.raises(ShapeError, match="go together"):
+        import_onnx(model({**feeds, "past_key": feeds["k"]}, 3))
+    with pytest.raises(ShapeError, match="heads need rank 4"):
+        import_onnx(model(drawn(flat=True)))
+    odd = {**feeds, "q": np.concatenate([feeds["q"], feeds["q"][:, :1]], axis=1)}
+    with pytest.raises(ShapeError, match="evenly"):
+        import_onnx(model(odd))
 
 
 def test_an_attribute_of_a_later_opset_is_not_dropped() -> None:

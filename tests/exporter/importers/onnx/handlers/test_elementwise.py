@@ -6,11 +6,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.helper as oh
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, ints, kinds, normal, scalar
+from tests.exporter.importers.onnx.models import (
+    Array,
+    Case,
+    ints,
+    kinds,
+    native,
+    normal,
+    scalar,
+    witness,
+)
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.types import UnsupportedError
+from samara.exporter.importers.onnx.element_types import IMPORTED_DTYPES
+from samara.exporter.types import SamaraError, UnsupportedError
 
 X = normal(2, 3, 4)
 POSITIVE = np.abs(X) + 0.1
@@ -202,6 +214,26 @@ def test_dropout_that_trains_is_refused() -> None:
     np.testing.assert_array_equal(import_onnx(harmless.model()).run(harmless.feeds())["y0"], X)
 
 
+@pytest.mark.parametrize("constants", [(), (1,), (2,)])
+@pytest.mark.parametrize(("ratio", "training"), [(0.0, True), (0.5, False), (0.0, False)])
+def test_dropout_known_at_run_time(
+    constants: tuple[int, ...], ratio: float, training: bool
+) -> None:
+    """The identity, unless a run asks for numbers."""
+    inputs = [X, scalar(ratio), np.array(training)]
+    Case("Dropout", inputs, opset=13, constants=constants, outputs=2).check_native()
+    drops = Case("Dropout", [X, scalar(0.25), np.array(True)], constants=constants)
+    with pytest.raises(SamaraError, match="draws random numbers"):
+        import_onnx(drops.model()).run(drops.feeds())
+
+
+def test_the_mask_has_the_dtype_of_the_data_before_opset_10() -> None:
+    case = Case("Dropout", [X], opset=7, outputs=2)
+    mask = import_onnx(case.model()).run(case.feeds())["y1"]
+    assert mask.dtype == np.float32
+    assert (mask == 1).all()
+
+
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
 def test_swish(alpha: float) -> None:
     case = Case("Swish", [X], {"alpha": alpha}, opset=24)
@@ -217,3 +249,170 @@ def test_float16() -> None:
     half = X.astype(np.float16)
     Case("Add", [half, half], rtol=1e-3, atol=1e-3).check()
     Case("Sigmoid", [half], rtol=2e-3, atol=1e-3, reference=True).check()
+
+
+WIDE_INTS = (np.int16, np.uint16, np.uint32, np.uint64)
+
+
+def _tall(dtype: Any) -> tuple[Array, Array]:
+    """Operands near the ends of a dtype, where a detour through another one shows."""
+    info = np.iinfo(dtype)
+    a = np.array([info.max, info.max - 1, info.min, 7, info.max // 2 + 1, 100], dtype)
+    return a, np.array([3, info.max, 5, info.max, 2, 7], dtype)
+
+
+@pytest.mark.parametrize("dtype", WIDE_INTS)
+@pytest.mark.parametrize(
+    "op",
+    ["Add", "Sub", "Mul", "Div", "Max", "Min", "Mod", "Equal", "Less", "Greater",
+     "LessOrEqual", "GreaterOrEqual", "BitwiseAnd", "BitwiseOr", "BitwiseXor"],
+)  # fmt: skip
+def test_wide_integers(op: str, dtype: Any) -> None:
+    a, b = _tall(dtype)
+    with np.errstate(over="ignore"):
+        Case(op, [a[:, None], b[None, :]], reference=True).check_native()
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+def test_shifts_of_wide_integers(direction: str, dtype: Any) -> None:
+    amount = np.array([0, 1, 7, 15, 3, 2], dtype)
+    Case(
+        "BitShift", [_tall(dtype)[0], amount], {"direction": direction}, reference=True
+    ).check_native()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_mod_of_signed_integers(fmod: int, dtype: Any) -> None:
+    a = np.array([7, -7, 7, -7, 0, -8, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+    b = np.array([2, 2, -2, -2, 3, -1, 3, -5], dtype)
+    Case("Mod", [a, b], {"fmod": fmod}, reference=True).check_native()
+
+
+@pytest.mark.parametrize("op", ["Abs", "Sign", "BitwiseNot"])
+@pytest.mark.parametrize("dtype", WIDE_INTS)
+def test_unary_of_wide_integers(op: str, dtype: Any) -> None:
+    Case(op, [_tall(dtype)[0]], opset=18, reference=True).check_native()
+
+
+DOUBLES = np.linspace(-3, 3, 75).reshape(3, 25)
+
+
+@pytest.mark.parametrize("op", [u for u in UNARY if u not in ("Not", "BitwiseNot")])
+def test_unary_of_doubles(op: str) -> None:
+    x = DOUBLES
+    if op in ("Log", "Sqrt"):
+        x = np.abs(x) + 1e-9
+    elif op in ("Asin", "Acos", "Atanh"):
+        x = x / 3.001
+    elif op == "Acosh":
+        x = np.abs(x) + 1
+    # onnx.reference has the error function, and the constant 1/6, in float32.
+    rtol, atol = (2e-5, 1e-7) if op in ("Erf", "Gelu", "HardSwish") else (1e-13, 1e-14)
+    Case(op, [x], opset=22, reference=True, rtol=rtol, atol=atol).check_native()
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div", "Max", "Min", "Less", "Equal"])
+def test_binary_of_doubles(op: str) -> None:
+    b = np.linspace(0.3, 2, 25)
+    Case(op, [DOUBLES, b], reference=True, rtol=1e-15, atol=0, symbolic=True).check_native()
+
+
+def test_powers_of_doubles() -> None:
+    base = np.array([2.0, 1.0000000001, 0.5])
+    Case("Pow", [base, np.array([0.1, 1e9, -3])], reference=True, rtol=1e-13).check_native()
+    Case("Pow", [base, np.array([3, 2, -2], np.int64)], reference=True, rtol=1e-13).check_native()
+
+
+def test_powers_of_integers_are_exact() -> None:
+    base = np.array([3, 7, -5], np.int64)
+    Case("Pow", [base, np.array([33, 19, 22], np.int32)], reference=True).check_native()
+    Case("Pow", [np.array([3, 10], np.int32), np.array([19.0, 9.0], np.float32)]).check_native()
+
+
+def test_clip_of_doubles_keeps_its_bounds() -> None:
+    low, high = np.array(-0.1), np.array(1e300)
+    Case(
+        "Clip", [DOUBLES, low, high], constants=(1, 2), reference=True, rtol=0, atol=0
+    ).check_native()
+    program = Case(
+        "Clip", [DOUBLES, np.array(-0.5), np.array(2.0)], constants=(1, 2)
+    ).check_native()
+    assert [n.op.name for n in program.main.nodes] == ["clamp"]
+
+
+@pytest.mark.parametrize(
+    ("x", "to"),
+    [
+        (np.array([1.5, -0.0, np.inf], np.float32), onnx.TensorProto.INT32),
+        (np.array([[-1, 2**62]], np.int64), onnx.TensorProto.DOUBLE),
+        (np.array([-1, 5, -32768], np.int16), onnx.TensorProto.UINT16),
+        (np.array([0, 1, 200], np.uint8), onnx.TensorProto.INT8),
+        (np.array(7, np.uint32), onnx.TensorProto.UINT32),
+        (np.array([True, False]), onnx.TensorProto.UINT8),
+        (np.zeros((0, 3), np.uint64), onnx.TensorProto.INT64),
+    ],
+)
+def test_bitcast(x: Array, to: int) -> None:
+    Case("BitCast", [x], {"to": to}, opset=26, reference=True).check_native()
+
+
+def test_bitcast_to_another_width_is_refused() -> None:
+    with pytest.raises(SamaraError, match="as many bits"):
+        import_onnx(Case("BitCast", [normal(3)], {"to": onnx.TensorProto.INT64}, opset=26).model())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64])
+def test_shrink_of_integers(dtype: Any) -> None:
+    """The attributes are no integers."""
+    x = np.arange(0 if dtype is np.uint8 else -6, 9).astype(dtype)
+    for bias, limit in ((1.0, 2.0), (1.5, 0.5), (0.0, 3.7)):
+        Case("Shrink", [x], {"bias": bias, "lambd": limit}, 9).check_native()
+
+
+# ---- casts between all element types
+
+
+_CASTS = {
+    "floats": np.array([0, 1, -1, 2.5, -3.5, 100.25, 7, -8], np.float64),
+    "integers": np.array([0, 1, 2, 3, 5, 7, 6, 4], np.int64),
+}
+
+
+@pytest.mark.parametrize("source", sorted(IMPORTED_DTYPES))
+def test_cast_to_every_type(source: int) -> None:
+    """One model per type, from which it casts to all; onnx.reference is the witness."""
+    kind = IMPORTED_DTYPES[source]
+    x = _CASTS["floats" if kind.is_float else "integers"].astype(kind.numpy).reshape(2, 4)
+    targets = [to for to in sorted(IMPORTED_DTYPES) if to != source]
+    if kind.is_packed:  # onnx.reference has no cast between these two
+        targets = [to for to in targets if not IMPORTED_DTYPES[to].is_packed]
+    if kind.is_float:  # negative floats to unsigned types: not defined by ONNX
+        targets = [to for to in targets if IMPORTED_DTYPES[to].is_signed]
+    nodes = [oh.make_node("Cast", ["x"], [f"y{to}"], to=to) for to in targets]
+    graph = oh.make_graph(
+        nodes,
+        "casts",
+        [oh.make_tensor_value_info("x", source, ["n", 4])],
+        [oh.make_empty_tensor_value_info(f"y{to}") for to in targets],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    program = import_onnx(model)
+    (got,) = native(program, {"x": x})
+    for name, want in witness(model, {"x": x}, reference=True).items():
+        if IMPORTED_DTYPES[int(name[1:])].is_packed and kind.is_float:
+            want = np.trunc(x.astype(np.float64)).astype(np.int64).astype(want.dtype)
+        assert got[name].dtype == want.dtype
+        np.testing.assert_array_equal(got[name], want, err_msg=name)
+        np.testing.assert_array_equal(program.run({"x": x})[name], want, err_msg=name)
+
+
+def test_attributes_for_tiny_floats_change_nothing_else() -> None:
+    for attrs in ({"saturate": 0}, {"round_mode": "down", "saturate": 1}):
+        program = Case(
+            "Cast", [X], {"to": onnx.TensorProto.FLOAT16, **attrs}, opset=24, reference=True, rtol=0
+        ).check()
+        assert kinds(program) == ["cast"]
+    program = Case("CastLike", [X, ints(1)], {"saturate": 0}, opset=19, reference=True).check()
+    assert kinds(program) == ["cast"]

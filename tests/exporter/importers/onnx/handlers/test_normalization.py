@@ -10,7 +10,7 @@ import pytest
 from tests.exporter.importers.onnx.models import Array, Case, kinds, normal
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.types import ShapeError, UnsupportedError
+from samara.exporter.types import ShapeError
 
 CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
 X = normal(2, 6, 4, 5)
@@ -45,19 +45,67 @@ def test_batch_normalization_of_opset_6() -> None:
     np.testing.assert_array_equal(got, want)
 
 
-def test_batch_normalization_per_activation() -> None:
-    case = Case("BatchNormalization", [X, *statistics(6)], {"spatial": 0}, 7)
-    with pytest.raises(UnsupportedError, match="spatial"):
-        import_onnx(case.model())
+def per_activation(x: Array) -> list[Array]:
+    rest = x.shape[1:]
+    return [normal(*rest, seed=1), normal(*rest, seed=2), normal(*rest, seed=3),
+            np.abs(normal(*rest, seed=4)) + np.float32(0.5)]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("opset", "outputs", "attrs"), [(13, 3, {}), (15, 3, {"training_mode": 1})]
-)
-def test_training_is_refused(opset: int, outputs: int, attrs: dict[str, int]) -> None:
-    case = Case("BatchNormalization", [X, *statistics(6)], attrs, opset, outputs=outputs)
-    with pytest.raises(UnsupportedError, match="training mode"):
-        import_onnx(case.model())
+def normalized(x: Array, parts: list[Array], mean: Array, var: Array) -> Array:
+    scale, bias, *_ = parts
+    return (x - mean) / np.sqrt(var + 1e-5) * scale + bias
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("opset", [1, 6, 7])
+def test_batch_normalization_per_activation(flat: bool, opset: int) -> None:
+    """Every element of a sample has statistics of its own."""
+    parts = per_activation(X)
+    given = [p.reshape(-1) for p in parts] if flat else parts
+    attrs: dict[str, Any] = {"spatial": 0}
+    attrs |= {"is_test": 1} if opset < 7 else {}
+    attrs |= {"consumed_inputs": [0]} if opset == 1 else {}
+    case = Case("BatchNormalization", [X, *given], attrs, opset)
+    got = import_onnx(case.model()).run(case.feeds())["y0"]
+    np.testing.assert_allclose(got, normalized(X, parts, *parts[2:]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (2, 6, 5), (3, 6, 4, 5)])
+@pytest.mark.parametrize("momentum", [0.9, 0.25])
+def test_batch_normalization_in_training(shape: tuple[int, ...], momentum: float) -> None:
+    """By the input's own statistics, with the running ones as outputs."""
+    attrs = {"training_mode": 1, "momentum": momentum}
+    inputs = [normal(*shape), *statistics(6)]
+    case = Case("BatchNormalization", inputs, attrs, 15, outputs=3, reference=True, **CLOSE)
+    case.check_native()
+    Case("BatchNormalization", inputs, attrs, 14, symbolic=True, reference=True, **CLOSE).check()
+
+
+def test_training_before_the_attribute_said_so() -> None:
+    """The outputs asked for tell, the statistics of this input among them."""
+    parts = [s for s in statistics(6) if s is not None]
+    case = Case("BatchNormalization", [X, *parts], {"momentum": 0.75}, 9, outputs=5)
+    y, mean, var, own, spread = import_onnx(case.model()).run(case.feeds()).values()
+    axes = (0, *range(2, X.ndim))
+    np.testing.assert_allclose(own, X.mean(axes), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(spread, X.var(axes), rtol=1e-4)
+    np.testing.assert_allclose(mean, parts[2] * 0.75 + own * 0.25, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(var, parts[3] * 0.75 + spread * 0.25, rtol=1e-5)
+    moved = np.moveaxis(X, 1, -1)
+    want = np.moveaxis(normalized(moved, parts, own, spread), -1, 1)
+    np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_of_another_dtype() -> None:
+    """From opset 14 on the statistics may be wider than the data."""
+    half = X.astype(np.float16)
+    for attrs, outputs in (({}, 1), ({"training_mode": 1}, 3)):
+        case = Case("BatchNormalization", [half, *statistics(6)], attrs, 15, outputs=outputs)
+        wide = Case("BatchNormalization", [X, *statistics(6)], attrs, 15, outputs=outputs)
+        got, want = (import_onnx(c.model()).run(c.feeds()) for c in (case, wide))
+        assert [g.dtype for g in got.values()] == [np.float16, np.float32, np.float32][:outputs]
+        for name, w in want.items():
+            np.testing.assert_allclose(got[name], w, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 5), (2, 6, 4, 5), (1, 6, 2, 3, 2)])
@@ -78,7 +126,30 @@ def test_group_normalization(groups: int, opset: int) -> None:
         "GroupNormalization", [X, normal(count, seed=1), normal(count, seed=2)], {"num_groups": groups}, opset,
         reference=True, **CLOSE,
     )  # fmt: skip
-    case.check()
+    case.check_native()
+
+
+def test_group_normalization_of_symbols() -> None:
+    inputs = [X, normal(6, seed=1), normal(6, seed=2)]
+    case = Case("GroupNormalization", inputs, {"num_groups": 3}, 21, symbolic=True, reference=True,
+                **CLOSE)  # fmt: skip
+    case.check_native()
+
+
+def test_statistics_of_half_precision_are_float32() -> None:
+    half = [X.astype(np.float16), normal(5, seed=1).astype(np.float16)]
+    case = Case("LayerNormalization", half, outputs=3)
+    wide = Case("LayerNormalization", [x.astype(np.float32) for x in half], outputs=3)
+    got, want = (import_onnx(c.model()).run(c.feeds()) for c in (case, wide))
+    assert [g.dtype for g in got.values()] == [np.float16, np.float32, np.float32]
+    for name, w in want.items():
+        np.testing.assert_allclose(got[name], w, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 5), (1,), (4, 5)])
+def test_rms_normalization_broadcasts_its_scale(shape: tuple[int, ...]) -> None:
+    attrs = {"axis": 2, "epsilon": 0.01}
+    Case("RMSNormalization", [X, normal(*shape)], attrs, 23, reference=True, **CLOSE).check_native()
 
 
 @pytest.mark.parametrize("axis", [-1, 1, 2, -2])

@@ -123,6 +123,63 @@ def test_cumsum(
     ).check()
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("constants", [(1,), ()])
+def test_cumprod(axis: int, exclusive: int, reverse: int, constants: tuple[int, ...]) -> None:
+    attrs = {"exclusive": exclusive, "reverse": reverse}
+    inputs = [X, scalar(axis, np.int64)]
+    Case("CumProd", inputs, attrs, 26, constants, reference=True, **CLOSE).check_native()
+
+
+SUMS = (np.float64, np.int32, np.int64, np.uint32, np.uint64)
+
+
+def _values(dtype: type) -> Array:
+    """What does not fit a narrower dtype, or one of another sign."""
+    if np.dtype(dtype).kind == "f":
+        return np.linspace(-2, 2, 24).reshape(2, 3, 4).astype(dtype)
+    info = np.iinfo(dtype)
+    return np.array([3, 5, info.max, 2, info.max // 2 + 1, info.min, 7, 1] * 3, dtype).reshape(
+        2, 3, 4
+    )
+
+
+@pytest.mark.parametrize("dtype", SUMS)
+@pytest.mark.parametrize("op", ["CumSum", "CumProd"])
+def test_running_in_wide_dtypes(op: str, dtype: type) -> None:
+    inputs = [_values(dtype), scalar(1, np.int64)]
+    with np.errstate(over="ignore"):
+        Case(op, inputs, {}, 26, (1,), reference=True, rtol=1e-14).check_native()
+
+
+@pytest.mark.parametrize("dtype", SUMS)
+@pytest.mark.parametrize("op", ["Sum", "Prod", "Max", "Min"])
+@pytest.mark.parametrize("axes", [(0, 2), (1,), (-1,)])
+def test_reductions_in_wide_dtypes(op: str, dtype: type, axes: tuple[int, ...]) -> None:
+    inputs = [_values(dtype), ints(*axes)]
+    with np.errstate(over="ignore"):
+        case = Case(f"Reduce{op}", inputs, {}, 20, (1,), reference=True, rtol=1e-13)
+        case.check_native()
+
+
+@pytest.mark.parametrize("op", ["Mean", "L1", "L2", "LogSumExp", "SumSquare"])
+def test_reductions_of_doubles(op: str) -> None:
+    inputs = [_values(np.float64), ints(1)]
+    Case(f"Reduce{op}", inputs, {}, 18, (1,), reference=True, rtol=1e-13).check_native()
+
+
+@pytest.mark.parametrize("dtype", [*SUMS, np.int16, np.uint16])
+def test_choices_in_wide_dtypes(dtype: type) -> None:
+    x = _values(dtype)
+    inputs = [x, ints(3)]
+    for largest in (0, 1):
+        Case("TopK", inputs, {"largest": largest}, 24, (1,), 2, reference=True).check_native()
+    for op in ("ArgMax", "ArgMin"):
+        Case(op, [x], {"axis": -1, "select_last_index": 1}, reference=True).check_native()
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize("form", ["attribute", "constant", "run time"])
@@ -134,3 +191,22 @@ def test_top_k(axis: int | None, largest: int, form: str) -> None:
         return
     attrs["largest"] = largest
     Case("TopK", [X, ints(2)], attrs, 13, (1,) if form == "constant" else (), outputs=2).check()
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_integers_are_cut_off(keepdims: int) -> None:
+    """What needs a root or a logarithm is computed in float64."""
+    x = np.array([[3, 4, 0], [1 << 20, 1, 7]], np.int32)
+    attrs = {"keepdims": keepdims}
+    Case("ReduceL2", [x, ints(1)], attrs, 18, (1,), reference=True).check_native()
+    for op in ("ReduceLogSum", "ReduceLogSumExp"):
+        model = Case(op, [x, ints(1)], attrs, 18, (1,)).model()
+        got = import_onnx(model).run({"x0": x})["y0"]
+        wide = x.astype(np.float64)
+        total = (
+            np.log(wide.sum(1))
+            if op == "ReduceLogSum"
+            else np.log(np.exp(wide - wide.max(1, keepdims=True)).sum(1)) + wide.max(1)
+        )
+        assert got.dtype == np.int32
+        np.testing.assert_array_equal(got.ravel(), total.astype(np.int32))

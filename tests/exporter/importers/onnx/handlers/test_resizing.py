@@ -10,7 +10,7 @@ import pytest
 from tests.exporter.importers.onnx.models import Array, Case, check, ints, kinds, normal, parse
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
+from samara.exporter.types import SamaraError, ShapeError
 
 CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
 X = normal(1, 2, 4, 5)
@@ -89,9 +89,40 @@ def test_axes(form: str, axes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
 def test_aspect_ratio(policy: str) -> None:
     attrs = {"keep_aspect_ratio_policy": policy, "axes": [2, 3]}
-    Case("Resize", [X, None, None, ints(9, 8)], attrs, 18, (3,), reference=True, **CLOSE).check()
-    with pytest.raises(UnsupportedError, match="symbolic sizes"):
-        import_onnx(Case("Resize", [X, None, None, ints(9, 8)], attrs, 18).model())
+    for constants, symbolic in (((3,), False), ((), False), ((3,), True), ((), True)):
+        Case("Resize", [X, None, None, ints(9, 8)], attrs, 18, constants, symbolic=symbolic,
+             reference=True, **CLOSE).check_native()  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(7, 7, 7), (3, 12, 2), (2, 2, 9)])
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_aspect_ratio_of_three_axes(policy: str, sizes: tuple[int, ...], mode: str) -> None:
+    attrs = {"keep_aspect_ratio_policy": policy, "axes": [2, 3, 4], "mode": mode}
+    x = normal(1, 2, 4, 5, 3)
+    for constants in ((3,), ()):
+        Case("Resize", [x, None, None, ints(*sizes)], attrs, 18, constants, reference=True,
+             **CLOSE).check()  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("scales", [(0.6, 0.6), (1.7, 0.5), (0.3, 1.0), (2.0, 1.5)])
+@pytest.mark.parametrize("form", ["constant", "run time", "symbolic"])
+def test_corners_meet_before_rounding(mode: str, scales: tuple[float, float], form: str) -> None:
+    """By scales, align_corners has the length that is not rounded down yet, as onnx.reference does."""
+    attrs = {"mode": mode, "coordinate_transformation_mode": "align_corners"}
+    constants = () if form == "run time" else (2,)
+    Case("Resize", [X, None, floats(1, 1, *scales)], attrs, 19, constants, symbolic=form == "symbolic",
+         reference=True, **CLOSE).check_native()  # fmt: skip
+
+
+def test_corners_of_one_element() -> None:
+    x = normal(1, 1, 1, 4)
+    attrs = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    for constants in ((2,), ()):
+        for scales in ((2.5, 0.25), (1.0, 0.3), (3.0, 0.7)):
+            Case("Resize", [x, None, floats(1, 1, *scales)], attrs, 19, constants, reference=True,
+                 **CLOSE).check()  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
@@ -103,8 +134,7 @@ def test_crop(mode: str) -> None:
         "extrapolation_value": 9.0,
     }
     Case("Resize", [X, roi, None, ints(1, 2, 3, 6)], attrs, 13, (1, 3), **CLOSE).check()
-    with pytest.raises(UnsupportedError, match="roi must be a constant"):
-        import_onnx(Case("Resize", [X, roi, None, ints(1, 2, 3, 6)], attrs, 13, (3,)).model())
+    Case("Resize", [X, roi, None, ints(1, 2, 3, 6)], attrs, 13, (3,), **CLOSE).check()
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 5), (1, 2, 4, 5), (1, 2, 3, 4, 3)])

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.importers.onnx.context import NodeContext, import_dtype
+from samara.exporter.importers.onnx.context import NodeContext, element_code, import_dtype
 from samara.exporter.importers.onnx.registry import Handler, onnx_op
+from samara.exporter.importers.onnx.scope_limits import RANDOM
 from samara.exporter.ir.program import Value
-from samara.exporter.types import DType, as_dim
+from samara.exporter.ops import Guard
+from samara.exporter.types import DType, as_dim, deq
 
 # ONNX operator -> IR operator, where attributes need no change.
 _UNARY = {
@@ -79,8 +81,9 @@ def power(n: NodeContext) -> Any:
         return n.final("pow", a, b)
     if a.type.dtype.is_float:
         return n.final("pow", a, n.emit("cast", b, to=a.type.dtype))
-    # An integer base with a float exponent is computed in float32 and truncated, as ONNX Runtime does.
-    y = n.emit("pow", n.emit("cast", a, to=DType.F32), n.emit("cast", b, to=DType.F32))
+    # Integers of two dtypes meet in int64; with a float exponent, in the float that holds both.
+    to = DType.I64 if b.type.dtype.is_int else DType.F32 if a.type.dtype.bits < 32 else DType.F64
+    y = n.emit("pow", n.emit("cast", a, to=to), n.emit("cast", b, to=to))
     return n.final("cast", y, to=a.type.dtype)
 
 
@@ -137,8 +140,15 @@ def where(n: NodeContext) -> Any:
 @onnx_op("Cast")
 def cast(n: NodeContext) -> Any:
     x = n.value(0)
-    to = import_dtype(n.attr("to"), f"Cast {n.label!r}")
+    to = import_dtype(element_code(n.attr("to")), f"Cast {n.label!r}")
     return x if x.type.dtype is to else n.final("cast", x, to=to)
+
+
+@onnx_op("BitCast")
+def bitcast(n: NodeContext) -> Any:
+    x = n.value(0)
+    to = import_dtype(n.attr("to"), f"BitCast {n.label!r}")
+    return x if x.type.dtype is to else n.final("bitcast", x, to=to)
 
 
 @onnx_op("CastLike")
@@ -154,18 +164,43 @@ def identity(n: NodeContext) -> Any:
 
 @onnx_op("Dropout")
 def dropout(n: NodeContext) -> Any:
-    training = n.constant(2)
-    if n.has(2) and (training is None or bool(training.reshape(-1)[0])):
-        ratio = n.constant(1) if n.has(1) else np.float32(0.5)
-        if ratio is None or float(np.asarray(ratio).reshape(-1)[0]) != 0.0:
-            raise n.unsupported(
-                "training mode draws random numbers", "export the model in inference mode"
-            )
+    """The identity: out of training, and for a ratio of 0."""
     x = n.value(0)
+    if n.has(2):
+        _refuse_training(n)
     if len(n.node.output) < 2 or not n.node.output[1]:
         return x
-    mask = n.emit("expand", n.const(np.asarray(True)), shape=x.type.shape)
-    return x, mask
+    # Before opset 10 the mask had the data's dtype.
+    kept = np.ones((), x.type.dtype.numpy if n.opset < 10 else np.bool_)
+    return x, n.emit("expand", n.const(kept), shape=x.type.shape)
+
+
+def _refuse_training(n: NodeContext) -> None:
+    """UnsupportedError where Dropout draws numbers; a guard where that is known at run time only."""
+    reason = f"training with a ratio other than 0 is out of scope: {RANDOM.reason}"
+    training = n.constant(2)
+    if training is not None and not training.reshape(-1)[0]:
+        return
+    ratio = n.constant(1) if n.has(1) else np.float32(0.5)
+    if ratio is not None and float(np.asarray(ratio).reshape(-1)[0]) == 0.0:
+        return
+    if training is not None and ratio is not None:
+        raise n.unsupported(reason, "export the model for inference")
+    active, drops = as_dim(1), as_dim(1)
+    if training is None:
+        active = 1 - deq(n.scalar_dim(2, "training_mode"), 0)
+    if ratio is None:
+        share = n.value(1)
+        if share.type.dtype is not DType.F32:
+            share = n.emit("cast", share, to=DType.F32)
+        drops = 1 - deq(n.builder.read(share, 0), 0)  # the bit pattern of 0.0
+    n.builder.guards.append(Guard("eq", active * drops, as_dim(0), f"Dropout: {reason}", n.label))
+
+
+def _in_f32(*values: float) -> bool:
+    """Whether float32, which attributes are, holds these values."""
+    with np.errstate(over="ignore"):
+        return all(float(np.float32(v)) == v for v in values)
 
 
 @onnx_op("Clip")
@@ -175,9 +210,9 @@ def clip(n: NodeContext) -> Any:
         return n.final("clamp", x, lo=n.attr("min", -math.inf), hi=n.attr("max", math.inf))
     low, high = n.constant(1), n.constant(2)
     known = (low is not None or not n.has(1)) and (high is not None or not n.has(2))
-    if x.type.dtype.is_float and known:
-        lo = -math.inf if low is None else float(low.reshape(-1)[0])
-        hi = math.inf if high is None else float(high.reshape(-1)[0])
+    lo = -math.inf if low is None else float(low.reshape(-1)[0])
+    hi = math.inf if high is None else float(high.reshape(-1)[0])
+    if x.type.dtype.is_float and known and (x.type.dtype is not DType.F64 or _in_f32(lo, hi)):
         return n.final("clamp", x, lo=min(lo, hi), hi=hi)
     if n.has(1):
         x = n.emit("max", x, n.value(1)) if n.has(2) else n.final("max", x, n.value(1))
@@ -196,10 +231,10 @@ def elu(n: NodeContext) -> Any:
 
 @onnx_op("Selu")
 def selu(n: NodeContext) -> Any:
-    alpha = n.attr("alpha", 1.67326319217681884765625)
-    return n.final(
-        "mul", n.emit("elu", n.value(0), alpha=alpha), n.attr("gamma", 1.05070102214813232421875)
-    )
+    old = n.opset < 6  # gave the constants in fewer digits
+    alpha = n.attr("alpha", 1.6732 if old else 1.67326319217681884765625)
+    gamma = n.attr("gamma", 1.0507 if old else 1.05070102214813232421875)
+    return n.final("mul", n.emit("elu", n.value(0), alpha=alpha), gamma)
 
 
 @onnx_op("Celu")
@@ -219,13 +254,22 @@ def thresholded_relu(n: NodeContext) -> Any:
 @onnx_op("Shrink")
 def shrink(n: NodeContext) -> Any:
     x = n.value(0)
+    own = x.type.dtype
+    if not own.is_float:
+        # The attributes are floats, which integers would cut off; results are, as in ONNX Runtime.
+        x = n.emit("cast", x, to=DType.F32)
+    y = _shrunk(n, x)
+    return y if own.is_float else n.final("cast", y, to=own)
+
+
+def _shrunk(n: NodeContext, x: Value) -> Any:
     bias, limit = n.attr("bias", 0.0), n.attr("lambd", 0.5)
     low = n.emit("lt", x, n.const(np.asarray(-limit, x.type.dtype.numpy)))
     high = n.emit("lt", n.const(np.asarray(limit, x.type.dtype.numpy)), x)
     inside = n.emit(
         "where", high, n.emit("sub", x, bias), n.const(np.zeros((), x.type.dtype.numpy))
     )
-    return n.final("where", low, n.emit("add", x, bias), inside)
+    return n.emit("where", low, n.emit("add", x, bias), inside)
 
 
 @onnx_op("Softsign")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from samara.exporter.importers.onnx.context import NodeContext
@@ -14,20 +15,26 @@ from samara.exporter.importers.onnx.handlers.layout import (
 )
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType, as_dim, floordiv
+from samara.exporter.types import Dim, as_dim, floordiv
 
 
 @onnx_op("MatMul")
 def matmul(n: NodeContext) -> Any:
-    a, b = n.value(0), n.value(1)
+    return as_matrices(n, n.value(0), n.value(1), lambda m, a, b: m.final("matmul", a, b))
+
+
+def as_matrices(
+    n: NodeContext, a: Value, b: Value, product: Callable[[NodeContext, Value, Value], Value]
+) -> Any:
+    """numpy.matmul's product of operands of which either may be a vector, as the node's result."""
     rank_a, rank_b = a.type.rank, b.type.rank
-    if rank_a >= 2 and rank_b >= 2:
-        return n.final("matmul", a, b)
     if rank_a == 1:
         a = n.emit("reshape", a, shape=(1, a.type.shape[0]))
     if rank_b == 1:
         b = n.emit("reshape", b, shape=(b.type.shape[0], 1))
-    y = n.emit("matmul", a, b)
+    if rank_a > 1 and rank_b > 1:
+        return product(n, a, b)
+    y = product(n.inner, a, b)
     shape = list(y.type.shape)
     if rank_b == 1:
         del shape[-1]
@@ -72,17 +79,6 @@ def gemm(n: NodeContext) -> Any:
     return n.final("add", n.emit("matmul", a, b, **attrs), c)
 
 
-@onnx_op("FusedMatMul", domain="com.microsoft")
-def fused_matmul(n: NodeContext) -> Any:
-    if n.attr("transBatchA", 0) or n.attr("transBatchB", 0):
-        raise n.unsupported("transBatchA/transBatchB")
-    attrs = {"transpose_x": bool(n.attr("transA", 0)), "transpose_w": bool(n.attr("transB", 0))}
-    alpha = n.attr("alpha", 1.0)
-    if alpha == 1.0:
-        return n.final("matmul", n.value(0), n.value(1), **attrs)
-    return n.final("mul", n.emit("matmul", n.value(0), n.value(1), **attrs), alpha)
-
-
 def _window(n: NodeContext, x: Value, w: Value) -> tuple[list[int], list[int], list[int]]:
     """(kernel, strides, dilations) of a convolution whose weights are [., ., k…]."""
     spatial = spatial_rank(n, x)
@@ -106,29 +102,47 @@ def conv(n: NodeContext) -> Any:
 
 def conv_of(n: NodeContext, x: Value, w: Value, bias: Value | None) -> Any:
     """The node's convolution over given float operands [N, C, …], [O, C/groups, k…], [O]."""
+    return channels_first(n, conv_rows(n, channels_last(n, x), w, bias))
+
+
+def conv_rows(n: NodeContext, x: Value, w: Value, bias: Value | None, **more: Any) -> Value:
+    """The same from [N, …, C] to [N, …, O]; `more` are inputs and attributes of the epilogue."""
     kernel, strides, dilations = _window(n, x, w)
-    pads = window_pads(n, x.type.shape[2:], kernel, strides, dilations)
-    y = n.emit(
+    residual = more.pop("residual", None)
+    y: Value = n.emit(
         "conv",
-        channels_last(n, x),
+        x,
         n.emit("transpose", w, perm=(0, *range(2, w.type.rank), 1)),
         bias,
+        residual,
         strides=strides,
         dilations=dilations,
-        pads=pads,
+        pads=window_pads(n, x.type.shape[1:-1], kernel, strides, dilations),
         groups=n.attr("group", 1),
+        **more,
     )
-    return channels_first(n, y)
+    return y
 
 
 @onnx_op("ConvTranspose")
 def conv_transpose(n: NodeContext) -> Any:
-    x, w, bias = n.value(0), n.value(1), n.optional(2)
+    return conv_transpose_of(n, n.optional(2))
+
+
+@onnx_op("ConvTransposeWithDynamicPads", domain="com.microsoft")
+def conv_transpose_with_dynamic_pads(n: NodeContext) -> Any:
+    return conv_transpose_of(n, n.optional(3), list(n.dims(2, "pads")) if n.has(2) else None)
+
+
+def conv_transpose_of(n: NodeContext, bias: Value | None, pads: list[Dim] | None = None) -> Any:
+    """The node's transposed convolution; `pads` where its attributes do not say them."""
+    x, w = n.value(0), n.value(1)
     kernel, strides, dilations = _window(n, x, w)
     spatial = len(kernel)
     groups = n.attr("group", 1)
     extra = list(n.attr("output_padding", [0] * spatial))
-    pads = _transpose_pads(n, x, kernel, strides, dilations, extra)
+    if pads is None:
+        pads = _transpose_pads(n, x, kernel, strides, dilations, extra)
     weights = _transpose_weights(n, w, groups)
     y = n.emit(
         "conv_transpose",
@@ -189,17 +203,3 @@ def _transpose_pads(
         begins.append(half if mode == "SAME_UPPER" else total - half)
         ends.append(total - half if mode == "SAME_UPPER" else half)
     return [*begins, *ends]
-
-
-@onnx_op("MatMulInteger")
-def matmul_integer(n: NodeContext) -> Any:
-    a = n.emit("cast", n.value(0), to=DType.I32)
-    b = n.emit("cast", n.value(1), to=DType.I32)
-    if n.has(2):
-        zero = n.emit("cast", n.value(2), to=DType.I32)
-        if zero.type.rank == 1 and zero.type.shape[0] != as_dim(1):
-            zero = n.emit("reshape", zero, shape=(zero.type.shape[0], 1))
-        a = n.emit("sub", a, zero)
-    if n.has(3):
-        b = n.emit("sub", b, n.emit("cast", n.value(3), to=DType.I32))
-    return n.final("matmul", a, b)

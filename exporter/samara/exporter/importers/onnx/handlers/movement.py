@@ -11,12 +11,16 @@ from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.axes import flags, spread, with_ones, without
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
+from samara.exporter.ops import Guard
 from samara.exporter.types import (
     Dim,
     DimLike,
+    DType,
     Read,
+    Tri,
     as_dim,
     ceildiv,
+    compare,
     deq,
     dlt,
     dmax,
@@ -111,9 +115,7 @@ def squeeze(n: NodeContext) -> Any:
     x = n.value(0)
     axes = n.axes(1)
     if axes is None:
-        if not all(d.is_static for d in x.type.shape):
-            raise n.unsupported(f"squeezing every dim of 1 of {x.type}", "give the axes")
-        axes = [as_dim(i) for i, d in enumerate(x.type.shape) if d == as_dim(1)]
+        axes = _unit_axes(n, x)
     drop = n.static_axes(axes, x.type.rank)
     if drop is None:
         return n.final(
@@ -126,6 +128,23 @@ def squeeze(n: NodeContext) -> Any:
         if d.is_static and d.as_int() != 1:
             raise n.wrong(f"axis {i} of {x.type} is not 1")
     return n.final("reshape", x, shape=[d for i, d in enumerate(x.type.shape) if i not in drop])
+
+
+def _unit_axes(n: NodeContext, x: Value) -> list[Dim]:
+    """The axes of size 1. One that may be 1 at run time stays, and a guard holds it to be another
+    size: the result has one rank.
+    """
+    axes = []
+    for i, d in enumerate(x.type.shape):
+        found = compare(d, 1)
+        if found is Tri.YES:
+            axes.append(as_dim(i))
+        elif found is Tri.UNKNOWN:
+            message = (
+                f"Squeeze: axis {i} of size {d} must not be 1 at run time, where no axes are given"
+            )
+            n.builder.guards.append(Guard("eq", deq(d, 1), as_dim(0), message, n.label))
+    return axes
 
 
 @onnx_op("Unsqueeze")
@@ -167,7 +186,7 @@ def split(n: NodeContext) -> Any:
     if n.has_attr("split"):
         sizes: list[DimLike] = list(n.attr("split"))
     elif n.has(1):
-        sizes = list(n.dims(1, "split"))
+        sizes = list(_whole(n, 1, "split"))
     else:
         if n.attr("num_outputs", count) != count:
             raise n.wrong(f"num_outputs is {n.attr('num_outputs')}, there are {count} outputs")
@@ -246,7 +265,8 @@ def pad(n: NodeContext) -> Any:
     x = n.value(0)
     rank = x.type.rank
     mode = n.attr("mode", "constant")
-    given = [as_dim(p) for p in n.attr("pads")] if n.has_attr("pads") else list(n.dims(1, "pads"))
+    named = "pads" if n.has_attr("pads") else "paddings"  # as opset 1 has it
+    given = [as_dim(p) for p in n.attr(named)] if n.has_attr(named) else list(n.dims(1, "pads"))
     axes = list(n.dims(3, "axes")) if n.has(3) else [as_dim(a) for a in range(rank)]
     if len(given) != 2 * len(axes):
         raise n.wrong(f"{len(given)} pads for {len(axes)} axes")
@@ -288,8 +308,23 @@ def expand(n: NodeContext) -> Any:
     return n.final("expand", x, shape=shape)
 
 
+def _whole(n: NodeContext, index: int, what: str) -> tuple[Dim, ...]:
+    """dims(), of an operand that in opset 1 has the dtype of the data."""
+    v = n.value(index)
+    if v.type.dtype in (DType.I32, DType.I64):
+        return n.dims(index, what)
+    if v.type.rank > 1 or not v.type.is_static:
+        raise n.unsupported(f"{what} must have a static length, got {v.type}")
+    whole = n.emit("cast", v, to=DType.I64)
+    return tuple(n.builder.read(whole, k) for k in range(v.type.numel().as_int()))
+
+
 @onnx_op("Tile")
 def tile(n: NodeContext) -> Any:
+    if n.opset < 6:  # (number of copies, axis), each of one element
+        (count,), (axis,) = _whole(n, 1, "tiles"), _whole(n, 2, "axis")
+        ones = [as_dim(1)] * n.type(0).rank
+        return n.final("tile", n.value(0), repeats=spread([count], [axis], ones))
     return n.final("tile", n.value(0), repeats=n.dims(1, "repeats"))
 
 

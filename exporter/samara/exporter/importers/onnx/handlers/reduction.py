@@ -20,7 +20,7 @@ from samara.exporter.importers.onnx.handlers.axes import (
 from samara.exporter.importers.onnx.registry import Handler, onnx_op
 from samara.exporter.ir.program import Value
 from samara.exporter.ops import Guard
-from samara.exporter.types import MAX_RANK, Dim, as_dim, select
+from samara.exporter.types import MAX_RANK, Dim, DType, as_dim, select
 
 
 def _axes(n: NodeContext, x: Value) -> list[Dim] | None:
@@ -112,7 +112,13 @@ def _composed(before: str | None, after: str | None) -> Handler:
         total = x
         if axes is not None:
             total = _reduce(n, "reduce_sum", _over(n, x, axes, _keeps(n)), _keeps(n))
-        return total if after is None else n.final(after, total)
+        if after is None:
+            return total
+        if x.type.dtype.is_float:
+            return n.final(after, total)
+        # A sum of integers is exact; what follows is computed in float64 and cut off.
+        y = n.emit(after, n.emit("cast", total, to=DType.F64))
+        return n.final("cast", y, to=x.type.dtype)
 
     return convert
 
@@ -125,11 +131,19 @@ onnx_op("ReduceLogSum")(_composed(None, "log"))
 
 @onnx_op("ReduceLogSumExp")
 def reduce_log_sum_exp(n: NodeContext) -> Any:
-    """log(sum(exp(x - peak))) + peak, where an infinite peak counts as 0 in the difference."""
+    """Of integers in float64, and cut off."""
     x = n.value(0)
     axes = _axes(n, x)
     if axes is None:
         return x
+    if x.type.dtype.is_float:
+        return _log_sum_exp(n, x, axes)
+    y = _log_sum_exp(n, n.emit("cast", x, to=DType.F64), axes)
+    return n.final("cast", y, to=x.type.dtype)
+
+
+def _log_sum_exp(n: NodeContext, x: Value, axes: list[Dim]) -> Any:
+    """log(sum(exp(x - peak))) + peak, where an infinite peak counts as 0 in the difference."""
     over = _over(n, x, axes, _keeps(n))
     peak = n.emit("reduce_max", over.x, axes=over.axes, keepdims=True)
     zero = n.const(np.zeros((), x.type.dtype.numpy))
@@ -138,11 +152,11 @@ def reduce_log_sum_exp(n: NodeContext) -> Any:
     total = n.emit("reduce_sum", powers, axes=over.axes, keepdims=True)
     y = n.emit("add", n.emit("log", total), finite)
     if over.shape is not None:
-        return n.final("reshape", y, shape=over.shape)
+        return n.emit("reshape", y, shape=over.shape)
     if _keeps(n):
         return y
     left = [d for i, d in enumerate(x.type.shape) if i not in over.axes]
-    return n.final("reshape", y, shape=left)
+    return n.emit("reshape", y, shape=left)
 
 
 def _arg(op: str) -> Handler:
@@ -159,18 +173,24 @@ onnx_op("ArgMax")(_arg("argmax"))
 onnx_op("ArgMin")(_arg("argmin"))
 
 
-@onnx_op("CumSum")
-def cumsum(n: NodeContext) -> Any:
-    x = n.value(0)
-    rank = x.type.rank
-    attrs = {"exclusive": bool(n.attr("exclusive", 0)), "reverse": bool(n.attr("reverse", 0))}
-    axis = n.scalar_dim(1, "axis")
-    static = n.static_axes([axis], rank)
-    if static is not None:
-        return n.final("cumsum", x, axis=static[0], **attrs)
-    _guard_axis(n, axis, rank)
-    y = n.emit("cumsum", n.emit("reshape", x, shape=around(x.type.shape, axis)), axis=1, **attrs)
-    return n.final("reshape", y, shape=x.type.shape)
+def _cumulative(op: str) -> Handler:
+    def convert(n: NodeContext) -> Any:
+        x = n.value(0)
+        rank = x.type.rank
+        attrs = {"exclusive": bool(n.attr("exclusive", 0)), "reverse": bool(n.attr("reverse", 0))}
+        axis = n.scalar_dim(1, "axis")
+        static = n.static_axes([axis], rank)
+        if static is not None:
+            return n.final(op, x, axis=static[0], **attrs)
+        _guard_axis(n, axis, rank)
+        y = n.emit(op, n.emit("reshape", x, shape=around(x.type.shape, axis)), axis=1, **attrs)
+        return n.final("reshape", y, shape=x.type.shape)
+
+    return convert
+
+
+onnx_op("CumSum")(_cumulative("cumsum"))
+onnx_op("CumProd")(_cumulative("cumprod"))
 
 
 def _guard_axis(n: NodeContext, axis: Dim, rank: int) -> None:

@@ -9,15 +9,32 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.handlers.cropping import as_float, resized_region
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
 from samara.exporter.ops import Guard
-from samara.exporter.types import Dim, as_dim, f32_bits, scale_f32
+from samara.exporter.types import (
+    Dim,
+    as_dim,
+    bits_f32,
+    dlt,
+    f32_bits,
+    floordiv,
+    scale_f32,
+    select,
+)
+
+# Keeps divisors from 0 where the quotient does not matter: an axis of one element, or one result.
+_SMALL = 1e-6
 
 
 @onnx_op("Upsample")
 def upsample(n: NodeContext) -> Any:
     x = n.value(0)
+    if n.has_attr("width_scale"):  # opset 1
+        pair = [float(n.attr("height_scale")), float(n.attr("width_scale"))]
+        ones = [1.0] * (x.type.rank - 2)
+        return _by_scales(n, x, [as_dim(f32_bits(s)) for s in (*ones, *pair)])
     if n.has_attr("scales"):
         return _by_scales(n, x, [as_dim(f32_bits(s)) for s in n.attr("scales")])
     return _by_scales(n, x, list(n.dims(1, "scales")))
@@ -28,8 +45,14 @@ def _by_scales(n: NodeContext, x: Value, bits: list[Dim]) -> Any:
     sizes = [_scaled(d, b) for d, b in zip(x.type.shape, bits, strict=False)]
     return _resize(
         n, x, list(range(x.type.rank)), sizes, bits,
-        mode=n.attr("mode", "nearest"), coordinate="asymmetric", nearest="floor",
+        mode=_mode(n), coordinate="asymmetric", nearest="floor",
     )  # fmt: skip
+
+
+def _mode(n: NodeContext) -> str:
+    """The oldest forms say bilinear."""
+    mode = str(n.attr("mode", "nearest"))
+    return "linear" if mode == "bilinear" else mode
 
 
 @onnx_op("Resize")
@@ -54,15 +77,74 @@ def resize(n: NodeContext) -> Any:
         raise n.wrong("neither scales nor sizes are given")
     coordinate = n.attr("coordinate_transformation_mode", "half_pixel")
     roi: list[float] = []
+    how: dict[str, Any] = {
+        "mode": n.attr("mode", "nearest"),
+        "nearest": n.attr("nearest_mode", "round_prefer_floor"),
+        "cubic_a": n.attr("cubic_coeff_a", -0.75),
+        "exclude_outside": bool(n.attr("exclude_outside", 0)),
+        "extrapolation": n.attr("extrapolation_value", 0.0),
+        "antialias": bool(n.attr("antialias", 0)),
+    }
     if coordinate == "tf_crop_and_resize":
-        roi = _spatial_roi(x, axes, n.need_constant(1, "roi").reshape(-1).tolist())
-    nearest = n.attr("nearest_mode", "round_prefer_floor")
-    return _resize(
-        n, x, axes, sizes, bits,
-        mode=n.attr("mode", "nearest"), coordinate=coordinate, nearest=nearest,
-        cubic_a=n.attr("cubic_coeff_a", -0.75), exclude_outside=bool(n.attr("exclude_outside", 0)),
-        extrapolation=n.attr("extrapolation_value", 0.0), roi=roi, antialias=bool(n.attr("antialias", 0)),
-    )  # fmt: skip
+        if not n.has(1):
+            raise n.wrong("tf_crop_and_resize needs a roi")
+        known = n.constant(1)
+        if known is None:
+            return _region(n, x, axes, sizes, bits, how)
+        roi = _spatial_roi(x, axes, known.reshape(-1).tolist())
+    elif coordinate == "align_corners" and not n.has(3) and how["mode"] != "nearest":
+        coordinate, bits = _unrounded(n, x, axes, bits)
+    return _resize(n, x, axes, sizes, bits, coordinate=coordinate, roi=roi, **how)
+
+
+def _region(
+    n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim], how: dict[str, Any]
+) -> Value:  # fmt: skip
+    if how.pop("antialias"):
+        raise n.unsupported(
+            "antialiasing of a region that is known at run time only", "make roi a constant"
+        )
+    _check_counts(n, axes, sizes, bits)
+    sizes, _ = _fixed_outer(n, x, axes, sizes, bits)
+    return resized_region(n, x, axes, sizes, n.value(1), how)
+
+
+def _unrounded(n: NodeContext, x: Value, axes: list[int], bits: list[Dim]) -> tuple[str, list[Dim]]:
+    """align_corners by scales: the last element meets the end of size * scale before it is rounded
+    down, which is what `asymmetric` does with the scale (size * scale - 1) / (size - 1).
+    """
+    pairs = list(zip(axes, bits, strict=False))
+    if all(_is_whole(x.type.shape[a], b) for a, b in pairs):
+        return "align_corners", bits
+    out = list(bits)
+    for i, (a, b) in enumerate(pairs):
+        size = x.type.shape[a]
+        if size.is_static and b.is_static:
+            have, scale = size.as_int(), bits_f32(b.as_int())
+            stretch = (have * scale - 1) / max(have - 1, _SMALL)
+            out[i] = b if scale == 1.0 else as_dim(f32_bits(max(stretch, _SMALL)))
+        elif a >= 2 or x.type.rank < 3:
+            out[i] = _stretch(n, size, n.value(2), i)
+    return "asymmetric", out
+
+
+def _stretch(n: NodeContext, size: Dim, scales: Value, i: int) -> Dim:
+    """The scale of _unrounded where size or scale are known at run time only."""
+    have = as_float(n, size)
+    scale = n.emit("slice", scales, begin=[i], end=[i + 1], step=[1])
+    below = n.emit("max", n.emit("sub", have, 1.0), n.const(np.float32(_SMALL)))
+    stretch = n.emit("div", n.emit("sub", n.emit("mul", scale, have), 1.0), below)
+    return n.builder.read(n.emit("max", stretch, n.const(np.float32(_SMALL))), 0)
+
+
+def _is_whole(size: Dim, bits: Dim) -> bool:
+    """Whether size * scale is known to be a whole number."""
+    if not bits.is_static:
+        return False
+    scale = bits_f32(bits.as_int())
+    return scale == math.floor(scale) or (
+        size.is_static and size.as_int() * scale == math.floor(size.as_int() * scale)
+    )
 
 
 def _scaled(dim: Dim, bits: Dim) -> Dim:
@@ -81,15 +163,32 @@ def _keep_aspect(
     if policy == "stretch":
         return sizes, bits
     have = [x.type.shape[a] for a in axes]
+    if policy not in ("not_larger", "not_smaller"):
+        raise n.wrong(f"keep_aspect_ratio_policy {policy!r} is not known")
+    if len(sizes) != len(have):
+        raise n.wrong(f"{len(sizes)} sizes for {len(have)} axes")
     if not all(d.is_static for d in (*sizes, *have)):
-        raise n.unsupported(
-            f"keep_aspect_ratio_policy {policy} with symbolic sizes", "resize to explicit sizes"
-        )
+        return _keep_aspect_at_run_time(n, policy, sizes, have)
     pairs = [(w.as_int(), h.as_int()) for w, h in zip(sizes, have, strict=True)]
+    if any(h == 0 for _, h in pairs):
+        raise n.wrong(f"an empty {x.type} has no aspect ratio")
     ratios = [w / h for w, h in pairs]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     resized = [as_dim(math.floor(scale * h + 0.5)) for _, h in pairs]
     return resized, [as_dim(f32_bits(scale))] * len(axes)
+
+
+def _keep_aspect_at_run_time(
+    n: NodeContext, policy: str, sizes: list[Dim], have: list[Dim]
+) -> tuple[list[Dim], list[Dim]]:
+    """The smallest or largest size / have as an exact fraction, by which all are scaled."""
+    above, below = sizes[0], have[0]
+    for w, h in zip(sizes[1:], have[1:], strict=True):
+        a, b = (w * below, above * h) if policy == "not_larger" else (above * h, w * below)
+        above, below = select(dlt(a, b), w, above), select(dlt(a, b), h, below)
+    resized = [floordiv(above * h * 2 + below, below * 2) for h in have]
+    scale = n.emit("div", as_float(n, above), as_float(n, below))
+    return resized, [n.builder.read(scale, 0)] * len(have)
 
 
 def _spatial_roi(x: Value, axes: list[int], roi: list[float]) -> list[float]:
@@ -122,6 +221,11 @@ def _fixed_outer(
     return sizes, bits
 
 
+def _check_counts(n: NodeContext, axes: list[int], sizes: list[Dim], bits: list[Dim]) -> None:
+    if len(sizes) != len(axes) or len(bits) != len(axes):
+        raise n.wrong(f"{len(sizes)} sizes or scales for {len(axes)} axes")
+
+
 def _resize(
     n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim], **attrs: Any
 ) -> Any:
@@ -129,8 +233,7 @@ def _resize(
     channels-last tensor.
     """
     rank = x.type.rank
-    if len(sizes) != len(axes) or len(bits) != len(axes):
-        raise n.wrong(f"{len(sizes)} sizes or scales for {len(axes)} axes")
+    _check_counts(n, axes, sizes, bits)
     sizes, bits = _fixed_outer(n, x, axes, sizes, bits)
     changed = {
         a: (s, b)
