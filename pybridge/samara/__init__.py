@@ -35,7 +35,10 @@ _HOMES = {
         "UnsupportedError",
         "__version__",
     ),
+    "samara.pybridge.custom": ("register_kernel",),
     "samara.exporter.importers.onnx": ("import_onnx",),
+    "samara.exporter.importers.torch": ("from_torch",),
+    "samara.exporter.ops.custom_op": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
     "samara.exporter.frontend.checkpoint": ("load", "save"),
@@ -145,8 +148,13 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor as Tensor
     from samara.exporter.frontend.trace import trace as trace
     from samara.exporter.importers.onnx import import_onnx as import_onnx
+    from samara.exporter.importers.torch import from_torch as from_torch
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program
+    from samara.exporter.ops.custom_op import CustomOp as CustomOp
+    from samara.exporter.ops.custom_op import OperandType as OperandType
+    from samara.exporter.ops.custom_op import UpTo as UpTo
+    from samara.exporter.ops.custom_op import register_op as register_op
     from samara.pybridge import BackendError as BackendError
     from samara.pybridge import CancelledError as CancelledError
     from samara.pybridge import Device as Device
@@ -164,6 +172,7 @@ if TYPE_CHECKING:
     from samara.pybridge import UnsupportedError as UnsupportedError
     from samara.pybridge import __version__ as __version__
     from samara.pybridge import devices as devices
+    from samara.pybridge.custom import register_kernel as register_kernel
     from samara.pybridge.op import get_num_threads as get_num_threads
     from samara.pybridge.op import set_num_threads as set_num_threads
 
