@@ -19,6 +19,14 @@ Shapes = Annotated[
         help="Shape of an input; repeat it for several inputs. Letters name open dims (nx3x224x224).",
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bound",
+        metavar="NAME<=NUMBER",
+        help="Upper bound of an open dim: runs then allocate nothing.",
+    ),
+]
 Inputs = Annotated[
     list[str] | None,
     typer.Option(

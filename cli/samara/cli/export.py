@@ -41,14 +41,7 @@ def export(
             "--state", metavar="OUTPUT=INPUT", help="Keep this pair in the session from run to run."
         ),
     ] = None,
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bound",
-            metavar="n<=1000",
-            help="Upper bound of an open dim: runs then allocate nothing.",
-        ),
-    ] = None,
+    bound: opt.Bounds = None,
     golden: Annotated[
         list[Path] | None,
         typer.Option(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -12,14 +12,17 @@ from typer.core import TyperGroup
 from samara.cli.bench import bench
 from samara.cli.compare import compare
 from samara.cli.demo import demo
+from samara.cli.doctor import doctor
 from samara.cli.export import export
 from samara.cli.inspect import inspect
+from samara.cli.ops import ops
 from samara.cli.run import run
 
 _HELP = """Turn neural networks into one small file and run it anywhere.
 
 \b
 A first walk:
+  samara doctor model.onnx                      what stands in the way, before anything is made
   samara export model.onnx -o model.samara      make the file
   samara inspect model.samara                   see what is in it
   samara run model.samara --input x=in.npy      run it
@@ -74,11 +77,22 @@ def _app(
         callback=_version,
         is_eager=True,
     ),
+    operators: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="A Python file that registers custom operators, run first; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    pass
+    if operators:
+        from samara.exporter.reports.custom_operators import load_operators
+
+        for path in operators:
+            load_operators(path)
 
 
-for _command in (export, inspect, run, compare, bench, demo):
+for _command in (doctor, export, inspect, run, compare, bench, ops, demo):
     app.command()(_command)
 
 

@@ -47,7 +47,7 @@ def opened(
     the file is neither.
     """
     given = Path(path)
-    if _is_samara(given):
+    if is_samara(given):
         yield OpenedFile(os.fspath(path), given)
         return
     if given.suffix.lower() not in (".onnx", ".pb"):
@@ -59,7 +59,7 @@ def opened(
         yield _converted(given, Path(folder), shapes, optimize, note)
 
 
-def _is_samara(path: Path) -> bool:
+def is_samara(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(8)[4:] == b"SMRA"

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doctor`: everything that keeps a model from running, or that its author should know, at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from samara.exporter.export import export, is_growing, transposes_left
+from samara.exporter.ir import Function, Node, Program, read_file, required_ops
+from samara.exporter.reports._files import is_samara
+from samara.exporter.reports._text import byte_text, count_text, plain
+from samara.exporter.reports.inspect import Report, flops_of, inspect
+from samara.exporter.types import DType, Sym
+from samara.pybridge.probe import inspect_library, open_failure
+
+Level = Literal["missing", "doubtful"]
+
+# Computed by portable kernels, an element at a time.
+_PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know: `missing` keeps the model from running, `doubtful` does not."""
+
+    level: Level
+    subject: str
+    where: tuple[str, ...]
+    reason: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicDim:
+    """A dim that stays open: the inputs' axes that have it, as `input[axis]`."""
+
+    name: str
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What export gives: bytes of the file, and of a session's arena with these `sizes` of symbolic
+    dims.
+
+    `flops` leaves out `unknown_flops` nodes whose sizes depend on data. None: it could not be run
+    here.
+    """
+
+    file_bytes: int
+    arena_bytes: int | None
+    session_bytes: int | None
+    flops: int
+    unknown_flops: int
+    nodes: int
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """What `samara doctor` shows. `library` is the runtime that was asked, with its version."""
+
+    path: str
+    library: str
+    findings: tuple[Finding, ...]
+    custom: tuple[str, ...]
+    symbolic: tuple[SymbolicDim, ...]
+    prediction: Prediction | None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is missing."""
+        return all(f.level != "missing" for f in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts, lists, strings and numbers."""
+        return {**plain(self), "healthy": self.healthy}
+
+    def text(self) -> str:
+        """The report for a terminal."""
+        lines = [f"{self.path}, on {self.library}"]
+        for level, title in (("missing", "will not work"), ("doubtful", "doubtful")):
+            found = [f for f in self.findings if f.level == level]
+            lines.append(f"\n{title}: {len(found) or 'nothing'}")
+            for f in found:
+                lines += _finding_lines(f)
+        if self.custom:
+            lines.append(f"\ncustom operators that every runtime needs: {', '.join(self.custom)}")
+        if self.symbolic:
+            lines.append("\ndims that stay symbolic")
+            lines += [f"  {s.name}: {', '.join(s.axes)}" for s in self.symbolic]
+        if self.prediction is not None:
+            lines += ["", *_prediction_lines(self.prediction)]
+        return "\n".join(lines)
+
+
+def doctor(
+    path: str | os.PathLike[str],
+    *,
+    library: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    bounds: Mapping[str, int] | None = None,
+    run: bool = True,
+) -> DoctorReport:
+    """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
+
+    library: the runtime to ask, a library or the folder of a build; default: the one of this
+    package. shapes, bounds: as for import and export. run: run the model once on random data, to
+    know its arena.
+
+    Raises what concerns the file as a whole: ModelFormatError, ShapeError, and BackendError for a
+    library that cannot be asked.
+    """
+    given = Path(path)
+    if is_samara(given):
+        return _examine(given, given.name, library, run, shapes)
+    from samara.exporter.importers.onnx import diagnose
+
+    found = diagnose(given, shapes=shapes)
+    if found.program is None:
+        rows: dict[tuple[str, str, str], list[str]] = {}
+        for p in found.problems:
+            rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)
+        findings = tuple(
+            Finding("missing", op, tuple(dict.fromkeys(nodes)), reason, fix)
+            for (op, reason, fix), nodes in rows.items()
+        )
+        return DoctorReport(given.name, _library_text(library), findings, (), (), None)
+    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+        file = Path(folder) / f"{given.stem}.samara"
+        made = export(found.program, file, check=False, bounds=bounds)
+        report = _examine(file, given.name, library, run, shapes)
+    unused = tuple(_unused_inputs(made.program))
+    return replace(report, findings=(*report.findings, *unused))
+
+
+def _examine(
+    file: Path,
+    name: str,
+    library: str | os.PathLike[str] | None,
+    run: bool,
+    shapes: Mapping[str, Sequence[int | str]] | None,
+) -> DoctorReport:
+    """The report on a `.samara` file."""
+    numbers = {
+        k: [int(d) for d in v]
+        for k, v in (shapes or {}).items()
+        if all(not isinstance(d, str) for d in v)
+    }
+    program = read_file(file).program
+    report = inspect(file, run=run and library is None, shapes=numbers or None)
+    missing = tuple(_missing_operators(file, report, program, library))
+    doubts = tuple(_doubts(program))
+    if report.not_run and library is None and run and not missing:
+        doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
+    flops, unknown = _flops(program, program.main, _given_sizes(program.main, report, numbers))
+    return DoctorReport(
+        path=name,
+        library=_library_text(library),
+        findings=(*missing, *doubts),
+        custom=tuple(op.name for op in required_ops(program)),
+        symbolic=tuple(_symbolic(program.main)),
+        prediction=Prediction(
+            file_bytes=report.size_bytes,
+            arena_bytes=report.memory.arena_bytes,
+            session_bytes=report.memory.session_bytes,
+            flops=flops,
+            unknown_flops=unknown,
+            nodes=sum(len(f.nodes) for f in program.functions.values()),
+            sizes=report.memory.sizes,
+        ),
+    )
+
+
+def _library_text(library: str | os.PathLike[str] | None) -> str:
+    info = inspect_library(library)
+    name = info.path.name if library is not None else "samara"
+    version = ".".join(map(str, info.version))
+    return f"{name} {version} with {len(info.operators)} operators"
+
+
+# ---- what is missing ----
+
+
+def _missing_operators(
+    file: Path, report: Report, program: Program, library: str | os.PathLike[str] | None
+) -> Iterator[Finding]:
+    """Operators and versions that the runtime lacks; anything else that it says against the file."""
+    info = inspect_library(library)
+    needs = tuple(int(part) for part in report.min_runtime.split("."))
+    version = ".".join(map(str, info.version))
+    if needs > info.version:
+        yield Finding(
+            "missing",
+            "runtime",
+            (),
+            f"the file needs runtime {report.min_runtime}, the library is {version}",
+            f"update the app's runtime, or export with target_runtime={version}",
+        )
+    absent: dict[str, list[str]] = {}
+    for f in program.functions.values():
+        for n in f.nodes:
+            if n.op.name not in info.operators:
+                absent.setdefault(n.op.name, []).append(n.name)
+    for op, nodes in absent.items():
+        yield Finding(
+            "missing",
+            op,
+            tuple(nodes),
+            f"the library has no operator {op}",
+            "build the library with it",
+        )
+    if not absent and needs <= info.version:
+        failure = open_failure(file, library)
+        if failure:
+            yield Finding("missing", "file", (), failure)
+
+
+# ---- what is doubtful ----
+
+
+def _doubts(program: Program) -> Iterator[Finding]:
+    for name in program.entries:
+        if is_growing(program, name):
+            yield Finding(
+                "doubtful",
+                "memory",
+                (name,),
+                "a dim that depends on data has no upper bound, so a run may allocate memory",
+                "give its bound: --bound NAME<=NUMBER",
+            )
+    interior = [t for t in transposes_left(program) if t.interior]
+    if interior:
+        yield Finding(
+            "doubtful",
+            "transpose",
+            tuple(t.name for t in interior),
+            f"{len(interior)} transposes stay between operators that want other layouts",
+        )
+    for f in program.functions.values():
+        yield from _function_doubts(f, f.name in program.entries)
+
+
+def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
+    traps = tuple(n.name for n in f.nodes if n.op.name == "trap")
+    if traps:
+        yield Finding(
+            "doubtful",
+            "trap",
+            traps,
+            "a branch cannot run: its tensors do not fit; taking it is an error at run time",
+            "check that the inputs never lead there",
+        )
+    broken = tuple(v.name for v in f.values() if v.constant is not None and _not_finite(v.constant))
+    if broken:
+        yield Finding(
+            "doubtful", "weights", broken, "they hold NaN or infinity", "check the training"
+        )
+    slow = sorted({v.type.dtype.public_name for v in f.values() if v.type.dtype in _PLAIN_KERNELS})
+    if slow:
+        yield Finding(
+            "doubtful",
+            "dtype",
+            tuple(slow),
+            "these run in portable kernels, an element at a time",
+            "convert the model to float32 and int32 where that is enough",
+        )
+    if entry:
+        names = f.output_names or tuple(v.name for v in f.outputs)
+        fixed = tuple(n for n, v in zip(names, f.outputs, strict=True) if v.constant is not None)
+        if fixed:
+            yield Finding(
+                "doubtful", "output", fixed, "it depends on no input", "check how it was exported"
+            )
+
+
+def _not_finite(array: Any) -> bool:
+    data = np.asarray(array)
+    return data.dtype.kind == "f" and data.size > 1 and not bool(np.isfinite(data).all())
+
+
+def _unused_inputs(program: Program) -> Iterator[Finding]:
+    f = program.main
+    used = {id(v) for n in f.nodes for v in n.inputs} | {id(v) for v in f.outputs}
+    sizes = {name for n in f.nodes for v in n.outputs for name in v.type.symbols()}
+    unused = tuple(v.name for v in f.inputs if id(v) not in used and not (v.type.symbols() & sizes))
+    if unused:
+        yield Finding(
+            "doubtful", "input", unused, "no output depends on it", "check how it was exported"
+        )
+
+
+def _symbolic(f: Function) -> Iterator[SymbolicDim]:
+    axes: dict[str, list[str]] = {}
+    for v in f.inputs:
+        for axis, d in enumerate(v.type.shape):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                axes.setdefault(atom.name, []).append(f"{v.name}[{axis}]")
+    for name, places in axes.items():
+        yield SymbolicDim(name, tuple(places))
+
+
+# ---- flops ----
+
+
+def _given_sizes(
+    f: Function, report: Report, shapes: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """Sizes of the symbols of a function's inputs: those of the run, and what `shapes` says."""
+    sizes = dict(report.memory.sizes)
+    for v in f.inputs:
+        for d, n in zip(v.type.shape, shapes.get(v.name, ()), strict=False):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                sizes[atom.name] = n
+    return sizes
+
+
+def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """(flops, nodes whose flops are not known) of one run: of branches the dearest, of a loop whose
+    trips are not known one.
+    """
+    total = unknown = 0
+    for n in f.nodes:
+        called = [program.functions[n.attrs[a.name]] for a in n.op.attrs if a.type == "function"]
+        if called:
+            inner = [_flops(program, g, _sizes_inside(n, g, sizes)) for g in called]
+            flops, more = max(inner)
+            trips = n.inputs[0].constant if n.op.name == "loop" and n.inputs[0] else None
+            total += flops * (1 if trips is None else int(trips))
+            unknown += more + (n.op.name == "loop" and trips is None)
+            continue
+        flops_here = flops_of(n, sizes)
+        if flops_here is None:
+            unknown += 1
+        else:
+            total += flops_here
+    return total, unknown
+
+
+def _sizes_inside(node: Node, callee: Function, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of the callee's symbols, which its inputs get from the node's last inputs."""
+    found: dict[str, int] = {}
+    for given, v in zip(reversed(node.inputs), reversed(callee.inputs), strict=False):
+        if given is None or given.type.rank != v.type.rank:
+            continue
+        for outer, inner in zip(given.type.shape, v.type.shape, strict=True):
+            atom = inner.sole_atom()
+            if isinstance(atom, Sym) and outer.symbols() <= sizes.keys():
+                with contextlib.suppress(KeyError, TypeError):
+                    found.setdefault(atom.name, outer.evaluate(dict(sizes)))
+    return found
+
+
+# ---- text ----
+
+
+def _finding_lines(f: Finding) -> list[str]:
+    where = ", ".join(f.where[:4]) + (f" and {len(f.where) - 4} more" if len(f.where) > 4 else "")
+    lines = [f"  {f.subject:<20} {where}".rstrip(), f"      why: {f.reason}"]
+    return [*lines, f"      fix: {f.fix}"] if f.fix else lines
+
+
+def _prediction_lines(p: Prediction) -> list[str]:
+    sizes = ", ".join(f"{k}={v}" for k, v in p.sizes.items())
+    left_out = f", without {p.unknown_flops} nodes whose size depends on data" * bool(
+        p.unknown_flops
+    )
+    arena = "unknown" if p.arena_bytes is None else byte_text(p.arena_bytes)
+    session = "unknown" if p.session_bytes is None else byte_text(p.session_bytes)
+    return [
+        "export gives" + (f" (with {sizes})" if sizes else ""),
+        f"  nodes: {p.nodes}",
+        f"  flops: {count_text(p.flops)}{left_out}",
+        f"  file: {byte_text(p.file_bytes)}",
+        f"  arena: {arena}; all of a session: {session}",
+    ]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara doctor`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import onnx.parser
+from typer.testing import Result
+
+Samara = Callable[..., Result]
+
+
+def test_healthy_model(samara: Samara, onnx_path: Path, samara_path: Path) -> None:
+    result = samara("doctor", onnx_path)
+    assert result.exit_code == 0, result.output
+    assert "will not work: nothing" in result.stdout
+    assert "export gives" in result.stdout
+    facts = json.loads(samara("doctor", onnx_path, "--json").stdout)
+    assert facts["healthy"] is True
+    assert facts["prediction"]["file_bytes"] > 0
+    assert samara("doctor", samara_path).exit_code == 0
+
+
+def test_sick_model(samara: Samara, tmp_path: Path) -> None:
+    path = tmp_path / "odd.onnx"
+    graph = "g (float[2] x) => (float[2] y) { y = Nothing(x) }"
+    onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 21]> ' + graph), path)
+    result = samara("doctor", path)
+    assert result.exit_code == 1
+    assert "Nothing" in result.stdout
+    assert json.loads(samara("doctor", path, "--json").stdout)["healthy"] is False
+
+
+def test_shapes_and_bounds(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    result = samara("doctor", onnx_path, "--shape", "image=2x3x8x8")
+    assert result.exit_code == 0, result.output
+    assert "dims that stay symbolic" not in result.stdout
+    assert samara("doctor", onnx_path, "--bound", "batch<=4").exit_code == 0
+    assert samara("doctor", tmp_path / "none.onnx").exit_code == 1
