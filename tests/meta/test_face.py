@@ -18,7 +18,8 @@ WHOLE = (
 )
 SUBMODULES = (
     *("autograd", "data", "data.transforms", "memory", "metrics", "multiprocessing", "nn"),
-    *("nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler"),
+    *("nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "onnx_backend", "optim"),
+    "optim.lr_scheduler",
 )
 
 

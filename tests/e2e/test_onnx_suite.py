@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX's own backend test suite through import, passes, file, C runtime and interpreter."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+
+@pytest.fixture(scope="module")
+def outcome(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], str]:
+    """The results of all cases, and the page made of them."""
+    folder = tmp_path_factory.mktemp("score")
+    command = [sys.executable, "-W", "ignore", str(repo / "tools" / "onnx_score.py"), "--jobs", "2"]
+    files = {"--json": folder / "score.json", "--page": folder / "page.md"}
+    subprocess.run(
+        [*command, *(str(part) for pair in files.items() for part in pair)],
+        check=True,
+        capture_output=True,
+        timeout=900,
+    )
+    return json.loads(files["--json"].read_text()), files["--page"].read_text(encoding="utf-8")
+
+
+def named(results: list[Any], *verdicts: str) -> list[str]:
+    return [f"{r['name']}: {r['reason'][:300]}" for r in results if r["verdict"] in verdicts]
+
+
+def test_nothing_is_wrong_and_nothing_is_missing(outcome: tuple[list[Any], str]) -> None:
+    results, _ = outcome
+    assert len(results) > 2000
+    assert named(results, "wrong", "crash", "hang") == []
+    assert named(results, "unsupported") == []
+
+
+def test_the_light_networks_pass(outcome: tuple[list[Any], str]) -> None:
+    found = Counter(r["verdict"] for r in outcome[0] if r["kind"] == "real")
+    assert found == {"pass": 9}
+
+
+def test_answers_come_from_kernels(outcome: tuple[list[Any], str]) -> None:
+    """Cases that pass without a node to run are those whose outputs are dims, aliases or constants."""
+    idle = [r for r in outcome[0] if r["verdict"] == "pass" and not r["runs"]]
+    known = {"Cast", "CastLike", "Constant", "ConstantOfShape", "Dropout", "Flatten", "Identity"}
+    known |= {"Reshape", "Shape", "Size", "Squeeze", "Unsqueeze"}
+    others = [r["name"] for r in idle if not known & {*r["operators"]}]
+    assert len(others) < 40, others
+
+
+def test_the_page_is_up_to_date(repo: Path, outcome: tuple[list[Any], str]) -> None:
+    page = (repo / "docs" / "onnx-coverage.md").read_text(encoding="utf-8")
+    written = re.search(r"onnx ([\d.]+),", page)
+    assert written is not None
+    if written[1] != onnx.__version__:
+        pytest.skip(f"NOT RUN: the page is about onnx {written[1]}, this is {onnx.__version__}")
+    assert page == outcome[1], "run `make onnx-score`"
