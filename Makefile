@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
 
 .PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bench bench-train extended new-op test-op clean
+        asan tsan fuzz bench bench-ops bench-train onnx-score extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -77,6 +77,9 @@ gen: $(STAMP)  ## Rewrite what is generated from the op table and the public hea
 	$(BIN)/python tools/gen_cdef.py
 	$(BIN)/python tools/make_corpus.py
 
+onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/onnx-coverage.md
+	$(BIN)/python -W ignore tools/onnx_score.py --page docs/onnx-coverage.md
+
 asan: $(STAMP)  ## The C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cd runtime_c && cmake --preset asan-ubsan --log-level=WARNING
 	cmake --build build/asan-ubsan --parallel $(JOBS)
@@ -97,6 +100,13 @@ bench: build  ## Side by side with the peers
 	cd runtime_c && cmake --preset release --log-level=WARNING
 	cmake --build build/release --parallel $(JOBS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/run.py
+
+bench-ops: build  ## Each operator beside ONNX Runtime, into docs/operator-speed.md; import and export by stage
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore benchmarks/operators.py \
+	    --limit 4 --page docs/operator-speed.md
+	$(BIN)/python -W ignore benchmarks/import_speed.py
 
 bench-train: build  ## Training steps beside PyTorch, which it installs
 	cd runtime_c && cmake --preset release --log-level=WARNING

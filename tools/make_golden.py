@@ -55,7 +55,7 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
         child = b.child(name)
         branches.append((child, [child.op(op, memory)]))
     (decided,) = b.if_(positive, *branches)
-    return [state, picked, decided, best, memory, *learning(b, x, rng)]
+    return [state, picked, decided, best, memory, *learning(b, x, rng), *surface(b, real, best)]
 
 
 def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
@@ -68,6 +68,16 @@ def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
     return [b.op("reduce_mean", y, axes=(1, 2)), moved]
 
 
+def surface(b: Builder, real: Value, best: Value) -> list[Value]:
+    """What the operator surface added: other element types, a spectrum, rows in order."""
+    wide = b.op("cumprod", b.op("cast", real, to="f64"), axis=1, reverse=True)
+    narrow = b.op("bitcast", b.op("cast", best, to="u16"), to="i16")
+    n = real.type.shape[0]
+    spectrum = b.op("dft", b.op("reshape", real, shape=[n, 4, 1]), length=4, axis=1, onesided=True)
+    order, _ = b.op("sort_rows", b.op("reshape", real, shape=[n * 4, 1]))
+    return [wide, narrow, b.op("cast", spectrum, to="bf16"), order]
+
+
 def program() -> Program:
     """The golden program: `memory` is a variable."""
     rng = np.random.default_rng(2026)
@@ -75,6 +85,7 @@ def program() -> Program:
     b = maker.function("main")
     outputs = network(b, rng)
     names = ["state", "picked", "decided", "best", "memory_out", "normed", "moved"]
+    names += ["wide", "narrow", "spectrum", "order"]
     function = b.finish(outputs, names)
     maker.functions["main"] = replace(function, reads={"memory": "memory"}, writes={4: "memory"})
     variable = Variable("memory", TensorType.of("f32", [1, 4]), np.zeros((1, 4), np.float32))

@@ -142,6 +142,19 @@ def test_target_runtime(tmp_path: Path) -> None:
     assert not (tmp_path / "n.samara").exists()
 
 
+def test_target_runtime_knows_dtypes(tmp_path: Path) -> None:
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    b.finish([b.op("reshape", b.input("x", "bf16", (2, 3)), shape=(3, 2))], ["y"])
+    program = pb.finish(["main"])
+    with pytest.raises(samara.UnsupportedError, match=r"bfloat16 needs 0\.3\.0"):
+        export(program, tmp_path / "m.samara", target_runtime="0.2.0")
+    export(program, tmp_path / "m.samara", target_runtime="0.3.0")
+    assert read_file(tmp_path / "m.samara").min_runtime == (0, 3, 0)
+    export(small(), tmp_path / "m.samara")
+    assert read_file(tmp_path / "m.samara").min_runtime == (0, 1, 0)
+
+
 def test_nothing_to_prepack(tmp_path: Path) -> None:
     with pytest.raises(samara.UnsupportedError, match="neutral weight panels only"):
         export(small(), tmp_path / "m.samara", prepack=["avx2"])
