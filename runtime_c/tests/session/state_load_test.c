@@ -125,7 +125,9 @@ SMR_TEST(files_that_do_not_fit_are_refused) {
       {"{" STEPS ",\"w\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[8,32]}," MASK "}", 35,
        SAMARA_BAD_SHAPE, "[6]"},
       {"{" STEPS ",\"w\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[8,32]}," MASK "}", 35,
-       SAMARA_UNSUPPORTED, "tensor 'w' is F64"},
+       SAMARA_BAD_SHAPE, "the file holds float64"},
+      {"{" STEPS ",\"w\":{\"dtype\":\"C64\",\"shape\":[3],\"data_offsets\":[8,32]}," MASK "}", 35,
+       SAMARA_UNSUPPORTED, "tensor 'w' is C64"},
       {"{" STEPS ",\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[4,28]}," MASK "}", 35,
        SAMARA_BAD_MODEL, "tensor 'w' begins at byte 4 of the data, the one before ends at 8"},
       {"{" STEPS ",\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[9,33]},"

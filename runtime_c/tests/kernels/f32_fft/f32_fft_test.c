@@ -107,7 +107,7 @@ SMR_TEST(roots) {
   static float table[2 * N];
   smr_f32_fft_roots(N, parts(table, N));
   for (size_t k = 0; k < N; k += 7) {
-    const double angle = -6.283185307179586 * (double)k / N;
+    const double angle = -6.283185307179586 * (double)k / (double)N;
     CHECK_NEAR(table[k], cos(angle), 3.1e-8);
     CHECK_NEAR(table[N + k], sin(angle), 3.1e-8);
   }
