@@ -19,7 +19,7 @@ C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
         asan tsan fuzz bench bench-ops bench-train onnx-score extended new-op test-op clean
 
 help:  ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "samara needs Python 3.11 or newer; this is %d.%d (make PYTHON=python3.12)" % v[:2])'
