@@ -34,11 +34,10 @@ def named(results: list[Any], *verdicts: str) -> list[str]:
     return [f"{r['name']}: {r['reason'][:300]}" for r in results if r["verdict"] in verdicts]
 
 
-def test_nothing_is_wrong_and_nothing_is_missing(outcome: tuple[list[Any], str]) -> None:
+def test_nothing_is_wrong(outcome: tuple[list[Any], str]) -> None:
     results, _ = outcome
     assert len(results) > 2000
     assert named(results, "wrong", "crash", "hang") == []
-    assert named(results, "unsupported") == []
 
 
 def test_the_light_networks_pass(outcome: tuple[list[Any], str]) -> None:
@@ -55,10 +54,13 @@ def test_answers_come_from_kernels(outcome: tuple[list[Any], str]) -> None:
     assert len(others) < 40, others
 
 
-def test_the_page_is_up_to_date(repo: Path, outcome: tuple[list[Any], str]) -> None:
+def test_nothing_is_missing_and_the_page_is_up_to_date(
+    repo: Path, outcome: tuple[list[Any], str]
+) -> None:
     page = (repo / "docs" / "onnx-coverage.md").read_text(encoding="utf-8")
     written = re.search(r"onnx ([\d.]+),", page)
     assert written is not None
     if written[1] != onnx.__version__:
         pytest.skip(f"NOT RUN: the page is about onnx {written[1]}, this is {onnx.__version__}")
+    assert named(outcome[0], "unsupported") == []
     assert page == outcome[1], "run `make onnx-score`"

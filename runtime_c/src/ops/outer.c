@@ -80,17 +80,24 @@ static void outer_choose(struct smr_outer *s) {
   s->kind = turned + turned / 8 < plain ? SMR_OUTER_TURNED : SMR_OUTER_PLAIN;
 }
 
+// Pieces of `rows` by `columns`: no more columns than a tile has, and the rows that go with them.
+static void outer_cut_tile(const struct smr_outer *s, size_t rows, size_t columns,
+                           size_t *row_tiles, size_t *column_tiles) {
+  const struct smr_f32_outer_config *config = s->config;
+  const size_t unit = outer_column_unit(s);
+  *column_tiles = outer_ceil(columns, config->nr);
+  const size_t widest = outer_ceil(outer_ceil(columns, unit), *column_tiles) * unit;
+  *row_tiles = outer_ceil(rows, widest <= config->narrow ? config->tall : config->mr);
+}
+
 static void outer_cut_tiles(struct smr_outer *s) {
-  const size_t mr = s->config->mr, nr = s->config->nr;
   if (s->kind == SMR_OUTER_DIAGONAL) {
     s->a_tiles = 1;
     s->b_tiles = outer_ceil(s->length, 4 * SMR_PANEL);
   } else if (s->kind == SMR_OUTER_PLAIN) {
-    s->a_tiles = outer_ceil(s->a_channels, mr);
-    s->b_tiles = outer_ceil(s->length, nr);
+    outer_cut_tile(s, s->a_channels, s->length, &s->a_tiles, &s->b_tiles);
   } else {
-    s->a_tiles = outer_ceil(s->a_channels, nr);
-    s->b_tiles = outer_ceil(s->length, mr);
+    outer_cut_tile(s, s->length, s->a_channels, &s->b_tiles, &s->a_tiles);
   }
 }
 

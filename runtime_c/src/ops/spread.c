@@ -6,10 +6,10 @@
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "ops/check.h"
+#include "ops/spread_depthwise.h"
 #include "ops/spread_fold.h"
 #include "ops/spread_taps.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -77,8 +77,7 @@ static samara_status spread_place_weights(struct smr_job *job, struct smr_spread
   return smr_linear_prepare(job, &s->linear);
 }
 
-// Everything of a product but m and where A and out lie.
-static struct smr_f32_gemm_args spread_args(const struct smr_job *job, const struct smr_spread *s) {
+struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct smr_spread *s) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_gemm_args args = {
@@ -99,7 +98,7 @@ static struct smr_f32_gemm_args spread_args(const struct smr_job *job, const str
 }
 
 static samara_status spread_prepare_point(struct smr_job *job, struct smr_spread *s) {
-  struct smr_f32_gemm_args args = spread_args(job, s);
+  struct smr_f32_gemm_args args = smr_spread_args(job, s);
   args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
   smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
   job->kernel = s->plan.kernel;
@@ -141,95 +140,6 @@ static samara_status spread_prepare_phases(struct smr_job *job, struct smr_sprea
   return SAMARA_OK;
 }
 
-// The convolution that makes the output pixels of one phase, from the pixel at `first` on. Its data
-// pointers are offsets of the session's, which are not known while preparing.
-struct spread_phase_conv {
-  struct smr_f32_dwconv_args args;
-  size_t in_pixel, out_pixel, w_row;
-};
-
-// Along an axis: where the convolution begins to read, and how much it is padded.
-static void spread_phase_axis(const struct smr_spread *s, const struct smr_spread_box *box,
-                              uint32_t axis, int64_t first, size_t *skip, size_t *pad,
-                              size_t *dilation) {
-  const struct smr_window *w = &s->window;
-  const int64_t step = s->period[axis] * w->dilation[axis] / w->stride[axis];
-  const int64_t base =
-      (first + w->pad_begin[axis] - box->class[axis] * w->dilation[axis]) / w->stride[axis];
-  const int64_t low = base - ((int64_t)box->count[axis] - 1) * step;  // what the last tap meets
-  *skip = low > 0 ? (size_t)low : 0;
-  if (*skip > (size_t)w->in[axis]) *skip = (size_t)w->in[axis];
-  *pad = low < 0 ? (size_t)-low : 0;
-  *dilation = (size_t)step;
-}
-
-static struct spread_phase_conv spread_phase_conv_of(const struct smr_job *job,
-                                                     const struct smr_spread *s,
-                                                     const int64_t *first) {
-  const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = spread_args(job, s);
-  const struct smr_spread_box box = smr_spread_box_of(s, first);
-  const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
-  const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
-  const size_t step_h = (size_t)w->stride[1], step_w = (size_t)w->stride[2];
-  size_t skip_h, skip_w, pad_h, pad_w, dilation_h, dilation_w;
-  spread_phase_axis(s, &box, 1, first[1], &skip_h, &pad_h, &dilation_h);
-  spread_phase_axis(s, &box, 2, first[2], &skip_w, &pad_w, &dilation_w);
-  return (struct spread_phase_conv){
-      .in_pixel = skip_h * in_w + skip_w,
-      .out_pixel = (size_t)first[1] * out_w + (size_t)first[2],
-      .w_row = box.first,
-      .args = {
-          .batch = (size_t)w->batch,
-          .channels = s->groups,
-          .in_h = in_h - skip_h,
-          .in_w = in_w - skip_w,
-          .out_h = (out_h - (size_t)first[1] + step_h - 1) / step_h,
-          .out_w = (out_w - (size_t)first[2] + step_w - 1) / step_w,
-          .kernel_h = box.count[1],
-          .kernel_w = box.count[2],
-          .stride_h = 1,
-          .stride_w = 1,
-          .dilation_h = dilation_h,
-          .dilation_w = dilation_w,
-          .pad_top = pad_h,
-          .pad_left = pad_w,
-          .in_pixel_stride = like.a_stride,
-          .in_row_stride = like.a_stride * in_w,
-          .in_batch_stride = like.a_stride * in_w * in_h,
-          .w_type = like.w_type,
-          .panel_stride_bytes = like.panel_stride_bytes,
-          .bias = like.bias,
-          .out_pixel_stride = like.out_stride * step_w,
-          .out_row_stride = like.out_stride * out_w * step_h,
-          .out_batch_stride = like.out_stride * out_w * out_h,
-          .residual_pixel_stride = like.residual_stride * step_w,
-          .residual_row_stride = like.residual_stride * out_w * step_h,
-          .residual_batch_stride = like.residual_stride * out_w * out_h,
-          .lo = like.lo,
-          .hi = like.hi,
-          .post = like.post,
-          .post_context = like.post_context,
-      }};
-}
-
-// Phases of the output that have pixels, along y and x.
-static size_t spread_phases(const struct smr_window *w, uint32_t axis) {
-  return (size_t)(w->stride[axis] < w->out[axis] ? w->stride[axis] : w->out[axis]);
-}
-
-static samara_status spread_prepare_depthwise(struct smr_job *job, const struct smr_spread *s) {
-  const size_t rows = spread_phases(&s->window, 1), columns = spread_phases(&s->window, 2);
-  job->tiles = 0;
-  for (size_t i = 0; i < rows * columns; i++) {
-    const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
-    const struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
-    job->tiles += smr_f32_dwconv_units(&phase.args);
-    job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &phase.args);
-  }
-  return SAMARA_OK;
-}
-
 samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *s) {
   const struct smr_tensor *x = job->inputs[0];
   s->widens_x = x->dtype == SAMARA_FLOAT16;
@@ -252,7 +162,7 @@ samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *s) {
     case SMR_SPREAD_INDIRECT:
       return spread_prepare_indirect(job, s);
     case SMR_SPREAD_DEPTHWISE:
-      return spread_prepare_depthwise(job, s);
+      return smr_spread_depthwise_prepare(job, s);
     case SMR_SPREAD_FOLD:
       return smr_spread_fold_prepare(job, s);
     default:
@@ -345,7 +255,7 @@ static samara_status spread_phase(struct smr_pace *pace, const struct spread_tas
   const struct smr_spread_box box = smr_spread_box_of(s, out);
   SMR_TRY(smr_pace_step(pace, SPREAD_PHASE_WORK));
   if (s->clears && box.taps == 0) return SAMARA_OK;
-  const struct smr_f32_gemm_args all = spread_args(job, s);
+  const struct smr_f32_gemm_args all = smr_spread_args(job, s);
   const size_t step = (size_t)w->stride[2];
   const size_t element = all.out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   const size_t w_element = all.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
@@ -416,29 +326,6 @@ static samara_status spread_tile(struct smr_pace *pace, const struct smr_spread 
 
 // ---- running ----
 
-// Units of all phases, one phase after another.
-static void spread_run_depthwise(const struct smr_job *job, const struct smr_spread *s,
-                                 size_t begin, size_t end) {
-  const size_t rows = spread_phases(&s->window, 1), columns = spread_phases(&s->window, 2);
-  const struct smr_f32_gemm_args like = spread_args(job, s);
-  const size_t w_element = like.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  for (size_t i = 0, before = 0; i < rows * columns && before < end; i++) {
-    const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
-    struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
-    const size_t after = before + smr_f32_dwconv_units(&phase.args);
-    if (after > begin) {
-      phase.args.in = (const float *)job->inputs[0]->data + phase.in_pixel * like.a_stride;
-      phase.args.w = (const char *)like.w + phase.w_row * SMR_PANEL * w_element;
-      phase.args.out = (float *)like.out + phase.out_pixel * like.out_stride;
-      if (like.residual != NULL)
-        phase.args.residual = (const float *)like.residual + phase.out_pixel * like.residual_stride;
-      smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &phase.args,
-                         begin > before ? begin - before : 0, (end < after ? end : after) - before);
-    }
-    before = after;
-  }
-}
-
 static void spread_prologue(const struct smr_job *job, const struct smr_spread *s) {
   if (job->tiles == 0) return;
   if (s->path == SMR_SPREAD_FOLD) {
@@ -466,20 +353,19 @@ samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end
   }
   switch (s->path) {
     case SMR_SPREAD_POINT: {
-      struct smr_f32_gemm_args args = spread_args(job, s);
+      struct smr_f32_gemm_args args = smr_spread_args(job, s);
       args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
       args.a = spread_input(job, s);
       smr_f32_gemm_run(&s->plan, &args, begin, end);
       return SAMARA_OK;
     }
     case SMR_SPREAD_INDIRECT: {
-      const struct smr_f32_gemm_args args = spread_args(job, s);
+      const struct smr_f32_gemm_args args = smr_spread_args(job, s);
       smr_indirect_run(job, &s->indirect, &args, spread_input(job, s), begin, end, thread_scratch);
       return SAMARA_OK;
     }
     case SMR_SPREAD_DEPTHWISE:
-      spread_run_depthwise(job, s, begin, end);
-      return SAMARA_OK;
+      return smr_spread_depthwise_run(job, s, begin, end);
     case SMR_SPREAD_FOLD:
       return smr_spread_fold_run(job, s, begin, end, thread_scratch);
     default: {

@@ -43,11 +43,16 @@ struct smr_spread {
   struct smr_f32_gemm_plan plan;  // POINT, FOLD
   size_t x_offset, zero_offset;   // in scratch: x as float32; zeros (FOLD: transposed weights)
   size_t pixels_offset, planes_offset;  // FOLD, in a thread's scratch: packed pixels, sums
+  bool quads;                           // DEPTHWISE: see spread_depthwise.h
   bool widens_x;
   bool clears;  // PHASES: some meet nothing, and nothing is added: rows are cleared first
 };
 
 samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *spread);
+
+/// Everything of a product but m and where A and out lie.
+struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job,
+                                         const struct smr_spread *spread);
 
 /// The operators' run; job->state begins with a struct smr_spread.
 samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end,

@@ -303,6 +303,61 @@ void DW_KERNEL(area, DW_SUFFIX)(const struct smr_f32_dwconv_area *area) {
   }
 }
 
+// Quads for one vector of channels, of which `n` exist. A row of quads reads two rows of input once
+// and writes two rows of output from end to end.
+SMR_INLINE void N(dwconv_quad_rows)(const struct smr_f32_dwconv_quads *given, size_t c,
+                                    const int full, size_t n) {
+  const struct smr_f32_dwconv_quads quads = *given;
+  const float *weights =
+      (const float *)(const void *)((const char *)quads.w +
+                                    N(dwconv_w_at)(c, quads.panel_stride_bytes, sizeof(float)));
+  N(vf) w[9];
+  SMR_UNROLL for (size_t i = 0; i < 9; i++) w[i] = N(load)(weights + i * SMR_PANEL);
+  for (size_t row = 0; row < quads.rows; row++) {
+    const float *above = quads.in + row * quads.in_row + c, *below = above + quads.in_row;
+    float *even = quads.out + 2 * row * quads.out_row + c, *odd = even + quads.out_row;
+    N(vf) p = full ? N(load)(above) : N(load_n)(above, n);
+    N(vf) r = full ? N(load)(below) : N(load_n)(below, n);
+    for (size_t left = quads.pixels; left > 0; left--) {
+      above += quads.in_step;
+      below += quads.in_step;
+      const N(vf) q = full ? N(load)(above) : N(load_n)(above, n);
+      const N(vf) s = full ? N(load)(below) : N(load_n)(below, n);
+      N(vf) y[4];
+      y[0] = N(fma)(p, w[0], N(zero)());
+      y[1] = N(fma)(q, w[4], N(zero)());
+      y[2] = N(fma)(r, w[6], N(zero)());
+      y[3] = N(fma)(s, w[8], N(zero)());
+      y[0] = N(fma)(q, w[1], y[0]);
+      y[1] = N(fma)(s, w[5], y[1]);
+      y[2] = N(fma)(s, w[7], y[2]);
+      y[0] = N(fma)(r, w[2], y[0]);
+      y[0] = N(fma)(s, w[3], y[0]);
+      if (full) {
+        N(store)(even, y[0]);
+        N(store)(even + quads.out_step, y[1]);
+        N(store)(odd, y[2]);
+        N(store)(odd + quads.out_step, y[3]);
+      } else {
+        N(store_n)(even, y[0], n);
+        N(store_n)(even + quads.out_step, y[1], n);
+        N(store_n)(odd, y[2], n);
+        N(store_n)(odd + quads.out_step, y[3], n);
+      }
+      even += 2 * quads.out_step;
+      odd += 2 * quads.out_step;
+      p = q;
+      r = s;
+    }
+  }
+}
+
+void DW_KERNEL(quads, DW_SUFFIX)(const struct smr_f32_dwconv_quads *quads) {
+  size_t c = 0;
+  for (; c + VF <= quads->channels; c += VF) N(dwconv_quad_rows)(quads, c, 1, VF);
+  if (c < quads->channels) N(dwconv_quad_rows)(quads, c, 0, quads->channels - c);
+}
+
 void DW_KERNEL(indirect, DW_SUFFIX)(const struct smr_f32_dwconv_indirect_args *args, size_t begin,
                                     size_t end) {
   const struct smr_f32_dwconv_area area = {.channels = args->channels,

@@ -9,16 +9,19 @@
 
 struct smr_f32_dwconv_config {
   uint32_t isa;
-  const char *names[3];  // 3x3, 5x5, others
+  const char *names[4];  // 3x3, 5x5, others, quads
   smr_f32_dwconv_area_ukernel area;
+  smr_f32_dwconv_quads_ukernel quads;
   smr_f32_dwconv_indirect_ukernel indirect;
 };
 
 static const struct smr_f32_dwconv_config f32_dwconv_configs[] = {
-#define SMR_UKERNEL(isa, suffix, lanes)                                              \
-  {isa,                                                                              \
-   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix}, \
-   smr_f32_dwconv_area_ukernel__##suffix,                                            \
+#define SMR_UKERNEL(isa, suffix, lanes)                                             \
+  {isa,                                                                             \
+   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix, \
+    "f32_dwconv_quads__" #suffix},                                                  \
+   smr_f32_dwconv_area_ukernel__##suffix,                                           \
+   smr_f32_dwconv_quads_ukernel__##suffix,                                          \
    smr_f32_dwconv_indirect_ukernel__##suffix},
 #include "kernels/f32_dwconv/kernels.inc"
 #undef SMR_UKERNEL
@@ -125,57 +128,72 @@ static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
   }
 }
 
+void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
+                             const struct smr_f32_dwconv_args *args,
+                             const struct smr_f32_dwconv_rect *rect) {
+  const size_t channels = args->channels - rect->channel, b = rect->image;
+  const struct smr_f32_dwconv_area common = {
+      .channels = channels < F32_DWCONV_CHANNELS ? channels : F32_DWCONV_CHANNELS,
+      .in = args->in + b * args->in_batch_stride + rect->channel,
+      .in_row = args->stride_h * args->in_row_stride,
+      .in_step = args->stride_w * args->in_pixel_stride,
+      .in_tap_row = args->dilation_h * args->in_row_stride,
+      .in_tap = args->dilation_w * args->in_pixel_stride,
+      .w = (const char *)args->w + rect->channel / SMR_PANEL * args->panel_stride_bytes,
+      .w_type = args->w_type,
+      .w_taps = args->kernel_w,
+      .panel_stride_bytes = args->panel_stride_bytes,
+      .bias = args->bias ? args->bias + rect->channel : NULL,
+      .out = args->out + b * args->out_batch_stride + rect->channel,
+      .out_row = args->out_row_stride,
+      .out_step = args->out_pixel_stride,
+      .residual =
+          args->residual ? args->residual + b * args->residual_batch_stride + rect->channel : NULL,
+      .residual_row = args->residual_row_stride,
+      .residual_step = args->residual_pixel_stride,
+      .lo = args->lo,
+      .hi = args->hi,
+  };
+  struct smr_f32_dwconv_area area = common;
+  for (size_t y = rect->y0; y < rect->y1; y += area.rows) {
+    const struct f32_dwconv_span ky = f32_dwconv_taps_y(args, y);
+    area.rows = 1;
+    while (y + area.rows < rect->y1 && f32_dwconv_same(f32_dwconv_taps_y(args, y + area.rows), ky))
+      area.rows++;
+    f32_dwconv_strip(config, args, y, rect->x0, rect->x1, ky, &area);
+  }
+  for (size_t y = rect->y0; args->post && y < rect->y1; y++) {
+    args->post(args->post_context,
+               common.out + y * args->out_row_stride + rect->x0 * args->out_pixel_stride,
+               rect->x1 - rect->x0, common.channels, args->out_pixel_stride, SMR_GEMM_F32);
+  }
+}
+
 void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                         const struct smr_f32_dwconv_args *args, size_t begin, size_t end) {
   const size_t row_blocks = f32_dwconv_blocks(args->out_h, F32_DWCONV_ROWS);
   const size_t channel_blocks = f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS);
   const size_t columns = f32_dwconv_columns(args);
   const size_t column_blocks = f32_dwconv_blocks(args->out_w, columns);
-  struct smr_f32_dwconv_area area = {
-      .in_row = args->stride_h * args->in_row_stride,
-      .in_step = args->stride_w * args->in_pixel_stride,
-      .in_tap_row = args->dilation_h * args->in_row_stride,
-      .in_tap = args->dilation_w * args->in_pixel_stride,
-      .w_type = args->w_type,
-      .w_taps = args->kernel_w,
-      .panel_stride_bytes = args->panel_stride_bytes,
-      .out_row = args->out_row_stride,
-      .out_step = args->out_pixel_stride,
-      .residual_row = args->residual_row_stride,
-      .residual_step = args->residual_pixel_stride,
-      .lo = args->lo,
-      .hi = args->hi,
-  };
   for (size_t unit = begin; unit < end; unit++) {
-    const size_t channel = unit % channel_blocks * F32_DWCONV_CHANNELS;
-    const size_t strip = unit / channel_blocks, x = strip % column_blocks * columns;
-    const size_t block = strip / column_blocks, b = block / row_blocks;
-    const size_t width = args->out_w - x < columns ? args->out_w - x : columns;
-    const size_t y_begin = block % row_blocks * F32_DWCONV_ROWS;
-    const size_t y_last = y_begin + F32_DWCONV_ROWS;
-    const size_t y_end = y_last < args->out_h ? y_last : args->out_h;
-    const size_t channels = args->channels - channel;
-    area.channels = channels < F32_DWCONV_CHANNELS ? channels : F32_DWCONV_CHANNELS;
-    area.in = args->in + b * args->in_batch_stride + channel;
-    area.out = args->out + b * args->out_batch_stride + channel;
-    area.residual =
-        args->residual ? args->residual + b * args->residual_batch_stride + channel : NULL;
-    area.w = (const char *)args->w + channel / SMR_PANEL * args->panel_stride_bytes;
-    area.bias = args->bias ? args->bias + channel : NULL;
-    for (size_t y = y_begin; y < y_end; y += area.rows) {
-      const struct f32_dwconv_span ky = f32_dwconv_taps_y(args, y);
-      area.rows = 1;
-      while (y + area.rows < y_end && f32_dwconv_same(f32_dwconv_taps_y(args, y + area.rows), ky)) {
-        area.rows++;
-      }
-      f32_dwconv_strip(config, args, y, x, x + width, ky, &area);
-    }
-    for (size_t y = y_begin; args->post && y < y_end; y++) {
-      args->post(args->post_context,
-                 area.out + y * args->out_row_stride + x * args->out_pixel_stride, width,
-                 area.channels, args->out_pixel_stride, SMR_GEMM_F32);
-    }
+    const size_t strip = unit / channel_blocks, block = strip / column_blocks;
+    struct smr_f32_dwconv_rect rect = {.image = block / row_blocks,
+                                       .channel = unit % channel_blocks * F32_DWCONV_CHANNELS,
+                                       .y0 = block % row_blocks * F32_DWCONV_ROWS,
+                                       .x0 = strip % column_blocks * columns};
+    rect.y1 = args->out_h - rect.y0 < F32_DWCONV_ROWS ? args->out_h : rect.y0 + F32_DWCONV_ROWS;
+    rect.x1 = args->out_w - rect.x0 < columns ? args->out_w : rect.x0 + columns;
+    smr_f32_dwconv_run_rect(config, args, &rect);
   }
+}
+
+void smr_f32_dwconv_quads_run(const struct smr_f32_dwconv_config *config,
+                              const struct smr_f32_dwconv_quads *quads) {
+  config->quads(quads);
+}
+
+const char *smr_f32_dwconv_quads_kernel(const struct smr_f32_dwconv_config *config) {
+  return config->names[3];
 }
 
 void smr_f32_dwconv_indirect_run(const struct smr_f32_dwconv_config *config,

@@ -64,6 +64,42 @@ const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
 void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                         const struct smr_f32_dwconv_args *args, size_t begin, size_t end);
 
+/// Outputs [y0, y1) by [x0, x1) of an image, of up to 64 channels from `channel`, a multiple of 16.
+struct smr_f32_dwconv_rect {
+  size_t image, channel, y0, y1, x0, x1;
+};
+
+/// Compute a rectangle; any cut gives the same bits.
+void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
+                             const struct smr_f32_dwconv_args *args,
+                             const struct smr_f32_dwconv_rect *rect);
+
+/// The gradient of a 3x3 convolution with strides of 2 with respect to its input, where nothing
+/// lies outside: quad (i, j) is the outputs, with p, q, r, s the inputs (i, j), (i, j + 1),
+/// (i + 1, j) and (i + 1, j + 1),
+///
+///   (2i, 2j)     = p * W[0] + q * W[1] + r * W[2] + s * W[3]
+///   (2i, 2j + 1) = q * W[4] + s * W[5]
+///   (2i + 1, 2j) = r * W[6] + s * W[7]
+///   (2i + 1, 2j + 1) = s * W[8]
+///
+/// summed in that order, channel by channel. Strides in elements. Weights are panels of float32.
+struct smr_f32_dwconv_quads {
+  size_t rows, pixels, channels;  ///< of quads
+  const float *in;
+  size_t in_row, in_step;
+  const void *w;
+  size_t panel_stride_bytes;
+  float *out;
+  size_t out_row, out_step;  ///< between rows and pixels of the output: half a quad
+};
+
+void smr_f32_dwconv_quads_run(const struct smr_f32_dwconv_config *config,
+                              const struct smr_f32_dwconv_quads *quads);
+
+/// Name for profiles.
+const char *smr_f32_dwconv_quads_kernel(const struct smr_f32_dwconv_config *config);
+
 /// Depthwise convolution of any spatial rank, over an indirection buffer.
 struct smr_f32_dwconv_indirect_args {
   size_t pixels, taps, channels;

@@ -32,7 +32,10 @@ typedef void (*smr_f32_dwconv_area_ukernel)(const struct smr_f32_dwconv_area *ar
 typedef void (*smr_f32_dwconv_indirect_ukernel)(const struct smr_f32_dwconv_indirect_args *args,
                                                 size_t begin, size_t end);
 
+typedef void (*smr_f32_dwconv_quads_ukernel)(const struct smr_f32_dwconv_quads *quads);
+
 #define SMR_UKERNEL(isa, suffix, lanes)                                                           \
+  void smr_f32_dwconv_quads_ukernel__##suffix(const struct smr_f32_dwconv_quads *quads);          \
   void smr_f32_dwconv_area_ukernel__##suffix(const struct smr_f32_dwconv_area *area);             \
   void smr_f32_dwconv_indirect_ukernel__##suffix(const struct smr_f32_dwconv_indirect_args *args, \
                                                  size_t begin, size_t end);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outer products over the vocabulary. OUTER_MR and OUTER_NV are the largest tile in rows and
 // vectors, OUTER_MASKED says whether part of a vector costs no more to load than all of it;
-// OUTER_TILES(X, nv) lists X(rows, nv) for all rows.
+// OUTER_TILES(X, nv) lists X(rows, nv) for all rows. Where there is an OUTER_TALL_TILES, tiles of
+// one vector may have the further rows that it lists.
 
 // mr rows by nv vectors, of the last of which `lanes` exist if it is only a `part`.
 SMR_INLINE void N(outer_tile)(const size_t mr, const size_t nv, const int part, size_t lanes,
@@ -54,8 +55,12 @@ typedef void (*N(outer_function))(size_t lanes, const struct smr_f32_outer_walk 
 #define OUTER_FULL_NAME(mr, nv) N(outer_##mr##x##nv),
 #define OUTER_PART_NAME(mr, nv) N(outer_part_##mr##x##nv),
 
+#ifndef OUTER_TALL_TILES
+#define OUTER_TALL_TILES(X, nv)
+#endif
 OUTER_TILES(OUTER_FULL, 1)
 OUTER_TILES(OUTER_FULL, 2)
+OUTER_TALL_TILES(OUTER_FULL, 1)
 #if OUTER_NV >= 3
 OUTER_TILES(OUTER_FULL, 3)
 #endif
@@ -64,7 +69,7 @@ OUTER_TILES(OUTER_FULL, 4)
 #endif
 // [vectors - 1][rows - 1]
 static const N(outer_function) N(outer_tiles)[OUTER_NV][OUTER_MR] = {
-    {OUTER_TILES(OUTER_FULL_NAME, 1)},
+    {OUTER_TILES(OUTER_FULL_NAME, 1) OUTER_TALL_TILES(OUTER_FULL_NAME, 1)},
     {OUTER_TILES(OUTER_FULL_NAME, 2)},
 #if OUTER_NV >= 3
     {OUTER_TILES(OUTER_FULL_NAME, 3)},
@@ -180,5 +185,6 @@ void OUTER_DIAGONAL_UKERNEL(size_t taps, size_t channels, size_t b_tap,
 #undef OUTER_NV
 #undef OUTER_MASKED
 #undef OUTER_TILES
+#undef OUTER_TALL_TILES
 #undef OUTER_UKERNEL
 #undef OUTER_DIAGONAL_UKERNEL

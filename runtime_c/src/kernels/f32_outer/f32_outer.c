@@ -11,9 +11,9 @@ static const struct {
   uint32_t isa;
   struct smr_f32_outer_config config;
 } f32_outer_rows[] = {
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                           \
-  {isa,                                                                            \
-   {"f32_outer_" #mr "x" #nr "__" #suffix, "f32_outer_diagonal__" #suffix, mr, nr, \
+#define SMR_UKERNEL(isa, suffix, mr, nr, tall, narrow)                                           \
+  {isa,                                                                                          \
+   {"f32_outer_" #mr "x" #nr "__" #suffix, "f32_outer_diagonal__" #suffix, mr, nr, tall, narrow, \
     smr_f32_outer_ukernel_##mr##x##nr##__##suffix, smr_f32_outer_diagonal_ukernel__##suffix}},
 #include "kernels/f32_outer/kernels.inc"
 #undef SMR_UKERNEL

@@ -26,7 +26,7 @@ struct smr_f32_outer_walk {
 };
 
 /// out[i * out_stride + j] += sum over pixels of a[pixel][i] * b[pixel][j], for i < height <= mr
-/// and j < width <= nr; both at least 1.
+/// and j < width <= nr, or height <= tall and width <= narrow; both at least 1.
 typedef void (*smr_f32_outer_ukernel)(size_t height, size_t width,
                                       const struct smr_f32_outer_walk *walk);
 
@@ -41,6 +41,7 @@ struct smr_f32_outer_config {
   const char *name;           ///< for profiles
   const char *diagonal_name;  ///< the same
   size_t mr, nr;
+  size_t tall, narrow;  ///< tiles with fewer columns may have more rows: tall >= mr, narrow <= nr
   smr_f32_outer_ukernel ukernel;
   smr_f32_outer_diagonal_ukernel diagonal;
 };

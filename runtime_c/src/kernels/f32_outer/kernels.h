@@ -6,7 +6,7 @@
 #include "base/isa.h"
 #include "kernels/f32_outer/f32_outer.h"
 
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                                     \
+#define SMR_UKERNEL(isa, suffix, mr, nr, tall, narrow)                                       \
   void smr_f32_outer_ukernel_##mr##x##nr##__##suffix(size_t height, size_t width,            \
                                                      const struct smr_f32_outer_walk *walk); \
   void smr_f32_outer_diagonal_ukernel__##suffix(size_t taps, size_t channels, size_t b_tap,  \

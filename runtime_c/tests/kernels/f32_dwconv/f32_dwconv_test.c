@@ -358,6 +358,57 @@ SMR_TEST(nan_and_empty) {
   free_data(&d);
 }
 
+// Quads with gaps between pixels and rows, in buffers of exact size.
+static void check_quads(uint32_t isa, size_t channels, size_t rows, size_t pixels) {
+  uint32_t seed = (uint32_t)(channels * 131 + rows * 7 + pixels);
+  const size_t panel_bytes = smr_panel_stride_bytes(9, 4), panels = smr_panels(channels);
+  const size_t in_step = channels + IN_GAP, in_row = (pixels + 2) * in_step;
+  const size_t out_step = channels + OUT_GAP, out_row = (2 * pixels + 1) * out_step;
+  const size_t in_size = rows * in_row + pixels * in_step + channels;
+  const size_t out_size = (2 * rows - 1) * out_row + (2 * pixels - 1) * out_step + channels;
+  float *in = kernel_floats(in_size, &seed), *w = kernel_floats(panels * panel_bytes / 4, &seed);
+  float *out = kernel_alloc(out_size * 4, 4), *want = kernel_alloc(out_size * 4, 4);
+  for (size_t i = 0; i < out_size; i++) out[i] = want[i] = -7.0f;
+  const struct smr_f32_dwconv_quads quads = {.rows = rows,
+                                             .pixels = pixels,
+                                             .channels = channels,
+                                             .in = in,
+                                             .in_row = in_row,
+                                             .in_step = in_step,
+                                             .w = w,
+                                             .panel_stride_bytes = panel_bytes,
+                                             .out = out,
+                                             .out_row = out_row,
+                                             .out_step = out_step};
+  smr_f32_dwconv_quads_run(smr_f32_dwconv_config(isa), &quads);
+  static const size_t first[] = {0, 4, 6, 8};
+  for (size_t i = 0; i < rows * pixels * 4 * channels; i++) {
+    const size_t c = i % channels, phase = i / channels % 4, pixel = i / channels / 4;
+    const size_t y = pixel / pixels, x = pixel % pixels, py = phase / 2, px = phase % 2;
+    const float *weight = w + c / 16 * (panel_bytes / 4) + c % 16;
+    size_t tap = first[phase];
+    double sum = 0;
+    for (size_t iy = py; iy < 2; iy++)
+      for (size_t ix = px; ix < 2; ix++)
+        sum += (double)in[(y + iy) * in_row + (x + ix) * in_step + c] * (double)weight[tap++ * 16];
+    const size_t at = (2 * y + py) * out_row + (2 * x + px) * out_step + c;
+    CHECK_NEAR(out[at], sum, 1e-6);
+    want[at] = out[at];
+  }
+  CHECK_MEM(out, want, out_size * 4);  // nothing beside them
+  kernel_free(in, 4), kernel_free(w, 4), kernel_free(out, 4), kernel_free(want, 4);
+}
+
+SMR_TEST(quads) {
+  const uint32_t have = smr_cpu_isa();
+#define SMR_UKERNEL(isa, suffix, lanes)                                \
+  if ((have & (isa)) == (isa))                                         \
+    for (size_t channels = 1; channels <= 3 * (lanes) + 1; channels++) \
+      for (size_t n = 1; n <= 3; n++) check_quads((isa), channels, n, 4 - n);
+#include "kernels/f32_dwconv/kernels.inc"
+#undef SMR_UKERNEL
+}
+
 SMR_TEST(names_its_kernel) {
   struct smr_f32_dwconv_args args = {.kernel_h = 3, .kernel_w = 3};
   CHECK_STR(smr_f32_dwconv_kernel(smr_f32_dwconv_config(0), &args), "f32_dwconv_3x3__scalar");
@@ -372,5 +423,5 @@ SMR_TEST(names_its_kernel) {
 }
 
 SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry);
-              RUN(indirect_matches); RUN(wide_rows_are_split); RUN(nan_and_empty);
+              RUN(indirect_matches); RUN(wide_rows_are_split); RUN(nan_and_empty); RUN(quads);
               RUN(names_its_kernel))

@@ -105,8 +105,8 @@ static const struct smr_f32_outer_walk walks[] = {
 static void check_config(const struct smr_f32_outer_config *config) {
   for (size_t k = 0; k < sizeof walks / sizeof walks[0]; k++) {
     if (walks[k].pixels == 0) continue;
-    for (size_t height = 1; height <= config->mr; height++)
-      for (size_t width = 1; width <= config->nr; width++)
+    for (size_t height = 1; height <= config->tall; height++)
+      for (size_t width = 1; width <= (height > config->mr ? config->narrow : config->nr); width++)
         check_tile(config->ukernel, height, width, walks[k], (height + width) % 2 * 3);
     for (size_t taps = 1; taps <= 8; taps++)
       for (size_t channels = 1; channels <= 37; channels += channels < 18 ? 1 : 5)
@@ -116,10 +116,10 @@ static void check_config(const struct smr_f32_outer_config *config) {
 
 SMR_TEST(every_kernel) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, mr, nr)       \
-  if ((have & (bit)) == (bit))                 \
-    check_config(smr_f32_outer_config((bit))); \
-  else                                         \
+#define SMR_UKERNEL(bit, suffix, mr, nr, tall, narrow) \
+  if ((have & (bit)) == (bit))                         \
+    check_config(smr_f32_outer_config((bit)));         \
+  else                                                 \
     NOT_RUN(#suffix, "this CPU lacks it");
 #include "kernels/f32_outer/kernels.inc"
 #undef SMR_UKERNEL

