@@ -590,7 +590,7 @@ def _float_to_int(op: OpSpec, case: Case) -> bool:
     t, to = case_types(case)[0], case_attrs(op, case)["to"]
     if t is None or not t.dtype.is_float or not to.is_int:
         return False
-    x = np.trunc(case_inputs(op, case)[0].astype(np.float64))
+    x = np.trunc(np.asarray(case_inputs(op, case)[0]).astype(np.float64))
     low, high = (
         (-(2 ** (to.bits - 1)), 2 ** (to.bits - 1) - 1) if to.is_signed else (0, 2**to.bits - 1)
     )
