@@ -45,13 +45,24 @@ def test_the_light_networks_pass(outcome: tuple[list[Any], str]) -> None:
     assert found == {"pass": 9}
 
 
+# What the passes leave of these is a constant, or an input under another name.
+NOTHING_LEFT = {
+    *("test_clip_default_inbounds_expanded", "test_clip_default_int8_inbounds"),
+    *("test_clip_default_int8_inbounds_expanded", "test_einsum_scalar"),
+    *("test_eyelike_populate_off_main_diagonal", "test_eyelike_with_dtype"),
+    *("test_eyelike_without_dtype", "test_max_one_input", "test_min_one_input"),
+    *("test_reduce_sum_empty_axes_input_noop", "test_reduce_sum_empty_axes_input_noop_example"),
+    "test_sum_one_input",
+}
+
+
 def test_answers_come_from_kernels(outcome: tuple[list[Any], str]) -> None:
     """Cases that pass without a node to run are those whose outputs are dims, aliases or constants."""
     idle = [r for r in outcome[0] if r["verdict"] == "pass" and not r["runs"]]
     known = {"Cast", "CastLike", "Constant", "ConstantOfShape", "Dropout", "Flatten", "Identity"}
     known |= {"Reshape", "Shape", "Size", "Squeeze", "Unsqueeze"}
-    others = [r["name"] for r in idle if not known & {*r["operators"]}]
-    assert len(others) < 40, others
+    others = {r["name"] for r in idle if not known & {*r["operators"]}}
+    assert others <= NOTHING_LEFT, others - NOTHING_LEFT
 
 
 def test_nothing_is_missing_and_the_page_is_up_to_date(

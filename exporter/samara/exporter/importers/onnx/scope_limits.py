@@ -32,6 +32,11 @@ _STRINGS = Limit(
     "it works on text, and tensors hold numbers only",
     "tokenize before the model; cut the graph behind it with inputs=",
 )
+_NGRAMS = Limit(
+    "n-grams",
+    "it counts n-grams of words or of their numbers, which belongs to preparing text",
+    "count them before the model; cut the graph behind it with inputs=",
+)
 _SEQUENCES = Limit(
     "sequences",
     "sequences and optionals are not values of a graph here, tensors are",
@@ -62,8 +67,8 @@ _LIMITS: dict[Limit, tuple[str, ...]] = {
         "StringConcat",
         "StringNormalizer",
         "StringSplit",
-        "TfIdfVectorizer",
     ),
+    _NGRAMS: ("TfIdfVectorizer",),
     _SEQUENCES: (
         "ConcatFromSequence",
         "Optional",
