@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a region compiled for AVX2, FMA and F16C; see simd/common.h for the vocabulary.
 #include "simd/common.h"
+#include "simd/tail.h"
 
 #include <immintrin.h>
 

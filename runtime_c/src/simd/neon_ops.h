@@ -89,9 +89,16 @@ SMR_INLINE void N(istore_n)(int32_t *p, int32x4_t v, size_t n) {
   vst1q_s32(lanes, v);
   for (size_t i = 0; i < n; i++) p[i] = lanes[i];
 }
-SMR_INLINE int32x4_t N(iadd)(int32x4_t a, int32x4_t b) { return vaddq_s32(a, b); }
-SMR_INLINE int32x4_t N(isub)(int32x4_t a, int32x4_t b) { return vsubq_s32(a, b); }
-SMR_INLINE int32x4_t N(imul)(int32x4_t a, int32x4_t b) { return vmulq_s32(a, b); }
+// On unsigned lanes: GCC's signed intrinsics are C operators, whose overflow is undefined.
+SMR_INLINE int32x4_t N(iadd)(int32x4_t a, int32x4_t b) {
+  return (int32x4_t)((N(v4su))a + (N(v4su))b);
+}
+SMR_INLINE int32x4_t N(isub)(int32x4_t a, int32x4_t b) {
+  return (int32x4_t)((N(v4su))a - (N(v4su))b);
+}
+SMR_INLINE int32x4_t N(imul)(int32x4_t a, int32x4_t b) {
+  return (int32x4_t)((N(v4su))a * (N(v4su))b);
+}
 SMR_INLINE int32x4_t N(imin)(int32x4_t a, int32x4_t b) { return vminq_s32(a, b); }
 SMR_INLINE int32x4_t N(imax)(int32x4_t a, int32x4_t b) { return vmaxq_s32(a, b); }
 SMR_INLINE int32x4_t N(iand)(int32x4_t a, int32x4_t b) { return vandq_s32(a, b); }

@@ -16,34 +16,56 @@ size_t smr_panel_stride_bytes(size_t rows, size_t element_bytes) {
 static const struct smr_f32_gemm_row {
   uint32_t isa;
   struct smr_f32_gemm_config config;
-  const char *names[4];  // ukernel by weight type, tall, matrix-vector
+  const char *names[5];  // ukernel by weight type, tall, matrix-vector by weight type
+  bool half;             // float16 arithmetic; the next row is the one without
 } f32_gemm_rows[] = {
 #define GEMM_UKERNEL(name) smr_f32_gemm_ukernel_##name
 #define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                    \
   {bit,                                                                                            \
    {#suffix,                                                                                       \
     rows,                                                                                          \
-    columns,                                                                                       \
+    {columns, columns},                                                                            \
     {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
     tall_rows,                                                                                     \
     GEMM_UKERNEL(tall_rows##x16__##suffix),                                                        \
-    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)}},                            \
+    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)},                             \
+    {SMR_PANEL, SMR_PANEL}},                                                                       \
    {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
-    "f32_gemm_" #tall_rows "x16__" #suffix, "f32_gemm_gemv__" #suffix}},
+    "f32_gemm_" #tall_rows "x16__" #suffix, "f32_gemm_gemv__" #suffix,                             \
+    "f32_gemm_gemv_f16w__" #suffix},                                                               \
+   false},
 #define SMR_UKERNEL(bit, suffix, rows, columns)                                                    \
   {bit,                                                                                            \
    {#suffix,                                                                                       \
     rows,                                                                                          \
-    columns,                                                                                       \
+    {columns, columns},                                                                            \
     {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
     0,                                                                                             \
     NULL,                                                                                          \
-    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)}},                            \
+    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)},                             \
+    {SMR_PANEL, SMR_PANEL}},                                                                       \
    {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
-    NULL, "f32_gemm_gemv__" #suffix}},
+    NULL, "f32_gemm_gemv__" #suffix, "f32_gemm_gemv_f16w__" #suffix},                              \
+   false},
+#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)            \
+  {bit,                                                                               \
+   {#suffix,                                                                          \
+    rows,                                                                             \
+    {other_columns, columns},                                                         \
+    {GEMM_UKERNEL(rows##x##other_columns##__##other),                                 \
+     GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)},                                \
+    0,                                                                                \
+    NULL,                                                                             \
+    {GEMM_UKERNEL(gemv__##other), GEMM_UKERNEL(gemv_f16w__##suffix)},                 \
+    {SMR_PANEL, columns}},                                                            \
+   {"f32_gemm_" #rows "x" #other_columns "__" #other,                                 \
+    "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, NULL, "f32_gemm_gemv__" #other, \
+    "f32_gemm_gemv_f16w__" #suffix},                                                  \
+   true},
 #include "kernels/f32_gemm/kernels.inc"
 #undef SMR_UKERNEL
 #undef SMR_UKERNEL_TALL
+#undef SMR_UKERNEL_HALF
 #undef GEMM_UKERNEL
 };
 
@@ -64,6 +86,8 @@ enum {
   F32_GEMM_A_BLOCK_BYTES = 128 * 1024,    // rows of A read once per column group: a share of L2
   F32_GEMM_OUT_BLOCK_BYTES = 256 * 1024,  // the block of output they give: lines are written once
   F32_GEMM_PAGE = 4096,                   // rows this far apart share a set of the L1 cache
+  F32_GEMM_HALF_PANELS = 2,  // rounding rows of A to float16 pays off where they meet so many
+  F32_GEMM_HALF_SUM = 32,    // panels in sums so long
 };
 
 static size_t f32_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
@@ -72,19 +96,25 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
   const struct smr_f32_gemm_row *row = f32_gemm_row_of(config);
   const size_t panels = smr_panels(args->n);
+  const size_t sum = args->indirect ? args->k * args->taps : args->k;
+  if (row->half && (panels < F32_GEMM_HALF_PANELS || sum < F32_GEMM_HALF_SUM)) {
+    row++;
+    config = &row->config;
+  }
   size_t mr = config->mr;
   *plan = (struct smr_f32_gemm_plan){
       .config = config,
       .ukernel = config->ukernel[args->w_type],
       .kernel = row->names[args->w_type],
-      .group_panels = config->nr / SMR_PANEL,
+      .group_panels = config->nr[args->w_type] / SMR_PANEL,
   };
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;
 
-  if (args->m == 1 && !args->indirect) {
+  if (!args->indirect && args->m <= (args->source.rows > 1 ? args->source.rows : 1)) {
+    mr = 1;
     plan->ukernel = config->gemv[args->w_type];
-    plan->kernel = row->names[3];
-    plan->group_panels = 1;
+    plan->kernel = row->names[3 + args->w_type];
+    plan->group_panels = config->gemv_nr[args->w_type] / SMR_PANEL;
   } else if (config->tall_mr && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2 &&
              !args->indirect && args->w_type == SMR_GEMM_F32 &&
              args->a_stride * sizeof(float) % F32_GEMM_PAGE != 0) {
@@ -96,12 +126,13 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
   plan->row_tiles = f32_gemm_ceil_div(args->m, mr);
 
   // Rows per block: A's rows stay in L2 while all column groups pass over them.
-  const size_t sum = args->indirect ? args->k * args->taps : args->k;
   const size_t depth = sum > 0 ? sum : 1;
   size_t rows = F32_GEMM_A_BLOCK_BYTES / sizeof(float) / depth;
   const size_t out_rows = F32_GEMM_OUT_BLOCK_BYTES / sizeof(float) / args->n;
   if (out_rows < rows) rows = out_rows;
-  size_t tiles = rows / mr < 4 ? 4 : rows / mr;
+  // Unfolding panels costs as much as some rows: more of them share it.
+  const size_t least = args->source.rows ? 16 : 4;
+  size_t tiles = rows / mr < least ? least : rows / mr;
   if (tiles > plan->row_tiles) tiles = plan->row_tiles;
   plan->blocks = f32_gemm_ceil_div(plan->row_tiles, tiles);
   plan->block_tiles = f32_gemm_ceil_div(plan->row_tiles, plan->blocks);
@@ -118,6 +149,34 @@ static size_t f32_gemm_cut(size_t all, size_t parts, size_t i) {
   return all / parts * i + (i < rest ? i : rest);
 }
 
+size_t smr_f32_gemm_source_bytes(const struct smr_f32_gemm_config *config, size_t rows) {
+  const size_t stride = smr_panel_stride_bytes(rows, sizeof(float));
+  return config->nr[SMR_GEMM_F32] / SMR_PANEL * stride;
+}
+
+// The rows of a column group one by one, through panels that are never unfolded.
+static void f32_gemm_source_rows(const struct smr_f32_gemm_plan *plan,
+                                 const struct smr_f32_gemm_args *args,
+                                 const struct smr_f32_gemm_params *params, size_t b, size_t column,
+                                 size_t columns, const char *w, size_t first, size_t last,
+                                 const float *bias, char *out, const char *residual) {
+  const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  struct smr_f32_gemm_params none = *params;
+  none.k = 0;  // what is left is the end of a row: its sums come as the bias
+  for (size_t j = 0; j < columns; j += SMR_PANEL, w += args->panel_stride_bytes) {
+    const size_t n = columns - j < SMR_PANEL ? columns - j : SMR_PANEL;
+    for (size_t i = first; i < last; i++) {
+      float sums[SMR_PANEL] = {0};
+      for (size_t l = 0; bias && l < SMR_PANEL; l++) sums[l] = bias[j + l];
+      const float *a = args->a + b * args->a_batch_stride + i * args->a_stride;
+      args->source.row(args->source.context, b, column + j, n, w, a, sums);
+      plan->ukernel(1, n, a, NULL, w, sums, out + (i * args->out_stride + j) * out_bytes,
+                    residual ? residual + (i * args->residual_stride + j) * out_bytes : NULL,
+                    &none);
+    }
+  }
+}
+
 // One column group over one block of rows.
 static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
                           const struct smr_f32_gemm_args *args, size_t b, size_t block,
@@ -128,12 +187,12 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
   const size_t column = panel * SMR_PANEL;
   const size_t column_end = panel_end * SMR_PANEL < args->n ? panel_end * SMR_PANEL : args->n;
   const size_t columns = column_end - column;
-  const size_t tile_begin = block * plan->block_tiles;
+  size_t tile_begin = block * plan->block_tiles;
   const size_t tile_last = tile_begin + plan->block_tiles;
   const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
 
-  const struct smr_f32_gemm_params params = {
+  struct smr_f32_gemm_params params = {
       .k = args->k,
       .taps = args->indirect ? args->taps : 1,
       .a_stride = args->a_stride,
@@ -158,6 +217,19 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
   const size_t first = f32_gemm_cut(args->m, plan->row_tiles, tile_begin);
   const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
   size_t row = first;
+  if (args->source.expand && plan->ukernel == plan->config->gemv[args->w_type]) {
+    row += (tile_end - tile_begin) * height;  // tiles of one row
+    f32_gemm_source_rows(plan, args, &params, b, column, columns, w, first, row, bias, out,
+                         residual);
+    tile_begin = tile_end;
+  } else if (args->source.expand) {
+    const size_t rows = params.taps * params.k;
+    params.panel_stride_bytes = smr_panel_stride_bytes(rows, sizeof(float));
+    args->source.expand(args->source.context, b, column, columns, w, args->panel_stride_bytes,
+                        args->source.first_row, rows, args->source.scratch,
+                        params.panel_stride_bytes);
+    w = (const char *)args->source.scratch;
+  }
   for (size_t tile = tile_begin; tile < tile_end; tile++) {
     const size_t rows = height + (tile < taller);
     plan->ukernel(rows, columns, a ? a + row * args->a_stride : NULL,

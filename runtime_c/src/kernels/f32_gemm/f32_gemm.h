@@ -11,6 +11,13 @@
 // and taps == 1 runs a matrix-vector kernel with an order of its own, fixed by n and k alone.)
 // NaN propagates through the clamp. ISAs with a fused multiply-add use it, the portable one not.
 //
+// SMR_ISA_NEON_FP16 means float16 arithmetic where weights are float16, n > 16 and the sum has 32
+// terms or more; callers that want float32's clear the bit. A row of A is then cut into chunks of
+// 32 terms (t, c), which are rounded to float16, relative to a power of two near the chunk's
+// largest magnitude M, and summed in float16; chunks are added in float32. An output differs from
+// the exact one by at most 0.0163 sum |A W| + 2^-28 sum M (1 + |W|), and by a thousandth of its
+// typical size where terms are random. What would not be finite is what float32 makes of it.
+//
 // Weights: panels `[ceil(n / 16)][taps * k][16]` of float32 or float16, channels beyond n zero,
 // panel p at `w + p * panel_stride_bytes`. Grouped convolution: batch = groups.
 //
@@ -54,11 +61,13 @@ typedef void (*smr_f32_gemm_ukernel)(size_t rows, size_t columns, const float *a
 /// A matrix-vector kernel has the same signature, rows == 1 and any number of columns.
 struct smr_f32_gemm_config {
   const char *isa;
-  size_t mr, nr;  ///< largest tile of `ukernel`; nr is a multiple of 16
+  size_t mr;     ///< rows of the largest tile of `ukernel`
+  size_t nr[2];  ///< its columns, by weight type; multiples of 16
   smr_f32_gemm_ukernel ukernel[2];
   size_t tall_mr;             ///< rows of `tall` (direct, columns <= 16), 0 if there is none
   smr_f32_gemm_ukernel tall;  ///< float32 weights only
   smr_f32_gemm_ukernel gemv[2];
+  size_t gemv_nr[2];  ///< columns that a call of `gemv` is best given; multiples of 16
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
@@ -67,6 +76,27 @@ const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa);
 /// Runs after a finished block of output, on the thread that made it, while it is in cache.
 typedef void (*smr_f32_gemm_post)(void *context, void *out, size_t rows, size_t columns,
                                   size_t out_stride, smr_gemm_type out_type);
+
+/// Weights that tiles do not read as they lie: before a column group meets its rows, its panels are
+/// unfolded to float32.
+struct smr_f32_gemm_source {
+  /// Rows [first, first + rows) of the panels that hold the columns [column, column + columns) of
+  /// batch entry `batch` and begin at `w`, `panel_stride_bytes` apart, to `out`, `out_stride_bytes`
+  /// apart. NULL: the weights are floats.
+  void (*expand)(const void *context, size_t batch, size_t column, size_t columns, const void *w,
+                 size_t panel_stride_bytes, size_t first, size_t rows, float *out,
+                 size_t out_stride_bytes);
+  /// One row of A times one such panel from its first row on, added to sums[16].
+  void (*row)(const void *context, size_t batch, size_t column, size_t columns, const void *w,
+              const float *a, float *sums);
+  const void *context;
+  size_t rows;       ///< products of at most so many rows take `row`, unless indirect
+  size_t first_row;  ///< of the panels that the product starts with
+  float *scratch;    ///< smr_f32_gemm_source_bytes, the calling thread's own
+};
+
+/// Bytes of scratch for a product of `rows` = taps * k rows.
+size_t smr_f32_gemm_source_bytes(const struct smr_f32_gemm_config *config, size_t rows);
 
 /// A product, as the caller sees it. All strides in elements unless named `_bytes`.
 struct smr_f32_gemm_args {
@@ -79,9 +109,10 @@ struct smr_f32_gemm_args {
   const float *zero;      ///< indirect: [k] zeros, the pointer that means padding
   const void *w;
   smr_gemm_type w_type;
-  size_t panel_stride_bytes;    ///< usually taps * k * 16 * element size rounded up to 64
-  size_t w_batch_stride_bytes;  ///< 0 shares the weights
-  const float *bias;            ///< NULL, or [ceil(n / 16) * 16] per batch entry
+  size_t panel_stride_bytes;          ///< usually taps * k * 16 * element size rounded up to 64
+  size_t w_batch_stride_bytes;        ///< 0 shares the weights
+  struct smr_f32_gemm_source source;  ///< w_type is SMR_GEMM_F32 where it is used
+  const float *bias;                  ///< NULL, or [ceil(n / 16) * 16] per batch entry
   size_t bias_batch_stride;
   void *out;
   smr_gemm_type out_type;
@@ -93,8 +124,9 @@ struct smr_f32_gemm_args {
   void *post_context;
 };
 
-/// How a product is cut. Depends on the config and on batch, m, n, k, taps, a_stride, w_type and
-/// whether `indirect` is set, not on pointers or threads: make it once at session creation.
+/// How a product is cut. Depends on the config and on batch, m, n, k, taps, a_stride, w_type,
+/// source.rows and whether `indirect` is set, not on pointers or threads: make it once at session
+/// creation.
 struct smr_f32_gemm_plan {
   const struct smr_f32_gemm_config *config;
   smr_f32_gemm_ukernel ukernel;

@@ -19,9 +19,13 @@
 #define SMR_UKERNEL_TALL(isa, suffix, mr, nr, tall_mr) \
   SMR_UKERNEL(isa, suffix, mr, nr)                     \
   SMR_F32_GEMM_DECLARE(tall_mr##x16__##suffix)
+#define SMR_UKERNEL_HALF(isa, suffix, mr, nr, other, other_nr) \
+  SMR_F32_GEMM_DECLARE(mr##x##nr##_f16w__##suffix)             \
+  SMR_F32_GEMM_DECLARE(gemv_f16w__##suffix)
 #include "kernels/f32_gemm/kernels.inc"
 #undef SMR_UKERNEL
 #undef SMR_UKERNEL_TALL
+#undef SMR_UKERNEL_HALF
 #undef SMR_F32_GEMM_DECLARE
 
 #endif

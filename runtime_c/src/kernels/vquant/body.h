@@ -7,18 +7,10 @@
 
 #define VQUANT_BLOCK 256
 
-// Adding and taking away 1.5 * 2^23 rounds a float of magnitude below 2^22 to an integer, half to
-// even, in the default rounding mode. Clamped values are far below.
-#define VQUANT_MAGIC 12582912.0f
-
-// The quantized value of `p`, which is in units of the output's scale; NaN counts as 0. There is no
-// branch, and int8 is made of int32 in a second loop, so that compilers turn the loops into
-// vectors.
+// The quantized value of `p`, which is in units of the output's scale; NaN counts as 0. int8 is
+// made of int32 in a second loop, so that compilers turn the loops into vectors.
 SMR_INLINE int32_t N(vquant_rounded)(float p, int32_t zero) {
-  const float low = (float)(-128 - zero), high = (float)(127 - zero);
-  const float number = p == p ? p : 0.0f, above = number > low ? number : low;
-  const float within = above < high ? above : high;
-  return (int32_t)((within + VQUANT_MAGIC) - VQUANT_MAGIC) + zero;
+  return smr_rounded(p, (float)(-128 - zero), (float)(127 - zero), zero);
 }
 
 SMR_INLINE void N(vquant_narrow)(size_t n, const int32_t *block, int8_t *y) {
@@ -72,7 +64,8 @@ SMR_INLINE void N(vquant_requantize_steps)(size_t n, const int8_t *x, struct smr
     for (size_t j = 0; j < count; j++) {
       const size_t a = (i + j) * f, b = (i + j) * t;
       const float m = from.scales[a] / to.scales[b];
-      block[j] = N(vquant_rounded)((float)(x[i + j] - from.zero_points[a]) * m, to.zero_points[b]);
+      const int32_t acc = x[i + j] - from.zero_points[a], zero = to.zero_points[b];
+      block[j] = smr_requantized(acc, m, (float)(-128 - zero), (float)(127 - zero), zero);
     }
     N(vquant_narrow)(count, block, y + i);
   }
@@ -90,7 +83,6 @@ SMR_VECTORIZED void VQUANT_KERNEL(requantize, VQUANT_SUFFIX)(size_t n, const int
 }
 #undef VQUANT_BY_STEP
 #undef VQUANT_BLOCK
-#undef VQUANT_MAGIC
 #undef VQUANT_KERNEL_
 #undef VQUANT_KERNEL
 #undef VQUANT_SUFFIX

@@ -4,6 +4,7 @@
 
 #include "base/isa.h"
 #include "kernels/vquant/kernels.h"
+#include "simd/requantize.h"
 
 #if SMR_ARCH_X86_64
 #include "simd/avx2_begin.h"

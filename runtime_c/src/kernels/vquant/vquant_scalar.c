@@ -4,6 +4,7 @@
 
 #include "base/isa.h"
 #include "kernels/vquant/kernels.h"
+#include "simd/requantize.h"
 
 #include "simd/scalar_begin.h"
 #define VQUANT_SUFFIX scalar

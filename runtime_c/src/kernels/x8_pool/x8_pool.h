@@ -5,8 +5,15 @@
 
 #include "kernels/f32_pool/f32_pool.h"
 
-/// y[c] = the largest x[tap][c], for c < channels. Strides of the window are bytes.
-void smr_s8_pool_max(size_t channels, const struct smr_pool_window *window, int8_t *y);
-void smr_u8_pool_max(size_t channels, const struct smr_pool_window *window, uint8_t *y);
+struct smr_x8_pool {
+  const char *name;  ///< for profiles, e.g. "x8_pool__avx2"
+
+  /// y[c] = the largest x[tap][c], for c < channels. Strides of the window are bytes.
+  void (*max_s8)(size_t channels, const struct smr_pool_window *window, int8_t *y);
+  void (*max_u8)(size_t channels, const struct smr_pool_window *window, uint8_t *y);
+};
+
+/// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
+const struct smr_x8_pool *smr_x8_pool_config(uint32_t isa);
 
 #endif

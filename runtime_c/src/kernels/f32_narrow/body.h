@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of 8 or 4 bits, once over the vocabulary. NARROW_KERNELS names the table of the ISA.
+//
+// A vector holds VF columns. NARROW_VECTORS of them make a panel; every loop over them is unrolled.
+
+#define NARROW_VECTORS (SMR_NARROW_COLUMNS / VF)
+#define NARROW_GROUP_BYTES 64  // [16][4]
+
+// Without vectors a float16 takes many instructions, which stand once instead of for every column.
+#if VF == 1
+#define NARROW_LOADS static __attribute__((noinline))
+#else
+#define NARROW_LOADS SMR_INLINE
+#endif
+
+// Scales and zero points of a block, a vector for VF columns.
+NARROW_LOADS N(vf) N(narrow_scale)(const struct smr_f32_narrow_panel *p, size_t block, size_t v) {
+  const size_t at = block * SMR_NARROW_COLUMNS + v * VF;
+  return p->scales_are_f16 ? N(load_f16)((const uint16_t *)p->scales + at)
+                           : N(load)((const float *)p->scales + at);
+}
+NARROW_LOADS N(vf) N(narrow_zero)(const struct smr_f32_narrow_panel *p, size_t block, size_t v) {
+  if (p->zeros == NULL) return N(zero)();
+  return N(load_f16)(p->zeros + block * SMR_NARROW_COLUMNS + v * VF);
+}
+
+SMR_INLINE N(vi) N(narrow_load)(const char *w, size_t group, size_t v) {
+  return N(iload)((const int32_t *)(const void *)(w + group * NARROW_GROUP_BYTES + v * VF * 4));
+}
+
+// Row `i` of the four (or, of 4 bits, of the eight) in a vector, as floats.
+SMR_INLINE N(vf) N(narrow_value)(const smr_narrow_type type, N(vi) q, const int i) {
+  if (type == SMR_NARROW_I8) return N(to_float)(N(isra)(N(ishl)(q, 24 - 8 * i), 24));
+  const int left = (i < 4 ? 28 : 24) - 8 * (i & 3);
+  if (type == SMR_NARROW_I4) return N(to_float)(N(isra)(N(ishl)(q, left), 28));
+  return N(to_float)(N(isrl)(N(ishl)(q, left), 28));
+}
+
+// ---- unfolding ----
+
+// One row, wherever it lies in its group.
+SMR_INLINE void N(narrow_expand_one)(const smr_narrow_type type,
+                                     const struct smr_f32_narrow_panel *p, size_t row, float *out) {
+  const size_t block = row / p->block;
+  for (size_t n = 0; n < SMR_NARROW_COLUMNS; n++) {
+    const size_t at = block * SMR_NARROW_COLUMNS + n;
+    int32_t q;
+    if (type == SMR_NARROW_I8) {
+      q = ((const int8_t *)p->w)[row / 4 * NARROW_GROUP_BYTES + n * 4 + row % 4];
+    } else {
+      const size_t within = row % SMR_NARROW_ROWS_4, j = within % 16 / 4;
+      const uint8_t byte =
+          ((const uint8_t *)
+               p->w)[(row / SMR_NARROW_ROWS_4 * 4 + j) * NARROW_GROUP_BYTES + n * 4 + within % 4];
+      q = within < 16 ? byte & 15 : byte >> 4;
+      if (type == SMR_NARROW_I4 && q > 7) q -= 16;
+    }
+    const float scale = p->scales_are_f16 ? smr_f16_to_f32(((const uint16_t *)p->scales)[at])
+                                          : ((const float *)p->scales)[at];
+    const float zero = p->zeros != NULL ? smr_f16_to_f32(p->zeros[at]) : 0.0f;
+    out[n] = ((float)q - zero) * scale;
+  }
+}
+
+// Group `group` of vectors, whose rows `i` go to out + place(i) rows, in one block or (high half of
+// 4 bits) two.
+SMR_INLINE void N(narrow_expand_rows)(const smr_narrow_type type,
+                                      const struct smr_f32_narrow_panel *p, size_t group,
+                                      size_t block, const int first, const int rows, float *out) {
+  SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    const N(vi) q = N(narrow_load)((const char *)p->w, group, v);
+    const N(vf) scale = N(narrow_scale)(p, block, v), zero = N(narrow_zero)(p, block, v);
+    SMR_UNROLL for (int i = 0; i < rows; i++) {
+      const N(vf) value = N(sub)(N(narrow_value)(type, q, first + i), zero);
+      N(store)(out + (size_t)i * SMR_NARROW_COLUMNS + v * VF, N(mul)(value, scale));
+    }
+  }
+}
+
+SMR_INLINE void N(narrow_expand)(const smr_narrow_type type, const struct smr_f32_narrow_panel *p,
+                                 size_t first, size_t count, float *out) {
+  const size_t together = type == SMR_NARROW_I8 ? SMR_NARROW_ROWS_8 : SMR_NARROW_ROWS_4;
+  const size_t end = first + count;
+  for (size_t row = first; row < end;) {
+    float *to = out + (row - first) * SMR_NARROW_COLUMNS;
+    if (row % together != 0 || end - row < together) {
+      N(narrow_expand_one)(type, p, row, to);
+      row++;
+      continue;
+    }
+    if (type == SMR_NARROW_I8) {
+      N(narrow_expand_rows)(type, p, row / 4, row / p->block, 0, 4, to);
+    } else {
+      const size_t low = row / p->block, high = (row + 16) / p->block;
+      for (size_t j = 0; j < 4; j++) {
+        float *at = to + 4 * j * SMR_NARROW_COLUMNS;
+        N(narrow_expand_rows)(type, p, row / 8 + j, low, 0, 4, at);
+        N(narrow_expand_rows)(type, p, row / 8 + j, high, 4, 4, at + 16 * SMR_NARROW_COLUMNS);
+      }
+    }
+    row += together;
+  }
+}
+
+// ---- one row of x ----
+
+// Sums of the rows of one block: [halves][two chains][vectors].
+struct N(narrow_sums) {
+  N(vf) v[2][2][NARROW_VECTORS];
+};
+
+// One vector group: rows a[0..3] (and a[16..19] of 4 bits) of the panel.
+SMR_INLINE void N(narrow_multiply)(const smr_narrow_type type, const char *w, size_t group,
+                                   const float *a, const N(vf) * zero, const int has_zero,
+                                   struct N(narrow_sums) * sums) {
+  SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    const N(vi) q = N(narrow_load)(w, group, v);
+    SMR_UNROLL for (int i = 0; i < 4; i++) {
+      N(vf) value = N(narrow_value)(type, q, i);
+      if (has_zero) value = N(sub)(value, zero[v]);
+      sums->v[0][i & 1][v] = N(fma)(N(set1)(a[i]), value, sums->v[0][i & 1][v]);
+    }
+    if (type != SMR_NARROW_I8) {
+      SMR_UNROLL for (int i = 0; i < 4; i++) {
+        N(vf) value = N(narrow_value)(type, q, 4 + i);
+        if (has_zero) value = N(sub)(value, zero[NARROW_VECTORS + v]);
+        sums->v[1][i & 1][v] = N(fma)(N(set1)(a[16 + i]), value, sums->v[1][i & 1][v]);
+      }
+    }
+  }
+}
+
+// Adds the sums of a block times its scale, and clears them. Of 4 bits, `high` is the block of the
+// high halves.
+SMR_INLINE void N(narrow_flush)(const smr_narrow_type type, const struct smr_f32_narrow_panel *p,
+                                size_t low, size_t high, struct N(narrow_sums) * sums,
+                                N(vf) * total) {
+  SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    const N(vf) a = N(add)(sums->v[0][0][v], sums->v[0][1][v]);
+    total[v] = N(fma)(a, N(narrow_scale)(p, low, v), total[v]);
+    if (type != SMR_NARROW_I8) {
+      const N(vf) b = N(add)(sums->v[1][0][v], sums->v[1][1][v]);
+      total[v] = N(fma)(b, N(narrow_scale)(p, high, v), total[v]);
+    }
+    SMR_UNROLL for (int i = 0; i < 4; i++) sums->v[i / 2][i % 2][v] = N(zero)();
+  }
+}
+
+SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
+                              const struct smr_f32_narrow_panel *p, const float *a, float *out) {
+  const size_t together = type == SMR_NARROW_I8 ? SMR_NARROW_ROWS_8 : SMR_NARROW_ROWS_4;
+  const size_t groups = type == SMR_NARROW_I8 ? 1 : 4;  // of vectors, in `together` rows
+  const char *w = p->w;
+  struct N(narrow_sums) sums;
+  N(vf) total[NARROW_VECTORS], zero[2 * NARROW_VECTORS];
+  SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    total[v] = N(zero)();
+    SMR_UNROLL for (int i = 0; i < 4; i++) sums.v[i / 2][i % 2][v] = N(zero)();
+  }
+  for (size_t row = 0; row < p->rows;) {
+    // Rows up to the end of the block, or the two blocks of a group of 4 bits.
+    const size_t low = row / p->block,
+                 high = type == SMR_NARROW_I8 || p->block > 16 ? low : low + 1;
+    const size_t last = (high + 1) * p->block, end = last < p->rows ? last : p->rows;
+    if (has_zero) {
+      SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+        zero[v] = N(narrow_zero)(p, low, v);
+        // The last group of two blocks may have one: the other meets zeros of x.
+        zero[NARROW_VECTORS + v] = high * p->block < p->rows ? N(narrow_zero)(p, high, v) : zero[v];
+      }
+    }
+    for (; row + together <= end; row += together) {
+      for (size_t j = 0; j < groups; j++) {
+        N(narrow_multiply)(type, w, row / together * groups + j, a + row + 4 * j, zero, has_zero,
+                           &sums);
+      }
+    }
+    if (row < end) {  // the last rows of all: a group that is not full
+      float rest[SMR_NARROW_ROWS_4] = {0};
+      for (size_t i = 0; row + i < end; i++) rest[i] = a[row + i];
+      for (size_t j = 0; j < groups; j++) {
+        N(narrow_multiply)(type, w, row / together * groups + j, rest + 4 * j, zero, has_zero,
+                           &sums);
+      }
+      row = end;
+    }
+    N(narrow_flush)(type, p, low, high * p->block < p->rows ? high : low, &sums, total);
+  }
+  SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    N(store)(out + v * VF, N(add)(N(load)(out + v * VF), total[v]));
+  }
+}
+
+// ---- the table ----
+
+#define NARROW_DEFINE(name, type)                                                         \
+  static void N(narrow_expand_##name)(const struct smr_f32_narrow_panel *p, size_t first, \
+                                      size_t count, float *out) {                         \
+    N(narrow_expand)(type, p, first, count, out);                                         \
+  }                                                                                       \
+  static void N(narrow_row_##name)(const struct smr_f32_narrow_panel *p, const float *a,  \
+                                   float *sums) {                                         \
+    if (p->zeros == NULL)                                                                 \
+      N(narrow_row)(type, 0, p, a, sums);                                                 \
+    else                                                                                  \
+      N(narrow_row)(type, 1, p, a, sums);                                                 \
+  }
+NARROW_DEFINE(i8, SMR_NARROW_I8)
+NARROW_DEFINE(i4, SMR_NARROW_I4)
+NARROW_DEFINE(u4, SMR_NARROW_U4)
+
+const struct smr_f32_narrow_config NARROW_KERNELS = {
+    .isa = SMR_SIMD_NAME,
+    .expand = {N(narrow_expand_i8), N(narrow_expand_i4), N(narrow_expand_u4)},
+    .row = {N(narrow_row_i8), N(narrow_row_i4), N(narrow_row_u4)},
+};
+
+#undef NARROW_DEFINE
+#undef NARROW_LOADS
+#undef NARROW_VECTORS
+#undef NARROW_GROUP_BYTES
+#undef NARROW_KERNELS

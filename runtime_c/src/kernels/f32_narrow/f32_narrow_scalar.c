@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with weights of 8 or 4 bits in portable C.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_narrow/kernels.h"
+#include "simd/half.h"
+
+#include "simd/scalar_begin.h"
+#define NARROW_KERNELS smr_f32_narrow_ukernels__scalar
+#include "kernels/f32_narrow/body.h"
+#include "simd/end.h"

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// int8 depthwise convolution by products of pairs of int16 (vpmaddwd), for the vectors of one ISA.
+//
+// The ISA's file gives I8DW_V (a vector of integers), I8DW_OP(op) (an intrinsic on it), I8DW_WORDS
+// (int16 per vector: the channels walked together), I8DW_SUFFIX (the ISA as kernels.inc names it)
+// and the loads and stores whose instructions differ.
+//
+// Inputs are widened and neighbouring taps interleaved, so that one product sums two taps of a
+// channel in int32: nothing can saturate, whatever the weights. At strides of one, even and odd
+// pixels share the pairs, the odd ones with weights shifted by a tap. The zero point of the input
+// is taken out of the bias, where weights are made ready for a walk over an area.
+
+#define I8DW_KERNEL_(name, suffix) smr_i8_dwconv_##name##_ukernel__##suffix
+#define I8DW_KERNEL(name, suffix) I8DW_KERNEL_(name, suffix)
+#define I8DW_PIXELS 4    // pixels together
+#define I8DW_STAGED 192  // vectors of weights that an area may need
+
+// What a walk over an area needs, for one vector of channels. Functions keep a copy of their own:
+// what they store cannot change it, so it stays in registers. Vectors of int32 are pairs [low,
+// high] in the order in which interleaving leaves channels.
+struct N(i8dw_walk) {
+  struct smr_i8_dwconv_piece piece;  // of these channels
+  size_t taps_h, taps_w;
+  void *out;
+  size_t n;               // channels of the vector that exist
+  const I8DW_V *w;        // [taps_h][shifts][pairs][2]
+  size_t w_row, w_shift;  // vectors between rows of taps, between shifts
+  I8DW_V start[2], multiplier[2];
+  I8DW_V zero, lo;  // int16
+  float hi;
+  smr_i8_output to;
+};
+
+SMR_INLINE I8DW_V N(i8dw_load)(const int8_t *x, size_t n, const int full) {
+  return full ? N(i8dw_words)(x) : N(i8dw_words_n)(x, n);
+}
+
+SMR_INLINE void N(i8dw_mac)(I8DW_V *acc, const I8DW_V *x, const I8DW_V *w) {
+  acc[0] = I8DW_OP(add_epi32)(acc[0], I8DW_OP(madd_epi16)(x[0], w[0]));
+  acc[1] = I8DW_OP(add_epi32)(acc[1], I8DW_OP(madd_epi16)(x[1], w[1]));
+}
+
+SMR_INLINE void N(i8dw_pair)(I8DW_V first, I8DW_V second, I8DW_V *pair) {
+  pair[0] = I8DW_OP(unpacklo_epi16)(first, second);
+  pair[1] = I8DW_OP(unpackhi_epi16)(first, second);
+}
+
+// The clamp from above comes before rounding; the one from below may follow it, since conversion
+// and saturation keep values that are too small small.
+SMR_INLINE I8DW_V N(i8dw_round)(I8DW_V acc, I8DW_V multiplier, I8DW_F hi) {
+  const I8DW_F p = I8DW_OP(mul_ps)(I8DW_OP(cvtepi32_ps)(acc), I8DW_FLOATS(multiplier));
+  return I8DW_OP(cvtps_epi32)(I8DW_OP(min_ps)(p, hi));
+}
+
+SMR_INLINE void N(i8dw_finish)(const struct N(i8dw_walk) * walk, const I8DW_V *acc, void *out,
+                               size_t at, size_t n) {
+  if (walk->to == SMR_I8_TO_I32) {
+    N(i8dw_store_ints)((int32_t *)out + at, acc, n);
+    return;
+  }
+  const I8DW_F hi = I8DW_OP(set1_ps)(walk->hi);
+  const I8DW_V words = I8DW_OP(packs_epi32)(N(i8dw_round)(acc[0], walk->multiplier[0], hi),
+                                            N(i8dw_round)(acc[1], walk->multiplier[1], hi));
+  const I8DW_V moved = I8DW_OP(adds_epi16)(words, walk->zero);
+  N(i8dw_store_bytes)((int8_t *)out + at, I8DW_OP(max_epi16)(moved, walk->lo), n);
+}
+
+// Some output pixels. With taps_w > 0, an odd constant, rows of taps are unrolled and pixels,
+// `step` taps apart, share pairs.
+SMR_INLINE void N(i8dw_pixels)(const struct N(i8dw_walk) * walk, const int8_t *in, size_t out_at,
+                               const size_t pixels, const size_t taps_w, const size_t step,
+                               const int full) {
+  const size_t n = full ? I8DW_WORDS : walk->n;
+  I8DW_V acc[2 * I8DW_PIXELS], x[2];
+  SMR_UNROLL for (size_t p = 0; p < 2 * pixels; p++) acc[p] = walk->start[p % 2];
+  const I8DW_V *w = walk->w;
+  for (size_t ky = 0; ky < walk->taps_h; ky++, w += walk->w_row, in += walk->piece.in_tap_row) {
+    if (taps_w > 0) {
+      const size_t inputs = (pixels - 1) * step + taps_w, of_pixel = (taps_w + 1) / 2;
+      const int8_t *at = in;
+      SMR_OPAQUE(at);
+      SMR_UNROLL for (size_t t = 0; t < (inputs + 1) / 2; t++) {
+        const I8DW_V first = N(i8dw_load)(at + 2 * t * walk->piece.in_tap, n, full);
+        const I8DW_V second = 2 * t + 1 < inputs
+                                  ? N(i8dw_load)(at + (2 * t + 1) * walk->piece.in_tap, n, full)
+                                  : first;
+        N(i8dw_pair)(first, second, x);
+        SMR_UNROLL for (size_t p = 0; p < pixels; p++) {
+          const size_t from = step == 1 ? p / 2 : p;  // pair that the pixel starts in
+          if (t < from || t - from >= of_pixel) continue;
+          N(i8dw_mac)(acc + 2 * p, x, w + (step == 1 ? p % 2 : 0) * walk->w_shift + 2 * (t - from));
+        }
+      }
+      continue;
+    }
+    for (size_t kx = 0; kx < walk->taps_w; kx += 2) {
+      const int8_t *at = in + kx * walk->piece.in_tap;
+      SMR_UNROLL for (size_t p = 0; p < pixels; p++, at += walk->piece.in_step) {
+        const I8DW_V first = N(i8dw_load)(at, n, full);
+        N(i8dw_pair)(first,
+                     kx + 1 < walk->taps_w ? N(i8dw_load)(at + walk->piece.in_tap, n, full) : first,
+                     x);
+        N(i8dw_mac)(acc + 2 * p, x, w + kx);
+      }
+    }
+  }
+  SMR_UNROLL for (size_t p = 0; p < pixels; p++) {
+    N(i8dw_finish)(walk, acc + 2 * p, walk->out, out_at + p * walk->piece.out_step, n);
+  }
+}
+
+// All pixels of an area for one vector of channels.
+SMR_INLINE void N(i8dw_run)(const struct N(i8dw_walk) * given, const size_t taps_w,
+                            const size_t step, const int full) {
+  const struct N(i8dw_walk) walk = *given;
+  for (size_t row = 0; row < walk.piece.rows; row++) {
+    const int8_t *in = walk.piece.in + row * walk.piece.in_row;
+    size_t out = walk.piece.out + row * walk.piece.out_row, left = walk.piece.pixels;
+    for (; left >= I8DW_PIXELS; left -= I8DW_PIXELS) {
+      N(i8dw_pixels)(&walk, in, out, I8DW_PIXELS, taps_w, step, full);
+      in += I8DW_PIXELS * walk.piece.in_step;
+      out += I8DW_PIXELS * walk.piece.out_step;
+    }
+    for (; left > 0; left--) {
+      N(i8dw_pixels)(&walk, in, out, 1, taps_w, step, full);
+      in += walk.piece.in_step;
+      out += walk.piece.out_step;
+    }
+  }
+}
+
+#define I8DW_RUN(name, taps_w, step, full)                           \
+  static void N(i8dw_run_##name)(const struct N(i8dw_walk) * walk) { \
+    N(i8dw_run)(walk, taps_w, step, full);                           \
+  }
+I8DW_RUN(3s1, 3, 1, 1)
+I8DW_RUN(3s2, 3, 2, 1)
+I8DW_RUN(5s1, 5, 1, 1)
+I8DW_RUN(5s2, 5, 2, 1)
+I8DW_RUN(7s1, 7, 1, 1)
+I8DW_RUN(any, 0, 0, 1)
+I8DW_RUN(part_3s1, 3, 1, 0)
+I8DW_RUN(part_3s2, 3, 2, 0)
+I8DW_RUN(part_any, 0, 0, 0)
+
+typedef void (*N(i8dw_run_function))(const struct N(i8dw_walk) * walk);
+
+// Whether some function for a piece of `taps` wants weights for odd pixels.
+static int N(i8dw_shares)(const struct smr_i8_dwconv_area *area) {
+  const size_t taps = area->taps_w;
+  if (taps != 3 && taps != 5 && taps != 7) return 0;
+  for (size_t i = 0; i < area->count; i++)
+    if (area->pieces[i].in_step == area->pieces[i].in_tap) return 1;
+  return 0;
+}
+
+static N(i8dw_run_function)
+    N(i8dw_choose)(const struct smr_i8_dwconv_piece *piece, size_t taps, int full) {
+  if (piece->in_step == piece->in_tap) {
+    if (taps == 3) return full ? N(i8dw_run_3s1) : N(i8dw_run_part_3s1);
+    if (taps == 5 && full) return N(i8dw_run_5s1);
+    if (taps == 7 && full) return N(i8dw_run_7s1);
+  } else if (piece->in_step == 2 * piece->in_tap) {
+    if (taps == 3) return full ? N(i8dw_run_3s2) : N(i8dw_run_part_3s2);
+    if (taps == 5 && full) return N(i8dw_run_5s2);
+  }
+  return full ? N(i8dw_run_any) : N(i8dw_run_part_any);
+}
+
+// Channels [c, c + n) of an area's weights, and where to put what becomes of them.
+struct N(i8dw_stage) {
+  const struct smr_i8_dwconv_area *area;
+  size_t c, panels;  // panels that hold the channels
+  I8DW_V w_zero;     // int16
+};
+
+SMR_INLINE I8DW_V N(i8dw_weight)(const struct N(i8dw_stage) * stage, size_t ky, size_t kx) {
+  const struct smr_i8_dwconv_area *area = stage->area;
+  const int8_t *at = area->w + stage->c / SMR_I8_PANEL * area->panel_stride_bytes +
+                     (ky * area->w_taps + kx) * SMR_I8_PANEL;
+  return I8DW_OP(sub_epi16)(N(i8dw_panels)(at, area->panel_stride_bytes, stage->panels),
+                            stage->w_zero);
+}
+
+// Make ready what depends on the channels from `c` on; their weights go to `staged`.
+SMR_INLINE void N(i8dw_prepare)(const struct smr_i8_dwconv_area *area, size_t c, I8DW_V *staged,
+                                struct N(i8dw_walk) * walk) {
+  const size_t left = area->channels - c, pairs = (area->taps_w + 1) / 2;
+  walk->n = left < I8DW_WORDS ? left : I8DW_WORDS;
+  struct N(i8dw_stage)
+      stage = {area, c, (walk->n + SMR_I8_PANEL - 1) / SMR_I8_PANEL, I8DW_OP(set1_epi16)(0)};
+  if (area->w_zero) {
+    int16_t zeros[I8DW_WORDS] = {0};
+    for (size_t i = 0; i < stage.panels * SMR_I8_PANEL; i++)
+      zeros[i] = (int16_t)area->w_zero[c + i];
+    memcpy(&stage.w_zero, zeros, sizeof zeros);
+  }
+  const I8DW_V none = I8DW_OP(set1_epi16)(0), x_zero = I8DW_OP(set1_epi16)((short)area->x_zero);
+  I8DW_V start[2] = {none, none};
+  if (area->end.bias) N(i8dw_spread)(area->end.bias + c, stage.panels, start);
+  for (size_t ky = 0; ky < area->taps_h; ky++) {
+    I8DW_V *row = staged + ky * walk->w_row, last = none;
+    for (size_t j = 0; j < pairs; j++) {
+      const I8DW_V first = N(i8dw_weight)(&stage, ky, 2 * j);
+      const I8DW_V second = 2 * j + 1 < area->taps_w ? N(i8dw_weight)(&stage, ky, 2 * j + 1) : none;
+      N(i8dw_pair)(first, second, row + 2 * j);
+      for (size_t half = 0; half < 2; half++)
+        start[half] =
+            I8DW_OP(sub_epi32)(start[half], I8DW_OP(madd_epi16)(row[2 * j + half], x_zero));
+      if (walk->w_row > walk->w_shift) N(i8dw_pair)(last, first, row + walk->w_shift + 2 * j);
+      last = second;
+    }
+  }
+  walk->w = staged;
+  walk->start[0] = start[0];
+  walk->start[1] = start[1];
+  if (area->end.to == SMR_I8_TO_I8)
+    N(i8dw_spread)(area->end.multiplier + c, stage.panels, walk->multiplier);
+}
+
+// The parts of a walk that all channels and pieces share.
+SMR_INLINE struct N(i8dw_walk) N(i8dw_walk_of)(const struct smr_i8_dwconv_area *area) {
+  const struct smr_i8_dwconv_end *end = &area->end;
+  const I8DW_V none = I8DW_OP(set1_epi16)(0);
+  const size_t shift = (area->taps_w + 1) / 2 * 2;
+  return (struct N(i8dw_walk)){.taps_h = area->taps_h,
+                               .taps_w = area->taps_w,
+                               .out = area->out,
+                               .w_row = N(i8dw_shares)(area) ? 2 * shift : shift,
+                               .w_shift = shift,
+                               .multiplier = {none, none},
+                               .zero = I8DW_OP(set1_epi16)((short)end->zero),
+                               .lo = I8DW_OP(set1_epi16)((short)end->lo),
+                               .hi = (float)(end->hi - end->zero),
+                               .to = end->to};
+}
+
+void I8DW_KERNEL(area, I8DW_SUFFIX)(const struct smr_i8_dwconv_area *area) {
+  // At most four vectors for two taps and a pixel's odd one.
+  if (area->taps_h > I8DW_STAGED || area->taps_w > I8DW_STAGED ||
+      area->taps_h * ((area->taps_w + 1) / 2) * (area->taps_w <= 7 ? 4 : 2) > I8DW_STAGED) {
+    smr_i8_dwconv_area_ukernel__scalar(area);
+    return;
+  }
+  I8DW_V staged[I8DW_STAGED];
+  struct N(i8dw_walk) walk = N(i8dw_walk_of)(area);
+  for (size_t c = area->first; c < area->channels; c += I8DW_WORDS) {
+    N(i8dw_prepare)(area, c, staged, &walk);
+    for (size_t i = 0; i < area->count; i++) {
+      walk.piece = area->pieces[i];
+      walk.piece.in += c;
+      walk.piece.out += c;
+      N(i8dw_choose)(&walk.piece, area->taps_w, walk.n == I8DW_WORDS)(&walk);
+    }
+  }
+}
+
+// One pixel over its pointers.
+SMR_INLINE void N(i8dw_indirect_pixel)(const struct N(i8dw_walk) * walk,
+                                       const struct smr_i8_dwconv_indirect_args *args, size_t c,
+                                       const int8_t *const *x, size_t out_at, const int full) {
+  I8DW_V acc[2] = {walk->start[0], walk->start[1]}, pair[2];
+  for (size_t t = 0; t < args->taps; t += 2) {
+    const int8_t *a = x[t], *b = x[t + (t + 1 < args->taps)];
+    if (a != args->pad) a += args->in_offset_bytes;
+    if (b != args->pad) b += args->in_offset_bytes;
+    N(i8dw_pair)(N(i8dw_load)(a + c, walk->n, full), N(i8dw_load)(b + c, walk->n, full), pair);
+    N(i8dw_mac)(acc, pair, walk->w + t);
+  }
+  N(i8dw_finish)(walk, acc, walk->out, out_at, full ? I8DW_WORDS : walk->n);
+}
+
+void I8DW_KERNEL(indirect, I8DW_SUFFIX)(const struct smr_i8_dwconv_indirect_args *args,
+                                        size_t begin, size_t end) {
+  if (args->taps > I8DW_STAGED - 1) {
+    smr_i8_dwconv_indirect_ukernel__scalar(args, begin, end);
+    return;
+  }
+  const struct smr_i8_dwconv_area area = {.channels = args->channels,
+                                          .taps_h = 1,
+                                          .taps_w = args->taps,
+                                          .x_zero = args->x_zero,
+                                          .w = args->w,
+                                          .w_taps = args->taps,
+                                          .panel_stride_bytes = args->panel_stride_bytes,
+                                          .w_zero = args->w_zero,
+                                          .out = args->out,
+                                          .end = args->end};
+  I8DW_V staged[I8DW_STAGED];
+  struct N(i8dw_walk) walk = N(i8dw_walk_of)(&area);
+  for (size_t c = 0; c < args->channels; c += I8DW_WORDS) {
+    N(i8dw_prepare)(&area, c, staged, &walk);
+    for (size_t p = begin; p < end; p++) {
+      const int8_t *const *x = args->indirect + p * args->taps;
+      if (walk.n == I8DW_WORDS)
+        N(i8dw_indirect_pixel)(&walk, args, c, x, p * args->out_stride + c, 1);
+      else
+        N(i8dw_indirect_pixel)(&walk, args, c, x, p * args->out_stride + c, 0);
+    }
+  }
+}
+
+#undef I8DW_KERNEL_
+#undef I8DW_KERNEL
+#undef I8DW_PIXELS
+#undef I8DW_STAGED
+#undef I8DW_RUN
+#undef I8DW_V
+#undef I8DW_F
+#undef I8DW_OP
+#undef I8DW_FLOATS
+#undef I8DW_WORDS
+#undef I8DW_SUFFIX

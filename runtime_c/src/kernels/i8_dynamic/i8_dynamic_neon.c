@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of floats as int8 in NEON.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/i8_dynamic/kernels.h"
+
+#if SMR_ARCH_AARCH64
+#include "simd/neon_begin.h"
+#define DYNAMIC_KERNELS smr_i8_dynamic_ukernels__neon
+#include "kernels/i8_dynamic/body.h"
+#include "simd/end.h"
+#endif

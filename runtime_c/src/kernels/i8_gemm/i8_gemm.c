@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch of the int8 product, the order in which its tiles are visited, and its panels.
+#include "base/fp.h"
+
+#include "kernels/i8_gemm/i8_gemm.h"
+
+#include <string.h>
+
+#include "base/isa.h"
+#include "kernels/i8_gemm/kernels.h"
+#include "simd/common.h"
+
+static const struct i8_gemm_row {
+  uint32_t isa;
+  struct smr_i8_gemm_config config;
+  const char *names[2];  // tiles, matrix-vector
+} i8_gemm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, rows, columns, offset)                                 \
+  {bit,                                                                                 \
+   {#suffix, rows, columns, offset, smr_i8_gemm_ukernel_##rows##x##columns##__##suffix, \
+    smr_i8_gemm_ukernel_gemv__##suffix},                                                \
+   {"i8_gemm_" #rows "x" #columns "__" #suffix, "i8_gemm_gemv__" #suffix}},
+#include "kernels/i8_gemm/kernels.inc"
+#undef SMR_UKERNEL
+};
+
+const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa) {
+  size_t i = 0;
+  while ((i8_gemm_rows[i].isa & isa) != i8_gemm_rows[i].isa) i++;  // the last row needs nothing
+  return &i8_gemm_rows[i].config;
+}
+
+// The row a config belongs to, for its names.
+static const struct i8_gemm_row *i8_gemm_row_of(const struct smr_i8_gemm_config *config) {
+  size_t i = 0;
+  while (&i8_gemm_rows[i].config != config) i++;
+  return &i8_gemm_rows[i];
+}
+
+// Rows of A that are read once per column group, and the block of output they give. The caches
+// would take more: as many rows as the float product takes leave work for all threads.
+enum { I8_GEMM_A_BLOCK_BYTES = 32 * 1024, I8_GEMM_OUT_BLOCK_BYTES = 64 * 1024 };
+
+static size_t i8_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+static size_t i8_gemm_out_bytes(smr_i8_output to) {
+  return to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
+}
+
+void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
+                           const struct smr_i8_gemm_args *args, struct smr_i8_gemm_plan *plan) {
+  const struct i8_gemm_row *row = i8_gemm_row_of(config);
+  const int vector = args->m == 1 && !args->indirect;
+  *plan = (struct smr_i8_gemm_plan){
+      .config = config,
+      .kernel = row->names[vector],
+      .group_panels = config->nr / SMR_I8_PANEL,
+  };
+  if (args->batch == 0 || args->m == 0 || args->n == 0) return;
+  plan->row_tiles = i8_gemm_ceil_div(args->m, config->mr);
+
+  const size_t sum = args->indirect ? args->k * args->taps : args->k;
+  size_t rows = I8_GEMM_A_BLOCK_BYTES / (sum > 0 ? sum : 1);
+  const size_t out_rows = I8_GEMM_OUT_BLOCK_BYTES / i8_gemm_out_bytes(args->to) / args->n;
+  if (out_rows < rows) rows = out_rows;
+  size_t tiles = rows / config->mr < 4 ? 4 : rows / config->mr;
+  if (tiles > plan->row_tiles) tiles = plan->row_tiles;
+  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, tiles);
+  plan->block_tiles = i8_gemm_ceil_div(plan->row_tiles, plan->blocks);
+  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+
+  // Column groups of nearly equal width: six panels of groups of four are 3 + 3, not 4 + 2.
+  plan->groups = i8_gemm_ceil_div(i8_gemm_ceil_div(args->n, SMR_I8_PANEL), plan->group_panels);
+  plan->units = args->batch * plan->blocks * plan->groups;
+}
+
+// Start of part i when `all` things are cut into `parts` of nearly equal size.
+static size_t i8_gemm_cut(size_t all, size_t parts, size_t i) {
+  const size_t rest = all % parts;
+  return all / parts * i + (i < rest ? i : rest);
+}
+
+// One column group over one block of rows.
+static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
+                         size_t b, size_t block, size_t group) {
+  const size_t panels = i8_gemm_ceil_div(args->n, SMR_I8_PANEL);
+  const size_t panel = i8_gemm_cut(panels, plan->groups, group);
+  const size_t panel_end = i8_gemm_cut(panels, plan->groups, group + 1);
+  const size_t column = panel * SMR_I8_PANEL;
+  const size_t column_end = panel_end * SMR_I8_PANEL < args->n ? panel_end * SMR_I8_PANEL : args->n;
+  const size_t tile_begin = block * plan->block_tiles;
+  const size_t tile_last = tile_begin + plan->block_tiles;
+  const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
+  const size_t out_bytes = i8_gemm_out_bytes(args->to);
+  const smr_i8_gemm_ukernel ukernel =
+      args->m == 1 && !args->indirect ? plan->config->gemv : plan->config->ukernel;
+
+  const struct smr_i8_gemm_params params = {
+      .k = args->k,
+      .taps = args->indirect ? args->taps : 1,
+      .a_stride = args->a_stride,
+      .a_offset_bytes = b * args->a_batch_stride,
+      .pad = args->pad,
+      .panel_stride_bytes = args->panel_stride_bytes,
+      .out_stride = args->out_stride,
+      .to = args->to,
+      .zero = args->zero,
+      .lo = args->lo,
+      .hi = args->hi,
+      .f32_lo = args->f32_lo,
+      .f32_hi = args->f32_hi,
+  };
+  const struct smr_i8_gemm_columns *all = &args->columns;
+  const size_t at = b * args->columns_batch_stride + column;
+  const struct smr_i8_gemm_columns arrays = {
+      .start = all->start + at,
+      .w_zero = all->w_zero ? all->w_zero + at : NULL,
+      .multiplier = all->multiplier ? all->multiplier + at : NULL,
+      .bias = all->bias ? all->bias + at : NULL,
+  };
+  const int8_t *w = args->w + b * args->w_batch_stride_bytes + panel * args->panel_stride_bytes;
+  const int8_t *a = args->indirect ? NULL : args->a + b * args->a_batch_stride;
+  const float *row_scale =
+      args->row_scale ? args->row_scale + b * args->row_scale_batch_stride : NULL;
+  char *out = (char *)args->out + (b * args->out_batch_stride + column) * out_bytes;
+
+  const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
+  size_t row = i8_gemm_cut(args->m, plan->row_tiles, tile_begin);
+  for (size_t tile = tile_begin; tile < tile_end; tile++) {
+    const size_t rows = height + (tile < taller);
+    ukernel(rows, column_end - column, a ? a + row * args->a_stride : NULL,
+            args->indirect ? args->indirect + row * args->taps : NULL, w, &arrays,
+            row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes, &params);
+    row += rows;
+  }
+}
+
+void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
+                     size_t begin, size_t end) {
+  for (size_t unit = begin; unit < end; unit++) {
+    const size_t group = unit % plan->groups, rest = unit / plan->groups;
+    i8_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group);
+  }
+}
+
+size_t smr_i8_panel_stride_bytes(size_t rows) {
+  return i8_gemm_ceil_div(rows, SMR_I8_GROUP) * SMR_I8_GROUP * SMR_I8_PANEL;
+}
+
+// A group of four rows of one panel: rows and columns that do not exist are zeros.
+static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t *w, size_t row_stride,
+                              size_t column_stride, int8_t *group) {
+  memset(group, 0, SMR_I8_GROUP * SMR_I8_PANEL);
+  for (size_t j = 0; j < columns; j++) {
+    for (size_t r = 0; r < rows; r++) {
+      group[j * SMR_I8_GROUP + r] = w[r * row_stride + j * column_stride];
+    }
+  }
+}
+
+// The same for a whole group whose rows are contiguous: a transpose of 4x16.
+static void i8_gemm_pack_rows(const int8_t *w, size_t row_stride, int8_t *group) {
+  uint8_t row[SMR_I8_GROUP][SMR_I8_PANEL];
+  uint16_t low[SMR_I8_PANEL], high[SMR_I8_PANEL];
+  uint32_t words[SMR_I8_PANEL];
+  for (size_t r = 0; r < SMR_I8_GROUP; r++) memcpy(row[r], w + r * row_stride, SMR_I8_PANEL);
+  for (size_t j = 0; j < SMR_I8_PANEL; j++) low[j] = (uint16_t)(row[0][j] | row[1][j] << 8);
+  for (size_t j = 0; j < SMR_I8_PANEL; j++) high[j] = (uint16_t)(row[2][j] | row[3][j] << 8);
+  for (size_t j = 0; j < SMR_I8_PANEL; j++) words[j] = low[j] | (uint32_t)high[j] << 16;
+  memcpy(group, words, sizeof words);
+}
+
+void smr_i8_pack(size_t rows, size_t n, const int8_t *w, size_t row_stride, size_t column_stride,
+                 int8_t *panels) {
+  const size_t stride = smr_i8_panel_stride_bytes(rows);
+  for (size_t column = 0; column < n; column += SMR_I8_PANEL, panels += stride) {
+    const size_t columns = n - column < SMR_I8_PANEL ? n - column : SMR_I8_PANEL;
+    for (size_t row = 0; row < rows; row += SMR_I8_GROUP) {
+      const size_t height = rows - row < SMR_I8_GROUP ? rows - row : SMR_I8_GROUP;
+      const int8_t *from = w + row * row_stride + column * column_stride;
+      int8_t *group = panels + row * SMR_I8_PANEL;
+      if (height < SMR_I8_GROUP || columns < SMR_I8_PANEL) {
+        i8_gemm_pack_edge(height, columns, from, row_stride, column_stride, group);
+      } else if (row_stride == 1) {
+        for (size_t j = 0; j < SMR_I8_PANEL; j++) {
+          memcpy(group + j * SMR_I8_GROUP, from + j * column_stride, SMR_I8_GROUP);
+        }
+      } else if (column_stride == 1) {
+        i8_gemm_pack_rows(from, row_stride, group);
+      } else {
+        i8_gemm_pack_edge(height, columns, from, row_stride, column_stride, group);
+      }
+    }
+  }
+}
+
+// The column sums of one panel of `groups` groups of rows.
+static void i8_gemm_column_sums(size_t groups, const int8_t *panel, int32_t *sums) {
+  for (size_t j = 0; j < SMR_I8_PANEL; j++) sums[j] = 0;
+  for (size_t g = 0; g < groups; g++, panel += SMR_I8_GROUP * SMR_I8_PANEL) {
+    for (size_t j = 0; j < SMR_I8_PANEL; j++) {
+      const int8_t *p = panel + j * SMR_I8_GROUP;
+      sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)(p[0] + p[1] + p[2] + p[3]));
+    }
+  }
+}
+
+void smr_i8_gemm_start(const struct smr_i8_gemm_config *config, size_t rows, size_t n,
+                       const int8_t *panels, const int32_t *bias, int32_t a_zero,
+                       const int32_t *w_zero, int32_t *start) {
+  const size_t stride = smr_i8_panel_stride_bytes(rows);
+  const uint32_t shift = (uint32_t)a_zero + (uint32_t)config->a_offset;
+  for (size_t column = 0; column < n; column += SMR_I8_PANEL, panels += stride) {
+    int32_t sums[SMR_I8_PANEL];
+    i8_gemm_column_sums(i8_gemm_ceil_div(rows, SMR_I8_GROUP), panels, sums);
+    for (size_t j = 0; j < SMR_I8_PANEL; j++) {
+      uint32_t sum = 0;
+      if (column + j < n) {
+        sum = (bias ? (uint32_t)bias[column + j] : 0u) - shift * (uint32_t)sums[j];
+        if (w_zero) sum += (uint32_t)rows * shift * (uint32_t)w_zero[column + j];
+      }
+      start[column + j] = (int32_t)sum;
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declares the tables listed in kernels.inc, for their own files, dispatch and tests.
+#ifndef SMR_KERNELS_Q8_NORM_KERNELS_H
+#define SMR_KERNELS_Q8_NORM_KERNELS_H
+
+#include "base/isa.h"
+#include "kernels/q8_norm/q8_norm.h"
+
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  extern const struct smr_q8_norm smr_q8_norm_ukernels__##suffix;
+#include "kernels/q8_norm/kernels.inc"
+#undef SMR_UKERNEL
+
+#endif

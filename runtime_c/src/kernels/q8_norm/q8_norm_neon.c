@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisations of int8 rows for NEON.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/q8_norm/kernels.h"
+
+#include <math.h>
+
+#if SMR_ARCH_AARCH64
+#include "simd/neon_begin.h"
+#define Q8_NORM_TABLE smr_q8_norm_ukernels__neon
+#include "kernels/q8_norm/body.h"
+#include "simd/end.h"
+#endif

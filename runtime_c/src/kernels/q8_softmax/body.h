@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax on int8 in plain C, from which compilers make vectors of the region's ISA.
+// Q8_SOFTMAX_SUFFIX is the ISA as kernels.inc names it; its lookup of int8 serves here.
+//
+// Steps below the largest element, 0 to 255, go through y, so that x is not needed any more once
+// they are known, and y may be x. A group longer than 256 has no more results than there are steps:
+// they are made once and looked up.
+
+#define Q8_SOFTMAX_PASTE_(a, b) a##b
+#define Q8_SOFTMAX_PASTE(a, b) Q8_SOFTMAX_PASTE_(a, b)
+#define Q8_SOFTMAX_LOOKUP Q8_SOFTMAX_PASTE(smr_q8_lookup_ukernels__, Q8_SOFTMAX_SUFFIX).run
+
+#define Q8_SOFTMAX_STEPS 256
+#define Q8_SOFTMAX_HALF ((uint64_t)1 << 46)
+
+SMR_VECTORIZED static int8_t N(q8_softmax_max)(size_t n, const int8_t *x) {
+  int8_t top = -128;
+  for (size_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
+  return top;
+}
+
+SMR_VECTORIZED static void N(q8_softmax_below)(size_t n, const int8_t *x, int8_t top, int8_t *y) {
+  for (size_t i = 0; i < n; i++) y[i] = (int8_t)(uint8_t)(top - x[i]);
+}
+
+// Sum of the exponentials of n elements, which are also stored where e is given. Loads by index
+// stay what they are, for gathers are slower; eight steps come in one load, two exponentials go in
+// one store.
+SMR_INLINE uint64_t N(q8_softmax_sum)(size_t n, const int8_t *below, const uint32_t *table,
+                                      uint32_t *e) {
+  uint64_t sums[4] = {0};
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t steps;
+    memcpy(&steps, below + i, sizeof steps);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) {
+      const uint64_t first = table[steps >> 16 * k & 255],
+                     second = table[steps >> 16 * k >> 8 & 255];
+      const uint64_t both = first | second << 32;
+      sums[k] += first + second;
+      if (e != NULL) memcpy(e + i + 2 * k, &both, sizeof both);
+    }
+  }
+  for (; i < n; i++) {
+    const uint32_t value = table[(uint8_t)below[i]];
+    sums[0] += value;
+    if (e != NULL) e[i] = value;
+  }
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+SMR_INLINE uint64_t N(q8_softmax_factor)(uint64_t sum) {
+  return ((uint64_t)1 << 55) / (sum ? sum : 1);
+}
+
+// Results of n <= 256 exponentials.
+SMR_VECTORIZED static void N(q8_softmax_scaled)(size_t n, const uint32_t *e, uint32_t factor,
+                                                int8_t *y) {
+  uint32_t whole[Q8_SOFTMAX_STEPS];
+  for (size_t i = 0; i < n; i++)
+    whole[i] = (uint32_t)(((uint64_t)e[i] * factor + Q8_SOFTMAX_HALF) >> 47);
+  for (size_t i = 0; i < n; i++) y[i] = (int8_t)((whole[i] < 255 ? whole[i] : 255) ^ 0x80);
+}
+
+SMR_INLINE int8_t N(q8_softmax_result)(uint32_t e, uint64_t factor) {
+  const uint64_t whole = (e * factor + Q8_SOFTMAX_HALF) >> 47;
+  return (int8_t)((int32_t)(whole < 255 ? whole : 255) - 128);
+}
+
+// The same where the exponentials of a strange table are so small that the factor is large.
+static void N(q8_softmax_results)(size_t n, const uint32_t *e, uint64_t factor, int8_t *y) {
+  if (factor <= UINT32_MAX)
+    N(q8_softmax_scaled)(n, e, (uint32_t)factor, y);
+  else
+    for (size_t i = 0; i < n; i++) y[i] = N(q8_softmax_result)(e[i], factor);
+}
+
+static void N(q8_softmax_row)(size_t n, const int8_t *x, const uint32_t table[256], int8_t *y) {
+  N(q8_softmax_below)(n, x, N(q8_softmax_max)(n, x), y);
+  if (n <= Q8_SOFTMAX_STEPS) {
+    uint32_t e[Q8_SOFTMAX_STEPS];
+    const uint64_t sum = N(q8_softmax_sum)(n, y, table, e);
+    N(q8_softmax_results)(n, e, N(q8_softmax_factor)(sum), y);
+  } else {
+    // A lookup's table starts with the byte 128.
+    uint32_t e[Q8_SOFTMAX_STEPS];
+    int8_t results[Q8_SOFTMAX_STEPS];
+    memcpy(e, table + 128, 128 * sizeof *e);
+    memcpy(e + 128, table, 128 * sizeof *e);
+    const uint64_t sum = N(q8_softmax_sum)(n, y, table, NULL);
+    N(q8_softmax_results)(Q8_SOFTMAX_STEPS, e, N(q8_softmax_factor)(sum), results);
+    Q8_SOFTMAX_LOOKUP(n, y, results, y);
+  }
+}
+
+SMR_VECTORIZED static void N(q8_softmax_tops)(size_t rows, size_t columns, size_t stride,
+                                              const int8_t *x, int8_t *top) {
+  for (size_t j = 0; j < columns; j++) top[j] = x[j];
+  for (size_t i = 1; i < rows; i++)
+    for (size_t j = 0; j < columns; j++)
+      top[j] = x[i * stride + j] > top[j] ? x[i * stride + j] : top[j];
+}
+
+static void N(q8_softmax_columns)(size_t rows, size_t columns, size_t stride, const int8_t *x,
+                                  const uint32_t table[256], int8_t *y) {
+  int8_t top[SMR_Q8_SOFTMAX_COLUMNS];
+  uint64_t factor[SMR_Q8_SOFTMAX_COLUMNS] = {0};
+  N(q8_softmax_tops)(rows, columns, stride, x, top);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++) factor[j] += table[top[j] - x[i * stride + j]];
+  for (size_t j = 0; j < columns; j++) factor[j] = N(q8_softmax_factor)(factor[j]);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++)
+      y[i * stride + j] = N(q8_softmax_result)(table[top[j] - x[i * stride + j]], factor[j]);
+}
+
+const struct smr_q8_softmax Q8_SOFTMAX_PASTE(smr_q8_softmax_ukernels__, Q8_SOFTMAX_SUFFIX) = {
+    .name = "q8_softmax__" SMR_SIMD_NAME,
+    .row = N(q8_softmax_row),
+    .columns = N(q8_softmax_columns),
+};
+#undef Q8_SOFTMAX_HALF
+#undef Q8_SOFTMAX_STEPS
+#undef Q8_SOFTMAX_LOOKUP
+#undef Q8_SOFTMAX_PASTE
+#undef Q8_SOFTMAX_PASTE_
+#undef Q8_SOFTMAX_SUFFIX

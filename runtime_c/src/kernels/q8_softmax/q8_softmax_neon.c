@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax on int8 for NEON.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/q8_lookup/kernels.h"
+#include "kernels/q8_softmax/kernels.h"
+
+#if SMR_ARCH_AARCH64
+#include "simd/neon_begin.h"
+#define Q8_SOFTMAX_SUFFIX neon
+#include "kernels/q8_softmax/body.h"
+#include "simd/end.h"
+#endif

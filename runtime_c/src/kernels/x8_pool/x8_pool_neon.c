@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The largest of 8-bit integers with NEON.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/x8_pool/kernels.h"
+#include "simd/tail.h"
+
+#if SMR_ARCH_AARCH64
+#include "simd/neon_begin.h"
+
+SMR_INLINE int8x16_t N(x8_load)(const char *x, size_t n) {
+  if (n == 16) return vld1q_s8((const int8_t *)x);
+  uint64_t bytes[2];
+  smr_load_tail(x, n, bytes);
+  return vreinterpretq_s8_u64(vld1q_u64(bytes));
+}
+
+SMR_INLINE void N(x8_store)(char *y, int8x16_t v, size_t n) {
+  if (n == 16) {
+    vst1q_s8((int8_t *)y, v);
+    return;
+  }
+  uint64_t bytes[2];
+  vst1q_u64(bytes, vreinterpretq_u64_s8(v));
+  smr_store_tail(y, n, bytes);
+}
+
+SMR_INLINE int8x16_t N(x8_max_s8)(int8x16_t a, int8x16_t b) { return vmaxq_s8(a, b); }
+SMR_INLINE int8x16_t N(x8_max_u8)(int8x16_t a, int8x16_t b) {
+  return vreinterpretq_s8_u8(vmaxq_u8(vreinterpretq_u8_s8(a), vreinterpretq_u8_s8(b)));
+}
+
+#define X8_V int8x16_t
+#define X8_BYTES 16
+#define X8_POOL_SUFFIX neon
+#include "kernels/x8_pool/body.h"
+#include "simd/end.h"
+#endif
