@@ -32,8 +32,8 @@ from operator_rows import NO_TWIN, rows
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ops import all_ops
-from samara.exporter.reports._text import table
 from samara.exporter.types import BackendError, SamaraError
+from samara.exporter.types.text import table
 from samara.pybridge import Session, devices
 
 Array = npt.NDArray[Any]
@@ -114,7 +114,7 @@ def measure(row: Row, runs: int, folder: Path) -> Measured:
     except BackendError as error:
         took = _alternate([own], runs)[0]
         return Measured(row.op, row.form, twin, took, None, " ".join(ran), str(error))
-    problem = _difference(first, answers, row.slack)
+    problem = _difference(first, answers, row.slack, row.steps)
     mine, theirs = _alternate([own, peer], runs)
     return Measured(row.op, row.form, twin, mine, theirs, " ".join(ran), problem)
 
@@ -169,15 +169,20 @@ def _peer(
     return lambda: session.run_with_iobinding(binding), answers
 
 
-def _difference(first: dict[str, Array], second: dict[str, Array], slack: float) -> str:
-    """What differs beyond `slack` times the tolerance; empty where nothing does."""
+def _difference(first: dict[str, Array], second: dict[str, Array], slack: float, steps: int) -> str:
+    """What differs beyond `slack` times the tolerance, and integers by more than `steps`; empty
+    where nothing does.
+    """
     for name, value in second.items():
         mine = first[name]
         if mine.shape != value.shape or mine.dtype != value.dtype:
             return f"{name}: {mine.dtype}{mine.shape} beside {value.dtype}{value.shape}"
         if value.dtype.kind != "f":
-            if not np.array_equal(mine, value):
-                return f"{name}: {int(np.count_nonzero(mine != value))} of {value.size} differ"
+            far = mine != value
+            if steps:
+                far = np.abs(mine.astype(np.int64) - value.astype(np.int64)) > steps
+            if far.any():
+                return f"{name}: {int(np.count_nonzero(far))} of {value.size} differ"
             continue
         absolute, relative, of_range = _TOLERANCE
         span = float(np.ptp(value)) if value.size else 0.0

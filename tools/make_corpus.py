@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a seed of the fuzzers for every operator that has none: its smallest program of one node; and
-one program of all dtypes.
+"""Write a seed of the fuzzers for every operator that has none: its smallest program of one node; one
+of each way to hold weights; and one program of all dtypes.
 
 Usage: make_corpus.py [FOLDER]. Seeds that exist stay as they are: an old one is a good one.
 """
@@ -19,21 +19,54 @@ from tests.ops.programs import Form, one_node  # noqa: E402
 
 from samara.exporter.ir import ProgramBuilder  # noqa: E402
 from samara.exporter.ir.file_write import assemble, rows_of  # noqa: E402
-from samara.exporter.ops import OpSpec, all_ops  # noqa: E402
-from samara.exporter.testing import case_inputs  # noqa: E402
+from samara.exporter.ops import OpSpec, all_ops, get_op  # noqa: E402
+from samara.exporter.testing import case_inputs, case_types  # noqa: E402
 from samara.exporter.types import DType, ShapeError  # noqa: E402
 
 CORPUS = ROOT / "runtime_c" / "fuzz" / "corpus" / "run"
 # What holds the most: the fuzzer can change sizes that are symbols.
 FORMS: tuple[Form, ...] = ("symbols", "static")
 
+# Seeds beside an operator's own: the operator, the dtypes of its first two inputs and the forms. Those
+# with their weights in the file hold them in panels.
+WEIGHTS: dict[str, tuple[str, tuple[DType, DType], tuple[Form, ...]]] = {
+    **{
+        f"{name}_{dtype.short}": (name, (DType.F32, dtype), FORMS)
+        for name in ("conv", "conv_transpose", "matmul", "lstm", "gru")
+        for dtype in (DType.QS8, DType.F16)
+        if (name, dtype) not in {("lstm", DType.F16), ("gru", DType.F16)}
+    },
+    **{
+        f"{name}_packed": (name, (DType.QS8, DType.QS8), ("weights",))
+        for name in ("qconv", "qconv_transpose", "qmatmul")
+    },
+    **{
+        f"{name}_packed": (name, (DType.F32, DType.QS8), ("weights",))
+        for name in ("conv", "conv_dynamic", "matmul_dynamic")
+    },
+    "matmul_blocks_packed": ("matmul_blocks", (DType.F32, DType.I4), ("weights",)),
+    "matmul_blocks_packed_i8": ("matmul_blocks", (DType.F32, DType.I8), ("weights",)),
+    "matmul_blocks_i8": ("matmul_blocks", (DType.F32, DType.I8), FORMS),
+    "gather_blocks_i8": ("gather_blocks", (DType.I8, DType.F32), FORMS),
+}
 
-def seed(op: OpSpec) -> bytes | None:
-    """The smallest file among the operator's cases whose inputs are not empty, or None."""
-    for form in FORMS:
+
+def seed(
+    op: OpSpec,
+    forms: tuple[Form, ...] = FORMS,
+    dtypes: tuple[DType, ...] = (),
+) -> bytes | None:
+    """The smallest file among the operator's cases whose inputs are not empty, or None.
+
+    `dtypes`: those that the first inputs must have.
+    """
+    for form in forms:
         files = []
         for case in op.cases:
             if any(a is not None and a.size == 0 for a in case_inputs(op, case)):
+                continue
+            first = case_types(case)[: len(dtypes)]
+            if any(t is None or t.dtype is not d for t, d in zip(first, dtypes, strict=True)):
                 continue
             try:
                 made = one_node(op, case, form)
@@ -90,6 +123,15 @@ def main() -> int:
             continue
         (folder / f"{op.name}.samara").write_bytes(data)
         print(f"wrote {op.name}.samara, {len(data)} bytes")
+    for name, (op_name, dtypes, forms) in WEIGHTS.items():
+        if (folder / f"{name}.samara").exists():
+            continue
+        data = seed(get_op(op_name), forms, dtypes)
+        if data is None:
+            bare.append(name)
+            continue
+        (folder / f"{name}.samara").write_bytes(data)
+        print(f"wrote {name}.samara, {len(data)} bytes")
     if not (folder / "every_dtype.samara").exists():
         (folder / "every_dtype.samara").write_bytes(every_dtype())
         print("wrote every_dtype.samara")

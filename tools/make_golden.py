@@ -19,7 +19,8 @@ sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge")]
 
 from samara.exporter.export import export  # noqa: E402
 from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, Variable  # noqa: E402
-from samara.exporter.types import TensorType  # noqa: E402
+from samara.exporter.ops import add_multipliers, softmax_table  # noqa: E402
+from samara.exporter.types import DType, Quant, TensorType  # noqa: E402
 
 
 def weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -55,7 +56,8 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
         child = b.child(name)
         branches.append((child, [child.op(op, memory)]))
     (decided,) = b.if_(positive, *branches)
-    return [state, picked, decided, best, memory, *learning(b, x, rng), *surface(b, real, best)]
+    more = [*learning(b, x, rng), *surface(b, real, best), *integers(b, x, rng)]
+    return [state, picked, decided, best, memory, *more]
 
 
 def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
@@ -78,6 +80,41 @@ def surface(b: Builder, real: Value, best: Value) -> list[Value]:
     return [wide, narrow, b.op("cast", spectrum, to="bf16"), order]
 
 
+def integers(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
+    """What quantization added: int8 throughout, weights of 8 and 4 bits beside floats."""
+
+    def int8(*shape: int, axis: int = 0) -> Value:
+        scales = Quant.per_axis([2.0 ** -(6 + i % 2) for i in range(shape[axis])], axis)
+        data = rng.integers(-127, 128, shape).astype(np.int8)
+        return b.const(data, dtype=DType.QS8, quant=scales)
+
+    n = x.type.shape[0]
+    window: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (1,) * 4}
+    q = b.op("quantize", x, scales=[1 / 64], zero_points=[-5], axis=-1)
+    bias = b.const(rng.integers(-99, 99, 8).astype(np.int32))
+    y = b.op("qconv", q, int8(8, 3, 3, 3), bias, **window, scale=1 / 8, zero_point=-128, lo=-128)
+    z = b.op("qconv", y, int8(8, 3, 3, 1), **window, groups=8, scale=1 / 8, zero_point=-3)
+    multipliers: dict[str, Any] = dict(
+        zip(
+            ("a_multiplier", "b_multiplier", "shift"),
+            add_multipliers(1 / 8, 1 / 8, 1 / 4),
+            strict=True,
+        )
+    )
+    total = b.op("qadd", y, z, **multipliers, scale=1 / 4, zero_point=-60)
+    mean = b.op("qmean", b.op("max_pool", total, kernel=(2, 2), strides=(2, 2), dilations=(1, 1), pads=(0,) * 4),
+                axes=(1, 2), scale=1 / 8, zero_point=-100)  # fmt: skip
+    scores = b.op("qmatmul", mean, int8(8, 4, axis=1), scale=1 / 16, zero_point=7)
+    chosen = b.op("qsoftmax", scores, b.const(softmax_table(1 / 16)), axis=1)
+    rows = b.op("reshape", x, shape=[n, 192])
+    narrow = b.op("matmul", rows, int8(192, 4, axis=1))
+    nibbles = b.const(rng.integers(-8, 8, (4, 192)).astype(DType.I4.numpy), dtype=DType.I4)
+    blocks = b.op(
+        "matmul_blocks", rows, nibbles, b.const(weights(rng, 4, 6).astype(np.float16)), block=32
+    )
+    return [chosen, total, narrow, blocks]
+
+
 def program() -> Program:
     """The golden program: `memory` is a variable."""
     rng = np.random.default_rng(2026)
@@ -85,7 +122,7 @@ def program() -> Program:
     b = maker.function("main")
     outputs = network(b, rng)
     names = ["state", "picked", "decided", "best", "memory_out", "normed", "moved"]
-    names += ["wide", "narrow", "spectrum", "order"]
+    names += ["wide", "narrow", "spectrum", "order", "chosen", "total", "eight_bits", "four_bits"]
     function = b.finish(outputs, names)
     maker.functions["main"] = replace(function, reads={"memory": "memory"}, writes={4: "memory"})
     variable = Variable("memory", TensorType.of("f32", [1, 4]), np.zeros((1, 4), np.float32))

@@ -400,7 +400,9 @@ static int run_model(const samara_model *model, const struct options *o) {
   samara_session *session = NULL;
   if (o->selftest) {
     if (samara_model_selftest(model, &error) != SAMARA_OK) return tool_error("%s", error.text);
-    puts("selftest passed");
+    char isa[128];
+    samara_isa(isa, sizeof isa);
+    printf("selftest passed on %s\n", isa);
     return 0;
   }
   if (check_names(model, o) != 0) return TOOL_FAILED;

@@ -27,6 +27,9 @@ _WEIGHTS = {
     "conv": (1, 2),
     "conv_transpose": (1, 2),
     "matmul": (1, 2),
+    "qconv": (1, 2),
+    "qconv_transpose": (1, 2),
+    "qmatmul": (1, 2),
     "lstm": (1, 2, 3, 7),
     "gru": (1, 2, 3),
 }

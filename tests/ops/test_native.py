@@ -20,16 +20,18 @@ from samara.exporter.types import SamaraError as ExporterError
 from samara.exporter.types import ShapeError
 
 ISAS = ("scalar", "avx2", "avx512", "neon")
+INTEGER_ISAS = ("avx512-vnni", "neon-dot", "neon-i8mm")  # of which only integer kernels know
 # if, loop and call have bodies, which cases hold as Python functions: test_control.py makes programs
 # of them. custom needs an operator in C (runtime_c/tests/session/custom_test.c).
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 Check = Callable[[samara.Session, Mapping[str, Array]], dict[str, Array]]
 
 
-def usable_isas() -> list[str]:
-    """Those of ISAS that this machine has; scalar always."""
+def usable_isas(op: OpSpec) -> list[str]:
+    """Those of ISAS that this machine has, and of INTEGER_ISAS for integers; scalar always."""
     described = samara.devices()[0].description.replace(",", " ").split()
-    return [isa for isa in ISAS if isa == "scalar" or isa in described]
+    known = ISAS + INTEGER_ISAS if "qs8" in op.dtypes else ISAS
+    return [isa for isa in known if isa == "scalar" or isa in described]
 
 
 def wrong(op: OpSpec, form: Form, path: Path) -> tuple[list[str], int]:
@@ -55,7 +57,7 @@ def _case(op: OpSpec, case: Case, form: Form, path: Path, found: list[str]) -> b
     save_program(made.program, path)
     model = samara.Model(path)
     want = run_case(op, case)
-    for isa in usable_isas():
+    for isa in usable_isas(op):
         try:
             single = samara.Session(model, isa=isa, threads=1)
             if form == "symbols":

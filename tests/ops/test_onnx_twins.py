@@ -25,6 +25,7 @@ from samara.exporter.testing import (
     case_id,
     case_inputs,
     case_types,
+    exact_rows,
     run_case,
 )
 from samara.exporter.types import DType, bits_f32
@@ -714,8 +715,11 @@ def test_twin(op: OpSpec, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_most_operators_have_a_twin() -> None:
     assert {op.name for op, _ in TWINNED} == set(TWINS)
-    # ONNX has hardly any operator for training.
-    assert len(TWINS) > 0.8 * len([op for op in all_ops() if "training" not in op.flags])
+    # ONNX has hardly any operator for training. Integer operators follow docs/quantization.md; the
+    # importer's tests hold them to onnxruntime.
+    own = {op for op in exact_rows() if op.name.startswith("q")}
+    rest = [op for op in all_ops() if "training" not in op.flags and op not in own]
+    assert len(TWINS) > 0.8 * len(rest)
 
 
 def test_few_cases_are_left_open() -> None:

@@ -7,6 +7,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,61 @@ def test_quantized_operands() -> None:
     attrs = {"scales": [0.25], "zero_points": [3]}
     op.prepare("quantize", attrs, [x], [spec])([x], [q])
     assert q.tolist() == [-1, 3, 8]
+
+
+def test_quantized_along_an_axis() -> None:
+    x, q = np.array([[1, -4], [0.5, 2]], np.float32), np.empty((2, 2), np.int8)
+    quant = SimpleNamespace(scales=(0.5, 0.25), zero_points=(3, -1), axis=1)
+    attrs = {"scales": quant.scales, "zero_points": quant.zero_points, "axis": 1}
+    spec = ("qint8", (2, 2), None, quant)
+    op.prepare("quantize", attrs, [x], [spec])([x], [q])
+    assert q.tolist() == [[5, -17], [4, 7]]
+    back = np.empty_like(x)
+    op.prepare("dequantize", {}, [spec], [back])([q], [back])
+    assert np.array_equal(back, x)
+    op.prepare("dequantize", {}, [("qint8", (2, 2), (1, 2), quant)], [back])([q.T], [back])
+    assert back.tolist() == [[1, 1.25], [-10, 2]]
+    whole = SimpleNamespace(scales=(0.5,), zero_points=(3,), axis=None)
+    op.prepare("dequantize", {}, [("qint8", (2, 2), None, whole)], [back])([q], [back])
+    assert back.tolist() == [[1, -10], [0.5, 2]]
+
+
+def test_quantized_factors_are_read_as_they_lie() -> None:
+    """A second factor that is another's transpose is not copied; its scales follow its columns."""
+    x, w = values(5, 7, dtype="int8"), values(6, 7, dtype="int8")
+    columns = SimpleNamespace(scales=tuple(0.25 * (i + 1) for i in range(6)), axis=1)
+    columns.zero_points = tuple(range(6))
+    real_w = (w.T.astype(np.float32) - np.arange(6)) * np.array(columns.scales, np.float32)
+    for name, given in (("matmul", x.astype(np.float32)), ("qmatmul", x)):
+        spec = given if name == "matmul" else ("qint8", (5, 7), None, (1.0, 0))
+        attrs = {} if name == "matmul" else {"to": 6}
+        out = np.empty((5, 6), "float32" if name == "matmul" else "int32")
+        view = op.prepare(name, attrs, [spec, ("qint8", (7, 6), (1, 7), columns)], [out])
+        view([given, w.T], [out])
+        scale = 1 if name == "matmul" else np.array(columns.scales)
+        assert np.array_equal(out * scale, x.astype(np.float32) @ real_w)
+        dense = np.ascontiguousarray(w.T)
+        again = np.empty_like(out)
+        op.prepare(name, attrs, [spec, ("qint8", (7, 6), None, columns)], [again])(
+            [given, dense], [again]
+        )
+        assert np.array_equal(out, again)
+
+
+@pytest.mark.parametrize(
+    ("quant", "text"),
+    [
+        ((0.0, 3), "has the scale 0"),
+        ((1.0, 300), "has the zero point 300"),
+        (SimpleNamespace(scales=(1.0,), zero_points=(0,), axis=1), "has 1 scales along axis 1"),
+        (SimpleNamespace(scales=(1.0,), zero_points=(0,), axis=5), "along axis 5 of rank 2"),
+        (SimpleNamespace(scales=(1.0,), zero_points=(0,), axis=0, block=2), "per 2 elements"),
+    ],
+)
+def test_quantization_that_does_not_fit(quant: Any, text: str) -> None:
+    y = np.empty((2, 2), np.float32)
+    with pytest.raises(SamaraError, match=text):
+        op.prepare("dequantize", {}, [("qint8", (2, 2), None, quant)], [y])
 
 
 def test_addresses() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import samara
+from samara.exporter.ir import open_program
 from samara.exporter.ops import get_op
 
 
@@ -38,6 +39,16 @@ def test_seeds_open(corpus: ModuleType, tmp_path: Path, name: str) -> None:
     assert function
     assert name not in [op.name for op in corpus.missing(tmp_path)]
     assert "mul" in [op.name for op in corpus.missing(tmp_path)]
+
+
+def test_seeds_hold_weights_as_their_names_say(corpus: ModuleType) -> None:
+    for name, (op, dtypes, forms) in corpus.WEIGHTS.items():
+        (node,) = open_program(corpus.CORPUS / f"{name}.samara").functions["main"].nodes
+        assert node.op.name == op
+        assert [x.type.dtype for x in node.inputs[:2] if x is not None] == list(dtypes), name
+        w = node.inputs[node.op.inputs.index("w")]
+        assert w is not None
+        assert (w.constant is not None) is (forms == ("weights",)), name
 
 
 def test_the_seed_of_every_dtype_runs(corpus: ModuleType, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from samara.exporter.ops import Body, Case, InferContext, OpSpec
+from samara.exporter.ops import Body, Case, InferContext, OpSpec, all_ops
 from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
 
 Array = npt.NDArray[Any]
@@ -198,6 +198,7 @@ _F32: dict[str, tuple[float, float]] = {
     "cosh": (1e-6, 4e-6),
     "reduce_prod": (1e-6, 1e-5),
     "matmul": (3e-5, 1e-5),
+    "matmul_blocks": (3e-5, 1e-5),
     "conv": (3e-5, 1e-5),
     "conv_transpose": (3e-5, 1e-5),
     "conv_grad_input": (3e-5, 1e-5),
@@ -353,6 +354,30 @@ def guards_hold(
 def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
     """The quantization parameters of the inputs."""
     return [None if t is None else t.quant for t in types]
+
+
+def exact_rows() -> tuple[OpSpec, ...]:
+    """The operators under the guarantee of docs/quantization.md: those that have a form in which an
+    operand is qs8 and every operand and result is an integer. They give the same bits everywhere.
+    """
+    return tuple(
+        op
+        for op in all_ops()
+        if "control" not in op.flags and any(is_integer_case(op, case) for case in op.cases)
+    )
+
+
+def is_integer_case(op: OpSpec, case: Case) -> bool:
+    """Whether the case has a qs8 operand, and all its operands and results are integers.
+
+    Parameters of a norm may be floats: what is done with them is settled to the last bit.
+    """
+    given = [t for t in case_types(case) if t is not None]
+    if not any(t.dtype is DType.QS8 for t in given):
+        return False
+    operands = given[:1] if op.name in ("qlayer_norm", "qrms_norm") else given
+    results = infer_case(op, case).types
+    return not any(t.dtype.is_float for t in (*operands, *results))
 
 
 # ---- models ----

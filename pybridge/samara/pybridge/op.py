@@ -25,7 +25,8 @@ from samara.pybridge.errors import ShapeError
 
 Array = npt.NDArray[Any]
 
-# An ndarray; (dtype, shape); with byte strides, None for dense; with (scale, zero point) for qint8;
+# An ndarray; (dtype, shape); with byte strides, None for dense; for qint8 with (scale, zero point),
+# or with anything that has `scales`, `zero_points` and `axis` (None: one of each for the tensor);
 # or None, an optional input that is absent.
 Operand = Any
 
@@ -238,7 +239,25 @@ def _fill_operand(into: Any, operand: Operand, keep: list[Any]) -> None:
             raise ShapeError(f"strides {tuple(strides)} are not whole elements of {item} bytes")
         into.strides = _kept(keep, "int64_t[]", [s // item for s in steps] or [0])
     if quant is not None:
+        _fill_quant(into, quant, keep)
+
+
+def _fill_quant(into: Any, quant: Any, keep: list[Any]) -> None:
+    """Quantization parameters of an operand, which create copies."""
+    if isinstance(quant, tuple):
         into.scale, into.zero_point = quant
+    elif quant.axis is None:
+        (into.scale,), (into.zero_point,) = quant.scales, quant.zero_points
+    else:
+        if getattr(quant, "block", None) is not None:
+            raise ShapeError(
+                f"an operand has a scale per {quant.block} elements",
+                fix="give one per tensor or per index of an axis",
+            )
+        into.scales = _kept(keep, "float[]", list(quant.scales) or [0.0])
+        into.zero_points = _kept(keep, "int32_t[]", list(quant.zero_points) or [0])
+        into.quant_count = len(quant.scales)
+        into.quant_axis = quant.axis
 
 
 def _fill_attribute(into: Any, name: str, value: Any, keep: list[Any]) -> None:
@@ -273,8 +292,10 @@ def prepare(
     """An operator ready to run on operands of these dtypes, shapes and strides.
 
     op: name or code (docs/ops.md). attrs: by name; None and those left out mean the default.
-    inputs, outputs: arrays, or (dtype, shape[, byte strides[, (scale, zero point)]]); None for an
-    optional input that is absent. Outputs are dense and their shapes are what the operator gives.
+    inputs, outputs: arrays, or (dtype, shape[, byte strides[, quantization]]); None for an optional
+    input that is absent. Quantization, of qint8, is (scale, zero point), or an object such as
+    samara's Quant whose `scales` and `zero_points` belong to the indices of its `axis` (None: one
+    of each). Outputs are dense, with the shapes and parameters that the operator gives.
     isa: ceiling list such as "scalar". strict excludes transformed and reduced-precision
     algorithms. Raises ShapeError for attributes, dtypes and shapes that do not fit,
     UnsupportedError for operators that only run in a model. Caches nothing.

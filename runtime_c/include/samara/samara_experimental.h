@@ -29,7 +29,8 @@ SAMARA_API size_t samara_op_count(void);
 /* Name of operator `index`, NULL beyond the count; a static string. Any thread. */
 SAMARA_API const char *samara_op_name(size_t index);
 
-/* What an operand of a prepared operator looks like. */
+/* What an operand of a prepared operator looks like. One of SAMARA_QINT8 has a scale and a zero
+ * point for all of it, or, where `scales` is set, one for each index of an axis. */
 typedef struct samara_op_tensor {
   const int64_t *shape;   /* `rank` dims; may be NULL for rank 0 */
   const int64_t *strides; /* in elements, one per axis, 0 and negative ones too; NULL: dense */
@@ -37,6 +38,10 @@ typedef struct samara_op_tensor {
   samara_dtype dtype; /* 0: this optional input is absent */
   float scale;        /* SAMARA_QINT8 only, as in samara_tensor */
   int32_t zero_point;
+  const float *scales;        /* `quant_count`, instead of `scale`; NULL: one for the tensor */
+  const int32_t *zero_points; /* as many; NULL: all are 0 */
+  size_t quant_count;         /* the dim of `quant_axis` */
+  int32_t quant_axis;         /* counted from 0 */
 } samara_op_tensor;
 
 typedef struct samara_op_desc {
@@ -67,7 +72,11 @@ typedef struct samara_op_desc {
  * the last axis but one.
  *
  * SAMARA_UNSUPPORTED: operators that run functions, and those whose output shapes depend on data.
- * Borrows nothing after the call; one allocation. Any thread. On failure `*out` is NULL. */
+ * Quantization parameters must be normal positive scales and int8 zero points, of inputs and
+ * outputs.
+ *
+ * Borrows nothing after the call (shapes, strides, scales, zero points are copied); one allocation.
+ * Any thread. On failure `*out` is NULL. */
 SAMARA_API samara_status samara_op_create(const samara_op_desc *desc, samara_op **out,
                                           samara_error *error);
 /* Must not be called while it runs in another thread. NULL is a no-op. */

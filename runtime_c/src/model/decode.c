@@ -84,7 +84,9 @@ static bool decode_panels_fit(const struct smr_constant *c, int64_t groups, int6
                               uint64_t row_unit) {
   if (groups <= 0 || n % groups != 0 || k > INT64_MAX / 1024) return false;
   const uint64_t rows = ((uint64_t)k + row_unit - 1) / row_unit * row_unit;
-  const uint64_t bytes = rows * DECODE_PANEL * smr_dtype_bytes(c->dtype);
+  const uint64_t elements = rows * DECODE_PANEL;
+  const uint64_t bytes =
+      smr_dtype_packed(c->dtype) ? elements / 2 : elements * smr_dtype_bytes(c->dtype);
   const uint64_t stride = (bytes + DECODE_STRIDE - 1) / DECODE_STRIDE * DECODE_STRIDE;
   const uint64_t stack = ((uint64_t)(n / groups) + DECODE_PANEL - 1) / DECODE_PANEL;
   uint64_t total;
@@ -107,7 +109,8 @@ static samara_status decode_panels(struct smr_decoder *d, const struct smr_const
     fits = (c->groups == 1 || c->groups == (uint64_t)dims[0]) &&
            decode_panels_fit(c, 1, dims[0], rest, 1);
   } else if (rank >= 2) {
-    const uint64_t unit = smr_dtype_bytes(c->dtype) == 1 ? 4 : 1;  // int8: [k / 4][16][4]
+    // int8: [k / 4][16][4]; 4 bits: [k / 32][4][16][4] bytes.
+    const uint64_t unit = smr_dtype_packed(c->dtype) ? 32 : smr_dtype_bytes(c->dtype) == 1 ? 4 : 1;
     const int64_t row = dims[rank - 2], column = dims[rank - 1];
     fits = decode_panels_fit(c, c->groups, dims[0], rest, unit) ||
            (c->groups == 1 && (decode_panels_fit(c, batch, batch * column, row, unit) ||

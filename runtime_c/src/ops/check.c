@@ -136,7 +136,8 @@ static samara_status op_check_tensors(const struct smr_job *job) {
   const struct smr_op *op = job->op;
   SMR_TRY(op_check_count(job, "inputs", job->input_count, op->min_inputs, op->max_inputs));
   SMR_TRY(op_check_count(job, "outputs", job->output_count, op->min_outputs, op->max_outputs));
-  const bool weights = op->check_class == smr_check_matmul || op->check_class == smr_check_conv;
+  const bool weights = op->check_class == smr_check_matmul || op->check_class == smr_check_conv ||
+                       op->check_class == smr_check_matmul_blocks;
   for (uint32_t i = 0; i < job->input_count; i++) {
     const bool optional = i >= op->min_inputs && op->max_inputs != 255;
     if (job->inputs[i] == NULL && optional) continue;

@@ -87,6 +87,9 @@ samara_status smr_check_gru(const struct smr_job *job);
 samara_status smr_check_lstm_grad(const struct smr_job *job);
 samara_status smr_check_gru_grad(const struct smr_job *job);
 samara_status smr_check_quantize(const struct smr_job *job);
+samara_status smr_check_matmul_blocks(const struct smr_job *job);
+samara_status smr_check_gather_blocks(const struct smr_job *job);
+samara_status smr_check_qresize(const struct smr_job *job);
 
 // ---- what classes and operators are made of ----
 
@@ -144,6 +147,16 @@ samara_status smr_expect_dtype(const struct smr_job *job, const struct smr_tenso
 /// Fail unless two tensors have one dtype.
 samara_status smr_expect_same_dtype(const struct smr_job *job, const struct smr_tensor *a,
                                     const struct smr_tensor *b, const char *what);
+/// Fail where `t` is quantized without usable parameters: scales are finite, positive and normal,
+/// zero points are int8 values, and there is one pair for the tensor or one per index of the axis.
+samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tensor *t,
+                               const char *what);
+/// Fail unless `t` is int8 with one usable scale and zero point.
+samara_status smr_expect_q8(const struct smr_job *job, const struct smr_tensor *t,
+                            const char *what);
+/// Fail unless output 0 is int8 and the attributes scale, zero_point and, where the row has them,
+/// lo and hi are usable.
+samara_status smr_expect_q8_output(const struct smr_job *job);
 /// Fail unless -rank <= axis < rank; *out counts from the front.
 samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t rank,
                               uint32_t *out);

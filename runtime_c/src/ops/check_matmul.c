@@ -12,7 +12,13 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
                                int64_t panels, int64_t rows) {
   const int64_t element = (int64_t)smr_dtype_bytes(w->dtype);
   int64_t bytes;
-  bool fits = w->constant >= 0 && smr_mul_i64(rows, SMR_PANEL * element, &bytes) &&
+  // Where several rows share a vector of bytes, they are filled up; see docs/format.md.
+  const bool bytewise = element == 1 && w->layout == SMR_LAYOUT_PANEL;
+  const int64_t together = !bytewise ? 1 : smr_dtype_packed(w->dtype) ? 32 : 4;
+  if (!smr_add_i64(rows, together - 1, &rows)) rows = -1;
+  if (rows > 0) rows -= rows % together;
+  if (rows > 0 && smr_dtype_packed(w->dtype)) rows /= 2;  // two to a byte
+  bool fits = rows >= 0 && w->constant >= 0 && smr_mul_i64(rows, SMR_PANEL * element, &bytes) &&
               smr_add_i64(bytes, 63, &bytes);
   if (fits) fits = smr_mul_i64(bytes & ~(int64_t)63, panels, &bytes);
   if (fits && (uint64_t)bytes <= w->size_bytes) return SAMARA_OK;
@@ -29,7 +35,8 @@ samara_status smr_check_matmul(const struct smr_job *job) {
                           *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, x, "x", 2, SAMARA_MAX_RANK));
   SMR_TRY(smr_expect_rank(job, w, "w", 2, SAMARA_MAX_RANK));
-  const uint32_t tx = smr_op_attr_int(job, "transpose_x") != 0;
+  const uint32_t tx =
+      smr_op_has_attr(job, "transpose_x") && smr_op_attr_int(job, "transpose_x") != 0;
   const uint32_t tw = smr_op_attr_int(job, "transpose_w") != 0;
   const int64_t m = x->dims[x->rank - 2 + tx], k = x->dims[x->rank - 1 - tx];
   const int64_t w_k = w->dims[w->rank - 2 + tw], n = w->dims[w->rank - 1 - tw];

@@ -7,10 +7,8 @@
 #include <float.h>
 #include <inttypes.h>
 
-// Scales are finite, positive and normal, zero points are int8 values, and there is one pair for
-// the tensor or one per index of the axis.
-static samara_status check_quant(const struct smr_job *job, const struct smr_tensor *t,
-                                 const char *what) {
+samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tensor *t,
+                               const char *what) {
   if (t->dtype != SAMARA_QINT8) return SAMARA_OK;
   const struct smr_quant *q = t->quant;
   const int64_t count = q == NULL ? 0 : (int64_t)q->count;
@@ -32,6 +30,6 @@ static samara_status check_quant(const struct smr_job *job, const struct smr_ten
 samara_status smr_check_quantize(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   SMR_TRY(smr_expect_dims(job, y, "output", x->dims, x->rank));
-  SMR_TRY(check_quant(job, x, "input"));
-  return check_quant(job, y, "output");
+  SMR_TRY(smr_expect_quant(job, x, "input"));
+  return smr_expect_quant(job, y, "output");
 }

@@ -1,66 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills indirection buffers.
+// Fills indirection buffers: of float32, and of bytes. Pointers of different types cannot share a
+// function, for they may not share memory.
 #include "base/fp.h"
 
 #include "ops/conv_points.h"
 
-// Some neighbouring pixels of a row of outputs, and one tap of each: `out` is the first's, the next
-// ones lie `taps` apart. Input row `row` (NULL: in the padding) is met from column x0 on.
-static void conv_points_tap(const struct smr_window *w, const float *row, size_t pixel_stride,
-                            const float *zero, int64_t x0, size_t count, size_t taps,
-                            const float **out) {
-  const int64_t stride = w->stride[2], all = (int64_t)count;
-  int64_t begin = x0 < 0 ? (-x0 + stride - 1) / stride : 0;
-  int64_t end = x0 < w->in[2] ? (w->in[2] - x0 + stride - 1) / stride : 0;
-  if (row == NULL || begin > all) begin = all;
-  if (end > all) end = all;
-  if (end < begin) end = begin;
-  size_t i = 0;
-  for (; i < (size_t)begin; i++) out[i * taps] = zero;
-  if (begin < end) {
-    const size_t step = (size_t)stride * pixel_stride;
-    const float *p = row + (size_t)(x0 + begin * stride) * pixel_stride;
-    out[i * taps] = p;
-    for (i++; i < (size_t)end; i++) out[i * taps] = p += step;
-  }
-  for (; i < count; i++) out[i * taps] = zero;
-}
+#define CONV_POINTS_TYPE float
+#define CONV_POINTS_NAME smr_conv_points
+#define CONV_POINTS_TAP conv_points_tap
+#include "ops/conv_points_body.h"
 
-void smr_conv_points(const struct smr_window *w, const float *x, size_t pixel_stride,
-                     const float *zero, size_t first, size_t count, const float **out) {
-  // Position of the first pixel: n, z, y, x.
-  size_t at[4], rest = first;
-  for (size_t i = 3; i > 0; i--) {
-    at[i] = rest % (size_t)w->out[i - 1];
-    rest /= (size_t)w->out[i - 1];
-  }
-  at[0] = rest;
-  const size_t taps = (size_t)smr_window_taps(w), row_stride = (size_t)w->in[2] * pixel_stride;
-  while (count > 0) {
-    const size_t left = (size_t)w->out[2] - at[3], run = left < count ? left : count;
-    const int64_t z0 = (int64_t)at[1] * w->stride[0] - w->pad_begin[0];
-    const int64_t y0 = (int64_t)at[2] * w->stride[1] - w->pad_begin[1];
-    const int64_t x0 = (int64_t)at[3] * w->stride[2] - w->pad_begin[2];
-    const float **tap = out;
-    for (int64_t kz = 0; kz < w->kernel[0]; kz++) {
-      const int64_t z = z0 + kz * w->dilation[0];
-      for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
-        const int64_t y = y0 + ky * w->dilation[1];
-        const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
-        const size_t line =
-            inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y : 0;
-        const float *row = inside ? x + line * row_stride : NULL;
-        for (int64_t kx = 0; kx < w->kernel[2]; kx++)
-          conv_points_tap(w, row, pixel_stride, zero, x0 + kx * w->dilation[2], run, taps, tap++);
-      }
-    }
-    out += run * taps;
-    count -= run;
-    at[3] += run;
-    size_t i = 3;
-    while (i > 0 && at[i] == (size_t)w->out[i - 1]) {
-      at[i--] = 0;
-      at[i]++;
-    }
-  }
-}
+#define CONV_POINTS_TYPE int8_t
+#define CONV_POINTS_NAME smr_conv_points_i8
+#define CONV_POINTS_TAP conv_points_tap_i8
+#include "ops/conv_points_body.h"

@@ -15,7 +15,7 @@ enum { INDIRECT_POINTERS = 4096 };  // of a block: half of a 64 KiB L1, next to 
 samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    const struct smr_window *window, size_t groups, size_t channels,
                                    size_t n, smr_gemm_type w_type) {
-  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
+  const struct smr_f32_gemm_config *config = smr_linear_config(job);
   s->window = *window;
   s->taps = (size_t)smr_window_taps(window);
   s->channels = channels;

@@ -10,8 +10,11 @@
 #include "simd/half.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+enum { LINEAR_ROWS = 4 };  // of x that meet quantized weights without unfolding them
 
 samara_status smr_linear_check_floats(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *bias = smr_optional_input(job, 2);
@@ -21,6 +24,30 @@ samara_status smr_linear_check_floats(const struct smr_job *job) {
   if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPES_FLOAT));
   if (residual != NULL) SMR_TRY(smr_expect_same_dtype(job, x, residual, "x and residual"));
   return smr_expect_same_dtype(job, x, job->outputs[0], "x and output");
+}
+
+static bool linear_is_quantized(const struct smr_job *job) {
+  return job->inputs[1]->dtype == SAMARA_QINT8;
+}
+
+samara_status smr_linear_check_weights(const struct smr_job *job, uint32_t w_axis) {
+  if (!linear_is_quantized(job)) return smr_linear_check_floats(job);
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  const struct smr_tensor *bias = smr_optional_input(job, 2);
+  const struct smr_tensor *residual = smr_optional_input(job, 3);
+  SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPE_F32));
+  if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPES_FLOAT));
+  if (residual != NULL) SMR_TRY(smr_expect_same_dtype(job, x, residual, "x and residual"));
+  SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[0], "x and output"));
+  const struct smr_quant *quant = w->quant;
+  if (quant == NULL || (quant->axis < 0 && quant->count != 1) ||
+      (quant->axis >= 0 &&
+       ((uint32_t)quant->axis != w_axis || (int64_t)quant->count != w->dims[w_axis])))
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: w has %u scales along axis %d, expected one or %" PRId64 " along axis %u",
+             job->op->name, quant != NULL ? (unsigned)quant->count : 0u,
+             quant != NULL ? (int)quant->axis : -1, w->dims[w_axis], (unsigned)w_axis);
+  return SAMARA_OK;
 }
 
 static samara_status linear_take(struct smr_job *job, size_t *total, size_t count, size_t bytes,
@@ -66,8 +93,7 @@ static samara_status linear_epilogue(const struct smr_job *job, struct smr_linea
   return SAMARA_OK;
 }
 
-// Ask for a copy of constant `input` in another layout; the index in job->derived.
-static uint32_t linear_derive(struct smr_job *job, int32_t input, uint32_t key, size_t bytes) {
+uint32_t smr_linear_derive(struct smr_job *job, int32_t input, uint32_t key, size_t bytes) {
   uint32_t i = 0;
   while (job->derived[i].input >= 0) i++;
   assert(i < SMR_MAX_DERIVED);
@@ -75,22 +101,169 @@ static uint32_t linear_derive(struct smr_job *job, int32_t input, uint32_t key, 
   return i;
 }
 
+// ---- quantized weights ----
+
+// Scales and zero points of the columns of one panel.
+struct linear_columns {
+  float scales[SMR_PANEL];
+  uint16_t zeros[SMR_PANEL];
+  bool shifted;  // some zero point is not 0
+};
+
+static void linear_columns_of(const struct smr_linear *l, size_t group, size_t column,
+                              size_t columns, struct linear_columns *out) {
+  const struct smr_quant *quant = l->quant;
+  // Groups of a convolution have channels of their own, products of a matmul share the columns'.
+  const size_t first = (l->groups > 1 && quant->axis == 0 ? group * l->n : 0) + column;
+  out->shifted = false;
+  for (size_t i = 0; i < SMR_PANEL; i++) {
+    const size_t at = quant->axis < 0 ? 0 : first + i;
+    const bool used = i < columns;
+    out->scales[i] = used ? quant->scales[at] : 0.0f;
+    const int32_t zero = used ? quant->zero_points[at] : 0;
+    out->zeros[i] = smr_f32_to_f16((float)zero);
+    out->shifted = out->shifted || zero != 0;
+  }
+}
+
+static struct smr_f32_narrow_panel linear_panel_of(const struct linear_columns *columns,
+                                                   const void *w, size_t rows) {
+  return (struct smr_f32_narrow_panel){.w = w,
+                                       .rows = rows,
+                                       .block = (rows | 3) + 1,  // one block of all
+                                       .scales = columns->scales,
+                                       .zeros = columns->shifted ? columns->zeros : NULL};
+}
+
+static void linear_expand(const void *context, size_t batch, size_t column, size_t columns,
+                          const void *w, size_t panel_stride_bytes, size_t first, size_t rows,
+                          float *out, size_t out_stride_bytes) {
+  const struct smr_linear *l = context;
+  for (size_t j = 0; j < columns; j += SMR_PANEL) {
+    struct linear_columns part;
+    linear_columns_of(l, batch, column + j, columns - j, &part);
+    const struct smr_f32_narrow_panel panel = linear_panel_of(
+        &part, (const char *)w + j / SMR_PANEL * panel_stride_bytes, l->taps * l->k);
+    float *to = (float *)(void *)((char *)out + j / SMR_PANEL * out_stride_bytes);
+    l->narrow->expand[SMR_NARROW_I8](&panel, first, rows, to);
+  }
+}
+
+static void linear_row(const void *context, size_t batch, size_t column, size_t columns,
+                       const void *w, const float *a, float *sums) {
+  const struct smr_linear *l = context;
+  struct linear_columns part;
+  linear_columns_of(l, batch, column, columns, &part);
+  const struct smr_f32_narrow_panel panel = linear_panel_of(&part, w, l->taps * l->k);
+  l->narrow->row[SMR_NARROW_I8](&panel, a, sums);
+}
+
+samara_status smr_linear_take_unfolded(struct smr_job *job, struct smr_linear *l) {
+  if (l->source.expand == NULL) return SAMARA_OK;
+  const size_t bytes = smr_f32_gemm_source_bytes(smr_linear_config(job), l->taps * l->k);
+  return smr_thread_scratch_take(job, bytes, 1, &l->unfold_offset);
+}
+
+// The stored byte of element (tap, k, n) of a group.
+static int8_t linear_byte(const struct smr_job *job, const struct smr_linear *l, size_t group,
+                          size_t tap, size_t k, size_t n) {
+  const struct smr_tensor *w = job->inputs[1];
+  const int8_t *data = w->data;
+  const size_t source = l->source_tap != NULL ? l->source_tap(job, tap) : tap;
+  if (w->layout == SMR_LAYOUT_PLAIN)
+    return data[group * l->group_stride + source * l->tap_stride + k * l->k_stride +
+                n * l->n_stride];
+  const size_t rows = l->taps * l->k, row = source * l->k + k;
+  if (w->layout == SMR_LAYOUT_DWPANEL) {
+    const size_t stride = smr_panel_stride_bytes(rows, 1);
+    return data[n / SMR_PANEL * stride + row * SMR_PANEL + n % SMR_PANEL];
+  }
+  const size_t stride = smr_narrow_panel_bytes(SMR_NARROW_I8, rows);
+  const int8_t *panel = data + (group * smr_panels(l->n) + n / SMR_PANEL) * stride;
+  return panel[(row / SMR_NARROW_ROWS_8 * SMR_PANEL + n % SMR_PANEL) * SMR_NARROW_ROWS_8 +
+               row % SMR_NARROW_ROWS_8];
+}
+
+void smr_linear_sums(const struct smr_job *job, const struct smr_linear *l, int32_t *out) {
+  const size_t padded = smr_panels(l->n) * SMR_PANEL;
+  for (size_t i = 0; i < l->groups * padded; i++) {
+    uint32_t sum = 0;
+    for (size_t r = 0; i % padded < l->n && r < l->taps * l->k; r++) {
+      const int32_t byte = linear_byte(job, l, i / padded, r / l->k, r % l->k, i % padded);
+      sum += (uint32_t)byte;
+    }
+    out[i] = (int32_t)sum;
+  }
+}
+
+// Panels of floats, of all groups.
+static void linear_unfold_whole(const struct smr_job *job, const struct smr_linear *l, char *out) {
+  memset(out, 0, l->w_group_bytes * l->groups);
+  for (size_t g = 0; g < l->groups; g++) {
+    for (size_t n = 0; n < l->n; n++) {
+      struct linear_columns column;
+      linear_columns_of(l, g, n, 1, &column);
+      const int32_t zero = l->quant->zero_points[l->quant->axis < 0 ? 0 : g * l->n + n];
+      float *to =
+          (float *)(void *)(out + g * l->w_group_bytes + n / SMR_PANEL * l->panel_stride_bytes) +
+          n % SMR_PANEL;
+      for (size_t r = 0; r < l->taps * l->k; r++)
+        to[r * SMR_PANEL] =
+            (float)(linear_byte(job, l, g, r / l->k, r % l->k, n) - zero) * column.scales[0];
+    }
+  }
+}
+
+// Panels of bytes of one group.
+static void linear_pack_bytes(const struct smr_job *job, const struct smr_linear *l, size_t group,
+                              int8_t *out) {
+  memset(out, 0, l->w_group_bytes);
+  const size_t together = l->bytes_by_row ? 1 : SMR_NARROW_ROWS_8;
+  for (size_t n = 0; n < l->n; n++) {
+    int8_t *to = out + n / SMR_PANEL * l->panel_stride_bytes + n % SMR_PANEL * together;
+    for (size_t r = 0; r < l->taps * l->k; r++)
+      to[r / together * SMR_PANEL * together + r % together] =
+          linear_byte(job, l, group, r / l->k, r % l->k, n);
+  }
+}
+
+// ---- where operands come from ----
+
+// Bytes of a panel as it is read.
+static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_linear *l) {
+  const size_t rows = l->taps * l->k;
+  if (!linear_is_quantized(job))
+    return smr_panel_stride_bytes(rows, smr_dtype_bytes(job->inputs[1]->dtype));
+  if (l->bytes_by_row) return smr_panel_stride_bytes(rows, 1);
+  return l->unfolds_whole ? smr_panel_stride_bytes(rows, sizeof(float))
+                          : smr_narrow_panel_bytes(SMR_NARROW_I8, rows);
+}
+
 static samara_status linear_place_weights(struct smr_job *job, struct smr_linear *l) {
   const struct smr_tensor *w = job->inputs[1];
+  const bool quantized = linear_is_quantized(job);
   l->w_type = smr_linear_type(w);
-  const size_t element = smr_dtype_bytes(w->dtype);
+  l->quant = w->quant;
+  l->source = (struct smr_f32_gemm_source){.expand = NULL};
   size_t bytes;
-  if (!smr_mul_size(l->taps * l->k, SMR_PANEL * element, &bytes) || bytes > PTRDIFF_MAX - 63 ||
-      !smr_mul_size(smr_panel_stride_bytes(l->taps * l->k, element), smr_panels(l->n),
-                    &l->w_group_bytes) ||
+  if (!smr_mul_size(l->taps * l->k, SMR_PANEL * sizeof(float), &bytes) ||
+      bytes > PTRDIFF_MAX - 63 ||
+      !smr_mul_size(linear_stride_bytes(job, l), smr_panels(l->n), &l->w_group_bytes) ||
       !smr_mul_size(l->w_group_bytes, l->groups, &bytes))
     SMR_FAIL(job->error, LIMIT, "%s: weights are too large to pack", job->op->name);
-  l->panel_stride_bytes = smr_panel_stride_bytes(l->taps * l->k, element);
-  if (w->layout != SMR_LAYOUT_PLAIN || bytes == 0) {  // of nothing, nothing is read
+  l->panel_stride_bytes = linear_stride_bytes(job, l);
+  if (quantized && !l->unfolds_whole && !l->bytes_by_row) {
+    l->narrow = smr_f32_narrow_config(job->isa);
+    l->source = (struct smr_f32_gemm_source){
+        .expand = linear_expand, .row = linear_row, .context = l, .rows = LINEAR_ROWS};
+  }
+  const bool whole = quantized && l->unfolds_whole;
+  if ((w->layout != SMR_LAYOUT_PLAIN && !whole) || bytes == 0) {  // of nothing, nothing is read
     l->w_from = SMR_LINEAR_DIRECT;
-  } else if (w->constant >= 0 && l->weight_key != 0) {
+  } else if (w->constant >= 0 && l->weight_key != 0 && !whole) {
     l->w_from = SMR_LINEAR_DERIVED;
-    l->w_derived = linear_derive(job, 1, l->weight_key, bytes);
+    l->w_derived =
+        smr_linear_derive(job, 1, l->weight_key | (quantized ? SMR_LINEAR_KEY_NARROW : 0), bytes);
   } else if (l->caller_packs) {
     l->w_from = SMR_LINEAR_CALLER;
   } else {
@@ -100,8 +273,12 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
   return SAMARA_OK;
 }
 
+static uint32_t linear_bias_input(const struct smr_linear *l) {
+  return l->bias_input != 0 ? l->bias_input : 2;
+}
+
 static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l) {
-  const struct smr_tensor *bias = smr_optional_input(job, 2);
+  const struct smr_tensor *bias = smr_optional_input(job, linear_bias_input(l));
   l->bias_stride = smr_panels(l->n) * SMR_PANEL;
   size_t floats;
   if (bias == NULL) {
@@ -120,13 +297,22 @@ static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l
   } else if (bias->constant >= 0 && groups < SMR_LINEAR_KEY_LIMIT) {
     l->bias_from = SMR_LINEAR_DERIVED;
     l->bias_derived =
-        linear_derive(job, 2, SMR_LINEAR_KEY_BIAS | (uint32_t)groups, floats * sizeof(float));
+        smr_linear_derive(job, (int32_t)linear_bias_input(l),
+                          SMR_LINEAR_KEY_BIAS | (uint32_t)groups, floats * sizeof(float));
   } else {
     l->bias_from = SMR_LINEAR_SCRATCH;
     SMR_TRY(smr_scratch_take(job, floats, sizeof(float), &l->bias_offset));
   }
   if (shared) l->bias_stride = 0;
   return SAMARA_OK;
+}
+
+samara_status smr_linear_prepare_end(struct smr_job *job, struct smr_linear *linear) {
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  SMR_TRY(linear_epilogue(job, linear));
+  linear->w_from = SMR_LINEAR_CALLER;
+  linear->source = (struct smr_f32_gemm_source){.expand = NULL};
+  return linear_place_bias(job, linear);
 }
 
 samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear) {
@@ -140,6 +326,10 @@ void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l
                            void *out) {
   const struct smr_tensor *w = job->inputs[1];
   const size_t element = smr_dtype_bytes(w->dtype);
+  if (linear_is_quantized(job)) {
+    linear_pack_bytes(job, l, group, out);
+    return;
+  }
   for (size_t tap = 0; tap < l->taps; tap++) {
     const size_t source = l->source_tap != NULL ? l->source_tap(job, tap) : tap;
     const struct smr_pack_f32_args args = {
@@ -157,6 +347,10 @@ void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l
 }
 
 static void linear_pack_weights(const struct smr_job *job, const struct smr_linear *l, char *out) {
+  if (linear_is_quantized(job) && l->unfolds_whole) {
+    linear_unfold_whole(job, l, out);
+    return;
+  }
   // What lies between panels is never read, but files and caches should not see old memory.
   memset(out, 0, l->w_group_bytes * l->groups);
   for (size_t g = 0; g < l->groups; g++)
@@ -164,7 +358,7 @@ static void linear_pack_weights(const struct smr_job *job, const struct smr_line
 }
 
 static void linear_pad_bias(const struct smr_job *job, const struct smr_linear *l, float *out) {
-  const struct smr_tensor *bias = job->inputs[2];
+  const struct smr_tensor *bias = job->inputs[linear_bias_input(l)];
   const size_t groups = l->bias_stride ? l->groups : 1;
   const size_t padded = smr_panels(l->n) * SMR_PANEL;
   for (size_t g = 0; g < groups; g++) {
@@ -219,7 +413,8 @@ const void *smr_linear_weights(const struct smr_job *job, const struct smr_linea
 }
 
 const float *smr_linear_bias(const struct smr_job *job, const struct smr_linear *linear) {
-  return linear_source(job, linear->bias_from, 2, linear->bias_derived, linear->bias_offset);
+  return linear_source(job, linear->bias_from, linear_bias_input(linear), linear->bias_derived,
+                       linear->bias_offset);
 }
 
 void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size_t out_stride,
@@ -244,13 +439,16 @@ void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size
 }
 
 void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
-                     struct smr_f32_gemm_args *args) {
+                     void *thread_scratch, struct smr_f32_gemm_args *args) {
   args->batch = linear->groups;
   args->n = linear->n;
   args->w = smr_linear_weights(job, linear);
   args->w_type = linear->w_type;
   args->panel_stride_bytes = linear->panel_stride_bytes;
   args->w_batch_stride_bytes = linear->w_group_bytes;
+  args->source = linear->source;
+  if (thread_scratch != NULL && linear->source.expand != NULL)
+    args->source.scratch = (float *)(void *)((char *)thread_scratch + linear->unfold_offset);
   args->bias = smr_linear_bias(job, linear);
   args->bias_batch_stride = linear->bias_stride;
   args->lo = linear->lo;

@@ -4,11 +4,17 @@
 // Inputs are x, w, bias?, residual?. Weights arrive packed from the file, are packed once per model
 // (plain constants, through `derived`) or in the prologue of every run (computed weights, into
 // scratch). The same three ways lead to a bias padded to whole panels.
+//
+// Quantized weights beside float x stay bytes: in panels too, whose columns are unfolded to floats
+// in a thread's scratch when a tile meets them. Only what is small beside x (depthwise weights,
+// those of a first layer) is unfolded as a whole, before the tiles.
 #ifndef SMR_OPS_LINEAR_H
 #define SMR_OPS_LINEAR_H
 
+#include "base/isa.h"
 #include "kernels/f16_convert/f16_convert.h"
 #include "kernels/f32_gemm/f32_gemm.h"
+#include "kernels/f32_narrow/f32_narrow.h"
 #include "kernels/f32_vunary/f32_vunary.h"
 #include "ops/op.h"
 #include "ops/pace.h"
@@ -20,11 +26,21 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
 /// The dtypes: x and output one float type, residual the same; w and bias any float types.
 samara_status smr_linear_check_floats(const struct smr_job *job);
 
+/// The same, or w quantized (per tensor, or per index of axis `w_axis`) beside float32 x.
+samara_status smr_linear_check_weights(const struct smr_job *job, uint32_t w_axis);
+
 /// Add `count` elements of `bytes` to the shared scratch; *offset is where they lie, on 64 bytes.
 samara_status smr_scratch_take(struct smr_job *job, size_t count, size_t bytes, size_t *offset);
 /// The same for the scratch of each thread.
 samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t bytes,
                                       size_t *offset);
+
+/// The kernels of a job's products. Float16 arithmetic is for float16 weights beside float32 x:
+/// where x is float16 the result is float32's, rounded once, and accuracy=strict excludes it.
+static inline const struct smr_f32_gemm_config *smr_linear_config(const struct smr_job *job) {
+  const bool half = !job->strict && job->inputs[0]->dtype == SAMARA_FLOAT32;
+  return smr_f32_gemm_config(half ? job->isa : job->isa & ~(uint32_t)SMR_ISA_NEON_FP16);
+}
 
 /// Where an operand is read from.
 enum smr_linear_source {
@@ -42,7 +58,10 @@ enum smr_linear_key {
   SMR_LINEAR_KEY_DEPTHWISE = 3 << 27,
   SMR_LINEAR_KEY_TRANSPOSED = 4 << 27,
   SMR_LINEAR_KEY_BIAS = 5 << 27,
-  SMR_LINEAR_KEY_LIMIT = 1 << 27,  // what the rest stays below
+  SMR_LINEAR_KEY_SUMS = 6 << 27,
+  SMR_LINEAR_KEY_BLOCKS = 7 << 27,
+  SMR_LINEAR_KEY_LIMIT = 1 << 27,   // what the rest stays below
+  SMR_LINEAR_KEY_NARROW = 1 << 30,  // added: panels of bytes
 };
 
 /// The activation after the clamp, as the kernels' post callback takes it.
@@ -62,6 +81,9 @@ struct smr_linear {
   size_t (*source_tap)(const struct smr_job *job, size_t tap);  // NULL: itself
   uint32_t weight_key;  // SMR_LINEAR_KEY_ and exact rest; 0: cannot be said, so never derived
   bool caller_packs;    // computed weights: the operator packs them itself
+  bool unfolds_whole;   // quantized weights become floats before the tiles
+  bool bytes_by_row;    // quantized depthwise weights that stay bytes: panels [taps][16]
+  uint32_t bias_input;  // 0: input 2
   /* set by smr_linear_prepare */
   enum smr_linear_source w_from, bias_from;
   uint32_t w_derived, bias_derived;
@@ -71,11 +93,26 @@ struct smr_linear {
   size_t bias_stride;                        // between groups: n rounded up to whole panels
   float lo, hi;
   struct smr_linear_post post;
+  /* quantized weights that are unfolded while running */
+  struct smr_f32_gemm_source source;  // `expand` is NULL where there are none
+  const struct smr_f32_narrow_config *narrow;
+  const struct smr_quant *quant;
+  size_t unfold_offset;  // of thread scratch
 };
 
 /// Decide where weights and bias come from; fill `derived`, add scratch, read the epilogue where
 /// the operator has one.
 samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear);
+
+/// The same without weights: epilogue and bias.
+samara_status smr_linear_prepare_end(struct smr_job *job, struct smr_linear *linear);
+
+/// Ask for a copy of constant `input` in another layout; the index in job->derived.
+uint32_t smr_linear_derive(struct smr_job *job, int32_t input, uint32_t key, size_t bytes);
+
+/// The last that an operator takes of its threads' scratch: room for unfolded weights of products
+/// of linear->taps * linear->k rows.
+samara_status smr_linear_take_unfolded(struct smr_job *job, struct smr_linear *linear);
 
 /// For the functions' `pack`: job->state begins with a struct smr_linear.
 samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what, void *out);
@@ -87,6 +124,9 @@ void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *lin
 void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *linear, size_t group,
                            void *out);
 
+/// Sums of the bytes of each column of quantized weights: [groups][n rounded up to whole panels].
+void smr_linear_sums(const struct smr_job *job, const struct smr_linear *linear, int32_t *out);
+
 /// Weights (not with SMR_LINEAR_CALLER) and bias, while running.
 const void *smr_linear_weights(const struct smr_job *job, const struct smr_linear *linear);
 const float *smr_linear_bias(const struct smr_job *job, const struct smr_linear *linear);
@@ -95,9 +135,10 @@ const float *smr_linear_bias(const struct smr_job *job, const struct smr_linear 
 void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size_t out_stride,
                      smr_gemm_type out_type);
 
-/// Fill what a product takes from here: batch, n, weights, bias, clamp, post.
+/// Fill what a product takes from here: batch, n, weights, bias, clamp, post. While running,
+/// `thread_scratch` is the thread's.
 void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
-                     struct smr_f32_gemm_args *args);
+                     void *thread_scratch, struct smr_f32_gemm_args *args);
 
 /// smr_f32_gemm_run for a product inside a tile: looks at the clock on the way.
 samara_status smr_linear_multiply(struct smr_pace *pace, const struct smr_f32_gemm_plan *plan,

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-  SMR_MAX_DERIVED = 2,   // constant inputs one operator may want in another layout
+  SMR_MAX_DERIVED = 4,   // constant inputs one operator may want in another layout
   SMR_MAX_BARRIERS = 2,  // phases of one operator, less one
 };
 

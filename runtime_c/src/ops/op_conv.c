@@ -23,9 +23,10 @@ enum conv_path {
 };
 
 enum {
-  CONV_DIRECT_MOST_CHANNELS = 15,  // above, a tap's channels keep the plain product busy
-  CONV_DIRECT_MOST_DEPTH = 1024,   // taps * channels
-  CONV_DEPTHWISE_PIECE = 16,       // units between looks at the clock
+  CONV_DIRECT_MOST_CHANNELS = 15,       // above, a tap's channels keep the plain product busy
+  CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
+  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
+  CONV_DEPTHWISE_PIECE = 16,            // units between looks at the clock
 };
 
 struct conv_state {
@@ -159,11 +160,12 @@ static samara_status conv_direct_prepare(struct smr_job *job, struct conv_state 
 
 // Batch entries are groups; in CONV_CONTIGUOUS images, sharing the weights.
 static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
-                                               const struct conv_state *s, const float *x) {
+                                               const struct conv_state *s, const float *x,
+                                               void *thread_scratch) {
   const struct smr_window *w = &s->window;
   const struct smr_tensor *y = job->outputs[0], *residual = smr_optional_input(job, 3);
   struct smr_f32_gemm_args args = {.a = x, .taps = 1};
-  smr_linear_args(job, &s->linear, &args);
+  smr_linear_args(job, &s->linear, thread_scratch, &args);
   args.out = y->data;
   args.out_type = smr_linear_type(y);
   args.out_stride = (size_t)y->pixel_stride;
@@ -214,7 +216,9 @@ static enum conv_path conv_choose(const struct smr_job *job, const struct conv_s
   // The direct kernel adds up byte offsets in 32 bits.
   const int64_t pixels = w->in[1] * w->in[2], stride = dense ? w->channels_in : x->pixel_stride;
   const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
-  if (w->spatial < 3 && groups == 1 && near && s->channels <= CONV_DIRECT_MOST_CHANNELS &&
+  const bool small = job->inputs[1]->dtype != SAMARA_QINT8 ||
+                     smr_numel(job->inputs[1]) <= CONV_DIRECT_MOST_UNFOLDED;
+  if (w->spatial < 3 && groups == 1 && near && small && s->channels <= CONV_DIRECT_MOST_CHANNELS &&
       s->taps * s->channels <= CONV_DIRECT_MOST_DEPTH && s->channels != 0)
     return CONV_DIRECT;
   return CONV_INDIRECT;
@@ -245,6 +249,7 @@ static samara_status conv_prepare(struct smr_job *job) {
                     : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
                                                     : 0,
   };
+  s->linear.unfolds_whole = depthwise || s->path == CONV_DIRECT;
   SMR_TRY(smr_linear_prepare(job, &s->linear));
   if (s->widens_x)
     SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
@@ -254,15 +259,17 @@ static samara_status conv_prepare(struct smr_job *job) {
     return SAMARA_OK;
   }
   if (depthwise) return conv_depthwise_prepare(job, s);
-  if (s->path == CONV_INDIRECT)
-    return smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
-                                s->linear.n, s->linear.w_type);
+  if (s->path == CONV_INDIRECT) {
+    SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
+                                 s->linear.n, s->linear.w_type));
+    return smr_linear_take_unfolded(job, &s->linear);
+  }
   if (s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
-  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL);
-  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, NULL);
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
-  return SAMARA_OK;
+  return smr_linear_take_unfolded(job, &s->linear);
 }
 
 // [pixels][C] of float16 with any pixel stride, as dense float32.
@@ -400,21 +407,25 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
       break;
     case CONV_INDIRECT: {
       const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL);
+      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, thread_scratch);
       smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
       break;
     }
     case CONV_POINT:
     case CONV_CONTIGUOUS: {
       const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x);
+      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x, thread_scratch);
       smr_f32_gemm_run(&s->plan, &args, begin, end);
     }
   }
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_conv_funcs = {.check = smr_linear_check_floats,
+static samara_status conv_check(const struct smr_job *job) {
+  return smr_linear_check_weights(job, 0);
+}
+
+const struct smr_op_funcs smr_op_conv_funcs = {.check = conv_check,
                                                .prepare = conv_prepare,
                                                .pack = smr_linear_pack,
                                                .run = conv_run,

@@ -22,7 +22,11 @@ static samara_status transposed_prepare(struct smr_job *job) {
   return smr_spread_prepare(job, s);
 }
 
-const struct smr_op_funcs smr_op_conv_transpose_funcs = {.check = smr_linear_check_floats,
+static samara_status transposed_check(const struct smr_job *job) {
+  return smr_linear_check_weights(job, 0);
+}
+
+const struct smr_op_funcs smr_op_conv_transpose_funcs = {.check = transposed_check,
                                                          .prepare = transposed_prepare,
                                                          .pack = smr_linear_pack,
                                                          .run = smr_spread_run,

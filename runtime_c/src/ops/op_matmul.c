@@ -49,7 +49,10 @@ static bool matmul_is_plain(const struct smr_job *job) {
 }
 
 static samara_status matmul_check(const struct smr_job *job) {
-  if (!matmul_is_plain(job)) return smr_linear_check_floats(job);
+  if (!matmul_is_plain(job)) {
+    const uint32_t rank = job->inputs[1]->rank;
+    return smr_linear_check_weights(job, rank - (smr_op_attr_int(job, "transpose_w") != 0 ? 2 : 1));
+  }
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
@@ -160,8 +163,10 @@ static samara_status matmul_prepare(struct smr_job *job) {
                                          .k = s->k,
                                          .taps = 1,
                                          .a_stride = s->k,
-                                         .w_type = s->linear.w_type};
-  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+                                         .w_type = s->linear.w_type,
+                                         .source = s->linear.source};
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
   job->kernel = s->plan.kernel;
   job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
   if (s->transposes_x && x->dtype == SAMARA_FLOAT32 && !s->per_product && job->tiles > 0) {
@@ -227,7 +232,7 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
     smr_broadcast_next(&s->batch, &cursor, 1, at);
   }
   *args = (struct smr_f32_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
-  smr_linear_args(job, &s->linear, args);
+  smr_linear_args(job, &s->linear, thread_scratch, args);
   args->batch = 1;
   if (s->per_product) {
     smr_linear_pack_group(job, &s->linear, at[1], thread_scratch + s->pack_offset);

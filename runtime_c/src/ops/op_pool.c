@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// max_pool, avg_pool and lp_pool: windows over [N, 1 to 3 spatial dims, C], a row of pixels at a
-// time.
+// max_pool, avg_pool, lp_pool and qavg_pool: windows over [N, 1 to 3 spatial dims, C], a row of
+// pixels at a time.
 #include "base/fp.h"
 
 #include "kernels/f32_pool/f32_pool.h"
+#include "kernels/s8_mean/s8_mean.h"
 #include "kernels/x8_pool/x8_pool.h"
 #include "ops/attrs.h"
 #include "ops/check.h"
 #include "ops/move.h"
 #include "ops/pace.h"
+#include "ops/rescale.h"
 #include "ops/window.h"
 #include "simd/half.h"
+#include "simd/requantize.h"
 
 #include <inttypes.h>
 #include <math.h>
+
+#define POOL_LARGEST_ADDED 0x1p64f  // scale of dequantized values whose sums stay finite
 
 struct pool_state {
   struct smr_units units;  // rows of output pixels: (batch, depth, height)
   struct smr_window window;
   enum smr_f32_pool_kind kind;
   smr_f32_pool_ukernel kernel;  // NULL: 8-bit integers
-  float p;                      // of POWER
-  bool count_padding;           // of AVG
+  const struct smr_x8_pool *bytes;
+  float p;                          // of POWER
+  bool count_padding;               // of AVG
+  const struct smr_s8_mean *means;  // qavg_pool; NULL elsewhere
+  struct smr_rescale rescale;       // of it
+  bool dequantized;                 // of it
+  float x_scale, scale;             // of it, where dequantized
 };
 
 static samara_status pool_check_types(const struct smr_job *job, uint32_t dtypes) {
@@ -44,6 +54,17 @@ static samara_status lp_pool_check(const struct smr_job *job) {
   return pool_check_types(job, SMR_DTYPES_FLOAT);
 }
 
+static samara_status qavg_pool_check(const struct smr_job *job) {
+  SMR_TRY(smr_rescale_check(job));
+  const float scale = job->inputs[0]->quant->scales[0];
+  if (smr_op_attr_int(job, "dequantized") != 0 && scale > POOL_LARGEST_ADDED)
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "qavg_pool: dequantized values of scale %g are too large to be added, expected at most"
+             " 2^64",
+             (double)scale);
+  return SAMARA_OK;
+}
+
 static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind kind) {
   struct pool_state *state = (struct pool_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
@@ -55,7 +76,8 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
                                         x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
     job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
   } else {
-    job->kernel = "x8_pool";
+    state->bytes = smr_x8_pool_config(job->isa);
+    job->kernel = state->bytes->name;
   }
   const bool empty = smr_numel(job->outputs[0]) == 0;
   const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
@@ -79,6 +101,18 @@ static samara_status lp_pool_prepare(struct smr_job *job) {
   const int64_t p = smr_op_attr_int(job, "p");
   SMR_TRY(pool_prepare(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
   ((struct pool_state *)job->state)->p = (float)p;
+  return SAMARA_OK;
+}
+
+static samara_status qavg_pool_prepare(struct smr_job *job) {
+  SMR_TRY(avg_pool_prepare(job));
+  struct pool_state *state = (struct pool_state *)job->state;
+  state->means = smr_s8_mean_config(job->isa);
+  state->rescale = smr_rescale_read(job);
+  state->dequantized = smr_op_attr_int(job, "dequantized") != 0;
+  state->x_scale = job->inputs[0]->quant->scales[0];
+  state->scale = smr_op_attr(job, "scale")->f;
+  job->kernel = state->means->name;
   return SAMARA_OK;
 }
 
@@ -124,17 +158,57 @@ static void pool_fill(const struct pool_state *state, uint8_t dtype, size_t chan
   }
 }
 
+// Sums of windows whose taps int32 cannot count; nobody is waiting for them to be fast.
+static void pool_mean_wide(const struct pool_state *state, const struct smr_pool_window *window,
+                           float multiplier, int8_t *y) {
+  const struct smr_rescale *r = &state->rescale;
+  const float lo = (float)(r->lo - r->zero), hi = (float)(r->hi - r->zero);
+  for (size_t c = 0; c < (size_t)state->window.channels_in; c++) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < window->n[0]; i++)
+      for (size_t j = 0; j < window->n[1]; j++)
+        for (size_t k = 0; k < window->n[2]; k++)
+          sum +=
+              ((const int8_t *)window
+                   ->x)[i * window->stride[0] + j * window->stride[1] + k * window->stride[2] + c] -
+              r->x_zero;
+    const float p = (float)sum * multiplier;
+    y[c] = (int8_t)smr_rounded(p, lo, hi, r->zero);
+  }
+}
+
+static void pool_mean(const struct pool_state *state, const struct smr_pool_window *window,
+                      float counted, int8_t *y) {
+  const struct smr_rescale *r = &state->rescale;
+  const size_t taps = window->n[0] * window->n[1] * window->n[2];  // they lie in memory
+  const float count = counted >= 1.0f ? counted : 1.0f, multiplier = r->ratio / count;
+  if (state->dequantized) {
+    const struct smr_s8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
+                                          r->zero,        r->lo, r->hi};
+    state->means->window_real((size_t)state->window.channels_in, window, &mean, y);
+    return;
+  }
+  if (taps > SMR_S8_MEAN_MOST) {
+    pool_mean_wide(state, window, multiplier, y);
+    return;
+  }
+  const struct smr_s8_mean_end end = {r->x_zero * (int32_t)taps, multiplier, r->zero, r->lo, r->hi};
+  state->means->window((size_t)state->window.channels_in, window, &end, y);
+}
+
 static void pool_pixel(const struct pool_state *state, uint8_t dtype,
                        const struct smr_pool_window *window, float counted, void *y) {
   const size_t channels = (size_t)state->window.channels_in;
-  if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
+  if (state->means != NULL)
+    pool_mean(state, window, counted, (int8_t *)y);
+  else if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
     pool_fill(state, dtype, channels, y);
   else if (state->kernel != NULL)
     state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
   else if (dtype == SAMARA_UINT8)
-    smr_u8_pool_max(channels, window, (uint8_t *)y);
+    state->bytes->max_u8(channels, window, (uint8_t *)y);
   else
-    smr_s8_pool_max(channels, window, (int8_t *)y);
+    state->bytes->max_s8(channels, window, (int8_t *)y);
 }
 
 // Elements that a pixel reads or writes; they lie in memory, so the product fits.
@@ -159,8 +233,10 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
     char *out = (char *)y->data + row * (size_t)w->out[2] * (size_t)y->pixel_stride * element;
     for (int64_t o2 = 0; o2 < w->out[2]; o2++) {
       const struct pool_span c = pool_span_of(w, 2, o2, state->count_padding);
-      // Strides are only taken, and only fit, where there is more than one tap.
-      struct smr_pool_window window = {.n = {(size_t)a.count, (size_t)b.count, (size_t)c.count}};
+      // Strides are only taken, and only fit, where there is more than one tap. An empty window
+      // has an address too, for kernels to add channels to.
+      struct smr_pool_window window = {.x = x->data,
+                                       .n = {(size_t)a.count, (size_t)b.count, (size_t)c.count}};
       if (a.count > 1) window.stride[0] = (size_t)(w->dilation[0] * w->in[1] * w->in[2]) * pixel;
       if (b.count > 1) window.stride[1] = (size_t)(w->dilation[1] * w->in[2]) * pixel;
       if (c.count > 1) window.stride[2] = (size_t)w->dilation[2] * pixel;
@@ -192,3 +268,8 @@ const struct smr_op_funcs smr_op_lp_pool_funcs = {.check = lp_pool_check,
                                                   .prepare = lp_pool_prepare,
                                                   .run = pool_run,
                                                   .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_qavg_pool_funcs = {.check = qavg_pool_check,
+                                                    .prepare = qavg_pool_prepare,
+                                                    .run = pool_run,
+                                                    .state_bytes = sizeof(struct pool_state)};
+#undef POOL_LARGEST_ADDED

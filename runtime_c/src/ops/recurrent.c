@@ -9,6 +9,7 @@
 #include "ops/attrs.h"
 #include "ops/check.h"
 #include "ops/linear.h"
+#include "ops/recurrent_narrow.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,8 +32,11 @@ enum { RECURRENT_SHARED_WORK = 1 << 22 };
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
+  const bool quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8;
+  if (quantized) SMR_TRY(smr_recurrent_narrow_check(job));
   for (uint32_t i = 1; i < job->input_count; i++)
-    if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL)
+    if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL &&
+        !(quantized && (i == RECURRENT_W || i == RECURRENT_R)))
       SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
@@ -52,18 +56,22 @@ static size_t recurrent_element(const struct smr_recurrent *all) {
 static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
                                        struct smr_recurrent_weights *weights, size_t first,
                                        size_t n, size_t k, size_t *bytes) {
-  size_t row, size;
+  const size_t element = all->quantized ? 1 : recurrent_element(all);
+  const size_t stride =
+      all->quantized ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
+  size_t row, size, sums = 0;
   // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
-  if (!smr_mul_size(k, SMR_PANEL * recurrent_element(all), &row) || row > PTRDIFF_MAX / 2 ||
-      !smr_mul_size(smr_panel_stride_bytes(k, recurrent_element(all)), smr_panels(n), &size) ||
+  if (all->quantized) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
+  if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
+      !smr_mul_size(stride, smr_panels(n), &size) || !smr_add_size(sums, size, &size) ||
       !smr_add_size(*bytes, size, &size) || size > PTRDIFF_MAX / 4)
     SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
-  *weights = (struct smr_recurrent_weights){
-      .n = n,
-      .k = k,
-      .first = first,
-      .panel_stride_bytes = smr_panel_stride_bytes(k, recurrent_element(all)),
-      .offset_bytes = *bytes};
+  *weights = (struct smr_recurrent_weights){.n = n,
+                                            .k = k,
+                                            .first = first,
+                                            .panel_stride_bytes = stride,
+                                            .offset_bytes = *bytes,
+                                            .sums_bytes = stride * smr_panels(n)};
   *bytes = size;
   return SAMARA_OK;
 }
@@ -96,6 +104,7 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
                                 .direction = smr_op_attr_int(job, "direction"),
                                 .clip = clip > 0 ? clip : INFINITY,
                                 .half = x->dtype == SAMARA_FLOAT16,
+                                .quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8,
                                 .cell = smr_f32_cell_kernels(job->isa),
                                 .widen = smr_f16_to_f32_kernel(job->isa),
                                 .narrow = smr_f32_to_f16_kernel(job->isa)};
@@ -135,6 +144,7 @@ static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent
   for (int i = 0; i < SMR_RECURRENT_STATES; i++)
     SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
   SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
+  if (all->quantized) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
   all->area_bytes = job->scratch_bytes;
   if (!smr_mul_size(all->area_bytes, all->directions, &job->scratch_bytes) ||
       job->scratch_bytes > PTRDIFF_MAX)
@@ -158,7 +168,7 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   SMR_TRY(recurrent_place(job, all, RECURRENT_R, all->r_bytes, &all->r_derived, &all->r_offset));
   SMR_TRY(recurrent_scratch(job, all));
 
-  const struct smr_f32_gemm_config *config = smr_f32_gemm_config(job->isa);
+  const struct smr_f32_gemm_config *config = smr_linear_config(job);
   const struct smr_f32_gemm_args x_args = recurrent_args(all, &all->w, all->steps * all->batch);
   smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
   for (uint32_t i = 0; i < r_parts; i++) {
@@ -166,10 +176,11 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
+  if (all->quantized) smr_recurrent_narrow_plan(job, all);
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
   const size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
-    all->product_tiles = all->w_plan.units;
+    all->product_tiles = all->quantized ? all->narrow8.w_plan.units : all->w_plan.units;
     job->barriers[0] = all->directions;
     job->barriers[1] = all->directions * (1 + all->product_tiles);
     job->tiles = job->barriers[1] + all->directions;
@@ -183,6 +194,10 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
 static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
                                 const struct smr_recurrent_weights *weights, const void *src,
                                 void *out) {
+  if (all->quantized) {
+    smr_recurrent_narrow_pack(job, weights, src, out);
+    return;
+  }
   const struct smr_pack_f32_args args = {
       .k = weights->k,
       .n = weights->n,
@@ -199,8 +214,9 @@ static void recurrent_pack_direction(const struct smr_job *job, const struct smr
                                      int32_t input, size_t direction, void *out) {
   const bool is_w = input == RECURRENT_W;
   const size_t k = is_w ? all->inputs : all->hidden;
-  const char *src = (const char *)job->inputs[input]->data +
-                    direction * all->gates * all->hidden * k * recurrent_element(all);
+  const char *src =
+      (const char *)job->inputs[input]->data +
+      direction * all->gates * all->hidden * k * (all->quantized ? 1 : recurrent_element(all));
   if (is_w) {
     recurrent_pack_part(job, all, &all->w, src, out);
     return;
@@ -276,6 +292,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
   if (all->inner_bias) run.inner_bias = (float *)(void *)(area + all->inner_offset);
   if (smr_optional_input(job, RECURRENT_P) != NULL)
     run.peepholes = (float *)(void *)(area + all->peephole_offset);
+  run.w = recurrent_packed(&run, RECURRENT_W);
   const char *r = recurrent_packed(&run, RECURRENT_R);
   for (uint32_t i = 0; i < all->r_parts; i++) run.r[i] = r + all->r[i].offset_bytes;
   return run;
@@ -321,16 +338,18 @@ static void recurrent_start(const struct smr_recurrent_run *run) {
   if (all->half)
     recurrent_load(all, job->inputs[RECURRENT_X], 0, all->steps * all->batch * all->inputs,
                    (float *)(void *)(run->area + all->x_offset));
+  if (all->quantized) smr_recurrent_narrow_start(run);
 }
 
 // Units [begin, end) of the input part of all gates.
 static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
                                              size_t end) {
   const struct smr_recurrent *all = run->all;
+  if (all->quantized) return smr_recurrent_narrow_input(run, begin, end);
   struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch);
   args.a = all->half ? (const float *)(const void *)(run->area + all->x_offset)
                      : (const float *)run->job->inputs[RECURRENT_X]->data;
-  args.w = recurrent_packed(run, RECURRENT_W);
+  args.w = run->w;
   args.bias = run->bias;
   args.out = run->gates;
   args.out_stride = all->gate_stride;
@@ -338,8 +357,10 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
 }
 
 static samara_status recurrent_whole(struct smr_recurrent_run *run, smr_recurrent_steps steps) {
+  const struct smr_recurrent *all = run->all;
   recurrent_start(run);
-  SMR_TRY(recurrent_input_product(run, 0, run->all->w_plan.units));
+  SMR_TRY(recurrent_input_product(run, 0,
+                                  all->quantized ? all->narrow8.w_plan.units : all->w_plan.units));
   return steps(run);
 }
 
@@ -372,6 +393,7 @@ samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_re
 samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
                                     const float *bias, bool add, float *out, size_t out_stride) {
   const struct smr_recurrent *all = run->all;
+  if (all->quantized) return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
   struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
   args.a = a;
   args.w = run->r[part];

@@ -11,12 +11,16 @@
 //   h, c  [N][H]          the running state
 //   more  [N][2 * H]      gru: r h, and h R_h^T
 //   bias  [G * H] and [H] of the input product; gru: of the inner one, each padded to panels
+//
+// Where w and r are quantized, rows of x and h become bytes with scales of their own before each
+// product (recurrent_narrow.h).
 #ifndef SMR_OPS_RECURRENT_H
 #define SMR_OPS_RECURRENT_H
 
 #include "kernels/f16_convert/f16_convert.h"
 #include "kernels/f32_cell/f32_cell.h"
 #include "kernels/f32_gemm/f32_gemm.h"
+#include "kernels/i8_gemm/i8_gemm.h"
 #include "ops/op.h"
 #include "ops/pace.h"
 
@@ -30,6 +34,16 @@ struct smr_recurrent_weights {
   size_t n, k, first;
   size_t panel_stride_bytes;
   size_t offset_bytes;  // of its panels in a direction's packed copy
+  size_t sums_bytes;    // quantized: from there on, sums of each column's bytes
+};
+
+/// Quantized weights: plans, and where things lie in a direction's area of scratch.
+struct smr_recurrent_narrow {
+  struct smr_i8_gemm_plan w_plan, r_plans[2];
+  size_t w_columns, r_columns[2];       // start, zero point and multiplier of each column
+  size_t x_offset, x_scale_offset;      // x as bytes [T][N][I], scales [T][N]
+  size_t row_offset, row_scale_offset;  // an operand of a step [N][H], scales [N]
+  size_t sum_offset;                    // what a step adds, [N][G * H]
 };
 
 struct smr_recurrent {
@@ -38,6 +52,7 @@ struct smr_recurrent {
   int64_t direction;   // 0 forward, 1 reverse, 2 both
   float clip;          // INFINITY: none
   bool half;           // float16 inputs and outputs
+  bool quantized;      // w and r are
   bool inner_bias;     // gru with linear_before_reset: r's bias of the last gate stays apart
   uint32_t states;     // of the cell: outputs 1 and up are what they end as
   uint32_t kept;       // for training: the output that keeps the gates, then states before; or 0
@@ -56,9 +71,11 @@ struct smr_recurrent {
   size_t w_offset, r_offset, bias_offset, inner_offset, x_offset, gates_offset;
   size_t state_offset[SMR_RECURRENT_STATES], more_offset, peephole_offset;
   size_t area_bytes;
+  struct smr_recurrent_narrow narrow8;
 };
 
-/// Fail unless all float operands have one float type.
+/// Fail unless all float operands have one float type. w and r may both be quantized beside
+/// float32, except for training.
 samara_status smr_recurrent_check(const struct smr_job *job);
 
 /// Fill everything from the job, a cell with `gates` gates whose recurrent weights are packed in
@@ -79,7 +96,7 @@ struct smr_recurrent_run {
   char *area;
   float *gates, *state[SMR_RECURRENT_STATES], *more, *bias;
   const float *inner_bias, *peepholes;  // or NULL
-  const void *r[2];
+  const void *w, *r[2];                 // panels
   struct smr_pace pace;
 };
 

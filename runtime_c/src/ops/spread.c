@@ -51,7 +51,7 @@ static enum smr_spread_path spread_choose(const struct smr_job *job, const struc
   }
   if (s->groups > 1 && s->channels == 1 && s->n == 1 && !s->widens_x)
     return empty || w->spatial == 3 ? SMR_SPREAD_DEPTHWISE_PHASES : SMR_SPREAD_DEPTHWISE;
-  if (smr_spread_folds(job, s)) return SMR_SPREAD_FOLD;
+  if (job->inputs[1]->dtype != SAMARA_QINT8 && smr_spread_folds(job, s)) return SMR_SPREAD_FOLD;
   if (strided) return SMR_SPREAD_PHASES;
   return smr_window_taps(w) == 1 && !padded ? SMR_SPREAD_POINT : SMR_SPREAD_INDIRECT;
 }
@@ -63,6 +63,7 @@ static bool spread_is_depthwise(const struct smr_spread *s) {
 static samara_status spread_place_weights(struct smr_job *job, struct smr_spread *s) {
   const bool depthwise = spread_is_depthwise(s);
   s->linear = (struct smr_linear){
+      .unfolds_whole = depthwise,
       .groups = depthwise ? 1 : s->groups,
       .taps = (size_t)smr_window_taps(&s->window),
       .k = s->channels,
@@ -77,7 +78,8 @@ static samara_status spread_place_weights(struct smr_job *job, struct smr_spread
   return smr_linear_prepare(job, &s->linear);
 }
 
-struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct smr_spread *s) {
+struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct smr_spread *s,
+                                         void *thread_scratch) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_gemm_args args = {
@@ -93,14 +95,14 @@ struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct
       .residual_batch_stride = s->n,
       .residual_stride = residual != NULL ? (size_t)residual->pixel_stride : 0,
   };
-  smr_linear_args(job, &s->linear, &args);
+  smr_linear_args(job, &s->linear, thread_scratch, &args);
   return args;
 }
 
 static samara_status spread_prepare_point(struct smr_job *job, struct smr_spread *s) {
-  struct smr_f32_gemm_args args = smr_spread_args(job, s);
+  struct smr_f32_gemm_args args = smr_spread_args(job, s, NULL);
   args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;
@@ -158,16 +160,19 @@ samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *s) {
   }
   switch (s->path) {
     case SMR_SPREAD_POINT:
-      return spread_prepare_point(job, s);
+      SMR_TRY(spread_prepare_point(job, s));
+      break;
     case SMR_SPREAD_INDIRECT:
-      return spread_prepare_indirect(job, s);
+      SMR_TRY(spread_prepare_indirect(job, s));
+      break;
     case SMR_SPREAD_DEPTHWISE:
       return smr_spread_depthwise_prepare(job, s);
     case SMR_SPREAD_FOLD:
       return smr_spread_fold_prepare(job, s);
     default:
-      return spread_prepare_phases(job, s);
+      SMR_TRY(spread_prepare_phases(job, s));
   }
+  return smr_linear_take_unfolded(job, &s->linear);
 }
 
 // ---- phases ----
@@ -218,7 +223,7 @@ struct spread_task {
   const float *image, *zero;  // of x
   size_t pixel_stride;        // of x
   size_t first_pixel;         // of the output, of row 0 of the image
-  const float **pointers;
+  const float **pointers;     // the thread's scratch
 };
 
 // Depthwise: the pixels `out`, out[2] + stride ... of one row.
@@ -255,7 +260,7 @@ static samara_status spread_phase(struct smr_pace *pace, const struct spread_tas
   const struct smr_spread_box box = smr_spread_box_of(s, out);
   SMR_TRY(smr_pace_step(pace, SPREAD_PHASE_WORK));
   if (s->clears && box.taps == 0) return SAMARA_OK;
-  const struct smr_f32_gemm_args all = smr_spread_args(job, s);
+  const struct smr_f32_gemm_args all = smr_spread_args(job, s, t->pointers);
   const size_t step = (size_t)w->stride[2];
   const size_t element = all.out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   const size_t w_element = all.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
@@ -264,12 +269,15 @@ static samara_status spread_phase(struct smr_pace *pace, const struct spread_tas
   args.taps = box.taps;
   args.indirect = t->pointers;
   args.zero = t->zero;
-  args.w = (const char *)all.w + box.first * SMR_PANEL * s->channels * w_element;
+  if (all.source.expand != NULL)
+    args.source.first_row = box.first * s->channels;
+  else
+    args.w = (const char *)all.w + box.first * SMR_PANEL * s->channels * w_element;
   args.out_stride = all.out_stride * step;
   args.residual_stride = all.residual_stride * step;
   const bool depthwise = spread_is_depthwise(s);
   struct smr_f32_gemm_plan plan;
-  if (!depthwise) smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &plan);
+  if (!depthwise) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
   for (; out[1] < end; out[1] += w->stride[1]) {
     SMR_TRY(smr_pace_step(pace, args.m * (args.taps + 1) * (depthwise ? s->groups : 1)));
     const size_t pixel = t->first_pixel + (size_t)(out[1] * w->out[2] + out[2]);
@@ -353,14 +361,14 @@ samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end
   }
   switch (s->path) {
     case SMR_SPREAD_POINT: {
-      struct smr_f32_gemm_args args = smr_spread_args(job, s);
+      struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
       args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
       args.a = spread_input(job, s);
       smr_f32_gemm_run(&s->plan, &args, begin, end);
       return SAMARA_OK;
     }
     case SMR_SPREAD_INDIRECT: {
-      const struct smr_f32_gemm_args args = smr_spread_args(job, s);
+      const struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
       smr_indirect_run(job, &s->indirect, &args, spread_input(job, s), begin, end, thread_scratch);
       return SAMARA_OK;
     }

@@ -50,9 +50,9 @@ struct smr_spread {
 
 samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *spread);
 
-/// Everything of a product but m and where A and out lie.
-struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job,
-                                         const struct smr_spread *spread);
+/// Everything of a product but m and where A and out lie. `thread_scratch` as for smr_linear_args.
+struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct smr_spread *spread,
+                                         void *thread_scratch);
 
 /// The operators' run; job->state begins with a struct smr_spread.
 samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end,

@@ -42,7 +42,7 @@ static struct spread_phase_conv spread_phase_conv_of(const struct smr_job *job,
                                                      const struct smr_spread *s,
                                                      const int64_t *first) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s);
+  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
   const struct smr_spread_box box = smr_spread_box_of(s, first);
   const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
   const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
@@ -92,7 +92,7 @@ static struct spread_phase_conv spread_phase_conv_of(const struct smr_job *job,
 static struct spread_phase_conv spread_phase_conv_at(const struct smr_job *job,
                                                      const struct smr_spread *s,
                                                      const int64_t *first) {
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s);
+  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
   const size_t w_element = like.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
   phase.args.in = (const float *)job->inputs[0]->data + phase.in_pixel * like.a_stride;
@@ -159,7 +159,7 @@ static struct spread_quad_axis spread_quad_axis_of(const struct smr_window *w, u
 
 static bool spread_is_quads(const struct smr_job *job, const struct smr_spread *s) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s);
+  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
   for (uint32_t i = 1; i < SMR_MAX_SPATIAL; i++)
     if (w->kernel[i] != 3 || w->stride[i] != 2 || w->dilation[i] != 1 || w->pad_begin[i] < 0)
       return false;
@@ -208,7 +208,7 @@ static samara_status spread_border(struct smr_pace *pace, const struct spread_ph
 static void spread_quads(const struct smr_job *job, const struct smr_spread *s, size_t image,
                          size_t channel, const struct spread_rect *r) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s);
+  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
   const size_t in_row = (size_t)w->in[2] * like.a_stride;
   const size_t out_row = (size_t)w->out[2] * like.out_stride;
   const size_t in_pixel =

@@ -100,7 +100,7 @@ samara_status smr_spread_fold_prepare(struct smr_job *job, struct smr_spread *s)
   if (s->rows > height) s->rows = height;
   job->tiles = batch * ((height + s->rows - 1) / s->rows);
   const struct smr_f32_gemm_args args = fold_args(s, fold_block(s));
-  smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &s->plan);
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
   job->kernel = s->plan.kernel;
   SMR_TRY(smr_scratch_take(job, args.m * args.k, sizeof(float), &s->zero_offset));
   size_t first;
@@ -181,8 +181,7 @@ static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, 
   args.w = b->pixels;
   args.out = b->products;
   struct smr_f32_gemm_plan plan = s->plan;
-  if ((size_t)rows != fold_block(s))
-    smr_f32_gemm_plan_make(smr_f32_gemm_config(job->isa), &args, &plan);
+  if ((size_t)rows != fold_block(s)) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
   SMR_TRY(smr_linear_multiply(pace, &plan, &args, 0, plan.units));
   for (int64_t ty = 0; ty < w->kernel[1]; ty++) fold_taps(b, begin, rows, ty, args.n);
   return smr_pace_step(pace, args.m * args.n);

@@ -5,6 +5,7 @@
 #include "session/eager.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,15 +55,35 @@ struct eager_build {
   samara_error *error;
   struct smr_bump bump;
   struct smr_attr *attrs;  // NULL while the bump measures
-};
-
-struct eager_quant {
-  struct smr_quant params;
-  float scale;
-  int32_t zero_point;
+  bool turned;             // input 1 is handed over with its last two axes swapped
 };
 
 static bool eager_is_absent(const samara_op_tensor *operand) { return operand->dtype == 0; }
+
+// Fail unless a quantized operand's parameters are usable, and as many as it needs.
+static samara_status eager_check_quant(const struct eager_build *b, const samara_op_tensor *operand,
+                                       const char *role, size_t index) {
+  const bool per_axis = operand->scales != NULL;
+  const size_t count = per_axis ? operand->quant_count : 1;
+  const float *scales = per_axis ? operand->scales : &operand->scale;
+  const int32_t *zero_points = per_axis ? operand->zero_points : &operand->zero_point;
+  if (per_axis && (operand->quant_axis < 0 || operand->quant_axis >= operand->rank))
+    SMR_FAIL(b->error, BAD_ARGUMENT, "%s: %s %zu is quantized along axis %d of rank %d",
+             b->row->name, role, index, (int)operand->quant_axis, (int)operand->rank);
+  if (per_axis && (count > UINT32_MAX || (int64_t)count != operand->shape[operand->quant_axis]))
+    SMR_FAIL(b->error, BAD_ARGUMENT, "%s: %s %zu has %zu scales along axis %d, expected %" PRId64,
+             b->row->name, role, index, count, (int)operand->quant_axis,
+             operand->shape[operand->quant_axis]);
+  for (size_t i = 0; i < count; i++) {
+    if (!isnormal(scales[i]) || scales[i] <= 0)
+      SMR_FAIL(b->error, BAD_ARGUMENT, "%s: %s %zu has the scale %g", b->row->name, role, index,
+               (double)scales[i]);
+    if (zero_points != NULL && (zero_points[i] < INT8_MIN || zero_points[i] > INT8_MAX))
+      SMR_FAIL(b->error, BAD_ARGUMENT, "%s: %s %zu has the zero point %" PRId32, b->row->name, role,
+               index, zero_points[i]);
+  }
+  return SAMARA_OK;
+}
 
 // Fail unless the operand is a tensor: known dtype, dims that fit memory, a usable scale.
 static samara_status eager_check_operand(const struct eager_build *b,
@@ -79,10 +100,7 @@ static samara_status eager_check_operand(const struct eager_build *b,
     SMR_FAIL(b->error, BAD_SHAPE, "%s: %s %zu has dims %s, or strides that leave memory",
              b->row->name, role, index, dims.text);
   }
-  if (operand->dtype == SAMARA_QINT8 && !(isnormal(operand->scale) && operand->scale > 0))
-    SMR_FAIL(b->error, BAD_ARGUMENT, "%s: %s %zu has the scale %g", b->row->name, role, index,
-             (double)operand->scale);
-  return SAMARA_OK;
+  return operand->dtype == SAMARA_QINT8 ? eager_check_quant(b, operand, role, index) : SAMARA_OK;
 }
 
 static samara_status eager_check_operands(const struct eager_build *b) {
@@ -114,7 +132,8 @@ static bool eager_is_covered(const samara_op_desc *desc, size_t input, int32_t f
 }
 
 // What a broadcasting operator repeats by itself need not be repeated in a copy: axes of stride 0
-// become axes of size 1, which go to `dims`, where another input keeps the size.
+// become axes of size 1, which go to `dims`, where another input keeps the size. An axis with a
+// scale per index keeps its size.
 static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, int64_t *dims) {
   samara_op_tensor operand = b->desc->inputs[input];
   const bool broadcasts =
@@ -122,6 +141,7 @@ static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, 
   if (!broadcasts || operand.strides == NULL) return operand;
   for (int32_t i = 0; i < operand.rank; i++) {
     const int64_t dim = dims[i] = operand.shape[i];
+    if (operand.scales != NULL && operand.quant_axis == i) continue;
     if (dim > 1 && operand.strides[i] == 0 &&
         eager_is_covered(b->desc, input, operand.rank - 1 - i, dim))
       dims[i] = 1;
@@ -130,13 +150,14 @@ static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, 
   return operand;
 }
 
-// matmul packs its second operand in either order. One whose last two axes are swapped is handed
-// over as it lies, with transpose_w the other way round, instead of copied.
+// matmul and qmatmul pack their second operand in either order. One whose last two axes are swapped
+// is handed over as it lies, with transpose_w the other way round, instead of copied.
 static void eager_turn(struct eager_build *b, const samara_op_tensor *operand,
                        struct smr_tensor *tensor, struct smr_view *view) {
   const int32_t rank = operand->rank;
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
-  if (b->row->code != SMR_CODE_MATMUL || rank < 2) return;
+  const bool integer = b->row->code == SMR_CODE_QMATMUL;
+  if ((b->row->code != SMR_CODE_MATMUL && !integer) || rank < 2) return;
   for (int32_t i = 0; i < rank; i++) {
     const int32_t from = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
     dims[i] = operand->shape[from];
@@ -151,20 +172,36 @@ static void eager_turn(struct eager_build *b, const samara_op_tensor *operand,
     return;
   *tensor = turned;
   *view = copied;
-  if (b->attrs != NULL) b->attrs[SMR_ATTR_MATMUL_TRANSPOSE_W].i ^= 1;
+  b->turned = true;
+  if (b->attrs != NULL)
+    b->attrs[integer ? SMR_ATTR_QMATMUL_TRANSPOSE_W : SMR_ATTR_MATMUL_TRANSPOSE_W].i ^= 1;
 }
 
-// `tensor` is NULL while the bump measures.
-static void eager_quantized(struct eager_build *b, const samara_op_tensor *operand,
+// The operand's parameters, copied to the block; `turned`: its last two axes are swapped. `tensor`
+// is NULL while the bump measures.
+static void eager_quantized(struct eager_build *b, const samara_op_tensor *operand, bool turned,
                             struct smr_tensor *tensor) {
   if (operand->dtype != SAMARA_QINT8) return;
-  struct eager_quant *q = smr_bump_take(&b->bump, 1, sizeof *q);
+  const bool per_axis = operand->scales != NULL;
+  const size_t count = per_axis ? operand->quant_count : 1;
+  struct smr_quant *q = smr_bump_take(&b->bump, 1, sizeof *q);
+  float *scales = smr_bump_take(&b->bump, count, sizeof *scales);
+  int32_t *zero_points = smr_bump_take(&b->bump, count, sizeof *zero_points);
   if (q == NULL) return;
-  q->scale = operand->scale;
-  q->zero_point = operand->zero_point;
-  q->params = (struct smr_quant){
-      .scales = &q->scale, .zero_points = &q->zero_point, .count = 1, .axis = -1};
-  tensor->quant = &q->params;
+  for (size_t i = 0; i < count; i++) {
+    scales[i] = per_axis ? operand->scales[i] : operand->scale;
+    zero_points[i] = !per_axis                      ? operand->zero_point
+                     : operand->zero_points == NULL ? 0
+                                                    : operand->zero_points[i];
+  }
+  *q = (struct smr_quant){.scales = scales,
+                          .zero_points = zero_points,
+                          .count = (uint32_t)count,
+                          .axis = !per_axis ? -1
+                                  : turned && operand->quant_axis >= operand->rank - 2
+                                      ? 2 * operand->rank - 3 - operand->quant_axis
+                                      : operand->quant_axis};
+  tensor->quant = q;
 }
 
 // Inputs: tensors, pointers to them, and copies of what the operator cannot read. `op` is NULL
@@ -197,7 +234,8 @@ static samara_status eager_inputs(struct eager_build *b, samara_op *op, struct s
     op->present[i] = true;
   }
   for (uint32_t i = 0; i < b->desc->input_count; i++)
-    eager_quantized(b, &b->desc->inputs[i], op != NULL ? &op->tensors[i] : NULL);
+    eager_quantized(b, &b->desc->inputs[i], i == 1 && b->turned,
+                    op != NULL ? &op->tensors[i] : NULL);
   if (op == NULL) return SAMARA_OK;
   op->copy_count = copies;
   op->copy_bytes = total;
@@ -217,7 +255,7 @@ static samara_status eager_outputs(struct eager_build *b, samara_op *op, struct 
       *own = tensor;
       list[i] = own;
     }
-    eager_quantized(b, &b->desc->outputs[i], own);
+    eager_quantized(b, &b->desc->outputs[i], false, own);
   }
   return SAMARA_OK;
 }

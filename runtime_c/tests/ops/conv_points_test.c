@@ -17,8 +17,9 @@ static const struct smr_window window = {.spatial = 3,
                                          .pad_begin = {1, 1, 2},
                                          .batch = 2};
 
+enum { STRIDE = 7, PIXELS = 2 * 2 * 3 * 4, TAPS = 2 * 3 * 2 };
+
 SMR_TEST(every_range) {
-  enum { STRIDE = 7, PIXELS = 2 * 2 * 3 * 4, TAPS = 2 * 3 * 2 };
   static float x[2 * 3 * 4 * 5 * STRIDE];
   static const float zero[1] = {0};
   const float **points = malloc(PIXELS * TAPS * sizeof *points);
@@ -43,4 +44,20 @@ SMR_TEST(every_range) {
   free(points);
 }
 
-SMR_TEST_MAIN(RUN(every_range))
+// Bytes are met where floats are.
+SMR_TEST(bytes) {
+  static float x[2 * 3 * 4 * 5 * STRIDE];
+  static const float zero[1] = {0};
+  static int8_t bytes[2 * 3 * 4 * 5 * STRIDE];
+  static const int8_t padding[1] = {7};
+  const float **points = malloc(PIXELS * TAPS * sizeof *points);
+  const int8_t **places = malloc(PIXELS * TAPS * sizeof *places);
+  smr_conv_points(&window, x, STRIDE, zero, 0, PIXELS, points);
+  smr_conv_points_i8(&window, bytes, STRIDE, padding, 0, PIXELS, places);
+  for (size_t i = 0; i < PIXELS * TAPS; i++)
+    CHECK(places[i] == (points[i] == zero ? padding : bytes + (points[i] - x)));
+  free(points);
+  free(places);
+}
+
+SMR_TEST_MAIN(RUN(every_range); RUN(bytes))

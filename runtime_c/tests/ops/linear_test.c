@@ -82,4 +82,40 @@ SMR_TEST(post) {
   CHECK_NEAR(smr_f16_to_f32(half[N]), -N, 0);
 }
 
-SMR_TEST_MAIN(RUN(where_operands_come_from); RUN(scratch); RUN(post))
+// A product [5, 40] x [40, 20] and a convolution of these dtypes take this kernel.
+static void takes(uint8_t x, uint8_t w, bool strict, uint32_t isa, const char *kernel) {
+  struct op_test t;
+  op_begin(&t, "matmul");
+  t.job.isa = isa;
+  t.job.strict = strict;
+  op_in(&t, x, 2, DIMS(5, 40), NULL);
+  op_in(&t, w, 2, DIMS(40, 20), NULL);
+  op_out(&t, x, 2, DIMS(5, 20));
+  if (CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK)) CHECK_STR(t.job.kernel, kernel);
+  op_end(&t);
+  op_begin(&t, "conv");
+  op_ints(&t, "strides", 2, DIMS(1, 1));
+  op_ints(&t, "dilations", 2, DIMS(1, 1));
+  op_ints(&t, "pads", 4, DIMS(0, 0, 0, 0));
+  t.job.isa = isa;
+  t.job.strict = strict;
+  op_in(&t, x, 4, DIMS(1, 9, 9, 32), NULL);
+  op_in(&t, w, 4, DIMS(20, 3, 3, 32), NULL);
+  op_out(&t, x, 4, DIMS(1, 7, 7, 20));
+  if (CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK)) CHECK_STR(t.job.kernel, kernel);
+  op_end(&t);
+}
+
+// Float16 arithmetic: weights alone are float16, the caller allows it and the CPU has it.
+SMR_TEST(who_multiplies_in_float16) {
+  const uint32_t neon = SMR_ISA_NEON, half = SMR_ISA_NEON | SMR_ISA_NEON_FP16;
+  if (!SMR_ARCH_AARCH64) SKIP("another architecture");
+  takes(SAMARA_FLOAT32, SAMARA_FLOAT16, false, half, "f32_gemm_8x64_f16w__neon_fp16");
+  takes(SAMARA_FLOAT32, SAMARA_FLOAT16, false, neon, "f32_gemm_8x16_f16w__neon");
+  takes(SAMARA_FLOAT32, SAMARA_FLOAT16, true, half, "f32_gemm_8x16_f16w__neon");
+  takes(SAMARA_FLOAT16, SAMARA_FLOAT16, false, half, "f32_gemm_8x16_f16w__neon");
+  takes(SAMARA_FLOAT32, SAMARA_FLOAT32, false, half, "f32_gemm_8x16__neon");
+}
+
+SMR_TEST_MAIN(RUN(where_operands_come_from); RUN(scratch); RUN(post);
+              RUN(who_multiplies_in_float16))

@@ -132,6 +132,35 @@ SMR_TEST(in_place_empty_absent_and_quantized) {
   CHECK_MEM(x, real, sizeof x);
 }
 
+SMR_TEST(quantized_per_axis) {
+  // Both operands of a strided view: [3, 2] whose parameters run along either axis.
+  const float scales[] = {0.5f, 0.25f, 2}, real[] = {1, 2, -4, 0.5f, 1, 2};
+  const int32_t zero_points[] = {0, 3, -1};
+  int8_t q[6];
+  float back[6];
+  const samara_op_tensor x[] = {{EAGER_DIMS(3, 2), EAGER_STRIDES(1, 3), .dtype = SAMARA_FLOAT32}};
+  const samara_op_tensor to[] = {{EAGER_DIMS(3, 2), .dtype = SAMARA_QINT8, .scales = scales,
+                                  .zero_points = zero_points, .quant_count = 3, .quant_axis = 0}};
+  const samara_op_tensor y[] = {EAGER_F32(3, 2)};
+  const samara_attribute parameters[] = {{.name = "scales", .floats = scales, .count = 3},
+                                         EAGER_INTS("zero_points", 0, 3, -1),
+                                         EAGER_INTS("axis", 0)};
+  const samara_op_desc quantize = EAGER_DESC("quantize", parameters, x, to);
+  const samara_op_desc dequantize = EAGER_PLAIN("dequantize", to, y);
+  REQUIRE(eager_run(&quantize, (const void *[]){real}, (void *[]){q}) == SAMARA_OK);
+  CHECK_MEM(q, ((int8_t[]){2, 1, 11, 7, -3, 0}), 6);
+  REQUIRE(eager_run(&dequantize, (const void *[]){q}, (void *[]){back}) == SAMARA_OK);
+  CHECK_MEM(back, ((float[]){1, 0.5f, 2, 1, -4, 2}), sizeof back);
+  // Read the other way round, the copy keeps the axis that the parameters belong to.
+  const samara_op_tensor turned[] = {{EAGER_DIMS(2, 3), EAGER_STRIDES(1, 2), .dtype = SAMARA_QINT8,
+                                      .scales = scales, .zero_points = zero_points,
+                                      .quant_count = 3, .quant_axis = 1}};
+  const samara_op_tensor dense[] = {EAGER_F32(2, 3)};
+  const samara_op_desc read = EAGER_PLAIN("dequantize", turned, dense);
+  REQUIRE(eager_run(&read, (const void *[]){q}, (void *[]){back}) == SAMARA_OK);
+  CHECK_MEM(back, real, sizeof back);
+}
+
 SMR_TEST(failures_say_why) {
   const samara_op_tensor ins[] = {EAGER_F32(4, 2), {EAGER_DIMS(3), .dtype = SAMARA_INT64}};
   const samara_op_tensor outs[] = {EAGER_F32(3, 2)};
@@ -461,7 +490,7 @@ SMR_TEST(every_allocation_may_fail) {
 SMR_TEST_MAIN(RUN(matmul_of_dense_and_transposed_operands);
               RUN(convolution_of_a_channels_first_picture);
               RUN(broadcasting_by_shape_and_by_stride); RUN(in_place_empty_absent_and_quantized);
-              RUN(failures_say_why); RUN(threads_and_lists_change_no_bit);
+              RUN(quantized_per_axis); RUN(failures_say_why); RUN(threads_and_lists_change_no_bit);
               RUN(list_names_the_operator_that_failed);
               RUN(prepared_operators_are_shared_by_threads);
               RUN(allocates_only_for_the_largest_run_so_far); RUN(every_allocation_may_fail))

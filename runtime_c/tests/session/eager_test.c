@@ -95,6 +95,57 @@ SMR_TEST(operands) {
   eager_refused(&quantized, SAMARA_BAD_ARGUMENT, "identity: input 0 has the scale 0");
 }
 
+SMR_TEST(quantization_parameters) {
+  float scales[] = {0.5f, 0.25f, 2};
+  int32_t zero_points[] = {0, -128, 127};
+  samara_op_tensor q[] = {{EAGER_DIMS(2, 3), .dtype = SAMARA_QINT8, .scales = scales,
+                           .zero_points = zero_points, .quant_count = 3, .quant_axis = 1}};
+  const samara_op_tensor x[] = {EAGER_F32(2, 3)};
+  const samara_op_desc desc = EAGER_PLAIN("dequantize", q, x);
+  samara_op *op = eager_op(&desc);
+  REQUIRE(op != NULL);
+  const struct smr_quant *own = op->tensors[0].quant;
+  CHECK(own->axis == 1 && own->count == 3);
+  CHECK(own->scales != scales && own->zero_points != zero_points);
+  CHECK_MEM(own->scales, scales, sizeof scales);
+  CHECK_MEM(own->zero_points, zero_points, sizeof zero_points);
+  samara_op_destroy(op);
+  q[0].zero_points = NULL;
+  op = eager_op(&desc);
+  REQUIRE(op != NULL);
+  for (size_t i = 0; i < 3; i++) CHECK_EQ_INT(op->tensors[0].quant->zero_points[i], 0);
+  samara_op_destroy(op);
+
+  q[0].quant_axis = 2;
+  eager_refused(&desc, SAMARA_BAD_ARGUMENT, "input 0 is quantized along axis 2 of rank 2");
+  q[0].quant_axis = -1;
+  eager_refused(&desc, SAMARA_BAD_ARGUMENT, "input 0 is quantized along axis -1 of rank 2");
+  q[0].quant_axis = 0;
+  eager_refused(&desc, SAMARA_BAD_ARGUMENT, "input 0 has 3 scales along axis 0, expected 2");
+  q[0].quant_axis = 1;
+  const float bad[] = {0, -1, INFINITY, NAN, 1e-40f};
+  for (size_t i = 0; i < EAGER_COUNT(bad); i++) {
+    scales[2] = bad[i];
+    eager_refused(&desc, SAMARA_BAD_ARGUMENT, "dequantize: input 0 has the scale ");
+  }
+  scales[2] = 2;
+  q[0].zero_points = zero_points;
+  zero_points[1] = -129;
+  eager_refused(&desc, SAMARA_BAD_ARGUMENT, "dequantize: input 0 has the zero point -129");
+  q[0].scales = NULL;
+  q[0].scale = 1;
+  q[0].zero_point = 128;
+  eager_refused(&desc, SAMARA_BAD_ARGUMENT, "dequantize: input 0 has the zero point 128");
+  // An axis without indices has no parameters.
+  const samara_op_tensor empty[] = {
+      {EAGER_DIMS(0), .dtype = SAMARA_QINT8, .scales = scales, .quant_axis = 0}};
+  const samara_op_tensor nothing[] = {EAGER_F32(0)};
+  const samara_op_desc none = EAGER_PLAIN("dequantize", empty, nothing);
+  op = eager_op(&none);
+  CHECK(op != NULL);
+  samara_op_destroy(op);
+}
+
 SMR_TEST(copies_only_what_is_not_read_as_it_lies) {
   const samara_op_tensor y[] = {EAGER_F32(4, 6)};
   // [inputs, copies wanted]: dense, transposed, a row repeated, both repeated, a pixel stride.
@@ -176,5 +227,5 @@ SMR_TEST(one_small_block) {
 }
 
 SMR_TEST_MAIN(RUN(names); RUN(operators_that_do_not_run_alone); RUN(arguments); RUN(operands);
-              RUN(copies_only_what_is_not_read_as_it_lies); RUN(ceiling_and_kernel);
-              RUN(one_small_block))
+              RUN(quantization_parameters); RUN(copies_only_what_is_not_read_as_it_lies);
+              RUN(ceiling_and_kernel); RUN(one_small_block))

@@ -12,6 +12,7 @@ import samara
 from samara.exporter.frontend import eager, native
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ops import get_op
+from samara.exporter.types import Quant
 from samara.nn import functional as F
 from samara.pybridge import op as bridge
 from samara.pybridge.errors import SamaraError
@@ -101,6 +102,31 @@ CASES: dict[str, tuple[Any, list[Any], set[str]]] = {
     "gelu": (lambda x: F.gelu(x), [(100, 100)], {"gelu"}),
     "sum": (lambda x: (x * x).sum(0), [(200, 50)], {"reduce_sum"}),
 }  # fmt: skip
+
+
+def test_run_typed_takes_and_gives_parameters() -> None:
+    x, w = Quant.per_tensor(0.5, 3), Quant.per_axis([0.25, 0.5], 1)
+    a = np.array([[4, 5, -1], [3, 7, 0]], np.int8)
+    b = np.array([[1, 2], [3, -4], [5, 6]], np.int8)
+    bias = np.array([10, -10], np.int32)
+    qmatmul = get_op("qmatmul")
+    attrs = {"scale": 1.0, "zero_point": -2}
+    before = bridge.run_counts().get("qmatmul", 0)
+    ((y, quant),) = native.run_typed(qmatmul, [a, b, bias], [x, w, None], attrs)
+    assert quant == Quant.per_tensor(1.0, -2)
+    want = qmatmul.evaluate([a, b, bias], qmatmul.complete(attrs), [x, w, None])
+    assert y.dtype == np.int8
+    assert np.array_equal(y, want)
+    # Strided operands, and a result that is not quantized.
+    turned = np.asfortranarray(a)
+    ((sums, none),) = native.run_typed(
+        qmatmul, [turned, b, None], [x, w, None], {**attrs, "to": "i32"}
+    )
+    assert none is None
+    assert sums.tolist() == ((a.astype(int) - 3) @ b.astype(int)).tolist()
+    assert bridge.run_counts()["qmatmul"] == before + 2
+    with pytest.raises(SamaraError, match="scale"):
+        native.run_typed(qmatmul, [a, b, None], [x, Quant.per_axis([1, 1, 1], 0), None], attrs)
 
 
 def strided(array: Any, how: str) -> Any:

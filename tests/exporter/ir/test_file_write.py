@@ -19,6 +19,7 @@ from samara.exporter.ir import (
     Program,
     ProgramBuilder,
     Source,
+    Value,
     from_bytes,
     save_program,
     schema,
@@ -26,7 +27,7 @@ from samara.exporter.ir import (
 )
 from samara.exporter.ir.file_write import default_of, fnv1a
 from samara.exporter.ops import get_op
-from samara.exporter.types import DType, ModelFormatError, ShapeError, TensorType
+from samara.exporter.types import DType, ModelFormatError, Quant, ShapeError, TensorType
 
 
 def _tied(**attrs: Any) -> Program:
@@ -253,3 +254,23 @@ def test_types_of_variables_are_stored() -> None:
     assert back.variables[0].type == variable.type
     assert back.variables[0].initial.tolist() == [3, 4]
     assert (back.main.reads, back.main.writes) == ({"x": "v"}, {0: "v"})
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_quantized_weights_need_a_newer_runtime(quantized: bool) -> None:
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    x = b.input("x", "f32", ["n", 4])
+    if quantized:
+        kind = TensorType.of("qs8", (4, 5), Quant.per_axis([0.5] * 5, 1))
+        w = Value("w", kind, np.ones((4, 5), np.int8))
+    else:
+        w = b.const(np.ones((4, 5), np.float16), "w")
+    b.finish([b.op("matmul", x, w)], ["y"])
+    file = from_bytes(to_bytes(pb.finish(["main"])))
+    assert file.min_runtime == ((0, 4, 0) if quantized else (0, 1, 0))
+    assert file.constants[0].layout is schema.Layout.PANEL
+    back = file.program.functions["main"].nodes[0].inputs[1]
+    assert back is not None
+    assert back.constant is not None
+    assert (back.constant == 1).all()

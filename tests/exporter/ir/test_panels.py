@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from samara.exporter.ir.panels import (
+    pack_blocks,
     pack_conv,
     pack_matmul,
     pack_plain,
     packed_size,
     panel_stride,
+    unpack_blocks,
     unpack_conv,
     unpack_matmul,
 )
 from samara.exporter.ir.schema import Layout
+from samara.exporter.types import DType
 
 
 def test_matmul_panel_bytes() -> None:
@@ -66,6 +69,53 @@ def test_depthwise_panel_bytes() -> None:
     assert packed.data[96:128] == bytes(32)
 
 
+def test_int8_panel_bytes() -> None:
+    # K = 5, N = 17: two panels of two groups of four rows, the last three rows zero.
+    w = np.arange(85, dtype=np.int8).reshape(5, 17)
+    packed = pack_matmul(w)
+    assert (packed.layout, packed.panel_stride, len(packed.data)) == (Layout.PANEL, 128, 256)
+    groups = np.frombuffer(packed.data, np.int8).reshape(2, 2, 16, 4)
+    assert groups[0, 0, 3].tolist() == [3, 20, 37, 54]
+    assert groups[0, 1, 3].tolist() == [71, 0, 0, 0]
+    assert groups[1, 0, 0].tolist() == [16, 33, 50, 67]
+    assert not groups[1, :, 1:].any()
+    assert pack_matmul(np.ascontiguousarray(w.T), transposed=True) == packed
+
+
+def test_int8_depthwise_panel_bytes() -> None:
+    # C = 17, 5 taps: rows of 16 channels as in every other dtype.
+    w = np.arange(85, dtype=np.int8).reshape(17, 5, 1)
+    packed = pack_conv(w, groups=17)
+    assert (packed.layout, packed.panel_stride, len(packed.data)) == (Layout.DWPANEL, 128, 256)
+    first = np.frombuffer(packed.data[:80], np.int8).reshape(5, 16)
+    assert first[:, 2].tolist() == [10, 11, 12, 13, 14]
+    assert packed.data[128] == 80
+
+
+def test_four_bit_panel_bytes() -> None:
+    # N = 2, K = 33: one panel of two groups of 32 rows, of which the second has one.
+    w = (np.arange(66).reshape(2, 33) % 16).astype(DType.U4.numpy)
+    packed = pack_blocks(w)
+    assert (packed.layout, packed.panel_stride, len(packed.data)) == (Layout.PANEL, 512, 512)
+    groups = np.frombuffer(packed.data, np.uint8).reshape(2, 4, 16, 4)
+    # Row 4 j + i below, row 16 + 4 j + i above: these are equal modulo 16.
+    assert groups[0, 1, 0].tolist() == [0x44, 0x55, 0x66, 0x77]
+    assert groups[0, 0, 1].tolist() == [0x11, 0x22, 0x33, 0x44]
+    assert groups[1, 0, :2, 0].tolist() == [0, 1]
+    assert not groups[0, :, 2:].any()
+    assert not groups[1, 1:].any()
+
+
+@pytest.mark.parametrize("kind", [DType.I4, DType.U4])
+@pytest.mark.parametrize("shape", [(1, 1), (17, 33), (16, 32), (5, 100)])
+def test_four_bit_round_trip(shape: tuple[int, int], kind: DType, rng: np.random.Generator) -> None:
+    low = -8 if kind is DType.I4 else 0
+    w = rng.integers(low, low + 16, shape).astype(np.int8).astype(kind.numpy)
+    back = unpack_blocks(pack_blocks(w), shape, w.dtype)
+    assert back.dtype == w.dtype
+    assert np.array_equal(back.view(np.uint8) & 15, w.view(np.uint8) & 15)
+
+
 def test_one_channel_is_no_depthwise() -> None:
     assert pack_conv(np.ones((1, 3, 3, 1), np.float32), groups=1).layout is Layout.PANEL
 
@@ -76,7 +126,7 @@ def test_plain_is_padded_with_zeros() -> None:
     assert pack_plain(np.array(2.0, np.float32)).data == struct.pack("<f", 2)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
 @pytest.mark.parametrize(
     ("shape", "groups"),
     [((1, 1, 1), 1), ((16, 3, 3, 5), 1), ((33, 2, 7), 1), ((6, 3, 3, 4), 3), ((20, 3, 3, 1), 20),
@@ -85,7 +135,7 @@ def test_plain_is_padded_with_zeros() -> None:
 def test_conv_round_trip(
     shape: tuple[int, ...], groups: int, dtype: type[np.generic], rng: np.random.Generator
 ) -> None:
-    w = rng.standard_normal(shape).astype(dtype)
+    w = (rng.standard_normal(shape) * 40).astype(dtype)
     packed = pack_conv(w, groups)
     assert len(packed.data) == packed_size(packed.layout, shape, groups, w.itemsize)
     assert packed.panel_stride % 64 == 0
@@ -94,10 +144,11 @@ def test_conv_round_trip(
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 17), (64, 16), (5, 48)])
 @pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
 def test_matmul_round_trip(
-    shape: tuple[int, int], transposed: bool, rng: np.random.Generator
+    shape: tuple[int, int], transposed: bool, dtype: type[np.generic], rng: np.random.Generator
 ) -> None:
-    w = rng.standard_normal(shape).astype(np.float32)
+    w = (rng.standard_normal(shape) * 40).astype(dtype)
     packed = pack_matmul(w, transposed)
     back = unpack_matmul(packed, shape, w.dtype, transposed)
     assert np.array_equal(back, w)

@@ -10,7 +10,7 @@ import pytest
 
 from samara.exporter import ops
 from samara.exporter.ops import InferContext
-from samara.exporter.types import Dim, ShapeError, Sym, TensorType, floordiv
+from samara.exporter.types import Dim, DType, Quant, ShapeError, Sym, TensorType, floordiv
 
 H = Dim.atom(Sym("h"))
 PLAIN: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
@@ -93,3 +93,44 @@ def test_cost_counts_multiplications() -> None:
     flops, size = ops.conv.cost(attrs, types, result)
     assert flops == 2 * 8 * 8 * 32 * 9 * 16
     assert size == 4 * (8 * 8 * 16 + 32 * 9 * 16 + 8 * 8 * 32)
+
+
+def _narrow(op: str, w: TensorType, **attrs: Any) -> TensorType:
+    x = TensorType.of("f32", (2, 3) if op == "matmul" else (1, 5, 5, 3))
+    found = ops.get_op(op)
+    (y,) = found.infer(InferContext(found, [x, w], found.complete(attrs)))
+    return y
+
+
+def test_quantized_weights_are_dequantized_first() -> None:
+    x = np.array([[1, 2]], np.float32)
+    w = np.array([[10, -3], [5, 4]], np.int8)
+    quant = Quant.per_axis([0.5, 2.0], 1, [0, 1])
+    got = ops.matmul.evaluate([x, w], ops.matmul.complete({}), [None, quant])
+    assert got.tolist() == [[0.5 * (10 + 2 * 5), 2.0 * (-4 + 2 * 3)]]
+
+
+def test_half_weights_beside_float_x_give_float() -> None:
+    x, w = np.full((1, 2), 1e-3, np.float32), np.ones((2, 1), np.float16)
+    got = ops.matmul(x, w)
+    assert got.dtype == np.float32
+    assert got[0, 0] == np.float32(1e-3) + np.float32(1e-3)
+
+
+def test_which_weights_may_be_narrow() -> None:
+    whole, columns = Quant.per_tensor(0.5), Quant.per_axis([1, 2, 3, 4], 1)
+    assert _narrow("matmul", TensorType.of("qs8", (3, 4), whole)).dtype is DType.F32
+    assert _narrow("matmul", TensorType.of("qs8", (3, 4), columns)).dtype is DType.F32
+    assert _narrow("matmul", TensorType.of("f16", (3, 4))).dtype is DType.F32
+    with pytest.raises(ShapeError, match="index of axis 0"):
+        _narrow(
+            "matmul", TensorType.of("qs8", (4, 3), Quant.per_axis([1, 2, 3], 1)), transpose_w=True
+        )
+    rows = Quant.per_axis([1, 2, 3], 3)
+    with pytest.raises(ShapeError, match="index of axis 0"):
+        _narrow("conv", TensorType.of("qs8", (4, 1, 1, 3), rows), **PLAIN)
+    with pytest.raises(ShapeError, match="w is int8"):
+        _narrow("matmul", TensorType.of("i8", (3, 4)))
+    given = [TensorType.of("f16", (2, 3)), TensorType.of("qs8", (3, 4), whole)]
+    with pytest.raises(ShapeError, match="x is float16"):
+        ops.matmul.infer(InferContext(ops.matmul, given, ops.matmul.complete({})))

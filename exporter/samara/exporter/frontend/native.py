@@ -13,12 +13,13 @@ import numpy as np
 from samara.exporter.frontend import memory
 from samara.exporter.frontend.tape import complete, ir_dtype
 from samara.exporter.ops import InferContext, OpSpec
-from samara.exporter.types import Dim, TensorType, as_dim
+from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 from samara.pybridge import op as bridge
 
 Array = np.ndarray[Any, Any]
 
 _KEPT: Final = 4096  # prepared operators kept; 1-2 KB each
+_KEPT_TYPED: Final = 512  # of quantized ones, whose parameters move while they are being learned
 
 fallbacks: Final[Counter[str]] = Counter()
 """Heavy operators that ran in numpy because of a dtype, by name."""
@@ -35,6 +36,7 @@ class _Ready:
 
 
 _cache: dict[Any, _Ready] = {}
+_typed: dict[Any, tuple[_Ready, list[Quant | None]]] = {}
 
 
 def run(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) -> Any:
@@ -87,6 +89,62 @@ def _prepare(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any
     return _Ready(prepared, outputs)
 
 
+def run_typed(
+    op: OpSpec,
+    arrays: Sequence[Array | None],
+    quants: Sequence[Quant | None],
+    attrs: Mapping[str, Any],
+) -> list[tuple[Array, Quant | None]]:
+    """Each result of an operator on int8 arrays that are quantized by `quants` (None: an array of
+    plain numbers), and its parameters where it is quantized."""
+    key = (
+        op,
+        *[None if a is None else (a.dtype, a.shape, a.strides) for a in arrays],
+        *quants,
+        *attrs.items(),
+    )
+    known = _typed.get(key)
+    if known is None:
+        known = _prepare_typed(op, arrays, quants, attrs)
+        if len(_typed) >= _KEPT_TYPED:
+            _typed.clear()
+        _typed[key] = known
+    ready, found = known
+    outputs = [memory.empty(shape, dtype) for shape, dtype in ready.outputs]
+    ready.prepared(arrays, outputs)
+    return list(zip(outputs, found, strict=True))
+
+
+def _prepare_typed(
+    op: OpSpec,
+    arrays: Sequence[Array | None],
+    quants: Sequence[Quant | None],
+    attrs: Mapping[str, Any],
+) -> tuple[_Ready, list[Quant | None]]:
+    full = complete(op, attrs)
+    types = [
+        None
+        if a is None
+        else TensorType(
+            ir_dtype(a.dtype) if q is None else DType.QS8, tuple(map(as_dim, a.shape)), q
+        )
+        for a, q in zip(arrays, quants, strict=True)
+    ]
+    made = op.infer(InferContext(op, types, full, output_count=op.max_outputs))
+    operands = [
+        None if a is None else (a.dtype if q is None else "qint8", a.shape, a.strides, q)
+        for a, q in zip(arrays, quants, strict=True)
+    ]
+    results = [
+        (t.dtype.numpy if t.quant is None else "qint8", t.static_shape(), None, t.quant)
+        for t in made
+    ]
+    given = {a.name: _plain(a.type, full[a.name]) for a in op.attrs}
+    prepared = bridge.prepare(op.code, given, operands, results)
+    outputs = [(t.static_shape(), t.dtype.numpy) for t in made]
+    return _Ready(prepared, outputs), [t.quant for t in made]
+
+
 def _plain(kind: str, value: Any) -> Any:
     """An attribute with sizes as numbers."""
     if kind == "dim":
@@ -94,7 +152,7 @@ def _plain(kind: str, value: Any) -> Any:
     if kind == "dims":
         return tuple(v.as_int() if isinstance(v, Dim) else int(v) for v in value)
     if kind == "dtype":
-        return value.public_name
+        return value.code  # int8 and its quantized form have one name
     return value
 
 

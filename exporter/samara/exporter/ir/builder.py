@@ -173,9 +173,17 @@ class Builder:
         ]
         return self.input(name, like.dtype, shape, like.quant)
 
-    def const(self, array: Any, name: str = "const", dtype: DType | None = None) -> Value:
-        """A constant. Constants belong to no function and may be used in all."""
-        return constant(self.unique(name), array, dtype)
+    def const(
+        self,
+        array: Any,
+        name: str = "const",
+        dtype: DType | None = None,
+        quant: Quant | None = None,
+    ) -> Value:
+        """A constant; `quant` with dtype QS8. Constants belong to no function and may be used in
+        all.
+        """
+        return constant(self.unique(name), array, dtype, quant)
 
     def read(self, value: Value, index: int, bound: DimLike | None = None) -> Dim:
         """Element `index` of a small tensor as a dim: folded for a constant, a Read atom otherwise.

@@ -14,8 +14,25 @@ import numpy as np
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.exprs import ExprReader
-from samara.exporter.ir.file_write import Demand, Golden, demand_of, fnv1a, layout_demand
-from samara.exporter.ir.panels import Packed, packed_size, panel_stride, unpack_conv, unpack_matmul
+from samara.exporter.ir.file_write import (
+    PANEL_DTYPES,
+    Demand,
+    Golden,
+    demand_of,
+    fnv1a,
+    layout_demand,
+)
+from samara.exporter.ir.panels import (
+    PANEL_CHANNELS,
+    Packed,
+    blocks_stride,
+    packed_size,
+    panel_stride,
+    stored_rows,
+    unpack_blocks,
+    unpack_conv,
+    unpack_matmul,
+)
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value, Variable
 from samara.exporter.ir.schema import Layout
 from samara.exporter.ir.verify import verify
@@ -254,12 +271,26 @@ class _Reader:
             if info.dtype is DType.BOOL and np.any(array.view(np.uint8) > 1):
                 raise ModelFormatError(f"{where} is bool and holds other bytes than 0 and 1")
             return array.reshape(info.shape)
+        if demand[0] == "blocks":
+            return self._unpack_blocks(info, start)
         shape = self._panel_shape(info, demand)
         data = self.data[start : start + info.size]
         packed = Packed(info.layout, info.groups, info.panel_stride, data)
         if demand[0] == "matmul":
             return unpack_matmul(packed, (info.shape[0], info.shape[1]), dtype, demand[1])
         return unpack_conv(packed, shape, dtype)
+
+    def _unpack_blocks(self, info: ConstantInfo, start: int) -> Array:
+        where, shape = f"constant '{info.name}'", info.shape
+        if not info.dtype.is_packed or len(shape) != 2 or math.prod(shape) == 0 or info.groups != 1:
+            raise ModelFormatError(f"{where} of shape {list(shape)} cannot lie in panels of 4 bits")
+        if info.layout is not Layout.PANEL or info.panel_stride != blocks_stride(shape[1]):
+            raise ModelFormatError(f"{where} has the panel stride {info.panel_stride}")
+        if info.size < -(-shape[0] // PANEL_CHANNELS) * info.panel_stride:
+            raise ModelFormatError(f"{where} has {info.size} bytes, too few for its panels")
+        data = self.data[start : start + info.size]
+        packed = Packed(info.layout, 1, info.panel_stride, data)
+        return unpack_blocks(packed, (shape[0], shape[1]), info.dtype.numpy)
 
     def _panel_shape(self, info: ConstantInfo, demand: Demand) -> tuple[int, ...]:
         """The shape as [channels, …], after checking all that unpacking relies on."""
@@ -272,14 +303,15 @@ class _Reader:
             groups = demand[1]
         else:
             raise ModelFormatError(f"{where} lies in panels, which its uses cannot read")
-        if info.dtype not in (DType.F32, DType.F16) or info.groups != groups or groups < 1:
+        if info.dtype not in (*PANEL_DTYPES, DType.I8) or info.groups != groups or groups < 1:
             raise ModelFormatError(f"{where} has {info.groups} groups, its use has {groups}")
         if shape[0] % groups or math.prod(shape) == 0:
             raise ModelFormatError(f"{where} of shape {list(info.shape)} cannot lie in panels")
         if info.layout is Layout.DWPANEL and not (groups == shape[0] and shape[-1] == 1):
             raise ModelFormatError(f"{where} is not depthwise: {list(info.shape)}")
         itemsize = info.dtype.itemsize
-        if info.panel_stride != panel_stride(math.prod(shape[1:]), itemsize):
+        rows = stored_rows(info.layout, math.prod(shape[1:]), itemsize)
+        if info.panel_stride != panel_stride(rows, itemsize):
             raise ModelFormatError(f"{where} has the panel stride {info.panel_stride}")
         if info.size < packed_size(info.layout, shape, groups, itemsize):
             raise ModelFormatError(f"{where} has {info.size} bytes, too few for its panels")

@@ -13,7 +13,13 @@ import numpy as np
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.exprs import ExprWriter
-from samara.exporter.ir.panels import Packed, pack_conv, pack_matmul, pack_plain
+from samara.exporter.ir.panels import (
+    Packed,
+    pack_blocks,
+    pack_conv,
+    pack_matmul,
+    pack_plain,
+)
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec
@@ -329,7 +335,7 @@ class _Writer:
         }
 
     def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
-        demand = self._demands.get(id(array), _PLAIN)
+        demand = self._demands.get(id(array), _PLAIN) if segment is self.weights else _PLAIN
         packed = _pack(array, demand)
         key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)
         found = self._known.get(key)
@@ -369,6 +375,10 @@ class _Writer:
             raise ShapeError(f"golden data for '{name}', which '{g.function}' does not have")
         row: dict[str, Any] = {"index": list(names).index(name), "dims": list(array.shape)}
         dtype = DType.from_numpy(array.dtype)
+        if not is_output and dtype is DType.I8:  # qs8, where the input is that
+            dtype = next(
+                v for v in self.program.functions[g.function].inputs if v.name == name
+            ).type.dtype
         if is_output and not dtype.is_float:
             row["digest"] = fnv1a(pack_plain(array).data)
             return row
@@ -415,9 +425,21 @@ def needs_of(program: Program) -> list[tuple[str, str]]:
         dtypes.update(v.type.dtype for v in (*f.inputs, *f.outputs))
         for n in f.nodes:
             found.add((n.op.since, n.op.name))
+            found.update(_newer_forms(n))
             dtypes.update(v.type.dtype for v in (*n.inputs, *n.outputs) if v is not None)
     found.update((d.since, d.public_name) for d in dtypes)
     return sorted(found)
+
+
+_QUANTIZED_WEIGHTS: Final = ("conv", "conv_transpose", "matmul", "lstm", "gru")
+
+
+def _newer_forms(n: Node) -> Iterator[tuple[str, str]]:
+    """What a node needs beyond its operator: (runtime version, name)."""
+    if n.op.name in _QUANTIZED_WEIGHTS:
+        w = n.inputs[1]
+        if w is not None and w.type.dtype is DType.QS8:
+            yield "0.4.0", f"{n.op.name} with quantized weights"
 
 
 def _quant(quant: Quant | None) -> dict[str, Any] | None:
@@ -433,23 +455,29 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
 
 # -- layouts ---------------------------------------------------------------------------------------
 
-# What a use wants of a constant: ("conv", groups), ("matmul", transposed), ("bias",) or ("plain",).
+# What a use wants of a constant: ("conv", groups), ("matmul", transposed), ("blocks",), ("bias",) or
+# ("plain",).
 Demand = tuple[Any, ...]
 _PLAIN: Final[frozenset[Demand]] = frozenset({("plain",)})
-_BIASED: Final = ("conv", "conv_transpose", "matmul")
+_CONVS: Final = ("conv", "qconv", "conv_dynamic")
+_MATMULS: Final = ("matmul", "qmatmul", "matmul_dynamic")
+_BIASED: Final = (*_CONVS, *_MATMULS, "conv_transpose", "qconv_transpose", "matmul_blocks")
+PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may lie in panels
 
 
 def demand_of(node: Node, index: int, value: Value) -> Demand:
     """In which layout the node reads its constant input `index`."""
     name = node.op.name
-    if index == 2 and name in _BIASED:
+    if index == (4 if name == "matmul_blocks" else 2) and name in _BIASED:
         return ("bias",)
     t = value.type
-    if index == 1 and t.dtype in (DType.F32, DType.F16) and t.numel() != 0:
-        if name == "conv":
+    if index == 1 and t.dtype in PANEL_DTYPES and t.numel() != 0:
+        if name in _CONVS:
             return ("conv", node.attrs["groups"])
-        if name == "matmul" and t.rank == 2:
+        if name in _MATMULS and t.rank == 2:
             return ("matmul", node.attrs["transpose_w"])
+    if name == "matmul_blocks" and index == 1 and t.numel() != 0:
+        return ("blocks",) if t.dtype.is_packed else ("matmul", True)
     return ("plain",)
 
 
@@ -461,7 +489,7 @@ def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
     def note(v: Value | None, demand: Demand) -> None:
         if v is None or v.constant is None:
             return
-        if not layout and demand[0] in ("conv", "matmul"):
+        if not layout and demand[0] in ("conv", "matmul", "blocks"):
             demand = ("plain",)
         by_array.setdefault(id(v.constant), set()).add(demand)
         arrays[id(v.constant)] = v.constant
@@ -502,4 +530,6 @@ def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
         return pack_conv(array, demand[1])
     if demand[0] == "matmul":
         return pack_matmul(array, demand[1])
+    if demand[0] == "blocks":
+        return pack_blocks(array)
     return pack_plain(array)

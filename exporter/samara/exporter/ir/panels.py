@@ -2,9 +2,13 @@
 """The weight layouts of the file: panels of 16 channels that every CPU kernel reads in place.
 
     PANEL    [groups][ceil(N / 16)][K][16]   K in the order (ky, kx, c), N channels per group
+             [groups][ceil(N / 16)][ceil(K / 4)][16][4] of int8, as products of four bytes read it
+             [ceil(N / 16)][ceil(K / 32)][4][16][4] bytes of 4-bit weights [N, K]: of 32 rows, byte
+             [j][n][i] holds row 4 j + i in its low half and row 16 + 4 j + i in its high half
     DWPANEL  [ceil(C / 16)][taps][16]        depthwise, one output channel per input channel
 
-Channels beyond the last are zero. A panel's bytes are rounded up to 64: that is the panel stride.
+Channels beyond the last are zero, and so are rows beyond the last that fill up a group of four. A
+panel's bytes are rounded up to 64: that is the panel stride.
 """
 
 from __future__ import annotations
@@ -18,10 +22,12 @@ import numpy as np
 from samara.exporter.ir.program import Array
 from samara.exporter.ir.schema import Layout
 from samara.exporter.types import DType
-from samara.pybridge.dtypes import pack_nibbles
+from samara.pybridge.dtypes import pack_nibbles, unpack_nibbles
 
 PANEL_CHANNELS: Final = 16
 PANEL_ALIGNMENT: Final = 64
+INT8_ROWS: Final = 4  # of int8 that lie together
+NIBBLE_ROWS: Final = 32  # of 4 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,18 @@ class Packed:
     data: bytes
 
 
+def _together(layout: Layout, itemsize: int) -> int:
+    return INT8_ROWS if itemsize == 1 and layout is Layout.PANEL else 1
+
+
+def stored_rows(layout: Layout, rows: int, itemsize: int) -> int:
+    """The rows of a panel as it is stored."""
+    together = _together(layout, itemsize)
+    return -(-rows // together) * together
+
+
 def panel_stride(rows: int, itemsize: int) -> int:
-    """Bytes from one panel of `rows` rows to the next."""
+    """Bytes from one panel of `rows` stored rows to the next."""
     return -(-rows * PANEL_CHANNELS * itemsize // PANEL_ALIGNMENT) * PANEL_ALIGNMENT
 
 
@@ -44,6 +60,7 @@ def packed_size(layout: Layout, shape: tuple[int, ...], groups: int, itemsize: i
     if layout is Layout.PLAIN:
         return math.prod(shape) * itemsize
     n, rows = _rows(layout, shape, groups)
+    rows = stored_rows(layout, rows, itemsize)
     panels = -(-n // PANEL_CHANNELS)
     return (groups if layout is Layout.PANEL else 1) * panels * panel_stride(rows, itemsize)
 
@@ -65,6 +82,33 @@ def pack_matmul(w: Array, transposed: bool = False) -> Packed:
     return _pack(w if transposed else w.T, Layout.PANEL, 1)
 
 
+def blocks_stride(rows: int) -> int:
+    """Bytes from one panel of `rows` rows of 4 bits to the next."""
+    return -(-rows // NIBBLE_ROWS) * (NIBBLE_ROWS * PANEL_CHANNELS // 2)
+
+
+def pack_blocks(w: Array) -> Packed:
+    """int4 or uint4 weights [N, K] of matmul_blocks."""
+    channels, rows = w.shape
+    panels, groups = -(-channels // PANEL_CHANNELS), -(-rows // NIBBLE_ROWS)
+    padded = np.zeros((panels * PANEL_CHANNELS, groups * NIBBLE_ROWS), np.uint8)
+    padded[:channels, :rows] = np.ascontiguousarray(w).view(np.uint8) & 15
+    halves = padded.reshape(panels, PANEL_CHANNELS, groups, 2, 4, 4).transpose(3, 0, 2, 4, 1, 5)
+    data = np.ascontiguousarray(halves[0] | halves[1] << 4)
+    return Packed(Layout.PANEL, 1, blocks_stride(rows), data.tobytes())
+
+
+def unpack_blocks(packed: Packed, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Array:
+    """The inverse of `pack_blocks`; `packed.data` has all the panels."""
+    channels, rows = shape
+    panels, groups = -(-channels // PANEL_CHANNELS), -(-rows // NIBBLE_ROWS)
+    raw = np.frombuffer(packed.data, np.uint8, panels * packed.panel_stride)
+    folded = raw.reshape(panels, groups, 4, PANEL_CHANNELS, 4)
+    halves = np.stack([folded & 15, folded >> 4]).transpose(1, 4, 2, 0, 3, 5)
+    numbers = halves.reshape(panels * PANEL_CHANNELS, groups * NIBBLE_ROWS)[:channels, :rows]
+    return unpack_nibbles(pack_nibbles(np.ascontiguousarray(numbers)), dtype, shape)
+
+
 def pack_plain(array: Array, multiple: int = 1) -> Packed:
     """The array as it is, with zeros up to a multiple of that many elements; int4 and uint4 two to
     a byte, the first in the low half.
@@ -80,12 +124,16 @@ def _pack(w: Array, layout: Layout, groups: int) -> Packed:
     channels, rows = _rows(layout, w.shape, groups)
     blocks = groups if layout is Layout.PANEL else 1
     panels = -(-channels // PANEL_CHANNELS)
-    stride = panel_stride(rows, w.itemsize)
-    padded = np.zeros((blocks, panels * PANEL_CHANNELS, rows), w.dtype)
-    padded[:, :channels] = w.reshape(blocks, channels, rows)
-    ordered = padded.reshape(blocks, panels, PANEL_CHANNELS, rows).transpose(0, 1, 3, 2)
+    held = stored_rows(layout, rows, w.itemsize)
+    stride = panel_stride(held, w.itemsize)
+    padded = np.zeros((blocks, panels * PANEL_CHANNELS, held), w.dtype)
+    padded[:, :channels, :rows] = w.reshape(blocks, channels, rows)
+    together = _together(layout, w.itemsize)
+    ordered = padded.reshape(blocks, panels, PANEL_CHANNELS, held // together, together).transpose(
+        0, 1, 3, 2, 4
+    )
     out = np.zeros((blocks * panels, stride), np.uint8)
-    flat = np.ascontiguousarray(ordered).reshape(blocks * panels, rows * PANEL_CHANNELS)
+    flat = np.ascontiguousarray(ordered).reshape(blocks * panels, held * PANEL_CHANNELS)
     out[:, : flat.shape[1] * w.itemsize] = flat.view(np.uint8)
     return Packed(layout, groups, stride, out.tobytes())
 
@@ -95,12 +143,14 @@ def unpack_conv(packed: Packed, shape: tuple[int, ...], dtype: np.dtype[np.gener
     channels, rows = _rows(packed.layout, shape, packed.groups)
     blocks = packed.groups if packed.layout is Layout.PANEL else 1
     panels = -(-channels // PANEL_CHANNELS)
-    used = rows * PANEL_CHANNELS * dtype.itemsize
+    held = stored_rows(packed.layout, rows, dtype.itemsize)
+    together = _together(packed.layout, dtype.itemsize)
+    used = held * PANEL_CHANNELS * dtype.itemsize
     raw = np.frombuffer(packed.data, np.uint8, blocks * panels * packed.panel_stride)
     flat = np.ascontiguousarray(raw.reshape(blocks * panels, packed.panel_stride)[:, :used])
-    ordered = flat.view(dtype).reshape(blocks, panels, rows, PANEL_CHANNELS)
-    padded = ordered.transpose(0, 1, 3, 2).reshape(blocks, panels * PANEL_CHANNELS, rows)
-    return np.ascontiguousarray(padded[:, :channels]).reshape(shape)
+    ordered = flat.view(dtype).reshape(blocks, panels, held // together, PANEL_CHANNELS, together)
+    padded = ordered.transpose(0, 1, 3, 2, 4).reshape(blocks, panels * PANEL_CHANNELS, held)
+    return np.ascontiguousarray(padded[:, :channels, :rows]).reshape(shape)
 
 
 def unpack_matmul(

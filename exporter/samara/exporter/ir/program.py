@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.ops import Guard, OpSpec
-from samara.exporter.types import Atom, Dim, DType, TensorType, as_dim
+from samara.exporter.types import Atom, Dim, DType, Quant, TensorType, as_dim
 
 Array = npt.NDArray[Any]
+
+QUANTIZATION: Final = "quantization"
+"""The entry of Program.metadata that says where int8 tensors come from, where the quantizer did not
+make them: "aware" of training (frontend/qat), "imported" with a file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +190,16 @@ class Program:
         raise KeyError(name)
 
 
-def constant(name: str, array: Any, dtype: DType | None = None) -> Value:
-    """A constant Value from an array (copied when it must be, read-only afterwards)."""
+def constant(
+    name: str, array: Any, dtype: DType | None = None, quant: Quant | None = None
+) -> Value:
+    """A constant Value from an array (copied when it must be, read-only afterwards); `quant` with
+    dtype QS8.
+    """
     data = np.ascontiguousarray(array)
     if data.ndim != np.ndim(array):
         data = data.reshape(np.shape(array))
     data = data.view()
     data.flags.writeable = False
     kind = DType.from_numpy(data.dtype) if dtype is None else dtype
-    return Value(name, TensorType(kind, tuple(as_dim(n) for n in data.shape)), data)
+    return Value(name, TensorType(kind, tuple(as_dim(n) for n in data.shape), quant), data)

@@ -20,7 +20,7 @@ from samara.exporter.ir.infer import (
 )
 from samara.exporter.ir.program import Function, Node, Program, Source, Value, constant
 from samara.exporter.ops import Guard, OpSpec, get_op
-from samara.exporter.types import Atom, Born, Dim, DType, Read, Tri, compare
+from samara.exporter.types import Atom, Born, Dim, DType, Quant, Read, Tri, compare
 
 
 class _Entry:
@@ -129,9 +129,15 @@ class Rewriter:
         self._names.add(found)
         return found
 
-    def const(self, array: Any, name: str = "const", dtype: DType | None = None) -> Value:
-        """A constant."""
-        return constant(self.unique(name), array, dtype)
+    def const(
+        self,
+        array: Any,
+        name: str = "const",
+        dtype: DType | None = None,
+        quant: Quant | None = None,
+    ) -> Value:
+        """A constant; `quant` with dtype QS8."""
+        return constant(self.unique(name), array, dtype, quant)
 
     def op(
         self,

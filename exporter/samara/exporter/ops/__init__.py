@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The op table: one declaration per IR operator. The imports below fill it; then it is closed."""
 
+from samara.exporter.ops._epilogue import EPILOGUE as EPILOGUE
+from samara.exporter.ops._epilogue import POSTS as POSTS
 from samara.exporter.ops._grad import NO_GRAD as NO_GRAD
 from samara.exporter.ops._grad import GradContext as GradContext
 from samara.exporter.ops._grad import Rule as Rule
@@ -51,6 +53,8 @@ from samara.exporter.ops.binary import shift as shift
 from samara.exporter.ops.binary import sub as sub
 from samara.exporter.ops.binary import sum_to as sum_to
 from samara.exporter.ops.binary import where as where
+from samara.exporter.ops.blocks import gather_blocks as gather_blocks
+from samara.exporter.ops.blocks import matmul_blocks as matmul_blocks
 from samara.exporter.ops.casting import bitcast as bitcast
 from samara.exporter.ops.casting import cast as cast
 from samara.exporter.ops.columns import deform_columns as deform_columns
@@ -68,6 +72,8 @@ from samara.exporter.ops.custom_op import custom_keys as custom_keys
 from samara.exporter.ops.custom_op import find_custom_op as find_custom_op
 from samara.exporter.ops.custom_op import register_custom as register_custom
 from samara.exporter.ops.custom_op import register_op as register_op
+from samara.exporter.ops.dynamic import conv_dynamic as conv_dynamic
+from samara.exporter.ops.dynamic import matmul_dynamic as matmul_dynamic
 from samara.exporter.ops.grid import grid_sample as grid_sample
 from samara.exporter.ops.grid import grid_sample_grad as grid_sample_grad
 from samara.exporter.ops.indexing import dims as dims
@@ -79,8 +85,6 @@ from samara.exporter.ops.indexing import nonzero as nonzero
 from samara.exporter.ops.indexing import range_ as range_
 from samara.exporter.ops.indexing import scatter_elements as scatter_elements
 from samara.exporter.ops.indexing import scatter_nd as scatter_nd
-from samara.exporter.ops.linear import EPILOGUE as EPILOGUE
-from samara.exporter.ops.linear import POSTS as POSTS
 from samara.exporter.ops.linear import conv as conv
 from samara.exporter.ops.linear import conv_transpose as conv_transpose
 from samara.exporter.ops.linear import matmul as matmul
@@ -122,6 +126,23 @@ from samara.exporter.ops.pool import max_pool as max_pool
 from samara.exporter.ops.pool_grad import avg_pool_grad as avg_pool_grad
 from samara.exporter.ops.pool_grad import max_pool_grad as max_pool_grad
 from samara.exporter.ops.pool_grad import max_pool_indices as max_pool_indices
+from samara.exporter.ops.qlinear import qconv as qconv
+from samara.exporter.ops.qlinear import qconv_transpose as qconv_transpose
+from samara.exporter.ops.qlinear import qmatmul as qmatmul
+from samara.exporter.ops.qnorm import SOFTMAX_QUANT as SOFTMAX_QUANT
+from samara.exporter.ops.qnorm import qlayer_norm as qlayer_norm
+from samara.exporter.ops.qnorm import qrms_norm as qrms_norm
+from samara.exporter.ops.qnorm import qsoftmax as qsoftmax
+from samara.exporter.ops.qnorm import softmax_table as softmax_table
+from samara.exporter.ops.qpointwise import add_multipliers as add_multipliers
+from samara.exporter.ops.qpointwise import lookup_table as lookup_table
+from samara.exporter.ops.qpointwise import qadd as qadd
+from samara.exporter.ops.qpointwise import qlookup as qlookup
+from samara.exporter.ops.qpointwise import qmul as qmul
+from samara.exporter.ops.qpool import linear_taps as linear_taps
+from samara.exporter.ops.qpool import qavg_pool as qavg_pool
+from samara.exporter.ops.qpool import qmean as qmean
+from samara.exporter.ops.qpool import qresize as qresize
 from samara.exporter.ops.quantization import dequantize as dequantize
 from samara.exporter.ops.quantization import quantize as quantize
 from samara.exporter.ops.quantization import reinterpret as reinterpret

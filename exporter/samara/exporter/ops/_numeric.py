@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from samara.exporter.types import DType, SamaraError
+from samara.exporter.types import DType, Quant, SamaraError
 
 Array = npt.NDArray[Any]
 
@@ -103,6 +103,14 @@ def quantized(p: Array, zero_point: Array) -> Array:
     z = zero_point.astype(np.float32)
     clamped = np.minimum(np.maximum(p, np.float32(-128) - z), np.float32(127) - z)
     return np.asarray((np.rint(np.nan_to_num(clamped, nan=0.0)) + z).astype(np.int8))
+
+
+def dequantized(q: Array, quant: Quant) -> Array:
+    """(q - zero_point) * scale in float32."""
+    shape = [-1 if axis == quant.axis else 1 for axis in range(q.ndim)]
+    zero = np.array(quant.zero_points, np.int32).reshape(shape if quant.axis is not None else ())
+    scale = np.array(quant.scales, np.float32).reshape(shape if quant.axis is not None else ())
+    return np.asarray((q.astype(np.int32) - zero).astype(np.float32) * scale)
 
 
 def _odd_f64(x: Array) -> Array:

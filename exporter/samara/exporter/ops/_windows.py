@@ -90,7 +90,7 @@ def conv_transpose(
     )
     n, outputs, depth = x.shape[0], w.shape[0], w.shape[-1]
     y = np.zeros((n, *full, outputs), x.dtype)
-    rows = x.reshape(-1, groups, depth).transpose(1, 0, 2)
+    rows = x.reshape(_pixels(x), groups, depth).transpose(1, 0, 2)
     for position, place in taps(y, sizes, kernel, strides, dilations):
         tap = _tap(w, position).reshape(groups, outputs // groups, depth)
         spread = (rows @ tap.transpose(0, 2, 1)).transpose(1, 0, 2)
@@ -165,12 +165,13 @@ def sum_pool(
     dilations: Ints,
     pads: Ints,
     extend: Ints | None = None,
+    dtype: type[np.floating[Any]] = np.float64,
 ) -> Array:
-    """The float64 sum under the window; `extend` pads the ends further."""
+    """The sum under the window in `dtype`, tap by tap; `extend` pads the ends further."""
     s = len(kernel)
     more = pads if extend is None else (*pads[:s], *(pads[s + i] + extend[i] for i in range(s)))
     out = out_sizes(x.shape[1:-1], kernel, strides, dilations, more)
-    y = np.zeros((x.shape[0], *out, x.shape[-1]), np.float64)
+    y = np.zeros((x.shape[0], *out, x.shape[-1]), dtype)
     for _, part in taps(padded(x, more, 0.0), out, kernel, strides, dilations):
         y += part
     return y

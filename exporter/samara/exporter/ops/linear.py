@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from samara.exporter.ops import _grad_linear as grads
 from samara.exporter.ops import _numeric as num
 from samara.exporter.ops import _windows
+from samara.exporter.ops._epilogue import EPILOGUE, POST_CASES, epilogue
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
     FLOATS,
@@ -26,84 +26,67 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.types import Dim, TensorType, as_dim, mod
+from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim, mod
 
-POSTS: Final = (
-    "none",
-    "sigmoid",
-    "tanh",
-    "hard_sigmoid",
-    "hard_swish",
-    "silu",
-    "gelu",
-    "gelu_tanh",
-    "leaky_relu",
-    "elu",
-)
-EPILOGUE: Final = (
-    Attr("lo", "f32", -math.inf, doc="lower clamp of acc + bias + residual"),
-    Attr("hi", "f32", math.inf, doc="upper clamp"),
-    Attr("post", "enum", "none", POSTS, "activation after the clamp"),
-    Attr("post_alpha", "f32", 0.0, doc="alpha of hard_sigmoid, leaky_relu, elu"),
-    Attr("post_beta", "f32", 0.0, doc="beta of hard_sigmoid"),
-)
+# ---- weights that are not float ----
 
 
-def epilogue(
-    acc: Array,
-    bias: Array | None,
-    residual: Array | None,
-    *,
-    lo: float,
-    hi: float,
-    post: str,
-    post_alpha: float,
-    post_beta: float,
-) -> Array:
-    """post(clamp(acc + bias + residual, lo, hi)) in float32."""
-    y = acc if bias is None else acc + bias
-    y = y if residual is None else y + residual
-    y = num.clamp(y, lo, hi)
-    if post == "hard_sigmoid":
-        return num.hard_sigmoid(y, post_alpha, post_beta)
-    if post == "leaky_relu":
-        return num.leaky_relu(y, post_alpha)
-    if post == "elu":
-        return num.elu(y, post_alpha)
-    plain: dict[str, Callable[[Array], Any]] = {
-        "none": lambda v: v,
-        "sigmoid": num.sigmoid,
-        "tanh": np.tanh,
-        "hard_swish": num.hard_swish,
-        "silu": lambda v: v * num.sigmoid(v),
-        "gelu": num.gelu,
-        "gelu_tanh": num.gelu_tanh,
-    }
-    return np.asarray(plain[post](y))
+def _weighted(ctx: InferContext, axis: int) -> None:
+    """The dtypes: all of x's; w beside float32 x also float16, or qs8 with one scale, or with one
+    per index of `axis`.
+    """
+    w = ctx.required(1)
+    require_same_dtype(ctx, 0, 2, 3)
+    if ctx.x.dtype is not DType.F32 or w.dtype not in (DType.F16, DType.QS8):
+        require_same_dtype(ctx, 0, 1)
+    if w.quant is None:
+        return
+    if w.quant.block is not None or w.quant.axis not in (None, axis):
+        raise ctx.error(
+            f"w is quantized along axis {w.quant.axis}, expected one scale or one per index of"
+            f" axis {axis}",
+            fix="dequantize it first, or use matmul_blocks",
+        )
 
 
-_POST_CASES: Final[tuple[dict[str, Any], ...]] = (
-    {"lo": 0.0},
-    {"lo": 0.0, "hi": 6.0},
-    {"post": "hard_sigmoid", "post_alpha": 0.2, "post_beta": 0.5},
-    {"post": "leaky_relu", "post_alpha": 0.1},
-    {"post": "elu", "post_alpha": 0.7},
-    *({"post": p} for p in ("sigmoid", "tanh", "hard_swish", "silu", "gelu", "gelu_tanh")),
-)
+Linear = Callable[..., Array]
+
+
+def _of_floats(reference: Linear) -> Linear:
+    """The reference, with weights brought to x's dtype first: dequantized, or widened."""
+
+    def run(
+        x: Array, w: Array, *more: Array | None, q_in: Sequence[Quant | None] = (), **attrs: Any
+    ) -> Array:
+        quant = q_in[1] if len(q_in) > 1 else None
+        if quant is not None:
+            w = num.dequantized(w, quant)
+        elif x.dtype == np.float32 and w.dtype == np.float16:
+            w = w.astype(np.float32)
+        return reference(x, w, *more, **attrs)
+
+    return run
 
 
 # ---- matmul ----
 
 
-def _matmul_type(ctx: InferContext) -> tuple[TensorType, ...]:
+def matmul_shape(ctx: InferContext) -> tuple[Dim, ...]:
+    """The output's shape of a product [..., M, N]; everything but dtypes is checked."""
     x, w = ctx.x, ctx.required(1)
     ctx.require(x.rank >= 2 and w.rank >= 2, f"ranks {x.rank} and {w.rank}, expected at least 2")
-    require_same_dtype(ctx, 0, 1, 2, 3)
-    m, k = (x.shape[-1], x.shape[-2]) if ctx.transpose_x else (x.shape[-2], x.shape[-1])
+    turned = "transpose_x" in ctx.attrs and ctx.transpose_x
+    m, k = (x.shape[-1], x.shape[-2]) if turned else (x.shape[-2], x.shape[-1])
     n, k_w = (w.shape[-2], w.shape[-1]) if ctx.transpose_w else (w.shape[-1], w.shape[-2])
     ctx.require_eq(k, k_w, "the inner sizes of x and w must agree")
-    y = TensorType(x.dtype, (*broadcast(ctx, x.shape[:-2], w.shape[:-2]), m, n))
     require_shape(ctx, 2, (n,), "one value per column of w")
+    return (*broadcast(ctx, x.shape[:-2], w.shape[:-2]), m, n)
+
+
+def _matmul_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    x = ctx.x
+    _weighted(ctx, ctx.required(1).rank - (2 if ctx.transpose_w else 1))
+    y = TensorType(x.dtype, matmul_shape(ctx))
     require_shape(ctx, 3, y.shape, "the output's shape")
     if x.dtype.short not in FLOATS and any(ctx.attrs[a.name] != a.default for a in EPILOGUE):
         raise ctx.error(f"a matmul of {x.dtype.public_name} has no clamp and no activation")
@@ -130,11 +113,11 @@ def _matmul(
     return np.asarray(acc)
 
 
-def _matmul_cost(
+def matmul_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
     x = inputs[0]
-    depth = as_dim(1) if x is None else x.shape[-2 if attrs["transpose_x"] else -1]
+    depth = as_dim(1) if x is None else x.shape[-2 if attrs.get("transpose_x") else -1]
     return outputs[0].numel() * depth * 2, bytes_of(inputs, outputs)
 
 
@@ -150,6 +133,29 @@ def _mm(
     return Case(((dtype, x), (dtype, w), *tail), attrs)
 
 
+def narrow_weights(shape: tuple[int, ...], axis: int, channels: bool = True, zero: int = 0) -> Any:
+    """qs8 weights: a scale per index of the axis, or one."""
+    if not channels or shape[axis] == 0:
+        return ("qs8", shape, Quant.per_tensor(0.02, zero))
+    scales = [0.01 + 0.001 * (i % 7) for i in range(shape[axis])]
+    return (
+        "qs8",
+        shape,
+        Quant.per_axis(scales, axis, [zero - i % 2 * zero for i in range(len(scales))]),
+    )
+
+
+def _weight_only_matmuls() -> Iterator[Case]:
+    for m, k, n, zero in ((1, 7, 33, 0), (3, 64, 18, 5), (9, 33, 100, 0), (4, 5, 16, -128)):
+        yield Case((("f32", (m, k)), narrow_weights((k, n), 1, zero=zero), ("f32", (n,))))
+    yield Case((("f32", (6, 9)), narrow_weights((17, 9), 0)), {"transpose_w": True, "lo": 0.0})
+    yield Case((("f32", (2, 9)), narrow_weights((9, 17), 1, False, 3)), {"post": "silu"})
+    yield Case((("f32", (9, 8)), narrow_weights((9, 17), 1)), {"transpose_x": True})
+    yield Case((("f32", (2, 5, 9)), narrow_weights((2, 9, 17), 2), None, ("f32", (2, 5, 17))))
+    yield Case((("f32", (2, 5, 9)), narrow_weights((2, 17, 9), 1)), {"transpose_w": True})
+    yield Case((("f32", (5, 9)), ("f16", (9, 17)), ("f32", (17,))))
+
+
 matmul = define(
     OpSpec(
         name="matmul",
@@ -157,7 +163,7 @@ matmul = define(
         inputs=("x", "w", "bias?", "residual?"),
         outputs=("y",),
         infer=_matmul_type,
-        reference=in_f32(_matmul),
+        reference=_of_floats(in_f32(_matmul)),
         doc="y = post(clamp(x @ w + bias + residual)); leading axes broadcast as in numpy.matmul",
         dtypes=SUMMED,
         check="matmul",
@@ -166,7 +172,7 @@ matmul = define(
             Attr("transpose_w", "bool", False, doc="the last two axes of w are swapped"),
             *EPILOGUE,
         ),
-        cost=_matmul_cost,
+        cost=matmul_cost,
         grad=grads.matmul,
         saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue"}),
@@ -187,12 +193,13 @@ matmul = define(
             _mm((5, 16), (16, 33), more=1),
             _mm((5, 16), (16, 33), more=2),
             _mm((5, 16), (16, 33), more=3, lo=0.0),
-            *(_mm((3, 8), (8, 18), more=1, **a) for a in _POST_CASES),
+            *(_mm((3, 8), (8, 18), more=1, **a) for a in POST_CASES),
             *(_mm((5, 7), (7, 17), d, more=1) for d in SUMMED[1:]),
             _mm((2, 3, 4), (2, 5, 4), "i32", transpose_w=True),
             _mm((2, 1, 9, 18), (3, 9, 70), "f64", more=3, transpose_x=True),
             _mm((4, 9), (33, 9), "f64", transpose_w=True),
             _mm((35, 3), (3, 2), "i64", more=2),
+            *_weight_only_matmuls(),
         ),
     )
 )  # fmt: skip
@@ -201,7 +208,7 @@ matmul = define(
 # ---- conv and conv_transpose ----
 
 
-def _window_cost(
+def window_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
     """Two operations per multiply: the weights of one output, at every output (or input) place."""
@@ -217,7 +224,6 @@ def _conv_inputs(ctx: InferContext) -> tuple[int, TensorType]:
     """Spatial rank and weight of a convolution whose channels and groups agree."""
     s = spatial_rank(ctx)
     require_rank(ctx, 1, s + 2)
-    require_same_dtype(ctx, 0, 1, 2, 3)
     require_lengths(ctx, s, "strides", "dilations")
     require_lengths(ctx, 2 * s, "pads")
     require_positive(ctx, "strides", "dilations", "groups")
@@ -234,7 +240,8 @@ def _conv_inputs(ctx: InferContext) -> tuple[int, TensorType]:
     return s, w
 
 
-def _conv_type(ctx: InferContext) -> tuple[TensorType, ...]:
+def conv_shape(ctx: InferContext) -> tuple[Dim, ...]:
+    """The output's shape of a convolution [N, out…, O]; everything but dtypes is checked."""
     s, w = _conv_inputs(ctx)
     sizes = [
         window_size(
@@ -248,7 +255,12 @@ def _conv_type(ctx: InferContext) -> tuple[TensorType, ...]:
         )
         for i in range(s)
     ]
-    y = TensorType(ctx.x.dtype, (ctx.x.shape[0], *sizes, w.shape[0]))
+    return (ctx.x.shape[0], *sizes, w.shape[0])
+
+
+def _conv_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    _weighted(ctx, 0)
+    y = TensorType(ctx.x.dtype, conv_shape(ctx))
     require_shape(ctx, 3, y.shape, "the output's shape")
     return (y,)
 
@@ -269,7 +281,8 @@ def _conv(
     return epilogue(acc, bias, residual, **tail)
 
 
-def _conv_transpose_type(ctx: InferContext) -> tuple[TensorType, ...]:
+def conv_transpose_shape(ctx: InferContext) -> tuple[Dim, ...]:
+    """The output's shape of a transposed convolution; everything but dtypes is checked."""
     s, w = _conv_inputs(ctx)
     require_lengths(ctx, s, "output_padding")
     sizes = []
@@ -289,7 +302,12 @@ def _conv_transpose_type(ctx: InferContext) -> tuple[TensorType, ...]:
         )
         ctx.require_ge(out, 0, f"pads leave nothing of axis {i + 1}")
         sizes.append(out)
-    y = TensorType(ctx.x.dtype, (ctx.x.shape[0], *sizes, w.shape[0]))
+    return (ctx.x.shape[0], *sizes, w.shape[0])
+
+
+def _conv_transpose_type(ctx: InferContext) -> tuple[TensorType, ...]:
+    _weighted(ctx, 0)
+    y = TensorType(ctx.x.dtype, conv_transpose_shape(ctx))
     require_shape(ctx, 3, y.shape, "the output's shape")
     return (y,)
 
@@ -327,6 +345,7 @@ def _cv(
     *,
     n: int = 1,
     dtype: str = "f32",
+    weights: str | None = None,
     stride: int = 1,
     dilation: int = 1,
     pads: tuple[int, ...] | None = None,
@@ -350,7 +369,10 @@ def _cv(
     extra: tuple[Any, ...] = ((dtype, (outputs,)),) if bias else ()
     if residual is not None:
         extra = (extra[0] if extra else None, (dtype, (n, *residual, outputs)))
-    return Case(((dtype, (n, *sizes, channels)), (dtype, w), *extra), attrs)
+    given: Any = (dtype if weights is None else weights, w)
+    if weights == "qs8":
+        given = narrow_weights(w, 0, zero=3 if stride > 1 else 0)
+    return Case(((dtype, (n, *sizes, channels)), given, *extra), attrs)
 
 
 conv = define(
@@ -360,7 +382,7 @@ conv = define(
         inputs=("x", "w", "bias?", "residual?"),
         outputs=("y",),
         infer=_conv_type,
-        reference=in_f32(_conv),
+        reference=_of_floats(in_f32(_conv)),
         doc="y = post(clamp(conv(x [N, spatial…, C], w [O, k…, C/groups]) + bias + residual)),"
         " [N, out…, O]; 1 to 3 spatial axes",
         dtypes=FLOATS,
@@ -372,7 +394,7 @@ conv = define(
             Attr("groups", "int", 1, doc="channels of x and outputs are cut into this many groups"),
             *EPILOGUE,
         ),
-        cost=_window_cost,
+        cost=window_cost,
         grad=grads.conv,
         saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
@@ -406,10 +428,20 @@ conv = define(
             _cv((5, 5), 3, (3, 3), 4, n=0),
             _cv((3, 3), 2, (3, 3), 0),
             _cv((5, 5), 0, (3, 3), 2),
-            *(_cv((3, 4), 5, (2, 2), 18, **a) for a in _POST_CASES),
-            *(_cv((3, 4), 8, (3, 3), 8, groups=8, pads=(1,) * 4, **a) for a in _POST_CASES[:4]),
+            *(_cv((3, 4), 5, (2, 2), 18, **a) for a in POST_CASES),
+            *(_cv((3, 4), 8, (3, 3), 8, groups=8, pads=(1,) * 4, **a) for a in POST_CASES[:4]),
             _cv((6, 7), 3, (3, 3), 8, dtype="f16", pads=(1, 1, 1, 1)),
             _cv((6, 7), 8, (3, 3), 8, dtype="f16", groups=8),
+            _cv((6, 5), 16, (1, 1), 33, weights="qs8", lo=0.0),
+            _cv((1, 2), 9, (1, 1), 17, weights="qs8"),
+            _cv((8, 9), 3, (3, 3), 16, weights="qs8", stride=2, pads=(1, 1, 1, 1)),
+            _cv((7, 7), 18, (3, 3), 19, weights="qs8", pads=(1, 1, 1, 1), residual=(7, 7)),
+            _cv((6, 6), 40, (2, 2), 36, weights="qs8", groups=2, bias=False),
+            _cv((7, 8), 20, (3, 3), 20, weights="qs8", groups=20, stride=2),
+            _cv((16,), 4, (4,), 7, weights="qs8", stride=3),
+            _cv((4, 4, 4), 3, (3, 3, 3), 3, weights="qs8", groups=3, pads=(1,) * 6),
+            _cv((6, 7), 16, (3, 3), 8, weights="f16", pads=(1, 1, 1, 1)),
+            _cv((6, 7), 8, (3, 3), 8, weights="f16", groups=8),
         ),
     )
 )
@@ -421,7 +453,7 @@ conv_transpose = define(
         inputs=("x", "w", "bias?", "residual?"),
         outputs=("y",),
         infer=_conv_transpose_type,
-        reference=in_f32(_conv_transpose),
+        reference=_of_floats(in_f32(_conv_transpose)),
         doc="y = post(clamp(x [N, spatial…, C] spread by w [O, k…, C/groups] + bias + residual));"
         " out = (in - 1) * stride + (k - 1) * dilation + 1 + output_padding - pads",
         dtypes=FLOATS,
@@ -434,7 +466,7 @@ conv_transpose = define(
             Attr("groups", "int", 1, doc="channels of x and outputs are cut into this many groups"),
             *EPILOGUE,
         ),
-        cost=_window_cost,
+        cost=window_cost,
         grad=grads.conv_transpose,
         saves=("x", "w", "bias", "residual"),
         flags=frozenset({"serial_prologue"}),
@@ -449,9 +481,15 @@ conv_transpose = define(
             _cv((7,), 3, (5,), 7, stride=3, output_padding=2),
             _cv((3, 2, 3), 2, (2, 3, 2), 3, stride=2, output_padding=0),
             _cv((3, 3), 2, (3, 3), 4, output_padding=0, residual=(5, 5), lo=0.0),
-            *(_cv((2, 3), 3, (2, 2), 18, output_padding=0, **a) for a in _POST_CASES),
+            *(_cv((2, 3), 3, (2, 2), 18, output_padding=0, **a) for a in POST_CASES),
             _cv((3, 4), 4, (3, 3), 6, dtype="f16", stride=2, output_padding=0),
             _cv((3, 3), 2, (2, 2), 3, n=0, output_padding=0),
+            _cv((5, 4), 6, (3, 3), 18, weights="qs8", output_padding=0),
+            _cv((3, 4), 9, (1, 1), 18, weights="qs8", output_padding=0),
+            _cv((5, 4), 9, (3, 3), 33, weights="qs8", stride=2, output_padding=1),
+            _cv((4, 5), 6, (3, 2), 9, weights="qs8", stride=2, groups=3, output_padding=0),
+            _cv((4, 5), 8, (3, 3), 8, weights="qs8", stride=2, groups=8, output_padding=0),
+            _cv((5, 4), 9, (3, 3), 17, weights="f16", stride=2, output_padding=0),
         ),
     )
 )  # fmt: skip

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from samara.exporter.ops import _grad_recurrent as _grad
 from samara.exporter.ops._numeric import Array, in_f32, sigmoid
+from samara.exporter.ops._quantized import wrapped
 from samara.exporter.ops._rules import (
     FLOATS,
     require_dtype,
@@ -18,7 +19,8 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.types import Dim, DType, TensorType, as_dim
+from samara.exporter.ops.dynamic import dynamically_quantized
+from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 
@@ -34,10 +36,27 @@ _ATTRS = (
 )
 
 
+def _require_dtypes(ctx: InferContext, floats: Mapping[int, str]) -> None:
+    """All of x's dtype; w and r beside float32 x also both qs8, per tensor or per gates' row."""
+    if ctx.required(1).dtype is not DType.QS8 or "training" in ctx.op.flags:
+        require_same_dtype(ctx, 0, 1, 2, 3, *floats)
+        return
+    require_same_dtype(ctx, 0, 3, *floats)
+    require_dtype(ctx, 0, DType.F32)
+    for index in (1, 2):
+        require_dtype(ctx, index, DType.QS8)
+        quant = ctx.required(index).quant
+        if quant is None or quant.block is not None or quant.axis not in (None, 1):
+            raise ctx.error(
+                f"input {index} must have one scale, or one per index of axis 1",
+                "quantize weights per tensor or per row of the gates",
+            )
+
+
 def _recurrent_type(ctx: InferContext, gates: int, floats: Mapping[int, str]) -> TensorType:
     """The type of y; checks inputs 0 to 4 and the states that `floats` lists."""
     require_rank(ctx, 0, 3)
-    require_same_dtype(ctx, 0, 1, 2, 3, *floats)
+    _require_dtypes(ctx, floats)
     h = as_dim(ctx.hidden)
     ctx.require_ge(h, 1, "hidden must be at least 1")
     steps, n, size = ctx.x.shape
@@ -136,7 +155,64 @@ def _directions(count: int, direction: str) -> list[bool]:
     return [direction == "reverse", True][:count]
 
 
-def _input_gates(x: Array, w: Array, bias: Array | None, wide: int) -> Array:
+class _Rows:
+    """Quantized weights [G * H, K] of a direction as the right side of `x @ w.T`: rows of x are
+    quantized by themselves, sums are int32.
+    """
+
+    __array_ufunc__ = None  # numpy leaves `x @ rows` to __rmatmul__
+
+    def __init__(self, q: Array, zeros: Array, scales: Array) -> None:
+        self.q, self.zeros, self.scales = q, zeros, scales
+
+    @property
+    def T(self) -> _Rows:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.q.shape
+
+    def __getitem__(self, rows: slice) -> _Rows:
+        return _Rows(self.q[rows], self.zeros[rows], self.scales[rows])
+
+    def __rmatmul__(self, x: Array) -> Array:
+        q, scale = dynamically_quantized(x, (x.ndim - 1,))
+        whole = self.q.astype(np.float64) - self.zeros[:, None]
+        total = wrapped(q.astype(np.float64) @ whole.T)
+        return np.asarray(total.astype(np.float32) * (scale * self.scales))
+
+
+Weights = Array | _Rows
+
+
+def _of_rows(w: Array, quant: Quant) -> list[_Rows]:
+    """Directions of weights [D, G * H, K]."""
+    rows = w.shape[1]
+    zeros = np.broadcast_to(quant.zero_point_array(), (rows,))
+    scales = np.broadcast_to(quant.scale_array(), (rows,))
+    return [_Rows(part, zeros, scales) for part in w]
+
+
+def _quantizable(reference: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    """The reference, with w and r that may be quantized."""
+
+    def run(
+        x: Array,
+        w: Array,
+        r: Array,
+        *more: Array | None,
+        q_in: Sequence[Quant | None] = (),
+        **attrs: Any,
+    ) -> tuple[Array, ...]:
+        if len(q_in) > 2 and q_in[1] is not None and q_in[2] is not None:
+            return reference(x, _of_rows(w, q_in[1]), _of_rows(r, q_in[2]), *more, **attrs)
+        return reference(x, w, r, *more, **attrs)
+
+    return run
+
+
+def _input_gates(x: Array, w: Weights, bias: Array | None, wide: int) -> Array:
     """x @ w.T with both halves of the bias that do not meet a reset gate."""
     gates = np.asarray(x @ w.T)
     return gates if bias is None else gates + bias[:wide]
@@ -158,7 +234,7 @@ def _lstm_train(
     input_forget: bool,
 ) -> tuple[Array, ...]:
     parts = []
-    for d, reverse in enumerate(_directions(w.shape[0], direction)):
+    for d, reverse in enumerate(_directions(len(w), direction)):
         zeros = np.zeros((x.shape[1], hidden), x.dtype)
         start = (zeros if h0 is None else h0[d], zeros if c0 is None else c0[d])
         gates = _input_gates(x, w[d], None if bias is None else bias[d], 4 * hidden)
@@ -173,7 +249,7 @@ def _lstm(*inputs: Array | None, **attrs: Any) -> tuple[Array, ...]:
     return _lstm_train(*inputs, **attrs)[:3]  # type: ignore[arg-type]
 
 
-def _lstm_step(r: Array, p: Array | None, clip: float, input_forget: bool) -> Step:
+def _lstm_step(r: Weights, p: Array | None, clip: float, input_forget: bool) -> Step:
     def step(gates: Array, states: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
         h, c = states
         i, o, f, g = np.split(gates + h @ r.T, 4, axis=1)
@@ -205,7 +281,7 @@ def _gru_train(
     linear_before_reset: bool,
 ) -> tuple[Array, ...]:
     parts = []
-    for d, reverse in enumerate(_directions(w.shape[0], direction)):
+    for d, reverse in enumerate(_directions(len(w), direction)):
         start = np.zeros((x.shape[1], hidden), x.dtype) if h0 is None else h0[d]
         gates = _input_gates(x, w[d], None if bias is None else bias[d], 3 * hidden)
         inner = np.zeros(3 * hidden, x.dtype) if bias is None else bias[d, 3 * hidden :]
@@ -218,7 +294,7 @@ def _gru(*inputs: Array | None, **attrs: Any) -> tuple[Array, ...]:
     return _gru_train(*inputs, **attrs)[:2]  # type: ignore[arg-type]
 
 
-def _gru_step(r: Array, inner: Array, clip: float, linear_before_reset: bool) -> Step:
+def _gru_step(r: Weights, inner: Array, clip: float, linear_before_reset: bool) -> Step:
     hidden = r.shape[1]
     r_zr, r_h = r[: 2 * hidden], r[2 * hidden :]
     b_zr, b_h = inner[: 2 * hidden], inner[2 * hidden :]
@@ -257,6 +333,7 @@ def _case(
     h: int,
     *,
     dtype: str = "f32",
+    weights: Quant | Literal["rows"] | None = None,
     bias: bool = True,
     lengths: tuple[int, ...] | None = None,
     states: bool = False,
@@ -266,6 +343,10 @@ def _case(
     d = 2 if attrs.get("direction") == "bidirectional" else 1
     rows: list[Any] = [(dtype, (t, n, size)), (dtype, (d, gates * h, size))]
     rows += [(dtype, (d, gates * h, h)), (dtype, (d, 2 * gates * h)) if bias else None]
+    if weights is not None:
+        scales = [0.004 + 0.001 * (i % 5) for i in range(gates * h)]
+        quant = Quant.per_axis(scales, 1) if weights == "rows" else weights
+        rows[1:3] = [("qs8", shape, quant) for _, shape in rows[1:3]]
     rows += [None if lengths is None else np.array(lengths, np.int32)]
     rows += [(dtype, (d, n, h)) if states else None] * (2 if gates == 4 else 1)
     rows += [(dtype, (d, 3 * h))] if peepholes else []
@@ -287,6 +368,18 @@ def _cases(gates: int) -> tuple[Case, ...]:
         _case(gates, 2, 1, 33, 17),
         _case(gates, 0, 2, 3, 4, states=True),
         _case(gates, 3, 2, 4, 8, dtype="f16"),
+    )
+
+
+def _quantized_cases(gates: int) -> tuple[Case, ...]:
+    """Rows that run; training has none."""
+    tensor = Quant.per_tensor(0.006, 3)
+    return (
+        _case(gates, 1, 1, 1, 1, weights=tensor),
+        _case(gates, 3, 2, 5, 8, weights="rows", bias=False),
+        _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", states=True),
+        _case(gates, 4, 3, 2, 3, weights=tensor, lengths=(2, 4, 0)),
+        _case(gates, 2, 1, 33, 17, weights="rows", clip=0.25),
     )
 
 
@@ -312,18 +405,22 @@ lstm = define(
         inputs=_LSTM_INPUTS,
         outputs=("y", "y_h", "y_c"),
         infer=_lstm_type,
-        reference=in_f32(_lstm),
+        reference=in_f32(_quantizable(_lstm)),
         doc="x [T, N, I], w [D, 4H, I], r [D, 4H, H], bias [D, 8H] (w's, then r's), lengths int32"
         " [N], h0, c0 [D, N, H], peepholes p [D, 3H] (i, o, f) -> y [T, D, N, H], y_h, y_c"
         " [D, N, H]; gates in the order i, o, f, c; beyond a row's length y is 0 and the state"
-        " stays",
+        " stays; w and r may be qs8 (rows of x and h are then quantized as in matmul_dynamic)",
         dtypes=FLOATS,
         check="lstm",
         attrs=LSTM_ATTRS,
         cost=_cost,
         grad=_grad.lstm,
         saves=("x", "w", "r", "bias", "lengths", "h0", "c0", "p"),
-        cases=_LSTM_CASES,
+        cases=(
+            *_LSTM_CASES,
+            *_quantized_cases(4),
+            _case(4, 3, 2, 4, 5, weights="rows", peepholes=True),
+        ),
     )
 )
 gru = define(
@@ -333,17 +430,21 @@ gru = define(
         inputs=_INPUTS,
         outputs=("y", "y_h"),
         infer=_gru_type,
-        reference=in_f32(_gru),
+        reference=in_f32(_quantizable(_gru)),
         doc="x [T, N, I], w [D, 3H, I], r [D, 3H, H], bias [D, 6H] (w's, then r's), lengths int32"
         " [N], h0 [D, N, H] -> y [T, D, N, H], y_h [D, N, H]; gates in the order z, r, h; beyond a"
-        " row's length y is 0 and the state stays",
+        " row's length y is 0 and the state stays; w and r may be qs8, as in lstm",
         dtypes=FLOATS,
         check="gru",
         attrs=GRU_ATTRS,
         cost=_cost,
         grad=_grad.gru,
         saves=("x", "w", "r", "bias", "lengths", "h0"),
-        cases=_GRU_CASES,
+        cases=(
+            *_GRU_CASES,
+            *_quantized_cases(3),
+            _case(3, 3, 2, 4, 5, weights="rows", linear_before_reset=True),
+        ),
     )
 )
 lstm_train = define(

@@ -135,6 +135,19 @@ def _sampled(
     return _weights(at, size, scale, mode, cubic_a, exclude_outside, antialias), lost
 
 
+def linear_samples(size: int, out: int, scale: int, coordinate: str) -> tuple[Array, Array, Array]:
+    """Both input elements of each output along an axis of mode linear, and the weight of the second.
+
+    scale: the attribute's float32 bits, 0 where only the sizes are known; `coordinate` is not
+    tf_crop_and_resize.
+    """
+    factor = bits_f32(scale) if scale else out / max(size, 1)
+    at = _coordinates(size, out, factor, coordinate, 0.0, 1.0)
+    low = np.floor(at)
+    first, second = (np.clip(low + i, 0, size - 1).astype(np.int64) for i in (0, 1))
+    return first, second, at - low
+
+
 def _along(values: Array, axis: int, rank: int) -> Array:
     """A row that broadcasts along one axis."""
     return values.reshape([-1 if a == axis else 1 for a in range(rank)])

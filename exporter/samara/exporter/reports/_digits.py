@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from samara.exporter.frontend import nn, optim
 from samara.exporter.frontend.autograd import no_grad
 from samara.exporter.frontend.data import DataLoader, TensorDataset, transforms
 from samara.exporter.frontend.nn import functional as F
+from samara.exporter.frontend.qat import QuantizedModule, quantize_aware
 from samara.exporter.frontend.random import manual_seed
 from samara.exporter.frontend.script import script
 from samara.exporter.frontend.tensor import wrap
@@ -27,6 +29,8 @@ SIDE = 8
 EPOCHS = 12
 _BATCH = 32
 _RATE = 1e-2  # AdamW's at its highest, in the middle of one cycle
+QUANTIZED_EPOCHS = 4
+_TUNING_RATE = 1e-3  # to begin with, of a net that is trained already
 
 
 class Shifted(TensorDataset):
@@ -70,31 +74,81 @@ def fit(
     """
     manual_seed(seed)
     model = net()
-    loader = DataLoader(Shifted(wrap(images), wrap(labels)), _BATCH, shuffle=True, drop_last=True)
-    steps = epochs * len(loader)
+    loader = _batches(images, labels)
     optimizer = optim.AdamW(model.parameters(), lr=_RATE)
+    steps = epochs * len(loader)
     scheduler = optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=steps)
-    done = 0
+    trainer = _Trainer(model, loader, optimizer, scheduler, progress, steps)
     for _ in range(epochs):
-        loss_sum, right, seen = 0.0, 0, 0
-        for x, y in loader:
-            logits = model(x)
-            loss = F.cross_entropy(logits, y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            scheduler.step()
-            done += 1
-            seen += len(y)
-            loss_sum += loss.item() * len(y)
-            right += (logits.argmax(1) == y).sum().item()
-            progress(done, steps, loss_sum / seen, right / seen)
+        trainer.epoch()
     return model.eval()
 
 
+def fit_quantized(
+    model: Any,
+    images: Floats,
+    labels: Ints,
+    seed: int,
+    progress: Progress = lambda _done, _of, _loss, _accuracy: None,
+    *,
+    epochs: int = QUANTIZED_EPOCHS,
+) -> Any:
+    """The trained net made quantization-aware and trained on, in evaluation mode.
+
+    Ranges and batch statistics settle in the first half of the epochs and are fixed in the second.
+    `program` of the result is the int8 Program. Otherwise as `fit`.
+    """
+    manual_seed(seed)
+    quantized = quantize_aware(model).train()
+    loader = _batches(images, labels)
+    optimizer = optim.AdamW(quantized.parameters(), lr=_TUNING_RATE)
+    steps = epochs * len(loader)
+    scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    trainer = _Trainer(quantized, loader, optimizer, scheduler, progress, steps)
+    for epoch in range(epochs):
+        if 2 * epoch >= epochs:
+            quantized.freeze_observers().freeze_batch_norm()
+        trainer.epoch()
+    return quantized.eval()
+
+
+def _batches(images: Floats, labels: Ints) -> Any:
+    return DataLoader(Shifted(wrap(images), wrap(labels)), _BATCH, shuffle=True, drop_last=True)
+
+
+@dataclass(slots=True)
+class _Trainer:
+    """What goes on from one epoch to the next."""
+
+    model: Any
+    loader: Any
+    optimizer: Any
+    scheduler: Any
+    progress: Progress
+    steps: int
+    done: int = 0
+
+    def epoch(self) -> None:
+        """All batches once."""
+        loss_sum, right, seen = 0.0, 0, 0
+        for x, y in self.loader:
+            logits = self.model(x)
+            loss = F.cross_entropy(logits, y)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.scheduler.step()
+            self.done += 1
+            seen += len(y)
+            loss_sum += loss.item() * len(y)
+            right += (logits.argmax(1) == y).sum().item()
+            self.progress(self.done, self.steps, loss_sum / seen, right / seen)
+
+
 def with_softmax(model: Any) -> Any:
-    """The net with probabilities instead of logits."""
-    return nn.Sequential(*model, nn.Softmax(1)).eval()
+    """The net, quantization-aware or not, with probabilities instead of logits."""
+    layers = [model] if isinstance(model, QuantizedModule) else model
+    return nn.Sequential(*layers, nn.Softmax(1)).eval()
 
 
 def probabilities(model: Any, images: Floats) -> Floats:

@@ -23,9 +23,9 @@ from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import OpenedFile
 from samara.exporter.reports._measure import Progress, interleave, peak_gflops
 from samara.exporter.reports._peers import open_peer
-from samara.exporter.reports._text import plain, table
 from samara.exporter.reports.inspect import flops_of, symbol_sizes
 from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session, devices
 from samara.pybridge import __version__ as samara_version
 

@@ -16,12 +16,13 @@ from samara.exporter.ir import Array, Function, Program, open_program
 from samara.exporter.passes import difference
 from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, opened, silent
-from samara.exporter.reports._text import plain, table
-from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types import DType, SamaraError, ShapeError
+from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 
 REFERENCE = "reference"
 _OPTIONS = ("isa", "backend", "threads")
+_NARROW = ".q8"  # how quantization calls the int8 form of a tensor
 
 Progress = Callable[[str], None]
 
@@ -67,7 +68,9 @@ class CompareRow:
 class CompareReport:
     """All rows in the order of the first program.
 
-    `uncompared` are its tensors that the second side does not have in that shape.
+    `uncompared` are its tensors that the second side does not have in that shape. `rounded`: one
+    side is the other with fewer bits (an int8 tensor is compared by the numbers it stands for), so
+    that differences are expected and the ratio of signal to noise is what counts.
     """
 
     a: str
@@ -75,11 +78,17 @@ class CompareReport:
     rows: tuple[CompareRow, ...]
     uncompared: tuple[str, ...]
     sizes: Mapping[str, int]
+    rounded: bool = False
 
     @property
     def agree(self) -> bool:
-        """Whether every output is within the tolerance of a model."""
-        return all(r.tolerances <= 1.0 for r in self.rows if r.output)
+        """Whether every output is within the tolerance of a model; of a rounded one, whether it
+        holds more signal than noise.
+        """
+        outputs = [r for r in self.rows if r.output]
+        if self.rounded:
+            return all(r.sqnr_db > 0 or r.max_difference == 0 for r in outputs)
+        return all(r.tolerances <= 1.0 for r in outputs)
 
     @property
     def first_beyond(self) -> CompareRow | None:
@@ -94,7 +103,8 @@ class CompareReport:
         """A table of all tensors, or of the `worst` ones, and a verdict."""
         rows = list(self.rows)
         if worst is not None:
-            rows = sorted(rows, key=lambda r: -r.tolerances)[:worst]
+            by = (lambda r: r.sqnr_db) if self.rounded else (lambda r: -r.tolerances)
+            rows = sorted(rows, key=by)[:worst]
         cells = [
             (
                 ("> " if r.output else "  ") + r.tensor,
@@ -119,6 +129,11 @@ class CompareReport:
         return "\n".join(lines)
 
     def _verdict(self) -> str:
+        if self.rounded and self.rows:
+            last = min((r for r in self.rows if r.output), key=lambda r: r.sqnr_db, default=None)
+            low = min(self.rows, key=lambda r: r.sqnr_db)
+            ends = "" if last is None else f"{last.sqnr_db:.1f} dB in output {last.tensor}, "
+            return f"{ends}least {low.sqnr_db:.1f} dB in {low.tensor} ({low.op})"
         first = self.first_beyond
         if first is None:
             largest = max((r.tolerances for r in self.rows), default=0.0)
@@ -176,18 +191,28 @@ def compare(
     other = program if second.path == a.path else open_program(second.path)
     right = _run(second, other, name, chosen.arrays)
     main = program.functions[name]
+    narrow = _is_quantized(main), _is_quantized(other.functions[name])
+    rounded = narrow[0] != narrow[1]
+    if rounded:
+        left = _real(main, left) if narrow[0] else left
+        right = _real(other.functions[name], right) if narrow[1] else right
     outputs = _output_values(main)
     rows = []
     uncompared = []
     for tensor, op, node in _tensors(main):
+        if rounded:
+            tensor = tensor.removesuffix(_NARROW)
         if tensor not in left:
             continue
         if tensor not in right or right[tensor].shape != left[tensor].shape:
             uncompared.append(tensor)
             continue
-        rows.append(_row(tensor, op, node, left[tensor], right[tensor], tensor in outputs))
+        pair = left[tensor], right[tensor]
+        rows.append(_row(tensor, op, node, *pair, tensor in outputs, swap=rounded and narrow[1]))
     rows += _by_output_name(main, other.functions[name], left, right, {r.tensor for r in rows})
-    return CompareReport(str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes))
+    return CompareReport(
+        str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes), rounded
+    )
 
 
 def compare_files(
@@ -289,6 +314,25 @@ def _run(
     return kept
 
 
+def _is_quantized(f: Function) -> bool:
+    """Whether the function has int8 tensors or weights of fewer bits."""
+    kinds = (DType.QS8, DType.I4, DType.U4)
+    return any(v.type.dtype in kinds for v in f.values())
+
+
+def _real(f: Function, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The tensors of a quantized function under the names they have in the float one, int8 ones as
+    the numbers they stand for.
+    """
+    found = dict(arrays)
+    for v in f.values():
+        quant = v.type.quant
+        if v.name in arrays and quant is not None and quant.is_per_tensor:
+            real = (arrays[v.name].astype(np.float32) - quant.zero_point) * np.float32(quant.scale)
+            found[v.name.removesuffix(_NARROW)] = real
+    return found
+
+
 def _tensors(f: Function) -> list[tuple[str, str, str]]:
     """(tensor, operator, node) in order of computation."""
     return [(v.name, n.op.name, n.name) for n in f.nodes for v in n.outputs]
@@ -314,7 +358,10 @@ def _by_output_name(
     return rows
 
 
-def _row(tensor: str, op: str, node: str, a: Array, b: Array, output: bool) -> CompareRow:
+def _row(
+    tensor: str, op: str, node: str, a: Array, b: Array, output: bool, swap: bool = False
+) -> CompareRow:
+    """`swap`: the first side is the signal, and the second what has noise."""
     if a.dtype.kind == "b":
         gap = float(np.any(a != b))
     else:
@@ -330,6 +377,6 @@ def _row(tensor: str, op: str, node: str, a: Array, b: Array, output: bool) -> C
         shape=a.shape,
         max_difference=gap,
         tolerances=difference(a, b),
-        sqnr_db=sqnr_db(b, a),
+        sqnr_db=sqnr_db(a, b) if swap else sqnr_db(b, a),
         output=output,
     )

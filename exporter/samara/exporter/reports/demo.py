@@ -19,24 +19,41 @@ import numpy as np
 
 from samara.exporter.export import export
 from samara.exporter.frontend.data import digits
+from samara.exporter.ir import Program
+from samara.exporter.quantize.quantize import quantize
 from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints
 from samara.exporter.reports._measure import program_beside_library
-from samara.exporter.reports._text import byte_text
 from samara.exporter.reports.run import write_arrays
 from samara.exporter.types import SamaraError
+from samara.exporter.types.text import byte_text, table
 from samara.pybridge import Model, Session
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _TIMED_RUNS = 300
+_CALIBRATION = 200  # images
+_SCHEMES = ("int8", "int8-dynamic", "int4-weights", "fp16")
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The net with fewer bits: the scheme, its accuracy on the test images, bytes of its file and
+    median microseconds for one image (all variants measured in turns).
+    """
+
+    name: str
+    accuracy: float
+    model_bytes: int
+    microseconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
     """What the demo measured.
 
-    Accuracies are shares of the test images; c_accuracy None: no C program was built.
+    Accuracies are shares of the test images; c_accuracy None: no C program was built. variants:
+    the float net and those with fewer bits, side by side.
     """
 
     folder: str
@@ -54,10 +71,11 @@ class DemoReport:
     nodes_after: int
     arena_bytes: int
     microseconds: float
+    variants: tuple[Variant, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether all ways of running the net decide alike."""
+        """Whether all ways of running the float net decide alike."""
         accuracies = {self.trained_accuracy, self.python_accuracy, self.c_accuracy} - {None}
         return len(accuracies) == 1 and self.largest_difference < 1e-4
 
@@ -81,7 +99,22 @@ class DemoReport:
                 f" {self.nodes_before} nodes became {self.nodes_after}",
                 f"arena    {byte_text(self.arena_bytes)} for one image; a run allocates nothing",
                 f"latency  {self.microseconds:.1f} us for one image, one thread",
-                f"files are in {self.folder}: digits.samara, digits.onnx, one.npz, labels.txt",
+                "with fewer bits",
+                table(
+                    ("scheme", "accuracy", "file", "one image"),
+                    [
+                        (
+                            v.name,
+                            f"{100 * v.accuracy:.2f} %",
+                            byte_text(v.model_bytes),
+                            f"{v.microseconds:.1f} us",
+                        )
+                        for v in self.variants
+                    ],
+                    right=(1, 2, 3),
+                ),
+                f"files are in {self.folder}: digits.samara, digits.SCHEME.samara, digits.onnx, one.npz,"
+                " calibration.npz, labels.txt",
             ]
         )
 
@@ -122,8 +155,18 @@ def demo(
     got = session.run({"image": images})["probability"]
     in_c = _run_in_c(paths["samara"], place, images)
     outcomes = [got] if in_c is None else [got, in_c]
-    microseconds, arena = _latency(model, images[:1])
     progress("running", 2, 2)
+    files = {"float": paths["samara"], **_quantized(place, net, train, seed, progress)}
+    times, arena = _latencies(files, images[:1])
+    variants = tuple(
+        Variant(
+            name,
+            accuracy(Session(path, threads=1).run({"image": images})["probability"], truth),
+            path.stat().st_size,
+            times[name],
+        )
+        for name, path in files.items()
+    )
     return DemoReport(
         folder=os.fspath(place),
         train_images=len(train[0]),
@@ -139,7 +182,8 @@ def demo(
         nodes_before=report.nodes_before,
         nodes_after=report.nodes_after,
         arena_bytes=arena,
-        microseconds=microseconds,
+        microseconds=times["float"],
+        variants=variants,
     )
 
 
@@ -189,15 +233,42 @@ def _run_in_c(model: Path, folder: Path, test: Floats) -> Floats | None:
     return np.asarray(np.load(results / "probability.npy"), np.float32)
 
 
-def _latency(model: Model, image: Floats) -> tuple[float, int]:
-    """Median microseconds of a bound run of one image, and the arena that it takes."""
-    session = Session(model, threads=1)
-    run = session.bind(
-        {"image": image}, {"probability": np.empty((1, _digits.CLASSES), np.float32)}
-    )
-    times = []
+def _quantized(
+    folder: Path, net: Any, train: tuple[Floats, Ints], seed: int, progress: Progress
+) -> dict[str, Path]:
+    """Files of the net with fewer bits, by what was done to it."""
+    samples = train[0][:_CALIBRATION]
+    write_arrays(folder / "calibration.npz", {"image": samples})
+    made: dict[str, Program] = {}
+    for i, scheme in enumerate(_SCHEMES):
+        progress(f"quantizing, {scheme}", i, len(_SCHEMES))
+        made[scheme] = quantize(_digits.program(net), {"image": samples}, scheme)
+
+    def tuning(done: int, of: int, _loss: float, right: float) -> None:
+        progress(f"training in int8, accuracy {100 * right:.1f} %", done, of)
+
+    made["trained in int8"] = _digits.program(_digits.fit_quantized(net, *train, seed, tuning))
+    files = {}
+    for name, program in made.items():
+        files[name] = folder / f"digits.{name.replace(' ', '-')}.samara"
+        export(program, files[name])
+    return files
+
+
+def _latencies(files: dict[str, Path], image: Floats) -> tuple[dict[str, float], int]:
+    """Median microseconds of bound runs of one image, the files in turns, and the first one's
+    arena.
+    """
+    sessions = {name: Session(path, threads=1) for name, path in files.items()}
+    runs = {
+        name: s.bind({"image": image}, {"probability": np.empty((1, _digits.CLASSES), np.float32)})
+        for name, s in sessions.items()
+    }
+    times: dict[str, list[float]] = {name: [] for name in files}
     for _ in range(_TIMED_RUNS):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6, session.arena_bytes
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    medians = {name: statistics.median(t) * 1e6 for name, t in times.items()}
+    return medians, next(iter(sessions.values())).arena_bytes

@@ -16,9 +16,9 @@ import numpy as np
 from samara.exporter.export import export, is_growing, transposes_left
 from samara.exporter.ir import Function, Node, Program, read_file, required_ops
 from samara.exporter.reports._files import is_samara
-from samara.exporter.reports._text import byte_text, count_text, plain
 from samara.exporter.reports.inspect import Report, flops_of, inspect
 from samara.exporter.types import DType, Sym
+from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge.probe import inspect_library, open_failure
 
 Level = Literal["missing", "doubtful"]

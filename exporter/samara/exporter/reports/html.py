@@ -9,8 +9,8 @@ import itertools
 from html import escape
 
 from samara.exporter.reports._layers import Drawing, draw
-from samara.exporter.reports._text import byte_text, count_text
 from samara.exporter.reports.inspect import FunctionReport, NodeRow, Report, TensorRow
+from samara.exporter.types.text import byte_text, count_text
 
 # Fill per family of the op table; everything else is grey.
 _COLOURS = {

@@ -30,10 +30,12 @@ from samara.exporter.ir import (
 )
 from samara.exporter.ops import OpSpec
 from samara.exporter.reports._feeds import choose_feeds
-from samara.exporter.reports._text import byte_text, count_text, plain, table
 from samara.exporter.types import SamaraError, Sym
+from samara.exporter.types.text import byte_text, count_text, plain, table
 from samara.pybridge import ProfileRow, Session
 
+# Every float operation of these is settled.
+_SETTLED = ("quantize", "dequantize", "qlayer_norm", "qrms_norm", "gather_blocks")
 # Pure data movement: float results are elements of the inputs, bit by bit.
 _MOVING = frozenset(
     (
@@ -255,12 +257,12 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
 
 
 def promise_of(node: Node) -> str:
-    """ "exact" where all devices give the same bits: integers in and out, or elements moved;
-    else "bounded".
+    """ "exact" where all devices give the same bits: integers in and out, elements moved, or
+    floats whose every operation is settled (docs/quantization.md); else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
-    return "exact" if integral or node.op.name in _MOVING else "bounded"
+    return "exact" if integral or node.op.name in (*_MOVING, *_SETTLED) else "bounded"
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from samara.exporter.ops import NO_GRAD, OpSpec, all_ops
-from samara.exporter.reports._text import plain, table
+from samara.exporter.types.text import plain, table
 from samara.pybridge.probe import inspect_library
 
 _STATUSES = {

@@ -18,8 +18,8 @@ import numpy as np
 
 from samara.exporter.ir import Array
 from samara.exporter.reports._feeds import choose_feeds, read_feeds
-from samara.exporter.reports._text import table
 from samara.exporter.types import SamaraError
+from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
 
 # Rows of a batch that --top shows.

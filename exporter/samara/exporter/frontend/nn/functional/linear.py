@@ -103,14 +103,14 @@ def _conv(
         bias,
         strides=strides,
         dilations=dilations,
-        pads=_pads(padding, kernel, strides, dilations),
+        pads=window_pads(padding, kernel, strides, dilations),
         groups=groups,
     )
     y = channels_first(y)
     return y.squeeze(0) if single else y
 
 
-def _pads(
+def window_pads(
     padding: Any, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> tuple[int, ...]:
     if padding == "valid":
@@ -188,17 +188,11 @@ def _conv_transpose(
     x, single = batched(input, n + 2, what)
     if weight.ndim != n + 2:
         raise ShapeError(f"{what} needs a weight of {n + 2} dimensions, got {list(weight.shape)}")
-    channels, outputs = int(weight.shape[0]), int(weight.shape[1])
-    if channels % groups:
-        raise ShapeError(f"{channels} channels cannot be cut into {groups} groups")
-    # [g, C/g, O/g, k…] -> [g, O/g, k…, C/g] -> [O, k…, C/g]
-    kernel = tuple(int(k) for k in weight.shape[2:])
-    w = weight.reshape((groups, channels // groups, outputs, *kernel))
-    w = ops.transpose(w, perm=(0, 2, *range(3, n + 3), 1))
-    w = w.reshape((groups * outputs, *kernel, channels // groups))
+    if int(weight.shape[0]) % groups:
+        raise ShapeError(f"{weight.shape[0]} channels cannot be cut into {groups} groups")
     y = ops.conv_transpose(
         channels_last(x),
-        w,
+        outputs_first(weight, groups),
         bias,
         strides=per_axis(stride, n, "stride"),
         dilations=per_axis(dilation, n, "dilation"),
@@ -208,6 +202,15 @@ def _conv_transpose(
     )
     y = channels_first(y)
     return y.squeeze(0) if single else y
+
+
+def outputs_first(weight: Any, groups: int) -> Any:
+    """Weights [C, O / groups, k…] of a transposed convolution as its operator has them."""
+    # [g, C/g, O/g, k…] -> [g, O/g, k…, C/g] -> [O, k…, C/g]
+    channels, outputs, *kernel = (int(n) for n in weight.shape)
+    w = weight.reshape((groups, channels // groups, outputs, *kernel))
+    w = ops.transpose(w, perm=(0, 2, *range(3, len(kernel) + 3), 1))
+    return w.reshape((groups * outputs, *kernel, channels // groups))
 
 
 def embedding(

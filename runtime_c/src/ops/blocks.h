@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights with a scale, and maybe a zero point, for every block of neighbours in a row.
+#ifndef SMR_OPS_BLOCKS_H
+#define SMR_OPS_BLOCKS_H
+
+#include "ops/op.h"
+
+enum {
+  SMR_BLOCKS_LEAST = 16,
+  SMR_BLOCKS_MOST = 1 << 30,
+  SMR_BLOCKS_BIAS = 4,  // input of matmul_blocks
+};
+
+/// Element `i` of a dense tensor of 4 or 8 bits.
+static inline int32_t smr_blocks_at(const struct smr_tensor *t, size_t i) {
+  if (t->dtype == SAMARA_INT8) return ((const int8_t *)t->data)[i];
+  if (t->dtype == SAMARA_UINT8) return ((const uint8_t *)t->data)[i];
+  const uint8_t byte = ((const uint8_t *)t->data)[i / 2];
+  const int32_t field = i % 2 ? byte >> 4 : byte & 15;
+  return t->dtype == SAMARA_INT4 && field > 7 ? field - 16 : field;
+}
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indirection of one element type; see conv_points.c.
+//
+// The including file defines CONV_POINTS_TYPE, the element, and CONV_POINTS_NAME, the function;
+// CONV_POINTS_TAP names a function of this file.
+
+// Some neighbouring pixels of a row of outputs, and one tap of each: `out` is the first's, the next
+// ones lie `taps` apart. Input row `row` (NULL: in the padding) is met from column x0 on.
+static void CONV_POINTS_TAP(const struct smr_window *w, const CONV_POINTS_TYPE *row,
+                            size_t pixel_stride, const CONV_POINTS_TYPE *zero, int64_t x0,
+                            size_t count, size_t taps, const CONV_POINTS_TYPE **out) {
+  const int64_t stride = w->stride[2], all = (int64_t)count;
+  int64_t begin = x0 < 0 ? (-x0 + stride - 1) / stride : 0;
+  int64_t end = x0 < w->in[2] ? (w->in[2] - x0 + stride - 1) / stride : 0;
+  if (row == NULL || begin > all) begin = all;
+  if (end > all) end = all;
+  if (end < begin) end = begin;
+  size_t i = 0;
+  for (; i < (size_t)begin; i++) out[i * taps] = zero;
+  if (begin < end) {
+    const size_t step = (size_t)stride * pixel_stride;
+    const CONV_POINTS_TYPE *p = row + (size_t)(x0 + begin * stride) * pixel_stride;
+    out[i * taps] = p;
+    for (i++; i < (size_t)end; i++) out[i * taps] = p += step;
+  }
+  for (; i < count; i++) out[i * taps] = zero;
+}
+
+void CONV_POINTS_NAME(const struct smr_window *w, const CONV_POINTS_TYPE *x, size_t pixel_stride,
+                      const CONV_POINTS_TYPE *zero, size_t first, size_t count,
+                      const CONV_POINTS_TYPE **out) {
+  // Position of the first pixel: n, z, y, x.
+  size_t at[4], rest = first;
+  for (size_t i = 3; i > 0; i--) {
+    at[i] = rest % (size_t)w->out[i - 1];
+    rest /= (size_t)w->out[i - 1];
+  }
+  at[0] = rest;
+  const size_t taps = (size_t)smr_window_taps(w), row_stride = (size_t)w->in[2] * pixel_stride;
+  while (count > 0) {
+    const size_t left = (size_t)w->out[2] - at[3], run = left < count ? left : count;
+    const int64_t z0 = (int64_t)at[1] * w->stride[0] - w->pad_begin[0];
+    const int64_t y0 = (int64_t)at[2] * w->stride[1] - w->pad_begin[1];
+    const int64_t x0 = (int64_t)at[3] * w->stride[2] - w->pad_begin[2];
+    const CONV_POINTS_TYPE **tap = out;
+    for (int64_t kz = 0; kz < w->kernel[0]; kz++) {
+      const int64_t z = z0 + kz * w->dilation[0];
+      for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
+        const int64_t y = y0 + ky * w->dilation[1];
+        const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
+        const size_t line =
+            inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y : 0;
+        const CONV_POINTS_TYPE *row = inside ? x + line * row_stride : NULL;
+        for (int64_t kx = 0; kx < w->kernel[2]; kx++)
+          CONV_POINTS_TAP(w, row, pixel_stride, zero, x0 + kx * w->dilation[2], run, taps, tap++);
+      }
+    }
+    out += run * taps;
+    count -= run;
+    at[3] += run;
+    size_t i = 3;
+    while (i > 0 && at[i] == (size_t)w->out[i - 1]) {
+      at[i--] = 0;
+      at[i]++;
+    }
+  }
+}
+
+#undef CONV_POINTS_TYPE
+#undef CONV_POINTS_NAME
+#undef CONV_POINTS_TAP

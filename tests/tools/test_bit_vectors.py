@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The vectors: exactly the operators of the page, answers that the runtime gives too."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from samara.exporter.ir import open_program
+from samara.exporter.ops import get_op
+from samara.exporter.testing import exact_rows, is_integer_case
+from samara.pybridge import Model
+
+
+@pytest.fixture(scope="module")
+def bit_vectors(repo: Path) -> ModuleType:
+    """tools/bit_vectors.py as a module."""
+    name = "samara_tools_bit_vectors"
+    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "bit_vectors.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_rows_are_those_of_the_page(repo: Path, bit_vectors: ModuleType, tmp_path: Path) -> None:
+    made = bit_vectors.rows()
+    made.save(tmp_path / "rows.samara")
+    tested = {
+        n.op.name
+        for f in open_program(tmp_path / "rows.samara").functions.values()
+        for n in f.nodes
+    }
+    page = (repo / "docs" / "exact-operators.md").read_text()
+    assert tested == set(re.findall(r"^\| \[(\w+)\]", page, re.MULTILINE))
+    assert tested == {op.name for op in exact_rows()}
+    assert {"qconv", "qmatmul", "qadd", "qsoftmax", "max_pool", "concat"} <= tested
+
+
+@pytest.mark.parametrize("group", ["rows", "layers", "rounding"])
+def test_this_machine_gives_them(group: str, bit_vectors: ModuleType, tmp_path: Path) -> None:
+    made = bit_vectors.GROUPS[group]()
+    assert len(made) > 60
+    made.save(tmp_path / "v.samara")
+    Model(tmp_path / "v.samara").selftest()
+
+
+def test_a_float_operand_is_no_integer_case() -> None:
+    conv = get_op("conv")
+    assert not any(is_integer_case(conv, c) for c in conv.cases)
+    assert all(is_integer_case(get_op("qadd"), c) for c in get_op("qadd").cases)
+    assert get_op("quantize") not in exact_rows()
+
+
+def test_products_that_fusing_would_change_are_found(bit_vectors: ModuleType) -> None:
+    """In each the product rounded first, and rounded once, go to different integers."""
+    made = bit_vectors.Vectors()
+    bit_vectors._fused(made)
+    golden = made._goldens[0]
+    assert golden.function == "fused_product"
+    values = next(iter(golden.outputs.values()))
+    assert np.unique(values).size > 20
