@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, verify
-from samara.exporter.passes import Pass, difference, sample_inputs
+from samara.exporter.passes import Pass, difference, fold_constants, fuse_quantized, sample_inputs
+from samara.exporter.passes._samples import random_input
+from samara.exporter.types import DType, Quant
 
 Build = Callable[[Builder], Value | Sequence[Value]]
 
@@ -50,6 +52,51 @@ def apply(step: Pass, before: Program) -> Program:
 def ops(p: Program) -> Counter[str]:
     """How often each operator occurs."""
     return Counter(n.op.name for f in p.functions.values() for n in f.nodes)
+
+
+def real(b: Builder, name: str, shape: Sequence[int | str], quant: Quant) -> Value:
+    """An int8 input, dequantized."""
+    value: Value = b.op("dequantize", b.input(name, "qs8", shape, quant))
+    return value
+
+
+def real_constant(b: Builder, data: Any, quant: Quant) -> Value:
+    """An int8 constant, dequantized."""
+    value: Value = b.op("dequantize", b.const(np.asarray(data, np.int8), "w", DType.QS8, quant))
+    return value
+
+
+def in_steps(b: Builder, value: Value, quant: Quant) -> Value:
+    """The value quantized."""
+    made: Value = b.op(
+        "quantize", value, scales=quant.scales, zero_points=quant.zero_points, axis=-1
+    )
+    return made
+
+
+def bytes_like(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Any int8 numbers."""
+    return rng(seed).integers(-128, 128, shape).astype(np.int8)
+
+
+def integer(build: Build, steps: int = 1) -> Program:
+    """The program after fuse_quantized, every operator an integer one; its answers, from the whole
+    range of inputs, are within `steps` of those of the real operators.
+    """
+    before = program(build)
+    after = fold_constants.PASS.run(fuse_quantized.PASS.run(before))
+    verify(after)
+    floats = [
+        n.op.name for n in after.main.nodes if any(v.type.dtype is DType.F32 for v in n.outputs)
+    ]
+    assert not floats, floats
+    for seed in range(4):
+        feeds = {v.name: random_input(v, {"n": 3}, seed) for v in before.main.inputs}
+        want, got = before.run(feeds), after.run(feeds)
+        for name, value in want.items():
+            off = np.abs(got[name].astype(np.int32) - value.astype(np.int32))
+            assert off.max(initial=0) <= steps, (name, off.max())
+    return after
 
 
 def conv(b: Builder, x: Value, out: int, kernel: int = 1, seed: int = 1, **attrs: Any) -> Value:

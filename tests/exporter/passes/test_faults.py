@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.passes.programs import conv, normal, program
+from tests.exporter.passes.programs import conv, in_steps, normal, program, real
 
 from samara.exporter.ir import Array, Builder, Node, Rewriter, Value
 from samara.exporter.passes import (
@@ -24,6 +24,7 @@ from samara.exporter.passes import (
     fuse_attention,
     fuse_pad,
     fuse_patterns,
+    fuse_quantized,
     fuse_residual,
     fuse_transpose,
     layout,
@@ -32,7 +33,8 @@ from samara.exporter.passes import (
     simplify,
     simplify_shapes,
 )
-from samara.exporter.types import SamaraError
+from samara.exporter.passes._integer_lookup import lookup
+from samara.exporter.types import Quant, SamaraError
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -144,6 +146,22 @@ def _inverted_factor(node: Node) -> tuple[Value, float] | None:
     return (x, 2.0) if node.op.name == "div" else None
 
 
+def _in_steps(b: Builder) -> Value:
+    quant = Quant.per_tensor(0.05, 3)
+    y = b.op("relu", real(b, "x", [4, 50], quant))
+    return in_steps(b, b.op("concat", y, y, axis=0), quant)
+
+
+def _negated(ctx: Any, value: Value, target: Any, before: Node) -> Any:
+    row = lookup(ctx, value, target, before)
+    if row is None:
+        return None
+    table = row.inputs[1]
+    assert table is not None
+    assert table.constant is not None
+    return replace(row, inputs=(row.inputs[0], ctx.r.const(~table.constant)))
+
+
 def _drop_live(function: Any) -> list[Any]:
     """Calls a live node dead, after putting its input in its place."""
     return [n for n in function.nodes if n.op.name == "sin"]
@@ -190,6 +208,7 @@ FAULTS = {
     "layout": Fault(_around, _replace(layout, "compose", lambda first, then: tuple(then[p] for p in first))),
     "fuse_patterns": Fault(_swish, _replace(fuse_patterns, "_near", lambda a, b: True)),
     "fuse_pad": Fault(_padded, _replace(fuse_pad, "_zero_spatial", lambda pad: True)),
+    "fuse_quantized": Fault(_in_steps, _replace(fuse_quantized, "lookup", _negated)),
     "fuse_affine": Fault(_scaled, _replace(fuse_affine, "_along_channels", lambda node, w, factor: w)),
     "fuse_residual": Fault(_skip, _plant_residual),
     "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),

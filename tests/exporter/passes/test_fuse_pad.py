@@ -11,6 +11,7 @@ from tests.exporter.passes.programs import apply, conv, ops, program
 
 from samara.exporter.ir import Builder, Program
 from samara.exporter.passes import fuse_pad
+from samara.exporter.types import DType, Quant
 
 AROUND = (0, 1, 2, 0, 0, 0, 1, 0)
 
@@ -42,3 +43,21 @@ def test_zero_padding_joins_the_convolution() -> None:
 def test_other_padding_stays(pads: tuple[int, ...], value: float | None, mode: str) -> None:
     before = padded(pads, value, mode)
     assert ops(apply(fuse_pad.PASS, before)) == {"pad": 1, "conv": 1}
+
+
+@pytest.mark.parametrize(("value", "joins"), [(None, True), (-5, True), (0, False)])
+def test_a_quantized_convolution_is_padded_by_the_zero_point(
+    value: int | None, joins: bool
+) -> None:
+    quant = Quant.per_tensor(0.1, -5)
+
+    def build(b: Builder) -> Any:
+        x = b.input("x", "qs8", [1, 5, 5, 2], quant)
+        fill = None if value is None else b.const(np.int8(value), "fill", DType.QS8, quant)
+        w = b.const(np.ones((3, 3, 3, 2), np.int8), "w", DType.QS8, Quant.per_tensor(0.02))
+        return b.op(
+            "qconv", b.op("pad", x, fill, pads=AROUND), w,
+            strides=(1, 1), dilations=(1, 1), pads=(1, 0, 0, 1), scale=0.1,
+        )  # fmt: skip
+
+    assert ("pad" in ops(apply(fuse_pad.PASS, program(build)))) is not joins

@@ -6,11 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.exporter.passes.programs import apply, conv, normal, ops, program
+from tests.exporter.passes.programs import (
+    apply,
+    bytes_like,
+    conv,
+    normal,
+    ops,
+    program,
+    real_constant,
+)
 
 from samara.exporter.export import transposes_left
 from samara.exporter.ir import Builder, Value
 from samara.exporter.passes import PIPELINE, layout, run_passes
+from samara.exporter.types import Quant
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 
@@ -79,6 +88,34 @@ def test_flatten_before_matmul_permutes_the_weights() -> None:
     after = apply(layout.PASS, program(build))
     assert interior(after) == []
     assert ops(after)["transpose"] == 1  # of the input
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_dequantized_weights_are_permuted_as_int8(axis: int | None) -> None:
+    """Unless the rows that move have scales of their own."""
+    scales = normal(1 if axis is None else (120, 7)[axis]) ** 2 + 0.01
+    quant = Quant.per_tensor(0.1, 3) if axis is None else Quant.per_axis(scales, axis)
+
+    def build(b: Builder) -> Value:
+        y = nchw_conv(b, b.input("x", "f32", [2, 3, 4, 5]), 6)
+        w = real_constant(b, bytes_like(120, 7), quant)
+        value: Value = b.op("matmul", b.op("reshape", y, shape=[2, 120]), w)
+        return value
+
+    after = apply(layout.PASS, program(build))
+    assert ops(after)["dequantize"] == 1
+    assert (interior(after) == []) is (axis != 0)
+
+
+def test_a_dequantized_constant_is_a_constant() -> None:
+    """It stops no transpose: the int8 data moves."""
+
+    def add(b: Builder, y: Value) -> Value:
+        c = real_constant(b, bytes_like(8, 1, 1), Quant.per_axis([0.1 * i for i in range(1, 9)], 0))
+        value: Value = b.op("add", y, c)
+        return value
+
+    assert interior(apply(layout.PASS, between(add))) == []
 
 
 def test_transposed_weights_are_permuted_too() -> None:

@@ -116,3 +116,60 @@ def test_difference() -> None:
     holes = np.array([np.nan, np.inf, 1], np.float32)
     assert difference(holes, holes) == 0.0
     assert difference(np.array([0, np.inf, 1], np.float32), holes) == math.inf
+
+
+def _stepped(change: int) -> Pass:
+    """A pass that moves a quantized output by `change` steps."""
+
+    def run(before: Program) -> Program:
+        from samara.exporter.ir import Rewriter
+
+        r = Rewriter(before.main, before)
+        (value,) = r.outputs
+        plain = r.op("reinterpret", value, to="i8")
+        moved = r.op("add", plain, r.const(np.int8(change)))
+        quant = value.type.quant
+        assert quant is not None
+        r.set_outputs(
+            [
+                r.op(
+                    "reinterpret",
+                    moved,
+                    to="qs8",
+                    scales=quant.scales,
+                    zero_points=quant.zero_points,
+                )
+            ]
+        )
+        return before.with_function(r.finish())
+
+    return Pass("stepped", "moves by steps", run, steps=1)
+
+
+def test_a_pass_that_rounds_elsewhere_may_move_by_a_step_and_no_further() -> None:
+    def build(b: Builder) -> Value:
+        value: Value = b.op(
+            "quantize", b.input("x", "f32", [20]), scales=(0.1,), zero_points=(0,), axis=-1
+        )
+        return value
+
+    before = program(build)
+    _, report = run_passes(before, [_stepped(1)], check=True)
+    assert report.rows[0].difference == 1.0
+    # What follows is held to the answers that it made.
+    _, report = run_passes(before, [_stepped(1), _stepped(1), _stepped(-1)], check=True)
+    assert [r.difference for r in report.rows] == [1.0, 1.0, 1.0]
+    with pytest.raises(SamaraError, match="pass 'stepped' changed the answer"):
+        run_passes(before, [_stepped(2)], check=True)
+
+
+def test_differences_in_steps() -> None:
+    one = np.array([0.0, 1.0, 255.0], np.float32)
+    assert difference(one, one, 1) == 0.0
+    assert difference(one + 1, one, 1) == pytest.approx(1.0, abs=0.15)
+    assert difference(one + 1, one, 2) < difference(one + 1, one, 1) < difference(one + 1, one)
+    assert difference(one * np.float32(np.nan), one, 1) == math.inf
+    assert difference(np.array([2, 0], np.uint8), np.array([0, 0], np.uint8), 1) == math.sqrt(2)
+    # A place or a choice may jump.
+    assert difference(np.array([7]), np.array([0]), 1) == 0.0
+    assert difference(np.array([7]), np.array([0])) == math.inf

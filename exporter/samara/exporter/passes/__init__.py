@@ -10,6 +10,7 @@ from samara.exporter.passes import (
     fuse_attention,
     fuse_pad,
     fuse_patterns,
+    fuse_quantized,
     fuse_residual,
     fuse_transpose,
     layout,
@@ -33,6 +34,7 @@ REGISTRY: tuple[Pass, ...] = (
     deduplicate.PASS,
     layout.PASS,
     fuse_patterns.PASS,
+    fuse_quantized.PASS,
     fuse_pad.PASS,
     fuse_affine.PASS,
     fuse_residual.PASS,
@@ -44,7 +46,7 @@ REGISTRY: tuple[Pass, ...] = (
 )
 
 # The order in which `export` runs them: clean up, settle the layout, clean up what that uncovered,
-# fuse, clean up.
+# make integer operators of quantized ones, fuse what stays float, clean up.
 PIPELINE: tuple[Pass, ...] = (
     simplify_shapes.PASS,
     fold_constants.PASS,
@@ -56,6 +58,9 @@ PIPELINE: tuple[Pass, ...] = (
     layout.PASS,
     simplify.PASS,
     fuse_patterns.PASS,
+    fuse_quantized.PASS,
+    fold_constants.PASS,
+    simplify.PASS,
     fuse_pad.PASS,
     fuse_affine.PASS,
     fuse_residual.PASS,

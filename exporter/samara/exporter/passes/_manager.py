@@ -91,12 +91,15 @@ def run_passes(
         changed = program is not before
         difference = None
         if changed and checker is not None:
-            difference, where = _difference(program, checker)
+            steps = _steps(step, before)
+            difference, where, answers = _difference(program, checker, steps)
             if not difference <= 1.0:
                 raise SamaraError(
                     _blame(step, difference, where, bisect, original, checker),
                     fix=f"export with disable=[{step.name!r}] and report this",
                 )
+            if step.steps:  # from here on these are the answers to keep
+                checker.reference = answers
         rows.append(
             PassReport(step.name, node_count(before), node_count(program), changed, difference)
         )
@@ -131,30 +134,66 @@ def _checker(
     return checker, ""
 
 
-def _difference(program: Program, checker: _Checker) -> tuple[float, str]:
-    """Largest difference from the reference over all samples and outputs, in tolerances, and the
-    output it is at.
+def _steps(step: Pass, program: Program) -> int:
+    """By how many steps of quantized tensors a pass may move answers: float32 sums in another order
+    may round to the other side before a `quantize`.
+    """
+    rounds = any(n.op.name == "quantize" for f in program.functions.values() for n in f.nodes)
+    return max(step.steps, 1 if rounds else 0)
+
+
+def _difference(
+    program: Program, checker: _Checker, steps: int
+) -> tuple[float, str, list[dict[str, dict[str, Array]]]]:
+    """Largest difference from the reference over all samples and outputs, in tolerances, the output
+    it is at, and the answers.
     """
     worst, where = 0.0, ""
+    answers: list[dict[str, dict[str, Array]]] = []
     for sample, want in zip(checker.samples, checker.reference, strict=True):
+        answers.append({})
         for entry, feeds in sample.items():
             try:
                 got = program.run(dict(feeds), function=entry)
             except SamaraError as error:
-                return float("inf"), f"{entry}: {error}"
+                return float("inf"), f"{entry}: {error}", answers
+            answers[-1][entry] = got
             for name, reference in want[entry].items():
-                d = difference(got[name], reference)
+                d = difference(got[name], reference, steps)
                 if not d <= worst:
                     worst, where = d, name
-    return worst, where
+    return worst, where, answers
 
 
-def difference(got: Array, want: Array) -> float:
+def _stepwise(a: Array, b: Array, want: Array, steps: int, slack: Array | float) -> float:
+    """The root mean square of a difference that comes from roundings, over what `steps` steps of
+    8 bits make; numbers that count or choose are not judged, for they may jump.
+    """
+    if want.dtype.kind == "f":
+        finite = np.isfinite(a) & np.isfinite(b)
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return float("inf")
+        a, b = a[finite], b[finite]
+        slack = np.broadcast_to(slack, want.shape)[finite]
+        unit: Array | float = slack + steps * (float(np.ptp(b)) if b.size else 0.0) / 255
+    elif want.dtype.itemsize == 1 and want.dtype.kind in "iu":
+        unit = float(steps)
+    else:
+        return 0.0
+    return float(np.sqrt(np.mean(((a - b) / unit) ** 2))) if a.size else 0.0
+
+
+def difference(got: Array, want: Array, steps: int = 0) -> float:
     """Largest |got - want| over 1e-4 + 1e-3 |want| + 2e-5 range(want); integers must be equal (inf
     when not), NaN meets NaN.
+
+    steps: of answers that depend on roundings to 8 bits, the root mean square of |got - want| over
+    that many steps instead: of 1 for bytes, of 1/255 of the range for floats.
     """
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
+    if want.dtype.kind != "f" and steps:
+        return _stepwise(got.astype(np.float64), want.astype(np.float64), want, steps, 0.0)
     if want.dtype.kind != "f":
         return 0.0 if np.array_equal(got, want) else float("inf")
     if want.size == 0:
@@ -166,6 +205,8 @@ def difference(got: Array, want: Array) -> float:
     finite = b[np.isfinite(b)]
     span = float(finite.max() - finite.min()) if finite.size else 0.0
     slack = (20.0 if want.dtype == np.float16 else 1.0) * (1e-4 + 1e-3 * np.abs(b) + 2e-5 * span)
+    if steps:
+        return _stepwise(a, b, want, steps, slack)
     with np.errstate(invalid="ignore"):
         ratio = np.where(same, 0.0, np.abs(a - b) / slack)
     return float(np.max(np.where(np.isnan(ratio), np.inf, ratio)))
@@ -178,7 +219,7 @@ def _blame(
     if not bisect:
         return text
     try:
-        alone, at = _difference(step.run(original), checker)
+        alone, at, _ = _difference(step.run(original), checker, _steps(step, original))
     except SamaraError as error:
         return f"{text}; run alone on the original program it fails: {error}"
     if alone <= 1.0:

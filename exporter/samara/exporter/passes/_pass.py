@@ -15,11 +15,16 @@ from samara.exporter.types import DType
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A named step Program -> Program that keeps every answer. `doc` is one line for users."""
+    """A named step Program -> Program that keeps every answer. `doc` is one line for users.
+
+    steps: a pass that rounds elsewhere may move quantized tensors by this many of their steps, and
+    what is computed from them; 0 for all others.
+    """
 
     name: str
     doc: str
     run: Callable[[Program], Program]
+    steps: int = 0
 
 
 def per_function(rewrite: Callable[[Rewriter], None]) -> Callable[[Program], Program]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant folding: nodes over constants become constants."""
+"""Constant folding: nodes over constants become constants.
+
+Dequantized constants wait for fuse_quantized, which may use them as they are.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from samara.exporter.passes._pass import Pass, per_function
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        arrays = fold_node(node)
-        if arrays is None or any(v.type.quant is not None for v in node.outputs):
+        arrays = None if node.op.name == "dequantize" else fold_node(node)
+        if arrays is None:
             continue
         for value, array in zip(node.outputs, arrays, strict=True):
-            r.replace_value(value, r.const(array, value.name, value.type.dtype))
+            r.replace_value(value, r.const(array, value.name, value.type.dtype, value.type.quant))
         r.remove(node)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activation fusion: what follows conv, conv_transpose or matmul elementwise becomes its epilogue."""
+"""Activation fusion: what follows a product of floats elementwise becomes its epilogue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from samara.exporter.ir.program import Node
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function
 
-_LINEAR = ("conv", "conv_transpose", "matmul")
+_LINEAR = (
+    *("conv", "conv_transpose", "matmul"),
+    *("conv_dynamic", "matmul_dynamic", "matmul_blocks"),
+)
 
 
 def _rewrite(r: Rewriter) -> None:

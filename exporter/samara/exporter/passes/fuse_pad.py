@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pad fusion: zero padding of the spatial axes before a conv becomes the conv's own padding."""
+"""Pad fusion: zero padding of the spatial axes before a conv becomes the conv's own padding; so
+does that of a qconv by the zero point.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from samara.exporter.types import as_dim, provably_ge
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
         pad = r.producer(node.inputs[0]) if node.inputs else None
-        if node.op.name != "conv" or pad is None or pad.op.name != "pad" or not _zero_spatial(pad):
+        if node.op.name not in ("conv", "qconv") or pad is None or pad.op.name != "pad":
+            continue
+        if not _zero_spatial(pad):
             continue
         rank = pad.outputs[0].type.rank
         spatial = range(1, rank - 1)
@@ -23,7 +27,7 @@ def _rewrite(r: Rewriter) -> None:
         alone = r.only_user(pad.outputs[0]) is node
         r.replace_node(
             node,
-            "conv",
+            node.op,
             pad.inputs[0],
             *node.inputs[1:],
             absorbed=fused_name(pad) if alone else (),
@@ -34,7 +38,9 @@ def _rewrite(r: Rewriter) -> None:
 def _zero_spatial(pad: Node) -> bool:
     """Constant zeros, around spatial axes only, none negative."""
     value = pad.inputs[1] if len(pad.inputs) > 1 else None
-    if pad.attrs["mode"] != "constant" or (value is not None and scalar_of(value) != 0.0):
+    quant = pad.outputs[0].type.quant
+    zero = 0.0 if quant is None else float(quant.zero_point)
+    if pad.attrs["mode"] != "constant" or (value is not None and scalar_of(value) != zero):
         return False
     rank = pad.outputs[0].type.rank
     pads = pad.attrs["pads"]

@@ -158,7 +158,7 @@ def _common_perm(r: Rewriter, node: Node) -> Perm | None:
     perm: Perm | None = None
     for v in node.inputs:
         before = r.producer(v)
-        if v is None or v.is_constant or _one_element(v):
+        if v is None or _constant_of(r, v) is not None or _one_element(v):
             continue
         if before is None or before.op.name != "transpose":
             if _is_parameter(node, v):
@@ -175,6 +175,22 @@ def _is_parameter(node: Node, value: Value) -> bool:
     return node.op.name in ("gather", "layer_norm", "rms_norm") and value is not node.inputs[0]
 
 
+def _constant_of(r: Rewriter, v: Value) -> Value | None:
+    """The constant that v is, or is dequantized of: it moves at no cost."""
+    before = r.producer(v)
+    if before is not None and before.op.name == "dequantize":
+        v = before.inputs[0] if before.inputs[0] is not None else v
+    return v if v.is_constant else None
+
+
+def _like(r: Rewriter, node: Node, v: Value, moved: Value) -> Value:
+    """A moved constant as v is one: plain, or dequantized."""
+    if v.is_constant:
+        return moved
+    made: Value = r.op("dequantize", moved, before=node, name=moved.name)
+    return made
+
+
 def _one_element(v: Value) -> bool:
     return all(d == as_dim(1) for d in v.type.shape)
 
@@ -189,9 +205,14 @@ def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
             out.append(v)
             continue
         shape = (*[as_dim(1)] * (rank - v.type.rank), *v.type.shape)
-        if v.constant is not None:
-            full = v.constant.reshape([d.as_int() for d in shape])
-            out.append(r.const(full, f"{v.name}.full", v.type.dtype))
+        known = _constant_of(r, v)
+        if known is not None and known.constant is not None:
+            full = known.constant.reshape([d.as_int() for d in shape])
+            quant = known.type.quant
+            if quant is not None and quant.axis is not None:
+                quant = quant.with_axis(quant.axis + rank - v.type.rank)
+            wide = r.const(full, f"{v.name}.full", known.type.dtype, quant)
+            out.append(_like(r, node, v, wide))
         else:
             out.append(r.op("reshape", v, before=node, name=f"{v.name}.full", shape=shape))
     return out
@@ -217,11 +238,14 @@ def _undone(r: Rewriter, node: Node, value: Value, perm: Perm) -> Value:
     """transpose(value, perm), where a transpose that made `value` cancels and a constant is moved
     now.
     """
-    if value.constant is not None:
-        return r.const(
-            np.ascontiguousarray(value.constant.transpose(perm)),
-            f"{value.name}.moved",
-            value.type.dtype,
+    known = _constant_of(r, value)
+    if known is not None and known.constant is not None:
+        quant = known.type.quant
+        if quant is not None and quant.axis is not None:
+            quant = quant.with_axis(perm.index(quant.axis))
+        turned = np.ascontiguousarray(known.constant.transpose(perm))
+        return _like(
+            r, node, value, r.const(turned, f"{value.name}.moved", known.type.dtype, quant)
         )
     before = r.producer(value)
     if (
@@ -315,8 +339,9 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
         flat is None
         or flat.op.name != "reshape"
         or w is None
-        or w.constant is None
         or w.type.rank != 2
+        or (known := _constant_of(r, w)) is None
+        or known.constant is None
     ):
         return
     before = r.producer(flat.inputs[0])
@@ -338,9 +363,12 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
     # Row k of the new weights is the row of the element that lies at k in the source.
     pick = rows.transpose(undo).reshape(-1)
     axis = 1 if node.attrs["transpose_w"] else 0
-    weights = r.const(
-        np.ascontiguousarray(np.take(w.constant, pick, axis=axis)), f"{w.name}.moved", w.type.dtype
-    )
+    quant = known.type.quant
+    if quant is not None and quant.axis == axis:
+        return  # rows of a scale each
+    rows = np.ascontiguousarray(np.take(known.constant, pick, axis=axis))
+    moved = r.const(rows, f"{w.name}.moved", known.type.dtype, quant)
+    weights = _like(r, node, w, moved)
     straight = r.op(
         "reshape", before.inputs[0], before=node, name=f"{flat.name}.moved", shape=result.type.shape
     )
@@ -400,7 +428,7 @@ def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
     """Whether a transpose of `value` costs nothing: it is a constant, an input, of one element, or
     its maker can take the transpose over in turn.
     """
-    if value.is_constant or _one_element(value) or value in r.inputs:
+    if _constant_of(r, value) is not None or _one_element(value) or value in r.inputs:
         return True
     maker = r.producer(value)
     if maker is None or r.is_output(value) or r.is_read(value) or len(r.users(value)) != uses:
@@ -414,7 +442,7 @@ def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
     for v, p in zip(maker.inputs, rule.inputs, strict=True):
         if v is None or p is None:
             continue
-        if v.type.rank != full and not v.is_constant:
+        if v.type.rank != full and _constant_of(r, v) is None:
             return False
         if not _is_free(r, v, p):
             return False

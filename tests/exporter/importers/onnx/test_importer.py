@@ -13,6 +13,7 @@ import pytest
 from tests.exporter.importers.onnx.models import Case, agree, check, kinds, normal, parse, witness
 
 from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.ir.program import QUANTIZATION
 from samara.exporter.types import ModelFormatError, ShapeError, UnsupportedError, as_dim, sym
 
 TEXT = """g (float[n, 3] x, float[n, 3] z) => (float[n, 4] y, float[n, 3] t)
@@ -359,6 +360,18 @@ def test_metadata() -> None:
     meta = import_onnx(model).metadata
     assert meta["licence"] == "free"
     assert meta["source.producer"] == "author 3"
+    assert QUANTIZATION not in meta
+
+
+def test_metadata_say_whether_the_file_is_quantized() -> None:
+    """For passes: what the file itself says there is not believed."""
+    plain = parse(TEXT)
+    plain.metadata_props.add(key=QUANTIZATION, value="aware")
+    assert QUANTIZATION not in import_onnx(plain).metadata
+    one, zero = np.array(0.1, np.float32), np.array(3, np.uint8)
+    model = Case("QuantizeLinear", [normal(2), one, zero], constants=(1, 2)).model()
+    model.metadata_props.add(key=QUANTIZATION, value="aware")
+    assert import_onnx(model).metadata[QUANTIZATION] == "imported"
 
 
 def test_names_and_sources_are_the_models() -> None:

@@ -31,6 +31,7 @@ from samara.exporter.types import (
     Dim,
     DType,
     ModelFormatError,
+    Quant,
     ShapeError,
     TensorType,
     UnsupportedError,
@@ -260,8 +261,8 @@ class NodeContext:
         made._is_inner = True
         return made
 
-    def const(self, array: Any, dtype: DType | None = None) -> Value:
-        return self.builder.const(array, f"{self.label}.const", dtype)
+    def const(self, array: Any, dtype: DType | None = None, quant: Quant | None = None) -> Value:
+        return self.builder.const(array, f"{self.label}.const", dtype, quant)
 
     def unsupported(self, message: str, fix: str | None = None) -> UnsupportedError:
         return UnsupportedError(message, op=self.op_type, node=self.label, fix=fix)
@@ -343,9 +344,9 @@ class NodeContext:
                 return None
         scratch = Builder(self.builder.program, "fold", None)
         result_type = scratch.op(spec, *inputs, **attrs).type
-        if result_type.quant is not None or any(
-            v is not None and v.type.quant is not None for v in inputs
-        ):
+        if op != "transpose" and any(v is not None and v.type.quant is not None for v in inputs):
+            return None  # dequantized constants stay what they are
+        if result_type.quant is not None and op != "transpose":
             return None
         if not result_type.is_static or result_type.numel().as_int() > _FOLD_ELEMENTS:
             return None
@@ -353,5 +354,8 @@ class NodeContext:
             array = spec.evaluate([None if v is None else v.constant for v in inputs], full)
         name = names[0] if names else f"{self.label}.folded"
         return self.builder.const(
-            np.asarray(array, result_type.dtype.numpy), name, result_type.dtype
+            np.asarray(array, result_type.dtype.numpy),
+            name,
+            result_type.dtype,
+            result_type.quant,
         )

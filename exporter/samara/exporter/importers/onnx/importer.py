@@ -21,7 +21,7 @@ from samara.exporter.importers.onnx.functions import inlined
 from samara.exporter.importers.onnx.operand import Poison
 from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
 from samara.exporter.ir.builder import Builder, ProgramBuilder
-from samara.exporter.ir.program import Program, Value, Variable
+from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
 from samara.exporter.ir.verify import verify
 from samara.exporter.types import (
     DimLike,
@@ -129,7 +129,7 @@ def diagnose(
         writes={scope.outputs.index(o): v for o, v in pairs.items()},
     )
     program.functions[function.name] = function
-    result = program.finish([function.name], variables, _metadata(model))
+    result = _finished(program, function.name, variables, _metadata(model))
     verify(result)
     return Diagnosis(result, ())
 
@@ -305,8 +305,20 @@ def _variables(
     return variables
 
 
+def _finished(
+    builder: ProgramBuilder, entry: str, variables: list[Variable], meta: dict[str, str]
+) -> Program:
+    """The Program; its metadata say whether the file brought quantized tensors."""
+    result = builder.finish([entry], variables, meta)
+    values = (v for f in result.functions.values() for v in f.values())
+    if any(v.type.dtype.is_quantized for v in values):
+        return replace(result, metadata={**meta, QUANTIZATION: "imported"})
+    return result
+
+
 def _metadata(model: onnx.ModelProto) -> dict[str, str]:
-    meta = {p.key: p.value for p in model.metadata_props}
+    # What is said under QUANTIZATION is for passes to read: no file decides that.
+    meta = {p.key: p.value for p in model.metadata_props if p.key != QUANTIZATION}
     if model.producer_name:
         meta.setdefault(
             "source.producer", f"{model.producer_name} {model.producer_version}".strip()

@@ -6,8 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from tests.exporter.importers.onnx.models import Case, kinds, normal, scalar
+from tests.exporter.importers.onnx.models import (
+    Case,
+    agree,
+    kinds,
+    native,
+    normal,
+    parse,
+    scalar,
+    witness,
+)
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import ShapeError
@@ -34,6 +44,27 @@ def test_which_rows(scale: Any, zero: Any, rows: list[str]) -> None:
     """Bytes with constant, normal scales have rows of their own."""
     program = quantize(scale, zero, axis=1).check_native()
     assert kinds(program) == rows
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_constants_stay_bytes(dtype: type) -> None:
+    """Where they have rows; a single one is the number that it stands for."""
+    columns: tuple[Any, Any] = (np.full(4, 0.1, np.float32), np.arange(4).astype(dtype))
+    data: Any = np.array([[0, 255, 3, 7], [128, 127, 1, 200]], np.uint8).view(dtype)
+    for x, kind in ((data, ["dequantize", "add"]), (data[0, 1], ["add"])):
+        model = parse(
+            "g (float[2, 4] a) => (float[2, 4] y) { r = DequantizeLinear{AXIS}(x, s, z) y = Add(a, r) }".replace(
+                "{AXIS}", "<axis = 1>" if x.ndim else ""
+            )
+        )
+        s, z = columns if x.ndim else (scalar(0.1), scalar(3, dtype))
+        for name, value in (("x", x), ("s", s), ("z", z)):
+            model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+        program = import_onnx(model)
+        assert kinds(program) == kind
+        feeds = {"a": normal(2, 4)}
+        agree(program.run(feeds), witness(model, feeds))
+        agree(native(program, feeds)[0], witness(model, feeds))
 
 
 def test_one_scale_for_an_axis_of_any_length() -> None:

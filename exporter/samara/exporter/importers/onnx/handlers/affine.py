@@ -10,17 +10,20 @@ import numpy as np
 
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.ir.program import Value
-from samara.exporter.types import DType, as_dim, ceildiv
+from samara.exporter.types import DType, Quant, as_dim, ceildiv
 
 __all__ = [
     "WHOLE_TENSOR",
     "Layout",
+    "as_qs8",
     "as_scalar",
     "dequantized",
+    "fitting",
     "in_float32",
     "limits_of",
     "quantized",
     "rounded",
+    "row_parameters",
     "spread",
 ]
 
@@ -141,7 +144,7 @@ def _in_blocks(
     return cut(x, layout.block), cut(s, 1), None if z is None else cut(z, 1)
 
 
-def _row_parameters(
+def row_parameters(
     n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout, kind: DType
 ) -> dict[str, Any] | None:
     """Attributes of the rows between float32 and qs8, where these can do it: bytes, constants."""
@@ -166,11 +169,24 @@ def _row_parameters(
     }
 
 
-def _fitting(n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout) -> None:
+def fitting(n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout) -> None:
     """ShapeError where constants along an axis are not as many as it has indices."""
     for v in (s, z):
         if v is not None:
             spread(n, v, x, layout)
+
+
+def as_qs8(n: NodeContext, x: Value, row: dict[str, Any]) -> Value:
+    """Bytes as qs8 with these parameters."""
+    if x.constant is None:
+        q: Value = n.emit("reinterpret", x, to=DType.QS8, **row)
+        return q
+    data = x.constant
+    if x.type.dtype is DType.U8:
+        data = data.view(np.uint8) ^ np.uint8(0x80)
+    axis = row["axis"]
+    quant = Quant(tuple(row["scales"]), tuple(row["zero_points"]), None if axis < 0 else axis)
+    return n.const(data.view(np.int8), DType.QS8, quant)
 
 
 def dequantized(
@@ -181,11 +197,11 @@ def dequantized(
     if cut is not None:
         whole: Value = n.final("reshape", dequantized(n.inner, *cut), shape=x.type.shape)
         return whole
-    row = None if x.is_constant else _row_parameters(n, x, scale, zero, layout, x.type.dtype)
+    one = x.constant is not None and x.constant.size == 1  # which a converter may want to see
+    row = None if one else row_parameters(n, x, scale, zero, layout, x.type.dtype)
     if row is not None:
-        _fitting(n, x, scale, zero, layout)
-        q = n.emit("reinterpret", x, to=DType.QS8, **row)
-        y: Value = n.final("dequantize", q)
+        fitting(n, x, scale, zero, layout)
+        y: Value = n.final("dequantize", as_qs8(n, x, row))
         return y
     y = n.emit("cast", x, to=DType.F32)
     if zero is not None and (zero.constant is None or np.any(zero.constant)):
@@ -211,9 +227,9 @@ def quantized(
         whole: Value = n.final("reshape", quantized(n.inner, *cut, kind), shape=x.type.shape)
         return whole
     halves = x.type.dtype is DType.F16 and scale.type.dtype is DType.F16
-    row = None if halves else _row_parameters(n, x, scale, zero, layout, kind)
+    row = None if halves else row_parameters(n, x, scale, zero, layout, kind)
     if row is not None:
-        _fitting(n, x, scale, zero, layout)
+        fitting(n, x, scale, zero, layout)
         q = n.emit("quantize", in_float32(n, x), **row)
         y: Value = n.final("reinterpret", q, to=kind, scales=[], zero_points=[], axis=-1)
         return y
@@ -233,7 +249,7 @@ def rounded(
     """
     lo, hi = limits_of(n, kind)
     unit = n.const(np.ones((), np.float32))
-    row = _row_parameters(n, p, unit, zero, layout, kind)
+    row = row_parameters(n, p, unit, zero, layout, kind)
     if row is not None:
         q = n.emit("quantize", p, **row)
         y: Value = n.final("reinterpret", q, to=kind, scales=[], zero_points=[], axis=-1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.affine import (
+    WHOLE_TENSOR,
     Layout,
     as_scalar,
     in_float32,
@@ -14,11 +15,12 @@ from samara.exporter.importers.onnx.handlers.affine import (
     spread,
 )
 from samara.exporter.importers.onnx.handlers.integer_products import (
-    EXACT,
-    exact_product,
+    Operand,
+    Product,
+    integer_sum,
     multiplier,
+    quantized_product,
     requantized,
-    whole,
 )
 from samara.exporter.importers.onnx.handlers.layout import channels_first, channels_last
 from samara.exporter.importers.onnx.handlers.linear import as_matrices, conv_rows
@@ -27,40 +29,30 @@ from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim
 
-_BOUND = {"lo": -float(EXACT), "hi": float(EXACT)}
 
-
-def _conv_sum(
-    n: NodeContext,
-    x: Value,
-    x_zero: Value | None,
-    w: Value,
-    w_zero: Value | None,
-    bias: Value | None = None,
-) -> Value:
+def _conv_product(n: NodeContext) -> Product:
     """The node's convolution of [N, …, C] by [O, C/groups, k…], in steps."""
-    a, b = whole(n, x, x_zero), whole(n, w, w_zero, Layout(0))
-    depth = as_dim(1)
-    for d in w.type.shape[1:]:
-        depth = depth * d
-    return exact_product(
-        n,
-        a,
-        b,
-        range(1, w.type.rank),
-        depth,
-        lambda weights, extra: conv_rows(n, a.value, weights, extra, **_BOUND),
-        bias,
-    )
+
+    def product(x: Value, w: Value, bias: Value | None, **attrs: Any) -> Value:
+        return conv_rows(n, x, w, bias, op="qconv", **attrs)
+
+    return product
+
+
+def _image(x: Value, zero: Value | None, scale: Value | None = None) -> Operand:
+    ones = (as_dim(1), *x.type.shape[1:])
+    return Operand(x, zero, WHOLE_TENSOR, ones, scale, per_axis=False)
+
+
+def _kernels(w: Value, zero: Value | None, scale: Value | None = None) -> Operand:
+    return Operand(w, zero, Layout(0), w.type.shape, scale)
 
 
 @onnx_op("ConvInteger")
 def conv_integer(n: NodeContext) -> Any:
     x = channels_last(n, n.value(0))
-    y = _conv_sum(n, x, n.optional(2), n.value(1), n.optional(3))
-    if y.type.dtype is not DType.I32:
-        y = n.emit("cast", y, to=DType.I32)
-    return channels_first(n, y)
+    w = _kernels(n.value(1), n.optional(3))
+    return channels_first(n, integer_sum(n, _image(x, n.optional(2)), w, _conv_product(n)))
 
 
 def _columns(n: NodeContext, scales: Value, count: Dim) -> Value:
@@ -75,50 +67,59 @@ def _columns(n: NodeContext, scales: Value, count: Dim) -> Value:
 def qlinear_conv(n: NodeContext) -> Any:
     last = bool(n.attr("channels_last", 0))
     x = n.value(0) if last else channels_last(n, n.value(0))
-    total = _conv_sum(n, x, n.optional(2), n.value(3), n.optional(5), n.optional(8))
-    m = multiplier(n, n.value(1), _columns(n, n.value(4), n.value(3).type.shape[0]), n.value(6))
-    kind = n.type(7).dtype if n.has(7) else x.type.dtype
-    if last:
-        return requantized(n, total, m, n.optional(7), kind)
-    return channels_first(n, requantized(n.inner, total, m, n.optional(7), kind))
+    y = _qlinear_conv(n if last else n.inner, x)
+    return y if last else channels_first(n, y)
 
 
-def _matmul_sum(
-    n: NodeContext,
-    a: Value,
-    a_zero: Value | None,
-    b: Value,
-    b_zero: Value | None,
-    bias: Value | None = None,
-    **turned: bool,
-) -> Value:
-    """a @ b of matrices (or stacks of them), in steps; `turned`: which of them are transposed."""
-    rows, columns = turned.get("transpose_x", False), turned.get("transpose_w", False)
-    summed = -1 if columns else -2
-    x, w = whole(n, a, a_zero, Layout(-1 if rows else -2)), whole(n, b, b_zero, Layout(-3 - summed))
+def _qlinear_conv(n: NodeContext, rows: Value) -> Value:
+    """From [N, …, C] to [N, …, O]."""
+    x = _image(rows, n.optional(2), n.value(1))
+    w = _kernels(n.value(3), n.optional(5), n.value(4))
+    bias, depth = n.optional(8), as_dim(1)
+    for d in w.value.type.shape[1:]:
+        depth = depth * d
+    kind = n.type(7).dtype if n.has(7) else rows.type.dtype
+    result = (n.value(6), n.optional(7), kind)
+    whole = quantized_product(n, x, w, _conv_product(n), depth, bias, result)
+    if whole is not None:
+        return whole
+    total = integer_sum(n, x, w, _conv_product(n), bias)
+    m = multiplier(n, n.value(1), _columns(n, n.value(4), w.value.type.shape[0]), n.value(6))
+    return requantized(n, total, m, n.optional(7), kind)
 
-    def exactly() -> Value:
-        steps = (n.emit("cast", v, to=DType.I32) for v in (x.value, w.value))
-        total: Value = n.emit("matmul", *steps, **turned)
-        return total
 
-    return exact_product(
-        n,
-        x,
-        w,
-        [summed],
-        b.type.shape[summed],
-        lambda weights, extra: n.emit("matmul", x.value, weights, extra, **turned, **_BOUND),
-        bias,
-        exactly,
-    )
+def _matmul_product(n: NodeContext, **turned: bool) -> Product:
+    """The product of matrices (or stacks of them), in steps; `turned`: which are transposed."""
+
+    def product(x: Value, w: Value, bias: Value | None, **attrs: Any) -> Value:
+        y: Value = n.emit("qmatmul", x, w, bias, **turned, **attrs)
+        return y
+
+    return product
+
+
+def _left(
+    a: Value, zero: Value | None, scale: Value | None = None, *, turned: bool = False
+) -> Operand:
+    one = as_dim(1)
+    ones = (a.type.shape[-2], one) if turned else (one, a.type.shape[-1])
+    layout = Layout(-1 if turned else -2)
+    return Operand(a, zero, layout, ones, scale, per_axis=False, turned=turned)
+
+
+def _right(
+    b: Value, zero: Value | None, scale: Value | None = None, *, turned: bool = False
+) -> Operand:
+    one = as_dim(1)
+    ones = (one, b.type.shape[-1]) if turned else (b.type.shape[-2], one)
+    return Operand(b, zero, Layout(-2 if turned else -1), ones, scale, turned=turned)
 
 
 @onnx_op("MatMulInteger")
 def matmul_integer(n: NodeContext) -> Any:
     def product(n: NodeContext, a: Value, b: Value) -> Value:
-        total = _matmul_sum(n, a, n.optional(2), b, n.optional(3))
-        y: Value = n.final("cast", total, to=DType.I32)
+        x, w = _left(a, n.optional(2)), _right(b, n.optional(3))
+        y: Value = n.final("identity", integer_sum(n, x, w, _matmul_product(n)))
         return y
 
     return as_matrices(n, n.value(0), n.value(1), product)
@@ -127,7 +128,13 @@ def matmul_integer(n: NodeContext) -> Any:
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(n: NodeContext) -> Any:
     def product(n: NodeContext, a: Value, b: Value) -> Value:
-        total = _matmul_sum(n, a, n.optional(2), b, n.optional(5))
+        x, w = _left(a, n.optional(2), n.value(1)), _right(b, n.optional(5), n.value(4))
+        result = (n.value(6), n.optional(7), n.type(7).dtype)
+        depth = b.type.shape[-2]
+        whole = quantized_product(n, x, w, _matmul_product(n), depth, None, result)
+        if whole is not None:
+            return whole
+        total = integer_sum(n, x, w, _matmul_product(n))
         scale_a = spread(n, n.value(1), a, Layout(-2))
         m = multiplier(n, scale_a, spread(n, n.value(4), b, Layout(-1)), n.value(6))
         return requantized(n, total, m, n.optional(7), n.type(7).dtype)
@@ -140,26 +147,34 @@ def qgemm(n: NodeContext) -> Any:
     """The multiplier is (alpha * s_a * s_b) / s_y; without s_y the result is float32."""
     b = n.value(3)
     turned = {"transpose_x": bool(n.attr("transA", 0)), "transpose_w": bool(n.attr("transB", 0))}
+    columns = turned["transpose_w"]
     bias = n.optional(6)
     row = bias is None or bias.type.rank == 1 or bias.type.shape[0] == as_dim(1)
-    width = b.type.shape[0 if turned["transpose_w"] else 1]
+    width = b.type.shape[0 if columns else 1]
     if bias is not None and row:
         if bias.type.shape[-1:] != (width,):
             bias = n.emit("expand", bias, shape=(*bias.type.shape[:-1], width))
         bias = n.emit("reshape", bias, shape=(width,))
-    total = _matmul_sum(
-        n, n.value(0), n.optional(2), b, n.optional(5), bias if row else None, **turned
-    )
-    if not row:
-        total = n.emit("add", n.emit("cast", total, to=DType.I32), bias)
     alpha = n.attr("alpha", 1.0)
     scale = as_scalar(n, n.value(1))
     if alpha != 1.0:
         scale = n.emit("mul", scale, alpha)
+    x = _left(n.value(0), n.optional(2), scale, turned=turned["transpose_x"])
+    w = _right(b, n.optional(5), n.value(4), turned=columns)
+    product = _matmul_product(n, **turned)
+    kind = n.type(8).dtype if n.has(8) else n.type(0).dtype
+    if n.has(7) and row:
+        result = (n.value(7), n.optional(8), kind)
+        depth = b.type.shape[1 if columns else 0]
+        whole = quantized_product(n, x, w, product, depth, bias, result)
+        if whole is not None:
+            return whole
+    total = integer_sum(n, x, w, product, bias if row else None)
+    if not row:
+        total = n.emit("add", total, bias)
     m = multiplier(n, scale, _columns(n, n.value(4), width), n.optional(7))
     if not n.has(7):
         return n.final("mul", in_float32(n, total), m)
-    kind = n.type(8).dtype if n.has(8) else n.type(0).dtype
     return requantized(n, total, m, n.optional(8), kind)
 
 
@@ -179,7 +194,9 @@ def matmul_integer_to_float(n: NodeContext) -> Any:
     """Inputs: a, b, s_a, s_b, z_a, z_b, bias."""
 
     def product(n: NodeContext, a: Value, b: Value) -> Value:
-        total = _matmul_sum(n, a, n.optional(4), b, n.optional(5))
+        total = integer_sum(
+            n, _left(a, n.optional(4)), _right(b, n.optional(5)), _matmul_product(n)
+        )
         m = multiplier(n, n.value(2), spread(n, n.value(3), b, Layout(-1)), None)
         return _scaled(n, total, m, n.optional(6))
 
@@ -193,9 +210,8 @@ def dynamic_quantize_matmul(n: NodeContext) -> Any:
     def product(n: NodeContext, a: Value, b: Value) -> Value:
         scale, zero = dynamic_parameters(n, a)
         byte = n.emit("cast", zero, to=DType.U8)
-        total = _matmul_sum(
-            n, rounded(n.inner, n.emit("div", a, scale), byte, DType.U8), byte, b, n.optional(3)
-        )
+        steps = rounded(n.inner, n.emit("div", a, scale), byte, DType.U8)
+        total = integer_sum(n, _left(steps, byte), _right(b, n.optional(3)), _matmul_product(n))
         m = multiplier(n, scale, spread(n, n.value(2), b, Layout(-1)), None)
         return _scaled(n, total, m, n.optional(4))
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact products of integers by the float32 kernels, and what follows them.
+"""Products of 8-bit integers by the rows with int32 sums, and what follows them.
 
-A float32 sum of whole numbers is exact, whatever its order, while no partial sum leaves ±2^24. With
-weights w, an operand x and their zero points, the largest one is at most
-max |x - z_x| * max over outputs of the sum of |w - z_w|. Where that is more than 2^24 the weights are
-cut into balanced digits of 4, 3 or 2 bits, each of whose products is exact, and the products are
-summed as int32, modulo 2^32 as an int32 accumulator is.
+Rows take zero points that are known. Of others, known only at run time or one for each row, the
+product is a sum of products without: (x - a) * (w - b) = x * w - a * (1 * w) - b * (x * 1) + …, all
+modulo 2^32, as an int32 accumulator is.
 """
 
 from __future__ import annotations
@@ -14,157 +12,157 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.affine import (
     WHOLE_TENSOR,
     Layout,
+    as_qs8,
     as_scalar,
+    fitting,
     in_float32,
-    limits_of,
     rounded,
+    row_parameters,
     spread,
 )
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType
+from samara.exporter.ops._quantized import LARGEST, farthest, multipliers
+from samara.exporter.types import Dim, DType, Quant
 
-__all__ = ["EXACT", "Whole", "exact_product", "requantized", "whole"]
+__all__ = [
+    "Operand",
+    "Product",
+    "integer_sum",
+    "multiplier",
+    "quantized_product",
+    "requantized",
+]
 
-# Beyond it float32 does not hold every whole number.
-EXACT = 1 << 24
+_BYTES = (DType.I8, DType.U8)
 
-# (bits per digit, digits) of weights in ±255, fewest digits first.
-_CUTS = ((0, 1), (4, 2), (3, 3), (2, 5))
-
-# A product over float32 operands: weights and an optional bias in, the result out. It has to bound
-# its result by ±EXACT: that states the rule, and keeps passes from folding what follows into the
-# weights, which would then no longer be whole.
-Product = Callable[[Value, Value | None], Value]
+# The row over qs8 operands and a bias: (x, w, bias, attributes) -> its result.
+Product = Callable[..., Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """x - zero point, as float32; `data` where it is constant, `most` the largest absolute value."""
+class Operand:
+    """Bytes, their zero point, and where that holds.
+
+    ones: the shape of a tensor of ones whose product with the other operand is that of the zero
+    point 1; per_axis: rows take a zero point per index; turned: a matrix whose last axes the row
+    swaps.
+    """
 
     value: Value
-    most: int
-    data: npt.NDArray[np.int64] | None = None
+    zero: Value | None
+    layout: Layout
+    ones: Sequence[Dim]
+    scale: Value | None = None
+    per_axis: bool = True
+    turned: bool = False
 
 
-def whole(n: NodeContext, x: Value, zero: Value | None, layout: Layout = WHOLE_TENSOR) -> Whole:
-    """An 8-bit operand less its zero point."""
-    if x.type.dtype not in (DType.I8, DType.U8):
-        raise n.wrong(f"an operand is {x.type}, expected int8 or uint8")
-    lo, hi = limits_of(n, x.type.dtype)
-    known = np.zeros((), np.int64) if zero is None else zero.constant
-    if x.constant is not None and known is not None:
-        data = x.constant.astype(np.int64)
-        if zero is not None:
-            along = spread(n, zero, x, layout).constant
-            assert along is not None
-            data = data - along.astype(np.int64)
-        most = int(np.abs(data).max(initial=0))
-        return Whole(n.const(data.astype(np.float32)), most, data)
-    if known is not None and known.size and np.all(known == known.reshape(-1)[0]):
-        if zero is not None:
-            spread(n, zero, x, layout)
-        z = int(known.reshape(-1)[0])
-        shift = 128 if x.type.dtype is DType.U8 else 0
-        q = n.emit("reinterpret", x, to=DType.QS8, scales=[1.0], zero_points=[z - shift], axis=-1)
-        return Whole(n.emit("dequantize", q), max(hi - z, z - lo))
-    assert zero is not None
-    zeros = in_float32(n, spread(n, zero, x, layout))
-    return Whole(n.emit("sub", n.emit("cast", x, to=DType.F32), zeros), hi - lo)
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A qs8 tensor, and an int32 factor of its product with another."""
+
+    value: Value
+    factor: Value | None = None
 
 
-def _digits(data: npt.NDArray[np.int64], bits: int, count: int) -> list[npt.NDArray[np.int64]]:
-    """Balanced digits, lowest first: data = sum of digit[i] * 2^(bits * i)."""
-    digits = []
-    for _ in range(count - 1):
-        rest = (data + (1 << bits >> 1)) >> bits
-        digits.append(data - (rest << bits))
-        data = rest
-    return [*digits, data]
+def _checked(n: NodeContext, x: Operand) -> None:
+    if x.value.type.dtype not in _BYTES:
+        raise n.wrong(f"an operand is {x.value.type}, expected int8 or uint8")
+    for v in (x.scale, x.zero):
+        if v is not None:
+            fitting(n, x.value, v, None, x.layout)
 
 
-def _digit_values(n: NodeContext, w: Value, bits: int, count: int) -> list[Value]:
-    """The same of weights that are known at run time only."""
-    digits = []
-    for _ in range(count - 1):
-        scaled = n.emit("mul", n.emit("add", w, float(1 << bits >> 1)), 2.0**-bits)
-        rest = n.emit("floor", scaled)
-        digits.append(n.emit("sub", w, n.emit("mul", rest, float(1 << bits))))
-        w = rest
-    return [*digits, w]
+def _terms(n: NodeContext, x: Operand) -> list[_Term]:
+    """x - zero point as a sum of terms."""
+    unit = n.const(np.ones((), np.float32))
+    row = row_parameters(n, x.value, unit, x.zero, x.layout, x.value.type.dtype)
+    if row is not None and (row["axis"] < 0 or x.per_axis):
+        return [_Term(as_qs8(n, x.value, row))]
+    assert x.zero is not None
+    image = len(x.ones) > 2  # or the kernels, of a convolution
+    if image and not x.per_axis:
+        zero = n.emit("reshape", x.zero, shape=())
+    else:
+        zero = spread(n, x.zero, x.value, x.layout)
+    if image and x.per_axis:  # output channels are a result's last axis
+        zero = n.emit("reshape", zero, shape=(zero.type.numel(),))
+    elif x.turned and zero.type.rank > 1:
+        zero = n.emit("transpose", zero, perm=(1, 0))
+    shift = 128 if x.value.type.dtype is DType.U8 else 0
+    plain = {"scales": [1.0], "zero_points": [0], "axis": -1}
+    bias = n.const(np.array(shift, np.int32))
+    factor = n.emit("sub", bias, n.emit("cast", zero, to=DType.I32))
+    one = n.const(np.ones((1,) * len(x.ones), np.int8), DType.QS8, Quant.per_tensor(1.0))
+    ones = n.emit("expand", one, shape=tuple(x.ones))
+    return [_Term(as_qs8(n, x.value, plain)), _Term(ones, factor)]
 
 
-def _cut(
-    n: NodeContext, x: Whole, w: Whole, summed: Sequence[int], depth: Dim
-) -> tuple[int, list[Value], int] | None:
-    """(bits, digits of w, bound of a product's sums) of the fewest digits that are exact; None
-    where none are, or the number of summands is not known.
-    """
-    for bits, count in _CUTS:
-        if w.data is not None:
-            parts = _digits(w.data, bits, count)
-            most = max(int(np.abs(p).sum(axis=tuple(summed)).max(initial=0)) for p in parts)
-        elif depth.is_static:
-            largest = max(1 << bits >> 1, (w.most >> bits * (count - 1)) + 1) if bits else w.most
-            most = largest * depth.as_int()
-        else:
-            return None
-        if x.most * most > EXACT:
-            continue
-        if count == 1:
-            return bits, [w.value], x.most * most
-        if w.data is None:
-            return bits, _digit_values(n, w.value, bits, count), x.most * most
-        return bits, [n.const(p.astype(np.float32)) for p in parts], x.most * most
-    return None
-
-
-def exact_product(
-    n: NodeContext,
-    x: Whole,
-    w: Whole,
-    summed: Sequence[int],
-    depth: Dim,
-    product: Product,
-    bias: Value | None = None,
-    fallback: Callable[[], Value] | None = None,
+def integer_sum(
+    n: NodeContext, x: Operand, w: Operand, product: Product, bias: Value | None = None
 ) -> Value:
-    """The product plus an int32 bias along its last axis: as float32 where its sums allow that,
-    else as int32.
-
-    summed: axes of w that a result sums over; depth: how many summands that are; fallback: the
-    product by other means, as int32, where it has too many summands.
-    """
-    cut = _cut(n, x, w, summed, depth)
-    if cut is None:
-        if fallback is None:
-            raise n.unsupported(f"a sum of {depth} products of bytes", "split the channels")
-        return _plus(n, fallback(), bias)
-    bits, digits, bound = cut
-    if len(digits) == 1:
-        known = None if bias is None else bias.constant
-        room = EXACT - bound
-        if bias is None or (
-            known is not None and np.abs(known.astype(np.int64)).max(initial=0) <= room
-        ):
-            return product(digits[0], None if bias is None else in_float32(n, bias))
-    total: Value = n.emit("cast", product(digits[0], None), to=DType.I32)
-    for i, digit in enumerate(digits[1:], 1):
-        part = n.emit("cast", product(digit, None), to=DType.I32)
-        unit = n.const(np.array(1 << bits * i, np.int32))
-        total = n.emit("add", total, n.emit("mul", part, unit))
-    return _plus(n, total, bias)
-
-
-def _plus(n: NodeContext, total: Value, bias: Value | None) -> Value:
-    if bias is not None:
-        total = n.emit("add", total, bias)
+    """The product plus an int32 bias along its last axis, as int32."""
+    _checked(n, x)
+    _checked(n, w)
+    total: Value | None = None
+    for a in _terms(n, x):
+        for b in _terms(n, w):
+            part = product(a.value, b.value, None if total is not None else bias, to=DType.I32)
+            for factor in (a.factor, b.factor):
+                if factor is not None:
+                    part = n.emit("mul", part, factor)
+            total = part if total is None else n.emit("add", total, part)
+    assert total is not None
     return total
+
+
+def quantized_product(
+    n: NodeContext,
+    x: Operand,
+    w: Operand,
+    product: Product,
+    depth: Dim,
+    bias: Value | None,
+    result: tuple[Value, Value | None, DType],
+) -> Value | None:
+    """The node's result by one row that also requantizes, to bytes; None where parameters are not
+    known, or do not suit it.
+
+    depth: how many products are summed; result: scale, zero point and dtype.
+    """
+    _checked(n, x)
+    _checked(n, w)
+    scale, zero, kind = result
+    assert x.scale is not None
+    assert w.scale is not None
+    rows = [
+        row_parameters(n, v.value, s, v.zero, v.layout, v.value.type.dtype)
+        for v, s in ((x, x.scale), (w, w.scale))
+    ]
+    form = row_parameters(n, x.value, scale, zero, WHOLE_TENSOR, kind)
+    if rows[0] is None or rows[1] is None or form is None or rows[0]["axis"] >= 0:
+        return None
+    if form["axis"] >= 0 or not depth.is_static:
+        return None
+    q_x, q_w = (
+        Quant(tuple(r["scales"]), tuple(r["zero_points"]), None if r["axis"] < 0 else r["axis"])
+        for r in rows
+        if r is not None
+    )
+    (step,), (offset,) = form["scales"], form["zero_points"]
+    if depth.as_int() * farthest(q_x) * farthest(q_w) > LARGEST:
+        return None
+    if not np.isfinite(multipliers(q_x, q_w, step)).all():
+        return None
+    operands = (as_qs8(n, v.value, r) for v, r in zip((x, w), rows, strict=True) if r is not None)
+    y = product(*operands, bias, scale=step, zero_point=offset)
+    made: Value = n.final("reinterpret", y, to=kind, scales=[], zero_points=[], axis=-1)
+    return made
 
 
 def multiplier(n: NodeContext, x_scale: Value, w_scale: Value, y_scale: Value | None) -> Value:

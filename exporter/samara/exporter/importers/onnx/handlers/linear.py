@@ -105,16 +105,20 @@ def conv_of(n: NodeContext, x: Value, w: Value, bias: Value | None) -> Any:
     return channels_first(n, conv_rows(n, channels_last(n, x), w, bias))
 
 
-def conv_rows(n: NodeContext, x: Value, w: Value, bias: Value | None, **more: Any) -> Value:
-    """The same from [N, …, C] to [N, …, O]; `more` are inputs and attributes of the epilogue."""
+def conv_rows(
+    n: NodeContext, x: Value, w: Value, bias: Value | None, op: str = "conv", **more: Any
+) -> Value:
+    """The same from [N, …, C] to [N, …, O] by `op`, conv or qconv; `more` are its residual and
+    other attributes.
+    """
     kernel, strides, dilations = _window(n, x, w)
-    residual = more.pop("residual", None)
+    residual = [more.pop("residual")] if "residual" in more else []
     y: Value = n.emit(
-        "conv",
+        op,
         x,
         n.emit("transpose", w, perm=(0, *range(2, w.type.rank), 1)),
         bias,
-        residual,
+        *residual,
         strides=strides,
         dilations=dilations,
         pads=window_pads(n, x.type.shape[1:-1], kernel, strides, dilations),

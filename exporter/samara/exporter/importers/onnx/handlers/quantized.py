@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantized operators of com.microsoft: the float operator between dequantize and quantize, within
-one step of onnxruntime.
+"""Quantized operators of com.microsoft: the float operator between dequantize and quantize, of
+which the pass fuse_quantized makes an integer one; within one step of onnxruntime.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of 2, 4 or 8 bits in blocks: MatMulNBits and GatherBlockQuantized."""
+"""Weights of 2, 4 or 8 bits in blocks: MatMulNBits and GatherBlockQuantized.
+
+The numbers stay constants of 4 or 8 bits, which matmul_blocks and gather_blocks read as they are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.quantize import MICROSOFT
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType, as_dim
+from samara.exporter.types import DType
 
 
 def _fields(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
@@ -23,43 +26,84 @@ def _fields(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     return made
 
 
-def _weights(n: NodeContext, columns: int, blocks: int, size: int, bits: int) -> Value:
-    """The numbers of the blocks less their zero points, [N, blocks, size], as float32. They stay
-    constants of 4 bits (2 bits are stored as 4) or 8 bits, which become float32 in each run.
+def _stored(
+    n: NodeContext,
+    fields: npt.NDArray[np.uint8],
+    zeros: npt.NDArray[np.uint8] | None,
+    bits: int,
+    usual: int,
+) -> tuple[Value, Value | None]:
+    """Numbers from 0 on and their zero points as constants of 4 bits (2 bits are stored as 4) or 8.
+
+    Where `usual` is every zero point, the numbers are shifted by it and there are none.
     """
+    if bits == 8:
+        shifted = n.const((fields ^ np.uint8(128)).view(np.int8))
+        if zeros is None and usual == 128:
+            return shifted, None
+        below = np.full((fields.shape[0], 1), usual, np.uint8) if zeros is None else zeros
+        return shifted, n.const((below ^ np.uint8(128)).view(np.int8))
+    if zeros is None and usual:
+        return _packed(n, fields.astype(np.int8) - np.int8(usual), DType.I4), None
+    return (
+        _packed(n, fields, DType.U4),
+        None if zeros is None else _packed(n, zeros, DType.U4),
+    )
+
+
+def _packed(n: NodeContext, numbers: npt.NDArray[Any], kind: DType) -> Value:
+    return n.const(numbers.astype(kind.numpy), kind)
+
+
+def _scales(n: NodeContext, value: Value, shape: tuple[int, int]) -> Value:
+    """Scales in float32 or float16, [rows, blocks]."""
+    if value.type.dtype not in (DType.F32, DType.F16):
+        value = n.emit("cast", value, to=DType.F32)
+    made: Value = n.emit("reshape", value, shape=shape)
+    return made
+
+
+def _numbers_of(
+    n: NodeContext, columns: int, blocks: int, size: int, bits: int
+) -> npt.NDArray[np.uint8]:
+    """MatMulNBits' weights from 0 on, [N, blocks * size]."""
     data = n.need_constant(1, "the weights").reshape(-1)
     if data.dtype != np.uint8 or data.size != columns * blocks * size * bits // 8:
         raise n.wrong(
             f"{data.size} bytes of weights do not hold {columns} columns of {blocks} blocks"
         )
-    shape = (columns, blocks, size)
-    usual = 0 if n.has(3) else 1 << bits >> 1
-    y: Value
-    if bits == 8:
-        # A quantized value is not folded into a float32 constant.
-        w = n.const(data.reshape(shape))
-        q = n.emit("reinterpret", w, to=DType.QS8, scales=[1.0], zero_points=[usual - 128], axis=-1)
-        y = n.emit("dequantize", q)
-    else:
-        kind = DType.U4 if n.has(3) else DType.I4
-        numbers = _fields(data, bits).reshape(shape).astype(np.int8) - np.int8(usual)
-        y = n.emit("cast", n.const(numbers.astype(kind.numpy), kind), to=DType.F32)
-    if n.has(3):
-        y = n.emit("sub", y, _zeros(n, columns, blocks, bits))
-    return y
+    return _fields(data, bits).reshape(columns, blocks * size)
 
 
-def _zeros(n: NodeContext, columns: int, blocks: int, bits: int) -> Value:
-    """Zero points, [N, blocks, 1]: packed row by row, or numbers of their own."""
-    if n.type(3).dtype is not DType.U8:
-        zeros = n.emit("reshape", n.value(3), shape=(columns, blocks, 1))
-        made: Value = n.emit("cast", zeros, to=DType.F32)
-        return made
+def _packed_zeros(
+    n: NodeContext, columns: int, blocks: int, bits: int
+) -> npt.NDArray[np.uint8] | None:
+    """Zero points, [N, blocks], of rows that end at whole bytes."""
+    if not n.has(3):
+        return None
     data = n.need_constant(3, "the zero points").reshape(columns, -1)
     fields = _fields(data, bits)
     if not blocks <= fields.shape[1] < blocks + 8 // bits:
         raise n.wrong(f"{data.size} bytes of zero points do not fit {columns} x {blocks} blocks")
-    return n.const(fields[:, :blocks].astype(np.float32).reshape(columns, blocks, 1))
+    return np.ascontiguousarray(fields[:, :blocks])
+
+
+def _with_float_zeros(
+    n: NodeContext, numbers: npt.NDArray[np.uint8], shape: tuple[int, int, int], bits: int
+) -> Value:
+    """The weights [N, blocks * size] in float32, computed in each run: their zero points may lie
+    between two numbers.
+    """
+    q, below = _stored(n, numbers, None, bits, 0)
+    y = n.emit("cast", q, to=DType.F32)
+    if below is not None:  # of 8 bits: numbers are stored shifted
+        y = n.emit("add", y, 128.0)
+    zeros = n.emit("reshape", n.value(3), shape=(*shape[:2], 1))
+    y = n.emit("sub", n.emit("reshape", y, shape=shape), n.emit("cast", zeros, to=DType.F32))
+    scales = n.emit("reshape", _scales(n, n.value(2), shape[:2]), shape=(*shape[:2], 1))
+    y = n.emit("mul", y, n.emit("cast", scales, to=DType.F32))
+    made: Value = n.emit("reshape", y, shape=(shape[0], shape[1] * shape[2]))
+    return made
 
 
 @onnx_op("MatMulNBits", domain=MICROSOFT)
@@ -74,18 +118,24 @@ def matmul_n_bits(n: NodeContext) -> Any:
     if not size or size < 16 or size & (size - 1):
         raise n.wrong(f"block_size {size} is no power of two from 16 on")
     a, blocks = n.value(0), -(-depth // size)
-    w = _weights(n, columns, blocks, size, bits)
-    scales = n.emit("cast", n.value(2), to=DType.F32)
-    w = n.emit("mul", w, n.emit("reshape", scales, shape=(columns, blocks, 1)))
-    w = n.emit("reshape", w, shape=(columns, blocks * size))
-    if blocks * size != depth:
-        w = n.emit("slice", w, begin=[0, 0], end=[columns, depth], step=[1, 1])
-    bias = n.optional(5)
-    if a.type.dtype is not DType.F32:  # weights are computed in float32, products in a's precision
-        w = n.emit("cast", w, to=a.type.dtype)
     if a.type.rank == 1:
         raise n.unsupported("a vector as first operand", "reshape it to a matrix")
-    return n.final("matmul", a, w, bias, transpose_w=True)
+    numbers, bias = _numbers_of(n, columns, blocks, size, bits), n.optional(5)
+    kind = a.type.dtype
+    if n.has(3) and n.type(3).dtype is not DType.U8:
+        w = _with_float_zeros(n, numbers, (columns, blocks, size), bits)
+        if blocks * size != depth:
+            w = n.emit("slice", w, begin=[0, 0], end=[columns, depth], step=[1, 1])
+        return n.final("matmul", a, n.emit("cast", w, to=kind), bias, transpose_w=True)
+    zeros = _packed_zeros(n, columns, blocks, bits)
+    w, below = _stored(n, np.ascontiguousarray(numbers[:, :depth]), zeros, bits, 1 << bits >> 1)
+    scales = _scales(n, n.value(2), (columns, blocks))
+    if kind is DType.F32:
+        return n.final("matmul_blocks", a, w, scales, below, bias, block=size)
+    wide = n.emit("cast", a, to=DType.F32)  # sums are float32 in either case
+    term = None if bias is None else n.emit("cast", bias, to=DType.F32)
+    y = n.emit("matmul_blocks", wide, w, scales, below, term, block=size)
+    return n.final("cast", y, to=kind)
 
 
 def _numbers(n: NodeContext, index: int, bits: int) -> npt.NDArray[np.uint8]:
@@ -102,7 +152,7 @@ def _numbers(n: NodeContext, index: int, bits: int) -> npt.NDArray[np.uint8]:
 @onnx_op("GatherBlockQuantized", domain=MICROSOFT)
 def gather_block_quantized(n: NodeContext) -> Any:
     """Inputs: data [V, K], indices, scales [V, blocks], zero_points?. Rows are picked as they are stored,
-    two numbers to a byte, and only those become floats.
+    and only those become floats.
     """
     bits, size = n.attr("bits", 4), n.attr("block_size", 128)
     scales = n.value(2)
@@ -113,50 +163,10 @@ def gather_block_quantized(n: NodeContext) -> Any:
     data = _numbers(n, 0, bits)
     rows, width = data.shape
     blocks = -(-width // size)
-    if bits == 4 and width % 2:
-        raise n.unsupported("rows of an odd length")
     usual = 0 if n.type(0).dtype is DType.U4 else 1 << bits >> 1
-    zeros = _numbers(n, 3, bits)[:, :blocks] if n.has(3) else np.full((rows, 1), usual)
-    below = n.const(zeros.astype(np.float32))
-    picks = n.value(1)
-    lead = picks.type.shape
-    y = _picked(n, data, picks, bits)
-    z, s = (n.emit("gather", v, picks, axis=0) for v in (below, scales))
-    cut = width % size == 0
-    shape = (*lead, blocks, size) if cut else (*lead, width)
-    z, s = (_per_block(n, v, lead, size, width, cut) for v in (z, s))
-    y = n.emit("sub", n.emit("reshape", y, shape=shape), z)
-    y = n.emit("mul", y, n.emit("cast", s, to=DType.F32))
-    y = n.emit("reshape", y, shape=(*lead, width))
+    zeros = np.ascontiguousarray(_numbers(n, 3, bits)[:, :blocks]) if n.has(3) else None
+    w, below = _stored(n, data, zeros, bits, usual)
+    y = n.emit(
+        "gather_blocks", w, _scales(n, scales, (rows, blocks)), n.value(1), below, block=size
+    )
     return n.final("cast", y, to=scales.type.dtype)
-
-
-def _picked(n: NodeContext, data: npt.NDArray[np.uint8], picks: Value, bits: int) -> Value:
-    """Rows of a table of unsigned numbers, which is stored in bytes, as float32."""
-    packed = data if bits == 8 else data[:, 0::2] | data[:, 1::2] << 4
-    table = n.const(packed)
-    y: Value = n.emit("cast", n.emit("gather", table, picks, axis=0), to=DType.F32)
-    if bits == 8:
-        return y
-    lead, half = picks.type.shape, packed.shape[1]
-    high = n.emit("floor", n.emit("mul", y, 1 / 16))
-    low = n.emit("sub", y, n.emit("mul", high, 16.0))
-    halves = [n.emit("reshape", v, shape=(*lead, half, 1)) for v in (low, high)]
-    pairs = n.emit("concat", *halves, axis=len(lead) + 1)
-    rows: Value = n.emit("reshape", pairs, shape=(*lead, half * 2))
-    return rows
-
-
-def _per_block(
-    n: NodeContext, v: Value, lead: tuple[Dim, ...], size: int, width: int, cut: bool
-) -> Value:
-    """Parameters [..., blocks] as they broadcast to blocks, or one for each number."""
-    count = v.type.shape[-1]
-    v = n.emit("reshape", v, shape=(*lead, count, 1))
-    if cut or count == as_dim(1):
-        return v if cut else n.emit("reshape", v, shape=(*lead, 1))
-    v = n.emit("expand", v, shape=(*lead, count, size))
-    v = n.emit("reshape", v, shape=(*lead, count * size))
-    rank = len(lead) + 1
-    made: Value = n.emit("slice", v, begin=[0] * rank, end=[*lead, width], step=[1] * rank)
-    return made
