@@ -41,6 +41,7 @@ _HOMES = {
     "samara.exporter.ops.custom_op": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
+    "samara.exporter.quantize.quantize": ("quantize", "QuantizedProgram"),
     "samara.exporter.frontend.checkpoint": ("load", "save"),
     "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
     "samara.exporter.frontend.script": ("script",),
@@ -96,6 +97,7 @@ _HOMES = {
     ),
     "samara.exporter.frontend.einsum": ("einsum", "tensordot"),
     "samara.exporter.frontend.trace": ("trace",),
+    "samara.exporter.frontend.qat": ("quantize_aware",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -139,6 +141,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.einsum import *
     from samara.exporter.frontend.functions import *
     from samara.exporter.frontend.graph import FrozenBranchWarning as FrozenBranchWarning
+    from samara.exporter.frontend.qat import quantize_aware as quantize_aware
     from samara.exporter.frontend.random import *
     from samara.exporter.frontend.script import script as script
     from samara.exporter.frontend.tape import enable_grad as enable_grad
@@ -155,6 +158,8 @@ if TYPE_CHECKING:
     from samara.exporter.ops.custom_op import OperandType as OperandType
     from samara.exporter.ops.custom_op import UpTo as UpTo
     from samara.exporter.ops.custom_op import register_op as register_op
+    from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
+    from samara.exporter.quantize.quantize import quantize as quantize
     from samara.pybridge import BackendError as BackendError
     from samara.pybridge import CancelledError as CancelledError
     from samara.pybridge import Device as Device

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What quantization saw and chose, layer by layer: what reports and searches work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.exporter.ir import Array, Program
+from samara.exporter.quantize.observers import (
+    Histogram,
+    MovingAverage,
+    Range,
+    parse_observer,
+    range_of,
+)
+from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.types import Quant
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class TensorStats:
+    """What calibration saw in one float tensor of the entry function.
+
+    `channel_minimum`, `channel_maximum`, `channel_sum` and `channel_squares` (their sum) are per
+    index of the last axis (empty where that axis changes in size or has no end of indices), `rows`
+    how many values each of them has seen. `histogram` counts values (a regular subset of large tensors); `minimum` and
+    `maximum` are of all finite ones.
+    """
+
+    name: str
+    histogram: Histogram
+    moving: MovingAverage
+    samples: int = 0
+    count: int = 0
+    nonfinite: int = 0
+    minimum: float = np.inf
+    maximum: float = -np.inf
+    rows: int = 0
+    channel_minimum: Floats = field(default_factory=lambda: np.zeros(0))
+    channel_maximum: Floats = field(default_factory=lambda: np.zeros(0))
+    channel_sum: Floats = field(default_factory=lambda: np.zeros(0))
+    channel_squares: Floats = field(default_factory=lambda: np.zeros(0))
+    _ranges: dict[str, Range] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Something new was seen: ranges are chosen anew."""
+        self._ranges.clear()
+
+    def range_by(self, observer: str) -> Range:
+        """What an observer of that name chooses; remembered, since searches ask again and again."""
+        if observer not in self._ranges:
+            extremes = (self.minimum, self.maximum)
+            name = parse_observer(observer)
+            self._ranges[observer] = range_of(name, self.histogram, extremes, self.moving.range())
+        return self._ranges[observer]
+
+    @property
+    def channel_mean(self) -> Floats:
+        """The mean per index of the last axis."""
+        return self.channel_sum / max(1, self.rows)
+
+    def saturation(self, quant: Quant) -> float:
+        """The fraction of seen values that lie beyond what `quant` can represent."""
+        lo = (-128 - quant.zero_point) * quant.scale
+        hi = (127 - quant.zero_point) * quant.scale
+        # Values that still round to the last step are within; bins are known by their centres.
+        slack = quant.scale / 2 + self.histogram.width
+        return self.histogram.outside(lo - slack, hi + slack)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRecord:
+    """The range that an activation was given, and the parameters that follow from it.
+
+    `shared_with` are other tensors that must have the same parameters (concat, reshape, …).
+    """
+
+    tensor: str
+    observer: str
+    lo: float
+    hi: float
+    quant: Quant
+    shared_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRecord:
+    """A constant that was given fewer bits, and how (`kind`: "int8 per channel", "int4 in blocks
+    of 32", …). `sqnr_db` is that of the stored values alone.
+    """
+
+    tensor: str
+    stored_as: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes_before: int
+    bytes_after: int
+    sqnr_db: float
+    dead_channels: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRecord:
+    """One node of the float program, by its name in recipes.
+
+    `scheme` is what was done with it ("float": left alone) and `reason` why that is not what the
+    recipe asks for, or what goes with it. `output` is the tensor at which its result is observed:
+    its own, or that of the clamp behind it. `quantized` is the int8 tensor that carries that
+    result in the quantized program, None where the result stays float.
+    """
+
+    name: str
+    op: str
+    scheme: str
+    inputs: tuple[str, ...]
+    output: str
+    quantized: str | None = None
+    reason: str = ""
+    ranges: tuple[RangeRecord, ...] = ()
+    weights: tuple[WeightRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A float program made ready, and what calibration saw in it; recipes are tried on it.
+
+    `program` is the optimized float program (its clamps still separate), `original` what the user
+    gave. `samples` are the first few feeds, kept for measuring. `notes` are sentences for the
+    report.
+    """
+
+    original: Program
+    program: Program
+    stats: Mapping[str, TensorStats]
+    samples: tuple[Mapping[str, Array], ...]
+    sample_count: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A recipe carried out on a Prepared: the program with integer operators, and its layers.
+
+    `simulated` is the same before its clusters became integer operators: the float program with
+    quantize and dequantize in it, every float tensor still there under its name (with `.f32` for
+    the rounded one). Both take and give what the float program does, whatever the recipe says of
+    inputs and outputs, so that they can be compared with it.
+    """
+
+    prepared: Prepared
+    recipe: Recipe
+    program: Program
+    simulated: Program
+    layers: tuple[LayerRecord, ...]
+    notes: tuple[str, ...] = ()

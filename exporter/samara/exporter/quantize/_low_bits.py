@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemes without integer activations: a node gets narrower constants, or an operator that takes
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Node, Value, infer_node
+from samara.exporter.ops import OpSpec, get_op
+from samara.exporter.quantize import _weights, bias
+from samara.exporter.quantize._layers import TensorStats, WeightRecord
+from samara.exporter.quantize._shapes import channel_axis
+from samara.exporter.quantize.recipe import LayerRecipe
+from samara.exporter.quantize.scheme import (
+    FP16,
+    INT4_WEIGHTS,
+    INT8,
+    INT8_DYNAMIC,
+    INT8_WEIGHTS,
+    PRODUCTS,
+    RECURRENT,
+)
+from samara.exporter.types import DType, SamaraError, TensorType
+
+Unique = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The nodes that stand for one, the scheme that was carried out, and why it is not the one
+    that was asked for.
+    """
+
+    nodes: tuple[Node, ...]
+    scheme: str
+    weights: tuple[WeightRecord, ...]
+    reason: str = ""
+
+
+def rewritten(
+    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+) -> Narrowed | None:
+    """The node under its layer's scheme; None where the scheme has nothing to do with it.
+
+    seen: statistics of the node's first input, from which its bias is corrected.
+    """
+    name = node.op.name
+    if name in PRODUCTS:
+        return _product(node, layer, unique, seen)
+    if name in RECURRENT:
+        return _recurrent(node, layer, unique)
+    if name == "gather":
+        return _embedding(node, layer, unique)
+    return None
+
+
+def _product(
+    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+) -> Narrowed | None:
+    x, w = node.inputs[0], node.inputs[1]
+    if x is None or w is None or not _is_float_constant(w) or x.type.dtype is not DType.F32:
+        return None
+    if layer.scheme == FP16:
+        return _half(node, (1,), unique)
+    reason = ""
+    if layer.scheme == INT4_WEIGHTS:
+        if _is_plain_matmul(node):
+            return _block_product(node, layer, unique, seen)
+        reason = "4-bit weights are for matrix products of constant rank-2 weights and embeddings"
+    axis = channel_axis(node) if layer.granularity == "per-channel" else None
+    made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
+    inputs = [node.inputs[0], made.value, *node.inputs[2:]]
+    inputs = _with_bias(node, inputs, made.back, unique, seen)
+    if layer.scheme == INT8_DYNAMIC:
+        op = {"conv": "conv_dynamic", "matmul": "matmul_dynamic"}.get(node.op.name)
+        if op == "matmul_dynamic" and not _is_plain_matmul(node):
+            op = None
+        if op is not None and not _has_residual(node):
+            done = _made(node, op, inputs)
+            if done is not None:
+                return Narrowed((done,), INT8_DYNAMIC, (made.record,))
+        reason = f"{node.op.name} with these operands has no dynamic form"
+    done = _made(node, node.op.name, inputs)
+    return None if done is None else Narrowed((done,), INT8_WEIGHTS, (made.record,), reason)
+
+
+def _block_product(
+    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+) -> Narrowed | None:
+    w = node.inputs[1]
+    assert w is not None
+    assert w.constant is not None
+    turned = bool(node.attrs["transpose_w"])
+    rows = w.constant if turned else w.constant.T
+    made = _weights.block_weights(
+        w, rows, unique(f"{w.name}.q4"), _block(layer), 4, bool(layer.zero_points)
+    )
+    old = node.inputs[2] if len(node.inputs) > 2 else None
+    back = made.back if turned else made.back.T
+    inputs = _with_bias(node, [node.inputs[0], w, old], back, unique, seen)
+    done = _made(
+        node,
+        "matmul_blocks",
+        [inputs[0], made.values, made.scales, made.zero_points, *inputs[2:]],
+        block=_block(layer),
+    )
+    return None if done is None else Narrowed((done,), INT4_WEIGHTS, (made.record,))
+
+
+def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
+    """int8 input and recurrent weights, a scale per gate unit, whatever the int8 scheme."""
+    if layer.scheme == FP16:
+        return _half(node, (1, 2), unique)
+    inputs = list(node.inputs)
+    records = []
+    for i in (1, 2):
+        w = inputs[i]
+        if w is None or not _is_float_constant(w):
+            return None
+        axis = 1 if layer.granularity == "per-channel" else None
+        made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
+        inputs[i] = made.value
+        records.append(made.record)
+    done = _made(node, node.op.name, inputs)
+    if done is None:
+        return None
+    scheme = layer.scheme if layer.scheme in (INT8_DYNAMIC, INT8_WEIGHTS) else INT8_DYNAMIC
+    reason = ""
+    if layer.scheme == INT8:
+        reason = "its state stays float: weights in int8, inputs rounded while running"
+    elif layer.scheme == INT4_WEIGHTS:
+        reason = "recurrent weights have no 4-bit form"
+    return Narrowed((done,), scheme, tuple(records), reason)
+
+
+def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
+    """Rows of a constant table, dequantized as they are fetched."""
+    table, indices = node.inputs[0], node.inputs[1]
+    if table is None or indices is None or not _is_float_constant(table):
+        return None
+    if table.type.rank != 2 or node.attrs["axis"] not in (0, -2):
+        return None
+    if layer.scheme == FP16:
+        return _half_embedding(node, unique)
+    bits = 4 if layer.scheme == INT4_WEIGHTS else 8
+    assert table.constant is not None
+    made = _weights.block_weights(
+        table,
+        table.constant,
+        unique(f"{table.name}.q{bits}"),
+        _block(layer),
+        bits,
+        bool(layer.zero_points),
+    )
+    ready = [made.values, made.scales, indices, made.zero_points]
+    done = _made(node, "gather_blocks", ready, block=_block(layer))
+    scheme = INT4_WEIGHTS if bits == 4 else INT8_WEIGHTS
+    reason = "" if layer.scheme == scheme else "an embedding has no arithmetic to speed up"
+    return None if done is None else Narrowed((done,), scheme, (made.record,), reason)
+
+
+def _half(node: Node, at: Sequence[int], unique: Unique) -> Narrowed | None:
+    inputs = list(node.inputs)
+    records = []
+    for i in at:
+        w = inputs[i]
+        if w is None or not _is_float_constant(w):
+            return None
+        made = _weights.half_weights(w, unique(f"{w.name}.f16"))
+        if made is None:
+            return None
+        inputs[i] = made.value
+        records.append(made.record)
+    done = _made(node, node.op.name, inputs)
+    return None if done is None else Narrowed((done,), FP16, tuple(records))
+
+
+def _half_embedding(node: Node, unique: Unique) -> Narrowed | None:
+    table, out = node.inputs[0], node.outputs[0]
+    assert table is not None
+    made = _weights.half_weights(table, unique(f"{table.name}.f16"))
+    if made is None:
+        return None
+    narrow = Value(unique(f"{out.name}.f16"), TensorType(DType.F16, out.type.shape))
+    fetched = replace(node, inputs=(made.value, *node.inputs[1:]), outputs=(narrow,))
+    cast = get_op("cast")
+    wide = Node(
+        cast, (narrow,), (out,), cast.complete({"to": DType.F32}), unique(f"{out.name}.cast")
+    )
+    return Narrowed((fetched, wide), FP16, (made.record,))
+
+
+def _with_bias(
+    node: Node,
+    inputs: list[Value | None],
+    back: Any,
+    unique: Unique,
+    seen: TensorStats | None,
+) -> list[Value | None]:
+    """The inputs with a bias that makes up for weights that read back as `back`."""
+    fixed = bias.corrected(node, back, seen)
+    if fixed is None:
+        return inputs
+    return [*inputs[:2], fixed.renamed(unique(fixed.name)), *inputs[3:]]
+
+
+def _made(node: Node, op: str, inputs: Sequence[Value | None], **more: Any) -> Node | None:
+    """`node` with another operator and inputs, its attributes as far as that operator has them;
+    None where the operator refuses them.
+    """
+    args = list(inputs)
+    while args and args[-1] is None:
+        args.pop()
+    spec: OpSpec = get_op(op)
+    known = {a.name for a in spec.attrs}
+    attrs = spec.complete({**{k: v for k, v in node.attrs.items() if k in known}, **more})
+    try:
+        infer_node(
+            spec,
+            args,
+            attrs,
+            node=node.name,
+            first_output=node.outputs[0].name,
+            output_count=len(node.outputs),
+        )
+    except SamaraError:
+        return None
+    return replace(node, op=spec, inputs=tuple(args), attrs=attrs)
+
+
+def _block(layer: LayerRecipe) -> int:
+    assert layer.block is not None
+    return layer.block
+
+
+def _is_float_constant(v: Value) -> bool:
+    return v.constant is not None and v.constant.dtype == np.float32 and v.constant.size > 0
+
+
+def _has_residual(node: Node) -> bool:
+    return len(node.inputs) > 3 and node.inputs[3] is not None
+
+
+def _is_plain_matmul(node: Node) -> bool:
+    w = node.inputs[1]
+    return (
+        node.op.name == "matmul"
+        and w is not None
+        and w.type.rank == 2
+        and not node.attrs["transpose_x"]
+        and not _has_residual(node)
+    )

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signal against noise: how far the tensors of two programs are apart on the same samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from samara.exporter.ir import Array, Program, Value, to_bytes
+from samara.pybridge import Model, Session
+
+_MOST: Final = 1 << 17  # elements of an array that are looked at
+
+
+@dataclass(slots=True)
+class Noise:
+    """Sums of squares of a reference, and of what differs from it."""
+
+    signal: float = 0.0
+    noise: float = 0.0
+
+    def add(self, want: Array, got: Array) -> None:
+        """Take two arrays into account; elements that are not finite in the reference are left out,
+        and of large arrays all but every so many.
+        """
+        a, b = want.ravel(), got.ravel()
+        if a.size > _MOST:
+            step = a.size // _MOST | 1
+            a, b = a[::step], b[::step]
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+            fine = np.isfinite(a)
+            a, b = a[fine], np.where(np.isfinite(b[fine]), b[fine], 0.0)
+        self.signal += float(a @ a)
+        difference = a - b
+        self.noise += float(difference @ difference)
+
+    @property
+    def sqnr_db(self) -> float:
+        """10 log10(signal / noise): inf without noise, 0 without signal."""
+        if self.noise == 0:
+            return math.inf
+        return 10 * math.log10(self.signal / self.noise) if self.signal > 0 else 0.0
+
+    @property
+    def share(self) -> float:
+        """Noise by signal."""
+        return self.noise / self.signal if self.signal > 0 else float(self.noise > 0)
+
+
+class Probe:
+    """A program in a session, with some of its tensors kept."""
+
+    def __init__(self, program: Program, tensors: Iterable[str] = ()) -> None:
+        main = program.main
+        names = list(main.output_names) or [v.name for v in main.outputs]
+        self.outputs = [n for i, n in enumerate(names) if i not in main.writes]
+        self._renamed = {
+            v.name: n
+            for i, (v, n) in enumerate(zip(main.outputs, names, strict=True))
+            if i not in main.writes
+        }
+        self._values: dict[str, Value] = {v.name: v for v in main.values()}
+        inputs = {v.name for v in main.inputs}
+        self.tensors = [n for n in dict.fromkeys(tensors) if n in self._values and n not in inputs]
+        keep = [n for n in self.tensors if n not in self._renamed]
+        self._session = Session(
+            Model(to_bytes(program)), function=program.entries[0], threads=1, keep=keep
+        )
+
+    def run(self, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """(outputs, kept tensors) as real numbers."""
+        out = self._session.run(feeds)
+        found = {}
+        for name in self.tensors:
+            array = out[self._renamed[name]] if name in self._renamed else self._session.kept(name)
+            quant = self._values[name].type.quant
+            if quant is not None and quant.is_per_tensor:
+                array = (array.astype(np.float32) - quant.zero_point) * np.float32(quant.scale)
+            found[name] = array
+        return {n: out[n] for n in self.outputs}, found
+
+
+def output_noise(
+    reference: Sequence[Mapping[str, Array]],
+    program: Program,
+    samples: Sequence[Mapping[str, Array]],
+) -> dict[str, Noise]:
+    """How far the float outputs of `program` are from those recorded, by name."""
+    probe = Probe(program)
+    noise: dict[str, Noise] = {}
+    for want, feeds in zip(reference, samples, strict=True):
+        got, _ = probe.run(feeds)
+        for name, array in want.items():
+            if array.dtype.kind == "f":
+                noise.setdefault(name, Noise()).add(array, got[name])
+    return noise
+
+
+def reference_outputs(
+    program: Program, samples: Sequence[Mapping[str, Array]]
+) -> list[dict[str, Array]]:
+    """The outputs of a program on every sample."""
+    probe = Probe(program)
+    return [probe.run(feeds)[0] for feeds in samples]
+
+
+def worst_db(noise: Mapping[str, Noise]) -> float:
+    """The SQNR of the worst output; inf where there is none in float."""
+    return min((n.sqnr_db for n in noise.values()), default=math.inf)
+
+
+def joint_share(noise: Mapping[str, Noise]) -> float:
+    """The largest share of noise among the outputs."""
+    return max((n.share for n in noise.values()), default=0.0)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a float program to a quantized one in two steps: observe once, carry out any recipe."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from samara.exporter.ir import Function, Program, Value, verify
+from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
+from samara.exporter.quantize._clusters import POINTWISE
+from samara.exporter.quantize._float import float_program
+from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared, TensorStats
+from samara.exporter.quantize._plan import layer_names, resolve_layers
+from samara.exporter.quantize._samples import Feeds, read_samples
+from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
+from samara.exporter.quantize.equalize import equalize
+from samara.exporter.quantize.insert import insert
+from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.quantize.scheme import (
+    CLAMPED,
+    CLAMPS,
+    INT8,
+    INT8_DYNAMIC,
+    INT8_WEIGHTS,
+    role_of,
+)
+from samara.exporter.types import DType, QuantizationError
+
+# Samples by which channels are equalized: their largest values need not be exact.
+_EQUALIZED_BY: Final = 16
+
+
+def prepare(
+    program: Program, calibration: Any, recipe: Recipe, *, progress: Progress | None = None
+) -> Prepared:
+    """The float program optimized (and equalized, if the recipe says so) and observed.
+
+    calibration: see `read_samples`; None is enough where no layer needs ranges.
+    """
+    _refuse_quantized(program)
+    ready = float_program(program)
+    notes: list[str] = []
+    samples = None if calibration is None else read_samples(calibration, fed_inputs(ready))
+    if recipe.equalize:
+        ready, pairs, samples = _equalized(ready, recipe, samples)
+        if pairs:
+            notes.append(f"{pairs} pairs of layers were equalized")
+    inner = [n for n in ready.functions if n not in ready.entries]
+    if inner:
+        notes.append(
+            f"{len(inner)} bodies of if, loop and call were not observed: int8 layers in them have"
+            " int8 weights and round their inputs while running"
+        )
+    if len(ready.entries) > 1:
+        notes.append(f"only the default entry {ready.entries[0]!r} was observed")
+    if samples is None:
+        if needs_ranges(ready, recipe):
+            raise QuantizationError(
+                f"scheme {INT8!r} needs calibration data",
+                fix="give an iterable of typical inputs, or use int8-dynamic, which needs none",
+            )
+        return Prepared(program, ready, {}, (), 0, tuple(notes))
+    found = calibrate(ready, samples, observed_tensors(ready.main), progress=progress)
+    return Prepared(program, ready, found.stats, found.samples, found.count, tuple(notes))
+
+
+def _equalized(
+    program: Program, recipe: Recipe, samples: Iterator[Feeds] | None
+) -> tuple[Program, int, Iterator[Feeds] | None]:
+    """The equalized program, how many pairs were, and the samples, of which it has seen a few."""
+    if recipe.granularity == "per-tensor" and recipe.scheme in (INT8, INT8_DYNAMIC, INT8_WEIGHTS):
+        return (*equalize(program), samples)
+    if samples is None or recipe.scheme not in (INT8, INT8_DYNAMIC):
+        return program, 0, samples
+    few = list(itertools.islice(samples, _EQUALIZED_BY))
+    if not few:
+        return program, 0, samples
+    seen = calibrate(program, few, observed_tensors(program.main)).stats
+    return (*equalize(program, seen), itertools.chain(few, samples))
+
+
+def _refuse_quantized(program: Program) -> None:
+    for function in program.functions.values():
+        for v in function.values():
+            if v.type.dtype.is_quantized:
+                raise QuantizationError(
+                    f"the program is quantized already: {v.name!r} is {v.type}",
+                    fix="start from the float program",
+                )
+
+
+def needs_ranges(program: Program, recipe: Recipe) -> bool:
+    """Whether some layer is to compute in int8 throughout."""
+    layers = resolve_layers(program.functions.values(), recipe)
+    asked = {recipe.scheme, *(x.scheme for x in layers.values())}
+    return INT8 in asked
+
+
+def observed_tensors(function: Function) -> list[str]:
+    """The float tensors that may become int8, by name: what operators with a role take and make,
+    and what else has weights takes; except what a clamp alone uses.
+    """
+    users: dict[Value, list[str]] = {}
+    for node in function.nodes:
+        for v in node.inputs:
+            if v is not None:
+                users.setdefault(v, []).append(node.op.name)
+    for v in function.outputs:
+        users.setdefault(v, []).append("")
+    found: dict[str, None] = {}
+    inner: set[str] = set()
+    for node in function.nodes:
+        role = role_of(node)
+        seen = [node.inputs[i] for i in role.inputs] if role else list(node.inputs[:1])
+        if role or node.op.name in POINTWISE:
+            seen += node.outputs
+        after = users.get(node.outputs[0], [])
+        if node.op.name in CLAMPED and len(after) == 1 and after[0] in CLAMPS:
+            inner.add(node.outputs[0].name)
+        for v in seen:
+            if v is not None and not v.is_constant and v.type.dtype is DType.F32:
+                found[v.name] = None
+    return [n for n in found if n not in inner]
+
+
+def apply(prepared: Prepared, recipe: Recipe) -> Applied:
+    """Carry out a recipe on a prepared program. Nothing is observed again: recipes that differ in
+    anything but `equalize` may be tried on one Prepared.
+    """
+    program = prepared.program
+    layers = resolve_layers(program.functions.values(), recipe)
+    names = layer_names(program.functions.values())
+    resolved = replace(recipe, layers=layers)
+    records: list[LayerRecord] = []
+    simulated = program
+    for name, function in program.functions.items():
+        stats: Mapping[str, TensorStats] = prepared.stats if name == program.entries[0] else {}
+        own = resolved if name == program.entries[0] else _unobserved(resolved)
+        done = insert(function, own, stats, names)
+        simulated = simulated.with_function(done.function)
+        records += done.layers
+    verify(simulated)
+    final = run_passes(simulated, INTEGER_PASSES)[0]
+    return Applied(prepared, recipe, final, simulated, tuple(records), prepared.notes)
+
+
+def _unobserved(recipe: Recipe) -> Recipe:
+    """The recipe for functions whose tensors nobody saw: int8 rounds inputs while running."""
+
+    def own(scheme: str | None) -> str | None:
+        return INT8_DYNAMIC if scheme == INT8 else scheme
+
+    layers = {n: replace(x, scheme=own(x.scheme)) for n, x in recipe.layers.items()}
+    return replace(
+        recipe, scheme=own(recipe.scheme) or recipe.scheme, layers=layers, inputs="float"
+    )
+
+
+# Clusters become integer operators first, while constants are still int8; then what stays float is
+# fused as always.
+INTEGER_PASSES: Final[tuple[Pass, ...]] = (fuse_quantized.PASS, *PIPELINE)

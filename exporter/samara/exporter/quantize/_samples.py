@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration data in whatever form it comes: one feed after the other, never all at once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Array, Value
+from samara.exporter.quantize.recipe import nearest
+from samara.exporter.types import QuantizationError
+
+Feeds = dict[str, Array]
+
+_SUFFIXES = (".npz", ".npy")
+
+
+def read_samples(calibration: Any, inputs: Sequence[Value]) -> Iterator[Feeds]:
+    """The feeds in calibration data for a function with these inputs.
+
+    calibration: an iterable of {input: array}, of arrays (a function with one input) or of tuples
+    in the order of the inputs, what follows them (labels) being passed over; one array or one
+    dict of arrays with an axis of samples in front; the path of an .npz with such arrays, or with
+    names `case/input`; the path of an .npy for a function with one input; or a folder of such
+    files, read in the order of their names. A sample without the batch axis gets one of 1.
+    """
+    if isinstance(calibration, (str, os.PathLike)):
+        yield from _from_path(Path(calibration), inputs)
+    elif isinstance(calibration, Mapping):
+        yield from _from_arrays({str(k): _array(v) for k, v in calibration.items()}, inputs, "")
+    elif isinstance(calibration, np.ndarray):
+        yield from _from_arrays(_named([calibration], inputs), inputs, "")
+    elif isinstance(calibration, Iterable):
+        for number, sample in enumerate(calibration):
+            yield _fitted(_one(sample, inputs, number), inputs, f"sample {number}")
+    else:
+        raise QuantizationError(
+            f"calibration data is {type(calibration).__name__}",
+            fix="give an iterable of {input: array}, an .npz file or a folder",
+        )
+
+
+def _one(sample: Any, inputs: Sequence[Value], number: int) -> Feeds:
+    if isinstance(sample, Mapping):
+        return {str(k): _array(v) for k, v in sample.items()}
+    if isinstance(sample, (tuple, list)):
+        if len(sample) < len(inputs):
+            raise QuantizationError(
+                f"sample {number} has {len(sample)} arrays, the program {len(inputs)} inputs",
+                fix=f"give {', '.join(v.name for v in inputs)}, in this order or by name",
+            )
+        return _named([_array(a) for a in sample[: len(inputs)]], inputs)
+    return _named([_array(sample)], inputs)
+
+
+def _named(arrays: Sequence[Array], inputs: Sequence[Value]) -> Feeds:
+    if len(arrays) != len(inputs):
+        raise QuantizationError(
+            f"an array without a name, the program has {len(inputs)} inputs",
+            fix=f"name them: {', '.join(v.name for v in inputs)}",
+        )
+    return {v.name: a for v, a in zip(inputs, arrays, strict=True)}
+
+
+def _array(given: Any) -> Array:
+    if isinstance(given, np.ndarray):
+        return given
+    if hasattr(given, "detach"):
+        given = given.detach()
+    return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+
+
+def _fitted(feeds: Feeds, inputs: Sequence[Value], where: str) -> Feeds:
+    """The feeds in the order of the inputs, in their dtypes, with a batch axis."""
+    known = [v.name for v in inputs]
+    for name in feeds:
+        if name not in known:
+            raise QuantizationError(
+                f"{where}: the program has no input {name!r}", fix=nearest(name, known, "inputs")
+            )
+    made = {}
+    for v in inputs:
+        if v.name not in feeds:
+            raise QuantizationError(
+                f"{where}: input {v.name!r} is missing", fix=f"give {', '.join(known)}"
+            )
+        made[v.name] = _one_input(feeds[v.name], v, where)
+    return made
+
+
+def _one_input(array: Array, v: Value, where: str) -> Array:
+    if array.ndim == v.type.rank - 1 and _is_batch(v):
+        array = array[np.newaxis]
+    if array.ndim != v.type.rank:
+        raise QuantizationError(
+            f"{where}: input {v.name!r} has shape {list(array.shape)}, the program takes {v.type}",
+            fix="one sample must have the shape of the input, or that without the batch axis",
+        )
+    for axis, (size, dim) in enumerate(zip(array.shape, v.type.shape, strict=True)):
+        if dim.is_static and dim.as_int() != size:
+            raise QuantizationError(
+                f"{where}: axis {axis} of input {v.name!r} is {size} in {list(array.shape)}, the"
+                f" program takes {v.type}",
+                fix=_layout_fix(array.shape, v) or "give inputs as the program takes them",
+            )
+    wanted = v.type.dtype.numpy
+    if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and wanted.kind in "iu"):
+        raise QuantizationError(
+            f"{where}: input {v.name!r} is {array.dtype}, the program takes {wanted}",
+            fix=f"convert it with .astype('{wanted}')",
+        )
+    return np.ascontiguousarray(array, wanted).reshape(array.shape)
+
+
+def _layout_fix(shape: tuple[int, ...], v: Value) -> str | None:
+    """How to turn a sample whose axes are in another order; images in the usual ways first."""
+    rank = len(shape)
+    usual = [(0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)] if rank > 2 else []
+    others = itertools.permutations(range(rank)) if rank <= 5 else iter(())
+    for perm in (*usual, *others):
+        if all(
+            not d.is_static or d.as_int() == shape[p]
+            for p, d in zip(perm, v.type.shape, strict=True)
+        ):
+            return f"the axes are in another order: .transpose{tuple(perm)} fits"
+    return None
+
+
+def _is_batch(v: Value) -> bool:
+    if not v.type.rank:
+        return False
+    dim = v.type.shape[0]
+    return not dim.is_static or dim.as_int() == 1
+
+
+def _from_arrays(arrays: Feeds, inputs: Sequence[Value], where: str) -> Iterator[Feeds]:
+    """Samples along the first axis of every array; arrays that are one sample are one."""
+    start = f"{where}: " if where else ""
+    fitted = {v.name: v for v in inputs}
+    for name in arrays:
+        if name not in fitted:
+            raise QuantizationError(
+                f"{start}the program has no input {name!r}",
+                fix=nearest(name, fitted, "inputs"),
+            )
+    counts = {n: _sample_count(a, fitted[n]) for n, a in arrays.items()}
+    many = {n: c for n, c in counts.items() if c is not None}
+    if not many:
+        yield _fitted(arrays, inputs, where or "calibration data")
+        return
+    if len(set(many.values())) != 1:
+        listed = ", ".join(f"{n} has {c}" for n, c in many.items())
+        raise QuantizationError(
+            f"{start}the arrays differ in the number of samples: {listed}",
+            fix="put as many samples along the first axis of each",
+        )
+    for i in range(next(iter(many.values()))):
+        sample = {n: a[i] if n in many else a for n, a in arrays.items()}
+        yield _fitted(sample, inputs, f"{start}sample {i}")
+
+
+def _sample_count(array: Array, v: Value) -> int | None:
+    """Samples along the first axis; None for an array that is one sample."""
+    if array.ndim == v.type.rank + 1:
+        return int(array.shape[0])
+    if array.ndim == v.type.rank and array.ndim and _is_batch(v):
+        return int(array.shape[0])
+    return None
+
+
+def _from_path(path: Path, inputs: Sequence[Value]) -> Iterator[Feeds]:
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+        if not files:
+            raise QuantizationError(
+                f"{path} holds no .npz or .npy file", fix="write samples with numpy.savez"
+            )
+        for file in files:
+            yield from _from_path(file, inputs)
+        return
+    try:
+        with path.open("rb") as opened:
+            loaded = np.load(opened, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                yield from _from_arrays(_named([loaded], inputs), inputs, str(path))
+                return
+            yield from _from_archive(loaded, inputs, str(path))
+    except OSError as error:
+        raise QuantizationError(
+            f"calibration data {path}: {error.strerror or error}", fix="check the path"
+        ) from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise QuantizationError(
+            f"{path} is no .npy or .npz file of plain arrays: {error}",
+            fix="write one with numpy.save or numpy.savez",
+        ) from None
+
+
+def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator[Feeds]:
+    """Samples of an .npz. Cases are read one by one."""
+    known = {v.name for v in inputs}
+    names: list[str] = list(archive.files)
+    if all(n in known for n in names):
+        yield from _from_arrays({n: archive[n] for n in names}, inputs, where)
+        return
+    cases: dict[str, dict[str, str]] = {}
+    for name in names:
+        # Names of inputs may hold slashes themselves.
+        found = next((k for k in known if name.endswith(f"/{k}")), None)
+        if found is None:
+            raise QuantizationError(
+                f"{where}: the program has no input {name!r}",
+                fix=nearest(name, known, "inputs") + "; or name the arrays case/input",
+            )
+        cases.setdefault(name[: -len(found) - 1], {})[found] = name
+    for case, members in cases.items():
+        feeds = {inner: archive[outer] for inner, outer in members.items()}
+        yield _fitted(feeds, inputs, f"{where}, case {case!r}")

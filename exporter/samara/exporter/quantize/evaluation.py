@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good a program is: a user's function, or labelled data and a metric; and how much it may lose."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Array, Program, to_bytes
+from samara.exporter.quantize._samples import read_samples
+from samara.exporter.types import QuantizationError
+from samara.pybridge import Model, Session
+
+Evaluator = Callable[[Program], float]
+Metric = Callable[[Array, Array], float]
+
+
+def top1(outputs: Array, labels: Array) -> float:
+    """The share of rows whose largest element is the labelled one: outputs [N, classes]."""
+    return float(np.mean(outputs.reshape(len(labels), -1).argmax(axis=1) == labels.reshape(-1)))
+
+
+def top5(outputs: Array, labels: Array) -> float:
+    """The share of rows with the labelled element among the five largest."""
+    best = np.argsort(-outputs.reshape(len(labels), -1), axis=1, kind="stable")[:, :5]
+    return float(np.mean((best == labels.reshape(-1, 1)).any(axis=1)))
+
+
+def negative_mse(outputs: Array, labels: Array) -> float:
+    """Minus the mean squared difference, so that more is better."""
+    wide = outputs.astype(np.float64) - labels.astype(np.float64).reshape(outputs.shape)
+    return -float(np.mean(wide * wide))
+
+
+METRICS: Mapping[str, Metric] = {"top1": top1, "top5": top5, "mse": negative_mse}
+
+
+def metric_of(metric: str | Metric) -> Metric:
+    """A metric by name, as "module:function", or itself. QuantizationError for what is none."""
+    if callable(metric):
+        return metric
+    if metric in METRICS:
+        return METRICS[metric]
+    module, colon, function = metric.partition(":")
+    if not colon:
+        raise QuantizationError(
+            f"there is no metric {metric!r}",
+            fix=f"give {', '.join(METRICS)}, or module:function taking (outputs, labels)",
+        )
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise QuantizationError(
+            f"metric {metric!r}: {error}", fix="name an importable module and a function in it"
+        ) from None
+    if not callable(found):
+        raise QuantizationError(f"metric {metric!r} is no function")
+    made: Metric = found
+    return made
+
+
+def evaluator_of(
+    evaluate: Any, labels: Any = None, metric: str | Metric | None = None
+) -> Evaluator | None:
+    """The function Program -> float, more is better, or None.
+
+    evaluate: a function of a Session (open on the program) that gives a number; or data as
+    calibration takes it, with `labels` (an array, one row per sample, a path to .npy, or the name
+    of an array in the .npz that `evaluate` is) and `metric`, "top1" unless given, of the first
+    output.
+    """
+    if evaluate is None:
+        if labels is not None or metric is not None:
+            raise QuantizationError(
+                "labels and metric belong to evaluation data", fix="give evaluate= as well"
+            )
+        return None
+    if callable(evaluate):
+        if labels is not None:
+            raise QuantizationError(
+                "evaluate is a function, which knows its labels itself", fix="leave labels out"
+            )
+        return lambda program: _number(evaluate(Session(Model(to_bytes(program)), threads=1)))
+    if labels is None:
+        raise QuantizationError(
+            "evaluation data without labels", fix="give labels=, or a function as evaluate="
+        )
+    data, truth = _data_and_labels(evaluate, labels)
+    score = metric_of("top1" if metric is None else metric)
+    return lambda program: _number(score(_outputs(program, data, len(truth)), truth))
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise QuantizationError(f"evaluation gave {value!r}, expected a number") from None
+    if not math.isfinite(number):
+        raise QuantizationError(f"evaluation gave {number}, expected a finite number")
+    return number
+
+
+def _data_and_labels(evaluate: Any, labels: Any) -> tuple[Any, Array]:
+    """The data without its labels, in a form that can be gone through again, and the labels."""
+    path = Path(evaluate) if isinstance(evaluate, (str, os.PathLike)) else None
+    if isinstance(labels, str) and path is not None and path.suffix == ".npz":
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        if labels in arrays:
+            return arrays, arrays.pop(labels)
+    if isinstance(labels, (str, os.PathLike)):
+        try:
+            loaded = np.load(labels)
+        except (OSError, ValueError) as error:
+            raise QuantizationError(
+                f"labels {os.fspath(labels)}: {error}",
+                fix="give an array, a .npy file, or the name of an array in the evaluation .npz",
+            ) from None
+        return evaluate, np.asarray(loaded)
+    return evaluate if isinstance(evaluate, (Mapping, str, Path)) else list(evaluate), np.asarray(
+        labels
+    )
+
+
+def _outputs(program: Program, data: Any, count: int) -> Array:
+    """The first output on every sample, one row per label."""
+    session = Session(Model(to_bytes(program)), threads=1)
+    first = session.outputs[0].name
+    inputs = tuple(v for v in program.main.inputs if v.name not in program.main.reads)
+    rows = [np.asarray(session.run(feeds)[first]) for feeds in _fed(data, inputs)]
+    if not rows:
+        raise QuantizationError("there is no evaluation sample")
+    joined = np.concatenate([r.reshape(1, *r.shape) if r.ndim == 0 else r for r in rows])
+    if len(joined) != count:
+        raise QuantizationError(
+            f"{count} labels for {len(joined)} rows of output {first!r}",
+            fix="give one label for each sample",
+        )
+    return joined
+
+
+def _fed(data: Any, inputs: Any) -> Iterator[Mapping[str, Array]]:
+    return read_samples(data, inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """How much a metric may fall: `amount` of its own units, or a share of the float value."""
+
+    amount: float
+    relative: bool
+
+    def allows(self, before: float, after: float) -> bool:
+        """Whether `after` is good enough."""
+        return before - after <= self.limit(before) + 1e-12
+
+    def limit(self, before: float) -> float:
+        """The largest fall from `before`."""
+        return abs(before) * self.amount if self.relative else self.amount
+
+
+_DROP = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(pt|%)\s*")
+
+
+def parse_drop(text: Any) -> Drop:
+    """ "0.5pt": half a point of a percentage, 0.005; "0.5%": that share of the float value.
+
+    A bare number is refused: nobody can tell which of the two it means.
+    """
+    found = _DROP.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise QuantizationError(
+            f"max_drop is {text!r}: absolute or relative?",
+            fix='write "0.5pt" for half a percentage point, "0.5%" for that share of the float value',
+        )
+    return Drop(float(found[1]) / 100, found[2] == "%")

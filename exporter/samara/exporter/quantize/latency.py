@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An estimate of what a program costs on processors that are not here.
+
+A node takes the longer of its arithmetic and its memory traffic, plus what starting it costs. The
+figures are for a core at 3 GHz (2.4 GHz for Arm) and carry the share of the peak that this
+runtime's kernels reach (docs/integer-kernels.md); those of Arm come from its instructions' rates
+alone. Good for deciding whether int8 pays, not for planning a frame rate: `samara bench` measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from samara.exporter.ir import Array, Function, Node, Program
+from samara.exporter.ops import bytes_of
+from samara.exporter.types import DType, Sym
+
+_NODE_SECONDS: Final = 0.4e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """One core, per second: operations of float32 and int8 products (two per multiply-add), results
+    that int8 products convert, elements that other operators read and write in float32 and int8,
+    bytes of weights from memory. depthwise: how int8 compares with float32 there.
+    """
+
+    isa: str
+    f32: float
+    int8: float
+    converted: float
+    f32_elements: float
+    int8_elements: float
+    memory: float
+    depthwise: float
+
+
+CORES: Final = (
+    Core("scalar", 8.5e9, 8.5e9, 0.3e9, 2e9, 1e9, 8e9, 0.6),
+    Core("avx2", 95e9, 150e9, 3.5e9, 20e9, 20e9, 12e9, 1.0),
+    Core("avx512", 188e9, 285e9, 8e9, 20e9, 40e9, 12e9, 1.0),
+    Core("avx512-vnni", 188e9, 640e9, 8e9, 20e9, 40e9, 12e9, 1.5),
+    Core("neon", 32e9, 36e9, 2e9, 8e9, 10e9, 8e9, 1.0),
+    Core("neon-dot", 32e9, 130e9, 2e9, 8e9, 10e9, 8e9, 1.0),
+    Core("neon-i8mm", 32e9, 190e9, 2e9, 8e9, 10e9, 8e9, 1.0),
+)
+_DEPTHWISE: Final = 0.4  # of the rate of other products: bound by loads
+
+_FLOAT_PRODUCTS: Final = frozenset(
+    {"conv", "conv_transpose", "matmul", "attention", "lstm", "gru", "matmul_blocks", "dft"}
+)
+_INT8_PRODUCTS: Final = frozenset(
+    {"qconv", "qconv_transpose", "qmatmul", "conv_dynamic", "matmul_dynamic"}
+)
+_FREE: Final = frozenset({"reshape", "identity"})
+
+
+def sizes_of(function: Function, feeds: Mapping[str, Array]) -> dict[str, int]:
+    """What the shapes of these inputs say about the symbols of a function."""
+    sizes: dict[str, int] = {}
+    for v in function.inputs:
+        for d, n in zip(v.type.shape, feeds[v.name].shape if v.name in feeds else (), strict=False):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                sizes.setdefault(atom.name, n)
+    return sizes
+
+
+def cost_of(node: Node, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """(operations, bytes) of one execution; None where a size is not known."""
+    if node.op.cost is None:
+        return None
+    flops, moved = node.op.cost(
+        node.attrs,
+        [None if v is None else v.type for v in node.inputs],
+        [v.type for v in node.outputs],
+    )
+    try:
+        return flops.evaluate(dict(sizes)), moved.evaluate(dict(sizes))
+    except (KeyError, TypeError, OverflowError, ZeroDivisionError):
+        return None
+
+
+def node_seconds(node: Node, sizes: Mapping[str, int], core: Core) -> float:
+    """The estimate for one node; one whose size is unknown costs its start only."""
+    if node.op.name in _FREE:
+        return 0.0
+    cost = cost_of(node, sizes)
+    if cost is None:
+        return _NODE_SECONDS
+    work = _work_seconds(node, sizes, core, *cost)
+    stored = sum(
+        bytes_of([v.type]).evaluate(dict(sizes))
+        for v in node.inputs
+        if v is not None and v.constant is not None
+    )
+    return max(work, stored / core.memory) + _NODE_SECONDS
+
+
+def _work_seconds(
+    node: Node, sizes: Mapping[str, int], core: Core, flops: int, moved: int
+) -> float:
+    """What arithmetic takes."""
+    name, y = node.op.name, node.outputs[0]
+    whole = name in _INT8_PRODUCTS or (name in ("lstm", "gru") and _has_int8(node))
+    if not whole and name not in _FLOAT_PRODUCTS:
+        int8 = y.type.dtype is DType.QS8
+        rate = core.int8_elements if int8 else core.f32_elements
+        return moved / y.type.dtype.itemsize / rate
+    if node.attrs.get("groups", 1) > 1:
+        return flops / (core.f32 * _DEPTHWISE * (core.depthwise if whole else 1.0))
+    if not whole:
+        return flops / core.f32
+    return flops / core.int8 + y.type.numel().evaluate(dict(sizes)) / core.converted
+
+
+def _has_int8(node: Node) -> bool:
+    return any(v is not None and v.type.dtype is DType.QS8 for v in node.inputs)
+
+
+def estimate(program: Program, feeds: Mapping[str, Array]) -> dict[str, float]:
+    """Seconds of one run of the default entry with inputs of these shapes, by instruction set."""
+    main = program.main
+    sizes = sizes_of(main, feeds)
+    return {c.isa: sum(node_seconds(n, sizes, c) for n in main.nodes) for c in CORES}

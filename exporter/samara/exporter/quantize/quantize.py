@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`quantize`: a float Program becomes one with fewer bits, by a recipe, with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from samara.exporter.ir import Program
+from samara.exporter.passes import run_passes
+from samara.exporter.quantize._borders import int8_borders
+from samara.exporter.quantize._pipeline import INTEGER_PASSES, apply, prepare
+from samara.exporter.quantize.calibration import Progress
+from samara.exporter.quantize.evaluation import Metric, evaluator_of, parse_drop
+from samara.exporter.quantize.recipe import Recipe, RecipeLike, nearest, read_recipe
+from samara.exporter.quantize.scheme import INT8, PROGRAM_SCHEMES
+from samara.exporter.types import QuantizationError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantizedProgram(Program):
+    """A Program that `quantize` made, with what it did (`report`) and how (`recipe`)."""
+
+    report: Any = None
+    recipe: Recipe = field(default_factory=Recipe)
+
+
+def quantize(
+    program: Program,
+    calibration: Any = None,
+    scheme: str = INT8,
+    *,
+    recipe: RecipeLike | None = None,
+    evaluate: Any = None,
+    labels: Any = None,
+    metric: str | Metric | None = None,
+    max_drop: str | None = None,
+    min_sqnr: float | None = None,
+    max_kb: float | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    progress: Progress | None = None,
+) -> QuantizedProgram:
+    """The program with fewer bits: what integer operators can do in int8, the rest in float.
+
+    calibration: typical inputs: an iterable of {input: array} (tuples, or arrays for a program of
+    one input), an .npz, an .npy or a folder of them; gone through once. Schemes without integer
+    activations do without, but correct biases with it.
+    scheme: "int8", "int8-dynamic", "int8-weights", "int4-weights" or "fp16". recipe: a Recipe, a
+    dict or a TOML file that says more, layer by layer; its scheme goes first.
+    evaluate: a function of a Session on the program, more being better, or data for `metric` ("top1", or a
+    function of the outputs and labels) with `labels` (an array, or its name in the .npz).
+    max_drop, min_sqnr, max_kb: limits within which a mixed recipe is looked for: loss by
+    `evaluate` ("0.5pt" absolute, "0.5%" of the float value), least SQNR of the outputs in dB, size of the file.
+    ranges: (lo, hi) of inputs as the program wants them, against which calibration data is checked.
+    progress(step, count done).
+
+    Raises QuantizationError for recipes, data and limits that cannot be met.
+    """
+    # Only a quantization needs these; they need much of the package.
+    from samara.exporter.quantize import diagnose, report, search
+
+    drop = None if max_drop is None else parse_drop(max_drop)
+    limits = search.Limits(max_drop=drop, min_sqnr=min_sqnr, max_kb=max_kb)
+    chosen = _recipe(scheme, read_recipe(recipe))
+    evaluator = evaluator_of(evaluate, labels, metric)
+    prepared = prepare(program, calibration, chosen, progress=progress)
+    findings = diagnose.diagnose(prepared, ranges)
+    evaluations: tuple[report.Evaluation, ...] = ()
+    if limits:
+        solution = search.solve(prepared, chosen, limits, evaluator, progress)
+        applied, evaluations = solution.applied, solution.evaluations
+    else:
+        applied = apply(prepared, chosen)
+    made, said = applied.program, report.build(applied, evaluator, findings, evaluations)
+    if "int8" in (applied.recipe.inputs, applied.recipe.outputs):
+        made = run_passes(int8_borders(applied.simulated, applied.recipe), INTEGER_PASSES)[0]
+    return QuantizedProgram(
+        made.functions,
+        made.entries,
+        made.variables,
+        made.metadata,
+        said,
+        said.recipe,
+    )
+
+
+def _recipe(scheme: str, given: Recipe | None) -> Recipe:
+    if scheme not in PROGRAM_SCHEMES:
+        raise QuantizationError(
+            f"there is no scheme {scheme!r}", fix=nearest(scheme, PROGRAM_SCHEMES, "schemes")
+        )
+    return Recipe(scheme=scheme) if given is None else given

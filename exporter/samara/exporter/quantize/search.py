@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cheapest mixed-precision recipe that keeps enough accuracy, or fits a size.
+
+Each layer with weights is either as the recipe says or on another rung of a ladder: float
+arithmetic on int8 weights, or float, where accuracy is short, 4-bit weights where space is. The
+noise that a layer adds to the outputs is measured with that layer alone quantized; noise of
+several layers adds up (they are nearly uncorrelated), which orders the choices. Every recipe that
+is returned has been evaluated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from samara.exporter.ir import Array, to_bytes
+from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared
+from samara.exporter.quantize._measure import (
+    joint_share,
+    output_noise,
+    reference_outputs,
+    worst_db,
+)
+from samara.exporter.quantize._pipeline import apply
+from samara.exporter.quantize.calibration import Progress
+from samara.exporter.quantize.evaluation import Drop, Evaluator
+from samara.exporter.quantize.latency import estimate
+from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.quantize.report import Evaluation
+from samara.exporter.quantize.scheme import (
+    FLOAT,
+    INT4_WEIGHTS,
+    INT8,
+    INT8_DYNAMIC,
+    INT8_WEIGHTS,
+)
+from samara.exporter.types import QuantizationError
+
+# Where int8 arithmetic pays, cost is the estimated time on a phone's core; else it is bytes.
+_CORE: Final = "neon-dot"
+_MOST_SUBSETS: Final = 10  # layers up to which the cost of every choice is looked at
+_REFINEMENTS: Final = 40  # recipes measured to get cheaper than the first good one
+_BETTER: Final = 0.995  # a candidate must cost less than this share of what is held
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a recipe must meet; None: no limit."""
+
+    max_drop: Drop | None = None
+    min_sqnr: float | None = None
+    max_kb: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("min_sqnr", "max_kb"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise QuantizationError(f"{name} is {value}", fix="give a positive number")
+
+    def __bool__(self) -> bool:
+        return any(v is not None for v in (self.max_drop, self.min_sqnr, self.max_kb))
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The recipe that was found, carried out, and everything that was tried on the way."""
+
+    applied: Applied
+    evaluations: tuple[Evaluation, ...]
+
+
+@dataclass(slots=True)
+class _Search:
+    prepared: Prepared
+    recipe: Recipe
+    evaluator: Evaluator | None
+    limits: Limits
+    progress: Progress | None
+    baseline: float | None
+    reference: list[dict[str, Array]]
+    rows: list[Evaluation] = field(default_factory=list)
+    rung: str = FLOAT
+    tried: dict[tuple[tuple[str, str], ...], tuple[Applied, Evaluation]] = field(
+        default_factory=dict
+    )
+
+    def with_layers(self, changes: Mapping[str, str]) -> Recipe:
+        recipe = self.recipe
+        for name, scheme in changes.items():
+            recipe = recipe.with_layer(name, scheme=scheme)
+        return recipe
+
+    def raised(self, names: Iterable[str], start: Mapping[str, str]) -> dict[str, str]:
+        """`start` with these layers on the better rung."""
+        return {**start, **dict.fromkeys(names, self.rung)}
+
+    def evaluate(self, changes: Mapping[str, str]) -> tuple[Applied, Evaluation]:
+        """Carry a recipe out and measure it, once."""
+        key = tuple(sorted(changes.items()))
+        if key not in self.tried:
+            self.tried[key] = self._evaluated(dict(key))
+            self.rows.append(self.tried[key][1])
+            if self.progress is not None:
+                self.progress("search", len(self.rows))
+        return self.tried[key]
+
+    def _evaluated(self, changes: dict[str, str]) -> tuple[Applied, Evaluation]:
+        applied = apply(self.prepared, self.with_layers(changes))
+        noise = output_noise(self.reference, applied.program, self.prepared.samples)
+        kilobytes = len(to_bytes(applied.program)) / 1024
+        sqnr = worst_db(noise)
+        metric = None
+        good = self._fits(kilobytes) and self._clear(sqnr)
+        # The metric is the dear part: it is asked only where the rest is met.
+        if good and self.evaluator is not None:
+            metric = self.evaluator(applied.program)
+            good = self._keeps(metric)
+        cost = self.cost(applied)
+        return applied, Evaluation(len(self.rows) + 1, changes, cost, sqnr, kilobytes, metric, good)
+
+    def _fits(self, kilobytes: float) -> bool:
+        return self.limits.max_kb is None or kilobytes <= self.limits.max_kb
+
+    def _clear(self, sqnr: float) -> bool:
+        return self.limits.min_sqnr is None or sqnr >= self.limits.min_sqnr
+
+    def _keeps(self, metric: float) -> bool:
+        drop = self.limits.max_drop
+        return drop is None or self.baseline is None or drop.allows(self.baseline, metric)
+
+    def cost(self, applied: Applied) -> float:
+        """Microseconds on the reference core, or bytes where arithmetic stays float."""
+        if self.recipe.scheme in (INT8, INT8_DYNAMIC):
+            feeds = self.prepared.samples[0] if self.prepared.samples else {}
+            return 1e6 * estimate(applied.program, feeds)[_CORE]
+        return float(len(to_bytes(applied.program)))
+
+    def cost_of(self, changes: Mapping[str, str]) -> float:
+        """The cost of a recipe that need not be measured."""
+        key = tuple(sorted(changes.items()))
+        if key in self.tried:
+            return self.tried[key][1].cost
+        return self.cost(apply(self.prepared, self.with_layers(changes)))
+
+    def share_alone(self, names: Sequence[str], alone: str) -> float:
+        """The noise at the outputs with every layer in float but one."""
+        changes = {n: FLOAT for n in names if n != alone}
+        applied = apply(self.prepared, self.with_layers(changes))
+        return joint_share(output_noise(self.reference, applied.program, self.prepared.samples))
+
+
+def solve(
+    prepared: Prepared,
+    recipe: Recipe,
+    limits: Limits,
+    evaluator: Evaluator | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """The cheapest recipe found that meets the limits, starting from `recipe`.
+
+    Cost is the estimated time on a core with int8 dot products for schemes that compute in int8,
+    and the file's bytes for the others. Raises QuantizationError where no recipe meets the limits,
+    saying how near the best came.
+    """
+    if limits.max_drop is not None and evaluator is None:
+        raise QuantizationError(
+            "max_drop needs something to measure", fix="give evaluate=, or data with labels="
+        )
+    if not prepared.samples:
+        raise QuantizationError(
+            "a search needs samples to measure with", fix="give calibration data"
+        )
+    baseline = evaluator(prepared.original) if evaluator and limits.max_drop else None
+    search = _Search(
+        prepared,
+        recipe,
+        evaluator if limits.max_drop is not None else None,
+        limits,
+        progress,
+        baseline,
+        reference_outputs(prepared.program, prepared.samples),
+    )
+    layers = [r for r in apply(prepared, recipe).layers if r.weights and r.scheme != FLOAT]
+    start: dict[str, str] = {}
+    if limits.max_kb is not None:
+        start = _shrink(search, layers)
+    applied, first = search.evaluate(start)
+    if first.accepted:
+        return Solution(applied, tuple(search.rows))
+    names = [r.name for r in layers if r.name not in start]
+    _raise(search, names, start)
+    good = [e for e in search.rows if e.accepted]
+    if not good:
+        raise QuantizationError(
+            _nearest_miss(search), fix="loosen the limits, or train with samara.quantize_aware"
+        )
+    # A mixed program may cost more than one that is float throughout: borders are not free.
+    best = min(good, key=lambda e: e.cost)
+    return Solution(search.evaluate(best.layers)[0], tuple(search.rows))
+
+
+def _nearest_miss(search: _Search) -> str:
+    best = max(search.rows, key=lambda e: e.sqnr_db)
+    smallest = min(search.rows, key=lambda e: e.kilobytes)
+    metrics = [e.metric for e in search.rows if e.metric is not None]
+    said = [f"{best.sqnr_db:.1f} dB at best", f"{smallest.kilobytes:.1f} KiB at least"]
+    if metrics and search.baseline is not None:
+        said.append(f"a metric of {max(metrics):.4f} at best, {search.baseline:.4f} in float")
+    return f"no recipe of {len(search.rows)} meets the limits: {', '.join(said)}"
+
+
+# ---- smaller ----
+
+
+def _shrink(search: _Search, layers: Sequence[LayerRecord]) -> dict[str, str]:
+    """The layers to give 4-bit weights, so that the file fits: those first whose weights lose
+    least for the bytes they save.
+    """
+    changes: dict[str, str] = {}
+    if search._fits(search.evaluate(changes)[1].kilobytes):
+        return changes
+    candidates = [r for r in layers if r.op in ("matmul", "gather") and r.scheme != INT4_WEIGHTS]
+    # Large matrices have the most to save and average the most noise away.
+    candidates.sort(key=lambda r: -sum(w.bytes_after for w in r.weights))
+    for layer in candidates:
+        changes[layer.name] = INT4_WEIGHTS
+        if search._fits(search.evaluate(changes)[1].kilobytes):
+            return changes
+    smallest = min(search.rows, key=lambda e: e.kilobytes)
+    raise QuantizationError(
+        f"the file takes {smallest.kilobytes:.1f} KiB at least, max_kb is {search.limits.max_kb:g}",
+        fix="allow more, or give the model fewer weights",
+    )
+
+
+# ---- more accurate ----
+
+
+def _raise(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> None:
+    """Evaluate recipes with some layers raised, until a cheap one is good; nothing more where even
+    all of them in float are not.
+
+    Layers that computed in int8 are raised to float arithmetic on int8 weights, which costs no
+    bytes, where that is enough for all of them together, else to float.
+    """
+    whole = search.recipe.scheme in (INT8, INT8_DYNAMIC)
+    for search.rung in (INT8_WEIGHTS, FLOAT) if whole else (FLOAT,):
+        if search.evaluate(search.raised(names, start))[1].accepted:
+            break
+    else:
+        return
+    base = search.evaluate(start)[1].cost
+    share = {n: search.share_alone(names, n) for n in names}
+    price = {n: max(search.cost_of(search.raised([n], start)) - base, 1e-9) for n in names}
+    order = sorted(names, key=lambda n: -share[n] / price[n])
+    kept = _bisect(search, order, start)
+    _trim(search, kept, price, start)
+    if len(names) <= _MOST_SUBSETS:
+        _cheaper(search, names, start)
+
+
+def _bisect(search: _Search, order: Sequence[str], start: Mapping[str, str]) -> list[str]:
+    """The shortest run of raised layers from the front that does; more is taken to be no worse."""
+    low, high = 0, len(order)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if search.evaluate(search.raised(order[:middle], start))[1].accepted:
+            high = middle
+        else:
+            low = middle
+    return list(order[:high])
+
+
+def _trim(
+    search: _Search, kept: list[str], price: Mapping[str, float], start: Mapping[str, str]
+) -> None:
+    """Try to lower again what was raised, dearest first."""
+    for name in sorted(kept, key=lambda n: -price[n]):
+        fewer = [n for n in kept if n != name]
+        if search.evaluate(search.raised(fewer, start))[1].accepted:
+            kept = fewer
+
+
+def _cheaper(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> None:
+    """Go through all choices from the cheapest up to what is good already.
+
+    Fewer raised layers than in a choice that failed are taken to fail as well.
+    """
+    held = min(e.cost for e in search.rows if e.accepted)
+    choices = [
+        frozenset(chosen)
+        for size in range(1, len(names))
+        for chosen in itertools.combinations(names, size)
+    ]
+    priced = [(search.cost_of(search.raised(c, start)), c) for c in choices]
+    failed = [
+        frozenset(n for n, s in e.layers.items() if s == search.rung)
+        for e in search.rows
+        if not e.accepted
+    ]
+    left = _REFINEMENTS
+    for cost, chosen in sorted(priced, key=lambda p: p[0]):
+        if cost >= _BETTER * held or left == 0:
+            return
+        if any(chosen <= f for f in failed):
+            continue
+        left -= 1
+        if search.evaluate(search.raised(chosen, start))[1].accepted:
+            return
+        failed.append(chosen)

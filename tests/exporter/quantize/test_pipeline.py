@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observing once, carrying out any recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.exporter.passes.programs import conv, normal, ops, program
+from tests.exporter.quantize.programs import agreement, cnn, images, samples
+
+from samara.exporter.export import export
+from samara.exporter.ir import open_program, to_bytes
+from samara.exporter.quantize._pipeline import apply, needs_ranges, observed_tensors, prepare
+from samara.exporter.quantize.observers import OBSERVERS
+from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.quantize.scheme import PROGRAM_SCHEMES
+from samara.exporter.types import QuantizationError
+from samara.pybridge import Model, Session
+
+
+def test_recipes_are_tried_on_one_observation() -> None:
+    p = cnn()
+    prepared = prepare(p, images(), Recipe())
+    found = {}
+    for observer in OBSERVERS:
+        done = apply(prepared, Recipe(observer=observer))
+        found[observer] = next(x for x in done.layers if x.op == "conv").ranges[0]
+        assert found[observer].observer == observer
+        assert agreement(p, done.program, samples(seed=9)) > 15
+    assert found["minmax"].hi >= found["percentile"].hi
+    assert len({r.hi for r in found.values()}) > 2
+    for scheme in PROGRAM_SCHEMES:
+        apply(prepared, Recipe(scheme=scheme))
+
+
+def test_a_layer_may_have_its_own_observer() -> None:
+    name = next(n.name for n in cnn().main.nodes if n.op.name == "matmul")
+    recipe = Recipe.from_dict(
+        {"layers": {name: {"observer": "minmax", "granularity": "per-tensor"}}}
+    )
+    done = apply(prepare(cnn(), images(), recipe), recipe)
+    kinds = {x.op: x.weights[0].kind for x in done.layers if x.weights}
+    assert kinds == {"conv": "int8 per channel", "matmul": "int8 per tensor"}
+
+
+def test_the_runtime_gives_what_the_reference_gives(tmp_path: Path) -> None:
+    done = apply(prepare(cnn(), images(), Recipe()), Recipe())
+    session = Session(Model(to_bytes(done.program)))
+    report = export(done.program, tmp_path / "q.samara")
+    again = Session(tmp_path / "q.samara")
+    for feeds in samples(4, seed=3):
+        want = done.program.run(feeds)["out0"]
+        assert session.run(feeds)["out0"] == pytest.approx(want, abs=1e-6)
+        assert again.run(feeds)["out0"] == pytest.approx(want, abs=1e-6)
+    assert report.operators["qconv"] == 2
+
+
+def test_an_optimized_file_may_be_quantized(tmp_path: Path) -> None:
+    export(cnn(), tmp_path / "f.samara")
+    p = open_program(tmp_path / "f.samara")
+    done = apply(prepare(p, images(), Recipe()), Recipe())
+    assert ops(done.program)["qconv"] == 2
+    assert ops(done.program)["relu"] == 0
+    assert agreement(cnn(), done.program, samples(seed=9)) > 25
+
+
+def test_equalization_is_part_of_preparing() -> None:
+    recipe = Recipe(equalize=True, granularity="per-tensor")
+    prepared = prepare(cnn(), images(), recipe)
+    assert prepared.notes == ("1 pairs of layers were equalized",)
+    assert agreement(cnn(), apply(prepared, recipe).program, samples(seed=9)) > 20
+
+
+def test_only_clamped_results_are_observed_behind_their_clamp() -> None:
+    p = cnn()
+    found = observed_tensors(p.main)
+    relus = [n for n in p.main.nodes if n.op.name == "relu"]
+    for n in relus:
+        assert n.outputs[0].name in found
+        assert n.inputs[0] is not None
+        assert n.inputs[0].name not in found
+    assert "x" in found
+
+
+def test_int8_needs_data_and_others_do_not() -> None:
+    assert needs_ranges(cnn(), Recipe())
+    assert not needs_ranges(cnn(), Recipe(scheme="fp16"))
+    with pytest.raises(QuantizationError, match="needs calibration data"):
+        prepare(cnn(), None, Recipe())
+    name = next(n.name for n in cnn().main.nodes if n.op.name == "matmul")
+    mixed = Recipe.from_dict({"scheme": "fp16", "layers": {name: "int8"}})
+    with pytest.raises(QuantizationError, match="needs calibration data"):
+        prepare(cnn(), None, mixed)
+    done = apply(prepare(cnn(), images(), mixed), mixed)
+    assert ops(done.program)["qmatmul"] == 1
+
+
+def test_a_quantized_program_is_refused() -> None:
+    done = apply(prepare(cnn(), images(), Recipe()), Recipe())
+    with pytest.raises(QuantizationError, match="quantized already"):
+        prepare(done.program, images(), Recipe())
+
+
+def test_symbolic_sizes() -> None:
+    p = program(
+        lambda b: conv(b, b.op("relu", conv(b, b.input("x", "f32", ["n", "h", "w", 4]), 4)), 3)
+    )
+    data = [{"x": normal(1, 5 + i, 6, 4, seed=i)} for i in range(6)]
+    done = apply(prepare(p, data, Recipe()), Recipe())
+    assert ops(done.program)["qconv"] == 2
+    assert agreement(p, done.program, [{"x": normal(1, 5, 6, 4, seed=i)} for i in range(4)]) > 25
+
+
+def test_nothing_to_do_is_no_error() -> None:
+    p = program(lambda b: b.op("neg", b.input("x", "f32", [2, 3])))
+    done = apply(prepare(p, [normal(2, 3)], Recipe()), Recipe())
+    assert ops(done.program) == {"neg": 1}
+    assert [x.scheme for x in done.layers] == ["float"]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: figures of every layer, the recipe that gives the same program again."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.passes.programs import normal, program
+from tests.exporter.quantize.programs import cnn, images, samples
+
+from samara.exporter.ir import Builder, Program, to_bytes
+from samara.exporter.quantize.quantize import quantize
+from samara.exporter.quantize.recipe import Recipe
+
+
+def test_every_layer_has_its_figures() -> None:
+    report = quantize(cnn(), samples(20)).report
+    convs = [x for x in report.layers if x.op == "conv"]
+    assert len(convs) == 2
+    for x in convs:
+        assert x.scheme == "int8"
+        assert x.sqnr_db is not None
+        assert 15 < x.sqnr_db < 70
+        assert x.range_used is not None
+        assert x.range_used > 0.8
+        assert x.saturation is not None
+        assert x.saturation < 0.01
+        assert x.bytes_after < x.bytes_before / 2
+        assert x.flops is not None
+        assert x.flops > 1000
+    assert report.bytes_after < report.bytes_before
+    assert report.outputs["out0"] > 15
+    assert report.samples == 20
+    assert set(report.seconds_after) == set(report.seconds_before)
+
+
+def test_metrics_before_and_after() -> None:
+    p, data = cnn(), images(12)
+    labels = np.concatenate([p.run({"x": x[None]})["out0"] for x in data]).argmax(axis=1)
+    report = quantize(p, samples(20), evaluate={"x": data}, labels=labels).report
+    assert report.metric_before == 1.0
+    assert report.metric_after > 0.7
+    assert "metric: 1.0000" in str(report)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights", "fp16"])
+def test_the_recipe_gives_the_same_program_again(scheme: str) -> None:
+    data = samples(8)
+    first = quantize(cnn(), data, scheme)
+    text = first.report.to_toml()
+    layers = tomllib.loads(text)["layers"]
+    assert {x.name for x in first.report.layers} == set(layers)
+    again = quantize(cnn(), data, recipe=Recipe.from_toml(text))
+    assert to_bytes(again) == to_bytes(first)
+
+
+def test_a_layer_is_edited_and_fed_back() -> None:
+    first = quantize(cnn(), samples(8))
+    name = next(x.name for x in first.report.layers if x.op == "conv")
+    recipe = first.recipe.with_layer(name, scheme="float")
+    again = quantize(cnn(), samples(8), recipe=recipe)
+    assert again.report.layer(name).scheme == "float"
+    assert sum(n.op.name == "conv" for n in again.main.nodes) == 1
+
+
+def test_json_and_text_hold_the_same() -> None:
+    report = quantize(cnn(), samples(4)).report
+    data = json.loads(report.to_json_text())
+    assert [x["name"] for x in data["layers"]] == [x.name for x in report.layers]
+    assert data["findings"][0]["kind"] == "few"
+    assert "too few calibration samples" in str(report)
+    assert data["recipe"]["scheme"] == "int8"
+
+
+def _wide() -> Program:
+    """A product whose first result channel is far wider than the rest, and one whose weights vanish."""
+
+    def build(b: Builder) -> Any:
+        w = normal(16, 8, seed=1)
+        w[:, 0] *= 1000
+        w[:, 3] = 0
+        y = b.op("matmul", b.input("x", "f32", [4, 16]), b.const(w, "w"), name="first")
+        y = b.op("relu", y)
+        return b.op("matmul", y, b.const(normal(8, 4, seed=2), "v"), name="second")
+
+    return program(build)
+
+
+def test_wide_and_dead_channels_are_pointed_out() -> None:
+    data = [{"x": normal(4, 16, seed=s)} for s in range(20)]
+    report = quantize(_wide(), data, recipe={"equalize": False}).report
+    first = next(x for x in report.layers if x.dead_channels)
+    assert first.dead_channels == (3,)
+    assert any("equalize" in r for r in first.remarks)
+    assert any("1 dead channel" in r for r in first.remarks)
+
+
+def test_slower_sets_are_named() -> None:
+    """A tiny elementwise net between borders: int8 only adds work."""
+
+    def build(b: Builder) -> Any:
+        x = b.input("x", "f32", [1, 4])
+        return b.op("matmul", x, b.const(normal(4, 4), "w"))
+
+    report = quantize(program(build), [{"x": normal(1, 4, seed=s)} for s in range(20)]).report
+    assert report.slower
+    assert "slower than float here" in str(report)
