@@ -174,6 +174,7 @@ class Tracer:
         self.stopped: set[Value] = set()
         self._versions: dict[int, int] = {}  # of lifted tensors, when they were lifted
         self.missed: dict[int, Tensor] = {}  # changed, but taken for constants before
+        self.metadata = {"producer": "samara"}  # of the Program
         self.foreign: list[str] = []  # custom Functions met, whose `backward` no node can have
         self._temporary: list[Tensor] = []  # made during the trace, and changed
         self._grads: list[tuple[Tensor, Tensor | None]] = []

@@ -147,7 +147,7 @@ class Capture:
             Variable(n, _type_of(tracer, i), by_id[i]._traced.copy())
             for i, n in variable_of.items()
         ]
-        return tracer.program.finish([function.name], stored, {"producer": "samara"})
+        return tracer.program.finish([function.name], stored, tracer.metadata)
 
     def _variables(self, tracer: Tracer) -> Iterator[tuple[str, Tensor]]:
         taken: set[str] = set()
