@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from samara.exporter.reports.demo import DemoReport
+from samara.exporter.reports.demo import DemoReport, Variant
 
 Samara = Callable[..., Result]
 
@@ -40,6 +40,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             nodes_after=7,
             arena_bytes=2000,
             microseconds=5.0,
+            variants=(Variant("int8", 0.98, 500, 4.0),),
         )
 
     monkeypatch.setattr("samara.exporter.reports.demo.demo", fake)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/cli.md and of the README run, and print what the pages say they print."""
+"""The commands of docs/cli.md, docs/quantizing.md and the README run, and print what the pages say they print."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
+from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.reports import _digits
-from samara.exporter.reports.demo import NAMES
+from samara.exporter.reports.demo import NAMES, load_digits
 from samara.exporter.testing import small_onnx
 
 Samara = Callable[..., Result]
@@ -29,6 +30,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "demo" / "digits.onnx").write_bytes(_digits.onnx_model(net))
     (tmp_path / "demo" / "labels.txt").write_text("\n".join(NAMES))
     np.savez(tmp_path / "demo" / "one.npz", image=np.ones((1, 1, 8, 8), np.float32))
+    images = np.random.default_rng(0).random((40, 1, 8, 8), np.float32)
+    np.savez(tmp_path / "demo" / "calibration.npz", image=images)
     (tmp_path / "model.onnx").write_bytes(small_onnx())
     np.save(tmp_path / "input.npy", np.ones((1, 3, 8, 8), np.float32))
     return tmp_path
@@ -38,19 +41,46 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
+def _hold(samara: Samara, block: str) -> None:
+    """Run the command that begins a block, and look for the lines below it in what it prints."""
+    command, *printed = block.splitlines()
+    result = samara(*shlex.split(command.removeprefix("$ samara ")))
+    # Two files that answer differently are what `compare` is for.
+    differs = command.startswith("$ samara compare demo/digits.onnx digits8.samara")
+    assert result.exit_code in ((0, 1) if differs else (0,)), f"{command}\n{result.output}"
+    # Numbers differ between machines; the lines around them do not.
+    for line in printed:
+        if not re.search(r"\d", line):
+            assert _words(line) in _words(result.stdout), command
+
+
 def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
     page = (repo / "docs" / "cli.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^\$ samara (.*)\n((?:(?!```).*\n)*)```", page, re.M)
-    assert len(commands) >= 8
-    for command, printed in commands:
-        if command == "demo":
-            continue  # tests/exporter/reports/test_demo.py runs it
-        result = samara(*shlex.split(command))
-        assert result.exit_code == 0, f"samara {command}\n{result.output}"
-        # Numbers differ between machines; the lines around them do not.
-        for line in printed.splitlines():
-            if not re.search(r"\d", line):
-                assert _words(line) in _words(result.stdout), f"samara {command}"
+    blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)
+    assert len(blocks) >= 9
+    for block in blocks:
+        if not block.startswith("$ samara demo\n"):  # tests/exporter/reports/test_demo.py runs it
+            _hold(samara, block)
+
+
+def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:
+    """Programs and commands in the order of the page; recipes are read."""
+    net = _digits.fit(*load_digits(True), 0, lambda *_: None)
+    (place / "demo" / "digits.onnx").write_bytes(_digits.onnx_model(net))
+    page = (repo / "docs" / "quantizing.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n((?:(?!```).*\n)*)```", page, re.M)
+    assert sum(kind == "python" for kind, _ in blocks) >= 5
+    assert sum(text.startswith("$ samara ") for _, text in blocks) >= 4
+    names: dict[str, Any] = {"__name__": "quantizing"}
+    for kind, text in blocks:
+        if kind == "python":
+            exec(compile(text, "docs/quantizing.md", "exec"), names)
+        elif kind == "toml":
+            Recipe.from_toml(text)
+        elif text.startswith("$ samara "):
+            _hold(samara, text)
+    assert (place / "best.samara").exists()
+    assert (place / "net8.samara").exists()
 
 
 def test_readme(samara: Samara, repo: Path, place: Path) -> None:

@@ -107,6 +107,20 @@ def names(texts: Sequence[str] | None) -> list[str] | None:
     return found or None
 
 
+def ranges(texts: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """`["image=0..1"]` as {"image": (0.0, 1.0)}."""
+    found = {}
+    for name, value in pairs(texts, "--range").items():
+        lo, dots, hi = value.partition("..")
+        try:
+            found[name] = (float(lo), float(hi))
+        except ValueError:
+            dots = ""
+        if not dots:
+            raise typer.BadParameter(f"{value!r} is not LOW..HIGH", param_hint="--range")
+    return found
+
+
 def numbers(text: str, option: str) -> list[int]:
     """`"1,2"` as [1, 2]."""
     try:

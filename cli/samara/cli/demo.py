@@ -17,7 +17,7 @@ def demo(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Train a small net on handwritten digits, export it, run it in Python and in C.
+    """Train a small net on handwritten digits, export it, run it in Python and in C, quantize it.
 
     It needs scikit-learn (for the data) and onnx. Files stay in the folder for you to play with:
 
@@ -25,6 +25,7 @@ def demo(
     samara demo
     samara inspect demo/digits.samara --html demo/digits.html
     samara run demo/digits.samara --input demo/one.npz --top 3
+    samara compare demo/digits.samara demo/digits.int8.samara --input demo/one.npz
     """
     from samara.exporter.reports.demo import demo as run_demo
 

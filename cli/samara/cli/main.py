@@ -16,6 +16,7 @@ from samara.cli.doctor import doctor
 from samara.cli.export import export
 from samara.cli.inspect import inspect
 from samara.cli.ops import ops
+from samara.cli.quantize import quantize
 from samara.cli.run import run
 
 _HELP = """Turn neural networks into one small file and run it anywhere.
@@ -24,6 +25,7 @@ _HELP = """Turn neural networks into one small file and run it anywhere.
 A first walk:
   samara doctor model.onnx                      what stands in the way, before anything is made
   samara export model.onnx -o model.samara      make the file
+  samara quantize model.onnx --data calib.npz   make it small, and see what that costs
   samara inspect model.samara                   see what is in it
   samara run model.samara --input x=in.npy      run it
   samara compare model.samara                   C runtime against the reference, layer by layer
@@ -92,7 +94,7 @@ def _app(
             load_operators(path)
 
 
-for _command in (doctor, export, inspect, run, compare, bench, ops, demo):
+for _command in (doctor, export, quantize, inspect, run, compare, bench, ops, demo):
     app.command()(_command)
 
 

@@ -30,10 +30,19 @@ def test_demo(tmp_path: Path) -> None:
     assert report.c_accuracy in (None, report.python_accuracy)
     assert report.model_bytes == (tmp_path / "demo" / "digits.samara").stat().st_size
     assert report.trained_accuracy == report.python_accuracy
-    steps = [(text, done, of) for text, done, of in said if text.startswith("training")]
+    steps = [(text, done, of) for text, done, of in said if text.startswith("training, loss")]
     assert [done for _, done, _ in steps] == list(range(1, steps[0][2] + 1))
     assert re.fullmatch(r"training, loss 0\.\d+, accuracy 9\d\.\d %", steps[-1][0])
-    assert said[-1] == ("running", 2, 2)
+    assert ("running", 2, 2) in said
+    variants = {v.name: v for v in report.variants}
+    assert list(variants) == [
+        "float", "int8", "int8-dynamic", "int4-weights", "fp16", "trained in int8"
+    ]  # fmt: skip
+    assert variants["float"].accuracy == report.python_accuracy
+    for v in report.variants:
+        assert v.accuracy >= report.python_accuracy - 0.01
+        assert v.model_bytes <= report.model_bytes
+        assert f"{v.name} " in report.text()
     model = Model(tmp_path / "demo" / "digits.samara")
     model.selftest()
     assert labels_of(model)[7] == "seven"
@@ -59,7 +68,7 @@ def test_accuracy() -> None:
 
 def test_disagreement_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     common: dict[str, Any] = dict.fromkeys(module.DemoReport.__dataclass_fields__, 1)
-    good = common | {"folder": "x", "c_accuracy": None, "largest_difference": 0.0}
+    good = common | {"folder": "x", "c_accuracy": None, "largest_difference": 0.0, "variants": ()}
     assert module.DemoReport(**good).ok
     assert not module.DemoReport(**(good | {"c_accuracy": 0.5})).ok
     assert not module.DemoReport(**(good | {"largest_difference": 0.1})).ok

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from samara.exporter.export import export
 from samara.exporter.frontend.random import manual_seed
 from samara.exporter.frontend.tensor import wrap
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.reports import _digits
+from samara.pybridge import Session
 
 
 def _images(rng: np.random.Generator, count: int) -> tuple[_digits.Floats, _digits.Ints]:
@@ -50,6 +53,28 @@ def test_fit_learns_and_repeats(rng: np.random.Generator) -> None:
     assert not np.array_equal(
         _digits.probabilities(another, other), _digits.probabilities(net, other)
     )
+
+
+def test_fit_quantized_goes_on_from_the_float_net(rng: np.random.Generator, tmp_path: Path) -> None:
+    images, labels = _images(rng, 200)
+    net = _digits.fit(images, labels, 3, epochs=3)
+    told: list[tuple[int, int, float, float]] = []
+    quantized = _digits.fit_quantized(
+        net, images, labels, 3, lambda *row: told.append(row), epochs=2
+    )
+    assert [row[:2] for row in told] == [(i, 12) for i in range(1, 13)]
+    assert not quantized.training
+    other, truth = _images(rng, 100)
+    want = _digits.probabilities(quantized, other)
+    assert np.mean(np.argmax(want, axis=1) == truth) > 0.95
+    program = _digits.program(quantized)
+    names = [n.op.name for n in program.main.nodes]
+    assert names.count("qconv") == names.count("qmatmul") == 2
+    export(program, tmp_path / "digits.samara")
+    (got,) = Session(tmp_path / "digits.samara").run({"image": other}).values()
+    assert np.allclose(got, want, atol=1e-6)
+    again = _digits.fit_quantized(net, images, labels, 3, epochs=2)
+    assert np.array_equal(_digits.probabilities(again, other), want)
 
 
 def test_images_are_moved_by_at_most_a_pixel(rng: np.random.Generator) -> None:

@@ -84,7 +84,7 @@ def test_promises_follow_dtypes_and_bodies_are_reported(tmp_path: Path) -> None:
     assert promises["i"] == "bounded"
     assert promises["doubled"] == "exact"
     assert promises["flags"] == "bounded"
-    assert promises["q"] == "bounded"
+    assert promises["q"] == "exact"
     assert promises["back"] == "exact"
     back = next(n for f in report.functions if not f.entry for n in f.nodes if n.name == "back")
     assert back.kernel is not None
