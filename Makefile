@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
 
 .PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bench bench-ops bench-train onnx-score extended new-op test-op clean
+        asan tsan fuzz bits bench bench-ops bench-train onnx-score extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -76,6 +76,9 @@ gen: $(STAMP)  ## Rewrite what is generated from the op table and the public hea
 	$(BIN)/python tools/abi.py --write
 	$(BIN)/python tools/gen_cdef.py
 	$(BIN)/python tools/make_corpus.py
+
+bits: build  ## The same integers from every build and instruction set, as a table
+	$(BIN)/python tools/bit_equality.py --build 'x86-64 gcc cmake=build/dev/samara-run'
 
 onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/onnx-coverage.md
 	$(BIN)/python -W ignore tools/onnx_score.py --page docs/onnx-coverage.md

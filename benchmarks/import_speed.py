@@ -29,7 +29,7 @@ from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import save_program, verify
 from samara.exporter.passes import PIPELINE, run_passes
-from samara.exporter.reports._text import table
+from samara.exporter.types.text import table
 
 T = TypeVar("T")
 

@@ -38,6 +38,7 @@ class Row:
     outputs: int
     opset: int = OPSET
     slack: float = 1.0  # times the tolerance, where the peer's answer is worse than that
+    steps: int = 0  # by which integers that stand for real numbers may differ
 
     @property
     def name(self) -> str:

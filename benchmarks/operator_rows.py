@@ -35,6 +35,7 @@ from operator_rows_data import (
     resampling,
     signals,
 )
+from operator_rows_int8 import blocks, int8
 
 POSITIVE = uniform(0.1, 4.0, 512, 512)
 
@@ -55,6 +56,7 @@ BINARY = {
 LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 BITWISE = {"bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
 
+_OTHER_INTEGERS = "ONNX's DynamicQuantizeLinear makes one uint8 scale and zero point of a whole tensor: other integers"
 _TRAINING = "only training needs it; ONNX Runtime's inference package has no such kernel"
 # IR operators without a row, and why.
 NO_TWIN = {
@@ -67,6 +69,8 @@ NO_TWIN = {
     "dims": "it writes a few numbers that the plan knows, not data: ONNX's Shape",
     "reinterpret": "it renames the dtype of the same bytes; ONNX has no twin",
     "requantize": "ONNX quantizes from float only; QLinear operators hold it inside",
+    "conv_dynamic": _OTHER_INTEGERS,
+    "matmul_dynamic": _OTHER_INTEGERS,
     "call": "ONNX has no calls at run time: functions are expanded when a model is read",
     "trap": "it fails by design: the branch that cannot type-check",
     "custom": "its kernel is the user's",
@@ -91,7 +95,7 @@ def rows() -> list[Row]:
     """Every row, by operator family."""
     families = (
         unary, binary, products, windows, norms, reductions, movement, indexing, resampling, regions,
-        recurrent, control, quantized, signals,
+        recurrent, control, quantized, int8, blocks, signals,
     )  # fmt: skip
     return [r for family in families for r in family()]
 

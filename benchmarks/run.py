@@ -23,8 +23,8 @@ from write_models import MODELS, write
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.reports import opened
 from samara.exporter.reports._measure import interleave, program_beside_library
-from samara.exporter.reports._text import table
 from samara.exporter.reports.bench import BenchReport, bench
+from samara.exporter.types.text import table
 from samara.pybridge import Session
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -34,7 +34,7 @@ import samara
 import samara.nn
 import samara.optim
 from samara.exporter.frontend import native
-from samara.exporter.reports._text import table
+from samara.exporter.types.text import table
 from samara.pybridge import op as bridge
 
 RTOL = 2e-3  # of losses after WARM steps

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.models import NAMES
+from tests.e2e.models import NAMES, QUANTIZED
 
 
 @pytest.fixture(scope="session")
@@ -46,16 +46,16 @@ def test_programs_with_control_flow(shim: Path, repo: Path) -> None:
     _run(shim, repo, "programs")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *QUANTIZED])
 def test_runs(
     name: str, exported: Callable[[str], Path], models: Path, shim: Path, repo: Path
 ) -> None:
     """With one thread and with two, in all the sizes that were recorded."""
-    _run(shim, repo, "run", models / name, exported(name))
+    _run(shim, repo, "run", models / name.partition(":")[0], exported(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *QUANTIZED])
 def test_failing_allocations(
     name: str, exported: Callable[[str], Path], models: Path, shim: Path, repo: Path
 ) -> None:
-    _run(shim, repo, "fail", models / name, exported(name))
+    _run(shim, repo, "fail", models / name.partition(":")[0], exported(name))

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.models import NAMES
+from tests.e2e.models import NAMES, QUANTIZED
 from tests.sanitizers import replay
 
 HEADER = 64
+ALL = (*NAMES, *QUANTIZED)
 Exported = Callable[[str], Path]
 Sanitized = Callable[[str, str, str], Path]
 
@@ -68,7 +69,7 @@ def damaged(name: str, data: bytes, other: bytes, count: int) -> Iterator[tuple[
 
 
 def _check(name: str, exported: Exported, program: Path, count: int, folder: Path) -> None:
-    other = NAMES[(NAMES.index(name) + 1) % len(NAMES)]
+    other = ALL[(ALL.index(name) + 1) % len(ALL)]
     files = []
     for title, data in damaged(
         name, exported(name).read_bytes(), exported(other).read_bytes(), count
@@ -81,13 +82,13 @@ def _check(name: str, exported: Exported, program: Path, count: int, folder: Pat
     assert not crashes, "\n\n".join(f"{c.path.name}\n{c.report}" for c in crashes[:3])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_damage(name: str, exported: Exported, sanitized: Sanitized, tmp_path: Path) -> None:
     _check(name, exported, sanitized("asan-ubsan", "address", "run_fuzz"), 12, tmp_path)
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_damage_at_length(
     name: str, exported: Exported, sanitized: Sanitized, tmp_path: Path
 ) -> None:

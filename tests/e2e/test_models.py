@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from tests.e2e.models import NAMES, Recorded, excess, recorded
+from tests.e2e.models import INT8, NAMES, Recorded, excess, recorded
 
 import samara
 
@@ -71,6 +71,18 @@ def test_threads_do_not_change_a_bit(name: str, files: dict[str, Path], models: 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_grows(name: str, files: dict[str, Path]) -> None:
     assert not samara.Model(files[name]).function(None).growing
+
+
+@pytest.mark.parametrize("name", INT8)
+def test_int8_networks_compute_with_integers(name: str, files: dict[str, Path]) -> None:
+    """Nothing is real between the first quantize and the last dequantize."""
+    nodes = samara.open_program(files[name]).main.nodes
+    names = [n.op.name for n in nodes]
+    first, last = names.index("quantize"), names.index("dequantize")
+    assert (names.count("quantize"), names.count("dequantize")) == (1, 1)
+    assert last - first > 10
+    assert {v.type.dtype.short for n in nodes[first:last] for v in n.outputs} == {"qs8"}
+    assert {"qconv", "qmatmul", "qadd", "qavg_pool", "qsoftmax"} <= set(names)
 
 
 def test_three_sizes_in_one_session(files: dict[str, Path], models: Path) -> None:

@@ -11,11 +11,30 @@ from pathlib import Path
 from tests.ops.programs import one_node
 
 from samara.exporter.ir.file_write import assemble, rows_of
-from samara.exporter.ops import all_ops
+from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.testing import case_id
 
 # Those whose inputs have static shapes and are floats, small enough for a tenfold slowdown.
-NAMES = ("mnist_cntk", "dtln_1", "gtcrn_stream_simplified", "micro_kws_m_fp32", "squeezenet_fp16")
+NAMES = (
+    "mnist_cntk",
+    "dtln_1",
+    "gtcrn_stream_simplified",
+    "micro_kws_m_fp32",
+    "micro_kws_m_fp32:int8",
+    "micro_kws_m_qoperator",
+    "squeezenet_fp16",
+)
+
+
+NARROW = (
+    "qconv",
+    "qconv_transpose",
+    "qmatmul",
+    "conv_dynamic",
+    "matmul_dynamic",
+    "matmul_blocks",
+    "gather_blocks",
+)
 
 
 def test_two_threads(
@@ -26,15 +45,30 @@ def test_two_threads(
 
 def test_training_operators(sanitized: Callable[[str, str, str], Path], tmp_path: Path) -> None:
     """Phases that wait for one another, partial sums, scatters: every case of the op table."""
-    files = []
-    for op in all_ops():
-        for case in op.cases if "training" in op.flags else ():
-            made = one_node(op, case, "weights")  # indices are constants: those of the case
-            if made is not None:
-                files.append(tmp_path / case_id(op, case).replace(":", "_"))
-                files[-1].write_bytes(b"".join(assemble(*rows_of(made.program, layout=True))))
+    files = written([op for op in all_ops() if "training" in op.flags], tmp_path)
     assert len(files) > 250
     run_all(sanitized("tsan", "thread", "threads_test"), files)
+
+
+def test_operators_of_narrow_weights(
+    sanitized: Callable[[str, str, str], Path], tmp_path: Path
+) -> None:
+    """Weights packed once for all sessions, rows quantized in tiles that products wait for."""
+    files = written([op for op in all_ops() if op.name in NARROW], tmp_path)
+    assert len(files) > 100
+    run_all(sanitized("tsan", "thread", "threads_test"), files)
+
+
+def written(ops: Sequence[OpSpec], folder: Path) -> list[Path]:
+    """Every case of the operators as a file, in which indices are constants: those of the case."""
+    files = []
+    for op in ops:
+        for case in op.cases:
+            made = one_node(op, case, "weights")
+            if made is not None:
+                files.append(folder / case_id(op, case).replace(":", "_"))
+                files[-1].write_bytes(b"".join(assemble(*rows_of(made.program, layout=True))))
+    return files
 
 
 def run_all(program: Path, files: Sequence[Path]) -> None:

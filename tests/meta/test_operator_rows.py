@@ -15,7 +15,8 @@ import pytest
 def benchmark(repo: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """benchmarks/operators.py as a module."""
     monkeypatch.syspath_prepend(str(repo / "benchmarks"))
-    for name in ("operators", "operator_rows", "operator_rows_data", "operator_models"):
+    rows = ("operator_rows", "operator_rows_data", "operator_rows_int8")
+    for name in ("operators", *rows, "operator_models"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module("operators")
 
