@@ -2,7 +2,7 @@
 // conv_dynamic: convolutions of quantized weights and float32 images that are quantized on the way.
 //
 // Three phases: the peak of each image, piece by piece; images become bytes; blocks of output
-// pixels as products over pointers to pixels.
+// pixels as products over pointers to pixels, or over rows that are copied together.
 #include "base/fp.h"
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
@@ -10,19 +10,23 @@
 #include "ops/conv_points.h"
 #include "ops/dynamic.h"
 #include "ops/funcs.h"
+#include "ops/qpatches.h"
 #include "ops/window.h"
+#include "simd/common.h"
 
 #include <string.h>
 
 enum {
-  CONV_DYNAMIC_PIECE = 16 * 1024,  // elements of x to a tile of the first phases
-  CONV_DYNAMIC_POINTERS = 4096,    // of a block of output pixels
+  CONV_DYNAMIC_PIECE = 16 * 1024,   // elements of x to a tile of the first phases
+  CONV_DYNAMIC_POINTERS = 4096,     // of a block of output pixels
+  CONV_DYNAMIC_COPIED = 32 * 1024,  // bytes of a block of copied rows
+  CONV_DYNAMIC_MANY = 64,           // channels from which pointers beat copied rows
 };
 
 enum conv_dynamic_path {
   CONV_DYNAMIC_DEPTHWISE,
-  CONV_DYNAMIC_INDIRECT,  // channels in fours: a product over pointers
-  CONV_DYNAMIC_COLUMNS,   // what pointers point at is copied into rows
+  CONV_DYNAMIC_INDIRECT,  // many channels, in fours: a product over pointers
+  CONV_DYNAMIC_COLUMNS,   // what a pixel meets is copied into a row
 };
 
 struct conv_dynamic_state {
@@ -56,32 +60,42 @@ static struct smr_i8_gemm_args conv_dynamic_args(const struct smr_job *job,
     args.taps = s->taps;
     args.indirect = some_pointers;
     args.a_batch_stride = s->channels;
+  } else {
+    args.a_stride = s->dynamic.linear.groups * args.k;
+    args.a_batch_stride = args.k;
   }
   return args;
+}
+
+// Bytes of a copied row: what an output pixel meets in all groups.
+static size_t conv_dynamic_row(const struct conv_dynamic_state *s) {
+  return s->dynamic.linear.groups * s->taps * s->channels;
 }
 
 static samara_status conv_dynamic_thread_scratch(struct smr_job *job,
                                                  struct conv_dynamic_state *s) {
   size_t count, offset;
-  if (!smr_mul_size(s->rows, s->taps, &count)) count = SIZE_MAX;
+  const size_t pointers = s->path == CONV_DYNAMIC_COLUMNS ? 0 : s->taps;
+  if (!smr_mul_size(s->rows, pointers, &count)) count = SIZE_MAX;
   SMR_TRY(smr_thread_scratch_take(job, count, sizeof(int8_t *), &offset));
   SMR_TRY(smr_thread_scratch_take(job, s->rows, sizeof(float), &s->row_offset));
   if (s->path == CONV_DYNAMIC_INDIRECT) return SAMARA_OK;
   // Sums of a depthwise block, or its columns.
   const bool depthwise = s->path == CONV_DYNAMIC_DEPTHWISE;
-  const size_t width = depthwise ? (size_t)s->window.channels_out : s->taps * s->channels;
+  const size_t width = depthwise ? (size_t)s->window.channels_out : conv_dynamic_row(s);
   if (!smr_mul_size(s->rows, width, &count)) count = SIZE_MAX;
   return smr_thread_scratch_take(job, count, depthwise ? sizeof(int32_t) : 1, &s->copy_offset);
 }
 
 static samara_status conv_dynamic_blocks(struct smr_job *job, struct conv_dynamic_state *s) {
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
-  s->rows = CONV_DYNAMIC_POINTERS / s->taps;
+  const size_t row = conv_dynamic_row(s);
+  s->rows = s->path == CONV_DYNAMIC_COLUMNS ? CONV_DYNAMIC_COPIED / (row != 0 ? row : 1)
+                                            : CONV_DYNAMIC_POINTERS / s->taps;
   s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
   if (s->rows > s->pixels) s->rows = s->pixels;
   s->blocks = s->pixels / s->rows + (s->pixels % s->rows != 0);
   struct smr_i8_gemm_args args = conv_dynamic_args(job, s, s->rows);
-  if (s->path != CONV_DYNAMIC_INDIRECT) args.batch = 1;
   smr_i8_gemm_plan_make(config, &args, &s->plan);
   args.m = s->pixels - (s->blocks - 1) * s->rows;
   smr_i8_gemm_plan_make(config, &args, &s->tail);
@@ -108,9 +122,9 @@ static samara_status conv_dynamic_prepare(struct smr_job *job) {
   const bool depthwise = w->layout == SMR_LAYOUT_DWPANEL ||
                          (w->layout == SMR_LAYOUT_PLAIN && groups == window->channels_in &&
                           groups == window->channels_out && groups > 1);
-  s->path = depthwise              ? CONV_DYNAMIC_DEPTHWISE
-            : s->channels % 4 == 0 ? CONV_DYNAMIC_INDIRECT
-                                   : CONV_DYNAMIC_COLUMNS;
+  s->path = depthwise                                                  ? CONV_DYNAMIC_DEPTHWISE
+            : s->channels % 4 == 0 && s->channels >= CONV_DYNAMIC_MANY ? CONV_DYNAMIC_INDIRECT
+                                                                       : CONV_DYNAMIC_COLUMNS;
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
   s->dynamic.linear = (struct smr_linear){
       .groups = depthwise ? 1 : (size_t)groups,
@@ -189,6 +203,20 @@ struct conv_dynamic_block {
   float *out;
 };
 
+// One pixel's sums as floats; `bias` may be NULL.
+SMR_VECTORIZED static void conv_dynamic_finish(size_t n, const int32_t *sums, float scale,
+                                               const float *multiplier, const float *bias, float lo,
+                                               float hi, float *restrict y) {
+  if (bias != NULL)
+    for (size_t c = 0; c < n; c++) y[c] = (float)sums[c] * (scale * multiplier[c]) + bias[c];
+  else
+    for (size_t c = 0; c < n; c++) y[c] = (float)sums[c] * (scale * multiplier[c]) + 0.0f;
+  for (size_t c = 0; c < n; c++) {  // NaN stays
+    const float above = y[c] < lo ? lo : y[c];
+    y[c] = above > hi ? hi : above;
+  }
+}
+
 static void conv_dynamic_depthwise(const struct smr_job *job, const struct conv_dynamic_state *s,
                                    const struct conv_dynamic_block *b) {
   const struct smr_i8_gemm_args like = conv_dynamic_args(job, s, b->count);
@@ -208,50 +236,38 @@ static void conv_dynamic_depthwise(const struct smr_job *job, const struct conv_
       .end = {.to = SMR_I8_TO_I32},
   };
   smr_i8_dwconv_indirect_run(smr_i8_dwconv_config(job->isa), &args, 0, b->count);
-  const float lo = like.f32_lo, hi = like.f32_hi;
-  for (size_t i = 0; i < b->count; i++) {
-    const float scale = b->scales[i];
-    for (size_t c = 0; c < channels; c++) {
-      const float bias = like.columns.bias != NULL ? like.columns.bias[c] : 0.0f;
-      const float y = (float)sums[i * channels + c] * (scale * like.columns.multiplier[c]) + bias;
-      const float above = y < lo ? lo : y;  // NaN stays
-      b->out[i * channels + c] = above > hi ? hi : above;
-    }
-  }
+  for (size_t i = 0; i < b->count; i++)
+    conv_dynamic_finish(channels, sums + i * channels, b->scales[i], like.columns.multiplier,
+                        like.columns.bias, like.f32_lo, like.f32_hi, b->out + i * channels);
 }
 
-// Rows of one group after another.
-static void conv_dynamic_columns(const struct smr_job *job, const struct conv_dynamic_state *s,
-                                 const struct smr_i8_gemm_plan *plan,
-                                 const struct conv_dynamic_block *b) {
-  const struct smr_i8_gemm_args all = conv_dynamic_args(job, s, b->count);
-  const int8_t *pad = conv_dynamic_scratch(job, s->pad_offset);
-  const size_t channels = s->channels;
-  for (size_t g = 0; g < s->dynamic.linear.groups; g++) {
-    int8_t *copy = b->copy;
-    for (size_t i = 0; i < b->count * s->taps; i++, copy += channels) {
-      const int8_t *from = b->pointers[i];
-      memcpy(copy, from == pad ? pad : from + g * channels, channels);
-    }
-    struct smr_i8_gemm_args args = all;
-    args.batch = 1;
-    args.a = b->copy;
-    args.a_stride = all.k;
-    args.w += g * all.w_batch_stride_bytes;
-    const size_t at = g * all.columns_batch_stride;
-    args.columns.start += at;
-    args.columns.multiplier += at;
-    if (args.columns.w_zero != NULL) args.columns.w_zero += at;
-    if (args.columns.bias != NULL) args.columns.bias += at;
-    args.row_scale = b->scales;
-    args.out = b->out + g * all.out_batch_stride;
-    smr_i8_gemm_run(plan, &args, 0, plan->units);
-  }
+static samara_status conv_dynamic_columns(const struct smr_job *job,
+                                          const struct conv_dynamic_state *s,
+                                          const struct smr_i8_gemm_plan *plan,
+                                          const struct conv_dynamic_block *b,
+                                          struct smr_pace *pace) {
+  struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b->count);
+  const struct smr_qpatches patches = {
+      .window = &s->window,
+      .x = conv_dynamic_scratch(job, s->q_offset),
+      .pixel_stride = (size_t)s->window.channels_in,
+      .groups = s->dynamic.linear.groups,
+      .channels = s->channels,
+      .row_stride = args.a_stride,
+  };
+  SMR_TRY(smr_qpatches_gather(pace, &patches, b->first, b->count, b->copy));
+  args.a = b->copy;
+  args.row_scale = b->scales;
+  args.out = b->out;
+  smr_i8_gemm_run(plan, &args, 0, plan->units);
+  return SAMARA_OK;
 }
 
 // Tiles [unit, unit + count) of a block.
-static void conv_dynamic_block(const struct smr_job *job, const struct conv_dynamic_state *s,
-                               size_t block, size_t unit, size_t count, char *thread_scratch) {
+static samara_status conv_dynamic_block(const struct smr_job *job,
+                                        const struct conv_dynamic_state *s, size_t block,
+                                        size_t unit, size_t count, char *thread_scratch,
+                                        struct smr_pace *pace) {
   const struct smr_i8_gemm_plan *plan = block + 1 < s->blocks ? &s->plan : &s->tail;
   const size_t first = block * s->rows, left = s->pixels - first;
   const size_t channels = (size_t)s->window.channels_in, per = s->pixels / (size_t)s->window.batch;
@@ -267,12 +283,13 @@ static void conv_dynamic_block(const struct smr_job *job, const struct conv_dyna
   const float *of_images = conv_dynamic_scratch(job, s->scale_offset);
   for (size_t i = 0; i < b.count; i++) scales[i] = of_images[(first + i) / per];
   const int8_t *pad = conv_dynamic_scratch(job, s->pad_offset);
-  smr_conv_points_i8(&s->window, conv_dynamic_scratch(job, s->q_offset), channels, pad, first,
-                     b.count, b.pointers);
+  if (s->path != CONV_DYNAMIC_COLUMNS)
+    smr_conv_points_i8(&s->window, conv_dynamic_scratch(job, s->q_offset), channels, pad, first,
+                       b.count, b.pointers);
   if (s->path == CONV_DYNAMIC_DEPTHWISE) {
     conv_dynamic_depthwise(job, s, &b);
   } else if (s->path == CONV_DYNAMIC_COLUMNS) {
-    conv_dynamic_columns(job, s, plan, &b);
+    SMR_TRY(conv_dynamic_columns(job, s, plan, &b, pace));
   } else {
     struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b.count);
     args.indirect = b.pointers;
@@ -285,6 +302,7 @@ static void conv_dynamic_block(const struct smr_job *job, const struct conv_dyna
   if (s->dynamic.linear.post.function != NULL)
     smr_linear_post((void *)(uintptr_t)&s->dynamic.linear.post, b.out, b.count,
                     (size_t)s->window.channels_out, (size_t)s->window.channels_out, SMR_GEMM_F32);
+  return SAMARA_OK;
 }
 
 static samara_status conv_dynamic_run(const struct smr_job *job, size_t begin, size_t end,
@@ -307,7 +325,7 @@ static samara_status conv_dynamic_run(const struct smr_job *job, size_t begin, s
     const size_t units = block < last || s->units == 1 ? s->units : s->tail.units;
     const size_t count = units - unit < end - begin ? units - unit : end - begin;
     SMR_TRY(smr_pace_step(&pace, SMR_PACE_WORK));
-    conv_dynamic_block(job, s, block, unit, count, thread_scratch);
+    SMR_TRY(conv_dynamic_block(job, s, block, unit, count, thread_scratch, &pace));
     begin += count;
   }
   return SAMARA_OK;

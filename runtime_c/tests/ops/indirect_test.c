@@ -13,7 +13,9 @@ enum { PIXELS = IMAGES * HEIGHT * WIDTH };
 
 // sign -1: dilation and padding negated, as spreading reads its input.
 static void run_window(int64_t sign, size_t piece) {
-  struct smr_job job = {.isa = smr_cpu_isa()};
+  struct smr_tensor of_floats = {.dtype = SAMARA_FLOAT32};
+  struct smr_tensor *const inputs[] = {&of_floats};
+  struct smr_job job = {.isa = smr_cpu_isa(), .inputs = inputs, .input_count = 1};
   struct smr_indirect s;
   const struct smr_window w = {.spatial = 2,
                                .in = {1, HEIGHT, WIDTH},
