@@ -32,11 +32,16 @@ enum { RECURRENT_SHARED_WORK = 1 << 22 };
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
-  const bool quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8;
+  const struct smr_tensor *w = job->inputs[RECURRENT_W], *r = job->inputs[RECURRENT_R];
+  const bool quantized = w->dtype == SAMARA_QINT8;
+  // Weights alone may be float16: to run, not to train.
+  const bool light = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16 &&
+                     (job->op->flags & SMR_OP_TRAINING) == 0;
   if (quantized) SMR_TRY(smr_recurrent_narrow_check(job));
+  if (light) SMR_TRY(smr_expect_same_dtype(job, w, r, "w and r"));
   for (uint32_t i = 1; i < job->input_count; i++)
     if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL &&
-        !(quantized && (i == RECURRENT_W || i == RECURRENT_R)))
+        !((quantized || light) && (i == RECURRENT_W || i == RECURRENT_R)))
       SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
@@ -53,10 +58,14 @@ static size_t recurrent_element(const struct smr_recurrent *all) {
   return all->half ? sizeof(uint16_t) : sizeof(float);
 }
 
+static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
+  return all->quantized ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
+}
+
 static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
                                        struct smr_recurrent_weights *weights, size_t first,
                                        size_t n, size_t k, size_t *bytes) {
-  const size_t element = all->quantized ? 1 : recurrent_element(all);
+  const size_t element = recurrent_weight_bytes(all);
   const size_t stride =
       all->quantized ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
   size_t row, size, sums = 0;
@@ -104,6 +113,7 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
                                 .direction = smr_op_attr_int(job, "direction"),
                                 .clip = clip > 0 ? clip : INFINITY,
                                 .half = x->dtype == SAMARA_FLOAT16,
+                                .half_weights = job->inputs[RECURRENT_W]->dtype == SAMARA_FLOAT16,
                                 .quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8,
                                 .cell = smr_f32_cell_kernels(job->isa),
                                 .widen = smr_f16_to_f32_kernel(job->isa),
@@ -123,7 +133,7 @@ static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
                                     .k = weights->k,
                                     .taps = 1,
                                     .a_stride = weights->k,
-                                    .w_type = all->half ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                    .w_type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
                                     .panel_stride_bytes = weights->panel_stride_bytes,
                                     .out_type = SMR_GEMM_F32,
                                     .lo = -INFINITY,
@@ -201,8 +211,8 @@ static void recurrent_pack_part(const struct smr_job *job, const struct smr_recu
   const struct smr_pack_f32_args args = {
       .k = weights->k,
       .n = weights->n,
-      .src = (const char *)src + weights->first * weights->k * recurrent_element(all),
-      .type = all->half ? SMR_GEMM_F16 : SMR_GEMM_F32,
+      .src = (const char *)src + weights->first * weights->k * recurrent_weight_bytes(all),
+      .type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
       .k_stride = 1,
       .n_stride = weights->k,
       .dst = (char *)out + weights->offset_bytes,
@@ -214,9 +224,8 @@ static void recurrent_pack_direction(const struct smr_job *job, const struct smr
                                      int32_t input, size_t direction, void *out) {
   const bool is_w = input == RECURRENT_W;
   const size_t k = is_w ? all->inputs : all->hidden;
-  const char *src =
-      (const char *)job->inputs[input]->data +
-      direction * all->gates * all->hidden * k * (all->quantized ? 1 : recurrent_element(all));
+  const char *src = (const char *)job->inputs[input]->data +
+                    direction * all->gates * all->hidden * k * recurrent_weight_bytes(all);
   if (is_w) {
     recurrent_pack_part(job, all, &all->w, src, out);
     return;

@@ -52,6 +52,7 @@ struct smr_recurrent {
   int64_t direction;   // 0 forward, 1 reverse, 2 both
   float clip;          // INFINITY: none
   bool half;           // float16 inputs and outputs
+  bool half_weights;   // w and r are
   bool quantized;      // w and r are
   bool inner_bias;     // gru with linear_before_reset: r's bias of the last gate stays apart
   uint32_t states;     // of the cell: outputs 1 and up are what they end as

@@ -274,3 +274,16 @@ def test_quantized_weights_need_a_newer_runtime(quantized: bool) -> None:
     assert back is not None
     assert back.constant is not None
     assert (back.constant == 1).all()
+
+
+@pytest.mark.parametrize(("dtype", "since"), [("f32", (0, 1, 0)), ("f16", (0, 4, 0))])
+def test_recurrent_weights_of_half_the_bytes_need_a_newer_runtime(
+    dtype: str, since: tuple[int, int, int]
+) -> None:
+    kind = DType.parse(dtype)
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    w, r = (np.ones((1, 12, n), kind.numpy) for n in (5, 3))
+    y, *_ = b.op("lstm", b.input("x", "f32", (2, 1, 5)), b.const(w), b.const(r), hidden=3)
+    b.finish([y])
+    assert from_bytes(to_bytes(pb.finish(["main"]))).min_runtime == since

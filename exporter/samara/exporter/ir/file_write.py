@@ -437,9 +437,11 @@ _QUANTIZED_WEIGHTS: Final = ("conv", "conv_transpose", "matmul", "lstm", "gru")
 def _newer_forms(n: Node) -> Iterator[tuple[str, str]]:
     """What a node needs beyond its operator: (runtime version, name)."""
     if n.op.name in _QUANTIZED_WEIGHTS:
-        w = n.inputs[1]
-        if w is not None and w.type.dtype is DType.QS8:
+        x, w = (None if v is None else v.type.dtype for v in n.inputs[:2])
+        if w is DType.QS8:
             yield "0.4.0", f"{n.op.name} with quantized weights"
+        if n.op.name in ("lstm", "gru") and (x, w) == (DType.F32, DType.F16):
+            yield "0.4.0", f"{n.op.name} with float16 weights beside float32"
 
 
 def _quant(quant: Quant | None) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -37,11 +38,18 @@ _ATTRS = (
 
 
 def _require_dtypes(ctx: InferContext, floats: Mapping[int, str]) -> None:
-    """All of x's dtype; w and r beside float32 x also both qs8, per tensor or per gates' row."""
-    if ctx.required(1).dtype is not DType.QS8 or "training" in ctx.op.flags:
+    """All of x's dtype; w and r beside float32 x also both float16, or both qs8 (per tensor or per
+    gates' row), but where they are trained.
+    """
+    kind = ctx.required(1).dtype
+    light = kind is DType.F16 and ctx.x.dtype is DType.F32
+    if (kind is not DType.QS8 and not light) or "training" in ctx.op.flags:
         require_same_dtype(ctx, 0, 1, 2, 3, *floats)
         return
     require_same_dtype(ctx, 0, 3, *floats)
+    if light:
+        require_same_dtype(ctx, 1, 2)
+        return
     require_dtype(ctx, 0, DType.F32)
     for index in (1, 2):
         require_dtype(ctx, index, DType.QS8)
@@ -194,6 +202,18 @@ def _of_rows(w: Array, quant: Quant) -> list[_Rows]:
     return [_Rows(part, zeros, scales) for part in w]
 
 
+def _lighter(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """The reference, with w and r that may be float16 where x is float32: they are widened."""
+
+    @functools.wraps(reference)
+    def run(x: Array, w: Array, r: Array, *more: Array | None, **attrs: Any) -> Any:
+        if x.dtype == np.float32 and w.dtype == np.float16:
+            w, r = w.astype(np.float32), r.astype(np.float32)
+        return reference(x, w, r, *more, **attrs)
+
+    return run
+
+
 def _quantizable(reference: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
     """The reference, with w and r that may be quantized."""
 
@@ -333,7 +353,7 @@ def _case(
     h: int,
     *,
     dtype: str = "f32",
-    weights: Quant | Literal["rows"] | None = None,
+    weights: Quant | Literal["rows", "f16"] | None = None,
     bias: bool = True,
     lengths: tuple[int, ...] | None = None,
     states: bool = False,
@@ -343,7 +363,9 @@ def _case(
     d = 2 if attrs.get("direction") == "bidirectional" else 1
     rows: list[Any] = [(dtype, (t, n, size)), (dtype, (d, gates * h, size))]
     rows += [(dtype, (d, gates * h, h)), (dtype, (d, 2 * gates * h)) if bias else None]
-    if weights is not None:
+    if weights == "f16":
+        rows[1:3] = [("f16", shape) for _, shape in rows[1:3]]
+    elif weights is not None:
         scales = [0.004 + 0.001 * (i % 5) for i in range(gates * h)]
         quant = Quant.per_axis(scales, 1) if weights == "rows" else weights
         rows[1:3] = [("qs8", shape, quant) for _, shape in rows[1:3]]
@@ -376,6 +398,8 @@ def _quantized_cases(gates: int) -> tuple[Case, ...]:
     tensor = Quant.per_tensor(0.006, 3)
     return (
         _case(gates, 1, 1, 1, 1, weights=tensor),
+        _case(gates, 3, 2, 5, 17, weights="f16"),
+        _case(gates, 2, 1, 4, 5, weights="f16", direction="bidirectional", states=True),
         _case(gates, 3, 2, 5, 8, weights="rows", bias=False),
         _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", states=True),
         _case(gates, 4, 3, 2, 3, weights=tensor, lengths=(2, 4, 0)),
@@ -405,11 +429,11 @@ lstm = define(
         inputs=_LSTM_INPUTS,
         outputs=("y", "y_h", "y_c"),
         infer=_lstm_type,
-        reference=in_f32(_quantizable(_lstm)),
+        reference=_lighter(in_f32(_quantizable(_lstm))),
         doc="x [T, N, I], w [D, 4H, I], r [D, 4H, H], bias [D, 8H] (w's, then r's), lengths int32"
         " [N], h0, c0 [D, N, H], peepholes p [D, 3H] (i, o, f) -> y [T, D, N, H], y_h, y_c"
         " [D, N, H]; gates in the order i, o, f, c; beyond a row's length y is 0 and the state"
-        " stays; w and r may be qs8 (rows of x and h are then quantized as in matmul_dynamic)",
+        " stays; w and r may be f16, or qs8 (rows of x and h are then quantized as in matmul_dynamic)",
         dtypes=FLOATS,
         check="lstm",
         attrs=LSTM_ATTRS,
@@ -430,10 +454,10 @@ gru = define(
         inputs=_INPUTS,
         outputs=("y", "y_h"),
         infer=_gru_type,
-        reference=in_f32(_quantizable(_gru)),
+        reference=_lighter(in_f32(_quantizable(_gru))),
         doc="x [T, N, I], w [D, 3H, I], r [D, 3H, H], bias [D, 6H] (w's, then r's), lengths int32"
         " [N], h0 [D, N, H] -> y [T, D, N, H], y_h [D, N, H]; gates in the order z, r, h; beyond a"
-        " row's length y is 0 and the state stays; w and r may be qs8, as in lstm",
+        " row's length y is 0 and the state stays; w and r may be f16 or qs8, as in lstm",
         dtypes=FLOATS,
         check="gru",
         attrs=GRU_ATTRS,
