@@ -3,8 +3,9 @@
 
 A node takes the longer of its arithmetic and its memory traffic, plus what starting it costs. The
 figures are for a core at 3 GHz (2.4 GHz for Arm) and carry the share of the peak that this
-runtime's kernels reach (docs/integer-kernels.md); those of Arm come from its instructions' rates
-alone. Good for deciding whether int8 pays, not for planning a frame rate: `samara bench` measures.
+runtime's kernels reach: product rates of x86 were measured and scaled to 3 GHz, those of Arm are
+its instructions' rates times a guessed share, never timed; rates of elements and of memory are
+round guesses everywhere. Good for deciding whether int8 pays, not for planning a frame rate: `samara bench` measures.
 """
 
 from __future__ import annotations

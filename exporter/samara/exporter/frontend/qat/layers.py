@@ -99,11 +99,11 @@ class QuantizedLayer(Module):
     # ---- what the kinds of layers differ in
 
     def product(self) -> tuple[OpSpec, OpSpec]:
-        """The operator in float and on integers."""
+        """The operator in float and on integers; each kind of layer has its own."""
         raise NotImplementedError
 
     def weights(self) -> Any:
-        """The weights as the operators want them, outputs first."""
+        """The weights as the operators want them, outputs first; each kind of layer has its own."""
         raise NotImplementedError
 
     # ---- what they share
