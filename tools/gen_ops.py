@@ -61,7 +61,9 @@ def default_f32(attr: Attr) -> str:
 
 
 def _flags(op: OpSpec) -> str:
-    names = sorted(op.flags)
+    # The classes that know weights in panels.
+    packed = {"packed_in"} if op.check in ("conv", "matmul", "matmul_blocks") else set()
+    names = sorted(op.flags | packed)
     return " | ".join(f"SMR_OP_{n.upper()}" for n in names) if names else "0"
 
 
@@ -70,7 +72,8 @@ def opdefs(ops: Sequence[OpSpec]) -> str:
     lines = [
         f"{_C_HEAD}// {_FROM} One row per operator, by code:\n"
         "// SMR_OP(NAME, code, name, check, min_in, max_in, min_out, max_out, attr_first,\n"
-        f"//        attr_count, flags, measured); {ANY_NUMBER} means any number."
+        f"//        attr_count, flags, measured, dtypes); {ANY_NUMBER} means any number. `dtypes`: the\n"
+        "// element types that a selective build has the operator for, SMR_DTYPE_* bits."
     ]
     first = 0
     for op in ops:
@@ -79,7 +82,7 @@ def opdefs(ops: Sequence[OpSpec]) -> str:
         lines.append(
             f"SMR_OP({op.name.upper()}, {op.code}, {op.name}, {op.check}, {op.min_inputs},"
             f" {most_in}, {op.min_outputs}, {most_out}, {first}, {len(op.attrs)}, {_flags(op)},"
-            f" {int(op.measured)})"
+            f" {int(op.measured)}, UINT32_MAX)"
         )
         first += len(op.attrs)
     return "\n".join(lines) + "\n"
@@ -89,7 +92,7 @@ def opattrs(ops: Sequence[OpSpec]) -> str:
     """The attribute descriptors, in the order of SMR_OP's attr_first."""
     lines = [
         f"{_C_HEAD}// {_FROM} One row per attribute:\n"
-        "// SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choices)\n"
+        "// SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices)\n"
         "// INFINITY needs <math.h>."
     ]
     for op in ops:
@@ -97,7 +100,7 @@ def opattrs(ops: Sequence[OpSpec]) -> str:
             required = int(a.default is REQUIRED)
             lines.append(
                 f"SMR_OPATTR({op.name.upper()}, {a.name}, {a.type.upper()}, {required},"
-                f' {default_int(a)}, {default_f32(a)}, "{",".join(a.choices)}")'
+                f' {default_int(a)}, {default_f32(a)}, {len(a.choices)}, "{",".join(a.choices)}")'
             )
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@
 
 #include "base/fnv.h"
 #include "model/model.h"
+#include "ops/attrs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,11 +53,12 @@ static uint64_t open_touch_function(const struct smr_function *f) {
     for (uint32_t j = 0; j < n->op->attr_count; j++) {
       const struct smr_node_attr *a = &n->attrs[j];
       for (uint32_t k = 0; k < a->expr_count; k++) sum += f->exprs[a->exprs[k]].op;
+      const uint8_t type = smr_attr_descs[n->op->attr_first + j].type;
       for (uint32_t k = 0; k < a->literal.count; k++) {
-        if (a->literal.ints != NULL) sum += (uint64_t)a->literal.ints[k];
-        if (a->literal.floats != NULL) sum += a->literal.floats[k] > 0;
+        if (type == SMR_ATTR_INTS) sum += (uint64_t)a->literal.ints[k];
+        if (type == SMR_ATTR_FLOATS) sum += a->literal.floats[k] > 0;
       }
-      if (a->literal.text != NULL) sum += strlen(a->literal.text);
+      if (type == SMR_ATTR_STRING) sum += strlen(a->literal.text);
     }
   }
   return sum;

@@ -113,12 +113,12 @@ def test_rows_of_c(gen: ModuleType) -> None:
     (concat,) = (r for r in rows if r.startswith("SMR_OP(CONCAT"))
     assert concat.startswith("SMR_OP(CONCAT, 132, concat, concat, 1, 255, 1, 1, ")
     (nonzero,) = (r for r in rows if r.startswith("SMR_OP(NONZERO"))
-    assert nonzero.endswith(", 0, 1)")
+    assert nonzero.endswith(", 0, 1, UINT32_MAX)")
     attrs = gen.opattrs(all_ops())
-    assert 'SMR_OPATTR(CLAMP, lo, F32, 0, 0, -INFINITY, "")' in attrs
-    assert 'SMR_OPATTR(PAD, mode, ENUM, 0, 0, 0.0f, "constant,reflect,edge,wrap")' in attrs
-    assert 'SMR_OPATTR(IOTA, dtype, DTYPE, 0, 7, 0.0f, "")' in attrs
-    assert 'SMR_OPATTR(CONCAT, axis, INT, 1, 0, 0.0f, "")' in attrs
+    assert 'SMR_OPATTR(CLAMP, lo, F32, 0, 0, -INFINITY, 0, "")' in attrs
+    assert 'SMR_OPATTR(PAD, mode, ENUM, 0, 0, 0.0f, 4, "constant,reflect,edge,wrap")' in attrs
+    assert 'SMR_OPATTR(IOTA, dtype, DTYPE, 0, 7, 0.0f, 0, "")' in attrs
+    assert 'SMR_OPATTR(CONCAT, axis, INT, 1, 0, 0.0f, 0, "")' in attrs
     header = gen.opattrs_h(all_ops())
     for name in ("SMR_ATTR_CONV_GROUPS = 3,", "SMR_PAD_MODE_WRAP = 3,", "SMR_CODE_CONV = 81,"):
         assert f"  {name}\n" in header

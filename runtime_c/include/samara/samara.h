@@ -35,7 +35,7 @@ extern "C" {
 #define SAMARA_MAX_RANK 8
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.4.0"
+#define SAMARA_VERSION "0.5.0"
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
@@ -137,6 +137,11 @@ typedef void (*samara_log_fn)(void *user, samara_log_level level, const char *te
 SAMARA_API const char *samara_status_text(samara_status status);
 /* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
 SAMARA_API const char *samara_version(void);
+/* What this library holds, line by line: its version, instruction sets, operators with their
+ * element types, and parts. The text stands in the library as it is, so that a tool finds it in the
+ * file of a library for another machine by its first line, "samara-manifest 1". A static string.
+ * Any thread. */
+SAMARA_API const char *samara_manifest(void);
 /* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last),
  * for bindings to compare with theirs at load. Copies at most `capacity` of them to `sizes` (may be
  * NULL) and returns how many there are. Any thread. */
@@ -153,6 +158,8 @@ typedef struct samara_model_options {
   samara_log_fn log;                 /* NULL: silent */
   void *log_user;
   bool trust_checksum; /* skip the checksum of the program part (never the verification) */
+  bool constant;       /* of memory that nobody can change (const data, flash): the program part is
+                          read where it lies, too, instead of being copied before it is verified */
 } samara_model_options;
 
 /* Open a model file. The file is mapped; it must not change while the model is open. */

@@ -132,6 +132,61 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
                                                         const char **files, uint32_t *lines,
                                                         size_t capacity, size_t *count);
 
+/* What the session's model needs of a library: the list that selective builds are made from
+ * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the
+ * terminating zero, and sets *length to the full length. A line per node: function, node, operator,
+ * state, element types, parts of the runtime; lists are separated by commas. The first line is the
+ * model's own: only its parts are set. States: "prepared"; "view", "placed" (nothing to run);
+ * "control"; "unprepared": its dims are not known yet, so its parts are not either. Parts do not
+ * depend on the session's instruction sets. Between runs, in the session's thread. */
+SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
+                                              size_t size, size_t *length);
+
+/* What a piece of a session's memory is for. */
+typedef enum samara_memory_kind {
+  SAMARA_MEMORY_TENSOR = 1,   /* a tensor, or several that share bytes, in its function's arena */
+  SAMARA_MEMORY_SCRATCH = 2,  /* what a node needs while it runs, there; of `if`, `loop` and `call`
+                                 the arena of what they call */
+  SAMARA_MEMORY_ARENA = 3,    /* the block that holds the entry function's arena */
+  SAMARA_MEMORY_BLOCK = 4,    /* a block of its own: an input, a result, a kept tensor, a chunk */
+  SAMARA_MEMORY_VARIABLE = 5, /* a buffer of a variable */
+  SAMARA_MEMORY_STRUCTURE = 6 /* what the session needs to know */
+} samara_memory_kind;
+
+typedef struct samara_memory_row {
+  const char *function; /* "" where it belongs to none */
+  const char *name;     /* of a tensor, node, variable, or what it is */
+  uint32_t kind;        /* samara_memory_kind */
+  uint32_t first, last; /* of tensors and scratch: nodes, counted from 0, between which it lives */
+  uint64_t offset;      /* of tensors and scratch, in the arena of the function */
+  uint64_t size_bytes;
+  uint64_t thread_bytes; /* of scratch: what each thread has of it for itself */
+} samara_memory_row;
+
+/* Where a session's bytes are. Tensors and scratch are the plan: pieces of the arena of their
+ * function, by the node that makes them; the arena of a function that is called is scratch of the
+ * node that calls it, and a growing function has no plan. The rows of the other kinds are what the
+ * session got from its allocator: those of kinds ARENA and BLOCK add up to
+ * samara_session_arena_bytes(), all of them to samara_session_total_bytes(). Writes at most
+ * `capacity` rows and sets *count to their number. Names live as long as the model.
+ * SAMARA_BAD_STATE while inputs have no shapes. Between runs, in the session's thread. */
+SAMARA_API samara_status samara_session_memory(const samara_session *session,
+                                               samara_memory_row *rows, size_t capacity,
+                                               size_t *count);
+
+/* An allocator that counts what goes through it: give &meter.allocator to a model, a pool or a
+ * session. Of one thread at a time; lives longer than what it was given to. */
+typedef struct samara_meter {
+  samara_allocator allocator; /* set by samara_meter_start */
+  samara_allocator inner;     /* who really allocates */
+  uint64_t live_bytes;        /* asked for and not released */
+  uint64_t peak_bytes;        /* the most at once */
+  uint64_t allocations;       /* calls that succeeded */
+} samara_meter;
+
+/* Begin at zero. `inner` is copied; NULL: malloc. */
+SAMARA_API void samara_meter_start(samara_meter *meter, const samara_allocator *inner);
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,23 +40,23 @@ void smr_release(const samara_allocator *allocator, void *pointer) {
   if (pointer != NULL) allocator->release(allocator->user, pointer);
 }
 
+samara_status smr_no_memory(samara_error *error, size_t size_bytes) {
+  SMR_FAIL(error, OUT_OF_MEMORY, "no memory for %zu bytes", size_bytes);
+}
+
 samara_status smr_options_read(const void *given, void *own, size_t own_size, const char *what,
                                samara_error *error) {
   memset(own, 0, own_size);
   if (given == NULL) return SAMARA_OK;
   size_t size;
   memcpy(&size, given, sizeof size);
-  if (size < sizeof size) {
-    SMR_FAIL(error, BAD_ARGUMENT, "%s: struct_size is %zu; set it to sizeof the struct", what,
-             size);
-  }
   const uint8_t *bytes = (const uint8_t *)given;
-  for (size_t i = own_size; i < size; i++) {
-    if (bytes[i] != 0) {
-      SMR_FAIL(error, BAD_ARGUMENT,
-               "%s: byte %zu is set, but this version of samara knows only %zu bytes", what, i,
-               own_size);
-    }
+  size_t known = size;
+  while (known > own_size && bytes[known - 1] == 0) known--;
+  if (size < sizeof size || known > own_size) {
+    SMR_FAIL(error, BAD_ARGUMENT,
+             "%s: struct_size is %zu, or fields are set that are not among %zu", what, size,
+             own_size);
   }
   memcpy(own, given, size < own_size ? size : own_size);
   return SAMARA_OK;

@@ -4,12 +4,20 @@
 #define SMR_BASE_ALLOC_H
 
 #include "base/error.h"
+#include "base/lean.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMR_ALIGNMENT = 64 };  // of every block an allocator returns
+enum {
+  // Of every block an allocator returns and of every tensor: a cache line; where memory is scarce
+  // and there are neither lines nor vectors, the widest element.
+  SMR_ALIGNMENT = SMR_LEAN(64, 8),
+  // Asked for at once; a model of 100 nodes takes about five. The buffer of a bare-metal program is
+  // one region already.
+  SMR_REGION_BYTES = SMR_LEAN(16 * 1024, 0),
+};
 
 /// `given` copied, or the default allocator (malloc, 64-aligned) when it is NULL.
 samara_allocator smr_allocator(const samara_allocator *given);
@@ -20,6 +28,9 @@ void *smr_allocate(const samara_allocator *allocator, size_t size_bytes);
 void *smr_allocate_zeroed(const samara_allocator *allocator, size_t count, size_t size_bytes);
 /// NULL is a no-op.
 void smr_release(const samara_allocator *allocator, void *pointer);
+
+/// Fails with OUT_OF_MEMORY; SIZE_MAX: more than the address space has.
+samara_status smr_no_memory(samara_error *error, size_t size_bytes);
 
 /// Read an options struct, which begins with its size_t struct_size, into `own` of `own_size`
 /// bytes: what a caller built with an older header lacks is zero. NULL gives zeros. BAD_ARGUMENT

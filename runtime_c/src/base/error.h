@@ -7,6 +7,8 @@
 
 #include <samara/samara.h>
 
+#include <stdbool.h>
+
 #if defined(__MINGW32__)
 #define SMR_PRINTF(fmt, first) __attribute__((format(gnu_printf, fmt, first)))
 #elif defined(__GNUC__)
@@ -17,13 +19,15 @@
 
 /// Write `status` and a printf-formatted text (cut to fit) into `error`, which may be NULL. Returns
 /// `status`.
-samara_status smr_fail(samara_error *error, samara_status status, const char *format, ...)
-    SMR_PRINTF(3, 4);
+#define smr_fail(error, status, ...) smr_report((error), (status), false, __VA_ARGS__)
 
 /// Prefix the text in `error` with a formatted text; used by callers that know where (function,
 /// node).
-samara_status smr_fail_prefix(samara_error *error, samara_status status, const char *format, ...)
-    SMR_PRINTF(3, 4);
+#define smr_fail_prefix(error, status, ...) smr_report((error), (status), true, __VA_ARGS__)
+
+/// Both: `keeps` the text that is there, after the new one.
+samara_status smr_report(samara_error *error, samara_status status, bool keeps, const char *format,
+                         ...) SMR_PRINTF(4, 5);
 
 /// Return from the calling function with a failure.
 #define SMR_FAIL(error, CODE, ...) return smr_fail((error), SAMARA_##CODE, __VA_ARGS__)

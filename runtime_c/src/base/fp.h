@@ -23,6 +23,12 @@
     "samara: float expressions must be evaluated in float (on i386 build with -mfpmath=sse -msse2)"
 #endif
 
+// Whether GCC compiles for size: said here, for the compiler's own macro is gone once a header of
+// its has pushed and popped options.
+#if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && !defined(__clang__)
+#define SMR_FOR_SIZE
+#endif
+
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)

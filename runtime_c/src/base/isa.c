@@ -5,9 +5,10 @@
 #include "base/isa.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+#include "base/os.h"
 #include "base/os_hwcap.h"
 
 #if SMR_ARCH_X86_64 && defined(__GNUC__)
@@ -20,57 +21,57 @@ enum {
   ISA_WORD_MASK = ISA_WORD_BAD_OVERRIDE - 1,
 };
 
-static const struct isa_name {
-  const char *name;
-  uint32_t isa;      // the bit itself
-  uint32_t implies;  // with everything below it
-} isa_names[] = {
-    {"scalar", SMR_ISA_NONE, SMR_ISA_NONE},
-    {"avx2", SMR_ISA_AVX2, SMR_ISA_AVX2},
-    {"avx512", SMR_ISA_AVX512, SMR_ISA_AVX2 | SMR_ISA_AVX512},
-    {"avx512-vnni", SMR_ISA_AVX512_VNNI, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI},
-    {"neon", SMR_ISA_NEON, SMR_ISA_NEON},
-    {"neon-fp16", SMR_ISA_NEON_FP16, SMR_ISA_NEON | SMR_ISA_NEON_FP16},
-    {"neon-dot", SMR_ISA_NEON_DOT, SMR_ISA_NEON | SMR_ISA_NEON_DOT},
-    {"neon-i8mm", SMR_ISA_NEON_I8MM, SMR_ISA_NEON | SMR_ISA_NEON_DOT | SMR_ISA_NEON_I8MM},
-    {"wasm-simd", SMR_ISA_WASM_SIMD, SMR_ISA_WASM_SIMD},
-    {"rvv", SMR_ISA_RVV, SMR_ISA_RVV},
+// Names one after the other, and of each what it implies: the set itself, which is the highest bit,
+// and everything below it.
+static const char isa_names[] =
+    "scalar\0avx2\0avx512\0avx512-vnni\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0wasm-simd\0rvv\0";
+static const uint32_t isa_implied[] = {
+    SMR_ISA_NONE,
+    SMR_ISA_AVX2,
+    SMR_ISA_AVX2 | SMR_ISA_AVX512,
+    SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI,
+    SMR_ISA_NEON,
+    SMR_ISA_NEON | SMR_ISA_NEON_FP16,
+    SMR_ISA_NEON | SMR_ISA_NEON_DOT,
+    SMR_ISA_NEON | SMR_ISA_NEON_DOT | SMR_ISA_NEON_I8MM,
+    SMR_ISA_WASM_SIMD,
+    SMR_ISA_RVV,
 };
-enum { ISA_NAMES = sizeof isa_names / sizeof *isa_names };
+enum { ISA_NAMES = sizeof isa_implied / sizeof *isa_implied };
+
+static bool isa_separates(char c) { return c == ',' || c == ' '; }
 
 bool smr_isa_parse(const char *list, uint32_t *mask) {
   uint32_t all = 0;
-  size_t words = 0;
-  for (const char *p = list + strspn(list, ", "); *p; p += strspn(p, ", ")) {
-    const size_t length = strcspn(p, ", ");
+  while (isa_separates(*list)) list++;
+  if (*list == '\0') return false;
+  while (*list != '\0') {
+    size_t length = 0;
+    while (list[length] != '\0' && !isa_separates(list[length])) length++;
+    const char *name = isa_names;
     size_t i = 0;
-    while (i < ISA_NAMES &&
-           (strlen(isa_names[i].name) != length || memcmp(isa_names[i].name, p, length) != 0)) {
-      i++;
+    while (strlen(name) != length || memcmp(name, list, length) != 0) {
+      name += strlen(name) + 1;
+      if (++i == ISA_NAMES) return false;
     }
-    if (i == ISA_NAMES) return false;
-    all |= isa_names[i].implies;
-    words++;
-    p += length;
+    all |= isa_implied[i];
+    list += length;
+    while (isa_separates(*list)) list++;
   }
-  if (words == 0) return false;
   *mask = all;
   return true;
 }
 
 size_t smr_isa_format(uint32_t isa, char *text, size_t size) {
   size_t length = 0;
-  for (size_t i = 0; i < ISA_NAMES; i++) {
-    const bool wanted = i == 0 ? isa == 0 : (isa & isa_names[i].isa) != 0;
-    if (!wanted) continue;
-    const char *parts[2] = {length ? "," : "", isa_names[i].name};
-    for (size_t part = 0; part < 2; part++) {
-      for (const char *c = parts[part]; *c; c++, length++) {
-        if (length + 1 < size) text[length] = *c;
-      }
-    }
+  const char *name = isa_names;
+  for (size_t i = 0; i < ISA_NAMES; i++, name += strlen(name) + 1) {
+    uint32_t own = isa_implied[i];
+    while ((own & (own - 1)) != 0) own &= own - 1;
+    if (i == 0 ? isa != 0 : (isa & own) == 0) continue;
+    const size_t at = length < size ? length : size;
+    length += smr_format(text + at, size - at, "%s%s", length != 0 ? "," : "", name);
   }
-  if (size) text[length < size ? length : size - 1] = '\0';
   return length;
 }
 
@@ -135,7 +136,7 @@ static uint32_t isa_load(void) {
   uint32_t word = atomic_load_explicit(&isa_word, memory_order_relaxed);
   if (word) return word;
   word = isa_detect() | ISA_WORD_READY;
-  const char *list = getenv("SAMARA_ISA");
+  const char *list = smr_os_environment("SAMARA_ISA");
   uint32_t ceiling = 0;
   if (list && *list) {
     if (smr_isa_parse(list, &ceiling)) {

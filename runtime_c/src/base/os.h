@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(SMR_OS_NONE)
-#define SMR_OS_USE_NONE 1  // bare metal, on request: -DSMR_OS_NONE
+#if defined(SMR_OS_NONE) || defined(SMR_BARE_METAL)
+#define SMR_OS_USE_NONE 1  // on request; with SMR_BARE_METAL there is no malloc either
 #elif defined(_WIN32)
 #define SMR_OS_USE_WINDOWS 1
 #elif defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
@@ -23,7 +23,7 @@
 
 // ---- memory ----
 
-/// 64-aligned memory or NULL.
+/// SMR_ALIGNMENT-aligned memory or NULL.
 void *smr_os_allocate(size_t size_bytes);
 void smr_os_release(void *pointer);
 
@@ -47,8 +47,10 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
                              samara_error *error);
 void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator);
 
-// ---- clock, process, processors ----
+// ---- environment, clock, process, processors ----
 
+/// A variable of the environment; NULL where there is none. Valid until the environment changes.
+const char *smr_os_environment(const char *name);
 /// Nanoseconds of a clock that never goes back; 0 where there is none.
 uint64_t smr_os_now_ns(void);
 /// Identity of the process, different after a fork.
@@ -59,12 +61,21 @@ size_t smr_os_processor_count(void);
 // ---- threads ----
 
 /// Storage for the system's own types, checked against them in os_*.c.
+#if defined(SMR_OS_USE_NONE)
+struct smr_os_mutex {
+  unsigned char storage[1];
+};
+struct smr_os_cond {
+  unsigned char storage[1];
+};
+#else
 struct smr_os_mutex {
   _Alignas(16) unsigned char storage[64];
 };
 struct smr_os_cond {
   _Alignas(16) unsigned char storage[64];
 };
+#endif
 struct smr_os_thread {
   void (*function)(void *argument);
   void *argument;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No operating system: the C library's malloc, no files, no threads of our own.
+// No operating system: no files, no threads of our own, and memory from the C library's malloc, or
+// with SMR_BARE_METAL from nobody but the caller.
 //
 // Locks spin, so that a caller who brings threads to a pool by its hooks is served too.
 #include "base/fp.h"
@@ -9,13 +10,25 @@
 #if SMR_OS_USE_NONE
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
+#if !defined(SMR_BARE_METAL)
+#include <stdlib.h>
+#endif
 
 #include "base/alloc.h"
 #include "base/checked.h"
 
 // ---- memory ----
+
+#if defined(SMR_BARE_METAL)
+
+void *smr_os_allocate(size_t size_bytes) {
+  (void)size_bytes;
+  return NULL;
+}
+void smr_os_release(void *pointer) { (void)pointer; }
+
+#else
 
 void *smr_os_allocate(size_t size_bytes) {
   size_t total;
@@ -34,6 +47,8 @@ void smr_os_release(void *pointer) {
   memcpy(&block, (unsigned char *)pointer - sizeof(void *), sizeof block);
   free(block);
 }
+
+#endif
 
 // ---- files ----
 
@@ -55,8 +70,12 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
   memset(file, 0, sizeof *file);
 }
 
-// ---- clock, process, processors ----
+// ---- environment, clock, process, processors ----
 
+const char *smr_os_environment(const char *name) {
+  (void)name;
+  return NULL;
+}
 uint64_t smr_os_now_ns(void) { return 0; }
 int64_t smr_os_process_id(void) { return 1; }
 size_t smr_os_processor_count(void) { return 1; }
@@ -64,6 +83,13 @@ size_t smr_os_processor_count(void) { return 1; }
 // ---- threads ----
 
 _Static_assert(sizeof(atomic_flag) <= sizeof(struct smr_os_mutex), "a flag fits its storage");
+
+#if defined(SMR_BARE_METAL)
+// Nobody to wait for, and small cores have no instruction to do it with.
+enum { OS_HAS_OTHERS = 0 };
+#else
+enum { OS_HAS_OTHERS = 1 };
+#endif
 
 static atomic_flag *os_mutex(struct smr_os_mutex *mutex) {
   return (atomic_flag *)(void *)mutex->storage;
@@ -75,7 +101,8 @@ bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
 }
 void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
 void smr_os_mutex_lock(struct smr_os_mutex *mutex) {
-  while (atomic_flag_test_and_set_explicit(os_mutex(mutex), memory_order_acquire)) {
+  while (OS_HAS_OTHERS &&
+         atomic_flag_test_and_set_explicit(os_mutex(mutex), memory_order_acquire)) {
   }
 }
 void smr_os_mutex_unlock(struct smr_os_mutex *mutex) {

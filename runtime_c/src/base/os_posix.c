@@ -33,10 +33,15 @@ void smr_os_release(void *pointer) { free(pointer); }
 
 // ---- files ----
 
+// `reason`: errno, or 0 where the file has ended.
+static samara_status os_failed(samara_error *error, const char *what, int reason) {
+  SMR_FAIL(error, IO, "cannot %s: %s", what, reason != 0 ? strerror(reason) : "end of file");
+}
+
 static samara_status os_read_all(int fd, uint64_t offset, struct smr_os_file *file,
                                  const samara_allocator *allocator, samara_error *error) {
   uint8_t *buffer = (uint8_t *)smr_allocate(allocator, file->size_bytes);
-  if (buffer == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for %zu bytes", file->size_bytes);
+  if (buffer == NULL) return smr_no_memory(error, file->size_bytes);
   for (size_t done = 0; done < file->size_bytes;) {
     const size_t left = file->size_bytes - done;
     const size_t step = left < ((size_t)1 << 30) ? left : (size_t)1 << 30;
@@ -45,8 +50,7 @@ static samara_status os_read_all(int fd, uint64_t offset, struct smr_os_file *fi
     if (got <= 0) {
       const int reason = got < 0 ? errno : 0;
       smr_release(allocator, buffer);
-      SMR_FAIL(error, IO, "cannot read %zu bytes at offset %llu: %s", left,
-               (unsigned long long)(offset + done), reason ? strerror(reason) : "end of file");
+      return os_failed(error, "read", reason);
     }
     done += (size_t)got;
   }
@@ -60,23 +64,19 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error) {
   struct stat info;
-  if (fstat(fd, &info) != 0) SMR_FAIL(error, IO, "cannot stat: %s", strerror(errno));
+  if (fstat(fd, &info) != 0) return os_failed(error, "stat", errno);
   if (!S_ISREG(info.st_mode)) SMR_FAIL(error, IO, "not a regular file");
   const uint64_t file_bytes = (uint64_t)info.st_size;
-  if (offset > file_bytes || size_bytes > file_bytes - offset) {
-    SMR_FAIL(error, IO, "%llu bytes at offset %llu of a file of %llu bytes",
-             (unsigned long long)size_bytes, (unsigned long long)offset,
-             (unsigned long long)file_bytes);
+  if (size_bytes == 0 && offset < file_bytes) size_bytes = file_bytes - offset;
+  if (size_bytes == 0 || offset > file_bytes || size_bytes > file_bytes - offset) {
+    SMR_FAIL(error, IO, "no such bytes in a file of %llu", (unsigned long long)file_bytes);
   }
-  if (size_bytes == 0) size_bytes = file_bytes - offset;
-  if (size_bytes == 0) SMR_FAIL(error, IO, "no bytes at offset %llu", (unsigned long long)offset);
 
   // mmap wants offsets on pages; the file begins inside the first one.
   const long page = sysconf(_SC_PAGESIZE);
   const uint64_t before = offset % (uint64_t)(page > 0 ? page : 4096);
-  if (size_bytes > (uint64_t)(SIZE_MAX / 2) - before) {
-    SMR_FAIL(error, OUT_OF_MEMORY, "%llu bytes are more than the address space",
-             (unsigned long long)size_bytes);
+  if (sizeof(size_t) < 8 && size_bytes > (uint64_t)(SIZE_MAX / 2) - before) {
+    return smr_no_memory(error, SIZE_MAX);
   }
   struct smr_os_file file = {.size_bytes = (size_t)size_bytes};
   file.base_bytes = (size_t)(size_bytes + before);
@@ -97,7 +97,7 @@ samara_status smr_os_open_path(const char *path, const samara_allocator *allocat
   do {
     fd = open(path, O_RDONLY | O_CLOEXEC);
   } while (fd < 0 && errno == EINTR);
-  if (fd < 0) SMR_FAIL(error, IO, "cannot open: %s", strerror(errno));
+  if (fd < 0) return os_failed(error, "open", errno);
   const samara_status status = smr_os_open_fd(fd, 0, 0, allocator, out, error);
   close(fd);
   return status;
@@ -113,7 +113,9 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
   memset(file, 0, sizeof *file);
 }
 
-// ---- clock, process, processors ----
+// ---- environment, clock, process, processors ----
+
+const char *smr_os_environment(const char *name) { return getenv(name); }
 
 uint64_t smr_os_now_ns(void) {
   struct timespec now;

@@ -7,9 +7,13 @@
 #if SMR_OS_USE_WINDOWS
 
 #include <windows.h>
+// Leftovers of 16-bit pointers, which are names of values elsewhere in a unity build.
+#undef near
+#undef far
 
 #include <malloc.h>
 #include <process.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -74,7 +78,9 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
   memset(file, 0, sizeof *file);
 }
 
-// ---- clock, process, processors ----
+// ---- environment, clock, process, processors ----
+
+const char *smr_os_environment(const char *name) { return getenv(name); }
 
 uint64_t smr_os_now_ns(void) {
   LARGE_INTEGER ticks, rate;

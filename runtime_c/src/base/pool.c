@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/isa.h"
 #include "base/os.h"
+#include "base/parts.h"
 
 enum {
   POOL_MAX_THREADS = 256,
@@ -46,7 +47,7 @@ struct samara_pool {
   void (*join)(void *user);
   void *thread_user;
 
-  atomic_bool busy;  // a run is going on
+  atomic_int busy;  // whether a run is going on; a word, for RISC-V swaps no single bytes
   atomic_bool stopping;
   _Atomic uint64_t word;
   atomic_size_t next;    // first tile not yet taken
@@ -158,8 +159,9 @@ static void pool_wait_until_idle(samara_pool *pool) {
 
 void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context) {
   if (tiles == 0) return;
-  if (pool == NULL || pool->started == 0 || tiles == 1 || pool->process != smr_os_process_id() ||
-      atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+  if (!SMR_HAS(threads) || pool == NULL || pool->started == 0 || tiles == 1 ||
+      pool->process != smr_os_process_id() ||
+      atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) {
     fn(context, 0, tiles, 0);
     return;
   }
@@ -179,7 +181,7 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
 
   atomic_fetch_and(&pool->word, ~POOL_OPEN);
   pool_wait_until_idle(pool);
-  atomic_store_explicit(&pool->busy, false, memory_order_release);
+  atomic_store_explicit(&pool->busy, 0, memory_order_release);
 }
 
 static void pool_stop(samara_pool *pool) {

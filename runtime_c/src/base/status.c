@@ -2,22 +2,37 @@
 // What the library says about itself: texts of status codes, its version, the sizes of its structs.
 #include "base/fp.h"
 
+#include <string.h>
+
+#include "base/build.h"
 #include "base/isa.h"
 
 #include <samara/samara_experimental.h>
 
+// Texts one after the other, and last that of a code which is none.
+static const char status_texts[] =
+#define STATUS_TEXT(name, code, text) text "\0"
+    SAMARA_STATUS_MAP(STATUS_TEXT)
+#undef STATUS_TEXT
+        "unknown status";
+
+static const uint8_t status_codes[] = {
+#define STATUS_CODE(name, code, text) (code),
+    SAMARA_STATUS_MAP(STATUS_CODE)
+#undef STATUS_CODE
+};
+
 const char *samara_status_text(samara_status status) {
-  switch (status) {
-#define STATUS_TEXT_CASE(name, code, text) \
-  case SAMARA_##name:                      \
-    return text;
-    SAMARA_STATUS_MAP(STATUS_TEXT_CASE)
-#undef STATUS_TEXT_CASE
+  const char *text = status_texts;
+  for (size_t i = 0; i < sizeof status_codes; i++, text += strlen(text) + 1) {
+    if (status_codes[i] == (int)status) break;
   }
-  return "unknown status";
+  return text;
 }
 
 const char *samara_version(void) { return SAMARA_VERSION; }
+
+const char *samara_manifest(void) { return SMR_MANIFEST; }
 
 size_t samara_isa(char *text, size_t size) { return smr_isa_format(smr_cpu_isa(), text, size); }
 
@@ -31,10 +46,12 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       sizeof(samara_session_options), sizeof(samara_writer),
       sizeof(samara_profile_row),     sizeof(samara_op_tensor),
       sizeof(samara_op_desc),         sizeof(samara_op_context_options),
+      sizeof(samara_memory_row),      sizeof(samara_meter),
   };
   const size_t count = sizeof all / sizeof all[0];
   for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];
   return count;
 }
 
-_Static_assert(sizeof(samara_error) == 512, "samara_error is 512 bytes everywhere");
+// 512 bytes, except where enums are as short as their values (the Arm bare-metal ABI).
+_Static_assert(sizeof(samara_error) == 508 + sizeof(samara_status), "samara_error has no padding");

@@ -3,7 +3,6 @@
 #include "base/fp.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -11,65 +10,41 @@
 
 // ---- exact ----
 
-static bool expr_divide(int64_t a, int64_t b, bool up, int64_t *out, const char **why) {
-  if (b == 0) {
-    *why = "division by zero";
-    return false;
-  }
-  if (a == INT64_MIN && b == -1) {
-    *why = "integer overflow";
-    return false;
-  }
+static bool expr_divide(int64_t a, int64_t b, bool up, int64_t *out) {
+  if (b == 0 || (a == INT64_MIN && b == -1)) return false;
   const int64_t quotient = a / b, rest = a % b;
   // C truncates; floor and ceil differ from that by one where there is a rest.
   const bool negative = (rest < 0) != (b < 0);
-  *out = quotient + (rest == 0 ? 0 : up ? (negative ? 0 : 1) : (negative ? -1 : 0));
+  *out = quotient + (rest != 0 && up != negative ? (up ? 1 : -1) : 0);
   return true;
 }
 
-static bool expr_modulo(int64_t a, int64_t b, int64_t *out, const char **why) {
-  if (b == 0) {
-    *why = "division by zero";
-    return false;
-  }
+static bool expr_modulo(int64_t a, int64_t b, int64_t *out) {
+  if (b == 0) return false;
   const int64_t rest = b == -1 ? 0 : a % b;
   *out = rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   return true;
 }
 
 // floor(float32(a) * scale), every step in float32.
-static bool expr_scale(int64_t a, int64_t bits, int64_t *out, const char **why) {
-  if (bits < 0 || bits > (int64_t)UINT32_MAX) {
-    *why = "a scale that is no float32 bit pattern";
-    return false;
-  }
+static bool expr_scale(int64_t a, int64_t bits, int64_t *out) {
   const uint32_t pattern = (uint32_t)bits;
   float scale;
   memcpy(&scale, &pattern, sizeof scale);
-  const float product = floorf((float)a * scale);
+  const float product = (float)a * scale;
   // 2^63 is a float32 and the first value beyond int64; NaN fails both comparisons.
-  if (!(product >= -9223372036854775808.0f && product < 9223372036854775808.0f)) {
-    *why = "a scaled dim out of range";
+  if (bits != (int64_t)pattern ||
+      !(product >= -9223372036854775808.0f && product < 9223372036854775808.0f)) {
     return false;
   }
-  *out = (int64_t)product;
+  const int64_t towards_zero = (int64_t)product;  // whose float is exact
+  *out = towards_zero - ((float)towards_zero > product);
   return true;
 }
 
-bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
-                       int64_t *out, const char **why) {
-  const struct smr_expr *e = &exprs[index];
-  if (e->op == SMR_EXPR_CONST) {
-    *out = e->k;
-    return true;
-  }
-  if (e->op < SMR_EXPR_ADD || e->op >= SMR_EXPR_COUNT) {
-    *why = "not an arithmetic expression";
-    return false;
-  }
-  const int64_t a = values[e->a], b = values[e->b];
+bool smr_expr_apply(uint32_t op, int64_t a, int64_t b, int64_t c, int64_t *out, const char **why) {
   *why = "integer overflow";
-  switch ((enum smr_expr_op)e->op) {
+  switch ((enum smr_expr_op)op) {
     case SMR_EXPR_ADD:
       return smr_add_i64(a, b, out);
     case SMR_EXPR_SUB:
@@ -77,11 +52,12 @@ bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64
     case SMR_EXPR_MUL:
       return smr_mul_i64(a, b, out);
     case SMR_EXPR_FLOORDIV:
-      return expr_divide(a, b, false, out, why);
     case SMR_EXPR_CEILDIV:
-      return expr_divide(a, b, true, out, why);
+      if (b == 0) *why = "division by zero";
+      return expr_divide(a, b, op == SMR_EXPR_CEILDIV, out);
     case SMR_EXPR_MOD:
-      return expr_modulo(a, b, out, why);
+      if (b == 0) *why = "division by zero";
+      return expr_modulo(a, b, out);
     case SMR_EXPR_MIN:
       *out = a < b ? a : b;
       return true;
@@ -95,13 +71,28 @@ bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64
       *out = a < b;
       return true;
     case SMR_EXPR_SELECT:
-      *out = a != 0 ? b : values[e->c];
+      *out = a != 0 ? b : c;
       return true;
     case SMR_EXPR_SCALE_F32:
-      return expr_scale(a, b, out, why);
+      *why = "a scale or a scaled dim out of range";
+      return expr_scale(a, b, out);
     default:
+      *why = "not an arithmetic expression";
       return false;
   }
+}
+
+bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
+                       int64_t *out, const char **why) {
+  const struct smr_expr *e = &exprs[index];
+  if (e->op == SMR_EXPR_CONST) {
+    *out = e->k;
+    return true;
+  }
+  // What is no arithmetic has other things than expressions there.
+  const bool takes = e->op >= SMR_EXPR_ADD;
+  return smr_expr_apply(e->op, takes ? values[e->a] : 0, takes ? values[e->b] : 0,
+                        e->op == SMR_EXPR_SELECT ? values[e->c] : 0, out, why);
 }
 
 // ---- intervals ----
@@ -135,43 +126,35 @@ static int64_t expr_end_product(int64_t a, int64_t b) {
 
 // The quotient of two ends with b >= 1, rounded down or up.
 static int64_t expr_end_quotient(int64_t a, int64_t b, bool up) {
-  if (a == INT64_MIN || a == INT64_MAX) {
-    if (b != INT64_MAX) return a;
-    return a < 0 ? INT64_MIN : INT64_MAX;  // infinity / infinity may be anything
-  }
-  if (b == INT64_MAX) return a == 0 ? 0 : up ? (a > 0 ? 1 : 0) : (a < 0 ? -1 : 0);
+  if (a == INT64_MIN || a == INT64_MAX) return a;  // infinity / infinity may be anything
   int64_t quotient = 0;
-  const char *why;
-  (void)expr_divide(a, b, up, &quotient, &why);  // b >= 1: cannot fail
+  (void)expr_divide(a, b, up, &quotient);  // b >= 1: cannot fail
   return quotient;
 }
 
-static struct expr_range expr_corners(const int64_t corner[4]) {
-  struct expr_range range = {corner[0], corner[0]};
-  for (int i = 1; i < 4; i++) {
-    if (corner[i] < range.lo) range.lo = corner[i];
-    if (corner[i] > range.hi) range.hi = corner[i];
+// The result is greatest and least where the operands are.
+static struct expr_range expr_range_corners(uint32_t op, struct expr_range a, struct expr_range b) {
+  struct expr_range range = {INT64_MAX, INT64_MIN};
+  for (int i = 0; i < 4; i++) {
+    const int64_t x = (i & 1) != 0 ? a.hi : a.lo, y = (i & 2) != 0 ? b.hi : b.lo;
+    const int64_t end = op == SMR_EXPR_MUL   ? expr_end_product(x, y)
+                        : op == SMR_EXPR_MIN ? (x < y ? x : y)
+                        : op == SMR_EXPR_MAX ? (x > y ? x : y)
+                                             : expr_end_quotient(x, y, op == SMR_EXPR_CEILDIV);
+    if (end < range.lo) range.lo = end;
+    if (end > range.hi) range.hi = end;
   }
   return range;
 }
 
-static struct expr_range expr_range_product(struct expr_range a, struct expr_range b) {
-  const int64_t corner[4] = {expr_end_product(a.lo, b.lo), expr_end_product(a.lo, b.hi),
-                             expr_end_product(a.hi, b.lo), expr_end_product(a.hi, b.hi)};
-  return expr_corners(corner);
-}
-
-static struct expr_range expr_range_quotient(struct expr_range a, struct expr_range b, bool up) {
+static struct expr_range expr_range_quotient(uint32_t op, struct expr_range a,
+                                             struct expr_range b) {
   if (b.lo == 0) b.lo = 1;  // a zero divisor fails
-  if (b.lo < 1 || b.hi < b.lo) {
-    // |b| >= 1, and rounding a quotient away from zero never passes |a|.
-    if (a.lo == INT64_MIN || a.hi == INT64_MAX) return expr_any;
-    const int64_t most = a.hi > -a.lo ? a.hi : -a.lo;
-    return (struct expr_range){-most, most};
-  }
-  const int64_t corner[4] = {expr_end_quotient(a.lo, b.lo, up), expr_end_quotient(a.lo, b.hi, up),
-                             expr_end_quotient(a.hi, b.lo, up), expr_end_quotient(a.hi, b.hi, up)};
-  return expr_corners(corner);
+  if (b.lo >= 1 && b.hi >= b.lo) return expr_range_corners(op, a, b);
+  // |b| >= 1, and rounding a quotient away from zero never passes |a|.
+  if (a.lo == INT64_MIN || a.hi == INT64_MAX) return expr_any;
+  const int64_t most = a.hi > -a.lo ? a.hi : -a.lo;
+  return (struct expr_range){-most, most};
 }
 
 // The result has the sign of the divisor and is smaller than it.
@@ -191,9 +174,8 @@ static struct expr_range expr_range_scale(struct expr_range a, struct expr_range
   if (!(scale >= 0 && scale <= FLT_MAX)) return expr_any;
   // Both roundings are monotone, so the ends give the ends.
   struct expr_range range = expr_any;
-  const char *why;
-  if (a.lo != INT64_MIN && !expr_scale(a.lo, bits.lo, &range.lo, &why)) range.lo = INT64_MIN;
-  if (a.hi != INT64_MAX && !expr_scale(a.hi, bits.lo, &range.hi, &why)) range.hi = INT64_MAX;
+  if (a.lo != INT64_MIN && !expr_scale(a.lo, bits.lo, &range.lo)) range.lo = INT64_MIN;
+  if (a.hi != INT64_MAX && !expr_scale(a.hi, bits.lo, &range.hi)) range.hi = INT64_MAX;
   return range;
 }
 
@@ -238,17 +220,14 @@ static struct expr_range expr_range_of(const struct smr_expr *e, const int64_t *
                                  expr_sum(a.hi, b_least, INT64_MAX)};
     }
     case SMR_EXPR_MUL:
-      return expr_range_product(a, b);
+    case SMR_EXPR_MIN:
+    case SMR_EXPR_MAX:
+      return expr_range_corners(e->op, a, b);
     case SMR_EXPR_FLOORDIV:
-      return expr_range_quotient(a, b, false);
     case SMR_EXPR_CEILDIV:
-      return expr_range_quotient(a, b, true);
+      return expr_range_quotient(e->op, a, b);
     case SMR_EXPR_MOD:
       return expr_range_modulo(a, b);
-    case SMR_EXPR_MIN:
-      return (struct expr_range){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
-    case SMR_EXPR_MAX:
-      return (struct expr_range){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
     case SMR_EXPR_EQ:
       return expr_range_equal(a, b);
     case SMR_EXPR_LT:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FlatBuffer verifier and accessors over the descriptor rows of schema.inc.
+// The walk over a file's FlatBuffer: checks what it is about to read, then reads it.
 #include "base/fp.h"
 
 #include "model/fb.h"
 
+#include "base/format.h"
+
 #include <string.h>
 
-#include "base/checked.h"
+#include "ops/attrs.h"
 
 enum fb_kind {
   FB_U8,
@@ -17,18 +19,32 @@ enum fb_kind {
   FB_U64,
   FB_F32,
   FB_BOOL,
+  FB_UNION_TYPE,
   FB_STRING,
   FB_VEC_U32,
   FB_VEC_I32,
   FB_VEC_I64,
   FB_VEC_F32,
-  FB_VEC_STRING,
   FB_VEC_STRUCT,
-  FB_TABLE,
+  FB_VEC_STRING,
   FB_VEC_TABLE,
-  FB_UNION_TYPE,
+  FB_TABLE,
   FB_UNION,
+  FB_END,
+  FB_REQUIRED = 0x80,
 };
+
+// Bytes of a scalar, or of an element.
+static const uint8_t fb_bytes[] = {
+    [FB_U8] = 1,         [FB_U16] = 2,       [FB_U32] = 4,
+    [FB_I32] = 4,        [FB_I64] = 8,       [FB_U64] = 8,
+    [FB_F32] = 4,        [FB_BOOL] = 1,      [FB_UNION_TYPE] = 1,
+    [FB_STRING] = 1,     [FB_VEC_U32] = 4,   [FB_VEC_I32] = 4,
+    [FB_VEC_I64] = 8,    [FB_VEC_F32] = 4,   [FB_VEC_STRUCT] = sizeof(struct smr_expr),
+    [FB_VEC_STRING] = 4, [FB_VEC_TABLE] = 4, [FB_TABLE] = 4,
+    [FB_UNION] = 4,
+};
+_Static_assert(sizeof(struct smr_expr) == 24, "an expression is laid out as in the file");
 
 enum {
   // Every visit costs the bytes it looks at, so that a few bytes which point at one big vector a
@@ -36,343 +52,438 @@ enum {
   // below this many times its own size.
   FB_COST_PER_BYTE = 4,
   FB_COST_FREE = 1 << 16,
-  FB_MAX_DEPTH = 16,  // the schema nests four deep and has no cycle
+  FB_SCHEMA_VERSION = 1,
 };
 
-struct fb_field {
-  const char *text;
-  uint16_t id;
-  uint8_t kind;
-  bool required;
-  uint16_t child;  // table, or bytes of a struct
-};
+enum { RANK = 1, SAME = 2, WALK = 1 };  // of layout.inc
 
-static const struct fb_field fb_fields[] = {
+// ---- the rows of layout.inc with those of schema.inc ----
+
+enum {
 #define SMR_FIELD(TABLE, field, text, id, KIND, child, required) \
-  {text, (id), FB_##KIND, (required) != 0, (child)},
+  FB_KIND_##TABLE##_##field = FB_##KIND | ((required) ? FB_REQUIRED : 0),
 #include "model/schema.inc"
+  FB_KIND_END
 };
 
-static const struct fb_table {
-  const char *name;
-  uint16_t first, count;
-} fb_tables[] = {
-#define SMR_TABLE(NAME, first_field, field_count) {#NAME, (first_field), (field_count)},
+enum {
+#define SMR_FIELD(TABLE, field, text, id, KIND, child, required) \
+  FB_CHILD_##TABLE##_##field = FB_##KIND == FB_VEC_STRUCT ? (int)SMR_FB_EXPR : (child),
 #include "model/schema.inc"
+  FB_CHILD_END
 };
 
-// Attribute table of a union type, which is the operator's code; -1 where there is none.
-static int fb_union_table(uint8_t type) {
-  switch (type) {
-#define SMR_UNION(type_index, TABLE, op_code) \
-  case (type_index):                          \
-    return SMR_FB_##TABLE;
-#include "model/schema.inc"
-    default:
-      return -1;
-  }
+// A row for the table itself, which ends the one before it, then one for each field.
+enum {
+#define SMR_READ_TABLE(TABLE, name, type) FB_ROW_##TABLE,
+#define SMR_READ(TABLE, field, at, count_at, refers, absent) FB_ROW_##TABLE##_##field,
+#include "model/layout.inc"
+  FB_ROW_END
+};
+
+static const struct fb_row {
+  uint8_t id, kind;  // of schema.inc
+  uint8_t refers;    // the table of the children, or what the values refer to
+  int8_t absent;
+  uint8_t at, count_at;  // of a table, at: the bytes of its struct
+} fb_rows[] = {
+#define SMR_READ_TABLE(TABLE, name, type) {0, FB_END, 0, 0, (uint8_t)sizeof(struct type), 0},
+#define SMR_READ(TABLE, field, at, count_at, refers, absent) \
+  {SMR_FB_##TABLE##_##field,                                 \
+   FB_KIND_##TABLE##_##field,                                \
+   (int)SMR_FB_##refers + (int)FB_CHILD_##TABLE##_##field,   \
+   (absent),                                                 \
+   (at),                                                     \
+   (count_at)},
+#include "model/layout.inc"
+    {.kind = FB_END},
+};
+
+static const uint8_t fb_tables[] = {
+#define SMR_READ_TABLE(TABLE, name, type) [SMR_FB_##TABLE] = FB_ROW_##TABLE,
+#define SMR_READ(TABLE, field, at, count_at, refers, absent)
+#include "model/layout.inc"
+};
+
+// What the rows are called in messages, one after the other.
+static const char fb_names[] =
+#define SMR_READ_TABLE(TABLE, name, type) #name "\0"
+#define SMR_READ(TABLE, field, at, count_at, refers, absent) #field "\0"
+#include "model/layout.inc"
+    ;
+
+static const char *fb_row_name(unsigned row) {
+  const char *name = fb_names;
+  while (row-- != 0) name += strlen(name) + 1;
+  return name;
 }
 
-static const uint8_t fb_scalar_bytes[] = {
-    [FB_U8] = 1,  [FB_U16] = 2, [FB_U32] = 4,  [FB_I32] = 4,        [FB_I64] = 8,
-    [FB_U64] = 8, [FB_F32] = 4, [FB_BOOL] = 1, [FB_UNION_TYPE] = 1,
-};
+// ---- failures ----
 
-static uint16_t fb_load16(const struct smr_fb *fb, size_t at) {
+static const char *fb_field_name(const struct smr_fb_walk *walk) {
+  return walk->attr != NULL ? walk->attr : fb_row_name(walk->row);
+}
+
+static samara_status fb_bad(const struct smr_fb_walk *walk, size_t at, const char *what) {
+  SMR_FAIL(walk->error, BAD_MODEL, "%s at byte %u: %s", fb_field_name(walk), (unsigned)at, what);
+}
+
+samara_status smr_fb_where(const struct smr_fb_walk *walk, samara_status status,
+                           enum smr_fb_table table, const char *name) {
+  return smr_fail_prefix(walk->error, status, "%s '%.80s': ", fb_row_name(fb_tables[table]), name);
+}
+
+void *smr_fb_take(struct smr_fb_walk *walk, size_t count, size_t size_bytes) {
+  void *memory = smr_bump_take(&walk->bump, count, size_bytes);
+  return memory != NULL ? memset(memory, 0, count * size_bytes) : NULL;
+}
+
+// ---- checks ----
+
+static uint32_t fb_load16(const struct smr_fb_walk *walk, size_t at) {
   uint16_t value;
-  memcpy(&value, fb->data + at, sizeof value);
+  memcpy(&value, walk->data + at, sizeof value);
   return value;
 }
 
-static uint32_t fb_load32(const struct smr_fb *fb, size_t at) {
+static uint32_t fb_load32(const struct smr_fb_walk *walk, size_t at) {
   uint32_t value;
-  memcpy(&value, fb->data + at, sizeof value);
+  memcpy(&value, walk->data + at, sizeof value);
   return value;
 }
 
-// ---- verification ----
+static samara_status fb_spend(struct smr_fb_walk *walk, size_t at, size_t bytes) {
+  if (bytes > walk->budget) return fb_bad(walk, at, "referred to too often");
+  walk->budget -= bytes;
+  return SAMARA_OK;
+}
 
-struct fb_walk {
-  struct smr_fb fb;
-  uint64_t budget;
-  samara_error *error;
-  const struct fb_table *table;  // where the walk is, for messages
-  const struct fb_field *field;
+// Follow the offset at `*at`, to at least four bytes, aligned to 4.
+static samara_status fb_follow(const struct smr_fb_walk *walk, size_t *at) {
+  const uint32_t offset = fb_load32(walk, *at);
+  if (offset < 4 || offset > walk->size - *at - 4) return fb_bad(walk, *at, "out of bounds");
+  if ((*at + offset) % 4 != 0) return fb_bad(walk, *at, "misaligned");
+  *at += offset;
+  return SAMARA_OK;
+}
+
+// A table and its vtable, both within bounds.
+struct fb_table {
+  size_t at, vtable;
+  uint32_t bytes, vtable_bytes;
 };
 
-static samara_status fb_bad(const struct fb_walk *walk, size_t at, const char *what) {
-  SMR_FAIL(walk->error, BAD_MODEL, "%s%s%s at byte %zu: %s", walk->table->name,
-           walk->field != NULL ? "." : "", walk->field != NULL ? walk->field->text : "", at, what);
-}
-
-static bool fb_spend(struct fb_walk *walk, size_t bytes) {
-  if (bytes > walk->budget) return false;
-  walk->budget -= bytes;
-  return true;
-}
-
-// Follow the offset at `at`; *target holds at least four bytes, aligned to 4.
-static samara_status fb_follow(struct fb_walk *walk, size_t at, size_t *target) {
-  const uint32_t offset = fb_load32(&walk->fb, at);
-  if (offset < 4 || offset > walk->fb.size - at) return fb_bad(walk, at, "offset out of bounds");
-  const size_t to = at + offset;
-  if (to % 4 != 0) return fb_bad(walk, at, "offset to a misaligned place");
-  if (walk->fb.size - to < 4) return fb_bad(walk, at, "offset out of bounds");
-  *target = to;
-  return SAMARA_OK;
-}
-
-static samara_status fb_verify_string(struct fb_walk *walk, size_t at) {
-  size_t to = 0;
-  SMR_TRY(fb_follow(walk, at, &to));
-  const size_t length = fb_load32(&walk->fb, to);
-  if (length >= walk->fb.size - to - 4) return fb_bad(walk, to, "string out of bounds");
-  if (walk->fb.data[to + 4 + length] != 0) return fb_bad(walk, to, "string without a NUL");
-  return fb_spend(walk, 4) ? SAMARA_OK : fb_bad(walk, to, "the file refers to its parts too often");
-}
-
-static samara_status fb_verify_vector(struct fb_walk *walk, size_t at, size_t element_bytes,
-                                      size_t alignment, size_t *first, uint32_t *count) {
-  size_t to = 0, bytes;
-  SMR_TRY(fb_follow(walk, at, &to));
-  *count = fb_load32(&walk->fb, to);
-  *first = to + 4;
-  if (!smr_mul_size(*count, element_bytes, &bytes) || bytes > walk->fb.size - *first) {
-    return fb_bad(walk, to, "vector out of bounds");
+static samara_status fb_open_table(struct smr_fb_walk *walk, size_t at, struct fb_table *table) {
+  // Beyond the end, too, when the subtraction wraps around.
+  const size_t vtable = at - (size_t)(int32_t)fb_load32(walk, at);
+  if (at >= SMR_FB_HEADER_BYTES && vtable >= SMR_FB_HEADER_BYTES && vtable % 2 == 0 &&
+      vtable <= walk->size - 4) {
+    *table = (struct fb_table){at, vtable, fb_load16(walk, vtable + 2), fb_load16(walk, vtable)};
+    if (table->vtable_bytes >= 4 && table->vtable_bytes % 2 == 0 &&
+        table->vtable_bytes <= walk->size - vtable && table->bytes >= 4 &&
+        table->bytes <= walk->size - at) {
+      return fb_spend(walk, at, table->bytes + 4);
+    }
   }
-  if (*first % alignment != 0) return fb_bad(walk, to, "misaligned vector");
-  if (!fb_spend(walk, bytes + 4)) return fb_bad(walk, to, "the file refers to its parts too often");
-  return SAMARA_OK;
+  return fb_bad(walk, at, "table out of bounds");
 }
 
-// The bounds of the table at `at` and its vtable; *vtable, *vtable_bytes, *table_bytes describe
-// them.
-static samara_status fb_verify_head(struct fb_walk *walk, size_t at, size_t *vtable,
-                                    size_t *vtable_bytes, size_t *table_bytes) {
-  const size_t size = walk->fb.size;
-  if (at < SMR_FB_HEADER_BYTES || at % 4 != 0 || at > size || size - at < 4) {
-    return fb_bad(walk, at, "table out of bounds");
-  }
-  int32_t back;
-  memcpy(&back, walk->fb.data + at, sizeof back);
-  const int64_t start = (int64_t)at - back;
-  if (start < SMR_FB_HEADER_BYTES || start % 2 != 0 || start > (int64_t)size - 4) {
-    return fb_bad(walk, at, "vtable out of bounds");
-  }
-  *vtable = (size_t)start;
-  *vtable_bytes = fb_load16(&walk->fb, *vtable);
-  *table_bytes = fb_load16(&walk->fb, *vtable + 2);
-  if (*vtable_bytes < 4 || *vtable_bytes % 2 != 0 || *vtable_bytes > size - *vtable) {
-    return fb_bad(walk, at, "vtable out of bounds");
-  }
-  if (*table_bytes < 4 || *table_bytes > size - at) return fb_bad(walk, at, "table out of bounds");
-  if (!fb_spend(walk, *table_bytes + 4)) {
-    return fb_bad(walk, at, "the file refers to its parts too often");
-  }
-  return SAMARA_OK;
-}
-
-static samara_status fb_verify_table(struct fb_walk *walk, size_t at, unsigned index, int depth);
-
-static samara_status fb_verify_tables(struct fb_walk *walk, size_t at, unsigned child, int depth) {
-  size_t first;
+// What is stored for a field. `at` is that of the value, of the first element or character, or of
+// the offset to a table; 0 when nothing is stored.
+struct fb_found {
+  size_t at;
   uint32_t count;
-  SMR_TRY(fb_verify_vector(walk, at, 4, 4, &first, &count));
-  for (uint32_t i = 0; i < count; i++) {
-    size_t to = 0;
-    SMR_TRY(fb_follow(walk, first + (size_t)i * 4, &to));
-    SMR_TRY(fb_verify_table(walk, to, child, depth));
+};
+
+// Follow an offset to elements of `kind`.
+static samara_status fb_open_vector(struct smr_fb_walk *walk, unsigned kind,
+                                    struct fb_found *found) {
+  SMR_TRY(fb_follow(walk, &found->at));
+  const size_t element = fb_bytes[kind], at = found->at, room = walk->size - at - 4;
+  found->count = fb_load32(walk, at);
+  found->at = at + 4;
+  size_t bytes = found->count * element;
+  if (found->count > room / element) return fb_bad(walk, at, "out of bounds");
+  if (element % 8 == 0 && found->at % 8 != 0) return fb_bad(walk, at, "misaligned");
+  if (kind == FB_STRING) {
+    if (bytes == room || walk->data[found->at + bytes] != 0) return fb_bad(walk, at, "no NUL");
+    bytes = 0;  // nobody walks it
   }
-  return SAMARA_OK;
+  return fb_spend(walk, at, bytes + 4);
 }
 
-static samara_status fb_verify_strings(struct fb_walk *walk, size_t at) {
-  size_t first;
-  uint32_t count;
-  SMR_TRY(fb_verify_vector(walk, at, 4, 4, &first, &count));
-  for (uint32_t i = 0; i < count; i++) {
-    SMR_TRY(fb_verify_string(walk, first + (size_t)i * 4));
-  }
-  return SAMARA_OK;
-}
-
-// A field that is not a scalar; `at` is in bounds. `type` is that of the union before it.
-static samara_status fb_verify_reference(struct fb_walk *walk, size_t at, uint8_t type, int depth) {
-  const struct fb_field *field = walk->field;
-  size_t to = 0;
-  uint32_t count;
-  switch ((enum fb_kind)field->kind) {
-    case FB_STRING:
-      return fb_verify_string(walk, at);
-    case FB_VEC_U32:
-    case FB_VEC_I32:
-    case FB_VEC_F32:
-      return fb_verify_vector(walk, at, 4, 4, &to, &count);
-    case FB_VEC_I64:
-      return fb_verify_vector(walk, at, 8, 8, &to, &count);
-    case FB_VEC_STRUCT:
-      return fb_verify_vector(walk, at, field->child, 8, &to, &count);
-    case FB_VEC_STRING:
-      return fb_verify_strings(walk, at);
-    case FB_VEC_TABLE:
-      return fb_verify_tables(walk, at, field->child, depth);
-    case FB_TABLE:
-      SMR_TRY(fb_follow(walk, at, &to));
-      return fb_verify_table(walk, to, field->child, depth);
-    case FB_UNION: {
-      SMR_TRY(fb_follow(walk, at, &to));
-      const int child = fb_union_table(type);
-      // A type this version does not know belongs to an operator it does not know, which the
-      // decoder refuses by its code; nobody looks inside.
-      return child < 0 ? SAMARA_OK : fb_verify_table(walk, to, (unsigned)child, depth);
-    }
-    default:
-      return fb_bad(walk, at, "unknown kind of field");
-  }
-}
-
-static samara_status fb_verify_field(struct fb_walk *walk, size_t at, size_t offset,
-                                     size_t table_bytes, uint8_t *type, int depth) {
-  const uint8_t kind = walk->field->kind;
-  const bool scalar = kind <= FB_BOOL || kind == FB_UNION_TYPE;
-  const size_t bytes = scalar ? fb_scalar_bytes[kind] : 4;
-  if (offset < 4 || offset > table_bytes || bytes > table_bytes - offset) {
-    return fb_bad(walk, at, "field outside its table");
-  }
-  if ((at + offset) % bytes != 0) return fb_bad(walk, at + offset, "misaligned field");
-  if (kind == FB_UNION_TYPE) *type = walk->fb.data[at + offset];
-  if (kind == FB_BOOL && walk->fb.data[at + offset] > 1) {
-    return fb_bad(walk, at + offset, "a bool is 0 or 1");
-  }
-  return scalar ? SAMARA_OK : fb_verify_reference(walk, at + offset, *type, depth);
-}
-
-static samara_status fb_verify_table(struct fb_walk *walk, size_t at, unsigned index, int depth) {
-  const struct fb_table *const outer_table = walk->table;
-  const struct fb_field *const outer_field = walk->field;
-  if (depth <= 0) return fb_bad(walk, at, "tables nest too deep");
-  size_t vtable, vtable_bytes, table_bytes;
-  walk->table = &fb_tables[index];
-  walk->field = NULL;
-  SMR_TRY(fb_verify_head(walk, at, &vtable, &vtable_bytes, &table_bytes));
-  uint8_t type = 0;
-  for (unsigned i = 0; i < walk->table->count; i++) {
-    const struct fb_field *field = &fb_fields[walk->table->first + i];
-    walk->field = field;
-    const size_t slot = 4 + 2 * (size_t)field->id;
-    const size_t offset = slot + 2 <= vtable_bytes ? fb_load16(&walk->fb, vtable + slot) : 0;
-    if (field->kind == FB_UNION && (offset != 0) != (type != 0)) {
-      return fb_bad(walk, at, "a union has a type and a value, or neither");
-    }
-    if (offset != 0) {
-      SMR_TRY(fb_verify_field(walk, at, offset, table_bytes, &type, depth - 1));
-    } else if (field->required) {
-      return fb_bad(walk, at, "missing");
-    }
-  }
-  walk->table = outer_table;
-  walk->field = outer_field;
-  return SAMARA_OK;
-}
-
-static struct fb_walk fb_walk_start(const struct smr_fb *fb, samara_error *error) {
-  return (struct fb_walk){
-      .fb = *fb,
-      .budget = (uint64_t)fb->size * FB_COST_PER_BYTE + FB_COST_FREE,
-      .error = error,
-      .table = &fb_tables[SMR_FB_MODEL],
-  };
-}
-
-samara_status smr_fb_verify_root(const struct smr_fb *fb, uint32_t *root, samara_error *error) {
-  struct fb_walk walk = fb_walk_start(fb, error);
-  if (fb->size < SMR_FB_HEADER_BYTES + 8) SMR_FAIL(error, BAD_MODEL, "the program part is empty");
-  size_t at = 0, vtable, vtable_bytes, table_bytes;
-  SMR_TRY(fb_follow(&walk, 0, &at));
-  SMR_TRY(fb_verify_head(&walk, at, &vtable, &vtable_bytes, &table_bytes));
-  for (unsigned i = 0; i < walk.table->count; i++) {
-    walk.field = &fb_fields[walk.table->first + i];
-    const size_t slot = 4 + 2 * (size_t)walk.field->id;
-    const size_t offset = slot + 2 <= vtable_bytes ? fb_load16(fb, vtable + slot) : 0;
-    uint8_t type = 0;
-    if (walk.field->kind <= FB_BOOL && offset != 0) {
-      SMR_TRY(fb_verify_field(&walk, at, offset, table_bytes, &type, 1));
-    } else if (walk.field->kind <= FB_BOOL && walk.field->required) {
-      return fb_bad(&walk, at, "missing");
-    }
-  }
-  *root = (uint32_t)at;
-  return SAMARA_OK;
-}
-
-samara_status smr_fb_verify(const struct smr_fb *fb, uint32_t root, samara_error *error) {
-  struct fb_walk walk = fb_walk_start(fb, error);
-  return fb_verify_table(&walk, root, SMR_FB_MODEL, FB_MAX_DEPTH);
-}
-
-// ---- accessors ----
-
-// Where field `id` is stored; 0 when it is not.
-static size_t fb_place(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  int32_t back;
-  memcpy(&back, fb->data + table, sizeof back);
-  const size_t vtable = (size_t)((int64_t)table - back);
+static samara_status fb_find(struct smr_fb_walk *walk, const struct fb_table *table, unsigned id,
+                             unsigned kind, struct fb_found *found) {
   const size_t slot = 4 + 2 * (size_t)id;
-  if (slot + 2 > fb_load16(fb, vtable)) return 0;
-  const size_t offset = fb_load16(fb, vtable + slot);
-  return offset != 0 ? table + offset : 0;
-}
-
-const void *smr_fb_scalar(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  const size_t at = fb_place(fb, table, id);
-  return at != 0 ? fb->data + at : NULL;
-}
-
-bool smr_fb_has(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  return fb_place(fb, table, id) != 0;
-}
-
-#define FB_ACCESSOR(name, type)                                                           \
-  type smr_fb_##name(const struct smr_fb *fb, uint32_t table, uint32_t id, type absent) { \
-    const void *stored = smr_fb_scalar(fb, table, id);                                    \
-    if (stored != NULL) memcpy(&absent, stored, sizeof absent);                           \
-    return absent;                                                                        \
+  const uint32_t offset =
+      slot + 2 <= table->vtable_bytes ? fb_load16(walk, table->vtable + slot) : 0;
+  *found = (struct fb_found){0, 0};
+  if (offset == 0) {
+    return (kind & FB_REQUIRED) != 0 ? fb_bad(walk, table->at, "missing") : SAMARA_OK;
   }
-FB_ACCESSOR(u8, uint8_t)
-FB_ACCESSOR(u16, uint16_t)
-FB_ACCESSOR(u32, uint32_t)
-FB_ACCESSOR(i32, int32_t)
-FB_ACCESSOR(u64, uint64_t)
-FB_ACCESSOR(i64, int64_t)
-FB_ACCESSOR(f32, float)
-#undef FB_ACCESSOR
-
-uint32_t smr_fb_child(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  const size_t at = fb_place(fb, table, id);
-  return at != 0 ? (uint32_t)(at + fb_load32(fb, at)) : 0;
+  kind &= ~(unsigned)FB_REQUIRED;
+  const uint32_t bytes = kind < FB_STRING ? fb_bytes[kind] : 4;
+  const size_t at = table->at + offset;
+  if (offset < 4 || offset + bytes > table->bytes) return fb_bad(walk, at, "out of bounds");
+  if (at % bytes != 0) return fb_bad(walk, at, "misaligned");
+  *found = (struct fb_found){at, 1};
+  if (kind == FB_BOOL && walk->data[at] > 1) return fb_bad(walk, at, "a bool is 0 or 1");
+  return kind >= FB_STRING && kind < FB_TABLE ? fb_open_vector(walk, kind, found) : SAMARA_OK;
 }
 
-struct smr_fb_vec smr_fb_vector(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  const uint32_t at = smr_fb_child(fb, table, id);
-  if (at == 0) return (struct smr_fb_vec){0};
-  return (struct smr_fb_vec){.data = fb->data + at + 4, .count = fb_load32(fb, at)};
+// An index or a code against what there is.
+static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int64_t least,
+                              int64_t value) {
+  const bool good = what == SMR_FB_DTYPE ? smr_dtype_bytes((uint8_t)value) != 0
+                    : what == SMR_FB_OP  ? smr_op_find((uint16_t)value) != NULL
+                                         : value >= least && value < walk->counts[what];
+  if (good) return SAMARA_OK;
+  if (what == SMR_FB_RUNTIME || what == SMR_FB_SCHEMA) {
+    SMR_FAIL(walk->error, BAD_VERSION, "%s %u.%u.%u is newer than this samara " SAMARA_VERSION,
+             fb_field_name(walk), (unsigned)(value >> 16), (unsigned)(value >> 8 & 0xff),
+             (unsigned)(value & 0xff));
+  }
+  if (what >= SMR_FB_DTYPE) {
+    SMR_FAIL(walk->error, UNSUPPORTED, "%s %d is not in this build of samara " SAMARA_VERSION,
+             fb_field_name(walk), (int)value);
+  }
+  SMR_FAIL(walk->error, BAD_MODEL, "%s is %d of %u", fb_field_name(walk), (int)value,
+           (unsigned)walk->counts[what]);
 }
 
-const char *smr_fb_string(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  const uint32_t at = smr_fb_child(fb, table, id);
-  return at != 0 ? (const char *)(fb->data + at + 4) : NULL;
+// ---- reading ----
+
+static samara_status fb_read_table(struct smr_fb_walk *walk, size_t at, unsigned table,
+                                   uint8_t *out);
+
+// Room for one of any struct, while nothing but its size counts.
+enum { FB_LARGEST = sizeof(struct smr_function) };
+_Static_assert(FB_LARGEST <= UINT8_MAX, "offsets of members fit the rows");
+#define SMR_READ_TABLE(TABLE, name, type) \
+  _Static_assert(SMR_FB_##TABLE == SMR_FB_MODEL || sizeof(struct type) <= FB_LARGEST, #type);
+#define SMR_READ(TABLE, field, at, count_at, refers, absent)
+#include "model/layout.inc"
+
+// `count` tables, to which the offsets from `found` on point. *array is where they are.
+static samara_status fb_read_tables(struct smr_fb_walk *walk, unsigned table, struct fb_found found,
+                                    void **array) {
+  const struct fb_row *row = &fb_rows[fb_tables[table]];
+  const size_t size = row->at;
+  *array = smr_fb_take(walk, found.count, size);
+  walk->counts[table] = found.count;
+  for (uint32_t i = 0; i < found.count; i++) {
+    uint64_t scratch[FB_LARGEST / 8] = {0};
+    uint8_t *const out = *array != NULL ? (uint8_t *)*array + i * size : (uint8_t *)scratch;
+    size_t at = found.at + 4 * (size_t)i;
+    samara_status status = fb_follow(walk, &at);
+    if (status == SAMARA_OK) status = fb_read_table(walk, at, table, out);
+    if (status == SAMARA_OK) status = smr_decode_part(walk, (enum smr_fb_table)table, out);
+    if (status == SAMARA_OK) continue;
+    char number[16];
+    const char *name = NULL;
+    if (row[1].kind == (FB_STRING | FB_REQUIRED)) memcpy(&name, out + row[1].at, sizeof name);
+    smr_format(number, sizeof number, "%u", (unsigned)i);
+    return smr_fb_where(walk, status, (enum smr_fb_table)table, name != NULL ? name : number);
+  }
+  return SAMARA_OK;
 }
 
-const char *smr_fb_text(const struct smr_fb *fb, uint32_t table, uint32_t id) {
-  const char *string = smr_fb_string(fb, table, id);
-  return string != NULL ? string : "";
+static samara_status fb_read_strings(struct smr_fb_walk *walk, struct fb_found found,
+                                     void **array) {
+  const char **texts = smr_fb_take(walk, found.count, sizeof *texts);
+  *array = texts;
+  for (uint32_t i = 0; i < found.count; i++) {
+    struct fb_found text = {found.at + 4 * (size_t)i, 0};
+    SMR_TRY(fb_open_vector(walk, FB_STRING, &text));
+    if (texts != NULL) texts[i] = (const char *)walk->data + text.at;
+  }
+  return SAMARA_OK;
 }
 
-uint32_t smr_fb_element(const struct smr_fb *fb, struct smr_fb_vec vector, uint32_t index) {
-  const size_t at = (size_t)((const uint8_t *)vector.data - fb->data) + (size_t)index * 4;
-  return (uint32_t)(at + fb_load32(fb, at));
+static samara_status fb_store_scalar(struct smr_fb_walk *walk, const struct fb_row *row,
+                                     unsigned kind, struct fb_found found, uint8_t *out) {
+  uint8_t *const member = (row->count_at == WALK ? (uint8_t *)walk : out) + row->at;
+  int64_t value = row->absent;
+  if (found.at != 0) {
+    value = 0;
+    memcpy(&value, walk->data + found.at, fb_bytes[kind]);
+    if (kind == FB_I32) value = (int32_t)value;
+  }
+  if (row->refers != SMR_FB_NONE) {
+    SMR_TRY(fb_refer(walk, row->refers, row->absent < 0 ? -1 : 0, value));
+  }
+  if (row->refers != SMR_FB_OP) {
+    memcpy(member, &value, fb_bytes[kind]);
+    return SAMARA_OK;
+  }
+  const struct smr_op *op = smr_op_find((uint16_t)value);
+  memcpy(member, &op, sizeof op);
+  return smr_op_expect_built(op, walk->error);
 }
 
-const char *smr_fb_element_text(const struct smr_fb *fb, struct smr_fb_vec vector, uint32_t index) {
-  return (const char *)(fb->data + smr_fb_element(fb, vector, index) + 4);
+static samara_status fb_read_attrs(struct smr_fb_walk *walk, struct fb_found found,
+                                   struct smr_node *node);
+
+// Write what was found for a row into the struct at `out`.
+static samara_status fb_store(struct smr_fb_walk *walk, const struct fb_row *row,
+                              struct fb_found found, uint8_t *out) {
+  const unsigned kind = row->kind & ~(unsigned)FB_REQUIRED;
+  uint8_t *const member = out + row->at;
+  void *pointer = found.at != 0 ? (void *)(walk->data + found.at) : NULL;
+  if (kind < FB_STRING) return fb_store_scalar(walk, row, kind, found, out);
+  if (kind == FB_UNION) return fb_read_attrs(walk, found, (struct smr_node *)(void *)out);
+  if (row->absent == RANK) {
+    if (found.count > SAMARA_MAX_RANK) return fb_bad(walk, found.at, "rank above 8");
+    out[row->count_at] = (uint8_t)found.count;
+  } else if (row->absent == SAME) {
+    uint32_t before;
+    memcpy(&before, out + row->count_at, sizeof before);
+    if (before != found.count) return fb_bad(walk, found.at, "not as many as before");
+  } else if (row->count_at != 0) {
+    memcpy(out + row->count_at, &found.count, sizeof found.count);
+  }
+  switch (kind) {
+    case FB_STRING:
+      if (pointer == NULL) pointer = (void *)"";
+      break;
+    case FB_VEC_STRUCT:
+      walk->counts[row->refers] = found.count;
+      pointer = smr_fb_take(walk, found.count, fb_bytes[kind]);
+      if (pointer != NULL) memcpy(pointer, walk->data + found.at, found.count * fb_bytes[kind]);
+      break;
+    case FB_VEC_I64:
+      if (row->absent != RANK) break;
+      if (pointer != NULL) memcpy(member, pointer, found.count * sizeof(int64_t));
+      return SAMARA_OK;
+    case FB_VEC_STRING:
+      SMR_TRY(fb_read_strings(walk, found, &pointer));
+      break;
+    case FB_VEC_TABLE:
+    case FB_TABLE:
+      SMR_TRY(fb_read_tables(walk, row->refers, found, &pointer));
+      break;
+    default:
+      if (row->refers == SMR_FB_NONE) break;
+      for (uint32_t i = 0; i < found.count; i++) {
+        const uint32_t value = fb_load32(walk, found.at + 4 * (size_t)i);
+        SMR_TRY(fb_refer(walk, row->refers, row->absent < 0 ? -1 : 0,
+                         kind == FB_VEC_I32 ? (int32_t)value : (int64_t)value));
+      }
+      break;
+  }
+  memcpy(member, &pointer, sizeof pointer);
+  return SAMARA_OK;
 }
+
+// ---- attributes: as ops/attrs.h describes them, by position ----
+
+#define ATTR(type, KIND, member, count, refers) \
+  [SMR_ATTR_##type] = {                         \
+      0, FB_##KIND, SMR_FB_##refers, -1, offsetof(struct smr_node_attr, member), (count)}
+#define COUNT(member) offsetof(struct smr_node_attr, member)
+static const struct fb_row fb_attr_rows[] = {
+    ATTR(INT, I64, literal.i, 0, NONE),
+    ATTR(BOOL, BOOL, literal.i, 0, NONE),
+    ATTR(F32, F32, literal.f, 0, NONE),
+    ATTR(ENUM, U8, literal.i, 0, CHOICE),
+    ATTR(DTYPE, U8, literal.i, 0, DTYPE),
+    ATTR(INTS, VEC_I64, literal.ints, COUNT(literal.count), NONE),
+    ATTR(FLOATS, VEC_F32, literal.floats, COUNT(literal.count), NONE),
+    ATTR(STRING, STRING, literal.text, COUNT(literal.count), NONE),
+    ATTR(DIM, I32, expr_count, 0, EXPR),
+    ATTR(DIMS, VEC_U32, exprs, COUNT(expr_count), EXPR),
+    ATTR(FUNCTION, U32, literal.i, 0, FUNCTION),
+};
+#undef ATTR
+#undef COUNT
+
+static samara_status fb_read_attr(struct smr_fb_walk *walk, const struct fb_table *table,
+                                  unsigned id, const struct smr_attr_desc *desc,
+                                  struct smr_node_attr *attr) {
+  const struct fb_row *row = &fb_attr_rows[desc->type];
+  struct fb_found found;
+  walk->attr = smr_attr_name(desc);
+  walk->counts[SMR_FB_CHOICE] = desc->choices;
+  SMR_TRY(fb_find(walk, table, id, row->kind | (desc->required ? FB_REQUIRED : 0u), &found));
+  attr->is_list = desc->type == SMR_ATTR_DIMS;
+  if (desc->type == SMR_ATTR_STRING) attr->literal.text = "";
+  if (found.at != 0) {
+    attr->literal.present = true;
+    SMR_TRY(fb_store(walk, row, found, (uint8_t *)attr));
+  }
+  if (desc->type == SMR_ATTR_DIM && attr->literal.present) {
+    // -1: not given.
+    attr->literal.present = fb_load32(walk, found.at) != UINT32_MAX;
+    attr->expr_count = attr->literal.present;
+    if (attr->literal.present)
+      attr->exprs = (const uint32_t *)(const void *)(walk->data + found.at);
+    if (desc->required && !attr->literal.present) return fb_bad(walk, found.at, "missing");
+  }
+  if (!attr->literal.present || attr->exprs != NULL) attr->literal.i = desc->default_int;
+  if (found.at == 0 || desc->type != SMR_ATTR_F32) attr->literal.f = desc->default_f32;
+  return SAMARA_OK;
+}
+
+static samara_status fb_read_attrs(struct smr_fb_walk *walk, struct fb_found found,
+                                   struct smr_node *node) {
+  const struct smr_op *op = node->op;
+  struct smr_node_attr *attrs = smr_fb_take(walk, op->attr_count, sizeof *attrs);
+  struct fb_table table = {0, 0, 0, 0};  // of defaults
+  node->attrs = attrs;
+  if ((found.at != 0) != (walk->attrs_type != 0)) {
+    return fb_bad(walk, found.at, "a type or a value alone");
+  }
+  if (found.at != 0) {
+    if (walk->attrs_type != op->code || op->attr_count == 0) {
+      return fb_bad(walk, found.at, "attributes of another operator");
+    }
+    SMR_TRY(fb_follow(walk, &found.at));
+    SMR_TRY(fb_open_table(walk, found.at, &table));
+  }
+  for (uint32_t i = 0; i < op->attr_count; i++) {
+    struct smr_node_attr scratch;
+    memset(&scratch, 0, sizeof scratch);
+    SMR_TRY(fb_read_attr(walk, &table, i, &smr_attr_descs[op->attr_first + i],
+                         attrs != NULL ? &attrs[i] : &scratch));
+  }
+  walk->attr = NULL;
+  return SAMARA_OK;
+}
+
+// ---- the walk ----
+
+static samara_status fb_read_table(struct smr_fb_walk *walk, size_t at, unsigned table,
+                                   uint8_t *out) {
+  struct fb_table open;
+  SMR_TRY(fb_open_table(walk, at, &open));
+  for (unsigned i = fb_tables[table] + 1u; fb_rows[i].kind != FB_END; i++) {
+    const struct fb_row *row = &fb_rows[i];
+    struct fb_found found;
+    if (!SMR_HAS(selftest) && row->refers == SMR_FB_GOLDEN) continue;
+    walk->row = i;
+    SMR_TRY(fb_find(walk, &open, row->id, row->kind, &found));
+    SMR_TRY(fb_store(walk, row, found, out));
+  }
+  return SAMARA_OK;
+}
+
+// major << 16 | minor << 8 | patch of SAMARA_VERSION.
+#define FB_DIGIT(at) ((uint32_t)(SAMARA_VERSION[at] - '0'))
+#define FB_RUNTIME (FB_DIGIT(0) << 16 | FB_DIGIT(2) << 8 | FB_DIGIT(4))
+_Static_assert(sizeof SAMARA_VERSION == sizeof "1.2.3", "of one digit each");
+
+samara_status smr_fb_read(struct smr_fb_walk *walk) {
+  size_t root = 0;
+  walk->budget = walk->size * FB_COST_PER_BYTE + FB_COST_FREE;
+  walk->row = FB_ROW_MODEL;
+  walk->attr = NULL;
+  walk->counts[SMR_FB_RELATION] = SMR_RELATION_LT + 1;
+  walk->counts[SMR_FB_LAYOUT] = SMR_LAYOUT_DWPANEL + 1;
+  walk->counts[SMR_FB_BLOCK] = 1;
+  walk->counts[SMR_FB_SCHEMA] = FB_SCHEMA_VERSION + 1;
+  walk->counts[SMR_FB_RUNTIME] = FB_RUNTIME + 1;
+  SMR_TRY(fb_follow(walk, &root));
+  return fb_read_table(walk, root, SMR_FB_MODEL, (uint8_t *)walk->model);
+}
+#undef FB_RUNTIME
+#undef FB_DIGIT

@@ -4,6 +4,7 @@
 #ifndef SMR_MODEL_MODEL_H_
 #define SMR_MODEL_MODEL_H_
 
+#include "base/parts.h"
 #include "ops/op.h"
 
 #include <stdbool.h>
@@ -125,7 +126,8 @@ struct smr_variable {
   int64_t dims[SAMARA_MAX_RANK];
   const struct smr_quant *quant;
   size_t size_bytes;
-  int32_t initial;  // constant
+  int32_t initial;      // constant
+  uint32_t written_by;  // while decoding: the last function that writes it, plus one
   uint8_t dtype, rank;
 };
 
@@ -137,6 +139,11 @@ struct smr_constant {
   uint64_t panel_stride_bytes;
   uint32_t groups;
   uint8_t dtype, rank, layout;
+};
+
+/// A part of the file that holds constants.
+struct smr_segment {
+  uint64_t offset, size;
 };
 
 struct smr_golden_tensor {
@@ -173,9 +180,11 @@ struct samara_model {
   const struct smr_golden *goldens;
   const struct smr_source *sources;
   const struct smr_metadata *metadata;
+  const struct smr_segment *segments;
   uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
-      metadata_count;
+      metadata_count, segment_count;
   struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
+  struct smr_parts parts;              // what reading it needed
 };
 
 /// The entry of that name (NULL: the first), or NULL.
@@ -193,6 +202,9 @@ samara_status smr_model_derived(const samara_model *model, int32_t constant,
 /// static text in *why.
 bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
                        int64_t *out, const char **why);
+
+/// One operation of arithmetic; c is used by SELECT alone.
+bool smr_expr_apply(uint32_t op, int64_t a, int64_t b, int64_t c, int64_t *out, const char **why);
 
 /// The same over intervals [lo, hi]; hi INT64_MAX means unbounded. Never fails: what cannot be
 /// bounded is [INT64_MIN or 0, INT64_MAX].

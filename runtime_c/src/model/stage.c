@@ -51,7 +51,7 @@ static uint32_t stage_of(const struct smr_function *f, uint32_t dependence) {
 }
 
 struct stage_walk {
-  struct smr_decoder *d;
+  const struct smr_decoder *d;
   const struct smr_function *f;
   uint32_t index;  // of the node
   uint32_t stage;  // of the walk so far
@@ -61,9 +61,8 @@ struct stage_walk {
 static samara_status stage_need(struct stage_walk *walk, uint32_t expr) {
   const uint32_t dependence = walk->f->expr_stage[expr];
   if (dependence >= STAGE_NODE && dependence - STAGE_NODE >= walk->index) {
-    SMR_FAIL(walk->d->error, BAD_MODEL,
-             "it needs expression %u, which depends on node '" SMR_NAME "'", expr,
-             walk->f->nodes[dependence - STAGE_NODE].name);
+    return smr_decode_bad(walk->d, "it needs expression %d, which depends on node %d", (int)expr,
+                          (int)(dependence - STAGE_NODE));
   }
   walk->stage = stage_greater(walk->stage, stage_of(walk->f, dependence));
   return SAMARA_OK;
@@ -101,15 +100,13 @@ static samara_status stage_node(struct stage_walk *walk) {
   return SAMARA_OK;
 }
 
-static samara_status stage_nodes(struct smr_decoder *d, struct smr_function *f) {
+static samara_status stage_nodes(const struct smr_decoder *d, struct smr_function *f) {
   struct smr_node *nodes = (struct smr_node *)f->nodes;
   struct stage_walk walk = {.d = d, .f = f};
   for (uint32_t i = 0; i < f->node_count; i++) {
     walk.index = i;
     const samara_status status = stage_node(&walk);
-    if (status != SAMARA_OK) {
-      return smr_fail_prefix(d->error, status, "node '" SMR_NAME "': ", nodes[i].name);
-    }
+    if (status != SAMARA_OK) return smr_fb_where(&d->walk, status, SMR_FB_NODE, nodes[i].name);
     nodes[i].stage = walk.stage;
   }
   f->stage_count = walk.stage + 1;
@@ -119,8 +116,12 @@ static samara_status stage_nodes(struct smr_decoder *d, struct smr_function *f) 
 // Whether some dim stays without a bound when the dims of the inputs are known. It does not matter
 // what they are, so one value stands for all: large enough not to cancel against small constants,
 // small enough that products of a few stay far from the end of int64.
-static bool stage_grows(const struct smr_function *f, int64_t *lo, int64_t *hi) {
+static samara_status stage_grows(const struct smr_decoder *d, struct smr_function *f) {
   enum { STAGE_SOME_DIM = 97 };
+  const samara_allocator *allocator = &d->walk.model->allocator;
+  int64_t *lo = smr_allocate_zeroed(allocator, f->expr_count, 2 * sizeof *lo);
+  if (lo == NULL) return smr_no_memory(d->walk.error, 2 * f->expr_count * sizeof *lo);
+  int64_t *hi = lo + f->expr_count;
   for (uint32_t i = 0; i < f->expr_count; i++) {
     if (f->exprs[i].op == SMR_EXPR_INPUT_DIM) {
       lo[i] = hi[i] = STAGE_SOME_DIM;
@@ -130,13 +131,16 @@ static bool stage_grows(const struct smr_function *f, int64_t *lo, int64_t *hi) 
   }
   for (uint32_t i = 0; i < f->value_count; i++) {
     for (uint32_t j = 0; j < f->values[i].rank; j++) {
-      if (hi[f->values[i].dims[j]] == INT64_MAX) return true;
+      if (hi[f->values[i].dims[j]] == INT64_MAX) f->growing = true;
     }
   }
-  return false;
+  smr_release(allocator, lo);
+  return SAMARA_OK;
 }
 
-samara_status smr_decode_stages(struct smr_decoder *d, struct smr_function *f, int64_t *scratch) {
+samara_status smr_decode_stages(struct smr_decoder *d, struct smr_function *f) {
+  f->stage_count = 1;
+  if (!SMR_HAS(late)) return SAMARA_OK;  // no READ, no BORN: all stages are 0, as they were taken
   uint32_t *expr_stage = (uint32_t *)f->expr_stage, *guard_stage = (uint32_t *)f->guard_stage;
   for (uint32_t i = 0; i < f->expr_count; i++) {
     expr_stage[i] = stage_dependence(f, &f->exprs[i], expr_stage);
@@ -145,8 +149,7 @@ samara_status smr_decode_stages(struct smr_decoder *d, struct smr_function *f, i
     const struct smr_value *value = &f->values[f->inputs[i]];
     for (uint32_t j = 0; j < value->rank; j++) {
       if (expr_stage[value->dims[j]] != STAGE_INPUT_DIMS) {
-        SMR_FAIL(d->error, BAD_MODEL, "dim %u of input '" SMR_NAME "' depends on data", j,
-                 value->name);
+        return smr_decode_bad(d, "dim %d of input %d depends on data", (int)j, (int)i);
       }
     }
   }
@@ -158,6 +161,5 @@ samara_status smr_decode_stages(struct smr_decoder *d, struct smr_function *f, i
   for (uint32_t i = 0; i < f->guard_count; i++) {
     guard_stage[i] = stage_greater(expr_stage[f->guards[i].a], expr_stage[f->guards[i].b]);
   }
-  f->growing = stage_grows(f, scratch, scratch + f->expr_count) || smr_decode_calls_growing(d, f);
-  return SAMARA_OK;
+  return stage_grows(d, f);
 }

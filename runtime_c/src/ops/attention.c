@@ -82,6 +82,15 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
   if (mask != NULL) attention_mask(mask, all);
 }
 
+samara_status smr_attention_need(struct smr_job *job, const struct smr_attention *s) {
+  SMR_NEED(job, f32_softmax_row);
+  SMR_NEED(job, f32_vbinary_mul);
+  SMR_NEED(job, f32_vbinary_broadcast);
+  if (smr_optional_input(job, s->mask_input) != NULL && (job->dims_vary || !s->mask_column))
+    SMR_NEED(job, f32_vbinary_add);
+  return SAMARA_OK;
+}
+
 samara_status smr_attention_take_panels(struct smr_job *job, size_t rows, size_t columns,
                                         struct smr_attention_panels *panels) {
   if (rows > PTRDIFF_MAX / (SMR_PANEL * sizeof(float)) - 1)

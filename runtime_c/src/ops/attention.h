@@ -53,6 +53,8 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
 /// weights. s must not be 0.
 samara_status smr_attention_take_scratch(struct smr_job *job, struct smr_attention *all,
                                          size_t most_rows);
+/// Needs of the kernels of attention weights, but for products.
+samara_status smr_attention_need(struct smr_job *job, const struct smr_attention *attention);
 /// Take thread scratch for `columns` columns of `rows` rows in panels.
 samara_status smr_attention_take_panels(struct smr_job *job, size_t rows, size_t columns,
                                         struct smr_attention_panels *panels);

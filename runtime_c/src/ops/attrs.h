@@ -22,12 +22,12 @@ enum smr_attr_type {
 
 /// One attribute of one operator. Rows of an operator are `op->attr_count` from `op->attr_first`.
 struct smr_attr_desc {
-  const char *name;
+  uint16_t name;        // smr_attr_name
   uint8_t type;         // enum smr_attr_type
   bool required;        // every node states it; there is no default
-  int64_t default_int;  // int, bool, enum, dtype, dim; lists default to empty
+  uint8_t choices;      // enum: how many
+  int16_t default_int;  // int, bool, enum, dtype, dim; lists default to empty
   float default_f32;
-  const char *choices;  // enum: names joined by ','; else ""
 };
 
 extern const struct smr_attr_desc smr_attr_descs[];
@@ -41,10 +41,16 @@ static inline int64_t smr_op_attr_int(const struct smr_job *job, const char *nam
   return smr_op_attr(job, name)->i;
 }
 
+/// Position of the attribute `name` among those of the operator, -1 when it has none such.
+int smr_op_attr_index(const struct smr_op *op, const char *name);
+
 /// Whether the operator's row has an attribute of that name.
 bool smr_op_has_attr(const struct smr_job *job, const char *name);
 
-/// Number of choices of an enum attribute.
-int64_t smr_attr_choice_count(const struct smr_attr_desc *desc);
+/// The attribute's name.
+const char *smr_attr_name(const struct smr_attr_desc *desc);
+
+/// Names of an enum's choices joined by ','; "" for other types. `desc` is a row of smr_attr_descs.
+const char *smr_attr_choices(const struct smr_attr_desc *desc);
 
 #endif

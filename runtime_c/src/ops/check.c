@@ -5,7 +5,8 @@
 #include "ops/check.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+
+#include "base/format.h"
 
 struct smr_dims_text smr_dims_text(const int64_t *dims, uint32_t rank) {
   struct smr_dims_text out;
@@ -13,9 +14,9 @@ struct smr_dims_text smr_dims_text(const int64_t *dims, uint32_t rank) {
   out.text[used++] = '[';
   for (uint32_t i = 0; i < rank && i < SAMARA_MAX_RANK; i++) {
     const size_t room = sizeof out.text - used;
-    const int n = snprintf(out.text + used, room, "%s%" PRId64, i ? ", " : "", dims[i]);
-    if (n < 0 || (size_t)n >= room - 1) break;
-    used += (size_t)n;
+    const size_t n = smr_format(out.text + used, room, "%s%" PRId64, i ? ", " : "", dims[i]);
+    if (n >= room - 1) break;
+    used += n;
   }
   out.text[used++] = ']';
   out.text[used] = '\0';
@@ -91,71 +92,71 @@ bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint
   return true;
 }
 
+// Where only models run, the decoder has seen to counts, dtypes, ranks and the sizes of constants;
+// single operators come straight from the caller.
+
 // Bytes of the dense tensor when every dim of 0 counts as 1: what offsets are computed in.
 static samara_status op_check_tensor(const struct smr_job *job, const struct smr_tensor *t,
-                                     const char *role, uint32_t index, bool packed_allowed) {
+                                     bool packed_allowed) {
   const size_t element = smr_dtype_bytes(t->dtype);
+  const char *dtype = smr_dtype_name(t->dtype);
   const uint32_t more = job->op->funcs != NULL ? job->op->funcs->more_dtypes : UINT32_MAX;
-  if (t->dtype > SAMARA_BOOL && element != 0 && (more >> t->dtype & 1u) == 0)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u cannot have dtype %s", job->op->name, role,
-             (unsigned)index, smr_dtype_name(t->dtype));
-  if (element == 0 || t->rank > SAMARA_MAX_RANK)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u has dtype %s and rank %u", job->op->name, role,
-             (unsigned)index, smr_dtype_name(t->dtype), (unsigned)t->rank);
+  if (SMR_HAS(eager) && (element == 0 || t->rank > SAMARA_MAX_RANK))
+    SMR_FAIL(job->error, BAD_SHAPE, "has dtype %s and rank %u", dtype, (unsigned)t->rank);
+  const bool fits_op = t->dtype <= SAMARA_BOOL || (more >> t->dtype & 1u) != 0;
+  if (!fits_op || (job->op->dtypes >> t->dtype & 1u) == 0)
+    return smr_fail(job->error, fits_op ? SAMARA_UNSUPPORTED : SAMARA_BAD_SHAPE,
+                    "cannot have dtype %s%s", dtype, fits_op ? " in this build" : "");
   size_t bytes = element;
-  bool fits = true, empty = false;
+  bool empty = false;
   for (uint32_t i = 0; i < t->rank; i++) {
     const int64_t dim = t->dims[i];
     empty = empty || dim == 0;
-    fits = fits && dim >= 0 && (uint64_t)dim <= SIZE_MAX &&
-           smr_mul_size(bytes, dim ? (size_t)dim : 1, &bytes) && bytes <= PTRDIFF_MAX / 2;
-  }
-  if (!fits) {
-    const struct smr_dims_text dims = smr_dims_text(t->dims, t->rank);
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u has dims %s", job->op->name, role, (unsigned)index,
-             dims.text);
+    if (dim < 0 || (uint64_t)dim > SIZE_MAX ||
+        !smr_mul_size(bytes, dim ? (size_t)dim : 1, &bytes) || bytes > PTRDIFF_MAX / 2)
+      SMR_FAIL(job->error, BAD_SHAPE, "has dims out of range: dim %u is %" PRId64, (unsigned)i,
+               dim);
   }
   if (t->layout != SMR_LAYOUT_PLAIN && !packed_allowed)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s %u is packed (layout %u), which only weights can be",
-             job->op->name, role, (unsigned)index, (unsigned)t->layout);
+    SMR_FAIL(job->error, BAD_SHAPE, "is packed (layout %u), which only weights can be",
+             (unsigned)t->layout);
   bytes = smr_packed_bytes(t->dtype, bytes);
-  if (t->constant >= 0 && t->layout == SMR_LAYOUT_PLAIN && !empty && t->size_bytes < bytes)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: constant input %u has %zu bytes, its dims need %zu",
-             job->op->name, (unsigned)index, t->size_bytes, bytes);
+  if (SMR_HAS(eager) && t->constant >= 0 && t->layout == SMR_LAYOUT_PLAIN && !empty &&
+      t->size_bytes < bytes)
+    SMR_FAIL(job->error, BAD_SHAPE, "has %zu bytes, its dims need %zu", t->size_bytes, bytes);
   return SAMARA_OK;
 }
 
-static samara_status op_check_count(const struct smr_job *job, const char *what, uint32_t count,
-                                    uint32_t least, uint32_t most) {
-  if (count >= least && (most == 255 || count <= most)) return SAMARA_OK;
-  SMR_FAIL(job->error, BAD_SHAPE, "%s: has %u %s, expected %u to %u", job->op->name,
-           (unsigned)count, what, (unsigned)least, (unsigned)most);
-}
-
-static samara_status op_check_tensors(const struct smr_job *job) {
+// Inputs beyond those that the operator must have may be absent, unless it takes any number. Dims
+// of measured outputs are not known yet.
+static samara_status op_check_tensors(const struct smr_job *job, bool is_input) {
   const struct smr_op *op = job->op;
-  SMR_TRY(op_check_count(job, "inputs", job->input_count, op->min_inputs, op->max_inputs));
-  SMR_TRY(op_check_count(job, "outputs", job->output_count, op->min_outputs, op->max_outputs));
-  const bool weights = op->check_class == smr_check_matmul || op->check_class == smr_check_conv ||
-                       op->check_class == smr_check_matmul_blocks;
-  for (uint32_t i = 0; i < job->input_count; i++) {
-    const bool optional = i >= op->min_inputs && op->max_inputs != 255;
-    if (job->inputs[i] == NULL && optional) continue;
-    if (job->inputs[i] == NULL)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: input %u is required", op->name, (unsigned)i);
-    SMR_TRY(op_check_tensor(job, job->inputs[i], "input", i, weights && i == 1));
-  }
-  const bool measured = op->funcs != NULL && op->funcs->measure != NULL;
-  for (uint32_t i = 0; i < job->output_count; i++) {
-    if (job->outputs[i] == NULL)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: output %u is required", op->name, (unsigned)i);
-    if (!measured) SMR_TRY(op_check_tensor(job, job->outputs[i], "output", i, false));
+  const char *role = is_input ? "input" : "output";
+  struct smr_tensor *const *tensors = is_input ? job->inputs : job->outputs;
+  const uint32_t count = is_input ? job->input_count : job->output_count;
+  const uint32_t least = is_input ? op->min_inputs : op->min_outputs;
+  const uint32_t most = is_input ? op->max_inputs : op->max_outputs;
+  if (SMR_HAS(eager) && (count < least || (most != 255 && count > most)))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: has %u %ss, expected %u to %u", op->name, (unsigned)count,
+             role, (unsigned)least, (unsigned)most);
+  for (uint32_t i = 0; i < count; i++) {
+    samara_status status = SAMARA_OK;
+    if (tensors[i] == NULL) {
+      if (is_input && i >= least && most != 255) continue;
+      status = smr_fail(job->error, SAMARA_BAD_SHAPE, "is required");
+    } else if (is_input || op->funcs == NULL || op->funcs->measure == NULL) {
+      const bool packed = is_input && i == 1 && (op->flags & SMR_OP_PACKED_IN) != 0;
+      status = op_check_tensor(job, tensors[i], packed);
+    }
+    if (status != SAMARA_OK)
+      return smr_fail_prefix(job->error, status, "%s: %s %u ", op->name, role, (unsigned)i);
   }
   return SAMARA_OK;
 }
 
 samara_status smr_op_check(const struct smr_job *job) {
-  SMR_TRY(op_check_tensors(job));
+  SMR_TRY(op_check_tensors(job, true));
+  SMR_TRY(op_check_tensors(job, false));
   if (job->op->check_class != NULL) SMR_TRY(job->op->check_class(job));
   if (job->op->funcs != NULL && job->op->funcs->check != NULL) SMR_TRY(job->op->funcs->check(job));
   return SAMARA_OK;

@@ -16,6 +16,8 @@ samara_status smr_dynamic_prepare(struct smr_job *job, struct smr_dynamic *d) {
   const struct smr_quant *quant = job->inputs[1]->quant;
   d->shifted = false;
   for (uint32_t i = 0; i < quant->count; i++) d->shifted = d->shifted || quant->zero_points[i] != 0;
+  SMR_NEED(job, i8_gemm_to_f32);
+  if (d->shifted) SMR_NEED(job, i8_gemm_w_zero);
   if (job->inputs[1]->constant >= 0 && d->linear.weight_key != 0 && columns > 0) {
     d->sums_from = SMR_LINEAR_DERIVED;
     const uint32_t key = SMR_LINEAR_KEY_SUMS | (d->linear.weight_key % SMR_LINEAR_KEY_LIMIT);

@@ -24,6 +24,18 @@ size_t smr_extreme_row(const struct smr_extreme *e, size_t n, const float *x);
 void smr_extreme_columns(const struct smr_extreme *e, size_t n, size_t count, size_t stride,
                          const float *x, uint32_t *index);
 
+/// Needs of both.
+static inline samara_status smr_extreme_need(struct smr_job *job, bool smallest) {
+  if (smallest) {
+    SMR_NEED(job, f32_reduce_row_min);
+    SMR_NEED(job, f32_reduce_columns_min);
+    return SAMARA_OK;
+  }
+  SMR_NEED(job, f32_reduce_row_max);
+  SMR_NEED(job, f32_reduce_columns_max);
+  return SAMARA_OK;
+}
+
 /// LIMIT where an axis of `n` elements is too long for smr_extreme_columns.
 static inline samara_status smr_extreme_check(const struct smr_job *job, size_t n) {
   if ((uint64_t)n > UINT32_MAX)

@@ -5,12 +5,33 @@
 #include "ops/indirect.h"
 
 #include "base/checked.h"
+#include "base/lean.h"
 #include "ops/conv_points.h"
 #include "ops/linear.h"
 
 #include <string.h>
 
-enum { INDIRECT_POINTERS = 4096 };  // of a block: half of a 64 KiB L1, next to x and w
+enum {
+  INDIRECT_POINTERS = SMR_LEAN(4096, 256)
+};  // of a block: half of a 64 KiB L1, next to x and w
+
+// Rows of a block, of tiles of mr.
+static size_t indirect_rows(const struct smr_indirect *s, size_t mr) {
+  const size_t all = s->pixels ? s->pixels : 1, most = INDIRECT_POINTERS / s->taps;
+  const size_t rows = most < mr ? mr : most - most % mr;
+  return rows < all ? rows : all;
+}
+
+// Blocks differ between ISAs, and with them what is left for the last one: its fewest rows.
+static size_t indirect_least_rows(const struct smr_indirect *s) {
+  static const uint8_t tiles[] = {4, 6, 8};
+  size_t least = SIZE_MAX;
+  for (size_t i = 0; i < sizeof tiles; i++) {
+    const size_t last = (s->pixels ? s->pixels - 1 : 0) % indirect_rows(s, tiles[i]) + 1;
+    if (last < least) least = last;
+  }
+  return least;
+}
 
 samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    const struct smr_window *window, size_t groups, size_t channels,
@@ -20,9 +41,7 @@ samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
   s->taps = (size_t)smr_window_taps(window);
   s->channels = channels;
   s->pixels = (size_t)(window->batch * smr_window_pixels(window));
-  s->rows = INDIRECT_POINTERS / s->taps;
-  s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
-  if (s->rows > s->pixels) s->rows = s->pixels ? s->pixels : 1;
+  s->rows = indirect_rows(s, config->mr);
   s->blocks = (s->pixels + s->rows - 1) / s->rows;
   static const float *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
   struct smr_f32_gemm_args args = {.batch = groups,
@@ -32,6 +51,9 @@ samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    .taps = s->taps,
                                    .indirect = some_pointers,
                                    .w_type = w_type};
+  struct smr_f32_gemm_args last = args;
+  last.m = indirect_least_rows(s);
+  SMR_TRY(smr_linear_need(job, &last, job->dims_vary && job->inputs[1]->constant < 0));
   smr_f32_gemm_plan_make(config, &args, &s->plan);
   args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
   smr_f32_gemm_plan_make(config, &args, &s->tail);

@@ -29,6 +29,10 @@ samara_status smr_linear_check_floats(const struct smr_job *job) {
 static bool linear_is_quantized(const struct smr_job *job) {
   return job->inputs[1]->dtype == SAMARA_QINT8;
 }
+// The same once prepared: constant where this build has none.
+static bool linear_has_bytes(const struct smr_job *job) {
+  return SMR_HAS(linear_narrow) && linear_is_quantized(job);
+}
 
 samara_status smr_linear_check_weights(const struct smr_job *job, uint32_t w_axis) {
   if (!linear_is_quantized(job)) return smr_linear_check_floats(job);
@@ -71,7 +75,7 @@ samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t 
   return linear_take(job, &job->thread_scratch_bytes, count, bytes, offset);
 }
 
-static samara_status linear_epilogue(const struct smr_job *job, struct smr_linear *linear) {
+static samara_status linear_epilogue(struct smr_job *job, struct smr_linear *linear) {
   // In the order of the attribute's choices.
   static const enum smr_f32_vunary functions[] = {
       SMR_F32_SIGMOID, SMR_F32_SIGMOID, SMR_F32_TANH,      SMR_F32_HARD_SIGMOID, SMR_F32_HARD_SWISH,
@@ -85,11 +89,14 @@ static samara_status linear_epilogue(const struct smr_job *job, struct smr_linea
   const int64_t post = smr_op_attr_int(job, "post");
   if (post < 0 || (uint64_t)post >= sizeof functions / sizeof functions[0])
     SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown activation", job->op->name);
+  if (post == 0) return SAMARA_OK;
+  SMR_NEED(job, linear_post);
   linear->post = (struct smr_linear_post){
-      .function = post ? smr_f32_vunary_kernel(job->isa, functions[post]) : NULL,
+      .function = smr_f32_vunary_kernel(job->isa, functions[post]),
       .widen = smr_f16_to_f32_kernel(job->isa),
       .narrow = smr_f32_to_f16_kernel(job->isa),
       .params = {smr_op_attr(job, "post_alpha")->f, smr_op_attr(job, "post_beta")->f}};
+  SMR_NEED_KERNEL(job, f32_vunary_neg, functions[post], linear->post.function);
   return SAMARA_OK;
 }
 
@@ -159,7 +166,7 @@ static void linear_row(const void *context, size_t batch, size_t column, size_t 
 }
 
 samara_status smr_linear_take_unfolded(struct smr_job *job, struct smr_linear *l) {
-  if (l->source.expand == NULL) return SAMARA_OK;
+  if (!SMR_HAS(f32_gemm_source) || l->source.expand == NULL) return SAMARA_OK;
   const size_t bytes = smr_f32_gemm_source_bytes(smr_linear_config(job), l->taps * l->k);
   return smr_thread_scratch_take(job, bytes, 1, &l->unfold_offset);
 }
@@ -232,7 +239,7 @@ static void linear_pack_bytes(const struct smr_job *job, const struct smr_linear
 // Bytes of a panel as it is read.
 static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_linear *l) {
   const size_t rows = l->taps * l->k;
-  if (!linear_is_quantized(job))
+  if (!linear_has_bytes(job))
     return smr_panel_stride_bytes(rows, smr_dtype_bytes(job->inputs[1]->dtype));
   if (l->bytes_by_row) return smr_panel_stride_bytes(rows, 1);
   return l->unfolds_whole ? smr_panel_stride_bytes(rows, sizeof(float))
@@ -241,7 +248,8 @@ static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_li
 
 static samara_status linear_place_weights(struct smr_job *job, struct smr_linear *l) {
   const struct smr_tensor *w = job->inputs[1];
-  const bool quantized = linear_is_quantized(job);
+  if (linear_is_quantized(job)) SMR_NEED(job, linear_narrow);
+  const bool quantized = linear_has_bytes(job);
   l->w_type = smr_linear_type(w);
   l->quant = w->quant;
   l->source = (struct smr_f32_gemm_source){.expand = NULL};
@@ -260,7 +268,10 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
   const bool whole = quantized && l->unfolds_whole;
   if ((w->layout != SMR_LAYOUT_PLAIN && !whole) || bytes == 0) {  // of nothing, nothing is read
     l->w_from = SMR_LINEAR_DIRECT;
-  } else if (w->constant >= 0 && l->weight_key != 0 && !whole) {
+    return SAMARA_OK;
+  }
+  SMR_NEED(job, linear_pack);
+  if (w->constant >= 0 && l->weight_key != 0 && !whole) {
     l->w_from = SMR_LINEAR_DERIVED;
     l->w_derived =
         smr_linear_derive(job, 1, l->weight_key | (quantized ? SMR_LINEAR_KEY_NARROW : 0), bytes);
@@ -326,7 +337,7 @@ void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l
                            void *out) {
   const struct smr_tensor *w = job->inputs[1];
   const size_t element = smr_dtype_bytes(w->dtype);
-  if (linear_is_quantized(job)) {
+  if (linear_has_bytes(job)) {
     linear_pack_bytes(job, l, group, out);
     return;
   }
@@ -347,7 +358,7 @@ void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l
 }
 
 static void linear_pack_weights(const struct smr_job *job, const struct smr_linear *l, char *out) {
-  if (linear_is_quantized(job) && l->unfolds_whole) {
+  if (linear_has_bytes(job) && l->unfolds_whole) {
     linear_unfold_whole(job, l, out);
     return;
   }
@@ -365,7 +376,7 @@ static void linear_pad_bias(const struct smr_job *job, const struct smr_linear *
     for (size_t i = 0; i < padded; i++) {
       const size_t at = g * l->n + i;
       float value = 0.0f;
-      if (i < l->n && bias->dtype == SAMARA_FLOAT16)
+      if (SMR_HAS(type_float16) && i < l->n && bias->dtype == SAMARA_FLOAT16)
         value = smr_f16_to_f32(((const uint16_t *)bias->data)[at]);
       else if (i < l->n)
         value = ((const float *)bias->data)[at];
@@ -377,7 +388,7 @@ static void linear_pad_bias(const struct smr_job *job, const struct smr_linear *
 samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what,
                               void *out) {
   const struct smr_linear *linear = job->state;
-  if (what->input == 1)
+  if (SMR_HAS(linear_pack) && what->input == 1)
     linear_pack_weights(job, linear, out);
   else
     linear_pad_bias(job, linear, out);
@@ -386,7 +397,7 @@ samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derive
 
 void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *linear) {
   char *scratch = job->scratch;
-  if (linear->w_from == SMR_LINEAR_SCRATCH)
+  if (SMR_HAS(linear_pack) && linear->w_from == SMR_LINEAR_SCRATCH)
     linear_pack_weights(job, linear, scratch + linear->w_offset);
   if (linear->bias_from == SMR_LINEAR_SCRATCH)
     linear_pad_bias(job, linear, (float *)(void *)(scratch + linear->bias_offset));
@@ -422,7 +433,7 @@ void smr_linear_post(void *context, void *out, size_t rows, size_t columns, size
   enum { CHUNK = 256 };  // floats on the stack
   const struct smr_linear_post *post = context;
   for (size_t i = 0; i < rows; i++) {
-    if (out_type == SMR_GEMM_F32) {
+    if (!SMR_HAS(type_float16) || out_type == SMR_GEMM_F32) {
       float *row = (float *)out + i * out_stride;
       post->function(columns, row, row, post->params);
       continue;
@@ -453,7 +464,7 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
   args->bias_batch_stride = linear->bias_stride;
   args->lo = linear->lo;
   args->hi = linear->hi;
-  args->post = linear->post.function != NULL ? smr_linear_post : NULL;
+  args->post = SMR_HAS(linear_post) && linear->post.function != NULL ? smr_linear_post : NULL;
   args->post_context = (void *)(uintptr_t)&linear->post;
 }
 

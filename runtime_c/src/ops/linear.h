@@ -13,6 +13,7 @@
 
 #include "base/isa.h"
 #include "kernels/f16_convert/f16_convert.h"
+#include "kernels/f32_dwconv/f32_dwconv.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "kernels/f32_narrow/f32_narrow.h"
 #include "kernels/f32_vunary/f32_vunary.h"
@@ -41,6 +42,19 @@ static inline const struct smr_f32_gemm_config *smr_linear_config(const struct s
   const bool half = !job->strict && job->inputs[0]->dtype == SAMARA_FLOAT32;
   return smr_f32_gemm_config(half ? job->isa : job->isa & ~(uint32_t)SMR_ISA_NEON_FP16);
 }
+
+/// Needs of the kernels that a product meets, of float weights; `columns_vary` where args->n may be
+/// another one another time. Plans are made after it, or by smr_linear_plan.
+samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_args *args,
+                              bool columns_vary);
+/// Plan a product by the weights at input 1, with the kernels that it needs.
+samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_args *args,
+                              struct smr_f32_gemm_plan *plan);
+/// Needs of a depthwise convolution; `adds`: it has a residual.
+samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f32_dwconv_args *args,
+                                        bool adds);
+/// Needs of products of any size of float32 weights.
+samara_status smr_linear_need_any(struct smr_job *job);
 
 /// Where an operand is read from.
 enum smr_linear_source {

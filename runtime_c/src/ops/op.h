@@ -18,6 +18,7 @@
 #define SMR_OPS_OP_H_
 
 #include "base/error.h"
+#include "base/parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,13 +64,16 @@ struct smr_tensor {
 
 /// An attribute, decoded; which field holds it follows from its type in the table.
 struct smr_attr {
-  int64_t i;            // int, bool, enum (index of the choice), dtype, function, dim (evaluated)
-  float f;              // f32
-  const int64_t *ints;  // ints, dims (evaluated)
-  const float *floats;  // floats
-  const char *text;     // string
-  uint32_t count;       // of ints / floats / bytes of text
-  bool present;         // written in the file (else the default)
+  int64_t i;  // int, bool, enum (index of the choice), dtype, function, dim (evaluated)
+  float f;    // f32
+  union {
+    const int64_t *ints;  // ints, dims (evaluated)
+    const float *floats;  // floats
+    const char *text;     // string
+  };
+  uint32_t count;  // of ints / floats / bytes of text
+  bool present;    // written in the file (else the default)
+  bool varies;     // some of `ints`, or `i`, is not a constant: see smr_job.dims_vary
 };
 
 struct smr_job;
@@ -99,6 +103,10 @@ struct smr_job {
   uint32_t output_count;
   uint32_t isa;  // SMR_ISA_* bits that may be used
   bool strict;   // accuracy=strict
+  /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims
+  /// may come out differently another time, so SMR_NEED names every part it could choose.
+  bool dims_vary;
+  struct smr_parts *parts;  // what the node needs; NULL where nobody asks
   samara_error *error;
   void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
                 // it
@@ -123,6 +131,7 @@ enum smr_op_flag {
   SMR_OP_INPLACE = 8,           // output 0 may be the same buffer as input 0 when sizes agree
   SMR_OP_SERIAL_PROLOGUE = 16,  // run(begin=0,end=0) is called once, alone, before the tiles
   SMR_OP_TRAINING = 32,         // only training needs it: listed and size-billed apart
+  SMR_OP_PACKED_IN = 64,        // accepts a packed layout as input 1
 };
 
 /// One row of the kernel table.
@@ -134,6 +143,7 @@ struct smr_op {
   uint16_t attr_count;
   uint16_t attr_first;  // in the attribute descriptor table
   uint32_t flags;
+  uint32_t dtypes;  // SMR_DTYPE_* bits of what its tensors may be in this build
   // Both NULL for control operators and for those that this build leaves out.
   samara_status (*check_class)(const struct smr_job *job);
   const struct smr_op_funcs *funcs;
@@ -163,6 +173,17 @@ static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
     if (job->barriers[i] > begin) return job->barriers[i];
   return job->tiles;
 }
+
+/// In prepare: fails where this build lacks the part, else notes that the node needs it.
+#define SMR_NEED(job, name) SMR_NEED_IN((job)->parts, (job)->error, name)
+
+/// The same for tables of kernels by index, whose entries are NULL where the build lacks them: part
+/// `FIRST` + index, which the rows of parts.inc have in the table's order.
+#define SMR_NEED_KERNEL(job, FIRST, index, kernel)                                                \
+  do {                                                                                            \
+    if ((kernel) == NULL) return smr_part_missing((job)->error, #FIRST);                          \
+    if (SMR_HAS(survey)) smr_parts_add((job)->parts, (size_t)SMR_PART_##FIRST + (size_t)(index)); \
+  } while (0)
 
 /// Number of elements of a checked tensor.
 static inline int64_t smr_numel(const struct smr_tensor *t) {

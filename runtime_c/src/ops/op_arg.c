@@ -25,6 +25,7 @@ static samara_status arg_prepare(struct smr_job *job, bool smallest) {
                           .smallest = smallest,
                           .last = smr_op_attr_int(job, "select_last") != 0};
   s->extreme = (struct smr_extreme){smr_f32_reduce_config(job->isa), smallest, s->last};
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_extreme_need(job, smallest));
   job->kernel = "arg";
   job->tiles = smr_axis_tiles(&s->axis);
   return smr_extreme_check(job, s->axis.n);
@@ -68,12 +69,15 @@ ARG(u64, uint64_t)
 #undef ARG
 
 typedef int64_t (*arg_function)(const struct arg_state *s, const void *data, size_t at);
+#define ARG_IN(type, name) SMR_HAS(type_##type) ? arg_##name : NULL
 static const arg_function arg_functions[] = {
-    [SAMARA_FLOAT32] = arg_f32, [SAMARA_FLOAT64] = arg_f64, [SAMARA_INT8] = arg_i8,
-    [SAMARA_UINT8] = arg_u8,    [SAMARA_INT16] = arg_i16,   [SAMARA_UINT16] = arg_u16,
-    [SAMARA_INT32] = arg_i32,   [SAMARA_UINT32] = arg_u32,  [SAMARA_INT64] = arg_i64,
-    [SAMARA_UINT64] = arg_u64,
+    [SAMARA_FLOAT32] = ARG_IN(float32, f32), [SAMARA_FLOAT64] = ARG_IN(float64, f64),
+    [SAMARA_INT8] = ARG_IN(int8, i8),        [SAMARA_UINT8] = ARG_IN(uint8, u8),
+    [SAMARA_INT16] = ARG_IN(int16, i16),     [SAMARA_UINT16] = ARG_IN(uint16, u16),
+    [SAMARA_INT32] = ARG_IN(int32, i32),     [SAMARA_UINT32] = ARG_IN(uint32, u32),
+    [SAMARA_INT64] = ARG_IN(int64, i64),     [SAMARA_UINT64] = ARG_IN(uint64, u64),
 };
+#undef ARG_IN
 
 static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end,
                              void *thread_scratch) {
@@ -85,7 +89,7 @@ static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    if (x->dtype != SAMARA_FLOAT32 || s->axis.inner == 1) {
+    if (!SMR_HAS(type_float32) || x->dtype != SAMARA_FLOAT32 || s->axis.inner == 1) {
       for (size_t j = 0; j < span.count; j++) y[span.group + j] = of(s, x->data, span.offset + j);
       continue;
     }

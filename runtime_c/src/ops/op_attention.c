@@ -9,6 +9,7 @@
 #include "ops/attention.h"
 #include "ops/check.h"
 #include "ops/funcs.h"
+#include "ops/linear.h"
 #include "ops/widen.h"
 
 enum { ATTENTION_MOST_ROWS = 48, ATTENTION_MASK = 3 };  // rows: whole tiles of 6, 8, 12 and 16
@@ -22,6 +23,8 @@ static samara_status attention_prepare(struct smr_job *job) {
   struct attention_state *state = job->state;
   struct smr_attention *all = &state->all;
   smr_attention_read(job, all, job->outputs[0], ATTENTION_MASK);
+  SMR_TRY(smr_attention_need(job, all));
+  if (job->dims_vary || all->causal) SMR_TRY(smr_linear_need_any(job));
   job->kernel = "attention";
   job->tiles = 0;
   if (smr_numel(job->outputs[0]) == 0) return SAMARA_OK;
@@ -29,6 +32,12 @@ static samara_status attention_prepare(struct smr_job *job) {
   SMR_TRY(smr_attention_take_panels(job, all->t, all->dv, &state->values));
   const struct smr_f32_gemm_args args = {
       .batch = 1, .m = all->block_rows, .n = all->t, .k = all->d, .taps = 1, .a_stride = all->d};
+  for (size_t i = 0; i < 4; i++) {  // a block, the last block; the scores, the values
+    struct smr_f32_gemm_args part = args;
+    if (i & 1u) part.m = all->s - (all->blocks - 1) * all->block_rows;
+    if (i & 2u) part.n = all->dv;
+    SMR_TRY(smr_linear_need(job, &part, false));
+  }
   struct smr_f32_gemm_plan plan;
   smr_f32_gemm_plan_make(all->gemm, &args, &plan);
   job->kernel = plan.kernel;

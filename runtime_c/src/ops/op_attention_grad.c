@@ -55,6 +55,8 @@ static samara_status attention_grad_prepare(struct smr_job *job) {
   struct smr_attention *all = &s->all;
   *s = (struct attention_grad_state){.softmax_grad = smr_f32_softmax_grad_config(job->isa)->row[0]};
   smr_attention_read(job, all, job->inputs[ATTENTION_GRAD_DY], ATTENTION_GRAD_MASK);
+  SMR_TRY(smr_attention_need(job, all));
+  SMR_TRY(smr_linear_need_any(job));
   job->kernel = "attention_grad";
   job->tiles = 0;
   // Rows without elements may be any number of rows.

@@ -8,6 +8,9 @@
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
 
+// Whether this build can divide integers.
+enum { BINARY_DIVIDES = SMR_HAS(vbinary_div) || SMR_HAS(vbinary_mod) || SMR_HAS(vbinary_fmod) };
+
 struct binary_state {
   struct smr_broadcast broadcast;
   smr_f32_vbinary_ukernel f32;  // or `any`, where this is NULL
@@ -34,9 +37,15 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
   smr_broadcast_make(&s->broadcast, job->outputs[0], operands, 2);
   if (is_float && function < (enum smr_vbinary)SMR_F32_VBINARY_COUNT) {
     s->f32 = smr_f32_vbinary_kernel(job->isa, (enum smr_f32_vbinary)function);
+    SMR_NEED_KERNEL(job, f32_vbinary_add, function, s->f32);
+    if (job->dims_vary || !smr_broadcast_step(&s->broadcast, 0) ||
+        !smr_broadcast_step(&s->broadcast, 1))
+      SMR_NEED(job, f32_vbinary_broadcast);
     job->kernel = smr_f32_vbinary_kernel_name(job->isa);
   } else {
+    SMR_NEED(job, vbinary);
     s->any = smr_vbinary_kernel(function, is_float ? SAMARA_FLOAT32 : dtype);
+    SMR_NEED_KERNEL(job, vbinary_add, function, s->any.blocks);
     job->kernel = "vbinary";
   }
   if (dtype == SAMARA_FLOAT16) {
@@ -59,7 +68,7 @@ static void binary_row_f16(const struct binary_state *s, size_t n, const uint16_
   s->widen(b_step ? n : 1, b, wide_b);
   if (s->f32 != NULL)
     s->f32(n, wide_a, a_step, wide_b, b_step, wide_y);
-  else
+  else if (SMR_HAS(vbinary))
     smr_vbinary_run(&s->any, n, wide_a, a_step, wide_b, b_step, to_bool ? y : wide_y);
   if (!to_bool) s->narrow(n, wide_y, y);
 }
@@ -80,13 +89,13 @@ static samara_status binary_run(const struct smr_job *job, size_t begin, size_t 
   while ((n = smr_broadcast_next(&s->broadcast, &cursor, most, at)) > 0) {
     const void *a = (const char *)ta->data + at[0] * element;
     const void *b = (const char *)tb->data + at[1] * element;
-    if (s->divides && smr_vbinary_has_zero(ta->dtype, b_step ? n : 1, b))
+    if (BINARY_DIVIDES && s->divides && smr_vbinary_has_zero(ta->dtype, b_step ? n : 1, b))
       SMR_FAIL(job->error, BAD_DATA, "%s: division of an integer by zero", job->op->name);
-    if (s->widen != NULL)
+    if (SMR_HAS(type_float16) && s->widen != NULL)
       binary_row_f16(s, n, a, a_step, b, b_step, y, ty->dtype == SAMARA_BOOL, thread_scratch);
     else if (s->f32 != NULL)
       s->f32(n, a, a_step, b, b_step, (float *)(void *)y);
-    else
+    else if (SMR_HAS(vbinary))
       smr_vbinary_run(&s->any, n, a, a_step, b, b_step, y);
     y += n * y_element;
   }

@@ -63,6 +63,7 @@ static samara_status cast_prepare(struct smr_job *job) {
   const bool two = (from == SAMARA_FLOAT16 && to == SAMARA_BFLOAT16) ||
                    (from == SAMARA_BFLOAT16 && to == SAMARA_FLOAT16);
   if (cast == NULL || two) {
+    SMR_NEED(job, vcast_wide);
     s->steps = smr_vcast_steps(from, to);
     job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(double);
     return SAMARA_OK;
@@ -77,7 +78,7 @@ static samara_status cast_prepare(struct smr_job *job) {
 
 static void cast_chunk(const struct cast_state *s, size_t n, const void *x, void *y,
                        void *scratch) {
-  if (s->steps.widen != NULL) {
+  if (SMR_HAS(vcast_wide) && s->steps.widen != NULL) {
     s->steps.widen(n, x, scratch);
     s->steps.narrow(n, scratch, y);
   } else if (s->narrow != NULL) {

@@ -29,6 +29,9 @@ enum {
   CONV_DEPTHWISE_PIECE = 16,            // units between looks at the clock
 };
 
+// Whether this build has either.
+enum { CONV_HAS_DEPTHWISE = SMR_HAS(conv_depthwise) || SMR_HAS(conv_depthwise_3d) };
+
 struct conv_state {
   struct smr_linear linear;
   struct smr_window window;
@@ -42,11 +45,13 @@ struct conv_state {
   bool widens_x;
 };
 
+static bool conv_widens(const struct conv_state *s) { return SMR_HAS(type_float16) && s->widens_x; }
+
 static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job,
                                                         const struct conv_state *s) {
   const struct smr_window *w = &s->window;
   const size_t x_pixel =
-      s->widens_x ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
+      conv_widens(s) ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
   const size_t y_pixel = (size_t)job->outputs[0]->pixel_stride;
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   const size_t r_pixel = residual != NULL ? (size_t)residual->pixel_stride : 0;
@@ -119,7 +124,7 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
       .residual_batch_stride = g.residual_batch_stride,
       .lo = g.lo,
       .hi = g.hi,
-      .post = s->linear.post.function != NULL ? smr_linear_post : NULL,
+      .post = SMR_HAS(linear_post) && s->linear.post.function != NULL ? smr_linear_post : NULL,
       .post_context = (void *)(uintptr_t)&s->linear.post,
   };
 }
@@ -127,19 +132,19 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
 static samara_status conv_depthwise_prepare(struct smr_job *job, struct conv_state *s) {
   const struct smr_window *w = &s->window;
   const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-  if (s->path == CONV_DEPTHWISE) {
+  if (SMR_HAS(conv_depthwise) && s->path == CONV_DEPTHWISE) {
     job->tiles = smr_f32_dwconv_units(&args);
     job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &args);
   } else {
     job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
     job->kernel = "f32_dwconv_indirect";
   }
-  if (s->path == CONV_DEPTHWISE_3D) {
+  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D) {
     size_t offset;
     SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, sizeof(float), &s->zero_offset));
     SMR_TRY(smr_thread_scratch_take(job, (size_t)w->out[2] * s->taps, sizeof(float *), &offset));
   }
-  if (!s->widens_x) return SAMARA_OK;
+  if (!conv_widens(s)) return SAMARA_OK;
   // The kernel knows float32 only: one tile converts everything there and back.
   const size_t n = (size_t)smr_numel(job->outputs[0]);
   SMR_TRY(smr_scratch_take(job, n, sizeof(float), &s->y_offset));
@@ -176,7 +181,7 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
     args.residual_batch_stride = s->linear.n;
   }
   const size_t x_pixel =
-      s->widens_x ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
+      conv_widens(s) ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
   if (s->path == CONV_CONTIGUOUS) {
     args.batch = (size_t)w->batch;
     args.m = (size_t)w->out[2];
@@ -196,22 +201,28 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
   return args;
 }
 
+static bool conv_is_padded(const struct smr_window *w) {
+  bool padded = false;
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    padded = padded || w->pad_begin[i] || w->pad_end[i];
+  return padded;
+}
+
 static enum conv_path conv_choose(const struct smr_job *job, const struct conv_state *s,
-                                  int64_t groups) {
+                                  int64_t groups, bool padded) {
   const struct smr_window *w = &s->window;
   const struct smr_tensor *x = job->inputs[0];
   if (job->inputs[1]->layout == SMR_LAYOUT_DWPANEL ||
       (job->inputs[1]->layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
        groups == w->channels_out && groups > 1))
     return w->spatial < 3 ? CONV_DEPTHWISE : CONV_DEPTHWISE_3D;
-  bool padded = false, strided = false, dilated = false;
+  bool strided = false, dilated = false;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    padded = padded || w->pad_begin[i] || w->pad_end[i];
     strided = strided || w->stride[i] != 1;
     dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
   }
   if (s->taps == 1 && !padded && !strided) return CONV_POINT;
-  const bool dense = s->widens_x || x->pixel_stride == w->channels_in;
+  const bool dense = conv_widens(s) || x->pixel_stride == w->channels_in;
   if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated) return CONV_CONTIGUOUS;
   // The direct kernel adds up byte offsets in 32 bits.
   const int64_t pixels = w->in[1] * w->in[2], stride = dense ? w->channels_in : x->pixel_stride;
@@ -224,6 +235,52 @@ static enum conv_path conv_choose(const struct smr_job *job, const struct conv_s
   return CONV_INDIRECT;
 }
 
+// Needs of a path, but for those of products that are planned.
+static samara_status conv_need(struct smr_job *job, const struct conv_state *s,
+                               enum conv_path path) {
+  const bool half = job->inputs[1]->dtype == SAMARA_FLOAT16;
+  const size_t last = (s->linear.n + SMR_PANEL - 1) % SMR_PANEL + 1;
+  switch (path) {
+    case CONV_DEPTHWISE: {
+      const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
+      SMR_NEED(job, conv_depthwise);
+      return smr_linear_need_depthwise(job, &args, smr_optional_input(job, 3) != NULL);
+    }
+    case CONV_DEPTHWISE_3D:
+      SMR_NEED(job, conv_depthwise_3d);
+      SMR_NEED(job, f32_dwconv_indirect);
+      if (last != SMR_PANEL || smr_optional_input(job, 3) != NULL) SMR_NEED(job, f32_dwconv_part);
+      if (half) SMR_NEED(job, f32_dwconv_f16w);
+      return SAMARA_OK;
+    case CONV_DIRECT:
+      SMR_NEED(job, conv_direct);
+      if (half) SMR_NEED(job, conv_direct_f16w);
+      if (last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
+      return SAMARA_OK;
+    case CONV_INDIRECT:
+      SMR_NEED(job, conv_indirect);
+      SMR_NEED(job, f32_gemm_indirect);
+      return SAMARA_OK;
+    default:
+      SMR_NEED(job, conv_product);
+      return SAMARA_OK;
+  }
+}
+
+// Needs of the path. Padding that is not a constant may also be there another time, or not; and a
+// first layer's image of 2 GB, which leads to CONV_INDIRECT, is for a build that has that.
+static samara_status conv_need_paths(struct smr_job *job, const struct conv_state *s,
+                                     int64_t groups) {
+  SMR_TRY(conv_need(job, s, s->path));
+  if (!smr_op_attr(job, "pads")->varies) return SAMARA_OK;
+  const enum conv_path other = conv_choose(job, s, groups, !conv_is_padded(&s->window));
+  if (other == s->path) return SAMARA_OK;
+  const struct smr_f32_gemm_args args = {.n = s->linear.n, .w_type = s->linear.w_type};
+  if (other == CONV_INDIRECT || other == CONV_POINT || other == CONV_CONTIGUOUS)
+    SMR_TRY(smr_linear_need(job, &args, false));
+  return conv_need(job, s, other);
+}
+
 static samara_status conv_prepare(struct smr_job *job) {
   struct conv_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
@@ -233,8 +290,8 @@ static samara_status conv_prepare(struct smr_job *job) {
   s->taps = (size_t)smr_window_taps(&s->window);
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  s->widens_x = x->dtype == SAMARA_FLOAT16;
-  s->path = conv_choose(job, s, groups);
+  s->widens_x = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
+  s->path = conv_choose(job, s, groups, conv_is_padded(&s->window));
   const bool depthwise = s->path == CONV_DEPTHWISE || s->path == CONV_DEPTHWISE_3D;
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
   s->linear = (struct smr_linear){
@@ -251,22 +308,24 @@ static samara_status conv_prepare(struct smr_job *job) {
   };
   s->linear.unfolds_whole = depthwise || s->path == CONV_DIRECT;
   SMR_TRY(smr_linear_prepare(job, &s->linear));
-  if (s->widens_x)
+  SMR_TRY(conv_need_paths(job, s, groups));
+  if (conv_widens(s))
     SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
   if (smr_numel(job->outputs[0]) == 0) {
     job->kernel = "nothing";
     job->tiles = 0;
     return SAMARA_OK;
   }
-  if (depthwise) return conv_depthwise_prepare(job, s);
-  if (s->path == CONV_INDIRECT) {
+  if (CONV_HAS_DEPTHWISE && depthwise) return conv_depthwise_prepare(job, s);
+  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) {
     SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
                                  s->linear.n, s->linear.w_type));
     return smr_linear_take_unfolded(job, &s->linear);
   }
-  if (s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
+  if (SMR_HAS(conv_direct) && s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
+  if (!SMR_HAS(conv_product)) return SAMARA_OK;  // refused before
   const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, NULL);
-  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return smr_linear_take_unfolded(job, &s->linear);
@@ -291,9 +350,9 @@ static float *conv_scratch(const struct smr_job *job, size_t offset) {
 static void conv_prologue(const struct smr_job *job, const struct conv_state *s) {
   if (job->tiles == 0) return;
   smr_linear_prologue(job, &s->linear);
-  if (s->widens_x) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
-  if (s->path == CONV_INDIRECT) smr_indirect_prologue(job, &s->indirect);
-  if (s->path == CONV_DEPTHWISE_3D)
+  if (conv_widens(s)) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
+  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) smr_indirect_prologue(job, &s->indirect);
+  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D)
     memset(conv_scratch(job, s->zero_offset), 0, s->linear.n * sizeof(float));
 }
 
@@ -341,12 +400,12 @@ static samara_status conv_run_depthwise(const struct smr_job *job, const struct 
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-  args.in = s->widens_x ? conv_scratch(job, s->x_offset) : x->data;
+  args.in = conv_widens(s) ? conv_scratch(job, s->x_offset) : x->data;
   args.w = smr_linear_weights(job, &s->linear);
   args.bias = smr_linear_bias(job, &s->linear);
   args.out = y->data;
   args.residual = residual != NULL ? residual->data : NULL;
-  if (s->widens_x) {
+  if (conv_widens(s)) {
     begin = 0;
     end = s->depthwise_units;
     args.out = conv_scratch(job, s->y_offset);
@@ -358,18 +417,18 @@ static samara_status conv_run_depthwise(const struct smr_job *job, const struct 
       args.residual = conv_scratch(job, s->residual_offset);
     }
   }
-  if (s->path == CONV_DEPTHWISE_3D) {
+  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D) {
     SMR_TRY(conv_lines_3d(job, s, &args, begin, end, thread_scratch));
-  } else {
+  } else if (SMR_HAS(conv_depthwise)) {
     for (size_t unit = begin; unit < end; unit += CONV_DEPTHWISE_PIECE) {
       // Without float16 the pieces are the session's.
       const size_t left = end - unit;
-      if (s->widens_x) SMR_TRY(smr_in_time(&job->deadline, job->error));
+      if (conv_widens(s)) SMR_TRY(smr_in_time(&job->deadline, job->error));
       smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, unit,
                          left < CONV_DEPTHWISE_PIECE ? end : unit + CONV_DEPTHWISE_PIECE);
     }
   }
-  if (!s->widens_x) return SAMARA_OK;
+  if (!conv_widens(s)) return SAMARA_OK;
   const smr_f32_to_f16_ukernel narrow = smr_f32_to_f16_kernel(job->isa);
   for (size_t i = 0; i < s->pixels; i++)
     narrow(args.channels, args.out + i * args.channels,
@@ -381,12 +440,12 @@ static void conv_run_direct(const struct smr_job *job, const struct conv_state *
                             size_t end, void *thread_scratch) {
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
-  args.in = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+  args.in = conv_widens(s) ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
   args.w = smr_linear_weights(job, &s->linear);
   args.bias = smr_linear_bias(job, &s->linear);
   args.out = job->outputs[0]->data;
   args.residual = residual != NULL ? residual->data : NULL;
-  args.post = s->linear.post.function != NULL ? smr_linear_post : NULL;
+  args.post = SMR_HAS(linear_post) && s->linear.post.function != NULL ? smr_linear_post : NULL;
   args.post_context = (void *)(uintptr_t)&s->linear.post;
   smr_f32_conv_direct_run(smr_f32_conv_direct_config(job->isa), &args, begin, end, thread_scratch);
 }
@@ -398,25 +457,19 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
     conv_prologue(job, s);
     return SAMARA_OK;
   }
-  switch (s->path) {
-    case CONV_DEPTHWISE:
-    case CONV_DEPTHWISE_3D:
-      return conv_run_depthwise(job, s, begin, end, thread_scratch);
-    case CONV_DIRECT:
-      conv_run_direct(job, s, begin, end, thread_scratch);
-      break;
-    case CONV_INDIRECT: {
-      const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, thread_scratch);
-      smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
-      break;
-    }
-    case CONV_POINT:
-    case CONV_CONTIGUOUS: {
-      const float *x = s->widens_x ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-      const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x, thread_scratch);
-      smr_f32_gemm_run(&s->plan, &args, begin, end);
-    }
+  if (CONV_HAS_DEPTHWISE && (s->path == CONV_DEPTHWISE || s->path == CONV_DEPTHWISE_3D))
+    return conv_run_depthwise(job, s, begin, end, thread_scratch);
+  if (SMR_HAS(conv_direct) && s->path == CONV_DIRECT) {
+    conv_run_direct(job, s, begin, end, thread_scratch);
+    return SAMARA_OK;
+  }
+  const float *x = conv_widens(s) ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) {
+    const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, thread_scratch);
+    smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
+  } else if (SMR_HAS(conv_product)) {
+    const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x, thread_scratch);
+    smr_f32_gemm_run(&s->plan, &args, begin, end);
   }
   return SAMARA_OK;
 }

@@ -5,7 +5,9 @@
 // pixels as products over pointers to pixels, or over rows that are copied together.
 #include "base/fp.h"
 
+#include "base/lean.h"
 #include "kernels/i8_dwconv/i8_dwconv.h"
+
 #include "ops/check.h"
 #include "ops/conv_points.h"
 #include "ops/dynamic.h"
@@ -17,10 +19,10 @@
 #include <string.h>
 
 enum {
-  CONV_DYNAMIC_PIECE = 16 * 1024,   // elements of x to a tile of the first phases
-  CONV_DYNAMIC_POINTERS = 4096,     // of a block of output pixels
-  CONV_DYNAMIC_COPIED = 32 * 1024,  // bytes of a block of copied rows
-  CONV_DYNAMIC_MANY = 64,           // channels from which pointers beat copied rows
+  CONV_DYNAMIC_PIECE = 16 * 1024,               // elements of x to a tile of the first phases
+  CONV_DYNAMIC_POINTERS = SMR_LEAN(4096, 256),  // of a block of output pixels
+  CONV_DYNAMIC_COPIED = 32 * 1024,              // bytes of a block of copied rows
+  CONV_DYNAMIC_MANY = 64,                       // channels from which pointers beat copied rows
 };
 
 enum conv_dynamic_path {
@@ -125,6 +127,8 @@ static samara_status conv_dynamic_prepare(struct smr_job *job) {
   s->path = depthwise                                                  ? CONV_DYNAMIC_DEPTHWISE
             : s->channels % 4 == 0 && s->channels >= CONV_DYNAMIC_MANY ? CONV_DYNAMIC_INDIRECT
                                                                        : CONV_DYNAMIC_COLUMNS;
+  if (s->path == CONV_DYNAMIC_INDIRECT || (job->dims_vary && !depthwise))
+    SMR_NEED(job, i8_gemm_indirect);
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
   s->dynamic.linear = (struct smr_linear){
       .groups = depthwise ? 1 : (size_t)groups,

@@ -26,6 +26,14 @@ enum { MATMUL_SUMS = 0 };
 #else
 enum { MATMUL_SUMS = 1 };
 #endif
+// Whether x may have to be copied: transposed, or widened.
+enum { MATMUL_COPIES = SMR_HAS(matmul_transpose) || SMR_HAS(type_float16) };
+enum { MATMUL_HAS_SUMS = MATMUL_SUMS && SMR_HAS(matmul_outer) };
+
+// Whether this build multiplies anything but floats.
+enum {
+  MATMUL_HAS_PLAIN = SMR_HAS(matmul_int32) || SMR_HAS(matmul_int64) || SMR_HAS(matmul_float64)
+};
 
 struct matmul_state {
   struct smr_linear linear;
@@ -45,7 +53,9 @@ struct matmul_state {
 
 // Whether the product is one of integers or of float64.
 static bool matmul_is_plain(const struct smr_job *job) {
-  return smr_vmatmul_kernel(job->inputs[0]->dtype) != NULL;
+  const uint8_t dtype = job->inputs[0]->dtype;
+  return dtype != SAMARA_FLOAT32 && dtype != SAMARA_FLOAT16 &&
+         (1u << dtype & (SMR_DTYPE_I32 | SMR_DTYPE_I64 | MATMUL_MORE)) != 0;
 }
 
 static samara_status matmul_check(const struct smr_job *job) {
@@ -91,24 +101,40 @@ static samara_status matmul_prepare_plain(struct smr_job *job) {
   *s = (struct matmul_state){.products = 0};
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   matmul_geometry(job, s);
+  switch (job->inputs[0]->dtype) {
+    case SAMARA_FLOAT64:
+      SMR_NEED(job, matmul_float64);
+      break;
+    case SAMARA_INT64:
+    case SAMARA_UINT64:
+      SMR_NEED(job, matmul_int64);
+      break;
+    default:
+      SMR_NEED(job, matmul_int32);
+  }
   s->any = smr_vmatmul_kernel(job->inputs[0]->dtype);
   job->kernel = "vmatmul";
   job->tiles = s->n ? s->products * (s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0)) : 0;
   return SAMARA_OK;
 }
 
-// Whether the product is a long sum over rows of both operands, as gradients of weights are: these
-// are read where they lie, and the sum is cut for threads.
-static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
+// Whether the product can be a long sum over rows of both operands, as gradients of weights are:
+// these are read where they lie, and the sum is cut for threads.
+static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   const bool plain = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 &&
                      y->dtype == SAMARA_FLOAT32 && w->layout == SMR_LAYOUT_PLAIN &&
                      smr_optional_input(job, 2) == NULL && smr_optional_input(job, 3) == NULL &&
                      smr_op_attr_int(job, "post") == 0 && smr_op_attr(job, "lo")->f == -INFINITY &&
                      smr_op_attr(job, "hi")->f == INFINITY;
-  const struct smr_tensor leading_w = matmul_leading(w);
-  return plain && s->transposes_x && smr_op_attr_int(job, "transpose_w") == 0 && s->products == 1 &&
-         s->x_count == 1 && smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
+  return MATMUL_SUMS && plain && s->transposes_x && smr_op_attr_int(job, "transpose_w") == 0;
+}
+
+// Whether it is one.
+static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor leading_w = matmul_leading(job->inputs[1]);
+  return matmul_may_be_sum(job, s) && s->products == 1 && s->x_count == 1 &&
+         smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
          (s->k >= MATMUL_OUTER_ROWS || s->k * s->m <= MATMUL_OUTER_SIZE);
 }
 
@@ -129,7 +155,12 @@ static samara_status matmul_prepare(struct smr_job *job) {
   struct matmul_state *s = job->state;
   *s = (struct matmul_state){.products = 0};
   matmul_geometry(job, s);
-  if (MATMUL_SUMS && matmul_is_sum(job, s)) return matmul_prepare_sum(job, s);
+  if (matmul_may_be_sum(job, s) && (job->dims_vary || matmul_is_sum(job, s))) {
+    SMR_NEED(job, matmul_outer);
+    SMR_NEED(job, f32_reduce_columns_sum);
+  }
+  if (MATMUL_HAS_SUMS && matmul_is_sum(job, s)) return matmul_prepare_sum(job, s);
+  if (s->transposes_x) SMR_NEED(job, matmul_transpose);
   const struct smr_tensor leading_w = matmul_leading(w);
   const size_t w_count = (size_t)smr_numel(&leading_w);
   if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
@@ -150,6 +181,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
   };
   SMR_TRY(smr_linear_prepare(job, &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
+  if (s->per_product || (job->dims_vary && w->constant < 0)) SMR_NEED(job, matmul_computed);
   if (s->per_product)
     SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
   s->copies_x = s->transposes_x || x->dtype == SAMARA_FLOAT16;
@@ -165,7 +197,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
                                          .a_stride = s->k,
                                          .w_type = s->linear.w_type,
                                          .source = s->linear.source};
-  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
   job->kernel = s->plan.kernel;
   job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
@@ -182,6 +214,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
 static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *s, size_t first,
                           size_t count, float *out) {
   enum { BLOCK = 16 };
+  if (!SMR_HAS(type_float16)) return;
   const struct smr_tensor *x = job->inputs[0];
   const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
   const uint16_t *half = (const uint16_t *)x->data + first * rows * columns;
@@ -234,17 +267,17 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
   *args = (struct smr_f32_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_linear_args(job, &s->linear, thread_scratch, args);
   args->batch = 1;
-  if (s->per_product) {
+  if (SMR_HAS(matmul_computed) && s->per_product) {
     smr_linear_pack_group(job, &s->linear, at[1], thread_scratch + s->pack_offset);
     args->w = thread_scratch + s->pack_offset;
   } else {
     args->w = (const char *)args->w + at[1] * s->linear.w_group_bytes;
   }
-  if (!s->copies_x) {
+  if (!MATMUL_COPIES || !s->copies_x) {
     args->a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
-  } else if (s->per_product) {
+  } else if (SMR_HAS(matmul_computed) && s->per_product) {
     float *copy = (float *)(void *)(thread_scratch + s->copy_offset);
-    if (s->transposes_x && job->inputs[0]->dtype == SAMARA_FLOAT32)
+    if (SMR_HAS(matmul_transpose) && s->transposes_x && job->inputs[0]->dtype == SAMARA_FLOAT32)
       matmul_turn_matrix(job, at[0], copy);
     else
       matmul_copy_x(job, s, at[0], 1, copy);
@@ -301,23 +334,24 @@ static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end
 static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   const struct matmul_state *s = job->state;
-  if (matmul_is_plain(job)) {
+  if (MATMUL_HAS_PLAIN && matmul_is_plain(job)) {
     matmul_run_plain(job, begin, end);
     return SAMARA_OK;
   }
-  if (MATMUL_SUMS && s->sums) {
+  if (MATMUL_HAS_SUMS && s->sums) {
     if (begin == end) return SAMARA_OK;
     return smr_outer_run(job, &s->outer, job->inputs[0]->data, job->inputs[1]->data,
                          job->outputs[0]->data, begin, end, thread_scratch);
   }
   if (begin == end) {  // alone, before the tiles
     smr_linear_prologue(job, &s->linear);
-    if (s->copies_x && !s->per_product && s->turns == 0)
+    if (MATMUL_COPIES && s->copies_x && !s->per_product && s->turns == 0)
       matmul_copy_x(job, s, 0, s->x_count,
                     (float *)(void *)((char *)job->scratch + s->copy_offset));
     return SAMARA_OK;
   }
-  for (; begin < end && begin < s->turns; begin++) matmul_turn(job, s, begin);
+  for (; SMR_HAS(matmul_transpose) && begin < end && begin < s->turns; begin++)
+    matmul_turn(job, s, begin);
   if (begin == end) return SAMARA_OK;
   const size_t units = s->plan.units;
   begin -= s->turns;
@@ -325,7 +359,7 @@ static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t 
   struct smr_f32_gemm_args args;
   struct smr_pace pace = {.job = job};
   for (size_t tile = begin; tile < end;) {
-    if (s->per_product) {
+    if (SMR_HAS(matmul_computed) && s->per_product) {
       matmul_product(job, s, tile, thread_scratch, &args);
       SMR_TRY(smr_linear_multiply(&pace, &s->plan, &args, 0, units));
       tile++;

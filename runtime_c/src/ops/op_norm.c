@@ -69,10 +69,22 @@ static samara_status rms_norm_run(const struct smr_job *job, size_t begin, size_
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP(layer_norm, norm_check, norm_prepare_rows, layer_norm_run, sizeof(struct norm_state))
-SMR_WIDENED_OP(rms_norm, norm_check, norm_prepare_rows, rms_norm_run, sizeof(struct norm_state))
+static samara_status layer_norm_prepare(struct smr_job *job) {
+  SMR_NEED(job, f32_norm_centred_row);
+  return norm_prepare_rows(job);
+}
+
+static samara_status rms_norm_prepare(struct smr_job *job) {
+  SMR_NEED(job, f32_norm_plain_row);
+  return norm_prepare_rows(job);
+}
+
+SMR_WIDENED_OP(layer_norm, norm_check, layer_norm_prepare, layer_norm_run,
+               sizeof(struct norm_state))
+SMR_WIDENED_OP(rms_norm, norm_check, rms_norm_prepare, rms_norm_run, sizeof(struct norm_state))
 
 static samara_status instance_norm_prepare(struct smr_job *job) {
+  SMR_NEED(job, f32_norm_centred_columns);
   struct norm_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
   *s = (struct norm_state){.kernels = smr_f32_norm_config(job->isa),

@@ -3,6 +3,7 @@
 // pixels at a time.
 #include "base/fp.h"
 
+#include "base/checked.h"
 #include "kernels/f32_pool/f32_pool.h"
 #include "kernels/s8_mean/s8_mean.h"
 #include "kernels/x8_pool/x8_pool.h"
@@ -74,10 +75,16 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
   if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
     state->kernel = smr_f32_pool_kernel(job->isa, kind,
                                         x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
+    SMR_NEED_KERNEL(job, f32_pool_max, kind, state->kernel);
     job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
   } else {
-    state->bytes = smr_x8_pool_config(job->isa);
-    job->kernel = state->bytes->name;
+    // Averages have kernels of their own.
+    if (kind == SMR_POOL_MAX && x->dtype == SAMARA_UINT8) SMR_NEED(job, x8_pool_u8);
+    if (kind == SMR_POOL_MAX && x->dtype != SAMARA_UINT8) SMR_NEED(job, x8_pool_s8);
+    if (SMR_HAS(x8_pool_s8) || SMR_HAS(x8_pool_u8)) {
+      state->bytes = smr_x8_pool_config(job->isa);
+      job->kernel = state->bytes->name;
+    }
   }
   const bool empty = smr_numel(job->outputs[0]) == 0;
   const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
@@ -105,11 +112,19 @@ static samara_status lp_pool_prepare(struct smr_job *job) {
 }
 
 static samara_status qavg_pool_prepare(struct smr_job *job) {
+  SMR_NEED(job, qavg_pool);
   SMR_TRY(avg_pool_prepare(job));
   struct pool_state *state = (struct pool_state *)job->state;
   state->means = smr_s8_mean_config(job->isa);
   state->rescale = smr_rescale_read(job);
   state->dequantized = smr_op_attr_int(job, "dequantized") != 0;
+  const int64_t *kernel = state->window.kernel;
+  int64_t taps;
+  const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
+                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_S8_MEAN_MOST;
+  if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
+  if (!state->dequantized) SMR_NEED(job, s8_mean_window);
+  if (wide || job->dims_vary) SMR_NEED(job, s8_mean_wide);
   state->x_scale = job->inputs[0]->quant->scales[0];
   state->scale = smr_op_attr(job, "scale")->f;
   job->kernel = state->means->name;
@@ -182,13 +197,14 @@ static void pool_mean(const struct pool_state *state, const struct smr_pool_wind
   const struct smr_rescale *r = &state->rescale;
   const size_t taps = window->n[0] * window->n[1] * window->n[2];  // they lie in memory
   const float count = counted >= 1.0f ? counted : 1.0f, multiplier = r->ratio / count;
-  if (state->dequantized) {
+  if (SMR_HAS(s8_mean_window_real) && state->dequantized) {
     const struct smr_s8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
                                           r->zero,        r->lo, r->hi};
     state->means->window_real((size_t)state->window.channels_in, window, &mean, y);
     return;
   }
-  if (taps > SMR_S8_MEAN_MOST) {
+  if (!SMR_HAS(s8_mean_window)) return;
+  if (SMR_HAS(s8_mean_wide) && taps > SMR_S8_MEAN_MOST) {
     pool_mean_wide(state, window, multiplier, y);
     return;
   }
@@ -199,15 +215,15 @@ static void pool_mean(const struct pool_state *state, const struct smr_pool_wind
 static void pool_pixel(const struct pool_state *state, uint8_t dtype,
                        const struct smr_pool_window *window, float counted, void *y) {
   const size_t channels = (size_t)state->window.channels_in;
-  if (state->means != NULL)
+  if (SMR_HAS(qavg_pool) && state->means != NULL)
     pool_mean(state, window, counted, (int8_t *)y);
   else if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
     pool_fill(state, dtype, channels, y);
   else if (state->kernel != NULL)
     state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
-  else if (dtype == SAMARA_UINT8)
+  else if (SMR_HAS(x8_pool_u8) && dtype == SAMARA_UINT8)
     state->bytes->max_u8(channels, window, (uint8_t *)y);
-  else
+  else if (SMR_HAS(x8_pool_s8))
     state->bytes->max_s8(channels, window, (int8_t *)y);
 }
 

@@ -2,7 +2,9 @@
 // qconv: convolutions of int8 over [N, spatial, C].
 #include "base/fp.h"
 
+#include "base/lean.h"
 #include "kernels/i8_dwconv/i8_dwconv.h"
+
 #include "ops/check.h"
 #include "ops/conv_points.h"
 #include "ops/funcs.h"
@@ -22,9 +24,14 @@ enum qconv_path {
 };
 
 enum {
-  QCONV_POINTERS = 4096,         // of a block: half of a 64 KiB L1, next to x and w
-  QCONV_PATCH_BYTES = 32 << 10,  // of a block of patches
-  QCONV_LEAST_CHANNELS = 64,     // below, pointers to pixels cost more than copies of them
+  QCONV_POINTERS = SMR_LEAN(4096, 256),  // of a block: half of a 64 KiB L1, next to x and w
+  QCONV_PATCH_BYTES = SMR_LEAN(32 << 10, 2 << 10),  // of a block of patches
+  QCONV_LEAST_CHANNELS = 64,  // below, pointers to pixels cost more than copies of them
+};
+
+enum {
+  QCONV_HAS_BLOCKS = SMR_HAS(qconv_indirect) || SMR_HAS(qconv_gather),
+  QCONV_HAS_DEPTHWISE = SMR_HAS(qconv_depthwise) || SMR_HAS(qconv_depthwise_3d),
 };
 
 struct qconv_state {
@@ -95,7 +102,7 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
   args.k = s->channels;
   args.a_stride = qconv_x_pixel(job);
   args.a_batch_stride = s->channels;
-  if (s->path == QCONV_CONTIGUOUS) {
+  if (SMR_HAS(qconv_contiguous) && s->path == QCONV_CONTIGUOUS) {
     args.batch = (size_t)w->batch;
     args.m = (size_t)w->out[2];
     args.k = s->taps * s->channels;
@@ -104,12 +111,12 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
     args.w_batch_stride_bytes = 0;
     args.columns_batch_stride = 0;
     args.out_batch_stride = args.out_stride * args.m;
-  } else if (s->path == QCONV_INDIRECT) {
+  } else if (SMR_HAS(qconv_indirect) && s->path == QCONV_INDIRECT) {
     static const int8_t *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
     args.indirect = some_pointers;
     args.taps = s->taps;
     args.a_stride = 0;
-  } else if (s->path == QCONV_GATHER) {
+  } else if (SMR_HAS(qconv_gather) && s->path == QCONV_GATHER) {
     args.k = s->taps * s->channels;
     args.a_stride = s->patch_stride;
     args.a_batch_stride = args.k;
@@ -118,6 +125,11 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
 }
 
 // ---- preparing ----
+
+// Whether pointers to pixels serve: groups of four channels that are worth a pointer.
+static bool qconv_quads(const struct qconv_state *s) {
+  return s->channels % SMR_I8_GROUP == 0 && s->channels >= QCONV_LEAST_CHANNELS;
+}
 
 static enum qconv_path qconv_choose(const struct smr_job *job, const struct qconv_state *s,
                                     int64_t groups) {
@@ -135,8 +147,7 @@ static enum qconv_path qconv_choose(const struct smr_job *job, const struct qcon
   if (s->taps == 1 && !padded && !strided) return QCONV_POINT;
   const bool dense = job->inputs[0]->pixel_stride == w->channels_in;
   if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated) return QCONV_CONTIGUOUS;
-  const bool quads = s->channels % SMR_I8_GROUP == 0 && s->channels >= QCONV_LEAST_CHANNELS;
-  return quads ? QCONV_INDIRECT : QCONV_GATHER;
+  return qconv_quads(s) ? QCONV_INDIRECT : QCONV_GATHER;
 }
 
 static samara_status qconv_prepare_depthwise(struct smr_job *job, struct qconv_state *s) {
@@ -181,6 +192,32 @@ static samara_status qconv_prepare_blocks(struct smr_job *job, struct qconv_stat
   return smr_thread_scratch_take(job, bytes, 1, &offset);
 }
 
+// What a build without them lacks. Weights that are not constant, whose dims may vary too, may take
+// any path; of those that are, the padding may still be one that only the session knows.
+static samara_status qconv_need(struct smr_job *job, const struct qconv_state *s, int64_t groups) {
+  const bool vary = job->dims_vary, any = vary && job->inputs[1]->constant < 0;
+  const enum qconv_path path = s->path;
+  const bool depthwise = path == QCONV_DEPTHWISE || path == QCONV_DEPTHWISE_3D;
+  if (path == QCONV_DEPTHWISE || any) {
+    SMR_NEED(job, qconv_depthwise);
+    SMR_TRY(smr_qlinear_need_depthwise(job, &s->window, (size_t)s->window.channels_in));
+  }
+  if (path == QCONV_DEPTHWISE_3D || any) SMR_NEED(job, qconv_depthwise_3d);
+  if (any) SMR_NEED(job, qlinear_depthwise);
+  if (path == QCONV_POINT || any || (vary && !depthwise && s->taps == 1))
+    SMR_NEED(job, qconv_point);
+  if (path == QCONV_CONTIGUOUS || any ||
+      (vary && !depthwise && s->window.spatial == 1 && groups == 1))
+    SMR_NEED(job, qconv_contiguous);
+  const bool blocks = vary && !depthwise, quads = qconv_quads(s);
+  if (path == QCONV_INDIRECT || any || (blocks && quads)) {
+    SMR_NEED(job, qconv_indirect);
+    SMR_NEED(job, i8_gemm_indirect);
+  }
+  if (path == QCONV_GATHER || any || (blocks && !quads)) SMR_NEED(job, qconv_gather);
+  return SAMARA_OK;
+}
+
 static samara_status qconv_prepare(struct smr_job *job) {
   struct qconv_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
@@ -191,6 +228,7 @@ static samara_status qconv_prepare(struct smr_job *job) {
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
   s->path = qconv_choose(job, s, groups);
+  SMR_TRY(qconv_need(job, s, groups));
   const bool depthwise = s->path == QCONV_DEPTHWISE || s->path == QCONV_DEPTHWISE_3D;
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
   s->linear = (struct smr_qlinear){
@@ -213,8 +251,9 @@ static samara_status qconv_prepare(struct smr_job *job) {
     job->tiles = 0;
     return SAMARA_OK;
   }
-  if (depthwise) return qconv_prepare_depthwise(job, s);
-  if (s->path == QCONV_INDIRECT || s->path == QCONV_GATHER) return qconv_prepare_blocks(job, s);
+  if (QCONV_HAS_DEPTHWISE && depthwise) return qconv_prepare_depthwise(job, s);
+  if (QCONV_HAS_BLOCKS && (s->path == QCONV_INDIRECT || s->path == QCONV_GATHER))
+    return qconv_prepare_blocks(job, s);
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
   job->kernel = s->plan.kernel;
@@ -287,9 +326,10 @@ static samara_status qconv_run_depthwise(const struct smr_job *job, const struct
   args.out = job->outputs[0]->data;
   args.end.bias = columns.start;
   args.end.multiplier = columns.multiplier;
-  if (s->path == QCONV_DEPTHWISE_3D)
+  if (SMR_HAS(qconv_depthwise_3d) && s->path == QCONV_DEPTHWISE_3D)
     return qconv_lines_3d(job, s, &args, begin, end, thread_scratch);
-  smr_i8_dwconv_run(smr_i8_dwconv_config(job->isa), &args, begin, end);
+  if (SMR_HAS(qconv_depthwise))
+    smr_i8_dwconv_run(smr_i8_dwconv_config(job->isa), &args, begin, end);
   return SAMARA_OK;
 }
 
@@ -316,10 +356,10 @@ static samara_status qconv_run_blocks(const struct smr_job *job, const struct qc
     struct smr_i8_gemm_args args = all;
     args.m = block < last ? s->rows : s->pixels - first;
     args.out = (char *)all.out + first * all.out_stride * element;
-    if (s->path == QCONV_GATHER) {
+    if (SMR_HAS(qconv_gather) && s->path == QCONV_GATHER) {
       SMR_TRY(smr_qpatches_gather(&pace, &patches, first, args.m, thread_scratch));
       args.a = thread_scratch;
-    } else {
+    } else if (SMR_HAS(qconv_indirect)) {
       const int8_t **pointers = thread_scratch;
       args.a = NULL;
       args.indirect = pointers;
@@ -340,18 +380,13 @@ static samara_status qconv_run(const struct smr_job *job, size_t begin, size_t e
     qconv_prologue(job, s);
     return SAMARA_OK;
   }
-  switch (s->path) {
-    case QCONV_DEPTHWISE:
-    case QCONV_DEPTHWISE_3D:
-      return qconv_run_depthwise(job, s, begin, end, thread_scratch);
-    case QCONV_INDIRECT:
-    case QCONV_GATHER:
-      return qconv_run_blocks(job, s, begin, end, thread_scratch);
-    case QCONV_POINT:
-    case QCONV_CONTIGUOUS: {
-      const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
-      smr_i8_gemm_run(&s->plan, &args, begin, end);
-    }
+  if (QCONV_HAS_DEPTHWISE && (s->path == QCONV_DEPTHWISE || s->path == QCONV_DEPTHWISE_3D))
+    return qconv_run_depthwise(job, s, begin, end, thread_scratch);
+  if (QCONV_HAS_BLOCKS && (s->path == QCONV_INDIRECT || s->path == QCONV_GATHER))
+    return qconv_run_blocks(job, s, begin, end, thread_scratch);
+  if (SMR_HAS(qconv_point) || SMR_HAS(qconv_contiguous)) {
+    const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
+    smr_i8_gemm_run(&s->plan, &args, begin, end);
   }
   return SAMARA_OK;
 }

@@ -106,6 +106,7 @@ static samara_status qtransposed_prepare(struct smr_job *job) {
         s->spread.period[i] < window->kernel[i] ? s->spread.period[i] : window->kernel[i];
   }
   qtransposed_describe(job, s);
+  if (!s->depthwise) SMR_NEED(job, i8_gemm_indirect);
   SMR_TRY(smr_qlinear_prepare(job, &s->linear));
   if (smr_numel(job->outputs[0]) == 0) {
     job->kernel = "nothing";

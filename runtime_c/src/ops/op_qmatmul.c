@@ -49,8 +49,9 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
   s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
   s->x_count = (size_t)smr_numel(&leading_x);
   s->products = (size_t)smr_numel(&leading_y);
-  smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
-                     2);
+  if (SMR_HAS(qmatmul_many))
+    smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
+                       2);
   const size_t w_count = (size_t)smr_numel(&leading_w);
   if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
     s->m *= s->products;
@@ -60,7 +61,7 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
 }
 
 static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s) {
-  if (s->per_product) {
+  if (SMR_HAS(qmatmul_many) && s->per_product) {
     SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
     SMR_TRY(smr_thread_scratch_take(job, s->linear.columns, sizeof(int32_t), &s->start_offset));
   }
@@ -89,6 +90,8 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   };
   SMR_TRY(smr_qlinear_prepare(job, &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
+  if (s->transposes_x) SMR_NEED(job, qmatmul_transpose_x);
+  if (s->products > 1 || job->dims_vary) SMR_NEED(job, qmatmul_many);
   SMR_TRY(qmatmul_take(job, s));
   struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_qlinear_args(job, &s->linear, 0, &args);
@@ -133,7 +136,7 @@ static void qmatmul_product(const struct smr_job *job, const struct qmatmul_stat
                             char *thread_scratch, struct smr_i8_gemm_args *args) {
   const struct smr_tensor *x = job->inputs[0];
   size_t at[SMR_BROADCAST_OPERANDS] = {0};
-  if (s->products > 1) {
+  if (SMR_HAS(qmatmul_many) && s->products > 1) {
     struct smr_broadcast_cursor cursor;
     smr_broadcast_start(&s->batch, &cursor, i, i + 1);
     smr_broadcast_next(&s->batch, &cursor, 1, at);
@@ -141,7 +144,7 @@ static void qmatmul_product(const struct smr_job *job, const struct qmatmul_stat
   *args = (struct smr_i8_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_qlinear_args(job, &s->linear, 0, args);
   args->batch = 1;
-  if (s->per_product) {
+  if (SMR_HAS(qmatmul_many) && s->per_product) {
     int8_t *panels = (int8_t *)thread_scratch + s->pack_offset;
     int32_t *start = (int32_t *)(void *)(thread_scratch + s->start_offset);
     smr_qlinear_pack_group(job, &s->linear, at[1], panels);
@@ -154,7 +157,7 @@ static void qmatmul_product(const struct smr_job *job, const struct qmatmul_stat
     args->columns = smr_qlinear_columns(job, &s->linear, 0, at[1]);
   }
   const size_t x_at = at[0] * s->m * s->k;
-  if (!s->transposes_x) {
+  if (!SMR_HAS(qmatmul_transpose_x) || !s->transposes_x) {
     args->a = (const int8_t *)x->data + x_at;
   } else if (s->per_product) {
     const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
@@ -183,15 +186,17 @@ static samara_status qmatmul_run(const struct smr_job *job, size_t begin, size_t
     if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
     return SAMARA_OK;
   }
-  for (; begin < end && begin < s->turns; begin++) qmatmul_turn(job, s, begin);
-  if (begin == end) return SAMARA_OK;
+  if (SMR_HAS(qmatmul_transpose_x)) {
+    for (; begin < end && begin < s->turns; begin++) qmatmul_turn(job, s, begin);
+    if (begin == end) return SAMARA_OK;
+  }
   const size_t units = s->plan.units;
   begin -= s->turns;
   end -= s->turns;
   struct smr_i8_gemm_args args;
   struct smr_pace pace = {.job = job};
   for (size_t tile = begin; tile < end;) {
-    if (s->per_product) {
+    if (SMR_HAS(qmatmul_many) && s->per_product) {
       SMR_TRY(smr_pace_step(&pace, s->linear.w_group_bytes));
       qmatmul_product(job, s, tile, thread_scratch, &args);
       SMR_TRY(smr_qlinear_multiply(&pace, &s->plan, &args, 0, units));

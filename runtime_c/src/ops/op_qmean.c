@@ -87,6 +87,9 @@ static samara_status qmean_prepare(struct smr_job *job) {
     units = s->width ? outputs / s->width * s->chunks : 0;
     if (cost < SMR_MOVE_TILE_BYTES) cost *= s->width < QMEAN_COLUMNS ? s->width : QMEAN_COLUMNS;
   }
+  if (s->columns || job->dims_vary) SMR_NEED(job, s8_mean_columns);
+  if (!s->columns || job->dims_vary) SMR_NEED(job, s8_mean_row);
+  SMR_NEED(job, s8_mean_finish);
   s->units = smr_units_make(job, units, cost);
   job->kernel = s->kernels->name;
   return SAMARA_OK;
@@ -126,9 +129,9 @@ static samara_status qmean_add(struct smr_pace *pace, const struct qmean_state *
     const size_t some = count < most ? count : most;
     if (sums->held > SMR_S8_MEAN_MOST - some) qmean_move(sums);
     SMR_TRY(smr_pace_step(pace, some * sums->width));
-    if (s->columns)
+    if (SMR_HAS(s8_mean_columns) && s->columns)
       s->kernels->columns(sums->width, some, stride, x, sums->part);
-    else
+    else if (SMR_HAS(s8_mean_row))
       sums->part[0] += s->kernels->row(some, x);
     sums->held += some;
     count -= some;

@@ -37,6 +37,9 @@ static samara_status qsoftmax_prepare(struct smr_job *job) {
   struct qsoftmax_state *s = job->state;
   *s = (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
                                .kernels = smr_q8_softmax_config(job->isa)};
+  if (s->axis.inner == 1 || job->dims_vary) SMR_NEED(job, q8_softmax_row);
+  if (s->axis.inner != 1 || job->dims_vary) SMR_NEED(job, q8_softmax_columns);
+  if (s->axis.n > SMR_Q8_SOFTMAX_SHORT || job->dims_vary) SMR_NEED(job, q8_softmax_long_row);
   job->kernel = s->kernels->name;
   job->tiles = smr_axis_tiles(&s->axis);
   return SAMARA_OK;
@@ -52,9 +55,9 @@ static samara_status qsoftmax_run(const struct smr_job *job, size_t begin, size_
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    if (s->axis.inner == 1)
+    if (SMR_HAS(q8_softmax_row) && s->axis.inner == 1)
       s->kernels->row(s->axis.n, x + span.offset, table, y + span.offset);
-    else
+    else if (SMR_HAS(q8_softmax_columns))
       s->kernels->columns(s->axis.n, span.count, s->axis.inner, x + span.offset, table,
                           y + span.offset);
   }

@@ -54,11 +54,11 @@ static samara_status qpointwise_prepare(struct smr_job *job, float multiplier) {
 static void qpointwise_add(const struct qpointwise_state *s, size_t n, const int8_t *a,
                            size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
   const int32_t offset = -(s->a_zero * s->a_factor + s->b_zero * s->b_factor);
-  if (b_step == 0)
+  if (SMR_HAS(q8_vbinary_scale) && b_step == 0)
     s->kernels->scale(n, a, s->a_factor, *b * s->b_factor + offset, &s->out, y);
-  else if (a_step == 0)
+  else if (SMR_HAS(q8_vbinary_scale) && a_step == 0)
     s->kernels->scale(n, b, s->b_factor, *a * s->a_factor + offset, &s->out, y);
-  else
+  else if (SMR_HAS(q8_vbinary_add))
     s->kernels->add(n, a, s->a_factor, b, s->b_factor, offset, &s->out, y);
 }
 
@@ -66,11 +66,11 @@ static void qpointwise_add(const struct qpointwise_state *s, size_t n, const int
 static void qpointwise_mul(const struct qpointwise_state *s, size_t n, const int8_t *a,
                            size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
   const int32_t by_a = *a - s->a_zero, by_b = *b - s->b_zero;
-  if (b_step == 0)
+  if (SMR_HAS(q8_vbinary_scale) && b_step == 0)
     s->kernels->scale(n, a, by_b, -s->a_zero * by_b, &s->out, y);
-  else if (a_step == 0)
+  else if (SMR_HAS(q8_vbinary_scale) && a_step == 0)
     s->kernels->scale(n, b, by_a, -s->b_zero * by_a, &s->out, y);
-  else
+  else if (SMR_HAS(q8_vbinary_mul))
     s->kernels->mul(n, a, s->a_zero, b, s->b_zero, &s->out, y);
 }
 
@@ -109,9 +109,24 @@ static samara_status qadd_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
+// Whether rows may have one value for an operand, and whether they may have none.
+static bool qpointwise_scales(const struct smr_job *job) {
+  const struct qpointwise_state *s = job->state;
+  return job->dims_vary || smr_broadcast_step(&s->broadcast, 0) == 0 ||
+         smr_broadcast_step(&s->broadcast, 1) == 0;
+}
+
+static bool qpointwise_pairs(const struct smr_job *job) {
+  const struct qpointwise_state *s = job->state;
+  return job->dims_vary ||
+         (smr_broadcast_step(&s->broadcast, 0) != 0 && smr_broadcast_step(&s->broadcast, 1) != 0);
+}
+
 static samara_status qadd_prepare(struct smr_job *job) {
   struct qpointwise_state *s = job->state;
   SMR_TRY(qpointwise_prepare(job, ldexpf(1.0f, -(int)smr_op_attr_int(job, "shift"))));
+  if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
+  if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_add);
   s->a_factor = (int32_t)smr_op_attr_int(job, "a_multiplier");
   s->b_factor = (int32_t)smr_op_attr_int(job, "b_multiplier");
   return SAMARA_OK;
@@ -145,7 +160,10 @@ static samara_status qmul_check(const struct smr_job *job) {
 }
 
 static samara_status qmul_prepare(struct smr_job *job) {
-  return qpointwise_prepare(job, qmul_multiplier(job));
+  SMR_TRY(qpointwise_prepare(job, qmul_multiplier(job)));
+  if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
+  if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_mul);
+  return SAMARA_OK;
 }
 
 static samara_status qmul_run(const struct smr_job *job, size_t begin, size_t end,

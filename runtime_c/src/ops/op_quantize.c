@@ -36,7 +36,7 @@ static struct quantize_side quantize_side_of(const struct smr_tensor *t) {
 static struct smr_vquant_params quantize_params(const struct quantize_side *side, size_t at,
                                                 size_t *run) {
   const struct smr_quant *q = side->quant;
-  if (side->inner == 0)
+  if (!SMR_HAS(vquant_axis) || side->inner == 0)
     return (struct smr_vquant_params){.scales = q->scales, .zero_points = q->zero_points};
   const size_t index = at / side->inner % q->count;
   const size_t left = side->inner == 1 ? q->count - index : side->inner - at % side->inner;
@@ -45,13 +45,15 @@ static struct smr_vquant_params quantize_params(const struct quantize_side *side
       .scales = q->scales + index, .zero_points = q->zero_points + index, .step = side->inner == 1};
 }
 
-static samara_status quantize_prepare(struct smr_job *job) {
+static samara_status quantize_prepare_any(struct smr_job *job) {
   struct quantize_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   *s = (struct quantize_state){.from = quantize_side_of(x),
                                .to = quantize_side_of(y),
                                .kernels = smr_vquant_config(job->isa)};
-  if (x->dtype == SAMARA_FLOAT16) {
+  // Elements next to each other with parameters of their own: an innermost axis.
+  if (s->from.inner != 0 || s->to.inner != 0) SMR_NEED(job, vquant_axis);
+  if (SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16) {
     s->widen = smr_f16_to_f32_kernel(job->isa);
     job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(float);
   }
@@ -77,7 +79,7 @@ static samara_status quantize_run(const struct smr_job *job, size_t begin, size_
   for (size_t i = begin * SMR_GRAIN; i < to;) {
     size_t n = to - i;
     const struct smr_vquant_params p = quantize_params(&s->to, i, &n);
-    if (s->widen != NULL) {
+    if (SMR_HAS(type_float16) && s->widen != NULL) {
       if (n > SMR_WIDEN_CHUNK) n = SMR_WIDEN_CHUNK;
       s->widen(n, (const uint16_t *)job->inputs[0]->data + i, thread_scratch);
       s->kernels->quantize(n, thread_scratch, p, y + i);
@@ -159,10 +161,22 @@ static samara_status reinterpret_run(const struct smr_job *job, size_t begin, si
   return SAMARA_OK;
 }
 
-#define QUANTIZE_FUNCS(name)                                                      \
-  const struct smr_op_funcs smr_op_##name##_funcs = {.check = name##_check,       \
-                                                     .prepare = quantize_prepare, \
-                                                     .run = name##_run,           \
+static samara_status reinterpret_prepare(struct smr_job *job) { return quantize_prepare_any(job); }
+
+#define QUANTIZE_PREPARE(name)                               \
+  static samara_status name##_prepare(struct smr_job *job) { \
+    SMR_NEED(job, vquant_##name);                            \
+    return quantize_prepare_any(job);                        \
+  }
+QUANTIZE_PREPARE(quantize)
+QUANTIZE_PREPARE(dequantize)
+QUANTIZE_PREPARE(requantize)
+#undef QUANTIZE_PREPARE
+
+#define QUANTIZE_FUNCS(name)                                                    \
+  const struct smr_op_funcs smr_op_##name##_funcs = {.check = name##_check,     \
+                                                     .prepare = name##_prepare, \
+                                                     .run = name##_run,         \
                                                      .state_bytes = sizeof(struct quantize_state)}
 QUANTIZE_FUNCS(quantize);
 QUANTIZE_FUNCS(dequantize);

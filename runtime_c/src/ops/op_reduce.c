@@ -17,6 +17,13 @@ enum {
   REDUCE_PIECE = 2 * SMR_GRAIN,  // elements that a piece has at least
 };
 
+// Whether this build folds rows of float32, and columns.
+enum {
+  REDUCE_ROWS = SMR_HAS(f32_reduce_row_sum) || SMR_HAS(f32_reduce_row_max) ||
+      SMR_HAS(f32_reduce_row_min) || SMR_HAS(f32_reduce_row_prod),
+  REDUCE_IN_COLUMNS = SMR_HAS(f32_reduce_columns_sum) || SMR_HAS(f32_reduce_columns_max) ||
+      SMR_HAS(f32_reduce_columns_min) || SMR_HAS(f32_reduce_columns_prod),
+};
 enum { SUM_TO_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64 };
 
 // Some axes of the input; strides in elements.
@@ -127,8 +134,19 @@ static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduc
   s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
   job->tiles = s->units / s->group + (s->units % s->group != 0);
   reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
-  s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
-  job->kernel = s->any == NULL ? s->kernels->name : "vreduce";
+  if (job->inputs[0]->dtype != SAMARA_FLOAT32) {
+    SMR_NEED(job, vreduce);
+    s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
+    SMR_NEED_KERNEL(job, vreduce_sum, reduce_any_op(op), s->any);
+    job->kernel = "vreduce";
+    return SAMARA_OK;
+  }
+  // Which axes are longer than 1 says whether the last of them is folded.
+  if (job->dims_vary || !s->columns)
+    SMR_NEED_KERNEL(job, f32_reduce_row_sum, op, s->kernels->row[op]);
+  if (job->dims_vary || s->columns)
+    SMR_NEED_KERNEL(job, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op, s->kernels->columns[op]);
+  job->kernel = s->kernels->name;
   return SAMARA_OK;
 }
 
@@ -216,14 +234,14 @@ static void reduce_any(const struct smr_job *job, const struct reduce_state *s, 
 static void reduce_outputs(const struct smr_job *job, const struct reduce_state *s, size_t first,
                            size_t at, size_t count) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  if (x->dtype != SAMARA_FLOAT32) {
+  if (SMR_HAS(vreduce) && x->dtype != SAMARA_FLOAT32) {
     reduce_any(job, s, first, at, count);
     return;
   }
   float *out = (float *)y->data + first;
-  if (s->columns)
+  if (REDUCE_IN_COLUMNS && s->columns)
     reduce_columns_f32(s, (const float *)x->data + at, count, 0, s->count, out);
-  else
+  else if (REDUCE_ROWS)
     *out = reduce_rows_f32(s, (const float *)x->data + at, 0, s->count);
   if (s->mean)
     for (size_t j = 0; j < count; j++) out[j] /= (float)s->count;
@@ -253,9 +271,9 @@ static void reduce_piece(const struct smr_job *job, const struct reduce_state *s
   const size_t to = from + each + (piece < more);
   const float *x = (const float *)job->inputs[0]->data + u.at;
   float *out = (float *)job->scratch + piece * s->outputs + u.first;
-  if (s->columns)
+  if (REDUCE_IN_COLUMNS && s->columns)
     reduce_columns_f32(s, x, u.count, from, to, out);
-  else
+  else if (REDUCE_ROWS)
     *out = reduce_rows_f32(s, x, from, to);
 }
 

@@ -67,11 +67,17 @@ static samara_status resize_prepare(struct smr_job *job) {
   struct resize_state *state = (struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   *state = (struct resize_state){.skip = SMR_RESIZE_AXES + 2u - x->rank,
-                                 .extrapolation = smr_op_attr(job, "extrapolation")->f,
-                                 .kernels = smr_f32_resize_kernels(job->isa)};
+                                 .extrapolation = smr_op_attr(job, "extrapolation")->f};
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
   const enum smr_resize_mode mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode");
-  job->kernel = mode == SMR_RESIZE_NEAREST ? "resize_nearest" : state->kernels->name;
+  if (mode == SMR_RESIZE_NEAREST) {
+    SMR_NEED(job, resize_nearest);
+    job->kernel = "resize_nearest";
+  } else {
+    SMR_NEED(job, resize_smooth);
+    state->kernels = smr_f32_resize_kernels(job->isa);
+    job->kernel = state->kernels->name;
+  }
   if (smr_numel(y) == 0) return SAMARA_OK;
   for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) {
     const uint32_t axis = i - state->skip + 1;
@@ -218,7 +224,7 @@ static samara_status resize_width_row(struct smr_pace *pace, const struct smr_re
                                       const float *row, char *out) {
   const struct resize_state *state = (const struct resize_state *)pace->job->state;
   const struct smr_tensor *x = pace->job->inputs[0], *y = pace->job->outputs[0];
-  const bool half = x->dtype == SAMARA_FLOAT16;
+  const bool half = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
   const size_t pixels = (size_t)state->specs[2].out, channels = (size_t)x->dims[x->rank - 1];
   const size_t stride = (size_t)y->pixel_stride, work = width->width * channels + 1;
   const size_t most = work < SMR_PACE_WORK ? SMR_PACE_WORK / work : 1;
@@ -241,7 +247,7 @@ static samara_status resize_smooth_row(struct smr_pace *pace, const struct smr_r
   const struct smr_job *job = pace->job;
   const struct resize_state *state = (const struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const bool half = x->dtype == SAMARA_FLOAT16;
+  const bool half = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
   const size_t element = half ? sizeof(uint16_t) : sizeof(float);
   const size_t row_bytes = (size_t)state->specs[2].in * (size_t)x->pixel_stride * element;
   const struct smr_resize_rows rows = {
@@ -293,9 +299,9 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
     if (outside) continue;
     const char *in = resize_input_row(job, unit / height_out / depth_out,
                                       (size_t)axes[0].first[depth], (size_t)axes[1].first[height]);
-    if (nearest)
+    if (SMR_HAS(resize_nearest) && nearest)
       resize_nearest_row(job, &axes[2], in, out);
-    else
+    else if (SMR_HAS(resize_smooth))
       SMR_TRY(resize_smooth_row(&pace, axes, depth, height, in, out, (float *)thread_scratch));
   }
   return SAMARA_OK;

@@ -285,6 +285,7 @@ static samara_status roi_pool_check(const struct smr_job *job) {
 static samara_status roi_pool_prepare(struct smr_job *job) {
   struct roi_state *s = (struct roi_state *)job->state;
   roi_state_fill(job);
+  SMR_NEED(job, f32_pool_max);
   s->pool = smr_f32_pool_kernel(job->isa, SMR_POOL_MAX, SMR_POOL_F32);
   job->kernel = smr_f32_pool_kernel_name(job->isa, SMR_POOL_MAX);
   return SAMARA_OK;

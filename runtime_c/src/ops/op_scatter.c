@@ -205,7 +205,9 @@ static samara_status scatter_nd_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   const size_t tuples = smr_extent(indices, 0, indices->rank - 1u);
   state->block = smr_extent(x, (uint32_t)indices->dims[indices->rank - 1], x->rank);
-  if (x->dtype == SAMARA_FLOAT32 && state->reduction == SCATTER_ADD && state->block >= SCATTER_ROW)
+  const bool adds = x->dtype == SAMARA_FLOAT32 && state->reduction == SCATTER_ADD;
+  if (adds && (job->dims_vary || state->block >= SCATTER_ROW)) SMR_NEED(job, f32_vbinary_add);
+  if (adds && state->block >= SCATTER_ROW)
     state->add = smr_f32_vbinary_kernel(job->isa, SMR_F32_VBINARY_ADD);
   job->tiles = 0;
   if (smr_numel(x) == 0) return SAMARA_OK;

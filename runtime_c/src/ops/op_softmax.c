@@ -13,6 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+  SOFTMAX_ROWS = SMR_HAS(f32_softmax_row) || SMR_HAS(f32_softmax_log_row),
+  SOFTMAX_COLUMNS = SMR_HAS(f32_softmax_columns) || SMR_HAS(f32_softmax_log_columns),
+};
+
 struct softmax_state {
   struct smr_axis axis;
   const struct smr_f32_softmax *kernels;
@@ -24,12 +29,24 @@ static samara_status softmax_check(const struct smr_job *job) {
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
 }
 
+// Whether the axis is the last, which has nothing behind it.
+static bool softmax_is_last(const struct smr_job *job) {
+  const int64_t axis = smr_op_attr_int(job, "axis");
+  return axis == -1 || axis + 1 == (int64_t)job->inputs[0]->rank;
+}
+
 static samara_status softmax_prepare_any(struct smr_job *job, size_t log) {
   struct softmax_state *s = job->state;
   s->axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"));
   s->kernels = smr_f32_softmax_config(job->isa);
   s->log = log;
-  job->kernel = job->inputs[0]->dtype == SAMARA_FLOAT64 ? "softmax_f64" : s->kernels->name;
+  const bool wide = SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64;
+  job->kernel = wide ? "softmax_f64" : s->kernels->name;
+  // Rows have an axis of columns behind them where that may be longer than 1.
+  if (!wide && (job->dims_vary || s->axis.inner == 1))
+    SMR_NEED_KERNEL(job, f32_softmax_row, log, s->kernels->row[log]);
+  if (!wide && (s->axis.inner != 1 || (job->dims_vary && !softmax_is_last(job))))
+    SMR_NEED_KERNEL(job, f32_softmax_row, 2 + log, s->kernels->columns[log]);
   job->tiles = smr_axis_tiles(&s->axis);
   return SAMARA_OK;
 }
@@ -66,13 +83,13 @@ static samara_status softmax_run(const struct smr_job *job, size_t begin, size_t
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    if (job->inputs[0]->dtype == SAMARA_FLOAT64)
+    if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64)
       for (size_t j = span.offset; j < span.offset + span.count; j++)
         softmax_f64(s, (const double *)job->inputs[0]->data + j,
                     (double *)job->outputs[0]->data + j);
-    else if (s->axis.inner == 1)
+    else if (SOFTMAX_ROWS && s->axis.inner == 1)
       s->kernels->row[s->log](s->axis.n, x + span.offset, y + span.offset);
-    else
+    else if (SOFTMAX_COLUMNS)
       s->kernels->columns[s->log](s->axis.n, span.count, s->axis.inner, x + span.offset,
                                   y + span.offset);
   }
@@ -85,8 +102,11 @@ SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, softmax_run
                     sizeof(struct softmax_state), SMR_DTYPE_F64)
 
 static samara_status hardmax_prepare(struct smr_job *job) {
-  SMR_TRY(softmax_prepare_any(job, 0));
+  struct softmax_state *s = job->state;
+  *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"))};
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_extreme_need(job, false));
   job->kernel = "hardmax";
+  job->tiles = smr_axis_tiles(&s->axis);
   return smr_extreme_check(job, ((const struct softmax_state *)job->state)->axis.n);
 }
 
@@ -126,7 +146,7 @@ static samara_status hardmax_run(const struct smr_job *job, size_t begin, size_t
   struct smr_axis_span span;
   for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
        smr_axis_next(&s->axis, &walk, &span);) {
-    if (job->inputs[0]->dtype == SAMARA_FLOAT64)
+    if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64)
       for (size_t j = span.offset; j < span.offset + span.count; j++)
         hardmax_f64(s->axis.n, s->axis.inner, (const double *)job->inputs[0]->data + j,
                     (double *)job->outputs[0]->data + j);

@@ -58,12 +58,13 @@ static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary 
                                        float b) {
   struct unary_state *s = job->state;
   unary_tiles(job);
-  if (job->inputs[0]->dtype == SAMARA_FLOAT64) {
+  if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64) {
     *s = (struct unary_state){.f64 = smr_f64_vunary_kernel(function), .params = {a, b}};
     job->kernel = "f64_vunary";
     return SAMARA_OK;
   }
   *s = (struct unary_state){.f32 = smr_f32_vunary_kernel(job->isa, function), .params = {a, b}};
+  SMR_NEED_KERNEL(job, f32_vunary_neg, function, s->f32);
   job->kernel = smr_f32_vunary_kernel_name(job->isa, function);
   unary_widen(job, s);
   return SAMARA_OK;
@@ -72,8 +73,10 @@ static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary 
 static samara_status unary_prepare_any(struct smr_job *job, enum smr_vunary function) {
   struct unary_state *s = job->state;
   const uint8_t dtype = job->inputs[0]->dtype;
+  SMR_NEED(job, vunary);
   *s = (struct unary_state){
       .any = smr_vunary_kernel(function, dtype == SAMARA_FLOAT16 ? SAMARA_FLOAT32 : dtype)};
+  SMR_NEED_KERNEL(job, vunary_neg, function, s->any.blocks);
   job->kernel = "vunary";
   unary_widen(job, s);
   unary_tiles(job);
@@ -111,13 +114,13 @@ static samara_status unary_run(const struct smr_job *job, size_t begin, size_t e
   const size_t from = begin * SMR_GRAIN, n = smr_grain_end((size_t)smr_numel(ty), end) - from;
   const char *x = (const char *)tx->data + from * smr_dtype_bytes(tx->dtype);
   char *y = (char *)ty->data + from * smr_dtype_bytes(ty->dtype);
-  if (s->widen != NULL)
+  if (SMR_HAS(type_float16) && s->widen != NULL)
     unary_run_f16(s, n, (const uint16_t *)(const void *)x, y, thread_scratch);
   else if (s->f32 != NULL)
     s->f32(n, (const float *)(const void *)x, (float *)(void *)y, s->params);
-  else if (s->f64 != NULL)
+  else if (SMR_HAS(type_float64) && s->f64 != NULL)
     s->f64(n, x, y, s->params);
-  else
+  else if (SMR_HAS(vunary))
     smr_vunary_run(&s->any, n, x, y);
   return SAMARA_OK;
 }

@@ -17,7 +17,7 @@
 
 static const struct smr_op op_table[] = {
 #define SMR_OP(NAME, code_, name_, class, min_in, max_in, min_out, max_out, attr_first_,     \
-               attr_count_, flags_, measured_)                                               \
+               attr_count_, flags_, measured_, dtypes_)                                      \
   {.name = #name_,                                                                           \
    .code = (code_),                                                                          \
    .min_inputs = (min_in),                                                                   \
@@ -27,6 +27,7 @@ static const struct smr_op op_table[] = {
    .attr_count = (attr_count_),                                                              \
    .attr_first = (attr_first_),                                                              \
    .flags = (flags_),                                                                        \
+   .dtypes = (dtypes_),                                                                      \
    .check_class = SMR_IF_CONTROL(class, NULL, OP_UNLESS_DROPPED(flags_, smr_check_##class)), \
    .funcs = SMR_IF_CONTROL(class, NULL, OP_UNLESS_DROPPED(flags_, &smr_op_##name_##_funcs))},
 #include "ops/opdefs.inc"
@@ -68,7 +69,7 @@ const struct smr_op *smr_op_find(uint16_t code) {
 }
 
 static const struct {
-  const char *name;
+  char name[9];
   uint8_t bytes;
 } op_dtypes[] = {
     [SAMARA_FLOAT32] = {"float32", 4}, [SAMARA_FLOAT16] = {"float16", 2},

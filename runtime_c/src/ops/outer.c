@@ -148,6 +148,7 @@ static void outer_cut_work(struct smr_outer *s) {
 }
 
 samara_status smr_outer_prepare(struct smr_job *job, struct smr_outer *s) {
+  SMR_NEED(job, f32_reduce_columns_sum);
   s->config = smr_f32_outer_config(job->isa);
   s->reduce = smr_f32_reduce_config(job->isa);
   outer_flatten(s);

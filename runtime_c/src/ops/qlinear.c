@@ -141,6 +141,13 @@ samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
   if (!qlinear_sizes(l, &sums))
     SMR_FAIL(job->error, LIMIT, "%s: weights are too large to pack", job->op->name);
   const bool packed = w->layout != SMR_LAYOUT_PLAIN;
+  if (l->to == SMR_I8_TO_I8) SMR_NEED(job, i8_gemm_to_i8);
+  if (l->to == SMR_I8_TO_I32) SMR_NEED(job, i8_gemm_to_i32);
+  if (l->has_w_zero) SMR_NEED(job, i8_gemm_w_zero);
+  if (l->depthwise) SMR_NEED(job, qlinear_depthwise);
+  if (l->part_taps != NULL) SMR_NEED(job, qlinear_parts);
+  if (!packed) SMR_NEED(job, qlinear_pack);
+  if (w->constant < 0 || l->weight_key == 0) SMR_NEED(job, qlinear_computed);
   const size_t sums_bytes = l->depthwise ? 0 : sums * sizeof(int32_t);
   const size_t derived_bytes = (packed ? 0 : l->w_bytes) + sums_bytes;
   const bool derives = w->constant >= 0 && l->weight_key != 0 && derived_bytes != 0;
@@ -164,6 +171,24 @@ samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
   SMR_TRY(smr_scratch_take(job, l->has_w_zero ? columns : 0, sizeof(int32_t), &l->zero_offset));
   return smr_scratch_take(job, l->to == SMR_I8_TO_I8 ? columns : 0, sizeof(float),
                           &l->multiplier_offset);
+}
+
+samara_status smr_qlinear_need_depthwise(struct smr_job *job, const struct smr_window *w,
+                                         size_t channels) {
+  const bool any = job->dims_vary;
+  const int64_t taps = w->kernel[2], rest = (int64_t)(channels % 64);
+  const bool ones = w->stride[2] == w->dilation[2], twos = w->stride[2] == 2 * w->dilation[2];
+  if (any || (taps == 3 && ones)) SMR_NEED(job, i8_dwconv_3s1);
+  if (any || (taps == 3 && twos)) SMR_NEED(job, i8_dwconv_3s2);
+  if (any || (taps == 5 && ones)) SMR_NEED(job, i8_dwconv_5s1);
+  if (any || (taps == 5 && twos)) SMR_NEED(job, i8_dwconv_5s2);
+  if (any || (taps == 7 && ones)) SMR_NEED(job, i8_dwconv_7s1);
+  if (any || channels >= 64) SMR_NEED(job, i8_dwconv_full);
+  if (any || rest > 32) SMR_NEED(job, i8_dwconv_more);
+  if (any || (rest > 0 && rest <= 32)) SMR_NEED(job, i8_dwconv_half);
+  if (any || rest % 32 != 0) SMR_NEED(job, i8_dwconv_rest_32);
+  if (any || rest % 16 != 0) SMR_NEED(job, i8_dwconv_rest_16);
+  return SAMARA_OK;
 }
 
 // ---- packing ----
@@ -196,7 +221,7 @@ void smr_qlinear_pack_group(const struct smr_job *job, const struct smr_qlinear 
 
 static void qlinear_pack_weights(const struct smr_job *job, const struct smr_qlinear *l,
                                  int8_t *out) {
-  if (l->depthwise) {
+  if (SMR_HAS(qlinear_depthwise) && l->depthwise) {
     qlinear_pack_depthwise(job, l, out);
     return;
   }
@@ -212,7 +237,8 @@ static void qlinear_sum(const struct smr_job *job, const struct smr_qlinear *l,
   const size_t count = l->groups * (l->columns / SMR_I8_PANEL);
   size_t row = 0;
   for (size_t part = 0; part < l->parts; part++) {
-    const size_t taps = l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
+    const size_t taps =
+        SMR_HAS(qlinear_parts) && l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
     for (size_t p = 0; p < count; p++, sums += SMR_I8_PANEL)
       smr_i8_gemm_start(l->config, taps * l->tap_rows, SMR_I8_PANEL,
                         panels + p * l->panel_stride_bytes + row * SMR_I8_PANEL, NULL, minus_one,
@@ -224,7 +250,7 @@ static void qlinear_sum(const struct smr_job *job, const struct smr_qlinear *l,
 samara_status smr_qlinear_pack(const struct smr_job *job, const struct smr_qlinear *l, void *out) {
   const int8_t *panels = job->inputs[1]->data;
   char *sums = out;
-  if (l->w_from == SMR_LINEAR_DERIVED) {
+  if (SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_DERIVED) {
     qlinear_pack_weights(job, l, out);
     panels = out;
     sums += l->w_bytes;  // panels are whole lines
@@ -256,7 +282,7 @@ SMR_VECTORIZED static void qlinear_starts(size_t n, uint32_t shift, uint32_t row
       start[i] = (int32_t)((uint32_t)bias[i] - shift * (uint32_t)sums[i]);
   else
     for (size_t i = 0; i < n; i++) start[i] = (int32_t)(0u - shift * (uint32_t)sums[i]);
-  if (w_zero == NULL) return;
+  if (!SMR_HAS(i8_gemm_w_zero) || w_zero == NULL) return;
   for (size_t i = 0; i < n; i++)
     start[i] = (int32_t)((uint32_t)start[i] + shift * rows * (uint32_t)w_zero[i]);
 }
@@ -288,7 +314,7 @@ static void qlinear_fill_scales(const struct smr_job *job, const struct smr_qlin
   const size_t tail = l->columns - l->n;
   for (size_t g = 0; g < l->scale_groups; g++, zero += l->columns, multiplier += l->columns) {
     const size_t first = qlinear_shares(l, q->count) ? 0 : g * l->n;
-    if (l->has_w_zero) {
+    if (SMR_HAS(i8_gemm_w_zero) && l->has_w_zero) {
       for (size_t i = 0; i < l->n; i++) zero[i] = q->zero_points[q->axis < 0 ? 0 : first + i];
       memset(zero + l->n, 0, tail * sizeof *zero);
     }
@@ -313,10 +339,11 @@ static const int32_t *qlinear_bias(const struct smr_job *job, const struct smr_q
 
 static void qlinear_fill_start(const struct smr_job *job, const struct smr_qlinear *l) {
   int32_t *start = (int32_t *)(void *)qlinear_scratch(job, l->start_offset);
-  const int32_t *zero =
-      l->has_w_zero ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset) : NULL;
+  const int32_t *zero = SMR_HAS(i8_gemm_w_zero) && l->has_w_zero
+                            ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset)
+                            : NULL;
   const size_t tail_bytes = (l->columns - l->n) * sizeof *start;
-  if (l->depthwise) {
+  if (SMR_HAS(qlinear_depthwise) && l->depthwise) {
     const int32_t *bias = qlinear_bias(job, l, 0);
     memset(start, 0, l->columns * sizeof *start);
     if (bias != NULL) memcpy(start, bias, l->n * sizeof *start);
@@ -325,7 +352,8 @@ static void qlinear_fill_start(const struct smr_job *job, const struct smr_qline
   const uint32_t shift = (uint32_t)l->x_zero + (uint32_t)l->config->a_offset;
   const int32_t *sums = qlinear_sums(job, l);
   for (size_t part = 0; part < l->parts; part++) {
-    const size_t taps = l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
+    const size_t taps =
+        SMR_HAS(qlinear_parts) && l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
     for (size_t g = 0; g < l->groups; g++, sums += l->columns, start += l->columns) {
       qlinear_starts(l->n, shift, (uint32_t)(taps * l->tap_rows), qlinear_bias(job, l, g),
                      qlinear_at(zero, g * l->columns), sums, start);
@@ -336,16 +364,17 @@ static void qlinear_fill_start(const struct smr_job *job, const struct smr_qline
 
 void smr_qlinear_start(const struct smr_job *job, const struct smr_qlinear *l, const int8_t *panels,
                        int32_t *start) {
-  const int32_t *zero =
-      l->has_w_zero ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset) : NULL;
+  const int32_t *zero = SMR_HAS(i8_gemm_w_zero) && l->has_w_zero
+                            ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset)
+                            : NULL;
   smr_i8_gemm_start(l->config, l->taps * l->tap_rows, l->n, panels, qlinear_bias(job, l, 0),
                     l->x_zero, zero, start);
 }
 
 void smr_qlinear_prologue(const struct smr_job *job, const struct smr_qlinear *l) {
-  if (l->w_from == SMR_LINEAR_SCRATCH)
+  if (SMR_HAS(qlinear_computed) && SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_SCRATCH)
     qlinear_pack_weights(job, l, (int8_t *)qlinear_scratch(job, l->w_offset));
-  if (l->sums_from == SMR_LINEAR_SCRATCH)
+  if (SMR_HAS(qlinear_computed) && l->sums_from == SMR_LINEAR_SCRATCH)
     qlinear_sum(job, l, smr_qlinear_weights(job, l),
                 (int32_t *)(void *)qlinear_scratch(job, l->sums_offset));
   qlinear_fill_scales(job, l);

@@ -12,6 +12,7 @@
 
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "ops/linear.h"
+#include "ops/window.h"
 
 /// Part of the state of the operators.
 struct smr_qlinear {
@@ -78,6 +79,10 @@ void smr_qlinear_args(const struct smr_job *job, const struct smr_qlinear *linea
 /// smr_i8_gemm_run for a product inside a tile: looks at the clock on the way.
 samara_status smr_qlinear_multiply(struct smr_pace *pace, const struct smr_i8_gemm_plan *plan,
                                    const struct smr_i8_gemm_args *args, size_t begin, size_t end);
+
+/// In prepare: what i8_dwconv takes for a window of up to two dims over `channels` channels.
+samara_status smr_qlinear_need_depthwise(struct smr_job *job, const struct smr_window *window,
+                                         size_t channels);
 
 /// Bytes of an element of the output.
 static inline size_t smr_qlinear_out_bytes(const struct smr_qlinear *linear) {

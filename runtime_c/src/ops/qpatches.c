@@ -23,10 +23,10 @@ SMR_INLINE void qpatches_pairs(size_t word, size_t count, size_t n, const int8_t
 
 // `count` pieces of n bytes. A call of memcpy for each short one would take longer than the
 // product.
-static void qpatches_copy(size_t count, size_t n, const int8_t *from, size_t from_step, int8_t *to,
-                          size_t to_step) {
+SMR_HOT static void qpatches_copy(size_t count, size_t n, const int8_t *from, size_t from_step,
+                                  int8_t *to, size_t to_step) {
   if (n > QPATCHES_SHORT) {
-    for (; count > 0; count--, from += from_step, to += to_step) memcpy(to, from, n);
+    for (; count > 0; count--, from += from_step, to += to_step) smr_copy(to, from, n);
   } else if (n > 2 * QPATCHES_WORD) {
     for (; count > 0; count--, from += from_step, to += to_step) {
       for (size_t i = 0; i < n - QPATCHES_WORD; i += QPATCHES_WORD)
@@ -46,7 +46,8 @@ static void qpatches_copy(size_t count, size_t n, const int8_t *from, size_t fro
   }
 }
 
-static void qpatches_fill(size_t count, size_t n, int8_t value, int8_t *to, size_t to_step) {
+SMR_HOT static void qpatches_fill(size_t count, size_t n, int8_t value, int8_t *to,
+                                  size_t to_step) {
   for (; count > 0; count--, to += to_step) memset(to, value, n);
 }
 
@@ -69,8 +70,8 @@ static struct qpatches_span qpatches_inside(const struct smr_window *w, int64_t 
 
 // One tap of `run` neighbouring output pixels, the first of which meets column x0; `row` is the row
 // of x, or NULL in the padding.
-static void qpatches_tap(const struct smr_qpatches *p, const int8_t *row, int64_t x0, size_t run,
-                         int8_t *to) {
+SMR_HOT static void qpatches_tap(const struct smr_qpatches *p, const int8_t *row, int64_t x0,
+                                 size_t run, int8_t *to) {
   const struct smr_window *w = p->window;
   const size_t group_bytes = (size_t)smr_window_taps(w) * p->channels, stride = p->row_stride;
   struct qpatches_span in = {0, 0};
@@ -87,8 +88,8 @@ static void qpatches_tap(const struct smr_qpatches *p, const int8_t *row, int64_
 
 // All taps of a row, which lie side by side, for pixels [begin, end) of a run that may meet
 // padding.
-static void qpatches_edge(const struct smr_qpatches *p, const int8_t *row, int64_t x0, size_t begin,
-                          size_t end, int8_t *to) {
+SMR_HOT static void qpatches_edge(const struct smr_qpatches *p, const int8_t *row, int64_t x0,
+                                  size_t begin, size_t end, int8_t *to) {
   const struct smr_window *w = p->window;
   const size_t all = (size_t)w->kernel[2] * p->channels;
   to += begin * p->row_stride;
@@ -106,15 +107,15 @@ static void qpatches_edge(const struct smr_qpatches *p, const int8_t *row, int64
       continue;
     }
     memset(to, p->zero, from);
-    memcpy(to + from, inside, until - from);
+    smr_copy(to + from, inside, until - from);
     memset(to + until, p->zero, all - until);
   }
 }
 
 // A row of taps of `run` neighbouring output pixels. Where the bytes of all its taps lie side by
 // side, they are copied as one.
-static void qpatches_line(const struct smr_qpatches *p, const int8_t *row, int64_t x0, size_t run,
-                          int8_t *to) {
+SMR_HOT static void qpatches_line(const struct smr_qpatches *p, const int8_t *row, int64_t x0,
+                                  size_t run, int8_t *to) {
   const struct smr_window *w = p->window;
   const int64_t kernel = w->kernel[2], step = w->dilation[2];
   if (p->groups != 1 || p->pixel_stride != p->channels || step != 1) {

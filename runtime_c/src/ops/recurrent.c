@@ -58,8 +58,16 @@ static size_t recurrent_element(const struct smr_recurrent *all) {
   return all->half ? sizeof(uint16_t) : sizeof(float);
 }
 
+// What is constant where this build has no such weights, or no float16.
+static bool recurrent_has_bytes(const struct smr_recurrent *all) {
+  return SMR_HAS(recurrent_narrow) && all->quantized;
+}
+static bool recurrent_is_half(const struct smr_recurrent *all) {
+  return SMR_HAS(type_float16) && all->half;
+}
+
 static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
-  return all->quantized ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
+  return recurrent_has_bytes(all) ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
 }
 
 static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
@@ -67,10 +75,10 @@ static samara_status recurrent_weights(struct smr_job *job, const struct smr_rec
                                        size_t n, size_t k, size_t *bytes) {
   const size_t element = recurrent_weight_bytes(all);
   const size_t stride =
-      all->quantized ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
+      recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
   size_t row, size, sums = 0;
   // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
-  if (all->quantized) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
+  if (recurrent_has_bytes(all)) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
   if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
       !smr_mul_size(stride, smr_panels(n), &size) || !smr_add_size(sums, size, &size) ||
       !smr_add_size(*bytes, size, &size) || size > PTRDIFF_MAX / 4)
@@ -149,12 +157,14 @@ static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent
   SMR_TRY(smr_scratch_take(job, smr_panels(wide) * SMR_PANEL, f, &all->bias_offset));
   SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden) * SMR_PANEL, f, &all->inner_offset));
   SMR_TRY(smr_scratch_take(job, 3 * all->hidden, f, &all->peephole_offset));
-  SMR_TRY(smr_scratch_take(job, all->half ? rows * all->inputs : 0, f, &all->x_offset));
-  SMR_TRY(smr_scratch_take(job, all->kept && !all->half ? 0 : gates, f, &all->gates_offset));
+  SMR_TRY(
+      smr_scratch_take(job, recurrent_is_half(all) ? rows * all->inputs : 0, f, &all->x_offset));
+  SMR_TRY(smr_scratch_take(job, all->kept && !recurrent_is_half(all) ? 0 : gates, f,
+                           &all->gates_offset));
   for (int i = 0; i < SMR_RECURRENT_STATES; i++)
     SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
   SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
-  if (all->quantized) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
+  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
   all->area_bytes = job->scratch_bytes;
   if (!smr_mul_size(all->area_bytes, all->directions, &job->scratch_bytes) ||
       job->scratch_bytes > PTRDIFF_MAX)
@@ -166,6 +176,9 @@ static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent
 samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
                                     uint32_t r_parts) {
   recurrent_read(job, all, gates);
+  if (all->quantized) SMR_NEED(job, recurrent_narrow);
+  if (gates == SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_lstm);
+  if (gates != SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_gru);
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   const size_t wide = gates * all->hidden, head = r_parts > 1 ? wide - all->hidden : wide;
@@ -180,17 +193,19 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
 
   const struct smr_f32_gemm_config *config = smr_linear_config(job);
   const struct smr_f32_gemm_args x_args = recurrent_args(all, &all->w, all->steps * all->batch);
+  if (!all->quantized) SMR_TRY(smr_linear_need(job, &x_args, false));
   smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
   for (uint32_t i = 0; i < r_parts; i++) {
     const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch);
+    if (!all->quantized) SMR_TRY(smr_linear_need(job, &args, false));
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
-  if (all->quantized) smr_recurrent_narrow_plan(job, all);
+  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
   const size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
-    all->product_tiles = all->quantized ? all->narrow8.w_plan.units : all->w_plan.units;
+    all->product_tiles = recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
     job->barriers[0] = all->directions;
     job->barriers[1] = all->directions * (1 + all->product_tiles);
     job->tiles = job->barriers[1] + all->directions;
@@ -204,7 +219,7 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
 static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
                                 const struct smr_recurrent_weights *weights, const void *src,
                                 void *out) {
-  if (all->quantized) {
+  if (recurrent_has_bytes(all)) {
     smr_recurrent_narrow_pack(job, weights, src, out);
     return;
   }
@@ -260,7 +275,7 @@ static void recurrent_load(const struct smr_recurrent *all, const struct smr_ten
                            size_t n, float *out) {
   if (t == NULL)
     memset(out, 0, n * sizeof *out);
-  else if (all->half)
+  else if (recurrent_is_half(all))
     all->widen(n, (const uint16_t *)t->data + at, out);
   else
     memcpy(out, (const float *)t->data + at, n * sizeof *out);
@@ -268,7 +283,7 @@ static void recurrent_load(const struct smr_recurrent *all, const struct smr_ten
 
 static void recurrent_store(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
                             size_t n, const float *in) {
-  if (all->half)
+  if (recurrent_is_half(all))
     all->narrow(n, in, (uint16_t *)t->data + at);
   else
     memcpy((float *)t->data + at, in, n * sizeof *in);
@@ -294,7 +309,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
       .more = (float *)(void *)(area + all->more_offset),
       .bias = (float *)(void *)(area + all->bias_offset),
   };
-  if (all->kept && !all->half)
+  if (all->kept && !recurrent_is_half(all))
     run.gates = (float *)job->outputs[all->kept]->data + recurrent_gates_at(all, direction);
   for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
     run.state[i] = (float *)(void *)(area + all->state_offset[i]);
@@ -344,20 +359,20 @@ static void recurrent_start(const struct smr_recurrent_run *run) {
                              recurrent_packed(run, RECURRENT_W));
   recurrent_bias(run);
   memset(run->more, 0, 2 * states * sizeof *run->more);
-  if (all->half)
+  if (recurrent_is_half(all))
     recurrent_load(all, job->inputs[RECURRENT_X], 0, all->steps * all->batch * all->inputs,
                    (float *)(void *)(run->area + all->x_offset));
-  if (all->quantized) smr_recurrent_narrow_start(run);
+  if (recurrent_has_bytes(all)) smr_recurrent_narrow_start(run);
 }
 
 // Units [begin, end) of the input part of all gates.
 static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
                                              size_t end) {
   const struct smr_recurrent *all = run->all;
-  if (all->quantized) return smr_recurrent_narrow_input(run, begin, end);
+  if (recurrent_has_bytes(all)) return smr_recurrent_narrow_input(run, begin, end);
   struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch);
-  args.a = all->half ? (const float *)(const void *)(run->area + all->x_offset)
-                     : (const float *)run->job->inputs[RECURRENT_X]->data;
+  args.a = recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
+                                  : (const float *)run->job->inputs[RECURRENT_X]->data;
   args.w = run->w;
   args.bias = run->bias;
   args.out = run->gates;
@@ -368,8 +383,8 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
 static samara_status recurrent_whole(struct smr_recurrent_run *run, smr_recurrent_steps steps) {
   const struct smr_recurrent *all = run->all;
   recurrent_start(run);
-  SMR_TRY(recurrent_input_product(run, 0,
-                                  all->quantized ? all->narrow8.w_plan.units : all->w_plan.units));
+  SMR_TRY(recurrent_input_product(
+      run, 0, recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units));
   return steps(run);
 }
 
@@ -402,7 +417,8 @@ samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_re
 samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
                                     const float *bias, bool add, float *out, size_t out_stride) {
   const struct smr_recurrent *all = run->all;
-  if (all->quantized) return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
+  if (recurrent_has_bytes(all))
+    return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
   struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
   args.a = a;
   args.w = run->r[part];
@@ -447,7 +463,7 @@ void smr_recurrent_end(const struct smr_recurrent_run *run) {
   const size_t states = all->batch * all->hidden;
   for (uint32_t i = 0; i < all->states && i + 1 < run->job->output_count; i++)
     recurrent_store(all, run->job->outputs[i + 1], run->direction * states, states, run->state[i]);
-  if (all->kept && all->half)
+  if (all->kept && recurrent_is_half(all))
     recurrent_store(all, run->job->outputs[all->kept], recurrent_gates_at(all, run->direction),
                     all->steps * all->batch * all->gate_stride, run->gates);
 }

@@ -64,6 +64,7 @@ static samara_status recurrent_grad_part(struct smr_job *job, struct smr_recurre
       .first = first, .k = k, .panel_stride_bytes = smr_panel_stride_bytes(k, sizeof(float))};
   SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden), part->panel_stride_bytes, &part->offset));
   const struct smr_f32_gemm_args args = recurrent_grad_args(all, part, all->gates * all->hidden);
+  SMR_TRY(smr_linear_need(job, &args, job->dims_vary));
   smr_f32_gemm_plan_make(smr_linear_config(job), &args, &part->plan);
   return SAMARA_OK;
 }

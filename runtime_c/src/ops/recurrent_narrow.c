@@ -66,7 +66,9 @@ static struct smr_i8_gemm_args narrow_args(const struct smr_recurrent_weights *w
                                    .f32_hi = INFINITY};
 }
 
-void smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all) {
+samara_status smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all) {
+  SMR_NEED(job, i8_gemm_to_f32);
+  SMR_NEED(job, i8_gemm_w_zero);  // where there are none, the arrays hold zeros
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
   const struct smr_i8_gemm_args x = narrow_args(&all->w, all->steps * all->batch);
   smr_i8_gemm_plan_make(config, &x, &all->narrow8.w_plan);
@@ -75,6 +77,7 @@ void smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all) {
     smr_i8_gemm_plan_make(config, &args, &all->narrow8.r_plans[i]);
   }
   job->kernel = all->narrow8.r_plans[0].kernel;
+  return SAMARA_OK;
 }
 
 void smr_recurrent_narrow_pack(const struct smr_job *job,

@@ -14,7 +14,7 @@ samara_status smr_recurrent_narrow_check(const struct smr_job *job);
 samara_status smr_recurrent_narrow_scratch(struct smr_job *job, struct smr_recurrent *all);
 
 /// The plans, and the kernel's name.
-void smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all);
+samara_status smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all);
 
 /// Panels of the rows of bytes at `src`, and the sums of their columns.
 void smr_recurrent_narrow_pack(const struct smr_job *job,

@@ -41,7 +41,8 @@ static bool spread_has_empty(const struct smr_spread *s, uint32_t axis) {
          s->window.kernel[axis] < s->window.stride[axis];
 }
 
-static enum smr_spread_path spread_choose(const struct smr_job *job, const struct smr_spread *s) {
+static enum smr_spread_path spread_choose(const struct smr_job *job, const struct smr_spread *s,
+                                          bool may_fold) {
   const struct smr_window *w = &s->window;
   bool strided = false, padded = false, empty = false;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
@@ -51,7 +52,8 @@ static enum smr_spread_path spread_choose(const struct smr_job *job, const struc
   }
   if (s->groups > 1 && s->channels == 1 && s->n == 1 && !s->widens_x)
     return empty || w->spatial == 3 ? SMR_SPREAD_DEPTHWISE_PHASES : SMR_SPREAD_DEPTHWISE;
-  if (job->inputs[1]->dtype != SAMARA_QINT8 && smr_spread_folds(job, s)) return SMR_SPREAD_FOLD;
+  if (may_fold && job->inputs[1]->dtype != SAMARA_QINT8 && smr_spread_folds(job, s))
+    return SMR_SPREAD_FOLD;
   if (strided) return SMR_SPREAD_PHASES;
   return smr_window_taps(w) == 1 && !padded ? SMR_SPREAD_POINT : SMR_SPREAD_INDIRECT;
 }
@@ -102,7 +104,7 @@ struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct
 static samara_status spread_prepare_point(struct smr_job *job, struct smr_spread *s) {
   struct smr_f32_gemm_args args = smr_spread_args(job, s, NULL);
   args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;
@@ -142,11 +144,63 @@ static samara_status spread_prepare_phases(struct smr_job *job, struct smr_sprea
   return SAMARA_OK;
 }
 
+// Needs of a path, but for those of products that are planned.
+static samara_status spread_need(struct smr_job *job, const struct smr_spread *s,
+                                 enum smr_spread_path path) {
+  // Phases and their rows are as many as there are: any number of either.
+  static const float *const some_pointers[1] = {NULL};
+  const struct smr_f32_gemm_args any = {
+      .m = 1,
+      .n = s->n,
+      .indirect = some_pointers,
+      .w_type = job->inputs[1]->dtype == SAMARA_FLOAT16 ? SMR_GEMM_F16 : SMR_GEMM_F32};
+  const bool columns_vary = job->dims_vary && job->inputs[1]->constant < 0;
+  switch (path) {
+    case SMR_SPREAD_POINT:
+      SMR_NEED(job, spread_point);
+      return SAMARA_OK;
+    case SMR_SPREAD_INDIRECT:
+      SMR_NEED(job, spread_indirect);
+      return SAMARA_OK;
+    case SMR_SPREAD_FOLD:
+      SMR_NEED(job, spread_fold);
+      return smr_linear_need_any(job);
+    case SMR_SPREAD_DEPTHWISE:
+      SMR_NEED(job, spread_depthwise);
+      return SAMARA_OK;
+    case SMR_SPREAD_PHASES:
+      SMR_NEED(job, spread_phases);
+      return smr_linear_need(job, &any, columns_vary);
+    default:
+      SMR_NEED(job, spread_phases);
+      SMR_NEED(job, f32_dwconv_indirect);
+      if (s->groups % SMR_PANEL != 0 || job->input_count > 3) SMR_NEED(job, f32_dwconv_part);
+      if (job->inputs[1]->dtype == SAMARA_FLOAT16) SMR_NEED(job, f32_dwconv_f16w);
+      return SAMARA_OK;
+  }
+}
+
+// Needs of the path, and of those that other dims may lead to.
+static samara_status spread_need_paths(struct smr_job *job, const struct smr_spread *s) {
+  SMR_TRY(spread_need(job, s, s->path));
+  if (!job->dims_vary || spread_is_depthwise(s)) return SAMARA_OK;
+  const enum smr_spread_path plain = spread_choose(job, s, false);
+  const struct smr_f32_gemm_args args = {.m = 1, .n = s->n};
+  SMR_TRY(spread_need(job, s, plain));
+  if (smr_op_attr(job, "pads")->varies && plain != SMR_SPREAD_PHASES)
+    SMR_TRY(
+        spread_need(job, s, plain == SMR_SPREAD_POINT ? SMR_SPREAD_INDIRECT : SMR_SPREAD_POINT));
+  if (plain != SMR_SPREAD_PHASES) SMR_TRY(smr_linear_need(job, &args, false));
+  if (job->inputs[1]->dtype == SAMARA_FLOAT32) SMR_TRY(spread_need(job, s, SMR_SPREAD_FOLD));
+  return SAMARA_OK;
+}
+
 samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *s) {
   const struct smr_tensor *x = job->inputs[0];
   s->widens_x = x->dtype == SAMARA_FLOAT16;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) s->period[i] = smr_spread_period(&s->window, i);
-  s->path = spread_choose(job, s);
+  s->path = spread_choose(job, s, true);
+  SMR_TRY(spread_need_paths(job, s));
   if (s->path != SMR_SPREAD_FOLD)
     SMR_TRY(spread_place_weights(job, s));
   else
@@ -158,20 +212,15 @@ samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *s) {
     job->tiles = 0;
     return SAMARA_OK;
   }
-  switch (s->path) {
-    case SMR_SPREAD_POINT:
-      SMR_TRY(spread_prepare_point(job, s));
-      break;
-    case SMR_SPREAD_INDIRECT:
-      SMR_TRY(spread_prepare_indirect(job, s));
-      break;
-    case SMR_SPREAD_DEPTHWISE:
-      return smr_spread_depthwise_prepare(job, s);
-    case SMR_SPREAD_FOLD:
-      return smr_spread_fold_prepare(job, s);
-    default:
-      SMR_TRY(spread_prepare_phases(job, s));
-  }
+  if (SMR_HAS(spread_depthwise) && s->path == SMR_SPREAD_DEPTHWISE)
+    return smr_spread_depthwise_prepare(job, s);
+  if (SMR_HAS(spread_fold) && s->path == SMR_SPREAD_FOLD) return smr_spread_fold_prepare(job, s);
+  if (SMR_HAS(spread_point) && s->path == SMR_SPREAD_POINT)
+    SMR_TRY(spread_prepare_point(job, s));
+  else if (SMR_HAS(spread_indirect) && s->path == SMR_SPREAD_INDIRECT)
+    SMR_TRY(spread_prepare_indirect(job, s));
+  else if (SMR_HAS(spread_phases))
+    SMR_TRY(spread_prepare_phases(job, s));
   return smr_linear_take_unfolded(job, &s->linear);
 }
 
@@ -336,16 +385,17 @@ static samara_status spread_tile(struct smr_pace *pace, const struct smr_spread 
 
 static void spread_prologue(const struct smr_job *job, const struct smr_spread *s) {
   if (job->tiles == 0) return;
-  if (s->path == SMR_SPREAD_FOLD) {
+  if (SMR_HAS(spread_fold) && s->path == SMR_SPREAD_FOLD) {
     smr_spread_fold_prologue(job, s);
     return;
   }
   smr_linear_prologue(job, &s->linear);
   char *scratch = job->scratch;
-  if (s->widens_x)
+  if (SMR_HAS(type_float16) && s->widens_x)
     smr_f16_to_f32_kernel(job->isa)((size_t)smr_numel(job->inputs[0]), job->inputs[0]->data,
                                     (float *)(void *)(scratch + s->x_offset));
-  if (s->path == SMR_SPREAD_INDIRECT) smr_indirect_prologue(job, &s->indirect);
+  if (SMR_HAS(spread_indirect) && s->path == SMR_SPREAD_INDIRECT)
+    smr_indirect_prologue(job, &s->indirect);
   if (s->path == SMR_SPREAD_PHASES)
     memset(scratch + s->zero_offset, 0, s->channels * sizeof(float));
   if (s->path == SMR_SPREAD_DEPTHWISE_PHASES)
@@ -359,28 +409,22 @@ samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end
     spread_prologue(job, s);
     return SAMARA_OK;
   }
-  switch (s->path) {
-    case SMR_SPREAD_POINT: {
-      struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
-      args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-      args.a = spread_input(job, s);
-      smr_f32_gemm_run(&s->plan, &args, begin, end);
-      return SAMARA_OK;
-    }
-    case SMR_SPREAD_INDIRECT: {
-      const struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
-      smr_indirect_run(job, &s->indirect, &args, spread_input(job, s), begin, end, thread_scratch);
-      return SAMARA_OK;
-    }
-    case SMR_SPREAD_DEPTHWISE:
-      return smr_spread_depthwise_run(job, s, begin, end);
-    case SMR_SPREAD_FOLD:
-      return smr_spread_fold_run(job, s, begin, end, thread_scratch);
-    default: {
-      struct smr_pace pace = {.job = job};
-      for (size_t tile = begin; tile < end; tile++)
-        SMR_TRY(spread_tile(&pace, s, tile, thread_scratch));
-      return SAMARA_OK;
-    }
+  if (SMR_HAS(spread_point) && s->path == SMR_SPREAD_POINT) {
+    struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
+    args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
+    args.a = spread_input(job, s);
+    smr_f32_gemm_run(&s->plan, &args, begin, end);
+  } else if (SMR_HAS(spread_indirect) && s->path == SMR_SPREAD_INDIRECT) {
+    const struct smr_f32_gemm_args args = smr_spread_args(job, s, thread_scratch);
+    smr_indirect_run(job, &s->indirect, &args, spread_input(job, s), begin, end, thread_scratch);
+  } else if (SMR_HAS(spread_depthwise) && s->path == SMR_SPREAD_DEPTHWISE) {
+    return smr_spread_depthwise_run(job, s, begin, end);
+  } else if (SMR_HAS(spread_fold) && s->path == SMR_SPREAD_FOLD) {
+    return smr_spread_fold_run(job, s, begin, end, thread_scratch);
+  } else if (SMR_HAS(spread_phases)) {
+    struct smr_pace pace = {.job = job};
+    for (size_t tile = begin; tile < end; tile++)
+      SMR_TRY(spread_tile(&pace, s, tile, thread_scratch));
   }
+  return SAMARA_OK;
 }

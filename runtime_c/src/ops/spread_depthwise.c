@@ -116,6 +116,7 @@ static samara_status spread_prepare_phase_convs(struct smr_job *job, const struc
   for (size_t i = 0; i < rows * columns; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
     const struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
+    SMR_TRY(smr_linear_need_depthwise(job, &phase.args, job->input_count > 3));
     job->tiles += smr_f32_dwconv_units(&phase.args);
     job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &phase.args);
   }
@@ -173,6 +174,7 @@ static size_t spread_quad_blocks(size_t all, size_t block) {
 
 static samara_status spread_prepare_quads(struct smr_job *job, const struct smr_spread *s) {
   const struct spread_quad_axis rows = spread_quad_axis_of(&s->window, 1);
+  if (s->groups % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   job->kernel = smr_f32_dwconv_quads_kernel(smr_f32_dwconv_config(job->isa));
   job->tiles = (size_t)s->window.batch *
                spread_quad_blocks((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS) *
@@ -277,12 +279,14 @@ static samara_status spread_quad_tile(struct smr_pace *pace, const struct smr_sp
 
 samara_status smr_spread_depthwise_prepare(struct smr_job *job, struct smr_spread *s) {
   s->quads = spread_is_quads(job, s);
-  return s->quads ? spread_prepare_quads(job, s) : spread_prepare_phase_convs(job, s);
+  if (!s->quads) return spread_prepare_phase_convs(job, s);
+  SMR_NEED(job, f32_dwconv_quads);
+  return SMR_HAS(f32_dwconv_quads) ? spread_prepare_quads(job, s) : SAMARA_OK;
 }
 
 samara_status smr_spread_depthwise_run(const struct smr_job *job, const struct smr_spread *s,
                                        size_t begin, size_t end) {
-  if (!s->quads) {
+  if (!SMR_HAS(f32_dwconv_quads) || !s->quads) {
     spread_run_phases(job, s, begin, end);
     return SAMARA_OK;
   }

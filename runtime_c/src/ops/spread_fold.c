@@ -99,6 +99,7 @@ samara_status smr_spread_fold_prepare(struct smr_job *job, struct smr_spread *s)
   if (s->rows < least) s->rows = least;
   if (s->rows > height) s->rows = height;
   job->tiles = batch * ((height + s->rows - 1) / s->rows);
+  SMR_TRY(smr_linear_need_any(job));
   const struct smr_f32_gemm_args args = fold_args(s, fold_block(s));
   smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
   job->kernel = s->plan.kernel;

@@ -26,6 +26,7 @@ struct widen_job {
 
 bool smr_widen_needed(const struct smr_job *job) {
   bool needed = false;
+  if (!SMR_HAS(type_float16)) return false;
   for (uint32_t i = 0; i < job->input_count; i++)
     needed = needed || (job->inputs[i] != NULL && job->inputs[i]->dtype == SAMARA_FLOAT16);
   for (uint32_t i = 0; i < job->output_count; i++)

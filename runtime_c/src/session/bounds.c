@@ -6,26 +6,15 @@
 
 #include "base/checked.h"
 
-static int64_t bounds_min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // What an element of that type can be, as an expression sees it.
 static void bounds_of_read(const struct smr_frame *frame, const struct smr_expr *expr, int64_t *lo,
                            int64_t *hi) {
-  switch (frame->function->values[expr->a].dtype) {
-    case SAMARA_BOOL:
-      *lo = 0, *hi = 1;
-      break;
-    case SAMARA_UINT8:
-      *lo = 0, *hi = 255;
-      break;
-    case SAMARA_INT8:
-      *lo = -128, *hi = 127;
-      break;
-    default:
-      *lo = INT64_MIN, *hi = SMR_UNBOUNDED_DIM;
-      break;
-  }
-  if (expr->c >= 0) *hi = bounds_min(*hi, frame->hi[expr->c]);
+  const uint8_t dtype = frame->function->values[expr->a].dtype;
+  *lo = INT64_MIN;
+  if (dtype == SAMARA_INT8) *lo = -128, *hi = 127;
+  if (dtype == SAMARA_UINT8) *lo = 0, *hi = 255;
+  if (dtype == SAMARA_BOOL) *lo = 0, *hi = 1;
+  if (expr->c >= 0 && frame->hi[expr->c] < *hi) *hi = frame->hi[expr->c];
 }
 
 void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages) {
@@ -33,25 +22,21 @@ void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages) {
   for (uint32_t i = 0; i < f->expr_count; i++) {
     const struct smr_expr *e = &f->exprs[i];
     int64_t *lo = &frame->lo[i], *hi = &frame->hi[i];
-    if (f->expr_stage[i] < exact_stages) {
+    *lo = 0;
+    *hi = SMR_UNBOUNDED_DIM;
+    if (exact_stages > 0 && smr_expr_known(f, i, exact_stages - 1)) {
       *lo = *hi = frame->exprs[i];
-      continue;
-    }
-    switch (e->op) {
-      case SMR_EXPR_INPUT_DIM:
-        *lo = frame->input_lo[e->a][e->b];
-        *hi = frame->input_hi[e->a][e->b];
-        break;
-      case SMR_EXPR_READ:
-        bounds_of_read(frame, e, lo, hi);
-        break;
-      case SMR_EXPR_BORN:
-        *lo = 0;
-        *hi = e->k >= 0 ? frame->hi[e->k] : SMR_UNBOUNDED_DIM;
-        break;
-      default:
-        smr_expr_interval(f->exprs, i, frame->lo, frame->hi, lo, hi);
-        break;
+    } else if (e->op == SMR_EXPR_CONST) {
+      *lo = *hi = e->k;
+    } else if (SMR_HAS(late) && e->op == SMR_EXPR_READ) {
+      bounds_of_read(frame, e, lo, hi);
+    } else if (SMR_HAS(late) && e->op == SMR_EXPR_BORN) {
+      if (e->k >= 0) *hi = frame->hi[e->k];
+    } else if (SMR_HAS(symbolic) && e->op == SMR_EXPR_INPUT_DIM) {
+      *lo = frame->input_lo[e->a][e->b];
+      *hi = frame->input_hi[e->a][e->b];
+    } else if (SMR_HAS(symbolic)) {
+      smr_expr_interval(f->exprs, i, frame->lo, frame->hi, lo, hi);
     }
   }
 }
@@ -74,9 +59,13 @@ size_t smr_value_bytes_bound(const struct smr_frame *frame, uint32_t id) {
   return bounded ? smr_packed_bytes(v->dtype, bytes) : SMR_UNBOUNDED_BYTES;
 }
 
-void smr_frame_widen_input(struct smr_frame *callee, uint32_t input, uint32_t axis, int64_t lo,
-                           int64_t hi) {
-  int64_t *to_lo = &callee->input_lo[input][axis], *to_hi = &callee->input_hi[input][axis];
-  if (!callee->called || lo < *to_lo) *to_lo = lo;
-  if (!callee->called || hi > *to_hi) *to_hi = hi;
+void smr_frame_widen_input(const struct smr_frame *frame, uint32_t value, struct smr_frame *callee,
+                           uint32_t input) {
+  const struct smr_value *v = &frame->function->values[value];
+  for (uint32_t axis = 0; axis < v->rank; axis++) {
+    const int64_t lo = frame->lo[v->dims[axis]], hi = smr_value_dim_bound(frame, value, axis);
+    int64_t *to_lo = &callee->input_lo[input][axis], *to_hi = &callee->input_hi[input][axis];
+    if (!callee->called || lo < *to_lo) *to_lo = lo > 0 ? lo : 0;
+    if (!callee->called || hi > *to_hi) *to_hi = hi;
+  }
 }

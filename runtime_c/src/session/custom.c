@@ -24,6 +24,8 @@ static const samara_custom_op *custom_at(const samara_session *session, size_t i
 }
 
 samara_status smr_custom_check_options(samara_session *session) {
+  if (session->custom_ops == NULL)
+    SMR_FAIL(&session->error, BAD_ARGUMENT, "custom_op_count without custom_ops");
   for (size_t i = 0; i < session->custom_op_count; i++) {
     const samara_custom_op *op = custom_at(session, i);
     if (op->struct_size < sizeof *op || op->struct_size != session->custom_ops->struct_size)
@@ -46,8 +48,8 @@ static char *custom_word(samara_session *session, struct custom_words *words) {
   const char *stop = words->at;
   while (stop < words->end && *stop != '\x1f') stop++;
   const size_t length = (size_t)(stop - words->at);
-  char *word = smr_session_take(session, length + 1, 1);
-  if (word != NULL) memcpy(word, words->at, length);
+  char *word;
+  if (smr_session_take(session, length + 1, 1, &word) == SAMARA_OK) memcpy(word, words->at, length);
   words->at = stop < words->end ? stop + 1 : stop;
   return word;
 }
@@ -74,15 +76,14 @@ static samara_status custom_attributes(samara_session *session, struct smr_frame
   for (uint32_t i = 0; i < keys->count; i++) count += keys->text[i] == '\x1f';
   if (count % 3 != 0) goto malformed;
   count /= 3;
-  custom->attributes = smr_session_take(session, count, sizeof *custom->attributes);
-  if (custom->attributes == NULL) goto no_memory;
+  SMR_TAKE(session, custom->attributes, count);
   uint32_t used_ints = 0, used_floats = 0;
   for (size_t i = 0; i < count; i++) {
     samara_attribute *a = &custom->attributes[i];
     const char *name = custom_word(session, &words), *kind = custom_word(session, &words);
     const char *text = custom_word(session, &words);
     uint32_t n = 0;
-    if (name == NULL || kind == NULL || text == NULL) goto no_memory;
+    if (name == NULL || kind == NULL || text == NULL) return SAMARA_OUT_OF_MEMORY;
     a->name = name;
     if (strcmp(kind, "s") == 0) {
       a->text = text;
@@ -102,10 +103,7 @@ static samara_status custom_attributes(samara_session *session, struct smr_frame
   custom->call.attribute_count = count;
   return SAMARA_OK;
 malformed:
-  SMR_FAIL(&session->error, BAD_MODEL, "node '%s': malformed attributes of a custom operator",
-           node->node->name);
-no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for attributes", node->node->name);
+  SMR_FAIL(&session->error, BAD_MODEL, "malformed attributes of a custom operator");
 }
 
 // ---- building ----
@@ -121,28 +119,27 @@ static samara_status custom_find(samara_session *session, struct smr_frame_node 
   }
   if (custom->op == NULL)
     SMR_FAIL(&session->error, UNSUPPORTED,
-             "node '%s' needs the custom operator '%.*s', which the session options do not bring",
-             node->node->name, (int)(name->count < 200 ? name->count : 200), text);
+             "needs the custom operator '%.*s', which the session options do not bring",
+             (int)(name->count < 200 ? name->count : 200), text);
   if (node->late && custom->op->measure == NULL)
     SMR_FAIL(&session->error, UNSUPPORTED,
-             "node '%s': data decides on its output dims, but custom operator '%s' cannot measure",
-             node->node->name, custom->op->name);
+             "data decides on its output dims, but custom operator '%s' cannot measure",
+             custom->op->name);
   return SAMARA_OK;
 }
 
 samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *node) {
   samara_session *session = frame->session;
-  struct smr_custom_state *custom = smr_session_take(session, 1, sizeof *custom);
+  struct smr_custom_state *custom;
   const struct smr_job *job = &node->job;
-  if (custom == NULL) goto no_memory;
+  SMR_TAKE(session, custom, 1);
   node->control = custom;
   node->late = false;
   for (uint32_t i = 0; i < job->output_count; i++)
     if (frame->values[node->node->outputs[i]].dims_stage > node->node->stage) node->late = true;
   SMR_TRY(custom_find(session, node));
-  custom->inputs = smr_session_take(session, job->input_count, sizeof *custom->inputs);
-  custom->outputs = smr_session_take(session, job->output_count, sizeof *custom->outputs);
-  if (custom->inputs == NULL || custom->outputs == NULL) goto no_memory;
+  SMR_TAKE(session, custom->inputs, job->input_count);
+  SMR_TAKE(session, custom->outputs, job->output_count);
   custom->call = (samara_custom_call){.struct_size = sizeof custom->call,
                                       .inputs = custom->inputs,
                                       .input_count = job->input_count,
@@ -152,9 +149,6 @@ samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *n
                                       .error = &custom->error};
   node->job.kernel = custom->op->name;
   return custom_attributes(session, node);
-no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for a custom operator",
-           node->node->name);
 }
 
 // ---- calling ----

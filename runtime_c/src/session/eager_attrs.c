@@ -10,7 +10,7 @@
 
 static samara_status eager_bad_attr(const struct smr_op *row, const struct smr_attr_desc *desc,
                                     const char *what, samara_error *error) {
-  SMR_FAIL(error, BAD_ARGUMENT, "%s: attribute '%s' %s", row->name, desc->name, what);
+  SMR_FAIL(error, BAD_ARGUMENT, "%s: attribute '%s' %s", row->name, smr_attr_name(desc), what);
 }
 
 static bool eager_is_int(const samara_attribute *given) {
@@ -32,14 +32,14 @@ static samara_status eager_enum(const struct smr_op *row, const struct smr_attr_
                                 const samara_attribute *given, struct smr_attr *out,
                                 samara_error *error) {
   if (given->text != NULL)
-    out->i = eager_choice(desc->choices, given->text);
+    out->i = eager_choice(smr_attr_choices(desc), given->text);
   else if (eager_is_int(given))
     out->i = given->ints[0];
   else
     return eager_bad_attr(row, desc, "takes one of its choices, by name or number", error);
-  if (out->i >= 0 && out->i < smr_attr_choice_count(desc)) return SAMARA_OK;
-  SMR_FAIL(error, BAD_ARGUMENT, "%s: attribute '%s' takes one of %s", row->name, desc->name,
-           desc->choices);
+  if (out->i >= 0 && out->i < desc->choices) return SAMARA_OK;
+  SMR_FAIL(error, BAD_ARGUMENT, "%s: attribute '%s' takes one of %s", row->name,
+           smr_attr_name(desc), smr_attr_choices(desc));
 }
 
 static samara_status eager_dtype(const struct smr_op *row, const struct smr_attr_desc *desc,
@@ -124,7 +124,7 @@ static samara_status eager_find(const struct smr_op *row, const struct smr_attr_
                                 samara_error *error) {
   *out = NULL;
   for (size_t i = 0; i < given->attribute_count; i++) {
-    if (strcmp(given->attributes[i].name, desc->name) != 0) continue;
+    if (strcmp(given->attributes[i].name, smr_attr_name(desc)) != 0) continue;
     if (*out != NULL) return eager_bad_attr(row, desc, "is given twice", error);
     *out = &given->attributes[i];
   }
@@ -138,7 +138,8 @@ static samara_status eager_known(const struct smr_op *row, const samara_op_desc 
     const char *name = given->attributes[i].name;
     if (name == NULL) SMR_FAIL(error, BAD_ARGUMENT, "%s: attribute %zu has no name", row->name, i);
     bool known = false;
-    for (uint32_t k = 0; k < row->attr_count; k++) known |= strcmp(descs[k].name, name) == 0;
+    for (uint32_t k = 0; k < row->attr_count; k++)
+      known |= strcmp(smr_attr_name(&descs[k]), name) == 0;
     if (!known) SMR_FAIL(error, BAD_ARGUMENT, "%s: there is no attribute '%s'", row->name, name);
   }
   return SAMARA_OK;

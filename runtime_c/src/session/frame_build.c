@@ -1,156 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making frames: everything about a function's values and nodes that does not depend on dims.
+// The reader has checked the function (model/decode.h): what it established is not asked again.
 #include "base/fp.h"
 
 #include "session/session.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "ops/opattrs.h"
 
-// Group the indices [0, count) by stage[i], keeping their order.
-static bool build_staged(samara_session *session, const uint32_t *stage, uint32_t count,
-                         uint32_t stage_count, struct smr_staged *out) {
-  out->order = smr_session_take(session, count, sizeof *out->order);
-  out->begin = smr_session_take(session, (size_t)stage_count + 1, sizeof *out->begin);
-  if (out->order == NULL || out->begin == NULL) return false;
-  uint32_t used = 0;
-  for (uint32_t s = 0; s < stage_count; s++) {
-    out->begin[s] = used;
-    for (uint32_t i = 0; i < count; i++)
-      if (stage[i] == s) out->order[used++] = i;
+// ---- arrays ----
+
+// What a frame has one of each of.
+enum build_per {
+  BUILD_PER_EXPR,
+  BUILD_PER_VALUE,
+  BUILD_PER_NODE,
+  BUILD_PER_ITEM,
+  BUILD_PER_INPUT,
+  BUILD_PER_OUTPUT,
+  BUILD_PER_STAGE,
+  BUILD_PER_STAGE_AND_END,
+  BUILD_PER_COUNT,
+};
+
+// An array of a frame: where its pointer is, how many elements it has and of what size.
+struct build_array {
+  uint16_t pointer_at, element_bytes, per;
+};
+
+static samara_status build_arrays(struct smr_frame *frame) {
+#define BUILD_ARRAY(member, per)                                                                 \
+  {                                                                                              \
+    offsetof(struct smr_frame, member), sizeof *((struct smr_frame *)0)->member, BUILD_PER_##per \
   }
-  out->begin[stage_count] = used;
-  return true;
+  static const struct build_array arrays[] = {
+      BUILD_ARRAY(exprs, EXPR),
+      BUILD_ARRAY(lo, EXPR),
+      BUILD_ARRAY(hi, EXPR),
+      BUILD_ARRAY(values, VALUE),
+      BUILD_ARRAY(nodes, NODE),
+      BUILD_ARRAY(items, ITEM),
+      BUILD_ARRAY(stage_begin, STAGE_AND_END),
+      BUILD_ARRAY(stage_valid, STAGE),
+      BUILD_ARRAY(chunks, STAGE),
+      BUILD_ARRAY(input_dims, INPUT),
+      BUILD_ARRAY(input_lo, INPUT),
+      BUILD_ARRAY(input_hi, INPUT),
+      BUILD_ARRAY(given_inputs, INPUT),
+      BUILD_ARRAY(given_data, OUTPUT),
+      BUILD_ARRAY(given_capacity, OUTPUT),
+  };
+#undef BUILD_ARRAY
+  const struct smr_function *f = frame->function;
+  const size_t counts[BUILD_PER_COUNT] = {
+      [BUILD_PER_EXPR] = f->expr_count,
+      [BUILD_PER_VALUE] = f->value_count,
+      [BUILD_PER_NODE] = f->node_count,
+      [BUILD_PER_ITEM] = (size_t)f->value_count + f->node_count,
+      [BUILD_PER_INPUT] = f->input_count,
+      [BUILD_PER_OUTPUT] = f->output_count,
+      [BUILD_PER_STAGE] = smr_stage_count(f),
+      [BUILD_PER_STAGE_AND_END] = (size_t)smr_stage_count(f) + 1,
+  };
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    SMR_TRY(smr_session_take(frame->session, counts[arrays[i].per], arrays[i].element_bytes,
+                             (uint8_t *)frame + arrays[i].pointer_at));
+  return SAMARA_OK;
 }
 
-static bool build_is_kept(const samara_session *session, const char *name) {
-  if (session->keep_all) return true;
-  for (size_t i = 0; i < session->keep_count; i++)
-    if (strcmp(session->keep[i], name) == 0) return true;
-  return false;
+// Group the indices [0, count) by the stage found at stage_of[i * stride_bytes], keeping their
+// order.
+static samara_status build_staged(const struct smr_frame *frame, struct smr_staged *staged,
+                                  const void *stage_of, size_t stride_bytes, uint32_t count) {
+  const uint32_t stage_count = frame->function->stage_count;
+  uint32_t used = 0;
+  SMR_TAKE(frame->session, staged->order, count);
+  SMR_TAKE(frame->session, staged->begin, (size_t)stage_count + 1);
+  for (uint32_t s = 0; s < stage_count; s++) {
+    for (uint32_t i = 0; i < count; i++)
+      if (*(const uint32_t *)(const void *)((const uint8_t *)stage_of + i * stride_bytes) == s)
+        staged->order[used++] = i;
+    staged->begin[s + 1] = used;
+  }
+  return SAMARA_OK;
 }
 
-// Bytes of the elements alone; the reader has seen that the constant stores as many, or more.
-static size_t build_dense_bytes(const struct smr_constant *constant, size_t element) {
-  size_t bytes = element;
-  for (uint32_t i = 0; i < constant->rank; i++) bytes *= (size_t)constant->dims[i];
-  return smr_packed_bytes(constant->dtype, bytes);
+static samara_status build_stages(struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  SMR_TRY(
+      build_staged(frame, &frame->staged_exprs, f->expr_stage, sizeof(uint32_t), f->expr_count));
+  SMR_TRY(
+      build_staged(frame, &frame->staged_guards, f->guard_stage, sizeof(uint32_t), f->guard_count));
+  return build_staged(frame, &frame->staged_values, &frame->values->dims_stage,
+                      sizeof *frame->values, f->value_count);
 }
+
+// ---- values ----
 
 // A constant is used where the model has it, which is aligned to its elements.
-static samara_status build_constant(struct smr_frame *frame, struct smr_frame_value *value,
-                                    int32_t index) {
-  samara_session *session = frame->session;
-  const struct smr_constant *constant = &session->model->constants[index];
-  struct smr_tensor *t = &value->tensor;
-  if (constant->dtype != t->dtype || constant->rank != t->rank)
-    SMR_FAIL(&session->error, BAD_MODEL, "constant '%s' is %s of rank %u, its value %s of rank %u",
-             t->name, smr_dtype_name(constant->dtype), (unsigned)constant->rank,
-             smr_dtype_name(t->dtype), (unsigned)t->rank);
-  t->constant = index;
+static void build_constant(struct smr_tensor *t, const struct smr_constant *constant) {
   t->layout = constant->layout;
   t->size_bytes = constant->size_bytes;
   memcpy(t->dims, constant->dims, sizeof t->dims);
   t->pixel_stride = t->rank > 0 ? t->dims[t->rank - 1] : 1;
   t->data = (void *)(uintptr_t)constant->data;
-  const size_t element = smr_dtype_bytes(t->dtype);
-  if (t->layout == SMR_LAYOUT_PLAIN) {
-    const size_t block = 16 * element;
-    t->size_bytes = build_dense_bytes(constant, element);
-    t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
-  }
-  return SAMARA_OK;
+  if (t->layout != SMR_LAYOUT_PLAIN) return;
+  // Bytes of the elements alone; the reader has seen that the constant stores as many, or more.
+  const size_t element = smr_dtype_bytes(t->dtype), block = 16 * element;
+  size_t bytes = element;
+  for (uint32_t i = 0; i < t->rank; i++) bytes *= (size_t)t->dims[i];
+  t->size_bytes = smr_packed_bytes(t->dtype, bytes);
+  t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
 }
 
-static samara_status build_values(struct smr_frame *frame) {
-  samara_session *session = frame->session;
+static void build_values(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
-  uint32_t *stage = smr_session_take(session, f->value_count, sizeof *stage);
-  frame->values = smr_session_take(session, f->value_count, sizeof *frame->values);
-  if (stage == NULL || frame->values == NULL) goto no_memory;
   for (uint32_t i = 0; i < f->value_count; i++) {
     const struct smr_value *v = &f->values[i];
     struct smr_frame_value *value = &frame->values[i];
-    value->tensor = (struct smr_tensor){
-        .quant = v->quant, .name = v->name, .constant = -1, .dtype = v->dtype, .rank = v->rank};
+    struct smr_tensor *t = &value->tensor;
+    t->quant = v->quant;
+    t->name = v->name;
+    t->constant = v->constant;
+    t->dtype = v->dtype;
+    t->rank = v->rank;
     value->alias_of = value->root = i;
     value->output = -1;
     for (uint32_t axis = 0; axis < v->rank; axis++) {
-      const uint32_t s = f->expr_stage[v->dims[axis]];
-      if (s > stage[i]) stage[i] = s;
+      const uint32_t e = v->dims[axis];
+      if (SMR_HAS(late) && f->expr_stage[e] > value->dims_stage)
+        value->dims_stage = f->expr_stage[e];
+      if (f->exprs[e].op != SMR_EXPR_CONST) value->varies = true;
     }
-    value->dims_stage = stage[i];
     // A callee's inputs and constants are the caller's to keep.
-    value->kept = build_is_kept(session, v->name) && (frame->is_entry || v->producer >= 0);
-    if (v->constant >= 0) SMR_TRY(build_constant(frame, value, v->constant));
+    if (SMR_HAS(keep))
+      value->kept =
+          smr_keep_wants(frame->session, v->name) && (frame->is_entry || v->producer >= 0);
+    if (v->constant >= 0) build_constant(t, &frame->session->model->constants[v->constant]);
   }
   for (uint32_t i = 0; i < f->output_count; i++) frame->values[f->outputs[i]].is_output = true;
-  if (!build_staged(session, stage, f->value_count, f->stage_count, &frame->staged_values) ||
-      !build_staged(session, f->expr_stage, f->expr_count, f->stage_count, &frame->staged_exprs) ||
-      !build_staged(session, f->guard_stage, f->guard_count, f->stage_count, &frame->staged_guards))
-    goto no_memory;
-  return SAMARA_OK;
-no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "function '%s': no memory for %u values", f->name,
-           (unsigned)f->value_count);
 }
+
+// ---- nodes ----
 
 // Copy the literals; expressions get storage that a frame evaluates into.
-static samara_status build_attrs(struct smr_frame *frame, struct smr_frame_node *node) {
-  samara_session *session = frame->session;
+static samara_status build_attrs(samara_session *session, const struct smr_function *f,
+                                 struct smr_frame_node *node) {
   const uint32_t count = node->node->op->attr_count;
-  node->attrs = smr_session_take(session, count, sizeof *node->attrs);
-  node->attr_dims = smr_session_take(session, count, sizeof *node->attr_dims);
-  if (node->attrs == NULL || node->attr_dims == NULL) goto no_memory;
+  SMR_TAKE(session, node->attrs, count);
+  node->job.attrs = node->attrs;
   for (uint32_t i = 0; i < count; i++) {
     const struct smr_node_attr *from = &node->node->attrs[i];
-    node->attrs[i] = from->literal;
+    struct smr_attr *attr = &node->attrs[i];
+    *attr = from->literal;
     if (from->exprs == NULL) continue;
-    for (uint32_t k = 0; k < from->expr_count; k++)
-      if (frame->function->expr_stage[from->exprs[k]] > node->node->stage)
-        SMR_FAIL(&session->error, BAD_MODEL,
-                 "function '%s', node '%s': runs in stage %u before its attributes are known",
-                 frame->function->name, node->node->name, (unsigned)node->node->stage);
-    node->attrs[i].present = true;
+    attr->present = true;
+    for (uint32_t k = 0; SMR_HAS(symbolic) && k < from->expr_count; k++)
+      attr->varies = attr->varies || f->exprs[from->exprs[k]].op != SMR_EXPR_CONST;
     if (!from->is_list) continue;
-    node->attr_dims[i] = smr_session_take(session, from->expr_count, sizeof(int64_t));
-    if (node->attr_dims[i] == NULL) goto no_memory;
-    node->attrs[i].ints = node->attr_dims[i];
-    node->attrs[i].count = from->expr_count;
+    SMR_TAKE(session, attr->ints, from->expr_count);
+    attr->count = from->expr_count;
   }
-  node->job.attrs = node->attrs;
   return SAMARA_OK;
-no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for attributes", node->node->name);
 }
 
-// A node's operands: an alias is a node whose output can share its input's bytes for good.
 static samara_status build_operands(struct smr_frame *frame, struct smr_frame_node *node) {
-  samara_session *session = frame->session;
   const struct smr_node *n = node->node;
-  struct smr_tensor **inputs = smr_session_take(session, n->input_count, sizeof *inputs);
-  struct smr_tensor **outputs = smr_session_take(session, n->output_count, sizeof *outputs);
-  if (inputs == NULL || outputs == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for operands", n->name);
+  struct smr_tensor **inputs, **outputs;
+  SMR_TAKE(frame->session, inputs, n->input_count);
+  SMR_TAKE(frame->session, outputs, n->output_count);
+  bool vary = false;
+  for (uint32_t i = 0; i < n->op->attr_count; i++) vary = vary || node->attrs[i].varies;
   for (uint32_t i = 0; i < n->input_count; i++) {
-    if (n->inputs[i] < 0) continue;
+    if (n->inputs[i] < 0) continue;  // an optional input that is absent
     inputs[i] = &frame->values[n->inputs[i]].tensor;
-    if (frame->values[n->inputs[i]].dims_stage > n->stage)
-      SMR_FAIL(&session->error, BAD_MODEL,
-               "function '%s', node '%s': runs in stage %u before the dims of '%s' are known",
-               frame->function->name, n->name, (unsigned)n->stage, inputs[i]->name);
+    vary = vary || frame->values[n->inputs[i]].varies;
   }
   for (uint32_t i = 0; i < n->output_count; i++) {
     outputs[i] = &frame->values[n->outputs[i]].tensor;
-    node->late = node->late || frame->values[n->outputs[i]].dims_stage > n->stage;
+    vary = vary || frame->values[n->outputs[i]].varies;
+    if (SMR_HAS(late) && frame->values[n->outputs[i]].dims_stage > n->stage) node->late = true;
   }
-  const bool measured = n->op->funcs != NULL && n->op->funcs->measure != NULL;
-  if (node->late && !measured && node->kind == SMR_CONTROL_NONE)
-    SMR_FAIL(&session->error, BAD_MODEL,
-             "function '%s', node '%s' (%s): runs in stage %u before its output's dims are known",
-             frame->function->name, n->name, n->op->name, (unsigned)n->stage);
-  node->late = node->late || measured || node->kind != SMR_CONTROL_NONE;
+  node->job.dims_vary = SMR_HAS(symbolic) && vary;
   node->job.inputs = inputs;
   node->job.outputs = outputs;
   node->job.input_count = n->input_count;
@@ -158,140 +191,80 @@ static samara_status build_operands(struct smr_frame *frame, struct smr_frame_no
   return SAMARA_OK;
 }
 
-static bool build_group_has_output(const struct smr_frame *frame, uint32_t group) {
-  for (uint32_t i = 0; i < frame->function->value_count; i++)
-    if (frame->values[i].alias_of == group && frame->values[i].is_output) return true;
-  return false;
-}
-
-static void build_alias(struct smr_frame *frame, struct smr_frame_node *node) {
-  const struct smr_node *n = node->node;
-  const bool view = n->op->code == SMR_CODE_IDENTITY || n->op->code == SMR_CODE_RESHAPE;
-  if (!view || n->input_count == 0 || n->inputs[0] < 0 || n->output_count != 1) return;
-  const struct smr_frame_value *in = &frame->values[n->inputs[0]];
-  const uint32_t group = in->alias_of;
-  struct smr_frame_value *out = &frame->values[n->outputs[0]];
-  const struct smr_frame_value *head = &frame->values[group];
-  if (head->tensor.dtype != out->tensor.dtype || head->tensor.layout != SMR_LAYOUT_PLAIN) return;
-  const bool owned = frame->function->values[group].producer >= 0;
-  // An output has to be written where the caller wants it, and what is kept must outlive the call.
-  if (out->is_output && (!owned || in->part || build_group_has_output(frame, group))) return;
-  if (out->kept && !frame->is_entry && !owned) return;
-  out->alias_of = group;
-  out->view_bytes = in->view_bytes;
-  out->part = in->part;
-  node->alias = true;
-}
-
-static samara_status build_node(struct smr_frame *frame, uint32_t index, uint32_t depth) {
+static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *node) {
   samara_session *session = frame->session;
-  struct smr_frame_node *node = &frame->nodes[index];
-  const struct smr_node *n = &frame->function->nodes[index];
-  node->node = n;
-  node->kind = (uint8_t)smr_control_kind(n->op);
-  node->job = (struct smr_job){.op = n->op,
-                               .name = n->name,
-                               .isa = session->isa,
-                               .strict = session->strict,
-                               .error = &session->error,
-                               .kernel = n->op->name};
-  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) node->job.derived[i].input = -1;
+  const struct smr_op *op = node->node->op;
+  struct smr_job *job = &node->job;
+  node->kind = (uint8_t)smr_control_kind(op);
+  job->op = op;
+  job->name = node->node->name;
+  job->isa = session->isa;
+  job->strict = session->strict;
+  job->error = &session->error;
+  job->kernel = op->name;
+  SMR_TRY(build_attrs(session, frame->function, node));
   SMR_TRY(build_operands(frame, node));
-  SMR_TRY(build_attrs(frame, node));
-  if (node->kind != SMR_CONTROL_NONE) return smr_control_build(frame, node, depth);
-  if (n->op->funcs == NULL)
-    SMR_FAIL(&session->error, UNSUPPORTED, "node '%s': operator '%s' is not in this build", n->name,
-             n->op->name);
-  build_alias(frame, node);
-  smr_views_of_input(frame, node);
-  node->job.state = smr_session_take(session, n->op->funcs->state_bytes, 1);
-  if (node->job.state == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "node '%s': no memory for its state", n->name);
-  return SAMARA_OK;
+  if (SMR_HAS(survey)) SMR_TAKE(session, job->parts, 1);
+  if (node->kind != SMR_CONTROL_NONE) return smr_control_build(frame, node);
+  if (op->funcs == NULL)
+    SMR_FAIL(job->error, UNSUPPORTED, "operator '%s' is not in this build", op->name);
+  if (op->funcs->measure != NULL) {
+    SMR_NEED(job, late);
+    node->late = true;
+  }
+  if (smr_views_can(op->code)) {
+    SMR_NEED(job, views);
+    smr_views_of_input(frame, node);
+  }
+  return smr_session_take(session, op->funcs->state_bytes, 1, &job->state);
 }
 
-// Which nodes run in which stage. The model says stages never decrease.
-static samara_status build_stages(struct smr_frame *frame) {
-  samara_session *session = frame->session;
+// Nodes and the stages they run in; the reader has put them in the order of their stages.
+static samara_status build_nodes(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
-  frame->stage_begin = smr_session_take(session, (size_t)f->stage_count + 1, sizeof(uint32_t));
-  frame->stage_valid = smr_session_take(session, f->stage_count, sizeof(bool));
-  frame->stage_attached = smr_session_take(session, f->stage_count, sizeof(bool));
-  frame->chunks = smr_session_take(session, f->stage_count, sizeof *frame->chunks);
-  frame->exprs = smr_session_take(session, f->expr_count, sizeof(int64_t));
-  frame->lo = smr_session_take(session, f->expr_count, sizeof(int64_t));
-  frame->hi = smr_session_take(session, f->expr_count, sizeof(int64_t));
-  frame->input_dims = smr_session_take(session, f->input_count, sizeof *frame->input_dims);
-  frame->input_lo = smr_session_take(session, f->input_count, sizeof *frame->input_lo);
-  frame->input_hi = smr_session_take(session, f->input_count, sizeof *frame->input_hi);
-  frame->input_data = smr_session_take(session, f->input_count, sizeof(void *));
-  frame->output_data = smr_session_take(session, f->output_count, sizeof(void *));
-  frame->output_capacity = smr_session_take(session, f->output_count, sizeof(size_t));
-  frame->given_inputs = smr_session_take(session, f->input_count, sizeof(void *));
-  frame->given_data = smr_session_take(session, f->output_count, sizeof(void *));
-  frame->given_capacity = smr_session_take(session, f->output_count, sizeof(size_t));
-  frame->items =
-      smr_session_take(session, (size_t)f->value_count + f->node_count, sizeof *frame->items);
-  if (frame->stage_begin == NULL || frame->stage_valid == NULL || frame->stage_attached == NULL ||
-      frame->chunks == NULL || frame->exprs == NULL || frame->lo == NULL || frame->hi == NULL ||
-      frame->input_dims == NULL || frame->input_lo == NULL || frame->input_hi == NULL ||
-      frame->input_data == NULL || frame->output_data == NULL || frame->output_capacity == NULL ||
-      frame->given_inputs == NULL || frame->given_data == NULL || frame->given_capacity == NULL ||
-      frame->items == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "function '%s': no memory for its frame", f->name);
-  uint32_t node = 0;
-  for (uint32_t s = 0; s < f->stage_count; s++) {
-    frame->stage_begin[s] = node;
-    while (node < f->node_count && f->nodes[node].stage == s) node++;
+  uint32_t stage = 0;
+  for (uint32_t i = 0; i < f->node_count; i++) {
+    struct smr_frame_node *node = &frame->nodes[i];
+    node->node = &f->nodes[i];
+    while (SMR_HAS(late) && stage < node->node->stage) frame->stage_begin[++stage] = i;
+    const samara_status status = build_node(frame, node);
+    if (status != SAMARA_OK) return smr_node_fail(frame, node, status);
   }
-  frame->stage_begin[f->stage_count] = node;
-  if (node != f->node_count)
-    SMR_FAIL(&session->error, BAD_MODEL, "function '%s': node '%s' runs in stage %u out of order",
-             f->name, f->nodes[node].name, (unsigned)f->nodes[node].stage);
+  while (stage < smr_stage_count(f)) frame->stage_begin[++stage] = f->node_count;
   return SAMARA_OK;
 }
 
-samara_status smr_frame_build(samara_session *session, uint32_t function, uint32_t depth,
-                              struct smr_frame **out) {
-  const samara_model *model = session->model;
-  if (function >= model->function_count)
-    SMR_FAIL(&session->error, BAD_MODEL, "a node calls function %u of %u", (unsigned)function,
-             (unsigned)model->function_count);
-  if (depth > SMR_MAX_CALL_DEPTH)
-    SMR_FAIL(&session->error, BAD_MODEL, "calls nest deeper than %d", (int)SMR_MAX_CALL_DEPTH);
-  if (session->frames[function] != NULL) {
-    *out = session->frames[function];
-    return SAMARA_OK;
+// ---- frames ----
+
+// Parts that the function's dims need.
+static samara_status build_needs(samara_session *session, const struct smr_function *f) {
+  for (uint32_t i = 0; i < f->expr_count; i++) {
+    const uint32_t op = f->exprs[i].op;
+    if (op == SMR_EXPR_READ || op == SMR_EXPR_BORN)
+      SMR_NEED_IN(&session->parts, &session->error, late);
+    if (op != SMR_EXPR_CONST) SMR_NEED_IN(&session->parts, &session->error, symbolic);
   }
-  const struct smr_function *f = &model->functions[function];
-  struct smr_frame *frame = smr_session_take(session, 1, sizeof *frame);
-  if (frame == NULL) SMR_FAIL(&session->error, OUT_OF_MEMORY, "no memory for '%s'", f->name);
+  return SAMARA_OK;
+}
+
+samara_status smr_frame_build(samara_session *session, uint32_t function, struct smr_frame **out) {
+  const struct smr_function *f = &session->model->functions[function];
+  struct smr_frame *frame = session->frames[function];
+  *out = frame;
+  if (frame != NULL) return SAMARA_OK;
+  SMR_TRY(build_needs(session, f));
+  SMR_TAKE(session, frame, 1);
   frame->session = session;
   frame->function = f;
-  frame->is_entry = depth == 0;
-  SMR_TRY(build_stages(frame));
-  SMR_TRY(build_values(frame));
-  frame->nodes = smr_session_take(session, f->node_count, sizeof *frame->nodes);
-  if (frame->nodes == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "function '%s': no memory for %u nodes", f->name,
-             (unsigned)f->node_count);
-  smr_views_begin(frame);
-  for (uint32_t i = 0; i < f->node_count; i++) SMR_TRY(build_node(frame, i, depth));
-  SMR_TRY(smr_views_end(frame));
-  // Registered last, callees first: a call of itself ends at the depth limit.
-  session->frames[function] = frame;
+  frame->is_entry = f == session->function;
+  SMR_TRY(build_arrays(frame));
+  build_values(frame);
+  if (SMR_HAS(late)) SMR_TRY(build_stages(frame));
+  if (SMR_HAS(views)) smr_views_begin(frame);
+  SMR_TRY(build_nodes(frame));
+  if (SMR_HAS(views)) SMR_TRY(smr_views_end(frame));
+  // Registered last, callees first.
+  session->frames[function] = *out = frame;
   session->order[session->frame_count++] = frame;
-  *out = frame;
   return SAMARA_OK;
-}
-
-void smr_frame_release(struct smr_frame *frame) {
-  samara_session *session = frame->session;
-  const struct smr_function *f = frame->function;
-  for (uint32_t i = 0; i < f->value_count; i++) smr_block_release(session, &frame->values[i].own);
-  for (uint32_t s = 0; s < f->stage_count; s++) smr_block_release(session, &frame->chunks[s]);
-  for (uint32_t i = 0; i < f->node_count; i++) {
-    smr_block_release(session, &frame->nodes[i].overflow);
-    if (frame->nodes[i].kind == SMR_CONTROL_LOOP) smr_loop_release(session, &frame->nodes[i]);
-  }
 }

@@ -13,18 +13,14 @@
 static void node_evaluate_attrs(struct smr_frame *frame, struct smr_frame_node *node, bool exact) {
   for (uint32_t i = 0; i < node->node->op->attr_count; i++) {
     const struct smr_node_attr *from = &node->node->attrs[i];
+    struct smr_attr *attr = &node->attrs[i];
     if (from->exprs == NULL) continue;
+    int64_t *out = from->is_list ? (int64_t *)(uintptr_t)attr->ints : &attr->i;
     for (uint32_t k = 0; k < from->expr_count; k++) {
       const uint32_t e = from->exprs[k];
-      int64_t value = frame->exprs[e];
-      if (!exact) {
-        value = frame->hi[e];
-        if (value == SMR_UNBOUNDED_DIM) value = frame->lo[e] > INT64_MIN ? frame->lo[e] : 0;
-      }
-      if (from->is_list)
-        node->attr_dims[i][k] = value;
-      else
-        node->attrs[i].i = value;
+      out[k] = exact ? frame->exprs[e] : frame->hi[e];
+      if (!exact && out[k] == SMR_UNBOUNDED_DIM)
+        out[k] = frame->lo[e] > INT64_MIN ? frame->lo[e] : 0;
     }
   }
 }
@@ -38,83 +34,73 @@ const struct smr_source *smr_node_source(const samara_session *session,
 
 samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node *node,
                             samara_status status) {
+  samara_error *error = &frame->session->error;
   const struct smr_source *source = smr_node_source(frame->session, node);
+  (void)smr_fail_prefix(error, status, "): ");
   if (source != NULL)
-    return smr_fail_prefix(&frame->session->error, status,
-                           "function '%s', node '%s' (%s, %s:%u): ", frame->function->name,
-                           node->node->name, node->node->op->name, source->file,
-                           (unsigned)source->line);
-  return smr_fail_prefix(&frame->session->error, status,
-                         "function '%s', node '%s' (%s): ", frame->function->name, node->node->name,
-                         node->node->op->name);
+    (void)smr_fail_prefix(error, status, ", %s:%u", source->file, (unsigned)source->line);
+  return smr_fail_prefix(error, status, "function '%s', node '%s' (%s", frame->function->name,
+                         node->node->name, node->node->op->name);
 }
 
-static samara_status node_prepare_plain(struct smr_frame *frame, struct smr_frame_node *node) {
+samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_node *node) {
   struct smr_job *job = &node->job;
   job->tiles = 0;
   job->scratch_bytes = 0;
   job->thread_scratch_bytes = 0;
   memset(job->barriers, 0, sizeof job->barriers);
+  memset(job->derived, 0, sizeof job->derived);
   job->kernel = job->op->name;
-  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++)
-    job->derived[i] = (struct smr_derived){.input = -1};
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   SMR_TRY(job->op->funcs->prepare(job));
   for (uint32_t i = 0; i < SMR_MAX_DERIVED && job->derived[i].input >= 0; i++) {
-    const struct smr_tensor *t = job->inputs[job->derived[i].input];
-    SMR_TRY(smr_model_derived(frame->session->model, t->constant, job, &job->derived[i],
-                              &job->derived[i].data, &frame->session->error));
+    struct smr_derived *derived = &job->derived[i];
+    SMR_TRY(smr_model_derived(frame->session->model, job->inputs[derived->input]->constant, job,
+                              derived, &derived->data, job->error));
   }
   node->prepared = true;
   return SAMARA_OK;
 }
 
-samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_node *node) {
-  const samara_status status = node_prepare_plain(frame, node);
-  return status == SAMARA_OK ? status : smr_node_fail(frame, node, status);
-}
-
-static samara_status node_check(struct smr_frame *frame, struct smr_frame_node *node) {
-  if (node->kind != SMR_CONTROL_NONE) return smr_control_check(frame, node);
-  SMR_TRY(smr_op_check(&node->job));
-  if (node->alias && node->job.inputs[0]->size_bytes != node->job.outputs[0]->size_bytes)
-    SMR_FAIL(&frame->session->error, BAD_SHAPE, "a view cannot change %zu bytes to %zu",
-             node->job.inputs[0]->size_bytes, node->job.outputs[0]->size_bytes);
-  return SAMARA_OK;
+// Check, and prepare where there is something to run.
+static samara_status node_check(struct smr_frame *frame, struct smr_frame_node *node,
+                                bool prepares) {
+  const struct smr_job *job = &node->job;
+  if (SMR_HAS(custom) && node->kind == SMR_CONTROL_CUSTOM) return smr_custom_check(frame, node);
+  if (node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  SMR_TRY(smr_op_check(job));
+  if (SMR_HAS(views) && node->alias && job->inputs[0]->size_bytes != job->outputs[0]->size_bytes)
+    SMR_FAIL(job->error, BAD_SHAPE, "a view cannot change %zu bytes to %zu",
+             job->inputs[0]->size_bytes, job->outputs[0]->size_bytes);
+  return prepares && !smr_node_is_view(node) ? smr_node_prepare_run(frame, node) : SAMARA_OK;
 }
 
 samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *node) {
   node->prepared = false;
   node_evaluate_attrs(frame, node, true);
-  if (node->late)
-    for (uint32_t i = 0; i < node->node->output_count; i++)
-      SMR_TRY(smr_value_known_dims(frame, node->node->outputs[i], node->node->stage));
-  const samara_status status = node_check(frame, node);
-  if (status != SAMARA_OK) return smr_node_fail(frame, node, status);
-  if (node->late || node->alias || node->placed || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
-  return smr_node_prepare_run(frame, node);
+  for (uint32_t i = 0; node->late && i < node->node->output_count; i++)
+    SMR_TRY(smr_value_known_dims(frame, node->node->outputs[i], node->node->stage));
+  const samara_status status = node_check(frame, node, !node->late);
+  return status == SAMARA_OK ? status : smr_node_fail(frame, node, status);
 }
 
 samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *node) {
   node->prepared = false;
-  if (node->alias || node->placed || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (smr_node_is_view(node) || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
   node_evaluate_attrs(frame, node, false);
-  samara_status status = node_check(frame, node);
-  if (status == SAMARA_OK) status = node_prepare_plain(frame, node);
+  const samara_status status = node_check(frame, node, true);
   if (status == SAMARA_OK) node->scratch_capacity = smr_node_scratch(frame, node);
   node->prepared = false;
   if (status == SAMARA_OUT_OF_MEMORY) return smr_node_fail(frame, node, status);
-  frame->session->error.text[0] = '\0';
-  frame->session->error.status = SAMARA_OK;
-  return SAMARA_OK;
+  return smr_session_forgive(frame->session);
 }
 
 size_t smr_node_scratch(const struct smr_frame *frame, const struct smr_frame_node *node) {
   const struct smr_job *job = &node->job;
-  size_t threads_bytes, bytes;
-  const size_t own = smr_align64(job->scratch_bytes);
-  if (!smr_mul_size(smr_align64(job->thread_scratch_bytes), frame->session->threads,
-                    &threads_bytes) ||
-      !smr_add_size(own, threads_bytes, &bytes))
+  const size_t threads = SMR_HAS(threads) ? frame->session->threads : 1;
+  size_t bytes;
+  if (!smr_mul_size(smr_align64(job->thread_scratch_bytes), threads, &bytes) ||
+      !smr_add_size(smr_align64(job->scratch_bytes), bytes, &bytes))
     return SIZE_MAX;
   return bytes;
 }

@@ -10,6 +10,7 @@
 
 static bool plan_in_range(const struct smr_frame *frame, uint32_t id, uint32_t begin,
                           uint32_t end) {
+  if (!SMR_HAS(late)) return true;  // there are no stages but the first
   const int32_t producer = frame->function->values[id].producer;
   if (producer < 0) return begin == 0;
   const uint32_t stage = frame->function->nodes[producer].stage;
@@ -18,12 +19,12 @@ static bool plan_in_range(const struct smr_frame *frame, uint32_t id, uint32_t b
 
 // What is kept stays where it is, but with gaps between its pixels it is copied when it is made.
 static bool plan_kept_in_place(const struct smr_frame_value *value) {
-  return value->kept && value->view_stride == 0;
+  return smr_value_kept(value) && smr_value_gap(value) == 0;
 }
 
 // True when the group of `head` has a kept member.
 static bool plan_group_kept(const struct smr_frame *frame, uint32_t head) {
-  for (uint32_t i = 0; i < frame->function->value_count; i++)
+  for (uint32_t i = 0; SMR_HAS(keep) && i < frame->function->value_count; i++)
     if (plan_kept_in_place(&frame->values[i]) && frame->values[i].alias_of == head) return true;
   return false;
 }
@@ -33,30 +34,24 @@ static bool plan_group_kept(const struct smr_frame *frame, uint32_t head) {
 static int32_t plan_group_output(const struct smr_frame *frame, uint32_t head) {
   const struct smr_function *f = frame->function;
   int32_t found = -1;
-  for (uint32_t i = 0; i < f->output_count; i++) {
+  for (uint32_t i = f->output_count; i-- > 0;) {
     if (frame->values[f->outputs[i]].alias_of != head) continue;
-    if (frame->is_entry && frame->session->outputs[i].variable < 0) return -1;
-    if (found < 0) found = (int32_t)i;
+    if (frame->is_entry && !smr_bound(frame->session->outputs[i].variable)) return -1;
+    found = (int32_t)i;
   }
   return found;
 }
 
 static void plan_home(struct smr_frame *frame, uint32_t id) {
-  const struct smr_function *f = frame->function;
+  const struct smr_value *v = &frame->function->values[id];
   struct smr_frame_value *value = &frame->values[id];
   value->root = value->alias_of;
   value->first = value->last = 0;
   value->output = -1;
   if (value->alias_of != id) return;
-  if (f->values[id].constant >= 0) {
-    value->home = SMR_HOME_CONSTANT;
-    return;
-  }
-  if (f->values[id].producer < 0) {
-    value->home = SMR_HOME_INPUT;
-    return;
-  }
-  value->first = value->last = (uint32_t)f->values[id].producer;
+  value->home = v->constant >= 0 ? SMR_HOME_CONSTANT : SMR_HOME_INPUT;
+  if (v->producer < 0) return;
+  value->first = value->last = (uint32_t)v->producer;
   value->capacity_bytes = smr_value_bytes_bound(frame, id);
   value->home = value->capacity_bytes == SMR_UNBOUNDED_BYTES ? SMR_HOME_OWN : SMR_HOME_ARENA;
 }
@@ -64,11 +59,11 @@ static void plan_home(struct smr_frame *frame, uint32_t id) {
 // Outputs and kept tensors have places of their own; few groups are either.
 static void plan_special_homes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
-    if (!frame->values[i].is_output && !plan_kept_in_place(&frame->values[i])) continue;
     const uint32_t head = frame->values[i].alias_of;
     struct smr_frame_value *value = &frame->values[head];
-    if (!plan_in_range(frame, head, begin, end)) continue;
-    if (value->home == SMR_HOME_CONSTANT || value->home == SMR_HOME_INPUT) continue;
+    if ((!frame->values[i].is_output && !plan_kept_in_place(&frame->values[i])) ||
+        !plan_in_range(frame, head, begin, end) || frame->function->values[head].producer < 0)
+      continue;
     value->last = frame->function->node_count;
     if (plan_group_kept(frame, head)) {
       if (!frame->is_entry) value->home = SMR_HOME_OWN;
@@ -83,7 +78,8 @@ static void plan_special_homes(struct smr_frame *frame, uint32_t begin, uint32_t
 
 static void plan_use(struct smr_frame *frame, uint32_t id, uint32_t node, uint32_t end) {
   struct smr_frame_value *head = &frame->values[frame->values[id].alias_of];
-  const uint32_t until = node < frame->stage_begin[end] ? node : frame->function->node_count;
+  const bool inside = !SMR_HAS(late) || node < frame->stage_begin[end];
+  const uint32_t until = inside ? node : frame->function->node_count;
   if (until > head->last) head->last = until;
 }
 
@@ -99,7 +95,7 @@ static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
       if (f->nodes[n].inputs[i] >= 0) plan_use(frame, (uint32_t)f->nodes[n].inputs[i], n, end);
   // A READ takes its element when its stage begins.
-  for (uint32_t i = 0; i < f->expr_count; i++)
+  for (uint32_t i = 0; SMR_HAS(late) && i < f->expr_count; i++)
     if (f->exprs[i].op == SMR_EXPR_READ)
       plan_use(frame, (uint32_t)f->exprs[i].a, frame->stage_begin[f->expr_stage[i]], end);
 }
@@ -128,13 +124,14 @@ static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b
 
 static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, uint32_t end) {
   const struct smr_node *node = &frame->function->nodes[n];
-  if ((node->op->flags & SMR_OP_INPLACE) == 0 || frame->nodes[n].alias || frame->nodes[n].late ||
-      node->input_count == 0 || node->inputs[0] < 0)
+  if ((node->op->flags & SMR_OP_INPLACE) == 0 || (SMR_HAS(views) && frame->nodes[n].alias) ||
+      frame->nodes[n].late || node->input_count == 0 || node->inputs[0] < 0)
     return;
   const uint32_t x = (uint32_t)node->inputs[0], y = node->outputs[0];
   const uint32_t from = plan_root(frame, x);
   struct smr_frame_value *head = &frame->values[from], *out = &frame->values[y];
-  if (frame->values[x].part || out->part) return;  // they begin elsewhere than their groups
+  // Parts begin elsewhere than their groups.
+  if (smr_value_is_part(&frame->values[x]) || smr_value_is_part(out)) return;
   if (head->home != SMR_HOME_ARENA || out->home != SMR_HOME_ARENA || head->last != n ||
       !plan_in_range(frame, from, begin, end) || !plan_same_size(frame, x, y))
     return;
@@ -161,34 +158,22 @@ void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end) {
 
 // Larger first; among equals the earlier, so that a plan is the same everywhere.
 static bool plan_before(const struct smr_plan_item *a, const struct smr_plan_item *b) {
+  if (a->rank != b->rank) return a->rank > b->rank;
   if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes;
   if (a->first != b->first) return a->first < b->first;
-  if (a->is_scratch != b->is_scratch) return b->is_scratch;
   return a->owner < b->owner;
 }
 
-static void plan_sift(struct smr_plan_item *items, size_t at, size_t count) {
-  for (;;) {
-    size_t top = at;
-    for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-      if (plan_before(&items[top], &items[child])) top = child;
-    if (top == at) return;
-    const struct smr_plan_item swap = items[at];
-    items[at] = items[top];
-    items[top] = swap;
-    at = top;
-  }
-}
-
-// Heap sort: in place, and the library's qsort may allocate.
+// Shell sort: in place, and the library's qsort may allocate.
 static void plan_sort(struct smr_plan_item *items, size_t count) {
-  for (size_t i = count / 2; i-- > 0;) plan_sift(items, i, count);
-  for (size_t end = count; end-- > 1;) {
-    const struct smr_plan_item swap = items[0];
-    items[0] = items[end];
-    items[end] = swap;
-    plan_sift(items, 0, end);
-  }
+  for (size_t gap = count / 2; gap > 0; gap /= 2)
+    for (size_t i = gap; i < count; i++) {
+      const struct smr_plan_item item = items[i];
+      size_t at = i;
+      for (; at >= gap && plan_before(&item, &items[at - gap]); at -= gap)
+        items[at] = items[at - gap];
+      items[at] = item;
+    }
 }
 
 // Put `item` into the tightest gap between those of items[0, count) that live at the same time;
@@ -216,42 +201,80 @@ static bool plan_insert(struct smr_plan_item *items, size_t count, size_t *total
   return true;
 }
 
-samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
-                             size_t *size_bytes) {
+static void plan_add(struct smr_frame *frame, size_t *count, uint32_t owner, uint32_t first,
+                     uint32_t last, size_t size_bytes) {
+  frame->items[(*count)++] = (struct smr_plan_item){
+      .first = first, .last = last, .owner = owner, .size_bytes = smr_align64(size_bytes)};
+}
+
+// Values and scratch of the stages [begin, end). Returns how many.
+static size_t plan_collect(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   const struct smr_function *f = frame->function;
-  struct smr_plan_item *items = frame->items;
-  size_t count = 0, total = 0;
-  bool fits = true;
+  size_t count = 0;
   for (uint32_t i = 0; i < f->value_count; i++) {
     const struct smr_frame_value *value = &frame->values[i];
-    if (value->root != i || value->home != SMR_HOME_ARENA || !plan_in_range(frame, i, begin, end))
-      continue;
-    items[count++] = (struct smr_plan_item){.first = value->first,
-                                            .last = value->last,
-                                            .owner = i,
-                                            .size_bytes = smr_align64(value->capacity_bytes)};
+    if (value->root == i && value->home == SMR_HOME_ARENA && plan_in_range(frame, i, begin, end))
+      plan_add(frame, &count, i, value->first, value->last, value->capacity_bytes);
   }
   for (uint32_t n = frame->stage_begin[begin]; n < frame->stage_begin[end]; n++) {
     frame->nodes[n].scratch_offset = 0;
     if (frame->nodes[n].scratch_capacity != 0)
-      items[count++] =
-          (struct smr_plan_item){.first = n,
-                                 .last = n,
-                                 .owner = n,
-                                 .is_scratch = true,
-                                 .size_bytes = smr_align64(frame->nodes[n].scratch_capacity)};
+      plan_add(frame, &count, f->value_count + n, n, n, frame->nodes[n].scratch_capacity);
   }
-  plan_sort(items, count);
-  for (size_t i = 0; fits && i < count; i++) fits = plan_insert(items, i, &total);
-  if (!fits)
-    SMR_FAIL(&frame->session->error, OUT_OF_MEMORY,
-             "function '%s': its tensors do not fit the address space", f->name);
+  return count;
+}
+
+// The most bytes that live at once: no plan is smaller.
+static size_t plan_bound(const struct smr_plan_item *items, size_t count) {
+  size_t most = 0;
   for (size_t i = 0; i < count; i++) {
-    if (items[i].is_scratch)
-      frame->nodes[items[i].owner].scratch_offset = items[i].offset;
-    else
-      frame->values[items[i].owner].offset = items[i].offset;
+    size_t live = 0;
+    for (size_t k = 0; k < count; k++)
+      if (items[k].first <= items[i].first && items[i].first <= items[k].last)
+        live += items[k].size_bytes;
+    if (live > most) most = live;
   }
-  *size_bytes = total;
+  return most;
+}
+
+static void plan_take_offsets(struct smr_frame *frame, size_t count) {
+  const uint32_t value_count = frame->function->value_count;
+  for (size_t i = 0; i < count; i++) {
+    const struct smr_plan_item *item = &frame->items[i];
+    if (item->owner >= value_count)
+      frame->nodes[item->owner - value_count].scratch_offset = item->offset;
+    else
+      frame->values[item->owner].offset = item->offset;
+  }
+}
+
+samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                             size_t *size_bytes) {
+  enum { PLAN_TRIES = 8, PLAN_MANY = 2048 };  // pieces of which one more try takes 10 ms
+  struct smr_plan_item *items = frame->items;
+  const size_t count = plan_collect(frame, begin, end);
+  size_t best = SIZE_MAX, bound = 0;
+  for (uint8_t tries = 0; tries <= PLAN_TRIES; tries++) {
+    size_t total = 0;
+    bool fits = true;
+    plan_sort(items, count);
+    for (size_t i = 0; fits && i < count; i++) fits = plan_insert(items, i, &total);
+    if (!fits) break;
+    if (total < best) {
+      best = total;
+      plan_take_offsets(frame, count);
+    }
+    // What sticks out was placed too late: once more, with that first.
+    if (tries == 0 && count <= PLAN_MANY) bound = plan_bound(items, count);
+    if (best == bound || count > PLAN_MANY) break;
+    size_t top = 0;
+    for (size_t i = 1; i < count; i++)
+      if (items[i].offset + items[i].size_bytes > items[top].offset + items[top].size_bytes)
+        top = i;
+    items[top].rank = (uint8_t)(tries + 1);
+  }
+  if (best == SIZE_MAX)
+    SMR_FRAME_FAIL(frame, OUT_OF_MEMORY, "its tensors do not fit the address space");
+  *size_bytes = best;
   return SAMARA_OK;
 }

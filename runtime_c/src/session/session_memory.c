@@ -10,44 +10,53 @@
 #include "base/checked.h"
 
 enum {
-  REGION_HEADER_BYTES = 64,  // struct smr_session_region, padded to the alignment
-  REGION_BYTES = 16 * 1024,  // smallest region; a model of 100 nodes takes about five
+  // struct smr_session_region, padded to the alignment
+  REGION_HEADER_BYTES = (sizeof(struct smr_session_region) + SMR_ALIGNMENT - 1) / SMR_ALIGNMENT *
+      SMR_ALIGNMENT,
 };
 
 size_t smr_align64(size_t n) {
   size_t up;
-  return smr_add_size(n, 63, &up) ? up & ~(size_t)63 : SIZE_MAX;
+  return smr_add_size(n, SMR_ALIGNMENT - 1, &up) ? up & ~(size_t)(SMR_ALIGNMENT - 1) : SIZE_MAX;
 }
 
-void *smr_session_take(samara_session *session, size_t count, size_t size_bytes) {
+samara_status smr_session_take(samara_session *session, size_t count, size_t size_bytes,
+                               void *out) {
   size_t bytes;
-  if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) return NULL;
-  bytes = smr_align64(bytes != 0 ? bytes : 1);
+  void *taken = NULL;
   struct smr_session_region *region = session->regions;
+  memcpy(out, &taken, sizeof taken);
+  if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
+  bytes = smr_align64(bytes != 0 ? bytes : 1);
   if (region == NULL || region->size_bytes - region->used_bytes < bytes) {
-    size_t size = bytes + REGION_HEADER_BYTES;
-    if (size < REGION_BYTES) size = REGION_BYTES;
+    const size_t least = bytes + REGION_HEADER_BYTES;
+    const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
     region = smr_allocate(&session->allocator, size);
-    if (region == NULL) return NULL;
-    *region = (struct smr_session_region){
-        .next = session->regions, .used_bytes = REGION_HEADER_BYTES, .size_bytes = size};
+    if (region == NULL) goto no_memory;
+    region->next = session->regions;
+    region->used_bytes = REGION_HEADER_BYTES;
+    region->size_bytes = size;
     session->regions = region;
     session->total_bytes += size;
   }
-  void *out = (uint8_t *)region + region->used_bytes;
+  taken = (uint8_t *)region + region->used_bytes;
   region->used_bytes += bytes;
-  memset(out, 0, bytes);
-  return out;
+  memset(taken, 0, bytes);
+  memcpy(out, &taken, sizeof taken);
+  return SAMARA_OK;
+no_memory:
+  SMR_FAIL(&session->error, OUT_OF_MEMORY, "no memory for %zu times %zu bytes of the session",
+           count, size_bytes);
 }
 
-void smr_session_release_regions(samara_session *session) {
-  struct smr_session_region *region = session->regions;
-  while (region != NULL) {
-    struct smr_session_region *next = region->next;
+void smr_session_release(samara_session *session) {
+  // Blocks may lie in regions.
+  for (struct smr_block *block = session->blocks; block != NULL; block = block->next)
+    smr_release(&session->allocator, block->data);
+  for (struct smr_session_region *region = session->regions, *next; region != NULL; region = next) {
+    next = region->next;
     smr_release(&session->allocator, region);
-    region = next;
   }
-  session->regions = NULL;
 }
 
 samara_status smr_block_ensure(samara_session *session, struct smr_block *block, size_t size_bytes,
@@ -55,23 +64,25 @@ samara_status smr_block_ensure(samara_session *session, struct smr_block *block,
   if (block->data != NULL && block->size_bytes >= size_bytes) return SAMARA_OK;
   const size_t size = smr_align64(size_bytes != 0 ? size_bytes : 1);
   size_t held;
-  if (size == SIZE_MAX || !smr_add_size(session->arena_bytes - block->size_bytes, size, &held))
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
-  if (session->max_arena_bytes != 0 && held > session->max_arena_bytes)
+  void *data = NULL;
+  const bool fits =
+      size != SIZE_MAX && smr_add_size(session->arena_bytes - block->size_bytes, size, &held);
+  if (fits && session->max_arena_bytes != 0 && held > session->max_arena_bytes)
     SMR_FAIL(&session->error, LIMIT,
              "%s needs %zu bytes, which makes %zu in all; max_arena_bytes is %llu", what, size,
              held, (unsigned long long)session->max_arena_bytes);
-  void *data = smr_allocate(&session->allocator, size);
-  if (data == NULL) SMR_FAIL(&session->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size);
+  if (fits) data = smr_allocate(&session->allocator, size);
+  if (data == NULL)
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
   if (block->data != NULL && keep_bytes != 0) memcpy(data, block->data, keep_bytes);
   session->total_bytes += size - block->size_bytes;
   session->arena_bytes = held;
   smr_release(&session->allocator, block->data);
-  *block = (struct smr_block){.data = data, .size_bytes = size};
+  if (block->data == NULL) {
+    block->next = session->blocks;
+    session->blocks = block;
+  }
+  block->data = data;
+  block->size_bytes = size;
   return SAMARA_OK;
-}
-
-void smr_block_release(samara_session *session, struct smr_block *block) {
-  smr_release(&session->allocator, block->data);
-  *block = (struct smr_block){0};
 }

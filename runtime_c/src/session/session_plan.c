@@ -6,29 +6,20 @@
 
 #include <string.h>
 
-static bool plan_inputs_exact(const struct smr_frame *frame) {
-  const struct smr_function *f = frame->function;
-  for (uint32_t i = 0; i < f->input_count; i++)
-    for (uint32_t axis = 0; axis < f->values[f->inputs[i]].rank; axis++)
-      if (frame->input_lo[i][axis] != frame->input_hi[i][axis]) return false;
-  return true;
-}
-
 // Evaluate and prepare stage 0 where the dims are known already. For a callee a failure means only
 // that it cannot run with these dims; it is reported when it does.
 static samara_status plan_enter(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
+  const size_t dims_bytes = f->input_count * sizeof *frame->input_dims;
   frame->planned = frame->entered = frame->growing = false;
-  for (uint32_t s = 0; s < f->stage_count; s++)
-    frame->stage_valid[s] = frame->stage_attached[s] = false;
-  if (!plan_inputs_exact(frame)) return SAMARA_OK;
-  for (uint32_t i = 0; i < f->input_count; i++)
-    memcpy(frame->input_dims[i], frame->input_lo[i], sizeof frame->input_dims[i]);
+  memset(frame->stage_valid, 0, smr_stage_count(f));
+  // Beyond a value's rank all dims are 0.
+  if (memcmp(frame->input_lo, frame->input_hi, dims_bytes) != 0) return SAMARA_OK;
+  memcpy(frame->input_dims, frame->input_lo, dims_bytes);
   const samara_status status = smr_frame_stage(frame, 0);
   frame->entered = status == SAMARA_OK;
   if (frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
-  if (status != SAMARA_OK) frame->session->error = (samara_error){.status = SAMARA_OK};
-  return SAMARA_OK;
+  return smr_session_forgive(frame->session);
 }
 
 // Inputs count: a callee may be given what has no bound in its caller.
@@ -43,10 +34,11 @@ static bool plan_is_bounded(const struct smr_frame *frame) {
 // Scratch of the nodes: exact where they are prepared, else as upper-bound dims say.
 static samara_status plan_scratch(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
-  const uint32_t first = frame->entered ? 1 : 0;
   for (uint32_t i = 0; i < f->value_count; i++) {
     struct smr_frame_value *value = &frame->values[i];
-    if (value->dims_stage < first || f->values[i].constant >= 0) continue;
+    if (f->values[i].constant >= 0 ||
+        (frame->entered && (!SMR_HAS(late) || value->dims_stage == 0)))
+      continue;
     for (uint32_t axis = 0; axis < f->values[i].rank; axis++)
       value->tensor.dims[axis] = smr_value_dim_bound(frame, i, axis);
     SMR_TRY(smr_value_size(frame, i));
@@ -54,9 +46,8 @@ static samara_status plan_scratch(struct smr_frame *frame) {
   for (uint32_t n = 0; n < f->node_count; n++) {
     struct smr_frame_node *node = &frame->nodes[n];
     if (node->kind != SMR_CONTROL_NONE && node->kind != SMR_CONTROL_CUSTOM) continue;
-    const bool exact = frame->entered && node->node->stage == 0 && !node->late && node->prepared;
     node->scratch_capacity = 0;
-    if (exact)
+    if (frame->entered && node->node->stage == 0 && !node->late && node->prepared)
       node->scratch_capacity = smr_node_scratch(frame, node);
     else
       SMR_TRY(smr_node_estimate(frame, node));
@@ -66,32 +57,47 @@ static samara_status plan_scratch(struct smr_frame *frame) {
 
 // Blocks whose size is known now, so that a run need not allocate them.
 static samara_status plan_blocks(struct smr_frame *frame) {
-  const struct smr_function *f = frame->function;
-  samara_session *session = frame->session;
-  for (uint32_t i = 0; i < f->value_count; i++) {
+  for (uint32_t i = 0; i < frame->function->value_count; i++) {
     struct smr_frame_value *value = &frame->values[i];
-    if (value->root == i && value->home == SMR_HOME_OWN &&
-        value->capacity_bytes != SMR_UNBOUNDED_BYTES)
-      SMR_TRY(smr_block_ensure(session, &value->own, value->capacity_bytes, 0, f->values[i].name));
-    if (value->kept && value->view_stride != 0)
-      SMR_TRY(smr_block_ensure(session, &value->own, smr_value_bytes_bound(frame, i), 0,
-                               f->values[i].name));
+    size_t bytes = SMR_UNBOUNDED_BYTES;
+    if (value->root == i && value->home == SMR_HOME_OWN) bytes = value->capacity_bytes;
+    if (smr_value_kept(value) && smr_value_gap(value) != 0) bytes = smr_value_bytes_bound(frame, i);
+    if (bytes != SMR_UNBOUNDED_BYTES)
+      SMR_TRY(smr_block_ensure(frame->session, &value->own, bytes, 0, value->tensor.name));
   }
   return SAMARA_OK;
 }
 
 // Results whose bytes belong to somebody else are copied; make room for that.
 static samara_status plan_copies(samara_session *session) {
-  struct smr_frame *frame = session->entry;
+  const struct smr_frame *frame = session->entry;
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; i < f->output_count; i++) {
-    const struct smr_frame_value *head = &frame->values[frame->values[f->outputs[i]].root];
+    const uint8_t home = frame->values[frame->values[f->outputs[i]].root].home;
     const size_t bytes = smr_value_bytes_bound(frame, f->outputs[i]);
-    if (session->outputs[i].variable >= 0 || bytes == SMR_UNBOUNDED_BYTES ||
-        head->home == SMR_HOME_ARENA || head->home == SMR_HOME_OWN)
+    if (smr_bound(session->outputs[i].variable) ||
+        (SMR_HAS(late) && bytes == SMR_UNBOUNDED_BYTES) || home == SMR_HOME_ARENA ||
+        home == SMR_HOME_OWN)
       continue;
     SMR_TRY(smr_block_ensure(session, &session->outputs[i].copy, bytes, 0, f->output_names[i]));
   }
+  return SAMARA_OK;
+}
+
+// A frame without a bound is planned stage by stage, when it runs.
+static samara_status plan_grow(struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  samara_session *session = frame->session;
+  SMR_NEED_IN(&session->parts, &session->error, late);
+  for (uint32_t n = 0; n < f->node_count; n++)
+    if (frame->nodes[n].callee[0] == NULL) frame->nodes[n].scratch_capacity = 0;
+  for (uint32_t i = 0; i < f->value_count; i++) frame->values[i].home = SMR_HOME_NONE;
+  memset(frame->stage_valid, 0, smr_stage_count(f));
+  frame->growing = true;
+  if (session->warned_growing) return SAMARA_OK;
+  session->warned_growing = true;
+  smr_session_log(session, SAMARA_LOG_WARNING,
+                  "function '%s' has a tensor without upper bound: runs may allocate", f->name);
   return SAMARA_OK;
 }
 
@@ -99,41 +105,26 @@ static samara_status plan_frame(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   frame->arena_bytes = 0;
   for (uint32_t n = 0; n < f->node_count; n++)
-    if (frame->nodes[n].callee[0] != NULL) SMR_TRY(smr_control_plan(frame, &frame->nodes[n]));
-  if (!plan_is_bounded(frame)) {
-    for (uint32_t n = 0; n < f->node_count; n++)
-      if (frame->nodes[n].callee[0] == NULL) frame->nodes[n].scratch_capacity = 0;
-    for (uint32_t i = 0; i < f->value_count; i++) frame->values[i].home = SMR_HOME_NONE;
-    for (uint32_t s = 0; s < f->stage_count; s++) frame->stage_valid[s] = false;
-    frame->growing = frame->planned = true;
-    return SAMARA_OK;
+    if (frame->nodes[n].callee[0] != NULL) SMR_TRY(smr_control_plan(&frame->nodes[n]));
+  if (plan_is_bounded(frame)) {
+    SMR_TRY(plan_scratch(frame));
+    smr_frame_place(frame, 0, smr_stage_count(f));
+    SMR_TRY(smr_frame_plan(frame, 0, smr_stage_count(f), &frame->arena_bytes));
+    SMR_TRY(plan_blocks(frame));
+  } else {
+    SMR_TRY(plan_grow(frame));
   }
-  SMR_TRY(plan_scratch(frame));
-  smr_frame_place(frame, 0, f->stage_count);
-  SMR_TRY(smr_frame_plan(frame, 0, f->stage_count, &frame->arena_bytes));
-  SMR_TRY(plan_blocks(frame));
   frame->planned = true;
   return SAMARA_OK;
-}
-
-static void plan_warn_growing(samara_session *session) {
-  for (uint32_t i = 0; i < session->frame_count && !session->warned_growing; i++) {
-    if (!session->order[i]->growing) continue;
-    session->warned_growing = true;
-    smr_session_log(session, SAMARA_LOG_WARNING,
-                    "function '%s' has a tensor without upper bound: runs may allocate",
-                    session->order[i]->function->name);
-  }
 }
 
 samara_status smr_session_plan(samara_session *session) {
   struct smr_frame *entry = session->entry;
   for (uint32_t i = 0; i < session->frame_count; i++) session->order[i]->called = false;
-  for (uint32_t i = 0; i < entry->function->input_count; i++) {
+  for (uint32_t i = 0; i < session->function->input_count; i++) {
     memcpy(entry->input_lo[i], session->inputs[i].dims, sizeof entry->input_lo[i]);
     memcpy(entry->input_hi[i], session->inputs[i].dims, sizeof entry->input_hi[i]);
   }
-  entry->called = true;
   for (uint32_t i = session->frame_count; i-- > 0;) {
     struct smr_frame *frame = session->order[i];
     SMR_TRY(plan_enter(frame));
@@ -146,7 +137,5 @@ samara_status smr_session_plan(samara_session *session) {
     SMR_TRY(smr_block_ensure(session, &session->arena, entry->arena_bytes, 0, "the arena"));
   SMR_TRY(plan_copies(session));
   entry->base = session->arena.data;
-  if (entry->growing) SMR_TRY(smr_frame_stage(entry, 0));
-  plan_warn_growing(session);
-  return SAMARA_OK;
+  return entry->growing ? smr_frame_stage(entry, 0) : SAMARA_OK;
 }

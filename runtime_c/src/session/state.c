@@ -24,73 +24,42 @@ static samara_status state_buffer(samara_session *session, const struct smr_vari
     SMR_FAIL(&session->error, LIMIT,
              "variable '%s' makes %zu bytes of state; max_arena_bytes is %llu", variable->name,
              total, (unsigned long long)session->max_arena_bytes);
-  *out = smr_session_take(session, variable->size_bytes, 1);
-  if (*out == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "variable '%s' needs %zu bytes", variable->name,
-             variable->size_bytes);
   session->variable_bytes = total;
-  return SAMARA_OK;
+  return smr_session_take(session, variable->size_bytes, 1, out);
 }
 
 // The session's variable for the model's, made when it is new.
 static samara_status state_take(samara_session *session, uint32_t index, bool written,
                                 int32_t *out) {
-  const samara_model *model = session->model;
-  if (index >= model->variable_count)
-    SMR_FAIL(&session->error, BAD_MODEL, "there is no variable %u", (unsigned)index);
-  const struct smr_variable *variable = &model->variables[index];
+  const struct smr_variable *variable = &session->model->variables[index];
   uint32_t at = 0;
   while (at < session->variable_count && session->variables[at].variable != variable) at++;
   struct smr_session_variable *v = &session->variables[at];
   if (at == session->variable_count) {
-    if (variable->initial >= 0 &&
-        model->constants[variable->initial].size_bytes < variable->size_bytes)
-      SMR_FAIL(&session->error, BAD_MODEL, "variable '%s': its initial value is too short",
-               variable->name);
     v->variable = variable;
     SMR_TRY(state_buffer(session, variable, &v->data));
     state_set_initial(session, v);
     session->variable_count++;
   }
-  if (written && v->spare != NULL)
-    SMR_FAIL(&session->error, BAD_MODEL, "variable '%s' is written twice", variable->name);
-  if (written) SMR_TRY(state_buffer(session, variable, &v->spare));
   *out = (int32_t)at;
-  return SAMARA_OK;
+  return written ? state_buffer(session, variable, &v->spare) : SAMARA_OK;
 }
 
-static samara_status state_match(samara_session *session, int32_t variable,
-                                 const struct smr_value *value) {
-  const struct smr_variable *v = session->variables[variable].variable;
-  if (v->dtype == value->dtype && v->rank == value->rank) return SAMARA_OK;
-  SMR_FAIL(&session->error, BAD_MODEL, "variable '%s' is %s of rank %u, '%s' is %s of rank %u",
-           v->name, smr_dtype_name(v->dtype), (unsigned)v->rank, value->name,
-           smr_dtype_name(value->dtype), (unsigned)value->rank);
-}
-
-samara_status smr_state_create(samara_session *session, const struct smr_function *f) {
-  session->inputs = smr_session_take(session, f->input_count, sizeof *session->inputs);
-  session->outputs = smr_session_take(session, f->output_count, sizeof *session->outputs);
-  session->variables =
-      smr_session_take(session, (size_t)f->read_count + f->write_count, sizeof *session->variables);
-  if (session->inputs == NULL || session->outputs == NULL || session->variables == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "no memory for inputs and outputs");
-  for (uint32_t i = 0; i < f->input_count; i++) session->inputs[i].variable = -1;
-  for (uint32_t i = 0; i < f->output_count; i++) session->outputs[i].variable = -1;
+// The reader has seen that types fit and that nothing is bound twice.
+samara_status smr_state_create(samara_session *session) {
+  const struct smr_function *f = session->function;
+  SMR_TAKE(session, session->variables, (size_t)f->read_count + f->write_count);
   for (uint32_t i = 0; i < f->read_count; i++) {
     struct smr_session_input *input = &session->inputs[f->reads[i].position];
     SMR_TRY(state_take(session, f->reads[i].variable, false, &input->variable));
-    SMR_TRY(state_match(session, input->variable, &f->values[f->inputs[f->reads[i].position]]));
     const struct smr_variable *v = session->variables[input->variable].variable;
     memcpy(input->dims, v->dims, sizeof input->dims);
     input->size_bytes = v->size_bytes;
     input->known = true;
   }
-  for (uint32_t i = 0; i < f->write_count; i++) {
-    int32_t *variable = &session->outputs[f->writes[i].position].variable;
-    SMR_TRY(state_take(session, f->writes[i].variable, true, variable));
-    SMR_TRY(state_match(session, *variable, &f->values[f->outputs[f->writes[i].position]]));
-  }
+  for (uint32_t i = 0; i < f->write_count; i++)
+    SMR_TRY(state_take(session, f->writes[i].variable, true,
+                       &session->outputs[f->writes[i].position].variable));
   return SAMARA_OK;
 }
 

@@ -111,7 +111,7 @@ static bool views_cut(struct smr_frame *frame, uint32_t x, uint32_t y,
     return false;
   // What is kept must outlive the call.
   const bool owned = frame->function->values[from->alias_of].producer >= 0;
-  if (cut->ones && from->view_stride == 0 && (!to->kept || frame->is_entry || owned)) {
+  if (cut->ones && from->view_stride == 0 && (!smr_value_kept(to) || frame->is_entry || owned)) {
     from->dense_only = true;
   } else {
     if (!cut->whole || cut->axis != last || to->dense_only || !views_dim(frame, x, last, &wide) ||
@@ -167,9 +167,43 @@ static bool views_split(struct smr_frame *frame, struct smr_frame_node *node) {
   return all;
 }
 
+// ---- identity and reshape: the output is the input ----
+
+static bool views_group_has_output(const struct smr_frame *frame, uint32_t group) {
+  for (uint32_t i = 0; i < frame->function->value_count; i++)
+    if (frame->values[i].alias_of == group && frame->values[i].is_output) return true;
+  return false;
+}
+
+static bool views_alias(struct smr_frame *frame, const struct smr_node *n) {
+  const struct smr_frame_value *in = &frame->values[n->inputs[0]];
+  const uint32_t group = in->alias_of;
+  struct smr_frame_value *out = &frame->values[n->outputs[0]];
+  const struct smr_frame_value *head = &frame->values[group];
+  if (head->tensor.dtype != out->tensor.dtype || head->tensor.layout != SMR_LAYOUT_PLAIN)
+    return false;
+  const bool owned = frame->function->values[group].producer >= 0;
+  // An output has to be written where the caller wants it, and what is kept must outlive the call.
+  if (out->is_output && (!owned || in->part || views_group_has_output(frame, group))) return false;
+  if (smr_value_kept(out) && !frame->is_entry && !owned) return false;
+  out->alias_of = group;
+  out->view_bytes = in->view_bytes;
+  out->part = in->part;
+  return true;
+}
+
+bool smr_views_can(uint32_t code) {
+  return code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE || code == SMR_CODE_CONCAT ||
+         code == SMR_CODE_SPLIT || code == SMR_CODE_SLICE;
+}
+
 void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
-  if (node->late || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0) return;
+  const uint32_t code = n->op->code;
+  if (code == SMR_CODE_CONCAT || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0)
+    return;
+  if (code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE) node->alias = views_alias(frame, n);
+  if (node->late) return;
   if (n->op->code == SMR_CODE_SLICE) node->placed = views_slice(frame, node);
   if (n->op->code == SMR_CODE_SPLIT) node->placed = views_split(frame, node);
 }
@@ -223,10 +257,8 @@ static void views_concat(struct smr_frame *frame, struct smr_frame_node *node,
 
 samara_status smr_views_end(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
-  bool *has_output = smr_session_take(frame->session, f->value_count, sizeof *has_output);
-  if (has_output == NULL)
-    SMR_FAIL(&frame->session->error, OUT_OF_MEMORY, "function '%s': no memory for %u values",
-             f->name, (unsigned)f->value_count);
+  bool *has_output;
+  SMR_TAKE(frame->session, has_output, f->value_count);
   for (uint32_t i = 0; i < f->output_count; i++)
     has_output[frame->values[f->outputs[i]].alias_of] = true;
   // Outer ones first: where a concat's own output lies is settled before its inputs are placed.
@@ -242,26 +274,4 @@ samara_status smr_views_end(struct smr_frame *frame) {
     if (value->view_stride != 0 && head->view_stride != 0) value->view_stride = head->view_stride;
   }
   return SAMARA_OK;
-}
-
-// ---- showing ----
-
-samara_status smr_value_gather(struct smr_frame *frame, uint32_t id) {
-  struct smr_frame_value *value = &frame->values[id];
-  const struct smr_tensor *t = &value->tensor;
-  SMR_TRY(smr_block_ensure(frame->session, &value->own, t->size_bytes, 0, t->name));
-  if (t->size_bytes == 0) return SAMARA_OK;
-  const size_t element = smr_dtype_bytes(t->dtype);
-  const size_t row = (size_t)t->dims[t->rank - 1] * element;
-  const size_t pitch = (size_t)t->pixel_stride * element;
-  for (size_t i = 0; i < t->size_bytes / row; i++)
-    memcpy((uint8_t *)value->own.data + i * row, (const uint8_t *)t->data + i * pitch, row);
-  return SAMARA_OK;
-}
-
-samara_tensor smr_value_public(const struct smr_frame *frame, uint32_t id) {
-  const struct smr_frame_value *value = &frame->values[id];
-  samara_tensor out = smr_public_tensor(&value->tensor);
-  if (value->view_stride != 0) out.data = value->own.data;
-  return out;
 }

@@ -4,6 +4,8 @@
 //
 //   load_i8(p, v)            4 VF bytes as int32 lanes
 //   load_i8_n(p, n, v)       the same of the first n < 4 VF of them, the rest 0
+//   load_i8_some(p, n, v)    either, for n that rarely is not 4 VF: the code for the rest of a row
+//                            stands apart and is not inlined again and again
 //   i8_limits(lo, hi, zero)  struct i8_limits of an output
 //   store_i8(y, p, l, n)     round_half_even(clamp(p[k], lo - zero, hi - zero)) + zero, the first
 //                            n <= 4 VF bytes. No lane of p is NaN.
@@ -12,6 +14,7 @@
 // the two orders agree. Conversions give the least integer for what is too small for int32, so that
 // only the upper limit needs a comparison of floats; NEON's saturate on both sides. Each width has
 // the functions once, however often this header is read.
+
 #if VF == 4 && !defined(SMR_SIMD_BYTES_NEON)
 #define SMR_SIMD_BYTES_NEON
 
@@ -32,10 +35,29 @@ SMR_INLINE void N(load_i8)(const int8_t *p, N(vi) v[4]) {
   v[2] = vmovl_s16(vget_low_s16(high)), v[3] = vmovl_high_s16(high);
 }
 
+SMR_APART void N(load_i8_rest)(const int8_t *p, size_t n, uint64_t bytes[2]) {
+  smr_load_tail(p, n, bytes);
+}
+
+SMR_INLINE void N(load_i8_some)(const int8_t *p, size_t n, N(vi) v[4]) {
+  uint64_t bytes[2];
+  if (n < 16) {
+    N(load_i8_rest)(p, n, bytes);
+    p = (const int8_t *)bytes;
+  }
+  N(load_i8)(p, v);
+}
+
 SMR_INLINE void N(load_i8_n)(const int8_t *p, size_t n, N(vi) v[4]) {
   uint64_t bytes[2];
   smr_load_tail(p, n, bytes);
   N(load_i8)((const int8_t *)bytes, v);
+}
+
+SMR_APART void N(store_i8_rest)(int8_t *y, int8x16_t bytes, size_t n) {
+  const uint64x2_t wide = vreinterpretq_u64_s8(bytes);
+  const uint64_t half[2] = {vgetq_lane_u64(wide, 0), vgetq_lane_u64(wide, 1)};
+  smr_store_tail(y, n, half);
 }
 
 SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limits) * l, size_t n) {
@@ -44,13 +66,10 @@ SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limit
   const int8x16_t whole =
       vqmovn_high_s16(vqmovn_s16(vqaddq_s16(low, l->zero)), vqaddq_s16(high, l->zero));
   const int8x16_t bytes = vmaxq_s8(vminq_s8(whole, l->hi), l->lo);
-  if (n == 16) {
+  if (n == 16)
     vst1q_s8(y, bytes);
-    return;
-  }
-  const uint64x2_t wide = vreinterpretq_u64_s8(bytes);
-  const uint64_t half[2] = {vgetq_lane_u64(wide, 0), vgetq_lane_u64(wide, 1)};
-  smr_store_tail(y, n, half);
+  else
+    N(store_i8_rest)(y, bytes, n);
 }
 
 #elif VF == 8 && !defined(SMR_SIMD_BYTES_AVX2)
@@ -71,18 +90,45 @@ SMR_INLINE void N(load_i8)(const int8_t *p, N(vi) v[4]) {
       _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p + 8 * k)));
 }
 
-SMR_INLINE void N(load_i8_n)(const int8_t *p, size_t n, N(vi) v[4]) {
+SMR_INLINE __m256i N(load_bytes_n)(const int8_t *p, size_t n) {
   // Through registers: a vector loaded from halves just stored would wait for them.
   const size_t rest = n & 15;
   uint64_t half[2];
   smr_load_tail(p + n - rest, rest, half);
-  __m128i low = _mm_set_epi64x((long long)half[1], (long long)half[0]), high = low;
-  if (n >= 16)
-    low = _mm_loadu_si128((const __m128i *)(const void *)p);
-  else
-    high = _mm_setzero_si128();
+  const __m128i last = _mm_set_epi64x((long long)half[1], (long long)half[0]);
+  if (n < 16) return _mm256_zextsi128_si256(last);
+  return _mm256_set_m128i(last, _mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+SMR_APART __m256i N(load_bytes_rest)(const int8_t *p, size_t n) { return N(load_bytes_n)(p, n); }
+
+SMR_INLINE void N(widen_i8)(__m256i bytes, N(vi) v[4]) {
+  const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
   v[0] = _mm256_cvtepi8_epi32(low), v[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(low, 8));
   v[2] = _mm256_cvtepi8_epi32(high), v[3] = _mm256_cvtepi8_epi32(_mm_srli_si128(high, 8));
+}
+
+SMR_INLINE void N(load_i8_n)(const int8_t *p, size_t n, N(vi) v[4]) {
+  N(widen_i8)(N(load_bytes_n)(p, n), v);
+}
+
+SMR_INLINE void N(load_i8_some)(const int8_t *p, size_t n, N(vi) v[4]) {
+  if (n == 32)
+    N(load_i8)(p, v);
+  else
+    N(widen_i8)(N(load_bytes_rest)(p, n), v);
+}
+
+SMR_APART void N(store_i8_rest)(int8_t *y, __m256i bytes, size_t n) {
+  __m128i last = _mm256_castsi256_si128(bytes);
+  if (n >= 16) {
+    _mm_storeu_si128((__m128i *)(void *)y, last);
+    last = _mm256_extracti128_si256(bytes, 1);
+    y += 16;
+  }
+  const uint64_t half[2] = {(uint64_t)_mm_cvtsi128_si64(last),
+                            (uint64_t)_mm_extract_epi64(last, 1)};
+  smr_store_tail(y, n & 15, half);
 }
 
 SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limits) * l, size_t n) {
@@ -94,19 +140,10 @@ SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limit
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i bytes =
       _mm256_max_epi8(_mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order), l->lo);
-  if (n == 32) {
+  if (n == 32)
     _mm256_storeu_si256((__m256i *)(void *)y, bytes);
-    return;
-  }
-  __m128i last = _mm256_castsi256_si128(bytes);
-  if (n >= 16) {
-    _mm_storeu_si128((__m128i *)(void *)y, last);
-    last = _mm256_extracti128_si256(bytes, 1);
-    y += 16;
-  }
-  const uint64_t half[2] = {(uint64_t)_mm_cvtsi128_si64(last),
-                            (uint64_t)_mm_extract_epi64(last, 1)};
-  smr_store_tail(y, n & 15, half);
+  else
+    N(store_i8_rest)(y, bytes, n);
 }
 
 #elif VF == 16 && !defined(SMR_SIMD_BYTES_AVX512)
@@ -142,6 +179,13 @@ SMR_INLINE void N(load_i8_n)(const int8_t *p, size_t n, N(vi) v[4]) {
   v[1] = _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(bytes, 1));
   v[2] = _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(bytes, 2));
   v[3] = _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(bytes, 3));
+}
+
+SMR_INLINE void N(load_i8_some)(const int8_t *p, size_t n, N(vi) v[4]) {
+  if (n == 64)
+    N(load_i8)(p, v);
+  else
+    N(load_i8_n)(p, n, v);
 }
 
 SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limits) * l, size_t n) {

@@ -43,6 +43,9 @@
 
 #define SMR_INLINE static inline __attribute__((always_inline, unused))
 
+// The opposite, for code that runs seldom and would be inlined again and again.
+#define SMR_APART static __attribute__((noinline, unused))
+
 // Before a loop whose trip count is a constant once inlined: its arrays then live in registers.
 #if defined(__clang__)
 #define SMR_UNROLL _Pragma("clang loop unroll(full)")
@@ -59,9 +62,41 @@
 #define SMR_VECTORIZED __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
 #endif
 
+// Builds for size (GCC; clang's are fast enough): -Os spills accumulators and leaves loops as they
+// are written. An ISA file that defines SMR_SIMD_HOT before it opens its region is compiled for
+// speed all the same, as is a single function behind SMR_HOT.
+#if defined(SMR_FOR_SIZE)
+#define SMR_HOT __attribute__((optimize("O2")))
+#else
+#define SMR_HOT
+#endif
+
 // Hides where a pointer came from: what follows is addressed relative to it, by offsets that
 // several such pointers share, instead of by one precomputed address each.
 #define SMR_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
+/// memcpy of a few bytes where it is called often. For size GCC writes `rep movs` in its place,
+/// which takes longer to start than most copies take.
+SMR_INLINE void smr_copy(void *to, const void *from, size_t bytes) {
+#if defined(SMR_FOR_SIZE)
+  void *(*copy)(void *, const void *, size_t) = memcpy;
+  SMR_OPAQUE(copy);
+  copy(to, from, bytes);
+#else
+  memcpy(to, from, bytes);
+#endif
+}
+
+/// The same for memset to 0, which becomes `rep stos`.
+SMR_INLINE void smr_clear(void *to, size_t bytes) {
+#if defined(SMR_FOR_SIZE)
+  void *(*set)(void *, int, size_t) = memset;
+  SMR_OPAQUE(set);
+  set(to, 0, bytes);
+#else
+  memset(to, 0, bytes);
+#endif
+}
 
 #define SMR_PASTE_(a, b, c) a##b##c
 #define SMR_PASTE(a, b, c) SMR_PASTE_(a, b, c)

@@ -9,6 +9,7 @@
 #endif
 
 #undef SMR_SIMD_PLAIN
+#undef SMR_SIMD_HOT
 #undef SMR_SIMD_SUFFIX
 #undef SMR_SIMD_ISA
 #undef SMR_SIMD_NAME

@@ -6,7 +6,12 @@
 #include <arm_neon.h>
 
 // Part of the base architecture: the region needs no target of its own.
+#if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
+#pragma GCC push_options
+#pragma GCC optimize("O2")
+#else
 #define SMR_SIMD_PLAIN
+#endif
 
 #define SMR_SIMD_SUFFIX _neon
 #define SMR_SIMD_ISA SMR_ISA_NEON

@@ -109,7 +109,7 @@ static const char *spoil(int which, struct mb_model *m) {
       return "gives 2 outputs";
     case 7:
       mb_set(if_, "then", 9);
-      return "then is no function";
+      return "then is 9 of 4";
     case 8:
       if_->attrs[1].present = false;
       return "node 'if': Node.";
@@ -121,13 +121,13 @@ static const char *spoil(int which, struct mb_model *m) {
       return "takes 1 inputs";
     case 11:
       mb_set(call, "body", MAIN);
-      return "main' takes 3 inputs";
+      return "takes 3 inputs";
     case 12:
       loop->inputs[0] = 1;
-      return "int64 scalar";
+      return "no scalar of its type";
     case 13:
       loop->inputs[1] = 2;
-      return "bool scalar";
+      return "no scalar of its type";
     case 14:
       loop->inputs[2] = -1;
       return "input 2 does not fit";
@@ -136,31 +136,31 @@ static const char *spoil(int which, struct mb_model *m) {
       return "input 2 does not fit";
     case 16:
       mb_set(loop, "carried", -1);
-      return "loop carries -1";
+      return "cannot carry -1";
     case 17:
       mb_set(loop, "carried", 2);
-      return "loop carries 2";
+      return "cannot carry 2";
     case 18:
       mb_set(loop, "carried", 0);
       return "output 0 does not fit";
     case 19:
       loop->input_count = 1;
-      return "loop carries 1";
+      return "cannot carry 1";
     case 20:
       mb_set(loop, "body", THEN);
       return "takes 1 inputs";
     case 21:
       body->values[0].dtype = SAMARA_INT32;
-      return "input 0 does not fit";
+      return "no scalar of its type";
     case 22:
       body->values[1].dtype = SAMARA_UINT8;
-      return "input 0 does not fit";
+      return "no scalar of its type";
     case 23:
       body->outputs[0] = 0;
-      return "output 0 does not fit";
+      return "no scalar of its type";
     case 24:
       body->output_count = 2;
-      return "output 0 does not fit";
+      return "gives 2 outputs";
     case 25:
       body->outputs[2] = 1;
       return "output 1 does not fit";
@@ -204,7 +204,7 @@ SMR_TEST(packed_constants_stay_out_of_control) {
   m->constants[w].layout = SMR_LAYOUT_PANEL;
   m->constants[w].panel_stride = 256;
   f->nodes[1].inputs[0] = (int32_t)mb_constant_value(m, f, w);
-  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "packed layout");
+  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "is packed");
 }
 
 SMR_TEST(stated_types_are_kept) {

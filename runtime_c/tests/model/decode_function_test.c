@@ -109,94 +109,94 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "expression 7 (op 16)";
     case 1:
       mb_expr(f, SMR_EXPR_ADD, 7, 0, 0, 0);
-      return "must come before";
+      return "needs a later one";
     case 2:
       mb_expr(f, SMR_EXPR_ADD, 0, -1, 0, 0);
-      return "must come before";
+      return "needs a later one";
     case 3:
       mb_expr(f, SMR_EXPR_SELECT, 0, 0, 7, 0);
-      return "must come before";
+      return "needs a later one";
     case 4:
       mb_expr(f, SMR_EXPR_READ, SAMPLE_NZ, 0, 9, 0);
-      return "must come before";
+      return "needs a later one";
     case 5:
       mb_expr(f, SMR_EXPR_BORN, SAMPLE_NONZERO, 0, 1, INT64_C(1) << 32);
-      return "must come before";
+      return "needs a later one";
     case 6:
       mb_input_dim(f, 2, 0);
-      return "INPUT_DIM 2";
+      return "expression 7 (op 1)";
     case 7:
       mb_input_dim(f, 0, 2);
-      return "INPUT_DIM 0";
+      return "expression 7 (op 1)";
     case 8:
       mb_input_dim(f, -1, 0);
-      return "INPUT_DIM -1";
+      return "expression 7 (op 1)";
     case 9:
       mb_input_dim(f, 0, -1);
-      return "INPUT_DIM 0, -1";
+      return "expression 7 (op 1)";
     case 10:
       mb_read(f, 50, 0, -1);
-      return "READ 50";
+      return "expression 7 (op 2)";
     case 11:
       mb_read(f, SAMPLE_NZ, -1, -1);
-      return "READ 6, -1";
+      return "expression 7 (op 2)";
     case 12:
       mb_read(f, SAMPLE_W, 16, -1);
-      return "READ 2, 16";
+      return "expression 7 (op 2)";
     case 13:
       values[SAMPLE_H].dtype = SAMARA_FLOAT16;
       mb_read(f, SAMPLE_H, 0, -1);
-      return "READ 3";
+      return "expression 7 (op 2)";
     case 14:
       mb_born(f, SAMPLE_ADD, 0, 0, -1);
-      return "BORN 1";
+      return "expression 7 (op 3)";
     case 15:
       mb_born(f, SAMPLE_NONZERO, 1, 0, -1);
-      return "BORN 3, 1";
+      return "expression 7 (op 3)";
     case 16:
       mb_born(f, SAMPLE_NONZERO, 0, 0, -1);
-      return "BORN 3, 0, 0";
+      return "expression 7 (op 3)";
     case 17:
       mb_born(f, SAMPLE_NONZERO, 0, 2, -1);
-      return "BORN 3, 0, 2";
+      return "expression 7 (op 3)";
     case 18:
       mb_born(f, 50, 0, 0, -1);
-      return "BORN 50";
+      return "expression 7 (op 3)";
     // values
     case 19:
       values[SAMPLE_H].dims[0] = 7;
-      return "a dim is expression 7 of 7";
+      return "value 'h': dims is 7 of 7";
     case 20:
       values[SAMPLE_H].rank = 9;
-      return "rank 9";
+      return "rank above 8";
     case 21:
       values[SAMPLE_H].dtype = 0;
       *status = SAMARA_UNSUPPORTED;
       return "dtype 0";
     case 22:
       values[SAMPLE_W].constant = 44;
-      return "constant 44";
+      return "constant is 44 of 4";
     case 23:
       values[SAMPLE_W].constant = 1;
-      return "differ in type";
+      return "differs in type";
     case 24:
       values[SAMPLE_W].dtype = SAMARA_INT32;
-      return "differ in type";
+      return "differs in type";
     case 25:
       values[SAMPLE_W].dims[0] = 0;
-      return "differ in type";
+      return "differs in type";
     case 26:
       values[SAMPLE_W].constant = -5;
-      return "constant -5";
+      return "constant is -5 of 4";
     case 27:
       f->inputs[1] = SAMPLE_X;
-      return "defined twice";
+      return "made twice";
     case 28:
       f->inputs[1] = SAMPLE_W;
-      return "defined twice";
+      return "made twice";
     case 29:
       f->inputs[1] = 99;
-      return "value 99";
+      return "inputs is 99 of 8";
     case 30:
       mb_value(f, "orphan", SAMARA_FLOAT32, 0, NULL);
       return "made by nothing";
@@ -206,34 +206,34 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
     // outputs, guards, bindings, symbols
     case 32:
       f->outputs[0] = 99;
-      return "output 0 is value 99";
+      return "outputs is 99 of 8";
     case 33:
       f->output_name_count = 2;
       return "3 outputs with 2 names";
     case 34:
       f->guards[0].relation = SMR_RELATION_LT + 1;
-      return "guard 0 has relation 3";
+      return "guard '0': relation is 3 of 3";
     case 35:
       f->guards[0].a = 7;
-      return "a guard's left side";
+      return "a is 7 of 7";
     case 36:
       f->guards[0].b = 7;
-      return "a guard's right side";
+      return "b is 7 of 7";
     case 37:
       f->guards[0].node = 5;
-      return "node 5";
+      return "node is 5 of 5";
     case 38:
       f->reads[0].position = 2;
-      return "binding of input 2";
+      return "position 2, variable 0";
     case 39:
       f->reads[0].variable = 1;
-      return "variable 1 of 1";
+      return "variable is 1 of 1";
     case 40:
       f->reads[0].position = 0;
-      return "differ in type";
+      return "of another type";
     case 41:
       f->writes[0].position = 1;
-      return "differ in type";
+      return "of another type";
     case 42:
       f->writes[f->write_count++] = f->writes[0];
       return "bound twice";
@@ -242,61 +242,61 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "bound twice";
     case 44:
       f->symbols[0].expr = 1;
-      return "no dim of an input";
+      return "no input dim";
     case 45:
       f->symbols[0].expr = 7;
-      return "a symbol is expression 7";
+      return "symbol 'n': expr is 7 of 7";
     case 46:
       f->symbols[0].lower = 33;
       return "has no value";
     // quantization
     case 47:
       values[SAMPLE_H].dtype = SAMARA_QINT8;
-      return "has no parameters";
+      return "no quantization parameters";
     case 48:
       mb_quantize(&values[SAMPLE_H].quant, -1.0f, 0);
-      return "scale 0 is -1";
+      return "scale 0 is no positive normal";
     case 49:
       mb_quantize(&values[SAMPLE_H].quant, INFINITY, 0);
-      return "scale 0 is inf";
+      return "scale 0 is no positive normal";
     case 50:
       mb_quantize(&values[SAMPLE_H].quant, NAN, 0);
-      return "not a positive normal";
+      return "scale 0 is no positive normal";
     case 51:
       mb_quantize(&values[SAMPLE_H].quant, 1e-40f, 0);
-      return "not a positive normal";
+      return "scale 0 is no positive normal";
     case 52:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 128);
-      return "zero point 0 is 128";
+      return "zero point 128";
     case 53:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
       values[SAMPLE_H].quant.zero_count = 0;
-      return "0 zero points";
+      return "not as many";
     case 54:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
       values[SAMPLE_H].quant.axis = 2;
-      return "along axis 2";
+      return "do not fit axis 2";
     case 55:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
       values[SAMPLE_H].quant.axis = 1;
-      return "whose dim is not that";
+      return "do not fit axis";
     case 56:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
       values[SAMPLE_H].quant.axis = 0;
-      return "whose dim is not that";
+      return "do not fit axis";
     case 57:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
       values[SAMPLE_H].quant.block = 32;
       *status = SAMARA_UNSUPPORTED;
-      return "blocks";
+      return "block 32 is not in this build";
     // what a packed constant may not be
     case 58:
       f->outputs[0] = packed_value(m);
       m->golden_count = 0;
-      return "packed layout";
+      return "is packed";
     case 59:
       mb_read(f, packed_value(m), 0, -1);
-      return "READ 8";
+      return "expression 9 (op 2)";
     default:
       return NULL;
   }

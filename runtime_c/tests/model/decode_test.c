@@ -47,19 +47,19 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "misaligned";
     case 1:
       m->segments[0] = (struct mb_segment){.offset = 64, .absolute = true};
-      return "before the end";
+      return "overlaps what precedes it";
     case 2:
       m->segments[0].offset = 1 << 20;
-      return "leaves the file";
+      return "out of bounds";
     case 3:
       m->segments[0].size = UINT64_MAX;
-      return "leaves the file";
+      return "out of bounds";
     case 4:
       m->segments[m->segment_count++] = (struct mb_segment){.size = 16};
-      return "before the end";
+      return "overlaps what precedes it";
     case 5:
       w->segment = 1;
-      return "is in segment 1 of 1";
+      return "constant 'w': segment is 1 of 1";
     case 6:
       w->offset = 1 << 20;
       return "leaves its segment";
@@ -71,7 +71,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "misaligned";
     case 9:
       w->size = 63;
-      return "stores 63 bytes";
+      return "shorter than its dims";
     case 10:
       w->dims[0] = -1;
       return "out of range";
@@ -80,7 +80,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "out of range";
     case 12:
       w->rank = 9;
-      return "rank 9";
+      return "rank above 8";
     case 13:
       w->dtype = 77;
       *status = SAMARA_UNSUPPORTED;
@@ -91,32 +91,32 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "layout 9";
     case 15:
       m->variables[0].initial = 50;
-      return "initial constant 50";
+      return "initial is 50 of 4";
     case 16:
       m->variables[0].initial = 0;
-      return "differ in type";
+      return "differs in type";
     case 17:
       m->variables[0].dtype = SAMARA_INT32;
-      return "differ in type";
+      return "differs in type";
     case 18:
       m->variables[0].dims[0] = 5;
-      return "differ in type";
+      return "differs in type";
     case 37:
       m->variables[0].dtype = m->constants[m->variables[0].initial].dtype = SAMARA_INT4;
       *status = SAMARA_UNSUPPORTED;
-      return "dtype int4, which none can have";
+      return "none can have dtype int4";
     case 19:
       golden->function = 3;
-      return "no entry";
+      return "function is 3 of 1";
     case 20:
       golden->inputs[0].index = 1;
-      return "golden input 1";
+      return "golden 'main': input 1";
     case 21:
       golden->inputs[0].constant = -1;
       return "does not fit";
     case 22:
       golden->inputs[0].constant = 77;
-      return "does not fit";
+      return "constant is 77 of 4";
     case 23:
       golden->inputs[0].constant = 1;
       return "does not fit";
@@ -131,7 +131,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "does not fit";
     case 27:
       golden->outputs[1].index = 2;
-      return "golden output 2";
+      return "golden 'main': output 2";
     case 28:
       golden->outputs[0].rank = 2;
       return "does not fit";
@@ -140,7 +140,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "has 0 inputs";
     case 30:
       m->entries[0] = 1;
-      return "entry 0 is function 1";
+      return "entries is 1 of 1";
     case 31:
       m->entry_count = 0;
       return "no function";
@@ -154,11 +154,11 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
     case 34:
       m->variables[0].dtype = SAMARA_QINT8;
       m->constants[1].dtype = SAMARA_QINT8;
-      return "no parameters";
+      return "no quantization parameters";
     case 35:
       m->functions[0]->name = "renamed";
       m->entries[m->entry_count++] = 9;
-      return "entry 1";
+      return "entries is 9 of 1";
     case 36:
       golden->inputs[1] = golden->inputs[0];
       golden->input_count = 2;
@@ -327,7 +327,7 @@ SMR_TEST(golden_inputs_stand_in_order) {
   m->functions[0]->read_count = 0;  // the state becomes an input
   golden->inputs[1] = golden->inputs[0];
   golden->input_count = 2;
-  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "lists input 0 as number 1");
+  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "input 0, listed as number 1");
 }
 
 SMR_TEST_MAIN(RUN(golden_inputs_stand_in_order); RUN(decodes_the_sample);

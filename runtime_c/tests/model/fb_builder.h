@@ -32,7 +32,7 @@ enum { MB_MAX = 64, MB_MAX_EXPRS = 256, MB_SEGMENT_ALIGNMENT = 16384 };
 /// Operator codes, MB_OP_ADD and so on.
 enum {
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, first, count, flags, \
-               measured)                                                                       \
+               measured, dtypes)                                                               \
   MB_OP_##NAME = (code),
 #include "ops/opdefs.inc"
 #undef SMR_OP
@@ -285,7 +285,7 @@ static inline struct mb_node *mb_node(struct mb_function *f, const char *name, u
 static inline struct mb_attr *mb_attr(struct mb_node *n, const char *name) {
   const struct smr_op *op = smr_op_find(n->op);
   for (uint32_t i = 0; op != NULL && i < op->attr_count; i++) {
-    if (strcmp(smr_attr_descs[op->attr_first + i].name, name) == 0) {
+    if (strcmp(smr_attr_name(&smr_attr_descs[op->attr_first + i]), name) == 0) {
       n->attrs[i].present = true;
       return &n->attrs[i];
     }

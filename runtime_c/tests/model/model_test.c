@@ -100,6 +100,29 @@ static void check_constants(const samara_model *model, const void *image, size_t
   }
 }
 
+// What nobody can change is read where it lies, names included, if its elements are aligned there.
+SMR_TEST(opens_from_constant_memory_in_place) {
+  size_t size;
+  uint8_t *bytes = sample_bytes(&size);
+  for (size_t shift = 0; shift <= 8; shift += 4) {
+    void *block;
+    const uint8_t *at = image_at(bytes, size, shift, &block);
+    for (int constant = 0; constant < 2; constant++) {
+      const samara_model_options options = {.struct_size = sizeof options,
+                                            .constant = constant != 0};
+      samara_model *model = NULL;
+      if (!CHECK_EQ_INT(samara_model_open_memory(at, size, &options, &model, NULL), SAMARA_OK))
+        continue;
+      check_sample(model);
+      const uint8_t *name = (const uint8_t *)model->functions[0].name;
+      CHECK_EQ_INT(name >= at && name < at + size, constant && shift % 8 == 0);
+      samara_model_close(model);
+    }
+    free(block);
+  }
+  free(bytes);
+}
+
 // Every 4-byte alignment is right; wide data is readable as such all the same.
 SMR_TEST(opens_from_memory_aligned_to_4) {
   static const int64_t values[3] = {5, INT64_MIN, 7};
@@ -215,14 +238,14 @@ static void check_header(size_t at, uint64_t value, bool seal, samara_status exp
 
 SMR_TEST(refuses_headers) {
   check_header(0, 0, false, SAMARA_BAD_MODEL, "not a samara file");
-  check_header(8, 0, false, SAMARA_BAD_MODEL, "program part");
-  check_header(8, UINT64_MAX, false, SAMARA_BAD_MODEL, "program part");
-  check_header(8, UINT64_C(1) << 40, false, SAMARA_BAD_MODEL, "program part");
-  check_header(8, 68, false, SAMARA_BAD_MODEL, "program part");
-  check_header(8, 64, true, SAMARA_BAD_MODEL, "empty");
+  check_header(8, 0, false, SAMARA_BAD_MODEL, "of program");
+  check_header(8, UINT64_MAX, false, SAMARA_BAD_MODEL, "of program");
+  check_header(8, UINT64_C(1) << 40, false, SAMARA_BAD_MODEL, "of program");
+  check_header(8, 68, false, SAMARA_BAD_MODEL, "of program");
+  check_header(8, 64, true, SAMARA_BAD_MODEL, "of program");
   check_header(16, 1, false, SAMARA_BAD_CHECKSUM, "checksum");
-  check_header(24, UINT64_MAX, true, SAMARA_BAD_MODEL, "cut");
-  check_header(24, 64, true, SAMARA_BAD_MODEL, "program part");
+  check_header(24, UINT64_MAX, true, SAMARA_BAD_MODEL, "of program");
+  check_header(24, 64, true, SAMARA_BAD_MODEL, "of program");
   check_header(32, 1, true, SAMARA_BAD_MODEL, "not zero");
   check_header(56, UINT64_C(1) << 56, true, SAMARA_BAD_MODEL, "not zero");
   check_header(100, UINT64_MAX, false, SAMARA_BAD_CHECKSUM, "checksum");
@@ -258,10 +281,10 @@ SMR_TEST(checksum_may_be_trusted_but_nothing_else) {
 SMR_TEST(refuses_newer_files) {
   struct mb_model *m = mb_sample();
   m->min_runtime = 0xffu << 16 | 2u << 8 | 3;
-  CHECK_REFUSED(m, SAMARA_BAD_VERSION, "needs samara 255.2.3 or later");
+  CHECK_REFUSED(m, SAMARA_BAD_VERSION, "min_runtime 255.2.3 is newer");
   m = mb_sample();
   m->schema_version = 2;
-  CHECK_REFUSED(m, SAMARA_BAD_VERSION, "schema 2");
+  CHECK_REFUSED(m, SAMARA_BAD_VERSION, "schema_version 0.0.2 is newer");
   m = mb_sample();
   m->schema_version = 0;
   CHECK_REFUSED(m, SAMARA_BAD_MODEL, "schema version");
@@ -354,7 +377,7 @@ SMR_TEST(every_allocation_may_fail) {
       CHECK_EQ_INT(failing.live, 0);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
-    CHECK(failures >= 5);
+    CHECK(failures >= 4);
   }
   free(block);
   free(bytes);
@@ -433,8 +456,8 @@ SMR_TEST(derived_copies_may_find_no_memory) {
 }
 
 SMR_TEST_MAIN(RUN(derived_copies_may_find_no_memory); RUN(opens_from_memory);
-              RUN(opens_from_memory_aligned_to_4); RUN(opens_files); RUN(opens_through_callbacks);
-              RUN(refuses_headers); RUN(refuses_cut_files);
-              RUN(checksum_may_be_trusted_but_nothing_else); RUN(refuses_newer_files);
-              RUN(entries_by_name); RUN(null_arguments); RUN(every_allocation_may_fail);
-              RUN(derived_copies_are_made_once))
+              RUN(opens_from_constant_memory_in_place); RUN(opens_from_memory_aligned_to_4);
+              RUN(opens_files); RUN(opens_through_callbacks); RUN(refuses_headers);
+              RUN(refuses_cut_files); RUN(checksum_may_be_trusted_but_nothing_else);
+              RUN(refuses_newer_files); RUN(entries_by_name); RUN(null_arguments);
+              RUN(every_allocation_may_fail); RUN(derived_copies_are_made_once))

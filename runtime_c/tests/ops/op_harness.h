@@ -92,7 +92,7 @@ static inline void op_f32(struct op_test *t, const char *name, float value) {
 /// An enum attribute by the name of the choice.
 static inline void op_enum(struct op_test *t, const char *name, const char *choice) {
   struct smr_attr *attr = op_test_attr(t, name);
-  const char *at = smr_attr_descs[t->job.op->attr_first + (attr - t->attrs)].choices;
+  const char *at = smr_attr_choices(&smr_attr_descs[t->job.op->attr_first + (attr - t->attrs)]);
   for (int64_t i = 0; *at; i++) {
     const size_t length = strcspn(at, ",");
     if (length == strlen(choice) && strncmp(at, choice, length) == 0) {

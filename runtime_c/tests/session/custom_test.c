@@ -149,7 +149,7 @@ SMR_TEST(a_missing_operator_is_named_at_creation) {
   samara_session *s = NULL;
   samara_error error;
   CHECK_EQ_INT(samara_session_create(model, NULL, &s, &error), SAMARA_UNSUPPORTED);
-  CHECK_CONTAINS(error.text, "node 'picker' needs the custom operator 'test::pick'");
+  CHECK_CONTAINS(error.text, "node 'picker' (custom): needs the custom operator 'test::pick'");
   struct picked p = {0};
   samara_custom_op ops[] = {pick_op(&p)};
   samara_session_options options = {

@@ -67,40 +67,4 @@ SMR_TEST(views_take_no_memory) {
   CHECK_EQ_INT(bytes[1], bytes[0]);
 }
 
-SMR_TEST(a_constant_that_contradicts_its_value_is_a_bad_model) {
-  static const float data[] = {1, 2};
-  struct literal *l = literal_new();
-  struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t c = literal_constant(l, f, "c", SAMARA_FLOAT32, data, 1, 2);
-  literal_output(f, c, "c");
-  l->constants[0].dtype = SAMARA_INT32;
-  samara_session *s = NULL;
-  samara_error error;
-  const samara_model *model = literal_finish(l);
-  CHECK_EQ_INT(samara_session_create(model, NULL, &s, &error), SAMARA_BAD_MODEL);
-  CHECK_CONTAINS(error.text, "constant 'c' is int32");
-  literal_free(l);
-}
-
-SMR_TEST(a_function_that_calls_itself_is_a_bad_model) {
-  struct literal *l = literal_new();
-  struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t n = literal_int(f, 2);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  const uint32_t node = literal_node(f, op(SMR_CODE_CALL), "again", LITERAL_LIST((int32_t)x),
-                                     LITERAL_LIST((int32_t)y));
-  literal_attr(f, node, "body", (struct smr_attr){.i = 0});
-  literal_output(f, y, "y");
-  samara_session *s = NULL;
-  samara_error error;
-  const samara_model *model = literal_finish(l);
-  CHECK_EQ_INT(samara_session_create(model, NULL, &s, &error), SAMARA_BAD_MODEL);
-  CHECK_CONTAINS(error.text, "calls nest deeper than 32");
-  literal_free(l);
-}
-
-SMR_TEST_MAIN(RUN(constants_are_used_in_place); RUN(views_take_no_memory);
-              RUN(a_constant_that_contradicts_its_value_is_a_bad_model);
-              RUN(a_function_that_calls_itself_is_a_bad_model))
+SMR_TEST_MAIN(RUN(constants_are_used_in_place); RUN(views_take_no_memory))

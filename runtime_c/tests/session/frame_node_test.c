@@ -49,7 +49,8 @@ static samara_status needy_run(const struct smr_job *job, size_t begin, size_t e
 
 static const struct smr_op_funcs needy_funcs = {
     .prepare = needy_prepare, .run = needy_run, .state_bytes = sizeof(struct needy_state)};
-static const struct smr_op needy_op = {.name = "needy",
+static const struct smr_op needy_op = {.dtypes = UINT32_MAX,
+                                       .name = "needy",
                                        .code = 9996,
                                        .min_inputs = 1,
                                        .max_inputs = 2,

@@ -39,7 +39,8 @@ SMR_TEST(guards_name_what_does_not_hold) {
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);
   CHECK_EQ_INT(resize_to(s, 7), SAMARA_BAD_SHAPE);
-  CHECK_STR(samara_session_error(s), "function 'main', node 'relu': n must be even (needs 7 == 6)");
+  CHECK_STR(samara_session_error(s),
+            "function 'main', node 'relu' (relu): n must be even (needs 7 == 6)");
   CHECK_EQ_INT(resize_to(s, 10), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s), "function 'main': at most eight (needs 10 <= 8)");
   CHECK_EQ_INT(resize_to(s, 0), SAMARA_BAD_SHAPE);

@@ -67,9 +67,7 @@ static bool literal_is_bound(const struct smr_binding *list, uint32_t count, uin
 
 const samara_model *literal_finish(struct literal *literal) {
   samara_error error;
-  struct smr_decoder decoder = {
-      .model = &literal->model, .functions = literal->functions, .error = &error};
-  int64_t scratch[2 * LITERAL_EXPRS];
+  struct smr_decoder decoder = {.walk = {.model = &literal->model, .error = &error}};
   for (uint32_t i = 0; i < literal->model.function_count; i++) {
     struct literal_function *part = literal->parts[i];
     struct smr_function *f = &part->f;
@@ -79,8 +77,12 @@ const samara_model *literal_finish(struct literal *literal) {
     for (uint32_t k = 0; k < f->output_count; k++)
       if (!literal_is_bound(f->writes, f->write_count, k))
         part->user_outputs[f->user_output_count++] = (int32_t)k;
+    const struct smr_function *callee;
+    for (uint32_t k = 0; k < f->node_count; k++)
+      for (uint32_t j = 0; (callee = smr_decode_callee(&decoder, &f->nodes[k], j)) != NULL; j++)
+        f->growing = f->growing || callee->growing;
     literal->functions[i] = *f;
-    if (smr_decode_stages(&decoder, &literal->functions[i], scratch) != SAMARA_OK) return NULL;
+    if (smr_decode_stages(&decoder, &literal->functions[i]) != SAMARA_OK) return NULL;
   }
   return &literal->model;
 }
@@ -197,11 +199,10 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
 
 static struct smr_node_attr *literal_find_attr(struct literal_function *f, uint32_t node,
                                                const char *name, uint32_t *index) {
-  const struct smr_op *op = f->nodes[node].op;
-  for (*index = 0; *index < op->attr_count; ++*index)
-    if (strcmp(smr_attr_descs[op->attr_first + *index].name, name) == 0)
-      return &f->attrs[node][*index];
-  abort();
+  const int found = smr_op_attr_index(f->nodes[node].op, name);
+  literal_need(found >= 0);
+  *index = (uint32_t)found;
+  return &f->attrs[node][found];
 }
 
 void literal_attr(struct literal_function *f, uint32_t node, const char *name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles: rows, counts in loops, trace events, and when there are none.
+// Profiles: rows, counts in loops, and when there are none.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -110,31 +110,4 @@ SMR_TEST(sources_go_with_the_rows) {
   literal_free(l);
 }
 
-SMR_TEST(the_trace_is_json_of_the_size_announced) {
-  struct literal *l = looping();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
-  REQUIRE(s != NULL);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  size_t needed = 0, again = 0;
-  CHECK_EQ_INT(samara_session_profile_trace(s, NULL, 0, &needed), SAMARA_OK);
-  char *text = malloc(needed);
-  REQUIRE(text != NULL);
-  CHECK_EQ_INT(samara_session_profile_trace(s, text, needed, &again), SAMARA_OK);
-  CHECK_EQ_INT(again, needed);
-  CHECK_EQ_INT(strlen(text) + 1, needed);
-  CHECK_CONTAINS(text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[{\"ph\":\"X\"");
-  CHECK_CONTAINS(text, "\"name\":\"odd \\\"name\\\"\\u000a\"");
-  CHECK_CONTAINS(text, "\"function\":\"body\",\"count\":5}}");
-  CHECK_STR(text + needed - 4, "]}\n");
-  char shorter[40];
-  CHECK_EQ_INT(samara_session_profile_trace(s, shorter, sizeof shorter, &again), SAMARA_OK);
-  CHECK_EQ_INT(again, needed);
-  CHECK_EQ_INT(strlen(shorter), 39);
-  CHECK(strncmp(shorter, text, 39) == 0);
-  free(text);
-  samara_session_destroy(s);
-  literal_free(l);
-}
-
-SMR_TEST_MAIN(RUN(rows_count_and_time_what_ran); RUN(sources_go_with_the_rows);
-              RUN(the_trace_is_json_of_the_size_announced))
+SMR_TEST_MAIN(RUN(rows_count_and_time_what_ran); RUN(sources_go_with_the_rows))

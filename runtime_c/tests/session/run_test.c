@@ -37,7 +37,8 @@ static samara_status probe_run(const struct smr_job *job, size_t begin, size_t e
 }
 
 static const struct smr_op_funcs probe_funcs = {.prepare = probe_prepare, .run = probe_run};
-static const struct smr_op probe_op = {.name = "probe",
+static const struct smr_op probe_op = {.dtypes = UINT32_MAX,
+                                       .name = "probe",
                                        .code = 9999,
                                        .min_inputs = 1,
                                        .max_inputs = 1,

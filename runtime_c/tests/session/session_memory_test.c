@@ -18,7 +18,7 @@ SMR_TEST(regions_are_zeroed_aligned_and_apart) {
   uint8_t *blocks[50];
   for (size_t i = 0; i < 50; i++) {
     const size_t size = i * i * 13 % 4000;
-    blocks[i] = smr_session_take(s, size, 1);
+    REQUIRE(smr_session_take(s, size, 1, &blocks[i]) == SAMARA_OK);
     REQUIRE(blocks[i] != NULL);
     CHECK((uintptr_t)blocks[i] % 64 == 0);
     for (size_t k = 0; k < size; k++) CHECK_EQ_INT(blocks[i][k], 0);
@@ -27,12 +27,16 @@ SMR_TEST(regions_are_zeroed_aligned_and_apart) {
   for (size_t i = 0; i < 50; i++)
     for (size_t k = 0; k < i * i * 13 % 4000; k++) CHECK_EQ_INT(blocks[i][k], i + 1);
   CHECK(memory.calls < 20);
-  CHECK(smr_session_take(s, SIZE_MAX / 2, 3) == NULL);
-  CHECK(smr_session_take(s, SIZE_MAX, 1) == NULL);
-  CHECK(smr_session_take(s, 100000, 1) != NULL);
+  uint8_t *block = blocks[0];
+  CHECK_EQ_INT(smr_session_take(s, SIZE_MAX / 2, 3, &block), SAMARA_OUT_OF_MEMORY);
+  CHECK(block == NULL);
+  CHECK_EQ_INT(smr_session_take(s, SIZE_MAX, 1, &block), SAMARA_OUT_OF_MEMORY);
+  CHECK_CONTAINS(samara_session_error(s), "bytes");
+  CHECK_EQ_INT(smr_session_take(s, 100000, 1, &block), SAMARA_OK);
+  CHECK(block != NULL);
   memory.fail_at = memory.calls + 1;
-  CHECK(smr_session_take(s, 100000, 1) == NULL);
-  smr_session_release_regions(s);
+  CHECK_EQ_INT(smr_session_take(s, 100000, 1, &block), SAMARA_OUT_OF_MEMORY);
+  smr_session_release(s);
   CHECK_EQ_INT(memory.live, 0);
   free(s);
 }
@@ -65,7 +69,7 @@ SMR_TEST(blocks_grow_keep_and_obey_the_limit) {
   CHECK(block.data == data);
   CHECK_EQ_INT(block.size_bytes, 1024);
   CHECK_EQ_INT(memory.live, 1);
-  smr_block_release(s, &block);
+  smr_session_release(s);
   CHECK_EQ_INT(memory.live, 0);
   CHECK_EQ_INT(smr_align64(1), 64);
   CHECK_EQ_INT(smr_align64(64), 64);

@@ -71,20 +71,23 @@ static samara_status views_bump(const struct smr_job *job, size_t begin, size_t 
 static const struct smr_op_funcs views_mix_funcs = {.prepare = views_prepare, .run = views_mix};
 static const struct smr_op_funcs views_flat_funcs = {.prepare = views_prepare, .run = views_flat};
 static const struct smr_op_funcs views_bump_funcs = {.prepare = views_prepare, .run = views_bump};
-static const struct smr_op mix_op = {.name = "mix",
+static const struct smr_op mix_op = {.dtypes = UINT32_MAX,
+                                     .name = "mix",
                                      .code = 9996,
                                      .max_inputs = 255,
                                      .min_outputs = 1,
                                      .max_outputs = 1,
                                      .flags = SMR_OP_STRIDED_IN | SMR_OP_STRIDED_OUT,
                                      .funcs = &views_mix_funcs};
-static const struct smr_op flat_op = {.name = "flat",
+static const struct smr_op flat_op = {.dtypes = UINT32_MAX,
+                                      .name = "flat",
                                       .code = 9995,
                                       .max_inputs = 255,
                                       .min_outputs = 1,
                                       .max_outputs = 1,
                                       .funcs = &views_flat_funcs};
-static const struct smr_op bump_op = {.name = "bump",
+static const struct smr_op bump_op = {.dtypes = UINT32_MAX,
+                                      .name = "bump",
                                       .code = 9994,
                                       .min_inputs = 1,
                                       .max_inputs = 1,

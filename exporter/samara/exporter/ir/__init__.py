@@ -23,6 +23,7 @@ from samara.exporter.ir.infer import infer_node as infer_node
 from samara.exporter.ir.infer import re_infer as re_infer
 from samara.exporter.ir.infer import signature_of as signature_of
 from samara.exporter.ir.interpret import run as run
+from samara.exporter.ir.memory import Memory as Memory
 from samara.exporter.ir.printer import count_ops as count_ops
 from samara.exporter.ir.printer import print_function as print_function
 from samara.exporter.ir.printer import print_node as print_node

@@ -22,6 +22,7 @@ from samara.exporter.ir.file_write import (
     fnv1a,
     layout_demand,
 )
+from samara.exporter.ir.memory import Memory, read_memory
 from samara.exporter.ir.panels import (
     PANEL_CHANNELS,
     Packed,
@@ -68,7 +69,9 @@ class ConstantInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a file holds beside the program. `segments` are (name, offset, size)."""
+    """What a file holds beside the program. `segments` are (name, offset, size); `memory` is empty
+    where nothing was measured.
+    """
 
     program: Program
     golden: tuple[Golden, ...]
@@ -79,6 +82,7 @@ class ModelFile:
     schema_version: int
     program_bytes: int
     file_bytes: int
+    memory: tuple[Memory, ...] = ()
 
 
 def open_program(path: str | os.PathLike[str]) -> Program:
@@ -165,6 +169,7 @@ class _Reader:
             model["schema_version"],
             program_bytes,
             file_bytes,
+            read_memory(model["memory"], self._names),
         )
 
     # ---- the frame

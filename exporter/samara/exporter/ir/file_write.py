@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.exprs import ExprWriter
+from samara.exporter.ir.memory import Memory, memory_rows
 from samara.exporter.ir.panels import (
     Packed,
     pack_blocks,
@@ -63,17 +65,26 @@ def save_program(
     *,
     golden: Sequence[Golden] | Golden | None = None,
     layout: bool = True,
+    measure: Callable[[Path], Sequence[Memory]] | None = None,
 ) -> int:
     """Write the file; returns its size in bytes.
 
     The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
     stores weights row-major, for runtimes' derived copies and for people who look at files.
+    `measure` is shown the file before that, and what it says is stored as the memory contract.
     """
-    parts = list(to_parts(program, golden=golden, layout=layout))
+    verify(program)
+    row, segments = rows_of(program, golden=golden, layout=layout)
     with replacing(path) as file:
-        for part in parts:
-            file.write(part)
-    return sum(len(p) for p in parts)
+        file.writelines(assemble(row, segments))
+        if measure is not None:
+            file.flush()
+            functions = {name: i for i, name in enumerate(program.functions)}
+            row["memory"] = memory_rows(measure(Path(file.name)), functions)
+            file.seek(0)
+            file.truncate()
+            file.writelines(assemble(row, segments))
+        return file.tell()
 
 
 def to_bytes(

@@ -21,7 +21,7 @@ from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops
 from samara.exporter.types import DType
 
 SCHEMA_VERSION: Final = 1
-RUNTIME_VERSION: Final = (0, 4, 0)  # of samara.h: the newest file that can be read
+RUNTIME_VERSION: Final = (0, 5, 0)  # of samara.h: the newest file that can be read
 IDENTIFIER: Final = b"SMRA"
 HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384
@@ -328,6 +328,28 @@ _STRUCTURE: Final = (
         "Where a node came from.",
     ),
     TableDef(
+        "Memory",
+        (
+            _f("function", Kind.U32, doc="an entry"),
+            _f("isa", Kind.STRING, doc="ceilings of instruction sets that all give these numbers"),
+            _f("threads", Kind.U32, default=1, doc="of the pool that it was computed for"),
+            _f("runtime", Kind.U32, doc="that computed it: major << 16 | minor << 8 | patch"),
+            _f("pointer_bits", Kind.U8, default=64),
+            _f("arena", Kind.U64, doc="bytes of the plan: tensors and scratch"),
+            _f("shared_scratch", Kind.U64, doc="of the node with the most scratch, once"),
+            _f("thread_scratch", Kind.U64, doc="of that node, for each thread"),
+            _f("blocks", Kind.U64, doc="inputs and results, beside the arena"),
+            _f("variables", Kind.U64, doc="buffers of variables"),
+            _f("session", Kind.U64, doc="structures of one session"),
+            _f("model", Kind.U64, doc="structures of the model, without the program part"),
+            _f("derived", Kind.U64, doc="layouts of constants made when a session is"),
+            _f("peak_node", Kind.U32, doc="during which most bytes of the arena live"),
+            _f("peak", Kind.U64, doc="bytes that live then: no plan of this order takes less"),
+        ),
+        "What a session of a function takes, inputs at their largest: a statement, not a source of"
+        " sizes. The reader of the runtime does not look at it.",
+    ),
+    TableDef(
         "Model",
         (
             _f("schema_version", Kind.U16),
@@ -346,6 +368,7 @@ _STRUCTURE: Final = (
             _f("metadata", Kind.VEC_TABLE, "KeyValue"),
             _f("golden", Kind.VEC_TABLE, "Golden"),
             _f("sources", Kind.VEC_TABLE, "Source"),
+            _f("memory", Kind.VEC_TABLE, "Memory"),
         ),
     ),
 )
@@ -530,7 +553,8 @@ def _fbs_default(f: FieldDef) -> str:
 
 _INC_HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptor rows of the file format, for the verifier, the accessors and the decoder.
+/* Descriptor rows of the file format, for the reader. Attribute tables have none: what is in them
+ * follows from ops/opattrs.inc, whose rows are their fields in the order of ids.
  * {origin}
  *
  * Define what you need before including: what is undefined expands to nothing, and all are
@@ -542,16 +566,12 @@ _INC_HEAD = """\
  *       child: for TABLE and VEC_TABLE the position of the child's SMR_TABLE row, for VEC_STRUCT
  *           the bytes of the struct, else 0
  *       required: a file without the field is malformed
- *   SMR_UNION(type_index, TABLE, op_code)       a member of the union Attrs; index equals code
  */
 #ifndef SMR_TABLE
 #define SMR_TABLE(NAME, first_field, field_count)
 #endif
 #ifndef SMR_FIELD
 #define SMR_FIELD(TABLE, field, text, id, KIND, child, required)
-#endif
-#ifndef SMR_UNION
-#define SMR_UNION(type_index, TABLE, op_code)
 #endif
 """
 
@@ -564,8 +584,7 @@ def upper_name(t: TableDef) -> str:
 
 
 def _inc() -> str:
-    # The structure first: its positions do not move when an operator arrives.
-    order = (*reversed(_STRUCTURE), *(t for t in tables() if t.op))
+    order = tuple(reversed(_STRUCTURE))
     position = {t.name: i for i, t in enumerate(order)}
     sizes = {s.name: s.size for s in STRUCTS}
     heads: list[str] = []
@@ -581,10 +600,9 @@ def _inc() -> str:
                 rows.append(_row(name, f"{f.name}_type", field_id - 1, "UNION_TYPE", 0, False))
             rows.append(_row(name, f.name, field_id, f.kind.value[0], child, f.required))
         heads.append(f"SMR_TABLE({name}, {first}, {len(rows) - first})")
-    unions = [f"SMR_UNION({t.code}, {upper_name(t)}, {t.code})" for t in tables() if t.op]
-    tail = ["#undef SMR_TABLE", "#undef SMR_FIELD", "#undef SMR_UNION"]
+    tail = ["#undef SMR_TABLE", "#undef SMR_FIELD"]
     head = _INC_HEAD.format(origin=_ORIGIN).rstrip("\n")
-    return "\n".join([head, "", *heads, "", *rows, "", *unions, "", *tail]) + "\n"
+    return "\n".join([head, "", *heads, "", *rows, "", *tail]) + "\n"
 
 
 def _row(table_: str, name: str, field_id: int, kind: str, child: int, required: bool) -> str:

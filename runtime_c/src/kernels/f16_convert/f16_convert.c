@@ -5,6 +5,7 @@
 #include "kernels/f16_convert/f16_convert.h"
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/f16_convert/kernels.h"
 
 static const struct f16_convert_row {
@@ -24,6 +25,10 @@ static const struct f16_convert_row *f16_convert_find(uint32_t isa) {
   return &f16_convert_rows[i];
 }
 
-smr_f16_to_f32_ukernel smr_f16_to_f32_kernel(uint32_t isa) { return f16_convert_find(isa)->widen; }
+smr_f16_to_f32_ukernel smr_f16_to_f32_kernel(uint32_t isa) {
+  return SMR_HAS(type_float16) ? f16_convert_find(isa)->widen : NULL;
+}
 
-smr_f32_to_f16_ukernel smr_f32_to_f16_kernel(uint32_t isa) { return f16_convert_find(isa)->narrow; }
+smr_f32_to_f16_ukernel smr_f32_to_f16_kernel(uint32_t isa) {
+  return SMR_HAS(type_float16) ? f16_convert_find(isa)->narrow : NULL;
+}

@@ -6,6 +6,7 @@
 #include "kernels/f16_convert/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define F16_SUFFIX avx2
 #include "kernels/f16_convert/body.h"

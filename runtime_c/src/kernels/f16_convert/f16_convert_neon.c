@@ -6,6 +6,7 @@
 #include "kernels/f16_convert/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define F16_SUFFIX neon
 #include "kernels/f16_convert/body.h"

@@ -47,8 +47,8 @@ SMR_INLINE void N(f32_cell_lstm_block)(size_t n, size_t at, size_t lanes, const 
 static void N(f32_cell_lstm)(size_t n, const float *gates, const struct smr_lstm_options *options,
                              float *c, float *h, float *kept) {
   size_t at = 0;
-  for (; n - at >= VF; at += VF) N(f32_cell_lstm_block)(n, at, VF, gates, options, c, h, kept);
-  if (at < n) N(f32_cell_lstm_block)(n, at, n - at, gates, options, c, h, kept);
+  for (; at < n; at += VF)
+    N(f32_cell_lstm_block)(n, at, n - at < VF ? n - at : VF, gates, options, c, h, kept);
 }
 
 SMR_INLINE void N(f32_cell_gru_gates_block)(size_t n, size_t at, size_t lanes, float clip,
@@ -62,8 +62,8 @@ SMR_INLINE void N(f32_cell_gru_gates_block)(size_t n, size_t at, size_t lanes, f
 
 static void N(f32_cell_gru_gates)(size_t n, float clip, float *zr, const float *h, float *reset_h) {
   size_t at = 0;
-  for (; n - at >= VF; at += VF) N(f32_cell_gru_gates_block)(n, at, VF, clip, zr, h, reset_h);
-  if (at < n) N(f32_cell_gru_gates_block)(n, at, n - at, clip, zr, h, reset_h);
+  for (; at < n; at += VF)
+    N(f32_cell_gru_gates_block)(n, at, n - at < VF ? n - at : VF, clip, zr, h, reset_h);
 }
 
 SMR_INLINE void N(f32_cell_gru_block)(size_t n, size_t at, size_t lanes, float clip,
@@ -81,8 +81,8 @@ SMR_INLINE void N(f32_cell_gru_block)(size_t n, size_t at, size_t lanes, float c
 static void N(f32_cell_gru)(size_t n, float clip, const float *zr, const float *input,
                             const float *state, float *h, float *fresh) {
   size_t at = 0;
-  for (; n - at >= VF; at += VF) N(f32_cell_gru_block)(n, at, VF, clip, zr, input, state, h, fresh);
-  if (at < n) N(f32_cell_gru_block)(n, at, n - at, clip, zr, input, state, h, fresh);
+  for (; at < n; at += VF)
+    N(f32_cell_gru_block)(n, at, n - at < VF ? n - at : VF, clip, zr, input, state, h, fresh);
 }
 
 // ---- gradients ----
@@ -161,10 +161,9 @@ static void N(f32_cell_lstm_grad)(size_t n, const float *kept,
                                   const float *dy, float *dh, float *dc, float *dgates) {
   const struct N(f32_cell_ends) ends = N(f32_cell_ends_of)(options->clip);
   size_t at = 0;
-  for (; n - at >= VF; at += VF)
-    N(f32_cell_lstm_grad_block)(n, at, VF, kept, options, &ends, before, dy, dh, dc, dgates);
-  if (at < n)
-    N(f32_cell_lstm_grad_block)(n, at, n - at, kept, options, &ends, before, dy, dh, dc, dgates);
+  for (; at < n; at += VF)
+    N(f32_cell_lstm_grad_block)(n, at, n - at < VF ? n - at : VF, kept, options, &ends, before, dy,
+                                dh, dc, dgates);
 }
 
 SMR_INLINE void N(f32_cell_gru_grad_block)(size_t n, size_t at, size_t lanes,
@@ -194,9 +193,9 @@ static void N(f32_cell_gru_grad)(size_t n, float clip, const float *kept, const 
                                  const float *dy, float *dh, float *dx, float *dr) {
   const struct N(f32_cell_ends) ends = N(f32_cell_ends_of)(clip);
   size_t at = 0;
-  for (; n - at >= VF; at += VF)
-    N(f32_cell_gru_grad_block)(n, at, VF, &ends, kept, before, dy, dh, dx, dr);
-  if (at < n) N(f32_cell_gru_grad_block)(n, at, n - at, &ends, kept, before, dy, dh, dx, dr);
+  for (; at < n; at += VF)
+    N(f32_cell_gru_grad_block)(n, at, n - at < VF ? n - at : VF, &ends, kept, before, dy, dh, dx,
+                               dr);
 }
 
 SMR_INLINE void N(f32_cell_gru_reset_grad_block)(size_t at, size_t lanes,
@@ -214,22 +213,21 @@ static void N(f32_cell_gru_reset_grad)(size_t n, float clip, const float *reset,
                                        float *dgate) {
   const struct N(f32_cell_ends) ends = N(f32_cell_ends_of)(clip);
   size_t at = 0;
-  for (; n - at >= VF; at += VF)
-    N(f32_cell_gru_reset_grad_block)(at, VF, &ends, reset, before, dreset_h, dh, dgate);
-  if (at < n)
-    N(f32_cell_gru_reset_grad_block)(at, n - at, &ends, reset, before, dreset_h, dh, dgate);
+  for (; at < n; at += VF)
+    N(f32_cell_gru_reset_grad_block)(at, n - at < VF ? n - at : VF, &ends, reset, before, dreset_h,
+                                     dh, dgate);
 }
 
 const struct smr_f32_cell_kernels CELL_TABLE = {
-    .lstm = N(f32_cell_lstm),
-    .gru_gates = N(f32_cell_gru_gates),
-    .gru = N(f32_cell_gru),
+    .lstm = SMR_HAS(f32_cell_lstm) ? N(f32_cell_lstm) : NULL,
+    .gru_gates = SMR_HAS(f32_cell_gru) ? N(f32_cell_gru_gates) : NULL,
+    .gru = SMR_HAS(f32_cell_gru) ? N(f32_cell_gru) : NULL,
 };
 
 const struct smr_f32_cell_grad_kernels CELL_GRAD_TABLE = {
-    .lstm_grad = N(f32_cell_lstm_grad),
-    .gru_grad = N(f32_cell_gru_grad),
-    .gru_reset_grad = N(f32_cell_gru_reset_grad),
+    .lstm_grad = SMR_HAS(f32_cell_lstm_grad) ? N(f32_cell_lstm_grad) : NULL,
+    .gru_grad = SMR_HAS(f32_cell_gru_grad) ? N(f32_cell_gru_grad) : NULL,
+    .gru_reset_grad = SMR_HAS(f32_cell_gru_grad) ? N(f32_cell_gru_reset_grad) : NULL,
 };
 #undef CELL_TABLE
 #undef CELL_GRAD_TABLE

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define CHANNEL_TABLE smr_f32_channel_norm_ukernels__avx2
 #define CHANNEL_GRAD_TABLE smr_f32_channel_norm_grad_ukernels__avx2

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define CHANNEL_TABLE smr_f32_channel_norm_ukernels__neon
 #define CHANNEL_GRAD_TABLE smr_f32_channel_norm_grad_ukernels__neon

@@ -8,6 +8,7 @@
 
 #include "base/isa.h"
 #include "kernels/f32_conv_direct/kernels.h"
+#include "simd/common.h"
 
 enum { F32_CONV_DIRECT_MAX_MR = 8 };
 
@@ -15,13 +16,14 @@ static const struct f32_conv_direct_row {
   uint32_t isa;
   struct smr_f32_conv_direct_config config;
 } f32_conv_direct_rows[] = {
-#define SMR_UKERNEL(isa, suffix, mr, nr)                  \
-  {isa,                                                   \
-   {"f32_conv_direct_" #mr "x" #nr "__" #suffix,          \
-    mr,                                                   \
-    nr,                                                   \
-    {smr_f32_conv_direct_ukernel_##mr##x##nr##__##suffix, \
-     smr_f32_conv_direct_ukernel_##mr##x##nr##_f16w__##suffix}}},
+#define SMR_UKERNEL(isa, suffix, mr, nr)                                                  \
+  {isa,                                                                                   \
+   {"f32_conv_direct_" #mr "x" #nr "__" #suffix,                                          \
+    mr,                                                                                   \
+    nr,                                                                                   \
+    {SMR_HAS(conv_direct) ? smr_f32_conv_direct_ukernel_##mr##x##nr##__##suffix : NULL,   \
+     SMR_HAS(conv_direct_f16w) ? smr_f32_conv_direct_ukernel_##mr##x##nr##_f16w__##suffix \
+                               : NULL}}},
 #include "kernels/f32_conv_direct/kernels.inc"
 #undef SMR_UKERNEL
 };
@@ -93,13 +95,13 @@ static void f32_conv_direct_offsets(const struct smr_f32_conv_direct_args *args,
 
 // Copy what the image has of the window whose first pixel is (y0, x0), both from the image's
 // corner and possibly negative; the rest becomes zero.
-static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *args, const float *image,
-                                 ptrdiff_t y0, ptrdiff_t x0,
-                                 const struct f32_conv_direct_window *window, float *copy) {
+SMR_HOT static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *args,
+                                         const float *image, ptrdiff_t y0, ptrdiff_t x0,
+                                         const struct f32_conv_direct_window *window, float *copy) {
   const ptrdiff_t in_w = (ptrdiff_t)args->in_w, width = (ptrdiff_t)window->width;
   const ptrdiff_t from = x0 < 0 ? -x0 : 0;
   const ptrdiff_t to = x0 + width < in_w ? width : in_w - x0;
-  memset(copy, 0, window->size * sizeof *copy);
+  smr_clear(copy, window->size * sizeof *copy);
   if (from >= to) return;
   const size_t begin = (size_t)from, pixels = (size_t)(to - from), first = (size_t)(x0 + from);
   for (size_t ky = 0; ky < args->kernel_h; ky++) {
@@ -109,14 +111,14 @@ static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *args, co
     float *dst = copy + ky * window->row_stride + begin * window->pixel_stride;
     if (window->channel_stride == 1 && args->in_channel_stride == 1 &&
         args->in_pixel_stride == args->in_c) {
-      memcpy(dst, src, pixels * args->in_c * sizeof *dst);
+      smr_copy(dst, src, pixels * args->in_c * sizeof *dst);
       continue;
     }
     for (size_t c = 0; c < args->in_c; c++) {
       const float *s = src + c * args->in_channel_stride;
       float *d = dst + c * window->channel_stride;
       if (window->pixel_stride == 1 && args->in_pixel_stride == 1) {
-        memcpy(d, s, pixels * sizeof *d);
+        smr_copy(d, s, pixels * sizeof *d);
       } else {
         for (size_t i = 0; i < pixels; i++) {
           d[i * window->pixel_stride] = s[i * args->in_pixel_stride];
@@ -142,11 +144,12 @@ static size_t f32_conv_direct_cut_at(struct f32_conv_direct_cut cut, size_t i) {
 }
 
 // One tile of pixels, all channels of output.
-static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config *config,
-                                 const struct smr_f32_conv_direct_args *args, size_t rows,
-                                 const float *const *rows_a, const int32_t *offsets,
-                                 struct f32_conv_direct_cut groups, char *out, const char *residual,
-                                 const struct smr_f32_gemm_params *params) {
+SMR_HOT static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config *config,
+                                         const struct smr_f32_conv_direct_args *args, size_t rows,
+                                         const float *const *rows_a, const int32_t *offsets,
+                                         struct f32_conv_direct_cut groups, char *out,
+                                         const char *residual,
+                                         const struct smr_f32_gemm_params *params) {
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   size_t panel_end = 0;
   for (size_t g = 0; g < groups.parts; g++) {
@@ -160,9 +163,9 @@ static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config *config
   }
 }
 
-void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
-                             const struct smr_f32_conv_direct_args *args, size_t begin, size_t end,
-                             void *scratch) {
+SMR_HOT void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
+                                     const struct smr_f32_conv_direct_args *args, size_t begin,
+                                     size_t end, void *scratch) {
   if (begin >= end) return;
   const size_t k = f32_conv_direct_k(args), mr = config->mr;
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);

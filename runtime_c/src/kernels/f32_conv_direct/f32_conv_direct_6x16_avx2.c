@@ -6,6 +6,7 @@
 #include "kernels/f32_conv_direct/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define GEMM_NAME(name) N(f32_conv_direct_##name)
 #include "kernels/f32_gemm/core.h"
@@ -18,7 +19,8 @@ void smr_f32_conv_direct_ukernel_6x16__avx2(size_t rows, size_t columns, const f
                                             const int32_t *offsets, const void *w,
                                             const float *bias, void *out, const void *residual,
                                             const struct smr_f32_gemm_params *params) {
-  (columns <= 8 ? N(f32_conv_direct_tile_6x8) : N(f32_conv_direct_tile_6x16))(
+  (SMR_HAS(conv_direct_half) && columns <= 8 ? N(f32_conv_direct_tile_6x8)
+                                             : N(f32_conv_direct_tile_6x16))(
       rows, columns, rows_a, offsets, w, bias, out, residual, params);
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/f32_conv_direct/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define GEMM_NAME(name) N(f32_conv_direct_##name)
 #include "kernels/f32_gemm/core.h"

@@ -6,6 +6,7 @@
 #include "kernels/f32_conv_direct/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define GEMM_NAME(name) N(f32_conv_direct_##name)
 #include "kernels/f32_gemm/core.h"
@@ -21,8 +22,12 @@ GEMM_TILE_OFFSETS(tile_8x48h, 8, 3, 0, 1)
 
 // By half panels, by panels.
 static const smr_f32_conv_direct_ukernel N(f32_conv_direct_tiles)[6] = {
-    N(f32_conv_direct_tile_8x8),  N(f32_conv_direct_tile_8x16), N(f32_conv_direct_tile_8x24),
-    N(f32_conv_direct_tile_8x32), N(f32_conv_direct_tile_8x48), N(f32_conv_direct_tile_8x48)};
+    SMR_HAS(conv_direct_half) ? N(f32_conv_direct_tile_8x8) : NULL,
+    N(f32_conv_direct_tile_8x16),
+    SMR_HAS(conv_direct_half) ? N(f32_conv_direct_tile_8x24) : NULL,
+    N(f32_conv_direct_tile_8x32),
+    N(f32_conv_direct_tile_8x48),
+    N(f32_conv_direct_tile_8x48)};
 static const smr_f32_conv_direct_ukernel N(f32_conv_direct_tiles_f16)[3] = {
     N(f32_conv_direct_tile_8x16h), N(f32_conv_direct_tile_8x32h), N(f32_conv_direct_tile_8x48h)};
 

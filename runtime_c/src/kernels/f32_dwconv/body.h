@@ -144,10 +144,7 @@ DW_RUN(x3s2, 0, 3, 2)
 DW_RUN(x5s1, 0, 5, 1)
 DW_RUN(x5s2, 0, 5, 2)
 DW_RUN(any, 0, 0, 0)
-// Rarely met: a residual.
-static void N(dwconv_run_add)(const struct N(dwconv_walk) * walk) {
-  N(dwconv_run)(walk, 0, 0, 0, 1, 1);
-}
+// Channels that do not fill a vector, and what is rarely met: a residual.
 static void N(dwconv_run_part)(const struct N(dwconv_walk) * walk) {
   N(dwconv_run)(walk, 0, 0, 0, 0, 1);
 }
@@ -162,26 +159,28 @@ typedef void (*N(dwconv_run_function))(const struct N(dwconv_walk) * walk);
 
 static N(dwconv_run_function) N(dwconv_choose)(const struct smr_f32_dwconv_area *area, int full) {
   const size_t step = area->in_step == area->in_tap ? 1 : area->in_step == 2 * area->in_tap ? 2 : 0;
-  if (area->residual) return full ? N(dwconv_run_add) : N(dwconv_run_part);
-  if (!full) {
-    if (area->taps_w == 3 && step == 1) return N(dwconv_run_part_x3s1);
-    if (area->taps_w == 3 && step == 2) return N(dwconv_run_part_x3s2);
+  const int by3 = area->taps_w == 3, by5 = area->taps_w == 5;
+  if (SMR_HAS(f32_dwconv_part) && (!full || area->residual)) {
+    if (SMR_HAS(f32_dwconv_3s1) && !area->residual && by3 && step == 1)
+      return N(dwconv_run_part_x3s1);
+    if (SMR_HAS(f32_dwconv_3s2) && !area->residual && by3 && step == 2)
+      return N(dwconv_run_part_x3s2);
     return N(dwconv_run_part);
   }
 #if DW_REGISTERS >= 32
-  if (area->taps_h == 3 && area->taps_w == 3 && step == 1) return N(dwconv_run_3x3s1);
-  if (area->taps_h == 3 && area->taps_w == 3 && step == 2) return N(dwconv_run_3x3s2);
+  if (SMR_HAS(f32_dwconv_3s1) && area->taps_h == 3 && by3 && step == 1) return N(dwconv_run_3x3s1);
+  if (SMR_HAS(f32_dwconv_3s2) && area->taps_h == 3 && by3 && step == 2) return N(dwconv_run_3x3s2);
 #endif
-  if (area->taps_w == 3 && step == 1) return N(dwconv_run_x3s1);
-  if (area->taps_w == 3 && step == 2) return N(dwconv_run_x3s2);
-  if (area->taps_w == 5 && step == 1) return N(dwconv_run_x5s1);
-  if (area->taps_w == 5 && step == 2) return N(dwconv_run_x5s2);
+  if (SMR_HAS(f32_dwconv_3s1) && by3 && step == 1) return N(dwconv_run_x3s1);
+  if (SMR_HAS(f32_dwconv_3s2) && by3 && step == 2) return N(dwconv_run_x3s2);
+  if (SMR_HAS(f32_dwconv_5s1) && by5 && step == 1) return N(dwconv_run_x5s1);
+  if (SMR_HAS(f32_dwconv_5s2) && by5 && step == 2) return N(dwconv_run_x5s2);
   return N(dwconv_run_any);
 }
 
 // An area, vector of channels by vector of channels.
 static void N(dwconv_long)(const struct smr_f32_dwconv_area *area) {
-  const int f16 = area->w_type == SMR_GEMM_F16;
+  const int f16 = SMR_HAS(f32_dwconv_f16w) && area->w_type == SMR_GEMM_F16;
   const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
   const N(dwconv_run_function) run = N(dwconv_choose)(area, 1), part = N(dwconv_choose)(area, 0);
   struct N(dwconv_walk) walk = {.rows = area->rows,
@@ -228,7 +227,7 @@ SMR_INLINE void N(dwconv_pixel)(const size_t nv, const int full,
                                 const struct smr_f32_dwconv_area *area, const float *in, size_t c,
                                 size_t n, const float *const *pointers, const float *zero,
                                 size_t offset_bytes, float *out, const float *residual) {
-  const int f16 = area->w_type == SMR_GEMM_F16;
+  const int f16 = SMR_HAS(f32_dwconv_f16w) && area->w_type == SMR_GEMM_F16;
   const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
   N(vf) acc[4];
   SMR_UNROLL for (size_t v = 0; v < nv; v++) {
@@ -237,7 +236,7 @@ SMR_INLINE void N(dwconv_pixel)(const size_t nv, const int full,
   for (size_t ky = 0; ky < area->taps_h; ky++) {
     for (size_t kx = 0; kx < area->taps_w; kx++) {
       const float *x = in + ky * area->in_tap_row + kx * area->in_tap;
-      if (pointers) {
+      if (SMR_HAS(f32_dwconv_indirect) && pointers) {
         const float *p = pointers[kx];
         x = p == zero ? p : (const float *)(const void *)((const char *)p + offset_bytes);
       }
@@ -270,7 +269,7 @@ static void N(dwconv_channels)(const struct smr_f32_dwconv_area *area, const flo
   for (; c + VF <= area->channels; c += VF) {
     N(dwconv_pixel)(1, 1, area, in, c, VF, pointers, zero, offset_bytes, out, residual);
   }
-  if (c < area->channels) {
+  if (SMR_HAS(f32_dwconv_part) && c < area->channels) {
     N(dwconv_pixel)(1, 0, area, in, c, area->channels - c, pointers, zero, offset_bytes, out,
                     residual);
   }
@@ -355,7 +354,8 @@ SMR_INLINE void N(dwconv_quad_rows)(const struct smr_f32_dwconv_quads *given, si
 void DW_KERNEL(quads, DW_SUFFIX)(const struct smr_f32_dwconv_quads *quads) {
   size_t c = 0;
   for (; c + VF <= quads->channels; c += VF) N(dwconv_quad_rows)(quads, c, 1, VF);
-  if (c < quads->channels) N(dwconv_quad_rows)(quads, c, 0, quads->channels - c);
+  if (SMR_HAS(f32_dwconv_part) && c < quads->channels)
+    N(dwconv_quad_rows)(quads, c, 0, quads->channels - c);
 }
 
 void DW_KERNEL(indirect, DW_SUFFIX)(const struct smr_f32_dwconv_indirect_args *args, size_t begin,

@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "kernels/f32_dwconv/kernels.h"
+#include "simd/common.h"
 
 struct smr_f32_dwconv_config {
   uint32_t isa;
@@ -16,13 +17,14 @@ struct smr_f32_dwconv_config {
 };
 
 static const struct smr_f32_dwconv_config f32_dwconv_configs[] = {
-#define SMR_UKERNEL(isa, suffix, lanes)                                             \
-  {isa,                                                                             \
-   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix, \
-    "f32_dwconv_quads__" #suffix},                                                  \
-   smr_f32_dwconv_area_ukernel__##suffix,                                           \
-   smr_f32_dwconv_quads_ukernel__##suffix,                                          \
-   smr_f32_dwconv_indirect_ukernel__##suffix},
+#define SMR_UKERNEL(isa, suffix, lanes)                                                         \
+  {isa,                                                                                         \
+   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix,             \
+    "f32_dwconv_quads__" #suffix},                                                              \
+   SMR_HAS(conv_depthwise) || SMR_HAS(spread_depthwise) ? smr_f32_dwconv_area_ukernel__##suffix \
+                                                        : NULL,                                 \
+   SMR_HAS(f32_dwconv_quads) ? smr_f32_dwconv_quads_ukernel__##suffix : NULL,                   \
+   SMR_HAS(f32_dwconv_indirect) ? smr_f32_dwconv_indirect_ukernel__##suffix : NULL},
 #include "kernels/f32_dwconv/kernels.inc"
 #undef SMR_UKERNEL
 };
@@ -98,10 +100,10 @@ static int f32_dwconv_same(struct f32_dwconv_span a, struct f32_dwconv_span b) {
 
 // Rows [y, y + area->rows) that see the rows of taps ky, from column `x` to `x_stop`, piece by
 // piece; area holds what is common.
-static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
-                             const struct smr_f32_dwconv_args *args, size_t y, size_t x,
-                             size_t x_stop, struct f32_dwconv_span ky,
-                             const struct smr_f32_dwconv_area *common) {
+SMR_HOT static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
+                                     const struct smr_f32_dwconv_args *args, size_t y, size_t x,
+                                     size_t x_stop, struct f32_dwconv_span ky,
+                                     const struct smr_f32_dwconv_area *common) {
   const size_t w_bytes = args->w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   struct smr_f32_dwconv_area area = *common;
   area.taps_h = ky.end - ky.begin;
@@ -128,9 +130,9 @@ static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
   }
 }
 
-void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
-                             const struct smr_f32_dwconv_args *args,
-                             const struct smr_f32_dwconv_rect *rect) {
+SMR_HOT void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
+                                     const struct smr_f32_dwconv_args *args,
+                                     const struct smr_f32_dwconv_rect *rect) {
   const size_t channels = args->channels - rect->channel, b = rect->image;
   const struct smr_f32_dwconv_area common = {
       .channels = channels < F32_DWCONV_CHANNELS ? channels : F32_DWCONV_CHANNELS,

@@ -6,6 +6,7 @@
 #include "kernels/f32_dwconv/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define DW_SUFFIX avx2
 #define DW_REGISTERS 16

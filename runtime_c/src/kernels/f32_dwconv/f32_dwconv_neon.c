@@ -6,6 +6,7 @@
 #include "kernels/f32_dwconv/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define DW_SUFFIX neon
 #define DW_REGISTERS 32

@@ -6,6 +6,7 @@
 #include "kernels/f32_fold/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define FOLD_UKERNEL smr_f32_fold_ukernel__avx512
 #include "kernels/f32_fold/body.h"

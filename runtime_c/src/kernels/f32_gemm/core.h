@@ -37,7 +37,8 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
   const float *row[GEMM_MAX_MR], *base[GEMM_MAX_MR / 3 + 1];
   const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
   const size_t stride = params->panel_stride_bytes, k = params->k;
-  const size_t taps = mode == GEMM_ROWS ? params->taps : 1, a_stride = params->a_stride;
+  const int indirect = mode == GEMM_ROWS && SMR_HAS(f32_gemm_indirect);
+  const size_t taps = indirect ? params->taps : 1, a_stride = params->a_stride;
   const char *wp = (const char *)w;
 
   SMR_UNROLL for (size_t j = 0; j < nv; j++) {
@@ -58,7 +59,7 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
       const size_t real = exact || i < rows ? i : rows - 1;
       if (mode == GEMM_OFFSETS) {
         row[i] = pointers[i];
-      } else if (pointers) {
+      } else if (indirect && pointers) {
         const float *p = pointers[real * taps + tap];
         row[i] = p == params->zero
                      ? p
@@ -90,37 +91,34 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
     }
   }
 
+  // A whole tile goes where it belongs; what needs more is finished from a copy of the sums.
   const size_t width = nv * VF + (half ? VF / 2 : 0);
-  if (!residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr)) {
-    // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
-    if (params->lo != -INFINITY) {
-      const N(vf) lo = N(set1)(params->lo);
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(max)(lo, acc[i][j]);
-        if (half) acc_half[i] = N(hmax)(N(hlow)(lo), acc_half[i]);
-      }
-    }
-    if (params->hi != INFINITY) {
-      const N(vf) hi = N(set1)(params->hi);
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(min)(hi, acc[i][j]);
-        if (half) acc_half[i] = N(hmin)(N(hlow)(hi), acc_half[i]);
-      }
-    }
-    float *p = (float *)out;
-    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(p + j * VF, acc[i][j]);
-      if (half) N(hstore)(p + nv * VF, acc_half[i]);
-      p += params->out_stride;
-    }
-    return;
-  }
+  const int whole =
+      !residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr);
   float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
-  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-    SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(sums + i * width + j * VF, acc[i][j]);
-    if (half) N(hstore)(sums + i * width + nv * VF, acc_half[i]);
+  float *p = whole ? (float *)out : sums;
+  const size_t out_stride = whole ? params->out_stride : width;
+  // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
+  if (whole && params->lo != -INFINITY) {
+    const N(vf) lo = N(set1)(params->lo);
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(max)(lo, acc[i][j]);
+      if (half) acc_half[i] = N(hmax)(N(hlow)(lo), acc_half[i]);
+    }
   }
-  GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
+  if (whole && params->hi != INFINITY) {
+    const N(vf) hi = N(set1)(params->hi);
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(min)(hi, acc[i][j]);
+      if (half) acc_half[i] = N(hmin)(N(hlow)(hi), acc_half[i]);
+    }
+  }
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(p + j * VF, acc[i][j]);
+    if (half) N(hstore)(p + nv * VF, acc_half[i]);
+    p += out_stride;
+  }
+  if (!whole) GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
 }
 
 // One instance over rows of A, with the signature of a micro-kernel: mr rows, nv vectors, with or

@@ -19,16 +19,17 @@ static const struct smr_f32_gemm_row {
   const char *names[5];  // ukernel by weight type, tall, matrix-vector by weight type
   bool half;             // float16 arithmetic; the next row is the one without
 } f32_gemm_rows[] = {
-#define GEMM_UKERNEL(name) smr_f32_gemm_ukernel_##name
+#define GEMM_IN(part, name) SMR_HAS(part) ? smr_f32_gemm_ukernel_##name : NULL
 #define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                    \
   {bit,                                                                                            \
    {#suffix,                                                                                       \
     rows,                                                                                          \
     {columns, columns},                                                                            \
-    {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
+    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                              \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                                   \
     tall_rows,                                                                                     \
-    GEMM_UKERNEL(tall_rows##x16__##suffix),                                                        \
-    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)},                             \
+    GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),                                              \
+    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},              \
     {SMR_PANEL, SMR_PANEL}},                                                                       \
    {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
     "f32_gemm_" #tall_rows "x16__" #suffix, "f32_gemm_gemv__" #suffix,                             \
@@ -39,10 +40,11 @@ static const struct smr_f32_gemm_row {
    {#suffix,                                                                                       \
     rows,                                                                                          \
     {columns, columns},                                                                            \
-    {GEMM_UKERNEL(rows##x##columns##__##suffix), GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)}, \
+    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                              \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                                   \
     0,                                                                                             \
     NULL,                                                                                          \
-    {GEMM_UKERNEL(gemv__##suffix), GEMM_UKERNEL(gemv_f16w__##suffix)},                             \
+    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},              \
     {SMR_PANEL, SMR_PANEL}},                                                                       \
    {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
     NULL, "f32_gemm_gemv__" #suffix, "f32_gemm_gemv_f16w__" #suffix},                              \
@@ -52,11 +54,11 @@ static const struct smr_f32_gemm_row {
    {#suffix,                                                                          \
     rows,                                                                             \
     {other_columns, columns},                                                         \
-    {GEMM_UKERNEL(rows##x##other_columns##__##other),                                 \
-     GEMM_UKERNEL(rows##x##columns##_f16w__##suffix)},                                \
+    {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                            \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                      \
     0,                                                                                \
     NULL,                                                                             \
-    {GEMM_UKERNEL(gemv__##other), GEMM_UKERNEL(gemv_f16w__##suffix)},                 \
+    {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},  \
     {SMR_PANEL, columns}},                                                            \
    {"f32_gemm_" #rows "x" #other_columns "__" #other,                                 \
     "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, NULL, "f32_gemm_gemv__" #other, \
@@ -66,7 +68,7 @@ static const struct smr_f32_gemm_row {
 #undef SMR_UKERNEL
 #undef SMR_UKERNEL_TALL
 #undef SMR_UKERNEL_HALF
-#undef GEMM_UKERNEL
+#undef GEMM_IN
 };
 
 const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa) {
@@ -217,12 +219,13 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
   const size_t first = f32_gemm_cut(args->m, plan->row_tiles, tile_begin);
   const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
   size_t row = first;
-  if (args->source.expand && plan->ukernel == plan->config->gemv[args->w_type]) {
+  if (SMR_HAS(f32_gemm_source) && args->source.expand &&
+      plan->ukernel == plan->config->gemv[args->w_type]) {
     row += (tile_end - tile_begin) * height;  // tiles of one row
     f32_gemm_source_rows(plan, args, &params, b, column, columns, w, first, row, bias, out,
                          residual);
     tile_begin = tile_end;
-  } else if (args->source.expand) {
+  } else if (SMR_HAS(f32_gemm_source) && args->source.expand) {
     const size_t rows = params.taps * params.k;
     params.panel_stride_bytes = smr_panel_stride_bytes(rows, sizeof(float));
     args->source.expand(args->source.context, b, column, columns, w, args->panel_stride_bytes,

@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parts.h"
+
 enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/format.md
 
 typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1 } smr_gemm_type;

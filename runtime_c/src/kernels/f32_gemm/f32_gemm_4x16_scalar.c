@@ -18,7 +18,7 @@ SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, co
                                  float *sums, const struct smr_f32_gemm_params *params) {
   float acc[F32_GEMM_SCALAR_MR][F32_GEMM_SCALAR_NR];
   const float *row[F32_GEMM_SCALAR_MR];
-  const size_t k = params->k, taps = params->taps;
+  const size_t k = params->k, taps = SMR_HAS(f32_gemm_indirect) ? params->taps : 1;
   const char *wp = (const char *)w;
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t j = 0; j < F32_GEMM_SCALAR_NR; j++) acc[i][j] = bias ? bias[j] : 0.0f;
@@ -26,7 +26,7 @@ SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, co
   for (size_t tap = 0; tap < taps; tap++) {
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
       const size_t real = i < rows ? i : rows - 1;
-      if (pointers) {
+      if (SMR_HAS(f32_gemm_indirect) && pointers) {
         const float *p = pointers[real * taps + tap];
         row[i] = p == params->zero
                      ? p
@@ -64,7 +64,7 @@ SMR_INLINE void N(f32_gemm_panel)(const int f16, size_t rows, size_t columns, co
   for (size_t j = 0; j < columns; j += F32_GEMM_SCALAR_NR) {
     const char *wj = (const char *)w + j * w_bytes;
     const float *bj = bias ? bias + j : NULL;
-    if (rows == 1) {
+    if (SMR_HAS(f32_gemm_short) && rows == 1) {
       N(f32_gemm_tile)(1, f16, rows, a, pointers, wj, bj, sums + j, params);
     } else if (rows == 2) {
       N(f32_gemm_tile)(2, f16, rows, a, pointers, wj, bj, sums + j, params);

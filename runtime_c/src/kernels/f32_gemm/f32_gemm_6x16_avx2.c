@@ -6,6 +6,7 @@
 #include "kernels/f32_gemm/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/core.h"
@@ -22,10 +23,15 @@ TILES_OF_ROWS(5)
 TILES_OF_ROWS(6)
 
 // [width in half panels - 1][rows - 1]
-#define TILES(n)                                                           \
-  {N(f32_gemm_tile_1x##n), N(f32_gemm_tile_2x##n), N(f32_gemm_tile_3x##n), \
-   N(f32_gemm_tile_4x##n), N(f32_gemm_tile_5x##n), N(f32_gemm_tile_6x##n)}
-static const N(f32_gemm_tile_function) N(f32_gemm_tiles)[2][6] = {TILES(8), TILES(16)};
+#define TILES(in, n)                                              \
+  {in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_1x##n) : NULL, \
+   in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_2x##n) : NULL, \
+   in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_3x##n) : NULL, \
+   in ? N(f32_gemm_tile_4x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_5x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_6x##n) : NULL}
+static const N(f32_gemm_tile_function)
+    N(f32_gemm_tiles)[2][6] = {TILES(SMR_HAS(f32_gemm_half), 8), TILES(1, 16)};
 
 void smr_f32_gemm_ukernel_6x16__avx2(size_t rows, size_t columns, const float *a,
                                      const float *const *indirect, const void *w, const float *bias,

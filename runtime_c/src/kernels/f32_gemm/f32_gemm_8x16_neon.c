@@ -8,6 +8,7 @@
 #include "kernels/f32_gemm/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/finish.h"
@@ -39,7 +40,7 @@ SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, si
   float32x4_t acc[F32_GEMM_NEON_MR][2];
   const float *row[F32_GEMM_NEON_MR];
   const size_t step = SMR_PANEL * (f16 ? sizeof(uint16_t) : sizeof(float));
-  const size_t k = params->k, taps = params->taps;
+  const size_t k = params->k, taps = SMR_HAS(f32_gemm_indirect) ? params->taps : 1;
   const char *wp = (const char *)w;
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     acc[i][0] = bias ? N(load)(bias) : N(zero)();
@@ -48,7 +49,7 @@ SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, si
   for (size_t tap = 0; tap < taps; tap++) {
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
       const size_t real = i < rows ? i : rows - 1;
-      if (pointers) {
+      if (SMR_HAS(f32_gemm_indirect) && pointers) {
         const float *p = pointers[real * taps + tap];
         row[i] = p == params->zero
                      ? p
@@ -125,12 +126,16 @@ NEON_TILE(tile_4x8h, 4, 1)
 NEON_TILE(tile_6x8h, 6, 1)
 NEON_TILE(tile_8x8h, 8, 1)
 
+#define NEON_IN(part, tile) SMR_HAS(part) ? N(f32_gemm_tile_##tile) : NULL
+
 // [weight type][rows - 1]
 static const N(f32_gemm_tile_function) N(f32_gemm_tiles)[2][8] = {
-    {N(f32_gemm_tile_1x8), N(f32_gemm_tile_2x8), N(f32_gemm_tile_3x8), N(f32_gemm_tile_4x8),
-     N(f32_gemm_tile_5x8), N(f32_gemm_tile_6x8), N(f32_gemm_tile_7x8), N(f32_gemm_tile_8x8)},
-    {N(f32_gemm_tile_2x8h), N(f32_gemm_tile_2x8h), N(f32_gemm_tile_4x8h), N(f32_gemm_tile_4x8h),
-     N(f32_gemm_tile_6x8h), N(f32_gemm_tile_6x8h), N(f32_gemm_tile_8x8h), N(f32_gemm_tile_8x8h)},
+    {NEON_IN(f32_gemm_short, 1x8), NEON_IN(f32_gemm_short, 2x8), NEON_IN(f32_gemm_short, 3x8),
+     NEON_IN(f32_gemm, 4x8), NEON_IN(f32_gemm, 5x8), NEON_IN(f32_gemm, 6x8), NEON_IN(f32_gemm, 7x8),
+     NEON_IN(f32_gemm, 8x8)},
+    {NEON_IN(f32_gemm_f16w, 2x8h), NEON_IN(f32_gemm_f16w, 2x8h), NEON_IN(f32_gemm_f16w, 4x8h),
+     NEON_IN(f32_gemm_f16w, 4x8h), NEON_IN(f32_gemm_f16w, 6x8h), NEON_IN(f32_gemm_f16w, 6x8h),
+     NEON_IN(f32_gemm_f16w, 8x8h), NEON_IN(f32_gemm_f16w, 8x8h)},
 };
 
 static void N(f32_gemm_panel)(const int f16, size_t rows, size_t columns, const float *a,
@@ -180,6 +185,7 @@ void smr_f32_gemm_ukernel_gemv_f16w__neon(size_t rows, size_t columns, const flo
 
 #undef NEON_STEP
 #undef NEON_TILE
+#undef NEON_IN
 #undef GEMM_NAME
 #include "simd/end.h"
 #endif

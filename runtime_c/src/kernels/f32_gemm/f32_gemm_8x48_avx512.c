@@ -6,6 +6,7 @@
 #include "kernels/f32_gemm/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/core.h"
@@ -27,11 +28,21 @@ TILES_OF_ROWS(7)
 TILES_OF_ROWS(8)
 
 // [width in half panels - 1][rows - 1]
-#define TILES(n)                                                                                   \
-  {N(f32_gemm_tile_1x##n), N(f32_gemm_tile_2x##n), N(f32_gemm_tile_3x##n), N(f32_gemm_tile_4x##n), \
-   N(f32_gemm_tile_5x##n), N(f32_gemm_tile_6x##n), N(f32_gemm_tile_7x##n), N(f32_gemm_tile_8x##n)}
-static const N(f32_gemm_tile_function)
-    N(f32_gemm_tiles)[6][8] = {TILES(8), TILES(16), TILES(24), TILES(32), TILES(48), TILES(48)};
+#define TILES(in, n)                                              \
+  {in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_1x##n) : NULL, \
+   in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_2x##n) : NULL, \
+   in && SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_3x##n) : NULL, \
+   in ? N(f32_gemm_tile_4x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_5x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_6x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_7x##n) : NULL,                            \
+   in ? N(f32_gemm_tile_8x##n) : NULL}
+static const N(f32_gemm_tile_function) N(f32_gemm_tiles)[6][8] = {TILES(SMR_HAS(f32_gemm_half), 8),
+                                                                  TILES(1, 16),
+                                                                  TILES(SMR_HAS(f32_gemm_half), 24),
+                                                                  TILES(1, 32),
+                                                                  TILES(1, 48),
+                                                                  TILES(1, 48)};
 
 void smr_f32_gemm_ukernel_8x48__avx512(size_t rows, size_t columns, const float *a,
                                        const float *const *indirect, const void *w,
@@ -72,11 +83,21 @@ GEMM_TILE_STRIDED(tile_11x16, 11, 1)
 GEMM_TILE_STRIDED(tile_12x16, 12, 1)
 GEMM_TILE_STRIDED(tile_13x16, 13, 1)
 GEMM_TILE_STRIDED(tile_14x16, 14, 1)
-static const N(f32_gemm_tile_function) N(f32_gemm_tiles_tall)[14] = {
-    N(f32_gemm_tile_1x16),  N(f32_gemm_tile_2x16),  N(f32_gemm_tile_3x16),  N(f32_gemm_tile_4x16),
-    N(f32_gemm_tile_5x16),  N(f32_gemm_tile_6x16),  N(f32_gemm_tile_7x16),  N(f32_gemm_tile_8x16),
-    N(f32_gemm_tile_9x16),  N(f32_gemm_tile_10x16), N(f32_gemm_tile_11x16), N(f32_gemm_tile_12x16),
-    N(f32_gemm_tile_13x16), N(f32_gemm_tile_14x16)};
+static const N(f32_gemm_tile_function)
+    N(f32_gemm_tiles_tall)[14] = {SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_1x16) : NULL,
+                                  SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_2x16) : NULL,
+                                  SMR_HAS(f32_gemm_short) ? N(f32_gemm_tile_3x16) : NULL,
+                                  N(f32_gemm_tile_4x16),
+                                  N(f32_gemm_tile_5x16),
+                                  N(f32_gemm_tile_6x16),
+                                  N(f32_gemm_tile_7x16),
+                                  N(f32_gemm_tile_8x16),
+                                  N(f32_gemm_tile_9x16),
+                                  N(f32_gemm_tile_10x16),
+                                  N(f32_gemm_tile_11x16),
+                                  N(f32_gemm_tile_12x16),
+                                  N(f32_gemm_tile_13x16),
+                                  N(f32_gemm_tile_14x16)};
 
 void smr_f32_gemm_ukernel_14x16__avx512(size_t rows, size_t columns, const float *a,
                                         const float *const *indirect, const void *w,

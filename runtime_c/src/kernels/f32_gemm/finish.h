@@ -8,7 +8,7 @@ static __attribute__((noinline, unused)) void GEMM_NAME(finish)(
     size_t rows, size_t columns, const float *sums, size_t sums_stride, void *out,
     const void *residual, const struct smr_f32_gemm_params *params) {
   const N(vf) lo = N(set1)(params->lo), hi = N(set1)(params->hi);
-  const int is_f16 = params->out_type == SMR_GEMM_F16;
+  const int is_f16 = SMR_HAS(type_float16) && params->out_type == SMR_GEMM_F16;
   for (size_t i = 0; i < rows; i++) {
     for (size_t j = 0; j < columns; j += VF) {
       const size_t n = columns - j < VF ? columns - j : VF;

@@ -96,20 +96,16 @@ SMR_INLINE void N(f32_norm_lanes)(size_t rows, size_t n, size_t stride, const fl
 static void N(f32_norm_centred_columns)(size_t rows, size_t columns, size_t stride, const float *x,
                                         const float *scale, const float *bias, float eps,
                                         float *y) {
-  size_t j = 0;
-  for (; j + VF <= columns; j += VF)
-    N(f32_norm_lanes)(rows, VF, stride, x + j, scale ? scale + j : NULL, bias ? bias + j : NULL,
-                      eps, y + j);
-  if (j < columns)
-    N(f32_norm_lanes)(rows, columns - j, stride, x + j, scale ? scale + j : NULL,
-                      bias ? bias + j : NULL, eps, y + j);
+  for (size_t j = 0; j < columns; j += VF)
+    N(f32_norm_lanes)(rows, columns - j < VF ? columns - j : VF, stride, x + j,
+                      scale ? scale + j : NULL, bias ? bias + j : NULL, eps, y + j);
 }
 
 const struct smr_f32_norm NORM_TABLE = {
     .name = "f32_norm__" SMR_SIMD_NAME,
-    .centred_row = N(f32_norm_centred_row),
-    .plain_row = N(f32_norm_plain_row),
-    .centred_columns = N(f32_norm_centred_columns),
+    .centred_row = SMR_HAS(f32_norm_centred_row) ? N(f32_norm_centred_row) : NULL,
+    .plain_row = SMR_HAS(f32_norm_plain_row) ? N(f32_norm_plain_row) : NULL,
+    .centred_columns = SMR_HAS(f32_norm_centred_columns) ? N(f32_norm_centred_columns) : NULL,
 };
 #undef NORM_BLOCK
 #undef NORM_TABLE

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define NORM_TABLE smr_f32_norm_ukernels__avx512
 #include "kernels/f32_norm/body.h"

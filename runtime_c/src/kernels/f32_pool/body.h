@@ -93,10 +93,14 @@ POOL(l1_f16, SMR_POOL_L1, 1)
 POOL(l2_f16, SMR_POOL_L2, 1)
 #undef POOL
 
+#define POOL_IN(name)                                   \
+  SMR_HAS(f32_pool_##name) ? N(f32_pool_##name) : NULL, \
+      SMR_HAS(f32_pool_##name) && SMR_HAS(type_float16) ? N(f32_pool_##name##_f16) : NULL
 const smr_f32_pool_ukernel POOL_TABLE[SMR_POOL_VECTOR_KINDS][SMR_POOL_TYPES] = {
-    {N(f32_pool_max), N(f32_pool_max_f16)},
-    {N(f32_pool_avg), N(f32_pool_avg_f16)},
-    {N(f32_pool_l1), N(f32_pool_l1_f16)},
-    {N(f32_pool_l2), N(f32_pool_l2_f16)},
+    {POOL_IN(max)},
+    {POOL_IN(avg)},
+    {POOL_IN(l1)},
+    {POOL_IN(l2)},
 };
+#undef POOL_IN
 #undef POOL_TABLE

@@ -26,7 +26,7 @@ static size_t f32_pool_row(uint32_t isa) {
 
 smr_f32_pool_ukernel smr_f32_pool_kernel(uint32_t isa, enum smr_f32_pool_kind kind,
                                          enum smr_f32_pool_type type) {
-  if (kind == SMR_POOL_POWER) return smr_f32_pool_ukernels__libm[type];
+  if (SMR_HAS(f32_pool_power) && kind == SMR_POOL_POWER) return smr_f32_pool_ukernels__libm[type];
   return f32_pool_rows[f32_pool_row(isa)].table[kind][type];
 }
 

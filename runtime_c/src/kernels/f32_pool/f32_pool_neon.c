@@ -6,6 +6,7 @@
 #include "kernels/f32_pool/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define POOL_TABLE smr_f32_pool_ukernels__neon
 #include "kernels/f32_pool/body.h"

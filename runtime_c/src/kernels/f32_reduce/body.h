@@ -40,21 +40,26 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
   }                                                                                                \
   SMR_INLINE N(vf) N(f32_reduce_line_##name)(size_t n, const float *x) {                           \
     const size_t block = REDUCE_BLOCK * 4 * VF;                                                    \
-    N(vf) total = N(f32_reduce_block_##name)(n < block ? n : block, x);                            \
-    for (size_t i = block; i < n; i += block)                                                      \
-      total = N(f32_reduce_join_##name)(                                                           \
-          total, N(f32_reduce_block_##name)(n - i < block ? n - i : block, x + i));                \
+    N(vf) total = N(zero)();                                                                       \
+    for (size_t i = 0; i < n; i += block) {                                                        \
+      const N(vf) part = N(f32_reduce_block_##name)(n - i < block ? n - i : block, x + i);         \
+      total = i ? N(f32_reduce_join_##name)(total, part) : part;                                   \
+    }                                                                                              \
     return total;                                                                                  \
   }                                                                                                \
   static float N(f32_reduce_row_##name)(size_t rows, size_t n, const float *x, size_t stride) {    \
-    N(vf) total = N(f32_reduce_line_##name)(n, x);                                                 \
-    /* Further rows in blocks, too. */                                                             \
-    for (size_t r = 1; r < rows;) {                                                                \
-      const size_t end = rows - r < REDUCE_BLOCK ? rows : r + REDUCE_BLOCK;                        \
-      N(vf) part = N(f32_reduce_line_##name)(n, x + r * stride);                                   \
-      while (++r < end)                                                                            \
-        part = N(f32_reduce_join_##name)(part, N(f32_reduce_line_##name)(n, x + r * stride));      \
-      total = N(f32_reduce_join_##name)(total, part);                                              \
+    /* The first row, then the others in blocks. */                                                \
+    N(vf) total = N(zero)();                                                                       \
+    for (size_t r = 0; r < rows;) {                                                                \
+      const size_t first = r;                                                                      \
+      const size_t most = first == 0 ? 1 : REDUCE_BLOCK;                                           \
+      const size_t end = rows - first < most ? rows : first + most;                                \
+      N(vf) part = N(zero)();                                                                      \
+      for (; r < end; r++) {                                                                       \
+        const N(vf) line = N(f32_reduce_line_##name)(n, x + r * stride);                           \
+        part = r == first ? line : N(f32_reduce_join_##name)(part, line);                          \
+      }                                                                                            \
+      total = first ? N(f32_reduce_join_##name)(total, part) : part;                               \
     }                                                                                              \
     float lanes[VF];                                                                               \
     N(store)(lanes, total);                                                                        \
@@ -74,7 +79,7 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
     for (size_t r = begin; r < end; r++) {                                                         \
       const float *row = x + r * stride;                                                           \
       SMR_UNROLL for (size_t j = 0; j < vectors; j++) part[j] = N(f32_reduce_join_##name)(         \
-          part[j], n == VF ? N(load)(row + j * VF) : N(load_n)(row + j * VF, n));                  \
+          part[j], vectors == 4 ? N(load)(row + j * VF) : N(load_n)(row, n));                      \
     }                                                                                              \
     SMR_UNROLL for (size_t j = 0; j < vectors; j++) total[j] =                                     \
         N(f32_reduce_join_##name)(total[j], part[j]);                                              \
@@ -84,7 +89,7 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
                                             size_t vectors, float *acc) {                          \
     N(vf) all[4];                                                                                  \
     SMR_UNROLL for (size_t j = 0; j < vectors; j++) all[j] =                                       \
-        n == VF ? N(load)(acc + j * VF) : N(load_n)(acc + j * VF, n);                              \
+        vectors == 4 ? N(load)(acc + j * VF) : N(load_n)(acc, n);                                  \
     for (size_t i = 0; i < rows;) {                                                                \
       const size_t far =                                                                           \
           rows - i < REDUCE_BLOCK * REDUCE_BLOCK ? rows : i + REDUCE_BLOCK * REDUCE_BLOCK;         \
@@ -99,10 +104,10 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
           N(f32_reduce_join_##name)(all[j], total[j]);                                             \
     }                                                                                              \
     SMR_UNROLL for (size_t j = 0; j < vectors; j++) {                                              \
-      if (n == VF)                                                                                 \
+      if (vectors == 4)                                                                            \
         N(store)(acc + j * VF, all[j]);                                                            \
       else                                                                                         \
-        N(store_n)(acc + j * VF, all[j], n);                                                       \
+        N(store_n)(acc, all[j], n);                                                                \
     }                                                                                              \
   }                                                                                                \
   static void N(f32_reduce_columns_##name)(size_t rows, size_t n, const float *x, size_t stride,   \
@@ -110,9 +115,8 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
     /* Neighbouring vectors together: a row is then read in longer runs. */                        \
     for (; n >= 4 * VF; n -= 4 * VF, x += 4 * VF, acc += 4 * VF)                                   \
       N(f32_reduce_rows_##name)(rows, x, stride, VF, 4, acc);                                      \
-    for (; n >= VF; n -= VF, x += VF, acc += VF)                                                   \
-      N(f32_reduce_rows_##name)(rows, x, stride, VF, 1, acc);                                      \
-    if (n) N(f32_reduce_rows_##name)(rows, x, stride, n, 1, acc);                                  \
+    for (size_t i = 0; i < n; i += VF)                                                             \
+      N(f32_reduce_rows_##name)(rows, x + i, stride, n - i < VF ? n - i : VF, 1, acc + i);         \
   }
 
 REDUCE(sum, 0.0f)
@@ -120,13 +124,14 @@ REDUCE(max, -INFINITY)
 REDUCE(min, INFINITY)
 REDUCE(prod, 1.0f)
 
+#define REDUCE_IN(name) SMR_HAS(f32_reduce_##name) ? N(f32_reduce_##name) : NULL
 const struct smr_f32_reduce REDUCE_TABLE = {
     .name = "f32_reduce__" SMR_SIMD_NAME,
-    .row = {N(f32_reduce_row_sum), N(f32_reduce_row_max), N(f32_reduce_row_min),
-            N(f32_reduce_row_prod)},
-    .columns = {N(f32_reduce_columns_sum), N(f32_reduce_columns_max), N(f32_reduce_columns_min),
-                N(f32_reduce_columns_prod)},
+    .row = {REDUCE_IN(row_sum), REDUCE_IN(row_max), REDUCE_IN(row_min), REDUCE_IN(row_prod)},
+    .columns = {REDUCE_IN(columns_sum), REDUCE_IN(columns_max), REDUCE_IN(columns_min),
+                REDUCE_IN(columns_prod)},
 };
 #undef REDUCE
+#undef REDUCE_IN
 #undef REDUCE_BLOCK
 #undef REDUCE_TABLE

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define REDUCE_TABLE smr_f32_reduce_ukernels__avx512
 #include "kernels/f32_reduce/body.h"

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define REDUCE_TABLE smr_f32_reduce_ukernels__neon
 #include "kernels/f32_reduce/body.h"

@@ -111,8 +111,8 @@ static void N(f32_resize_row_f16)(size_t pixels, size_t channels,
 }
 
 const struct smr_f32_resize_kernels RESIZE_TABLE = {
-    {N(f32_resize_blend), N(f32_resize_blend_f16)},
-    {N(f32_resize_row), N(f32_resize_row_f16)},
+    {N(f32_resize_blend), SMR_HAS(type_float16) ? N(f32_resize_blend_f16) : NULL},
+    {N(f32_resize_row), SMR_HAS(type_float16) ? N(f32_resize_row_f16) : NULL},
     "f32_resize__" SMR_SIMD_NAME,
 };
 #undef RESIZE_TABLE

@@ -4,6 +4,7 @@
 #define SMR_KERNELS_F32_RESIZE_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/f32_resize/f32_resize.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

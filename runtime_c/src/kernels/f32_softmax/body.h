@@ -14,19 +14,19 @@ SMR_INLINE float N(f32_softmax_max)(size_t n, const float *x) {
 SMR_INLINE float N(f32_softmax_exp)(size_t n, const float *x, float best, float *y) {
   const N(vf) shift = N(set1)(best);
   N(vf) sum = N(zero)();
-  for (; n >= VF; n -= VF, x += VF) {
-    const N(vf) e = N(exp)(N(sub)(N(load)(x), shift));
-    sum = N(add)(sum, e);
-    if (y) {
-      N(store)(y, e);
-      y += VF;
+  while (n) {
+    const size_t lanes = n < VF ? n : VF;
+    N(vf) e = N(exp)(N(sub)(lanes == VF ? N(load)(x) : N(load_n)(x, lanes), shift));
+    if (lanes < VF) {  // what does not exist adds nothing
+      float some[VF] = {0};
+      N(store_n)(some, e, lanes);
+      e = N(load)(some);
     }
-  }
-  if (n) {
-    float lanes[VF] = {0};
-    N(store_n)(lanes, N(exp)(N(sub)(N(load_n)(x, n), shift)), n);
-    sum = N(add)(sum, N(load)(lanes));
-    if (y) memcpy(y, lanes, n * sizeof(float));
+    sum = N(add)(sum, e);
+    if (y && lanes == VF) N(store)(y, e);
+    if (y && lanes < VF) N(store_n)(y, e, lanes);
+    n -= lanes, x += lanes;
+    if (y) y += lanes;
   }
   return N(reduce_add)(sum);
 }
@@ -65,21 +65,21 @@ SMR_INLINE void N(f32_softmax_lanes)(size_t rows, size_t n, size_t stride, const
 
 static void N(f32_softmax_columns)(size_t rows, size_t columns, size_t stride, const float *x,
                                    float *y) {
-  for (; columns >= VF; columns -= VF, x += VF, y += VF)
-    N(f32_softmax_lanes)(rows, VF, stride, x, y, 0);
-  if (columns) N(f32_softmax_lanes)(rows, columns, stride, x, y, 0);
+  for (size_t i = 0; i < columns; i += VF)
+    N(f32_softmax_lanes)(rows, columns - i < VF ? columns - i : VF, stride, x + i, y + i, 0);
 }
 
 static void N(f32_softmax_log_columns)(size_t rows, size_t columns, size_t stride, const float *x,
                                        float *y) {
-  for (; columns >= VF; columns -= VF, x += VF, y += VF)
-    N(f32_softmax_lanes)(rows, VF, stride, x, y, 1);
-  if (columns) N(f32_softmax_lanes)(rows, columns, stride, x, y, 1);
+  for (size_t i = 0; i < columns; i += VF)
+    N(f32_softmax_lanes)(rows, columns - i < VF ? columns - i : VF, stride, x + i, y + i, 1);
 }
 
+#define SOFTMAX_IN(name) SMR_HAS(f32_softmax_##name) ? N(f32_softmax_##name) : NULL
 const struct smr_f32_softmax SOFTMAX_TABLE = {
     .name = "f32_softmax__" SMR_SIMD_NAME,
-    .row = {N(f32_softmax_row), N(f32_softmax_log_row)},
-    .columns = {N(f32_softmax_columns), N(f32_softmax_log_columns)},
+    .row = {SOFTMAX_IN(row), SOFTMAX_IN(log_row)},
+    .columns = {SOFTMAX_IN(columns), SOFTMAX_IN(log_columns)},
 };
+#undef SOFTMAX_IN
 #undef SOFTMAX_TABLE

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define SOFTMAX_TABLE smr_f32_softmax_ukernels__neon
 #include "kernels/f32_softmax/body.h"

@@ -4,6 +4,7 @@
 #define SMR_KERNELS_F32_SOFTMAX_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/f32_softmax/f32_softmax.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

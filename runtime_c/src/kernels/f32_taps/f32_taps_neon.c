@@ -6,6 +6,7 @@
 #include "kernels/f32_taps/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define TAPS_TABLE smr_f32_taps_ukernels__neon
 #include "kernels/f32_taps/body.h"

@@ -20,12 +20,14 @@
     const N(vf) a = N(set1)(*pa), b = N(set1)(*pb);                                            \
     if (a_step && b_step) {                                                                    \
       VBINARY_LOOP(name, 1, 1)                                                                 \
-    } else if (a_step) {                                                                       \
+    } else if (SMR_HAS(f32_vbinary_broadcast) && a_step) {                                     \
       VBINARY_LOOP(name, 1, 0)                                                                 \
-    } else if (b_step) {                                                                       \
+    } else if (SMR_HAS(f32_vbinary_broadcast) && b_step) {                                     \
       VBINARY_LOOP(name, 0, 1)                                                                 \
-    } else {                                                                                   \
-      VBINARY_LOOP(name, 0, 0)                                                                 \
+    } else if (SMR_HAS(f32_vbinary_broadcast)) {                                               \
+      const N(vf) v = N(f32_vbinary_value_##name)(a, b);                                       \
+      for (; n >= VF; n -= VF, y += VF) N(store)(y, v);                                        \
+      if (n) N(store_n)(y, v, n);                                                              \
     }                                                                                          \
   }
 
@@ -38,7 +40,7 @@ VBINARY(min, N(select)(N(ne)(a, a), a, N(min)(a, b)))
 VBINARY(max, N(select)(N(ne)(a, a), a, N(max)(a, b)))
 VBINARY(prelu, N(select)(N(ge)(a, N(zero)()), a, N(mul)(a, b)))
 
-#define VBINARY_ROW(NAME, name) N(f32_vbinary_##name),
+#define VBINARY_ROW(NAME, name) SMR_HAS(f32_vbinary_##name) ? N(f32_vbinary_##name) : NULL,
 const smr_f32_vbinary_ukernel VBINARY_TABLE[SMR_F32_VBINARY_COUNT] = {
     SMR_F32_VBINARY_MAP(VBINARY_ROW)};
 #undef VBINARY_ROW

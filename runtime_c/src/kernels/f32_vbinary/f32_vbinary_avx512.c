@@ -6,6 +6,7 @@
 #include "kernels/f32_vbinary/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define VBINARY_TABLE smr_f32_vbinary_ukernels__avx512
 #include "kernels/f32_vbinary/body.h"

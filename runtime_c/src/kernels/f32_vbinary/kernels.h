@@ -4,6 +4,7 @@
 #define SMR_KERNELS_F32_VBINARY_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/f32_vbinary/f32_vbinary.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

@@ -31,7 +31,8 @@ enum smr_f32_vunary {
 #undef SMR_F32_FUNCTION
 };
 
-/// The best kernel for `function` among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
+/// The best kernel for `function` among the instruction sets `isa` (SMR_ISA_* bits); NULL where
+/// this build leaves it out: part f32_vunary_neg + function.
 smr_f32_vunary_ukernel smr_f32_vunary_kernel(uint32_t isa, enum smr_f32_vunary function);
 /// Its name for profiles, e.g. "f32_vunary__avx2".
 const char *smr_f32_vunary_kernel_name(uint32_t isa, enum smr_f32_vunary function);

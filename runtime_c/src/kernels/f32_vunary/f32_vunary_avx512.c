@@ -6,6 +6,7 @@
 #include "kernels/f32_vunary/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define VUNARY_TABLE smr_f32_vunary_ukernels__avx512
 #include "kernels/f32_vunary/body.h"

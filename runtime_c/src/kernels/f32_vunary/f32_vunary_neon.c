@@ -6,6 +6,7 @@
 #include "kernels/f32_vunary/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define VUNARY_TABLE smr_f32_vunary_ukernels__neon
 #include "kernels/f32_vunary/body.h"

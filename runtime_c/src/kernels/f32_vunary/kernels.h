@@ -4,6 +4,7 @@
 #define SMR_KERNELS_F32_VUNARY_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/f32_vunary/f32_vunary.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

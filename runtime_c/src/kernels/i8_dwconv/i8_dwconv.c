@@ -8,6 +8,7 @@
 
 #include "base/isa.h"
 #include "kernels/i8_dwconv/kernels.h"
+#include "simd/common.h"
 
 struct smr_i8_dwconv_config {
   uint32_t isa;
@@ -122,14 +123,14 @@ struct i8_dwconv_batch {
   int8_t patch[I8_DWCONV_PATCH];
 };
 
-static void i8_dwconv_flush(struct i8_dwconv_batch *batch) {
+SMR_HOT static void i8_dwconv_flush(struct i8_dwconv_batch *batch) {
   if (batch->area.count > 0) batch->config->area(&batch->area);
   batch->area.count = batch->used = 0;
 }
 
 // A piece whose `in` and strides say where it sees its taps. A border column is walked down as if
 // it were a row.
-static void i8_dwconv_add(struct i8_dwconv_batch *batch, struct smr_i8_dwconv_piece piece) {
+SMR_HOT static void i8_dwconv_add(struct i8_dwconv_batch *batch, struct smr_i8_dwconv_piece piece) {
   if (batch->area.count == I8_DWCONV_PIECES) i8_dwconv_flush(batch);
   if (piece.pixels < 4 && piece.rows >= 4) {
     const struct smr_i8_dwconv_piece given = piece;
@@ -140,9 +141,9 @@ static void i8_dwconv_add(struct i8_dwconv_batch *batch, struct smr_i8_dwconv_pi
   batch->pieces[batch->area.count++] = piece;
 }
 
-static struct smr_i8_dwconv_piece i8_dwconv_piece_at(const struct smr_i8_dwconv_args *args,
-                                                     const struct i8_dwconv_rect *rect,
-                                                     size_t in_row, size_t in_pixel) {
+SMR_HOT static struct smr_i8_dwconv_piece i8_dwconv_piece_at(const struct smr_i8_dwconv_args *args,
+                                                             const struct i8_dwconv_rect *rect,
+                                                             size_t in_row, size_t in_pixel) {
   return (struct smr_i8_dwconv_piece){
       .rows = rect->y1 - rect->y0,
       .pixels = rect->x1 - rect->x0,
@@ -156,7 +157,8 @@ static struct smr_i8_dwconv_piece i8_dwconv_piece_at(const struct smr_i8_dwconv_
   };
 }
 
-static void i8_dwconv_inside(struct i8_dwconv_batch *batch, const struct i8_dwconv_rect *rect) {
+SMR_HOT static void i8_dwconv_inside(struct i8_dwconv_batch *batch,
+                                     const struct i8_dwconv_rect *rect) {
   const struct smr_i8_dwconv_args *args = batch->args;
   if (rect->y0 >= rect->y1 || rect->x0 >= rect->x1) return;
   struct smr_i8_dwconv_piece piece =
@@ -167,27 +169,30 @@ static void i8_dwconv_inside(struct i8_dwconv_batch *batch, const struct i8_dwco
 }
 
 // Copy what a rectangle sees, of which it is known that it fits.
-static void i8_dwconv_copied(struct i8_dwconv_batch *batch, const struct i8_dwconv_rect *rect,
-                             size_t rows, size_t columns) {
+SMR_HOT static void i8_dwconv_copied(struct i8_dwconv_batch *batch,
+                                     const struct i8_dwconv_rect *rect, size_t rows,
+                                     size_t columns) {
   const struct smr_i8_dwconv_args *args = batch->args;
   const size_t channels = batch->area.channels, pitch = I8_DWCONV_CHANNELS;
   int8_t *to = batch->patch + batch->used;
   struct smr_i8_dwconv_piece piece = i8_dwconv_piece_at(args, rect, columns * pitch, pitch);
   piece.in = to;
+  int8_t padding[16];  // pieces of this length are copied in registers, whatever is compiled for
+  memset(padding, args->x_zero, sizeof padding);
   for (size_t r = 0; r < rows; r++) {
     const size_t y = rect->y0 * args->stride_h + r - args->pad_top;  // wraps when outside
     const size_t x0 = rect->x0 * args->stride_w - args->pad_left;
     for (size_t i = 0; i < columns; i++, to += pitch) {
       const size_t x = x0 + i;
       if (y >= args->in_h || x >= args->in_w) {
-        memset(to, args->x_zero, pitch);
+        SMR_UNROLL for (size_t j = 0; j < I8_DWCONV_CHANNELS; j += 16) memcpy(to + j, padding, 16);
         continue;
       }
       const int8_t *from = batch->in + y * args->in_row_stride + x * args->in_pixel_stride;
       if (channels == pitch)
-        memcpy(to, from, pitch);
+        SMR_UNROLL for (size_t j = 0; j < I8_DWCONV_CHANNELS; j += 16) memcpy(to + j, from + j, 16);
       else
-        memcpy(to, from, channels);
+        smr_copy(to, from, channels);
     }
   }
   batch->used += rows * columns * pitch;
@@ -201,7 +206,8 @@ static size_t i8_dwconv_fitting(size_t all, size_t most, size_t reach, size_t st
 }
 
 // The same for a rectangle, or for its parts one after another; a window fits.
-static void i8_dwconv_outside(struct i8_dwconv_batch *batch, const struct i8_dwconv_rect *rect) {
+SMR_HOT static void i8_dwconv_outside(struct i8_dwconv_batch *batch,
+                                      const struct i8_dwconv_rect *rect) {
   const struct smr_i8_dwconv_args *args = batch->args;
   const size_t most = I8_DWCONV_PATCH / I8_DWCONV_CHANNELS;
   struct i8_dwconv_rect part = *rect;
@@ -233,10 +239,10 @@ static void i8_dwconv_interior(size_t pad, size_t in, size_t stride, size_t reac
 }
 
 // A rectangle whose windows are small enough to be copied.
-static void i8_dwconv_run_small(const struct smr_i8_dwconv_config *config,
-                                const struct smr_i8_dwconv_args *args,
-                                const struct smr_i8_dwconv_area *common,
-                                const struct i8_dwconv_rect *rect) {
+SMR_HOT static void i8_dwconv_run_small(const struct smr_i8_dwconv_config *config,
+                                        const struct smr_i8_dwconv_args *args,
+                                        const struct smr_i8_dwconv_area *common,
+                                        const struct i8_dwconv_rect *rect) {
   struct i8_dwconv_batch batch;  // its patch is set piece by piece
   batch.config = config;
   batch.args = args;

@@ -9,6 +9,7 @@
 #include "simd/tail.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 
 SMR_INLINE __m256i N(i8dw_words)(const int8_t *x) {

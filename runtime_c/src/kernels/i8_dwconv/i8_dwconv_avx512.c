@@ -8,6 +8,7 @@
 #include "kernels/i8_dwconv/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 
 SMR_INLINE __m512i N(i8dw_words)(const int8_t *x) {

@@ -19,6 +19,7 @@
 #include "kernels/i8_dwconv/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512vnni_begin.h"
 
 #define I8DV_PIXELS 4    // pixels together
@@ -248,22 +249,28 @@ static int i8dv_shares(const struct smr_i8_dwconv_area *area) {
   return 0;
 }
 
+// What this build has no part for is done by the function for any geometry: the same sums.
 static i8dv_run_function i8dv_choose(const struct smr_i8_dwconv_piece *piece, size_t taps,
                                      enum i8dv_mode mode) {
-  static const i8dv_run_function any[] = {i8dv_run_any, i8dv_run_part_any, i8dv_run_rows_any};
-  static const i8dv_run_function ones[][3] = {
-      {i8dv_run_3s1, i8dv_run_part_3s1, i8dv_run_rows_3s1},
-      {i8dv_run_5s1, i8dv_run_part_5s1, i8dv_run_rows_5s1},
-      {i8dv_run_7s1, i8dv_run_part_any, i8dv_run_rows_7s1},
-  };
-  static const i8dv_run_function twos[][3] = {
-      {i8dv_run_3s2, i8dv_run_part_3s2, i8dv_run_rows_3s2},
-      {i8dv_run_5s2, i8dv_run_part_any, i8dv_run_rows_5s2},
-  };
-  if (taps % 2 == 0 || taps < 3 || taps > 7) return any[mode];
-  if (piece->in_step == piece->in_tap) return ones[(taps - 3) / 2][mode];
-  if (piece->in_step == 2 * piece->in_tap && taps < 7) return twos[(taps - 3) / 2][mode];
-  return any[mode];
+#define I8DV_MODE(all, part, rows)                                 \
+  (mode == I8DV_FULL   ? (SMR_HAS(i8_dwconv_full) ? (all) : NULL)  \
+   : mode == I8DV_PART ? (SMR_HAS(i8_dwconv_more) ? (part) : NULL) \
+                       : (SMR_HAS(i8_dwconv_half) ? (rows) : NULL))
+  if (piece->in_step == piece->in_tap) {
+    if (SMR_HAS(i8_dwconv_3s1) && taps == 3)
+      return I8DV_MODE(i8dv_run_3s1, i8dv_run_part_3s1, i8dv_run_rows_3s1);
+    if (SMR_HAS(i8_dwconv_5s1) && taps == 5)
+      return I8DV_MODE(i8dv_run_5s1, i8dv_run_part_5s1, i8dv_run_rows_5s1);
+    if (SMR_HAS(i8_dwconv_7s1) && taps == 7)
+      return I8DV_MODE(i8dv_run_7s1, i8dv_run_part_any, i8dv_run_rows_7s1);
+  } else if (piece->in_step == 2 * piece->in_tap) {
+    if (SMR_HAS(i8_dwconv_3s2) && taps == 3)
+      return I8DV_MODE(i8dv_run_3s2, i8dv_run_part_3s2, i8dv_run_rows_3s2);
+    if (SMR_HAS(i8_dwconv_5s2) && taps == 5)
+      return I8DV_MODE(i8dv_run_5s2, i8dv_run_part_any, i8dv_run_rows_5s2);
+  }
+  return I8DV_MODE(i8dv_run_any, i8dv_run_part_any, i8dv_run_rows_any);
+#undef I8DV_MODE
 }
 
 // Weights of tap (ky, kx) of the channels from `c` on; taps beyond the row are 0.

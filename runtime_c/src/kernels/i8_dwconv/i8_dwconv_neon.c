@@ -10,6 +10,7 @@
 #include "simd/tail.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 
 #define I8DN_PIXELS 4  // pixels together
@@ -149,16 +150,18 @@ I8DN_RUN(part_any, 0, 0, 0)
 
 typedef void (*i8dn_run_function)(const struct i8dn_walk *walk);
 
+// What this build has no part for is done by the function for any geometry: the same sums.
 static i8dn_run_function i8dn_choose(const struct smr_i8_dwconv_piece *piece, size_t taps,
                                      int full) {
+  const int part = SMR_HAS(i8_dwconv_rest_16) && !full;
   if (piece->in_step == piece->in_tap) {
-    if (taps == 3) return full ? i8dn_run_3s1 : i8dn_run_part_3s1;
-    if (taps == 5 && full) return i8dn_run_5s1;
+    if (SMR_HAS(i8_dwconv_3s1) && taps == 3) return part ? i8dn_run_part_3s1 : i8dn_run_3s1;
+    if (SMR_HAS(i8_dwconv_5s1) && taps == 5 && full) return i8dn_run_5s1;
   } else if (piece->in_step == 2 * piece->in_tap) {
-    if (taps == 3) return full ? i8dn_run_3s2 : i8dn_run_part_3s2;
-    if (taps == 5 && full) return i8dn_run_5s2;
+    if (SMR_HAS(i8_dwconv_3s2) && taps == 3) return part ? i8dn_run_part_3s2 : i8dn_run_3s2;
+    if (SMR_HAS(i8_dwconv_5s2) && taps == 5 && full) return i8dn_run_5s2;
   }
-  return full ? i8dn_run_any : i8dn_run_part_any;
+  return part ? i8dn_run_part_any : i8dn_run_any;
 }
 
 // Make ready what depends on the panel of channels at `c`; its weights go to `staged`.

@@ -4,6 +4,7 @@
 #define SMR_KERNELS_I8_DWCONV_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/i8_dwconv/i8_dwconv.h"
 
 /// A rectangle of output pixels that see all taps of an area, in memory. Strides in elements.
@@ -42,6 +43,8 @@ typedef void (*smr_i8_dwconv_indirect_ukernel)(const struct smr_i8_dwconv_indire
   void smr_i8_dwconv_indirect_ukernel__##suffix(const struct smr_i8_dwconv_indirect_args *args, \
                                                 size_t begin, size_t end);
 #include "kernels/i8_dwconv/kernels.inc"
+// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+SMR_UKERNEL(SMR_ISA_NONE, scalar)
 #undef SMR_UKERNEL
 
 #endif

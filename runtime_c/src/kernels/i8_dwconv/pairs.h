@@ -154,17 +154,20 @@ static int N(i8dw_shares)(const struct smr_i8_dwconv_area *area) {
   return 0;
 }
 
+// What this build has no part for is done by the function for any geometry: the same sums.
 static N(i8dw_run_function)
     N(i8dw_choose)(const struct smr_i8_dwconv_piece *piece, size_t taps, int full) {
+  const int rests = I8DW_WORDS == 16 ? SMR_HAS(i8_dwconv_rest_16) : SMR_HAS(i8_dwconv_rest_32);
+  const int part = rests && !full;
   if (piece->in_step == piece->in_tap) {
-    if (taps == 3) return full ? N(i8dw_run_3s1) : N(i8dw_run_part_3s1);
-    if (taps == 5 && full) return N(i8dw_run_5s1);
-    if (taps == 7 && full) return N(i8dw_run_7s1);
+    if (SMR_HAS(i8_dwconv_3s1) && taps == 3) return part ? N(i8dw_run_part_3s1) : N(i8dw_run_3s1);
+    if (SMR_HAS(i8_dwconv_5s1) && taps == 5 && full) return N(i8dw_run_5s1);
+    if (SMR_HAS(i8_dwconv_7s1) && taps == 7 && full) return N(i8dw_run_7s1);
   } else if (piece->in_step == 2 * piece->in_tap) {
-    if (taps == 3) return full ? N(i8dw_run_3s2) : N(i8dw_run_part_3s2);
-    if (taps == 5 && full) return N(i8dw_run_5s2);
+    if (SMR_HAS(i8_dwconv_3s2) && taps == 3) return part ? N(i8dw_run_part_3s2) : N(i8dw_run_3s2);
+    if (SMR_HAS(i8_dwconv_5s2) && taps == 5 && full) return N(i8dw_run_5s2);
   }
-  return full ? N(i8dw_run_any) : N(i8dw_run_part_any);
+  return part ? N(i8dw_run_part_any) : N(i8dw_run_any);
 }
 
 // Channels [c, c + n) of an area's weights, and where to put what becomes of them.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/i8_gemm/kernels.h"
 #include "simd/common.h"
 
@@ -15,10 +16,9 @@ static const struct i8_gemm_row {
   struct smr_i8_gemm_config config;
   const char *names[2];  // tiles, matrix-vector
 } i8_gemm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, rows, columns, offset)                                 \
-  {bit,                                                                                 \
-   {#suffix, rows, columns, offset, smr_i8_gemm_ukernel_##rows##x##columns##__##suffix, \
-    smr_i8_gemm_ukernel_gemv__##suffix},                                                \
+#define SMR_UKERNEL(bit, suffix, rows, columns, offset)            \
+  {bit,                                                            \
+   {#suffix, rows, columns, offset, &smr_i8_gemm_funcs__##suffix}, \
    {"i8_gemm_" #rows "x" #columns "__" #suffix, "i8_gemm_gemv__" #suffix}},
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL
@@ -92,9 +92,6 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
   const size_t tile_last = tile_begin + plan->block_tiles;
   const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
   const size_t out_bytes = i8_gemm_out_bytes(args->to);
-  const smr_i8_gemm_ukernel ukernel =
-      args->m == 1 && !args->indirect ? plan->config->gemv : plan->config->ukernel;
-
   const struct smr_i8_gemm_params params = {
       .k = args->k,
       .taps = args->indirect ? args->taps : 1,
@@ -124,14 +121,18 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
       args->row_scale ? args->row_scale + b * args->row_scale_batch_stride : NULL;
   char *out = (char *)args->out + (b * args->out_batch_stride + column) * out_bytes;
 
-  const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
-  size_t row = i8_gemm_cut(args->m, plan->row_tiles, tile_begin);
+  if (args->m == 1 && !args->indirect) {
+    smr_i8_gemm_call_row(plan->config, column_end - column, a, w, &arrays, row_scale, out, &params);
+    return;
+  }
   for (size_t tile = tile_begin; tile < tile_end; tile++) {
-    const size_t rows = height + (tile < taller);
-    ukernel(rows, column_end - column, a ? a + row * args->a_stride : NULL,
-            args->indirect ? args->indirect + row * args->taps : NULL, w, &arrays,
-            row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes, &params);
-    row += rows;
+    const size_t row = tile * plan->config->mr, left = args->m - row;
+    smr_i8_gemm_call(
+        plan->config, left < plan->config->mr ? left : plan->config->mr, column_end - column,
+        a ? a + row * args->a_stride : NULL,
+        SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
+        &arrays, row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes,
+        &params);
   }
 }
 

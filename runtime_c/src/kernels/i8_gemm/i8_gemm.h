@@ -34,7 +34,7 @@ enum { SMR_I8_PANEL = 16, SMR_I8_GROUP = 4 };  // channels of a panel, rows that
 
 typedef enum { SMR_I8_TO_I8 = 0, SMR_I8_TO_I32 = 1, SMR_I8_TO_F32 = 2 } smr_i8_output;
 
-/// What a tile needs besides its pointers; the same for all tiles of one batch entry.
+/// What a call needs besides its pointers; the same for all calls of one batch entry.
 struct smr_i8_gemm_params {
   size_t k;                   ///< channels per tap
   size_t taps;                ///< 1 unless indirect
@@ -48,7 +48,7 @@ struct smr_i8_gemm_params {
   float f32_lo, f32_hi;  ///< SMR_I8_TO_F32; NaN propagates
 };
 
-/// Arrays of a tile's columns, from its first on, each rounded up to whole panels.
+/// Arrays of a call's columns, from its first on, each rounded up to whole panels.
 struct smr_i8_gemm_columns {
   const int32_t *start;
   const int32_t *w_zero;    ///< NULL where all are 0
@@ -56,21 +56,14 @@ struct smr_i8_gemm_columns {
   const float *bias;        ///< SMR_I8_TO_F32 only, NULL for none
 };
 
-/// One tile: rows <= MR, columns <= NR. `a` is the tile's first row (direct) or NULL; `indirect`
-/// its first row of pointers `[rows][taps]` or NULL; `row_scale` its first row's (SMR_I8_TO_F32).
-typedef void (*smr_i8_gemm_ukernel)(size_t rows, size_t columns, const int8_t *a,
-                                    const int8_t *const *indirect, const int8_t *w,
-                                    const struct smr_i8_gemm_columns *arrays,
-                                    const float *row_scale, void *out,
-                                    const struct smr_i8_gemm_params *params);
+struct smr_i8_gemm_funcs;  // kernels.h
 
 /// The kernels of one ISA.
 struct smr_i8_gemm_config {
   const char *isa;
-  size_t mr, nr;     ///< largest tile; nr is a multiple of 16
+  size_t mr, nr;     ///< largest call; nr is a multiple of 16
   int32_t a_offset;  ///< 0 or 128
-  smr_i8_gemm_ukernel ukernel;
-  smr_i8_gemm_ukernel gemv;  ///< rows == 1, direct, any number of columns
+  const struct smr_i8_gemm_funcs *funcs;
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

@@ -2,53 +2,47 @@
 // int8 product for AVX2: tiles up to 6x8 of pairs of int16.
 #include "base/fp.h"
 
+#include <string.h>
+
 #include "base/isa.h"
 #include "kernels/i8_gemm/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define I8_NAME(name) N(i8_gemm_##name)
-#define I8_MR 6
-#define I8_NR 64
-#define I8_STAGED int16_t
-#define I8_OFFSET 0
+#define I8_ENDS smr_i8_gemm_ends__avx2
 #define I8_REGISTER "x"
 
 SMR_INLINE __m128i N(i8_gemm_bytes)(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 
-SMR_INLINE void N(i8_gemm_stage)(int16_t *staged, size_t row, size_t at, const int8_t *a,
-                                 size_t n) {
-  int16_t *to = staged + row * SMR_I8_GEMM_PITCH_BYTES / 2 + at;
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_cvtepi8_epi16(N(i8_gemm_bytes)(a + i)));
-  }
-  for (; i + 4 <= n; i += 4) {
-    int32_t four;
-    memcpy(&four, a + i, sizeof four);
-    _mm_storel_epi64((__m128i *)(void *)(to + i), _mm_cvtepi8_epi16(_mm_cvtsi32_si128(four)));
-  }
-  for (; i < n; i++) to[i] = a[i];
-}
-
-SMR_INLINE void N(i8_gemm_narrow)(int8_t *p, size_t stride, size_t rows, size_t n, const __m256i *v,
-                                  int32_t zero, int32_t lo) {
-  const __m256i zeros = _mm256_set1_epi16((int16_t)zero);
-  const __m256i v01 = _mm256_adds_epi16(_mm256_packs_epi32(v[0], v[1]), zeros);
-  const __m256i v23 = _mm256_adds_epi16(_mm256_packs_epi32(v[2], v[3]), zeros);
-  __m256i packed = _mm256_max_epi8(_mm256_packs_epi16(v01, v23), _mm256_set1_epi8((int8_t)lo));
-  // Packing works within halves: [half][row][4], which a permutation turns into [row][8].
-  packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-  const __m128i low = _mm256_castsi256_si128(packed), high = _mm256_extracti128_si256(packed, 1);
-  const int64_t row[4] = {_mm_cvtsi128_si64(low), _mm_extract_epi64(low, 1),
-                          _mm_cvtsi128_si64(high), _mm_extract_epi64(high, 1)};
-  SMR_UNROLL for (size_t i = 0; i < 4; i++) {
-    if (i < rows && n == 8) {
-      memcpy(p + i * stride, &row[i], 8);
-    } else if (i < rows) {
-      memcpy(p + i * stride, &row[i], n);
+static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged) {
+  for (size_t i = 0; i < n; i += 16) {
+    int16_t *to = (int16_t *)staged + at + i;
+    for (size_t r = 0; r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2) {
+      uint64_t last[2];
+      __m128i bytes;
+      if (n - i >= 16) {
+        bytes = N(i8_gemm_bytes)(a[r] + i);
+      } else {
+        smr_load_tail(a[r] + i, n - i, last);
+        bytes = _mm_set_epi64x((long long)last[1], (long long)last[0]);
+      }
+      _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepi8_epi16(bytes));
     }
   }
+}
+
+SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m256i v, int32_t zero, int32_t lo, size_t n) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  const __m128i moved = _mm_adds_epi16(words, _mm_set1_epi16((int16_t)zero));
+  const __m128i bytes = _mm_max_epi8(_mm_packs_epi16(moved, moved), _mm_set1_epi8((int8_t)lo));
+  const uint64_t eight[1] = {(uint64_t)_mm_cvtsi128_si64(bytes)};
+  if (n == 8)
+    memcpy(p, eight, 8);
+  else
+    smr_store_tail(p, n, eight);
 }
 
 SMR_INLINE __m256i N(i8_gemm_widen)(const int8_t *p) {
@@ -61,9 +55,18 @@ SMR_INLINE __m256i N(i8_gemm_pairs)(__m256i a, __m256i b) {
 
 #include "kernels/i8_gemm/widened.h"
 
-#include "kernels/i8_gemm/core.h"
-I8_KERNELS(6x64__avx2, gemv__avx2)
-#include "kernels/i8_gemm/core_end.h"
+#include "kernels/i8_gemm/scale.h"
+#include "kernels/i8_gemm/ends.h"
+
+const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__avx2 = {
+    .staged_bytes = sizeof(int16_t),
+    .woven = 1,
+    .fills = true,
+    .tiles = N(i8_gemm_tiles),
+    .ends = &smr_i8_gemm_ends__avx2,
+    .stage = N(i8_gemm_stage),
+};
+#undef I8_NAME
 #undef I8_REGISTER
 #include "simd/end.h"
 #endif

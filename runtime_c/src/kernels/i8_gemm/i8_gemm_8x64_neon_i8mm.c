@@ -5,36 +5,36 @@
 // that way when they are staged, columns when their two groups of four are loaded.
 #include "base/fp.h"
 
+#include <string.h>
+
 #include "base/isa.h"
 #include "kernels/i8_gemm/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_i8mm_begin.h"
 #define I8_NAME(name) N(i8_gemm_##name)
-#define I8_MR 8
-#define I8_NR 64
-#define I8_STAGED int8_t
-#define I8_OFFSET 0
-#define I8_WOVEN 2
 
 // Rows 2i and 2i + 1 are [k / 8][2][8].
-SMR_INLINE void N(i8_gemm_stage)(int8_t *staged, size_t row, size_t at, const int8_t *a, size_t n) {
-  int8_t *to = staged + row / 2 * 2 * SMR_I8_GEMM_PITCH_BYTES + row % 2 * 8;
-  while (n > 0) {
-    int8_t *place = to + at / 8 * 16 + at % 8;
-    const size_t room = 8 - at % 8, part = n < room ? n : room;
-    if (part == 8) {
-      memcpy(place, a, 8);
-    } else {
-      memcpy(place, a, part);
+static void N(i8_gemm_stage)(size_t rows, const int8_t *const *rows_of_a, size_t n, size_t at,
+                             void *staged) {
+  for (size_t row = 0; row < rows; row++) {
+    const int8_t *a = rows_of_a[row];
+    int8_t *to = (int8_t *)staged + row / 2 * 2 * SMR_I8_GEMM_PITCH_BYTES + row % 2 * 8;
+    for (size_t i = at, left = n; left > 0;) {
+      int8_t *place = to + i / 8 * 16 + i % 8;
+      const size_t room = 8 - i % 8, part = left < room ? left : room;
+      if (part == 8) {
+        memcpy(place, a, 8);
+      } else {
+        memcpy(place, a, part);
+      }
+      i += part;
+      a += part;
+      left -= part;
     }
-    at += part;
-    a += part;
-    n -= part;
   }
 }
-
-#include "kernels/i8_gemm/narrow_neon.h"
 
 // Eight columns of two groups of four: b[j] has eight elements of columns 2j and 2j + 1.
 SMR_INLINE void N(i8_gemm_weave)(int8x16_t *b, const int8x16_t *low, const int8x16_t *high) {
@@ -56,16 +56,15 @@ SMR_INLINE void N(i8_gemm_step)(const size_t pairs, int32x4_t (*acc)[4], const i
   }
 }
 
-// 2 * pairs rows by eight columns at `w`.
-SMR_INLINE void N(i8_gemm_tile)(const size_t pairs, const int8_t *staged, const int8_t *w,
-                                size_t groups, const int32_t *from, size_t from_stride,
-                                int32_t *sums) {
+// 2 * pairs rows by eight columns.
+SMR_INLINE void N(i8_gemm_tile)(const size_t pairs, const struct smr_i8_gemm_rows *at) {
+  const int8_t *staged = at->staged, *w = at->w;
   int32x4_t acc[4][4];  // two rows of two columns
   SMR_UNROLL for (size_t i = 0; i < pairs; i++) {
     SMR_UNROLL for (size_t j = 0; j < 4; j++) acc[i][j] = N(izero)();
   }
-  size_t g = 0;
-  for (; g + 2 <= groups; g += 2) {
+  size_t groups = at->groups;
+  for (; groups >= 2; groups -= 2) {
     const int8_t *next = w + SMR_I8_GROUP * SMR_I8_PANEL;
     const int8x16_t low[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
     const int8x16_t high[2] = {vld1q_s8(next), vld1q_s8(next + 16)};
@@ -73,7 +72,7 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t pairs, const int8_t *staged, const 
     staged += 16;
     w += 2 * SMR_I8_GROUP * SMR_I8_PANEL;
   }
-  if (g < groups) {
+  if (groups > 0) {
     const int8x16_t low[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
     const int8x16_t high[2] = {vdupq_n_s8(0), vdupq_n_s8(0)};
     N(i8_gemm_step)(pairs, acc, staged, low, high);
@@ -85,19 +84,20 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t pairs, const int8_t *staged, const 
       const int32x4_t row[2] = {vreinterpretq_s32_s64(vzip1q_s64(x, y)),
                                 vreinterpretq_s32_s64(vzip2q_s64(x, y))};
       SMR_UNROLL for (size_t r = 0; r < 2; r++) {
-        const int32x4_t before = N(iload)(from + (2 * i + r) * from_stride + 4 * j);
-        N(istore)(sums + (2 * i + r) * I8_NR + 4 * j, N(iadd)(before, row[r]));
+        const int32x4_t before = N(iload)(at->from + (2 * i + r) * at->from_stride + 4 * j);
+        N(istore)(at->sums + (2 * i + r) * SMR_I8_GEMM_SUMS + 4 * j, N(iadd)(before, row[r]));
       }
     }
   }
 }
 
 // A single row: dot products of whole panels, so that weights are one stream.
-static void N(i8_gemm_tile_1)(const int8_t *staged, const int8_t *w, size_t groups,
-                              const int32_t *from, int32_t *sums) {
+SMR_INLINE void N(i8_gemm_tile_1)(const struct smr_i8_gemm_rows *at) {
+  const int8_t *staged = at->staged, *w = at->w;
+  const size_t groups = at->groups;
   int32x4_t acc[2][4];
   SMR_UNROLL for (size_t j = 0; j < 4; j++) {
-    acc[0][j] = N(iload)(from + 4 * j);
+    acc[0][j] = N(iload)(at->from + 4 * j);
     acc[1][j] = N(izero)();
   }
   for (size_t g = 0; g + 2 <= groups; g += 2) {
@@ -120,43 +120,28 @@ static void N(i8_gemm_tile_1)(const int8_t *staged, const int8_t *w, size_t grou
     }
   }
   SMR_UNROLL for (size_t j = 0; j < 4; j++) {
-    N(istore)(sums + 4 * j, N(iadd)(acc[0][j], acc[1][j]));
+    N(istore)(at->sums + 4 * j, N(iadd)(acc[0][j], acc[1][j]));
   }
 }
 
-typedef void (*N(i8_gemm_tile_function))(const int8_t *staged, const int8_t *w, size_t groups,
-                                         const int32_t *from, size_t from_stride, int32_t *sums);
+#include "kernels/i8_gemm/rows.h"
+I8_ROWS(8, 8, N(i8_gemm_tile)(4, &at))
+I8_ROWS(4, 8, N(i8_gemm_tile)(2, &at))
+I8_ROWS(2, 8, N(i8_gemm_tile)(1, &at))
+I8_ROWS(1, SMR_I8_PANEL, N(i8_gemm_tile_1)(&at))
+#undef I8_ROWS
 
-#define I8MM_TILE(pairs)                                                                           \
-  static void N(i8_gemm_tile_##pairs##p)(const int8_t *staged, const int8_t *w, size_t groups,     \
-                                         const int32_t *from, size_t from_stride, int32_t *sums) { \
-    N(i8_gemm_tile)(pairs, staged, w, groups, from, from_stride, sums);                            \
-  }
-I8MM_TILE(1)
-I8MM_TILE(2)
-I8MM_TILE(3)
-I8MM_TILE(4)
+static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
+    {8, N(i8_gemm_rows_8)}, {4, N(i8_gemm_rows_4)}, {2, N(i8_gemm_rows_2)}, {1, N(i8_gemm_rows_1)}};
 
-static void N(i8_gemm_tiles)(size_t rows, size_t panels, const int8_t *staged, const int8_t *w,
-                             size_t panel_stride_bytes, size_t groups, const int32_t *from,
-                             size_t from_stride, int32_t *sums) {
-  static const N(i8_gemm_tile_function)
-      tiles[4] = {N(i8_gemm_tile_1p), N(i8_gemm_tile_2p), N(i8_gemm_tile_3p), N(i8_gemm_tile_4p)};
-  for (size_t p = 0; p < panels; p++, w += panel_stride_bytes) {
-    const size_t j = p * SMR_I8_PANEL;
-    if (rows == 1) {
-      N(i8_gemm_tile_1)(staged, w, groups, from + j, sums + j);
-      continue;
-    }
-    const N(i8_gemm_tile_function) tile = tiles[(rows - 1) / 2];
-    tile(staged, w, groups, from + j, from_stride, sums + j);
-    tile(staged, w + 8 * SMR_I8_GROUP, groups, from + j + 8, from_stride, sums + j + 8);
-  }
-}
-
-#include "kernels/i8_gemm/core.h"
-I8_KERNELS(8x64__neon_i8mm, gemv__neon_i8mm)
-#include "kernels/i8_gemm/core_end.h"
-#undef I8MM_TILE
+const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__neon_i8mm = {
+    .staged_bytes = 1,
+    .woven = 2,
+    .fills = false,
+    .tiles = N(i8_gemm_tiles),
+    .ends = &smr_i8_gemm_ends__neon,
+    .stage = N(i8_gemm_stage),
+};
+#undef I8_NAME
 #include "simd/end.h"
 #endif

@@ -2,33 +2,37 @@
 // int8 product for AVX-512 without VNNI: tiles up to 8x16 of pairs of int16.
 #include "base/fp.h"
 
+#include <string.h>
+
 #include "base/isa.h"
 #include "kernels/i8_gemm/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define I8_NAME(name) N(i8_gemm_##name)
-#define I8_MR 8
-#define I8_NR 96
-#define I8_STAGED int16_t
-#define I8_OFFSET 0
+#define I8_ENDS smr_i8_gemm_ends__avx512
 #define I8_REGISTER "v"
 
-SMR_INLINE void N(i8_gemm_stage)(int16_t *staged, size_t row, size_t at, const int8_t *a,
-                                 size_t n) {
-  int16_t *to = staged + row * SMR_I8_GEMM_PITCH_BYTES / 2 + at;
-  size_t i = 0;
-  for (; i + 32 <= n; i += 32) {
-    const __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(a + i));
-    _mm512_storeu_si512(to + i, _mm512_cvtepi8_epi16(bytes));
-  }
-  if (i < n) {
-    const __mmask32 mask = ~(__mmask32)0 >> (32 - (n - i));
-    _mm512_storeu_si512(to + i, _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, a + i)));
+static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged) {
+  for (size_t i = 0; i < n; i += 32) {
+    const __mmask32 mask = n - i < 32 ? ~(__mmask32)0 >> (32 - (n - i)) : ~(__mmask32)0;
+    int16_t *to = (int16_t *)staged + at + i;
+    for (size_t r = 0; r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2)
+      _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, a[r] + i)));
   }
 }
 
-#include "kernels/i8_gemm/narrow512.h"
+SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m512i v, int32_t zero, int32_t lo, size_t n) {
+  // Not below: what is far below would overflow in the sum.
+  const __m512i most = _mm512_max_epi32(v, _mm512_set1_epi32(lo - zero));
+  const __m128i bytes = _mm512_cvtsepi32_epi8(_mm512_add_epi32(most, _mm512_set1_epi32(zero)));
+  if (n == 16)
+    _mm_storeu_si128((__m128i *)(void *)p, bytes);
+  else
+    _mm_mask_storeu_epi8(p, N(mask_n)(n), bytes);
+}
 
 SMR_INLINE __m512i N(i8_gemm_widen)(const int8_t *p) {
   return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
@@ -43,9 +47,18 @@ SMR_INLINE __m512i N(i8_gemm_pairs)(__m512i a, __m512i b) {
 
 #include "kernels/i8_gemm/widened.h"
 
-#include "kernels/i8_gemm/core.h"
-I8_KERNELS(8x96__avx512, gemv__avx512)
-#include "kernels/i8_gemm/core_end.h"
+#include "kernels/i8_gemm/scale.h"
+#include "kernels/i8_gemm/ends.h"
+
+const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__avx512 = {
+    .staged_bytes = sizeof(int16_t),
+    .woven = 1,
+    .fills = true,
+    .tiles = N(i8_gemm_tiles),
+    .ends = &smr_i8_gemm_ends__avx512,
+    .stage = N(i8_gemm_stage),
+};
+#undef I8_NAME
 #undef I8_REGISTER
 #include "simd/end.h"
 #endif

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the micro-kernels listed in kernels.inc, for their own files, dispatch and tests.
+// What the instruction sets of kernels.inc do of a product, for their own files, the code around
+// them (i8_gemm_call.c), dispatch and tests.
 #ifndef SMR_KERNELS_I8_GEMM_KERNELS_H
 #define SMR_KERNELS_I8_GEMM_KERNELS_H
 
+#include <stdbool.h>
+
 #include "base/isa.h"
+#include "base/lean.h"
+#include "base/parts.h"
 #include "kernels/i8_gemm/i8_gemm.h"
 
-// Where core.h keeps rows of A for a tile: long enough to make the fixed costs of a chunk small,
-// short enough for all rows to leave half of a small L1 cache to the weights; the pitch puts them
-// into different sets of it.
-enum { SMR_I8_GEMM_STAGE_BYTES = 2048, SMR_I8_GEMM_PITCH_BYTES = 2048 + 64 };
+enum {
+  SMR_I8_GEMM_MR = SMR_LEAN(8, 4),      // rows of the largest call of any instruction set
+  SMR_I8_GEMM_SUMS = SMR_LEAN(96, 32),  // columns of it, and the elements between rows of sums
+  // Where rows of A are kept for a tile: long enough to make the fixed costs of a chunk small,
+  // short enough for all rows to leave half of a small L1 cache to the weights; the pitch puts them
+  // into different sets of it.
+  SMR_I8_GEMM_STAGE_BYTES = SMR_LEAN(2048, 256),
+  SMR_I8_GEMM_PITCH_BYTES = SMR_I8_GEMM_STAGE_BYTES + 64
+};
 
-// What a tile needs to write int8 itself, from its first column on.
+/// How sums become int8, from a first column on.
 struct smr_i8_gemm_direct {
   const float *multiplier;
   int8_t *out;
@@ -20,16 +30,96 @@ struct smr_i8_gemm_direct {
   int32_t lo, zero;
 };
 
-#define SMR_I8_GEMM_DECLARE(name)                                                        \
-  void smr_i8_gemm_ukernel_##name(                                                       \
-      size_t rows, size_t columns, const int8_t *a, const int8_t *const *indirect,       \
-      const int8_t *w, const struct smr_i8_gemm_columns *arrays, const float *row_scale, \
-      void *out, const struct smr_i8_gemm_params *params);
+/// Products of staged rows with weights.
+struct smr_i8_gemm_rows {
+  const void *staged;  // the first row
+  const int8_t *w;
+  size_t panel_stride_bytes, groups;  // groups of four rows of weights
+  size_t columns;
+  const int32_t *from;  // sums = from + products, up to whole panels; rows are `from_stride` apart
+  size_t from_stride;   // SMR_I8_GEMM_SUMS, or 0: the same for all rows
+  int32_t *sums;        // rows are SMR_I8_GEMM_SUMS apart; may be `from`
+  struct smr_i8_gemm_direct *direct;  // NULL, or where whole panels go instead of to sums
+};
+
+/// A function for a number of rows. Of those that are `direct` it returns how many columns it has
+/// written to call->direct.
+struct smr_i8_gemm_tile_kernel {
+  size_t rows;
+  size_t (*run)(const struct smr_i8_gemm_rows *call);
+};
+
+/// Moves on by `step` columns, which divides a panel's; returns the new column.
+static inline size_t smr_i8_gemm_next(struct smr_i8_gemm_rows *at, size_t column, size_t step) {
+  column += step;
+  at->from += step;
+  at->sums += step;
+  at->w += step * SMR_I8_GROUP;
+  if (column % SMR_I8_PANEL == 0) at->w += at->panel_stride_bytes - SMR_I8_PANEL * SMR_I8_GROUP;
+  return column;
+}
+
+/// What becomes of sums: [rows][SMR_I8_GEMM_SUMS].
+struct smr_i8_gemm_ends {
+  /// The sum of n bytes.
+  int32_t (*row_sum)(const int8_t *a, size_t n);
+
+  /// Takes w_zero[j] times the sum of its row off every sum.
+  void (*subtract_zeros)(size_t rows, size_t columns, int32_t *sums, const uint32_t *row_sums,
+                         const int32_t *w_zero);
+  /// Columns [first, columns); first is a multiple of a panel.
+  void (*to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
+                const struct smr_i8_gemm_direct *to);
+  void (*to_f32)(size_t rows, size_t columns, const int32_t *sums,
+                 const struct smr_i8_gemm_columns *arrays, const float *row_scale, float *out,
+                 const struct smr_i8_gemm_params *params);
+};
+
+/// The functions of an instruction set. A row of A is staged in its form: unsigned, widened, or
+/// woven into its neighbours.
+struct smr_i8_gemm_funcs {
+  uint8_t staged_bytes;  // of an element
+  uint8_t woven;         // rows that lie together
+  bool fills;            // staging sets at least the 15 elements behind the last ones, to anything
+  const struct smr_i8_gemm_tile_kernel *tiles;  // tallest first, to 1
+  const struct smr_i8_gemm_ends *ends;
+
+  /// n bytes of every row become its elements at .. at + n; what lies less than 64 bytes behind
+  /// them may change.
+  void (*stage)(size_t rows, const int8_t *const *a, size_t n, size_t at, void *staged);
+};
+
+/// Those of instruction sets that begin with the same letters have the same.
+extern const struct smr_i8_gemm_ends smr_i8_gemm_ends__scalar;
+#if SMR_ARCH_X86_64
+extern const struct smr_i8_gemm_ends smr_i8_gemm_ends__avx2;
+extern const struct smr_i8_gemm_ends smr_i8_gemm_ends__avx512;
+#endif
+#if SMR_ARCH_AARCH64
+extern const struct smr_i8_gemm_ends smr_i8_gemm_ends__neon;
+#endif
+
 #define SMR_UKERNEL(isa, suffix, mr, nr, a_offset) \
-  SMR_I8_GEMM_DECLARE(mr##x##nr##__##suffix)       \
-  SMR_I8_GEMM_DECLARE(gemv__##suffix)
+  extern const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__##suffix;
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL
-#undef SMR_I8_GEMM_DECLARE
+
+/// `stage` of those that read bytes as they are.
+void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged);
+
+/// One call: rows <= config->mr, columns <= config->nr. `a` is its first row (direct) or NULL;
+/// `indirect` its first row of pointers `[rows][taps]` or NULL; `row_scale` its first row's
+/// (SMR_I8_TO_F32).
+void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,
+                      const int8_t *a, const int8_t *const *indirect, const int8_t *w,
+                      const struct smr_i8_gemm_columns *arrays, const float *row_scale, void *out,
+                      const struct smr_i8_gemm_params *params);
+
+/// The same for one row of any number of columns, direct.
+void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t columns, const int8_t *a,
+                          const int8_t *w, const struct smr_i8_gemm_columns *arrays,
+                          const float *row_scale, void *out,
+                          const struct smr_i8_gemm_params *params);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I8_NAME(narrow) of core.h for the AVX-512 kernels.
-SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, size_t n, const __m512i *v,
+// Rows of integers as bytes, for tiles that write their output themselves.
+SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const __m512i *v,
                                 int32_t zero, int32_t lo) {
   const __m512i zeros = _mm512_set1_epi16((int16_t)zero);
   const __m512i v01 = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), zeros);
@@ -12,10 +12,6 @@ SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, size_t n,
   __m128i row[4] = {_mm512_castsi512_si128(packed), _mm512_extracti32x4_epi32(packed, 1),
                     _mm512_extracti32x4_epi32(packed, 2), _mm512_extracti32x4_epi32(packed, 3)};
   SMR_UNROLL for (size_t i = 0; i < 4; i++) {
-    if (i < rows && n == 16) {
-      _mm_storeu_si128((__m128i *)(void *)(p + i * stride), row[i]);
-    } else if (i < rows) {
-      _mm_mask_storeu_epi8(p + i * stride, N(mask_n)(n), row[i]);
-    }
+    if (i < rows) _mm_storeu_si128((__m128i *)(void *)(p + i * stride), row[i]);
   }
 }

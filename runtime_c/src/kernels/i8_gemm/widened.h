@@ -4,13 +4,13 @@
 // products of an unsigned and a signed byte saturate.
 //
 // A vector of weights holds four int16 of VF / 2 channels, its products two sums per channel, which
-// are added at the end. The including file defines I8_NAME, I8_MR, I8_NR, I8_STAGED (int16_t) and
+// are added at the end. The including file defines I8_NAME and
 //
 //   I8_NAME(widen)(p)      2 * VF bytes as int16
 //   I8_NAME(pairs)(a, b)   sums of pairs of lanes of a, then of b
 //   I8_REGISTER            the constraint of a vector register
 //
-// and gets I8_NAME(tiles) of core.h.
+// and gets the table I8_NAME(tiles).
 
 enum { I8_NAME(panel_vectors) = 2 * SMR_I8_PANEL / VF };  // vectors of a group of a panel
 
@@ -27,15 +27,15 @@ SMR_INLINE void I8_NAME(madd)(N(vi) * acc, const int16_t *p, const N(vi) * b) {
       : "m"(*four), I8_REGISTER(b[0]), I8_REGISTER(b[1]));
 }
 
-// mr rows by nv vectors of weights at `w`, nv * VF / 2 columns.
-SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const int16_t *staged,
-                              const int8_t *w, size_t groups, const int32_t *from,
-                              size_t from_stride, int32_t *sums) {
+// mr rows by nv vectors of weights, nv * VF / 2 columns.
+SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr_i8_gemm_rows *at) {
+  const int8_t *w = at->w;
+  const int16_t *staged = at->staged;
   N(vi) acc[8][4];
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(izero)();
   }
-  for (size_t g = 0; g < groups; g++) {
+  for (size_t g = at->groups; g > 0; g--) {
     N(vi) b[4];
     SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = I8_NAME(widen)(w + j * 2 * VF);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
@@ -46,49 +46,33 @@ SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const int16_t *s
     staged += SMR_I8_GROUP;
     w += SMR_I8_GROUP * SMR_I8_PANEL;
   }
+  const int32_t *from = at->from;
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t j = 0; j < nv / 2; j++) {
       const N(vi) sum = I8_NAME(pairs)(acc[i][2 * j], acc[i][2 * j + 1]);
-      N(istore)(sums + i * I8_NR + j * VF, N(iadd)(sum, N(iload)(from + i * from_stride + j * VF)));
+      N(istore)(at->sums + i * SMR_I8_GEMM_SUMS + j * VF, N(iadd)(sum, N(iload)(from + j * VF)));
     }
+    from += at->from_stride;
   }
 }
 
-#define I8_WIDENED_TILE(mr, nv)                                                            \
-  static void I8_NAME(tile_##mr)(const int16_t *staged, const int8_t *w, size_t groups,    \
-                                 const int32_t *from, size_t from_stride, int32_t *sums) { \
-    I8_NAME(tile)(mr, nv, staged, w, groups, from, from_stride, sums);                     \
-  }
-
-typedef void (*I8_NAME(tile_function))(const int16_t *staged, const int8_t *w, size_t groups,
-                                       const int32_t *from, size_t from_stride, int32_t *sums);
-
+#include "kernels/i8_gemm/rows.h"
+#if VF == 16
+I8_ROWS(8, VF, I8_NAME(tile)(8, 2, &at))
+#else
+I8_ROWS(6, VF, I8_NAME(tile)(6, 2, &at))
+#endif
+I8_ROWS(4, VF, I8_NAME(tile)(4, 2, &at))
 // A single row takes whole panels, so that weights are one stream.
-I8_WIDENED_TILE(1, I8_NAME(panel_vectors))
-I8_WIDENED_TILE(2, 2)
-I8_WIDENED_TILE(3, 2)
-I8_WIDENED_TILE(4, 2)
-I8_WIDENED_TILE(5, 2)
-I8_WIDENED_TILE(6, 2)
-#if I8_MR > 6
-I8_WIDENED_TILE(7, 2)
-I8_WIDENED_TILE(8, 2)
-#endif
+I8_ROWS(1, SMR_I8_PANEL, I8_NAME(tile)(1, I8_NAME(panel_vectors), &at))
+#undef I8_ROWS
 
-static void I8_NAME(tiles)(size_t rows, size_t panels, const int16_t *staged, const int8_t *w,
-                           size_t panel_stride_bytes, size_t groups, const int32_t *from,
-                           size_t from_stride, int32_t *sums) {
-  static const I8_NAME(tile_function) tiles[I8_MR] = {
-      I8_NAME(tile_1), I8_NAME(tile_2), I8_NAME(tile_3),
-      I8_NAME(tile_4), I8_NAME(tile_5), I8_NAME(tile_6),
-#if I8_MR > 6
-      I8_NAME(tile_7), I8_NAME(tile_8),
+static const struct smr_i8_gemm_tile_kernel I8_NAME(tiles)[] = {
+#if VF == 16
+    {8, I8_NAME(rows_8)},
+#else
+    {6, I8_NAME(rows_6)},
 #endif
-  };
-  const size_t step = rows == 1 ? SMR_I8_PANEL : VF;
-  for (size_t j = 0; j < panels * SMR_I8_PANEL; j += step) {
-    const int8_t *at = w + j / SMR_I8_PANEL * panel_stride_bytes + j % SMR_I8_PANEL * SMR_I8_GROUP;
-    tiles[rows - 1](staged, at, groups, from + j, from_stride, sums + j);
-  }
-}
-#undef I8_WIDENED_TILE
+    {4, I8_NAME(rows_4)},
+    {1, I8_NAME(rows_1)},
+};

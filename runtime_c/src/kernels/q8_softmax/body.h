@@ -77,7 +77,7 @@ static void N(q8_softmax_results)(size_t n, const uint32_t *e, uint64_t factor, 
 
 static void N(q8_softmax_row)(size_t n, const int8_t *x, const uint32_t table[256], int8_t *y) {
   N(q8_softmax_below)(n, x, N(q8_softmax_max)(n, x), y);
-  if (n <= Q8_SOFTMAX_STEPS) {
+  if (!SMR_HAS(q8_softmax_long_row) || n <= SMR_Q8_SOFTMAX_SHORT) {
     uint32_t e[Q8_SOFTMAX_STEPS];
     const uint64_t sum = N(q8_softmax_sum)(n, y, table, e);
     N(q8_softmax_results)(n, e, N(q8_softmax_factor)(sum), y);
@@ -116,8 +116,8 @@ static void N(q8_softmax_columns)(size_t rows, size_t columns, size_t stride, co
 
 const struct smr_q8_softmax Q8_SOFTMAX_PASTE(smr_q8_softmax_ukernels__, Q8_SOFTMAX_SUFFIX) = {
     .name = "q8_softmax__" SMR_SIMD_NAME,
-    .row = N(q8_softmax_row),
-    .columns = N(q8_softmax_columns),
+    .row = SMR_HAS(q8_softmax_row) ? N(q8_softmax_row) : NULL,
+    .columns = SMR_HAS(q8_softmax_columns) ? N(q8_softmax_columns) : NULL,
 };
 #undef Q8_SOFTMAX_HALF
 #undef Q8_SOFTMAX_STEPS

@@ -4,6 +4,7 @@
 #define SMR_KERNELS_Q8_SOFTMAX_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/q8_softmax/q8_softmax.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

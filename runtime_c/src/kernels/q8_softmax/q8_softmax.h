@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMR_Q8_SOFTMAX_COLUMNS = 256 };
+enum {
+  SMR_Q8_SOFTMAX_COLUMNS = 256,
+  SMR_Q8_SOFTMAX_SHORT = 256,  // longer rows are made by looking results up
+};
 
 struct smr_q8_softmax {
   const char *name;  // for profiles

@@ -7,6 +7,7 @@
 #include "kernels/q8_softmax/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define Q8_SOFTMAX_SUFFIX avx512
 #include "kernels/q8_softmax/body.h"

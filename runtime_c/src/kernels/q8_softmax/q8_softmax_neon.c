@@ -7,6 +7,7 @@
 #include "kernels/q8_softmax/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define Q8_SOFTMAX_SUFFIX neon
 #include "kernels/q8_softmax/body.h"

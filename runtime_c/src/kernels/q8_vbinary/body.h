@@ -12,19 +12,13 @@ SMR_INLINE void N(q8_vbinary_store)(int8_t *y, const N(vi) acc[4], N(vf) multipl
 
 // The loop over blocks of 4 VF elements, the last of them maybe shorter; `value` says acc[k] of the
 // lanes u[k] and v[k]. `pair` is 0 where there is no b.
-#define Q8_VBINARY_BLOCK(pair, value)                           \
-  N(vi) u[4], v[4], acc[4];                                     \
-  if (n - i >= 4 * VF) {                                        \
-    N(load_i8)(a + i, u);                                       \
-    if (pair) N(load_i8)(b + i, v);                             \
-    SMR_UNROLL for (size_t k = 0; k < 4; k++) acc[k] = (value); \
-    N(q8_vbinary_store)(y + i, acc, m, &limits, 4 * VF);        \
-  } else {                                                      \
-    N(load_i8_n)(a + i, n - i, u);                              \
-    if (pair) N(load_i8_n)(b + i, n - i, v);                    \
-    SMR_UNROLL for (size_t k = 0; k < 4; k++) acc[k] = (value); \
-    N(q8_vbinary_store)(y + i, acc, m, &limits, n - i);         \
-  }
+#define Q8_VBINARY_BLOCK(pair, value)                         \
+  const size_t some = n - i < 4 * VF ? n - i : 4 * VF;        \
+  N(vi) u[4], v[4], acc[4];                                   \
+  N(load_i8_some)(a + i, some, u);                            \
+  if (pair) N(load_i8_some)(b + i, some, v);                  \
+  SMR_UNROLL for (size_t k = 0; k < 4; k++) acc[k] = (value); \
+  N(q8_vbinary_store)(y + i, acc, m, &limits, some);
 
 #define Q8_VBINARY_OUT                      \
   const N(vf) m = N(set1)(out->multiplier); \
@@ -61,9 +55,9 @@ static void N(q8_vbinary_scale)(size_t n, const int8_t *a, int32_t factor, int32
 
 const struct smr_q8_vbinary Q8_VBINARY_TABLE = {
     .name = "q8_vbinary__" SMR_SIMD_NAME,
-    .add = N(q8_vbinary_add),
-    .mul = N(q8_vbinary_mul),
-    .scale = N(q8_vbinary_scale),
+    .add = SMR_HAS(q8_vbinary_add) ? N(q8_vbinary_add) : NULL,
+    .mul = SMR_HAS(q8_vbinary_mul) ? N(q8_vbinary_mul) : NULL,
+    .scale = SMR_HAS(q8_vbinary_scale) ? N(q8_vbinary_scale) : NULL,
 };
 #undef Q8_VBINARY_OUT
 #undef Q8_VBINARY_BLOCK

@@ -4,6 +4,7 @@
 #define SMR_KERNELS_Q8_VBINARY_KERNELS_H
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/q8_vbinary/q8_vbinary.h"
 
 #define SMR_UKERNEL(isa, suffix, lanes) \

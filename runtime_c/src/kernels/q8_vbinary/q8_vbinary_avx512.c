@@ -6,6 +6,7 @@
 #include "kernels/q8_vbinary/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define Q8_VBINARY_TABLE smr_q8_vbinary_ukernels__avx512
 #include "kernels/q8_vbinary/body.h"

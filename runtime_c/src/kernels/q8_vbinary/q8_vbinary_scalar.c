@@ -40,7 +40,7 @@ SMR_VECTORIZED
 
 const struct smr_q8_vbinary smr_q8_vbinary_ukernels__scalar = {
     .name = "q8_vbinary__scalar",
-    .add = q8_vbinary_add_scalar,
-    .mul = q8_vbinary_mul_scalar,
-    .scale = q8_vbinary_scale_scalar,
+    .add = SMR_HAS(q8_vbinary_add) ? q8_vbinary_add_scalar : NULL,
+    .mul = SMR_HAS(q8_vbinary_mul) ? q8_vbinary_mul_scalar : NULL,
+    .scale = SMR_HAS(q8_vbinary_scale) ? q8_vbinary_scale_scalar : NULL,
 };

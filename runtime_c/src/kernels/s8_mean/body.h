@@ -5,15 +5,15 @@
 
 #define S8_MEAN_BLOCK (4 * VF)
 
+SMR_INLINE void N(s8_mean_clear)(N(vi) v[4]) {
+  SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(izero)();
+}
+
 SMR_INLINE void N(s8_mean_load)(const int8_t *x, size_t n, N(vi) v[4]) {
   if (n == S8_MEAN_BLOCK)
     N(load_i8)(x, v);
   else
     N(load_i8_n)(x, n, v);
-}
-
-SMR_INLINE void N(s8_mean_clear)(N(vi) v[4]) {
-  SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(izero)();
 }
 
 // Adds `rows` rows of n columns.
@@ -53,14 +53,14 @@ SMR_INLINE void N(s8_mean_pixel)(const struct smr_pool_window *window, size_t c,
 static void N(s8_mean_window)(size_t channels, const struct smr_pool_window *window,
                               const struct smr_s8_mean_end *end, int8_t *y) {
   const struct N(i8_limits) limits = N(i8_limits)(end->lo, end->hi, end->zero);
-  size_t c = 0;
-  for (; channels - c >= S8_MEAN_BLOCK; c += S8_MEAN_BLOCK)
-    N(s8_mean_pixel)(window, c, S8_MEAN_BLOCK, end, &limits, y);
-  if (c == channels) return;
-  if (c > 0)  // some channels once more
-    N(s8_mean_pixel)(window, channels - S8_MEAN_BLOCK, S8_MEAN_BLOCK, end, &limits, y);
-  else
+  if (channels < S8_MEAN_BLOCK) {
     N(s8_mean_pixel)(window, 0, channels, end, &limits, y);
+    return;
+  }
+  for (size_t c = 0; c < channels; c += S8_MEAN_BLOCK) {
+    if (channels - c < S8_MEAN_BLOCK) c = channels - S8_MEAN_BLOCK;  // some channels once more
+    N(s8_mean_pixel)(window, c, S8_MEAN_BLOCK, end, &limits, y);
+  }
 }
 
 // Channels [c, c + n) of window_real.
@@ -90,35 +90,28 @@ SMR_INLINE void N(s8_mean_real_pixel)(const struct smr_pool_window *window, size
 static void N(s8_mean_window_real)(size_t channels, const struct smr_pool_window *window,
                                    const struct smr_s8_mean_real *mean, int8_t *y) {
   const struct N(i8_limits) limits = N(i8_limits)(mean->lo, mean->hi, mean->zero);
-  size_t c = 0;
-  for (; channels - c >= S8_MEAN_BLOCK; c += S8_MEAN_BLOCK)
-    N(s8_mean_real_pixel)(window, c, S8_MEAN_BLOCK, mean, &limits, y);
-  if (c == channels) return;
-  if (c > 0)  // some channels once more
-    N(s8_mean_real_pixel)(window, channels - S8_MEAN_BLOCK, S8_MEAN_BLOCK, mean, &limits, y);
-  else
+  if (channels < S8_MEAN_BLOCK) {
     N(s8_mean_real_pixel)(window, 0, channels, mean, &limits, y);
+    return;
+  }
+  for (size_t c = 0; c < channels; c += S8_MEAN_BLOCK) {
+    if (channels - c < S8_MEAN_BLOCK) c = channels - S8_MEAN_BLOCK;  // some channels once more
+    N(s8_mean_real_pixel)(window, c, S8_MEAN_BLOCK, mean, &limits, y);
+  }
 }
 
 static void N(s8_mean_columns)(size_t width, size_t rows, size_t stride, const int8_t *x,
                                int32_t *sums) {
-  N(vi) v[4];
-  size_t c = 0;
-  for (; width - c >= S8_MEAN_BLOCK; c += S8_MEAN_BLOCK) {
-    SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(iload)(sums + c + k * VF);
-    N(s8_mean_add)(S8_MEAN_BLOCK, rows, stride, x + c, v);
-    SMR_UNROLL for (size_t k = 0; k < 4; k++) N(istore)(sums + c + k * VF, v[k]);
+  for (size_t c = 0; c < width; c += S8_MEAN_BLOCK) {
+    const size_t n = width - c < S8_MEAN_BLOCK ? width - c : S8_MEAN_BLOCK;
+    int32_t last[S8_MEAN_BLOCK] = {0}, *to = sums + c;
+    N(vi) v[4];
+    if (n < S8_MEAN_BLOCK) memcpy(to = last, sums + c, n * sizeof *last);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(iload)(to + k * VF);
+    N(s8_mean_add)(n, rows, stride, x + c, v);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) N(istore)(to + k * VF, v[k]);
+    if (n < S8_MEAN_BLOCK) memcpy(sums + c, last, n * sizeof *last);
   }
-  if (c == width) return;
-  int32_t last[S8_MEAN_BLOCK];  // of the columns up to the end
-  const size_t n = c > 0 ? S8_MEAN_BLOCK : width, skipped = n - (width - c);
-  N(s8_mean_clear)(v);
-  if (c > 0)
-    N(s8_mean_add)(S8_MEAN_BLOCK, rows, stride, x + width - S8_MEAN_BLOCK, v);
-  else
-    N(s8_mean_add)(width, rows, stride, x, v);
-  SMR_UNROLL for (size_t k = 0; k < 4; k++) N(istore)(last + k * VF, v[k]);
-  for (size_t i = skipped; i < n; i++) sums[c + i - skipped] += last[i];
 }
 
 static int32_t N(s8_mean_row)(size_t n, const int8_t *x) {
@@ -136,25 +129,24 @@ static int32_t N(s8_mean_row)(size_t n, const int8_t *x) {
 static void N(s8_mean_finish)(size_t n, const int32_t *sums, const struct smr_s8_mean_end *end,
                               int8_t *y) {
   const struct N(i8_limits) limits = N(i8_limits)(end->lo, end->hi, end->zero);
-  N(vi) v[4];
-  for (; n >= S8_MEAN_BLOCK; n -= S8_MEAN_BLOCK, sums += S8_MEAN_BLOCK, y += S8_MEAN_BLOCK) {
-    SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(iload)(sums + k * VF);
-    N(s8_mean_end)(v, end, &limits, S8_MEAN_BLOCK, y);
+  for (size_t i = 0; i < n; i += S8_MEAN_BLOCK) {
+    const size_t some = n - i < S8_MEAN_BLOCK ? n - i : S8_MEAN_BLOCK;
+    int32_t rest[S8_MEAN_BLOCK] = {0};
+    const int32_t *from = sums + i;
+    N(vi) v[4];
+    if (some < S8_MEAN_BLOCK) from = memcpy(rest, from, some * sizeof *rest);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(iload)(from + k * VF);
+    N(s8_mean_end)(v, end, &limits, some, y + i);
   }
-  if (n == 0) return;
-  int32_t rest[S8_MEAN_BLOCK] = {0};
-  memcpy(rest, sums, n * sizeof *rest);
-  SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(iload)(rest + k * VF);
-  N(s8_mean_end)(v, end, &limits, n, y);
 }
 
 const struct smr_s8_mean S8_MEAN_TABLE = {
     .name = "s8_mean__" SMR_SIMD_NAME,
-    .window = N(s8_mean_window),
-    .window_real = N(s8_mean_window_real),
-    .columns = N(s8_mean_columns),
-    .row = N(s8_mean_row),
-    .finish = N(s8_mean_finish),
+    .window = SMR_HAS(s8_mean_window) ? N(s8_mean_window) : NULL,
+    .window_real = SMR_HAS(s8_mean_window_real) ? N(s8_mean_window_real) : NULL,
+    .columns = SMR_HAS(s8_mean_columns) ? N(s8_mean_columns) : NULL,
+    .row = SMR_HAS(s8_mean_row) ? N(s8_mean_row) : NULL,
+    .finish = SMR_HAS(s8_mean_finish) ? N(s8_mean_finish) : NULL,
 };
 #undef S8_MEAN_BLOCK
 #undef S8_MEAN_TABLE

@@ -90,11 +90,11 @@ static void N(s8_mean_window_real)(size_t channels, const struct smr_pool_window
 
 const struct smr_s8_mean smr_s8_mean_ukernels__scalar = {
     .name = "s8_mean__scalar",
-    .window = N(s8_mean_window),
-    .window_real = N(s8_mean_window_real),
-    .columns = N(s8_mean_columns),
-    .row = N(s8_mean_row),
-    .finish = N(s8_mean_finish),
+    .window = SMR_HAS(s8_mean_window) ? N(s8_mean_window) : NULL,
+    .window_real = SMR_HAS(s8_mean_window_real) ? N(s8_mean_window_real) : NULL,
+    .columns = SMR_HAS(s8_mean_columns) ? N(s8_mean_columns) : NULL,
+    .row = SMR_HAS(s8_mean_row) ? N(s8_mean_row) : NULL,
+    .finish = SMR_HAS(s8_mean_finish) ? N(s8_mean_finish) : NULL,
 };
 #undef S8_MEAN_BLOCK
 #include "simd/end.h"

@@ -6,6 +6,8 @@
 
 #include <samara/samara.h>
 
+#include "base/parts.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -165,46 +167,90 @@ VBINARY(xor_bool, uint8_t, uint8_t, !a != !b)
 #undef VBINARY_SINGLY
 
 // Kernels by width, by signedness, and of both floats.
-#define VBINARY_WIDTHS(name)                                                   \
-  [SAMARA_INT8] = vbinary_##name##_8, [SAMARA_UINT8] = vbinary_##name##_8,     \
-  [SAMARA_INT16] = vbinary_##name##_16, [SAMARA_UINT16] = vbinary_##name##_16, \
-  [SAMARA_INT32] = vbinary_##name##_32, [SAMARA_UINT32] = vbinary_##name##_32, \
-  [SAMARA_INT64] = vbinary_##name##_64, [SAMARA_UINT64] = vbinary_##name##_64
-#define VBINARY_UNSIGNEDS(name)                                                 \
-  [SAMARA_UINT8] = vbinary_##name##_u8, [SAMARA_UINT16] = vbinary_##name##_u16, \
-  [SAMARA_UINT32] = vbinary_##name##_u32, [SAMARA_UINT64] = vbinary_##name##_u64
-#define VBINARY_SIGNEDS(name)                                                 \
-  [SAMARA_INT8] = vbinary_##name##_i8, [SAMARA_INT16] = vbinary_##name##_i16, \
-  [SAMARA_INT32] = vbinary_##name##_i32, [SAMARA_INT64] = vbinary_##name##_i64
-#define VBINARY_INTEGERS(name) VBINARY_SIGNEDS(name), VBINARY_UNSIGNEDS(name)
-#define VBINARY_FLOATS(name) \
-  [SAMARA_FLOAT32] = vbinary_##name##_f32, [SAMARA_FLOAT64] = vbinary_##name##_f64
-#define VBINARY_DOUBLE(name) [SAMARA_FLOAT64] = vbinary_##name##_f64
+#define VBINARY_IN(part, type, kernel) \
+  SMR_HAS(vbinary_##part) && SMR_HAS(type_##type) ? vbinary_##kernel : NULL
+#define VBINARY_WIDTHS(part, name)                       \
+  [SAMARA_INT8] = VBINARY_IN(part, int8, name##_8),      \
+  [SAMARA_UINT8] = VBINARY_IN(part, uint8, name##_8),    \
+  [SAMARA_INT16] = VBINARY_IN(part, int16, name##_16),   \
+  [SAMARA_UINT16] = VBINARY_IN(part, uint16, name##_16), \
+  [SAMARA_INT32] = VBINARY_IN(part, int32, name##_32),   \
+  [SAMARA_UINT32] = VBINARY_IN(part, uint32, name##_32), \
+  [SAMARA_INT64] = VBINARY_IN(part, int64, name##_64),   \
+  [SAMARA_UINT64] = VBINARY_IN(part, uint64, name##_64)
+#define VBINARY_UNSIGNEDS(part, name)                     \
+  [SAMARA_UINT8] = VBINARY_IN(part, uint8, name##_u8),    \
+  [SAMARA_UINT16] = VBINARY_IN(part, uint16, name##_u16), \
+  [SAMARA_UINT32] = VBINARY_IN(part, uint32, name##_u32), \
+  [SAMARA_UINT64] = VBINARY_IN(part, uint64, name##_u64)
+#define VBINARY_SIGNEDS(part, name)                     \
+  [SAMARA_INT8] = VBINARY_IN(part, int8, name##_i8),    \
+  [SAMARA_INT16] = VBINARY_IN(part, int16, name##_i16), \
+  [SAMARA_INT32] = VBINARY_IN(part, int32, name##_i32), \
+  [SAMARA_INT64] = VBINARY_IN(part, int64, name##_i64)
+#define VBINARY_INTEGERS(part, name) VBINARY_SIGNEDS(part, name), VBINARY_UNSIGNEDS(part, name)
+#define VBINARY_FLOATS(part, name)                                                         \
+  [SAMARA_FLOAT32] = VBINARY_IN(part, float32, name##_f32), [SAMARA_FLOAT64] = VBINARY_IN( \
+                                                                part, float64, name##_f64)
+#define VBINARY_DOUBLE(part, name) [SAMARA_FLOAT64] = VBINARY_IN(part, float64, name##_f64)
 enum { VBINARY_DTYPES = SAMARA_UINT64 + 1 };
-static const smr_vbinary_blocks vbinary_kernels[SMR_VBINARY_COUNT][VBINARY_DTYPES] = {
-    [SMR_VBINARY_ADD] = {VBINARY_WIDTHS(add), VBINARY_DOUBLE(add)},
-    [SMR_VBINARY_SUB] = {VBINARY_WIDTHS(sub), VBINARY_DOUBLE(sub)},
-    [SMR_VBINARY_MUL] = {VBINARY_WIDTHS(mul), VBINARY_DOUBLE(mul)},
-    [SMR_VBINARY_DIV] = {VBINARY_INTEGERS(div), VBINARY_DOUBLE(div)},
-    [SMR_VBINARY_MIN] = {VBINARY_INTEGERS(min), VBINARY_DOUBLE(min)},
-    [SMR_VBINARY_MAX] = {VBINARY_INTEGERS(max), VBINARY_DOUBLE(max)},
-    [SMR_VBINARY_PRELU] = {VBINARY_DOUBLE(prelu)},
-    [SMR_VBINARY_MOD] = {VBINARY_INTEGERS(mod), VBINARY_FLOATS(mod)},
-    [SMR_VBINARY_FMOD] = {VBINARY_SIGNEDS(fmod), VBINARY_UNSIGNEDS(mod), VBINARY_FLOATS(fmod)},
-    [SMR_VBINARY_POW] = {VBINARY_INTEGERS(pow), VBINARY_FLOATS(pow)},
-    [SMR_VBINARY_EQ] = {VBINARY_WIDTHS(eq), VBINARY_FLOATS(eq), [SAMARA_BOOL] = vbinary_eq_bool},
-    [SMR_VBINARY_LT] = {VBINARY_INTEGERS(lt), VBINARY_FLOATS(lt)},
-    [SMR_VBINARY_LE] = {VBINARY_INTEGERS(le), VBINARY_FLOATS(le)},
-    [SMR_VBINARY_ATAN2] = {VBINARY_FLOATS(atan2)},
-    [SMR_VBINARY_AND] = {[SAMARA_BOOL] = vbinary_and_bool},
-    [SMR_VBINARY_OR] = {[SAMARA_BOOL] = vbinary_or_bool},
-    [SMR_VBINARY_XOR] = {[SAMARA_BOOL] = vbinary_xor_bool},
-    [SMR_VBINARY_BIT_AND] = {VBINARY_WIDTHS(bit_and)},
-    [SMR_VBINARY_BIT_OR] = {VBINARY_WIDTHS(bit_or)},
-    [SMR_VBINARY_BIT_XOR] = {VBINARY_WIDTHS(bit_xor)},
-    [SMR_VBINARY_SHL] = {VBINARY_WIDTHS(shl)},
-    [SMR_VBINARY_SHR] = {VBINARY_INTEGERS(shr)},
+// By dtype.
+static const smr_vbinary_blocks vbinary_row_add[VBINARY_DTYPES] = {VBINARY_WIDTHS(add, add),
+                                                                   VBINARY_DOUBLE(add, add)};
+static const smr_vbinary_blocks vbinary_row_sub[VBINARY_DTYPES] = {VBINARY_WIDTHS(sub, sub),
+                                                                   VBINARY_DOUBLE(sub, sub)};
+static const smr_vbinary_blocks vbinary_row_mul[VBINARY_DTYPES] = {VBINARY_WIDTHS(mul, mul),
+                                                                   VBINARY_DOUBLE(mul, mul)};
+static const smr_vbinary_blocks vbinary_row_div[VBINARY_DTYPES] = {VBINARY_INTEGERS(div, div),
+                                                                   VBINARY_DOUBLE(div, div)};
+static const smr_vbinary_blocks vbinary_row_min[VBINARY_DTYPES] = {VBINARY_INTEGERS(min, min),
+                                                                   VBINARY_DOUBLE(min, min)};
+static const smr_vbinary_blocks vbinary_row_max[VBINARY_DTYPES] = {VBINARY_INTEGERS(max, max),
+                                                                   VBINARY_DOUBLE(max, max)};
+static const smr_vbinary_blocks vbinary_row_prelu[VBINARY_DTYPES] = {VBINARY_DOUBLE(prelu, prelu)};
+static const smr_vbinary_blocks vbinary_row_mod[VBINARY_DTYPES] = {VBINARY_INTEGERS(mod, mod),
+                                                                   VBINARY_FLOATS(mod, mod)};
+static const smr_vbinary_blocks vbinary_row_fmod[VBINARY_DTYPES] = {
+    VBINARY_SIGNEDS(fmod, fmod), VBINARY_UNSIGNEDS(fmod, mod), VBINARY_FLOATS(fmod, fmod)};
+static const smr_vbinary_blocks vbinary_row_pow[VBINARY_DTYPES] = {VBINARY_INTEGERS(pow, pow),
+                                                                   VBINARY_FLOATS(pow, pow)};
+static const smr_vbinary_blocks vbinary_row_eq[VBINARY_DTYPES] = {
+    VBINARY_WIDTHS(eq, eq), VBINARY_FLOATS(eq, eq), [SAMARA_BOOL] = VBINARY_IN(eq, bool, eq_bool)};
+static const smr_vbinary_blocks vbinary_row_lt[VBINARY_DTYPES] = {VBINARY_INTEGERS(lt, lt),
+                                                                  VBINARY_FLOATS(lt, lt)};
+static const smr_vbinary_blocks vbinary_row_le[VBINARY_DTYPES] = {VBINARY_INTEGERS(le, le),
+                                                                  VBINARY_FLOATS(le, le)};
+static const smr_vbinary_blocks vbinary_row_atan2[VBINARY_DTYPES] = {VBINARY_FLOATS(atan2, atan2)};
+static const smr_vbinary_blocks vbinary_row_and[VBINARY_DTYPES] = {
+    [SAMARA_BOOL] = VBINARY_IN(and, bool, and_bool)};
+static const smr_vbinary_blocks vbinary_row_or[VBINARY_DTYPES] = {
+    [SAMARA_BOOL] = VBINARY_IN(or, bool, or_bool)};
+static const smr_vbinary_blocks vbinary_row_xor[VBINARY_DTYPES] = {
+    [SAMARA_BOOL] = VBINARY_IN(xor, bool, xor_bool)};
+static const smr_vbinary_blocks vbinary_row_bit_and[VBINARY_DTYPES] = {
+    VBINARY_WIDTHS(bit_and, bit_and)};
+static const smr_vbinary_blocks vbinary_row_bit_or[VBINARY_DTYPES] = {
+    VBINARY_WIDTHS(bit_or, bit_or)};
+static const smr_vbinary_blocks vbinary_row_bit_xor[VBINARY_DTYPES] = {
+    VBINARY_WIDTHS(bit_xor, bit_xor)};
+static const smr_vbinary_blocks vbinary_row_shl[VBINARY_DTYPES] = {VBINARY_WIDTHS(shl, shl)};
+static const smr_vbinary_blocks vbinary_row_shr[VBINARY_DTYPES] = {VBINARY_INTEGERS(shr, shr)};
+#define VBINARY_ROW(name) SMR_HAS(vbinary_##name) ? vbinary_row_##name : NULL
+static const smr_vbinary_blocks *const vbinary_rows[SMR_VBINARY_COUNT] = {
+    [SMR_VBINARY_ADD] = VBINARY_ROW(add),       [SMR_VBINARY_SUB] = VBINARY_ROW(sub),
+    [SMR_VBINARY_MUL] = VBINARY_ROW(mul),       [SMR_VBINARY_DIV] = VBINARY_ROW(div),
+    [SMR_VBINARY_MIN] = VBINARY_ROW(min),       [SMR_VBINARY_MAX] = VBINARY_ROW(max),
+    [SMR_VBINARY_PRELU] = VBINARY_ROW(prelu),   [SMR_VBINARY_MOD] = VBINARY_ROW(mod),
+    [SMR_VBINARY_FMOD] = VBINARY_ROW(fmod),     [SMR_VBINARY_POW] = VBINARY_ROW(pow),
+    [SMR_VBINARY_EQ] = VBINARY_ROW(eq),         [SMR_VBINARY_LT] = VBINARY_ROW(lt),
+    [SMR_VBINARY_LE] = VBINARY_ROW(le),         [SMR_VBINARY_ATAN2] = VBINARY_ROW(atan2),
+    [SMR_VBINARY_AND] = VBINARY_ROW(and),       [SMR_VBINARY_OR] = VBINARY_ROW(or),
+    [SMR_VBINARY_XOR] = VBINARY_ROW(xor),       [SMR_VBINARY_BIT_AND] = VBINARY_ROW(bit_and),
+    [SMR_VBINARY_BIT_OR] = VBINARY_ROW(bit_or), [SMR_VBINARY_BIT_XOR] = VBINARY_ROW(bit_xor),
+    [SMR_VBINARY_SHL] = VBINARY_ROW(shl),       [SMR_VBINARY_SHR] = VBINARY_ROW(shr),
 };
+#undef VBINARY_ROW
+#undef VBINARY_IN
 #undef VBINARY_WIDTHS
 #undef VBINARY_UNSIGNEDS
 #undef VBINARY_SIGNEDS
@@ -219,11 +265,12 @@ static const uint8_t vbinary_bytes[VBINARY_DTYPES] = {
 };
 
 struct smr_vbinary_kernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t dtype) {
-  if (dtype >= VBINARY_DTYPES) return (struct smr_vbinary_kernel){.blocks = NULL};
+  const smr_vbinary_blocks *row = vbinary_rows[function];
+  if (dtype >= VBINARY_DTYPES || row == NULL) return (struct smr_vbinary_kernel){.blocks = NULL};
   const uint8_t bytes = vbinary_bytes[dtype];
   const bool to_bool =
       function == SMR_VBINARY_EQ || function == SMR_VBINARY_LT || function == SMR_VBINARY_LE;
-  return (struct smr_vbinary_kernel){vbinary_kernels[function][dtype], bytes, to_bool ? 1 : bytes};
+  return (struct smr_vbinary_kernel){row[dtype], bytes, to_bool ? 1 : bytes};
 }
 
 // Room for a block of the widest elements.
@@ -282,14 +329,10 @@ VBINARY_ZERO(64)
 #undef VBINARY_ZERO
 
 bool smr_vbinary_has_zero(uint8_t dtype, size_t n, const void *b) {
-  switch (dtype < VBINARY_DTYPES ? vbinary_bytes[dtype] : 0) {
-    case 1:
-      return vbinary_zero_8(n, b);
-    case 2:
-      return vbinary_zero_16(n, b);
-    case 4:
-      return vbinary_zero_32(n, b);
-    default:
-      return vbinary_zero_64(n, b);
-  }
+  const int bytes = dtype < VBINARY_DTYPES ? vbinary_bytes[dtype] : 0;
+  if ((SMR_HAS(type_int8) || SMR_HAS(type_uint8)) && bytes == 1) return vbinary_zero_8(n, b);
+  if ((SMR_HAS(type_int16) || SMR_HAS(type_uint16)) && bytes == 2) return vbinary_zero_16(n, b);
+  if ((SMR_HAS(type_int32) || SMR_HAS(type_uint32)) && bytes == 4) return vbinary_zero_32(n, b);
+  if (SMR_HAS(type_int64) || SMR_HAS(type_uint64)) return vbinary_zero_64(n, b);
+  return false;
 }

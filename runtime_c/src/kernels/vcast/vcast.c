@@ -102,27 +102,35 @@ VCAST(bool, i64, uint8_t, int64_t, x != 0)
 #undef VCAST_NARROW
 #undef VCAST
 
-#define VCAST_ROW(from)                                                        \
-  {[SAMARA_FLOAT32] = vcast_##from##_f32, [SAMARA_INT8] = vcast_##from##_i8,   \
-   [SAMARA_UINT8] = vcast_##from##_u8,    [SAMARA_INT32] = vcast_##from##_i32, \
-   [SAMARA_INT64] = vcast_##from##_i64,   [SAMARA_BOOL] = vcast_##from##_bool}
+#define VCAST_IN(from, to, kernel) \
+  SMR_HAS(type_##from) && SMR_HAS(type_##to) ? vcast_##kernel : NULL
+#define VCAST_ROW(type, from)                              \
+  {[SAMARA_FLOAT32] = VCAST_IN(type, float32, from##_f32), \
+   [SAMARA_INT8] = VCAST_IN(type, int8, from##_i8),        \
+   [SAMARA_UINT8] = VCAST_IN(type, uint8, from##_u8),      \
+   [SAMARA_INT32] = VCAST_IN(type, int32, from##_i32),     \
+   [SAMARA_INT64] = VCAST_IN(type, int64, from##_i64),     \
+   [SAMARA_BOOL] = VCAST_IN(type, bool, from##_bool)}
 static const smr_vcast_ukernel vcast_kernels[SAMARA_BOOL + 1][SAMARA_BOOL + 1] = {
-    [SAMARA_FLOAT32] = VCAST_ROW(f32),
-    [SAMARA_INT8] = VCAST_ROW(i8),
-    [SAMARA_UINT8] = VCAST_ROW(u8),
-    [SAMARA_INT32] = VCAST_ROW(i32),
-    [SAMARA_INT64] = VCAST_ROW(i64),
-    [SAMARA_BOOL] = {[SAMARA_FLOAT32] = vcast_bool_f32,
-                     [SAMARA_INT8] = vcast_bool_8,
-                     [SAMARA_UINT8] = vcast_bool_8,
-                     [SAMARA_INT32] = vcast_bool_i32,
-                     [SAMARA_INT64] = vcast_bool_i64,
-                     [SAMARA_BOOL] = vcast_bool_8},
+    [SAMARA_FLOAT32] = VCAST_ROW(float32, f32),
+    [SAMARA_INT8] = VCAST_ROW(int8, i8),
+    [SAMARA_UINT8] = VCAST_ROW(uint8, u8),
+    [SAMARA_INT32] = VCAST_ROW(int32, i32),
+    [SAMARA_INT64] = VCAST_ROW(int64, i64),
+    [SAMARA_BOOL] = {[SAMARA_FLOAT32] = VCAST_IN(bool, float32, bool_f32),
+                     [SAMARA_INT8] = VCAST_IN(bool, int8, bool_8),
+                     [SAMARA_UINT8] = VCAST_IN(bool, uint8, bool_8),
+                     [SAMARA_INT32] = VCAST_IN(bool, int32, bool_i32),
+                     [SAMARA_INT64] = VCAST_IN(bool, int64, bool_i64),
+                     [SAMARA_BOOL] = VCAST_IN(bool, bool, bool_8)},
 };
+#undef VCAST_IN
 #undef VCAST_ROW
 
 smr_vcast_ukernel smr_vcast_kernel(uint8_t from, uint8_t to) {
-  if (from == SAMARA_BFLOAT16 && to == SAMARA_FLOAT32) return vcast_bf16_f32;
-  if (from == SAMARA_FLOAT32 && to == SAMARA_BFLOAT16) return vcast_f32_bf16;
+  if (SMR_HAS(type_bfloat16) && from == SAMARA_BFLOAT16 && to == SAMARA_FLOAT32)
+    return vcast_bf16_f32;
+  if (SMR_HAS(type_bfloat16) && from == SAMARA_FLOAT32 && to == SAMARA_BFLOAT16)
+    return vcast_f32_bf16;
   return from <= SAMARA_BOOL && to <= SAMARA_BOOL ? vcast_kernels[from][to] : NULL;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parts.h"
+
 /// y[i] = x[i] in another type for i < n. `y` may be `x` where element sizes agree. Element
 /// alignment.
 typedef void (*smr_vcast_ukernel)(size_t n, const void *x, void *y);

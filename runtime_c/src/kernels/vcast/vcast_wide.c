@@ -178,7 +178,8 @@ static const struct wide_row wide_to[] = {
 
 struct smr_vcast_steps smr_vcast_steps(uint8_t from, uint8_t to) {
   const size_t count = sizeof wide_from / sizeof wide_from[0];
-  if (from >= count || to >= count) return (struct smr_vcast_steps){NULL, NULL};
+  if (!SMR_HAS(vcast_wide) || from >= count || to >= count)
+    return (struct smr_vcast_steps){NULL, NULL};
   const struct wide_row *x = &wide_from[from], *y = &wide_to[to];
   if (x->i64 != NULL && y->i64 != NULL) return (struct smr_vcast_steps){x->i64, y->i64};
   // What float64 itself takes is rounded to nearest.

@@ -6,6 +6,8 @@
 
 #include <samara/samara.h>
 
+#include "base/parts.h"
+
 #include <stdbool.h>
 
 // One kernel: a block of columns is kept where it fits registers, and what it adds is a row of w,
@@ -45,12 +47,12 @@ smr_vmatmul_ukernel smr_vmatmul_kernel(uint8_t dtype) {
   switch (dtype) {
     case SAMARA_INT32:
     case SAMARA_UINT32:
-      return vmatmul_u32;
+      return SMR_HAS(matmul_int32) ? vmatmul_u32 : NULL;
     case SAMARA_INT64:
     case SAMARA_UINT64:
-      return vmatmul_u64;
+      return SMR_HAS(matmul_int64) ? vmatmul_u64 : NULL;
     case SAMARA_FLOAT64:
-      return vmatmul_f64;
+      return SMR_HAS(matmul_float64) ? vmatmul_f64 : NULL;
     default:
       return NULL;
   }

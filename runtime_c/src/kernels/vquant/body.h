@@ -1,87 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quantization loops in plain C, from which compilers make vectors of the region's ISA.
-// VQUANT_SUFFIX is the ISA as kernels.inc names it.
+// The quantization loops over the vocabulary, four vectors of lanes at a time. VQUANT_SUFFIX is the
+// ISA as kernels.inc names it. Rows whose elements have parameters of their own are left to
+// portable C.
+#include "simd/bytes.h"
 
 #define VQUANT_KERNEL_(name, suffix) smr_vquant_##name##_ukernel__##suffix
 #define VQUANT_KERNEL(name, suffix) VQUANT_KERNEL_(name, suffix)
+#define VQUANT_BLOCK (4 * VF)
 
-#define VQUANT_BLOCK 256
+// NaN counts as 0.
+SMR_INLINE N(vf) N(vquant_number)(N(vf) p) { return N(select)(N(eq)(p, p), p, N(set1)(0.0f)); }
 
-// The quantized value of `p`, which is in units of the output's scale; NaN counts as 0. int8 is
-// made of int32 in a second loop, so that compilers turn the loops into vectors.
-SMR_INLINE int32_t N(vquant_rounded)(float p, int32_t zero) {
-  return smr_rounded(p, (float)(-128 - zero), (float)(127 - zero), zero);
-}
-
-SMR_INLINE void N(vquant_narrow)(size_t n, const int32_t *block, int8_t *y) {
-  for (size_t i = 0; i < n; i++) y[i] = (int8_t)block[i];
-}
-
-// Calls `steps` with a step of 0 or 1 that is a constant.
-#define VQUANT_BY_STEP(steps, step, ...) \
-  do {                                   \
-    if (step)                            \
-      steps(__VA_ARGS__, 1);             \
-    else                                 \
-      steps(__VA_ARGS__, 0);             \
-  } while (0)
-
-SMR_INLINE void N(vquant_quantize_steps)(size_t n, const float *x, const float *scales,
-                                         const int32_t *zeros, int8_t *y, size_t step) {
-  int32_t block[VQUANT_BLOCK];
-  for (size_t i = 0; i < n; i += VQUANT_BLOCK) {
-    const size_t count = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
-    for (size_t j = 0; j < count; j++)
-      block[j] = N(vquant_rounded)(x[i + j] / scales[(i + j) * step], zeros[(i + j) * step]);
-    N(vquant_narrow)(count, block, y + i);
+void VQUANT_KERNEL(quantize, VQUANT_SUFFIX)(size_t n, const float *x, struct smr_vquant_params p,
+                                            int8_t *y) {
+  if (SMR_HAS(vquant_axis) && p.step) {
+    smr_vquant_quantize_ukernel__scalar(n, x, p, y);
+    return;
   }
-}
-
-SMR_VECTORIZED void VQUANT_KERNEL(quantize, VQUANT_SUFFIX)(size_t n, const float *x,
-                                                           struct smr_vquant_params p, int8_t *y) {
-  VQUANT_BY_STEP(N(vquant_quantize_steps), p.step, n, x, p.scales, p.zero_points, y);
-}
-
-SMR_INLINE void N(vquant_dequantize_steps)(size_t n, const int8_t *x, const float *scales,
-                                           const int32_t *zeros, float *restrict y, size_t step) {
-  const float scale = n ? scales[0] : 0.0f;
-  const int32_t zero = n ? zeros[0] : 0;
-  for (size_t i = 0; i < n; i++)
-    y[i] = (float)(x[i] - (step ? zeros[i] : zero)) * (step ? scales[i] : scale);
-}
-
-SMR_VECTORIZED void VQUANT_KERNEL(dequantize, VQUANT_SUFFIX)(size_t n, const int8_t *x,
-                                                             struct smr_vquant_params p, float *y) {
-  VQUANT_BY_STEP(N(vquant_dequantize_steps), p.step, n, x, p.scales, p.zero_points, y);
-}
-
-SMR_INLINE void N(vquant_requantize_steps)(size_t n, const int8_t *x, struct smr_vquant_params from,
-                                           struct smr_vquant_params to, int8_t *y, size_t steps) {
-  const size_t f = steps & 1, t = steps >> 1;
-  int32_t block[VQUANT_BLOCK];
+  const float one = n > 0 ? p.scales[0] : 1.0f;
+  const N(vf) scale = N(set1)(one);
+  const struct N(i8_limits) limits = N(i8_limits)(-128, 127, n > 0 ? p.zero_points[0] : 0);
   for (size_t i = 0; i < n; i += VQUANT_BLOCK) {
-    const size_t count = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
-    for (size_t j = 0; j < count; j++) {
-      const size_t a = (i + j) * f, b = (i + j) * t;
-      const float m = from.scales[a] / to.scales[b];
-      const int32_t acc = x[i + j] - from.zero_points[a], zero = to.zero_points[b];
-      block[j] = smr_requantized(acc, m, (float)(-128 - zero), (float)(127 - zero), zero);
+    const size_t some = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
+    float last[VQUANT_BLOCK] = {0};
+    const float *from = some < VQUANT_BLOCK ? memcpy(last, x + i, some * sizeof *last) : x + i;
+    N(vf) v[4];
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) {
+      v[k] = N(vquant_number)(N(div)(N(load)(from + k * VF), scale));
     }
-    N(vquant_narrow)(count, block, y + i);
+    N(store_i8)(y + i, v, &limits, some);
   }
 }
 
-SMR_VECTORIZED void VQUANT_KERNEL(requantize, VQUANT_SUFFIX)(size_t n, const int8_t *x,
-                                                             struct smr_vquant_params from,
-                                                             struct smr_vquant_params to,
-                                                             int8_t *y) {
-  const size_t steps = (from.step ? 1u : 0u) | (to.step ? 2u : 0u);
-  if (steps == 0)
-    N(vquant_requantize_steps)(n, x, from, to, y, 0);
-  else
-    N(vquant_requantize_steps)(n, x, from, to, y, steps);
+void VQUANT_KERNEL(dequantize, VQUANT_SUFFIX)(size_t n, const int8_t *x, struct smr_vquant_params p,
+                                              float *y) {
+  if (SMR_HAS(vquant_axis) && p.step) {
+    smr_vquant_dequantize_ukernel__scalar(n, x, p, y);
+    return;
+  }
+  const N(vf) scale = N(set1)(n > 0 ? p.scales[0] : 1.0f);
+  const N(vi) zero = N(iset1)(n > 0 ? p.zero_points[0] : 0);
+  for (size_t i = 0; i < n; i += VQUANT_BLOCK) {
+    const size_t some = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
+    float last[VQUANT_BLOCK], *to = some < VQUANT_BLOCK ? last : y + i;
+    N(vi) v[4];
+    N(load_i8_some)(x + i, some, v);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) {
+      N(store)(to + k * VF, N(mul)(N(to_float)(N(isub)(v[k], zero)), scale));
+    }
+    if (some < VQUANT_BLOCK) memcpy(y + i, last, some * sizeof *last);
+  }
 }
-#undef VQUANT_BY_STEP
+
+void VQUANT_KERNEL(requantize, VQUANT_SUFFIX)(size_t n, const int8_t *x,
+                                              struct smr_vquant_params from,
+                                              struct smr_vquant_params to, int8_t *y) {
+  if (SMR_HAS(vquant_axis) && (from.step || to.step)) {
+    smr_vquant_requantize_ukernel__scalar(n, x, from, to, y);
+    return;
+  }
+  if (n == 0) return;
+  const float ratio = from.scales[0] / to.scales[0];
+  const N(vf) multiplier = N(set1)(ratio);
+  const N(vi) zero = N(iset1)(from.zero_points[0]);
+  const struct N(i8_limits) limits = N(i8_limits)(-128, 127, to.zero_points[0]);
+  for (size_t i = 0; i < n; i += VQUANT_BLOCK) {
+    const size_t some = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
+    N(vi) v[4];
+    N(vf) p[4];
+    N(load_i8_some)(x + i, some, v);
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) {
+      p[k] = N(vquant_number)(N(mul)(N(to_float)(N(isub)(v[k], zero)), multiplier));
+    }
+    N(store_i8)(y + i, p, &limits, some);
+  }
+}
 #undef VQUANT_BLOCK
 #undef VQUANT_KERNEL_
 #undef VQUANT_KERNEL

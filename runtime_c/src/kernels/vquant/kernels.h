@@ -15,6 +15,8 @@
                                                struct smr_vquant_params from,                      \
                                                struct smr_vquant_params to, int8_t *y);
 #include "kernels/vquant/kernels.inc"
+// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+SMR_UKERNEL(SMR_ISA_NONE, scalar)
 #undef SMR_UKERNEL
 
 #endif

@@ -4,16 +4,18 @@
 
 #include "kernels/vquant/vquant.h"
 
+#include "base/parts.h"
 #include "kernels/vquant/kernels.h"
 
 static const struct vquant_row {
   uint32_t isa;
   struct smr_vquant kernels;
 } vquant_rows[] = {
-#define SMR_UKERNEL(isa, suffix)                              \
-  {isa,                                                       \
-   {"vquant_" #suffix, smr_vquant_quantize_ukernel__##suffix, \
-    smr_vquant_dequantize_ukernel__##suffix, smr_vquant_requantize_ukernel__##suffix}},
+#define SMR_UKERNEL(isa, suffix)                                                                \
+  {isa,                                                                                         \
+   {"vquant_" #suffix, SMR_HAS(vquant_quantize) ? smr_vquant_quantize_ukernel__##suffix : NULL, \
+    SMR_HAS(vquant_dequantize) ? smr_vquant_dequantize_ukernel__##suffix : NULL,                \
+    SMR_HAS(vquant_requantize) ? smr_vquant_requantize_ukernel__##suffix : NULL}},
 #include "kernels/vquant/kernels.inc"
 #undef SMR_UKERNEL
 };

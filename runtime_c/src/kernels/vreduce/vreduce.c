@@ -6,6 +6,8 @@
 
 #include <samara/samara.h>
 
+#include "base/parts.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -93,23 +95,36 @@ VREDUCE(min_f64, double, double, double, f, e, v < t || v != v ? v : t, )
 #undef VREDUCE
 #undef VREDUCE_PLAIN
 
-#define VREDUCE_NUMBERS(name)                                                     \
-  [SAMARA_INT8] = vreduce_##name##_i8, [SAMARA_INT16] = vreduce_##name##_i16,     \
-  [SAMARA_INT32] = vreduce_##name##_i32, [SAMARA_INT64] = vreduce_##name##_i64,   \
-  [SAMARA_UINT8] = vreduce_##name##_u8, [SAMARA_UINT16] = vreduce_##name##_u16,   \
-  [SAMARA_UINT32] = vreduce_##name##_u32, [SAMARA_UINT64] = vreduce_##name##_u64, \
-  [SAMARA_FLOAT64] = vreduce_##name##_f64
+#define VREDUCE_IN(type, name, kernel) \
+  SMR_HAS(vreduce_##name) && SMR_HAS(type_##type) ? vreduce_##name##_##kernel : NULL
+#define VREDUCE_NUMBERS(name)                                                                    \
+  [SAMARA_INT8] = VREDUCE_IN(int8, name, i8), [SAMARA_INT16] = VREDUCE_IN(int16, name, i16),     \
+  [SAMARA_INT32] = VREDUCE_IN(int32, name, i32), [SAMARA_INT64] = VREDUCE_IN(int64, name, i64),  \
+  [SAMARA_UINT8] = VREDUCE_IN(uint8, name, u8), [SAMARA_UINT16] = VREDUCE_IN(uint16, name, u16), \
+  [SAMARA_UINT32] = VREDUCE_IN(uint32, name, u32),                                               \
+  [SAMARA_UINT64] = VREDUCE_IN(uint64, name, u64),                                               \
+  [SAMARA_FLOAT64] = VREDUCE_IN(float64, name, f64)
 enum { VREDUCE_DTYPES = SAMARA_UINT64 + 1 };
-static const smr_vreduce_ukernel vreduce_kernels[SMR_VREDUCE_COUNT][VREDUCE_DTYPES] = {
-    [SMR_VREDUCE_SUM] = {VREDUCE_NUMBERS(sum)},
-    [SMR_VREDUCE_PROD] = {VREDUCE_NUMBERS(prod)},
-    [SMR_VREDUCE_MAX] = {VREDUCE_NUMBERS(max), [SAMARA_BOOL] = vreduce_max_b8},
-    [SMR_VREDUCE_MIN] = {VREDUCE_NUMBERS(min), [SAMARA_BOOL] = vreduce_min_b8},
+// By dtype.
+static const smr_vreduce_ukernel vreduce_row_sum[VREDUCE_DTYPES] = {VREDUCE_NUMBERS(sum)};
+static const smr_vreduce_ukernel vreduce_row_prod[VREDUCE_DTYPES] = {VREDUCE_NUMBERS(prod)};
+static const smr_vreduce_ukernel vreduce_row_max[VREDUCE_DTYPES] = {
+    VREDUCE_NUMBERS(max), [SAMARA_BOOL] = VREDUCE_IN(bool, max, b8)};
+static const smr_vreduce_ukernel vreduce_row_min[VREDUCE_DTYPES] = {
+    VREDUCE_NUMBERS(min), [SAMARA_BOOL] = VREDUCE_IN(bool, min, b8)};
+#define VREDUCE_ROW(name) SMR_HAS(vreduce_##name) ? vreduce_row_##name : NULL
+static const smr_vreduce_ukernel *const vreduce_rows[SMR_VREDUCE_COUNT] = {
+    [SMR_VREDUCE_SUM] = VREDUCE_ROW(sum),
+    [SMR_VREDUCE_PROD] = VREDUCE_ROW(prod),
+    [SMR_VREDUCE_MAX] = VREDUCE_ROW(max),
+    [SMR_VREDUCE_MIN] = VREDUCE_ROW(min),
 };
+#undef VREDUCE_ROW
+#undef VREDUCE_IN
 #undef VREDUCE_NUMBERS
 
 smr_vreduce_ukernel smr_vreduce_kernel(enum smr_vreduce_op op, uint8_t dtype) {
-  return dtype < VREDUCE_DTYPES ? vreduce_kernels[op][dtype] : NULL;
+  return dtype < VREDUCE_DTYPES && vreduce_rows[op] != NULL ? vreduce_rows[op][dtype] : NULL;
 }
 
 // Bits of a dtype's values; negative for signed ones.

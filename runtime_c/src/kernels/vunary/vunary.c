@@ -6,6 +6,8 @@
 
 #include <samara/samara.h>
 
+#include "base/parts.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -76,31 +78,66 @@ static void vunary_never(size_t blocks, const void *x, void *y) {
   memset(y, 0, blocks * SMR_VUNARY_BLOCK);
 }
 
-#define VUNARY_UNSIGNEDS(name)                                              \
-  [SAMARA_UINT8] = vunary_##name##_8, [SAMARA_UINT16] = vunary_##name##_16, \
-  [SAMARA_UINT32] = vunary_##name##_32, [SAMARA_UINT64] = vunary_##name##_64
-#define VUNARY_WIDTHS(name)                                                                       \
-  VUNARY_UNSIGNEDS(name), [SAMARA_INT8] = vunary_##name##_8, [SAMARA_INT16] = vunary_##name##_16, \
-                          [SAMARA_INT32] = vunary_##name##_32, [SAMARA_INT64] = vunary_##name##_64
-#define VUNARY_SIGNEDS(name)                                                \
-  [SAMARA_INT8] = vunary_##name##_i8, [SAMARA_INT16] = vunary_##name##_i16, \
-  [SAMARA_INT32] = vunary_##name##_i32, [SAMARA_INT64] = vunary_##name##_i64
-#define VUNARY_FLOATS(name) \
-  [SAMARA_FLOAT32] = vunary_##name##_f32, [SAMARA_FLOAT64] = vunary_##name##_f64
+// Entries of function `part`, which the function `name` computes, where both it and the dtype are
+// in this build.
+#define VUNARY_IN(part, type, kernel) \
+  SMR_HAS(vunary_##part) && SMR_HAS(type_##type) ? vunary_##kernel : NULL
+#define VUNARY_UNSIGNEDS(part, name)                    \
+  [SAMARA_UINT8] = VUNARY_IN(part, uint8, name##_8),    \
+  [SAMARA_UINT16] = VUNARY_IN(part, uint16, name##_16), \
+  [SAMARA_UINT32] = VUNARY_IN(part, uint32, name##_32), \
+  [SAMARA_UINT64] = VUNARY_IN(part, uint64, name##_64)
+#define VUNARY_WIDTHS(part, name)                                                   \
+  VUNARY_UNSIGNEDS(part, name), [SAMARA_INT8] = VUNARY_IN(part, int8, name##_8),    \
+                                [SAMARA_INT16] = VUNARY_IN(part, int16, name##_16), \
+                                [SAMARA_INT32] = VUNARY_IN(part, int32, name##_32), \
+                                [SAMARA_INT64] = VUNARY_IN(part, int64, name##_64)
+#define VUNARY_SIGNEDS(part, name)                     \
+  [SAMARA_INT8] = VUNARY_IN(part, int8, name##_i8),    \
+  [SAMARA_INT16] = VUNARY_IN(part, int16, name##_i16), \
+  [SAMARA_INT32] = VUNARY_IN(part, int32, name##_i32), \
+  [SAMARA_INT64] = VUNARY_IN(part, int64, name##_i64)
+#define VUNARY_FLOATS(part, name)                                                        \
+  [SAMARA_FLOAT32] = VUNARY_IN(part, float32, name##_f32), [SAMARA_FLOAT64] = VUNARY_IN( \
+                                                               part, float64, name##_f64)
 enum { VUNARY_DTYPES = SAMARA_UINT64 + 1 };
-static const smr_vunary_blocks vunary_kernels[SMR_VUNARY_COUNT][VUNARY_DTYPES] = {
-    [SMR_VUNARY_NEG] = {VUNARY_WIDTHS(neg)},
-    [SMR_VUNARY_ABS] = {VUNARY_SIGNEDS(abs), VUNARY_UNSIGNEDS(copy)},
-    [SMR_VUNARY_SIGN] = {VUNARY_SIGNEDS(sign), VUNARY_UNSIGNEDS(positive)},
-    [SMR_VUNARY_RELU] = {VUNARY_SIGNEDS(relu), VUNARY_UNSIGNEDS(copy)},
-    [SMR_VUNARY_BIT_NOT] = {VUNARY_WIDTHS(bit_not)},
-    [SMR_VUNARY_NOT] = {[SAMARA_BOOL] = vunary_not_bool},
-    [SMR_VUNARY_IS_NAN] = {VUNARY_FLOATS(is_nan)},
-    [SMR_VUNARY_IS_INF] = {VUNARY_FLOATS(is_inf)},
-    [SMR_VUNARY_IS_INF_POSITIVE] = {VUNARY_FLOATS(is_inf_positive)},
-    [SMR_VUNARY_IS_INF_NEGATIVE] = {VUNARY_FLOATS(is_inf_negative)},
-    [SMR_VUNARY_IS_INF_NONE] = {[SAMARA_FLOAT32] = vunary_never, [SAMARA_FLOAT64] = vunary_never},
+// By dtype.
+static const smr_vunary_blocks vunary_row_neg[VUNARY_DTYPES] = {VUNARY_WIDTHS(neg, neg)};
+static const smr_vunary_blocks vunary_row_abs[VUNARY_DTYPES] = {VUNARY_SIGNEDS(abs, abs),
+                                                                VUNARY_UNSIGNEDS(abs, copy)};
+static const smr_vunary_blocks vunary_row_sign[VUNARY_DTYPES] = {VUNARY_SIGNEDS(sign, sign),
+                                                                 VUNARY_UNSIGNEDS(sign, positive)};
+static const smr_vunary_blocks vunary_row_relu[VUNARY_DTYPES] = {VUNARY_SIGNEDS(relu, relu),
+                                                                 VUNARY_UNSIGNEDS(relu, copy)};
+static const smr_vunary_blocks vunary_row_bit_not[VUNARY_DTYPES] = {
+    VUNARY_WIDTHS(bit_not, bit_not)};
+static const smr_vunary_blocks vunary_row_not[VUNARY_DTYPES] = {[SAMARA_BOOL] =
+                                                                    VUNARY_IN(not, bool, not_bool)};
+static const smr_vunary_blocks vunary_row_is_nan[VUNARY_DTYPES] = {VUNARY_FLOATS(is_nan, is_nan)};
+static const smr_vunary_blocks vunary_row_is_inf[VUNARY_DTYPES] = {VUNARY_FLOATS(is_inf, is_inf)};
+static const smr_vunary_blocks vunary_row_is_inf_positive[VUNARY_DTYPES] = {
+    VUNARY_FLOATS(is_inf_positive, is_inf_positive)};
+static const smr_vunary_blocks vunary_row_is_inf_negative[VUNARY_DTYPES] = {
+    VUNARY_FLOATS(is_inf_negative, is_inf_negative)};
+static const smr_vunary_blocks vunary_row_is_inf_none[VUNARY_DTYPES] = {
+    [SAMARA_FLOAT32] = VUNARY_IN(is_inf_none, float32, never),
+    [SAMARA_FLOAT64] = VUNARY_IN(is_inf_none, float64, never)};
+#define VUNARY_ROW(name) SMR_HAS(vunary_##name) ? vunary_row_##name : NULL
+static const smr_vunary_blocks *const vunary_rows[SMR_VUNARY_COUNT] = {
+    [SMR_VUNARY_NEG] = VUNARY_ROW(neg),
+    [SMR_VUNARY_ABS] = VUNARY_ROW(abs),
+    [SMR_VUNARY_SIGN] = VUNARY_ROW(sign),
+    [SMR_VUNARY_RELU] = VUNARY_ROW(relu),
+    [SMR_VUNARY_BIT_NOT] = VUNARY_ROW(bit_not),
+    [SMR_VUNARY_NOT] = VUNARY_ROW(not),
+    [SMR_VUNARY_IS_NAN] = VUNARY_ROW(is_nan),
+    [SMR_VUNARY_IS_INF] = VUNARY_ROW(is_inf),
+    [SMR_VUNARY_IS_INF_POSITIVE] = VUNARY_ROW(is_inf_positive),
+    [SMR_VUNARY_IS_INF_NEGATIVE] = VUNARY_ROW(is_inf_negative),
+    [SMR_VUNARY_IS_INF_NONE] = VUNARY_ROW(is_inf_none),
 };
+#undef VUNARY_ROW
+#undef VUNARY_IN
 #undef VUNARY_WIDTHS
 #undef VUNARY_UNSIGNEDS
 #undef VUNARY_SIGNEDS
@@ -113,10 +150,10 @@ static const uint8_t vunary_bytes[VUNARY_DTYPES] = {
 };
 
 struct smr_vunary_kernel smr_vunary_kernel(enum smr_vunary function, uint8_t dtype) {
-  if (dtype >= VUNARY_DTYPES) return (struct smr_vunary_kernel){.blocks = NULL};
+  const smr_vunary_blocks *row = vunary_rows[function];
+  if (dtype >= VUNARY_DTYPES || row == NULL) return (struct smr_vunary_kernel){.blocks = NULL};
   const uint8_t bytes = vunary_bytes[dtype];
-  return (struct smr_vunary_kernel){vunary_kernels[function][dtype], bytes,
-                                    function >= SMR_VUNARY_IS_NAN ? 1 : bytes};
+  return (struct smr_vunary_kernel){row[dtype], bytes, function >= SMR_VUNARY_IS_NAN ? 1 : bytes};
 }
 
 void smr_vunary_run(const struct smr_vunary_kernel *kernel, size_t n, const void *x_, void *y_) {

@@ -31,13 +31,11 @@
     size_t c = 0;                                                                                \
     for (; channels - c >= 4 * X8_BYTES; c += 4 * X8_BYTES)                                      \
       N(x8_##name##_block)(window, c, 4, X8_BYTES, y);                                           \
-    for (; channels - c >= X8_BYTES; c += X8_BYTES)                                              \
+    for (; c < channels && channels >= X8_BYTES; c += X8_BYTES) {                                \
+      if (channels - c < X8_BYTES) c = channels - X8_BYTES; /* some once more */                 \
       N(x8_##name##_block)(window, c, 1, X8_BYTES, y);                                           \
-    if (c == channels) return;                                                                   \
-    if (c > 0)                                                                                   \
-      N(x8_##name##_block)(window, channels - X8_BYTES, 1, X8_BYTES, y); /* some once more */    \
-    else                                                                                         \
-      N(x8_##name##_block)(window, 0, 1, channels, y);                                           \
+    }                                                                                            \
+    if (c < channels) N(x8_##name##_block)(window, 0, 1, channels, y);                           \
   }
 X8_POOL(max_s8)
 X8_POOL(max_u8)

@@ -4,16 +4,17 @@
 
 #include "kernels/x8_pool/x8_pool.h"
 
+#include "base/parts.h"
 #include "kernels/x8_pool/kernels.h"
 
 static const struct x8_pool_row {
   uint32_t isa;
   struct smr_x8_pool kernels;
 } x8_pool_rows[] = {
-#define SMR_UKERNEL(isa, suffix)                               \
-  {isa,                                                        \
-   {"x8_pool__" #suffix, smr_x8_pool_max_s8_ukernel__##suffix, \
-    smr_x8_pool_max_u8_ukernel__##suffix}},
+#define SMR_UKERNEL(isa, suffix)                                                            \
+  {isa,                                                                                     \
+   {"x8_pool__" #suffix, SMR_HAS(x8_pool_s8) ? smr_x8_pool_max_s8_ukernel__##suffix : NULL, \
+    SMR_HAS(x8_pool_u8) ? smr_x8_pool_max_u8_ukernel__##suffix : NULL}},
 #include "kernels/x8_pool/kernels.inc"
 #undef SMR_UKERNEL
 };

@@ -6,6 +6,7 @@
 #include "kernels/x8_pool/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 
 SMR_INLINE __m512i N(x8_load)(const char *x, size_t n) {

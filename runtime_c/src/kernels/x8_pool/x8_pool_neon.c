@@ -7,6 +7,7 @@
 #include "simd/tail.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 
 SMR_INLINE int8x16_t N(x8_load)(const char *x, size_t n) {

@@ -253,7 +253,7 @@ static struct problem draw_problem(size_t m, size_t n, size_t k, uint32_t r) {
   return p;
 }
 
-static void check_call(const char *name, smr_i8_gemm_ukernel fn, int32_t a_offset,
+static void check_call(const char *name, const struct smr_i8_gemm_config *config, int vector,
                        const struct problem *p, uint32_t *seed) {
   struct data data = make_data(p, seed);
   const struct smr_i8_gemm_args *g = &data.args;
@@ -269,48 +269,50 @@ static void check_call(const char *name, smr_i8_gemm_ukernel fn, int32_t a_offse
                                             .hi = g->hi,
                                             .f32_lo = g->f32_lo,
                                             .f32_hi = g->f32_hi};
-  fn(p->m, p->n, g->a, g->indirect, g->w, &g->columns, g->row_scale, g->out, &params);
-  if (!CHECK(check_output(&data, a_offset))) report(name, p);
+  if (vector)
+    smr_i8_gemm_call_row(config, p->n, g->a, g->w, &g->columns, g->row_scale, g->out, &params);
+  else
+    smr_i8_gemm_call(config, p->m, p->n, g->a, g->indirect, g->w, &g->columns, g->row_scale, g->out,
+                     &params);
+  if (!CHECK(check_output(&data, config->a_offset))) report(name, p);
   free_data(&data);
 }
 
 // Every depth up to 70 with drawn sizes, every size with a drawn depth, and depths around the
-// length of what core.h stages.
-static void check_ukernel(const char *name, smr_i8_gemm_ukernel fn, size_t mr, size_t nr,
-                          int32_t a_offset, int vector) {
+// length of what a call stages.
+static void check_calls(const char *name, const struct smr_i8_gemm_config *config, int vector) {
   static const size_t deep[] = {1023, 1024, 1025, 2047, 2048, 2052, 4100, 17000};
+  const size_t mr = vector ? 1 : config->mr, nr = vector ? 2 * config->nr + 17 : config->nr;
   uint32_t seed = 1;
   for (size_t k = 0; k <= 70; k++) {
     for (size_t repeat = 0; repeat < 12; repeat++) {
       const uint32_t r = kernel_random(&seed), size = kernel_random(&seed);
       struct problem p = draw_problem(1 + size % mr, 1 + (size >> 8) % nr, k, vector ? r & ~1u : r);
-      check_call(name, fn, a_offset, &p, &seed);
+      check_call(name, config, vector, &p, &seed);
     }
   }
   for (size_t m = 1; m <= mr; m++) {
     for (size_t n = 1; n <= nr; n += 1 + n % 3) {
       const uint32_t r = kernel_random(&seed);
       struct problem p = draw_problem(m, n, 1 + (r >> 12) % 40, vector ? r & ~1u : r);
-      check_call(name, fn, a_offset, &p, &seed);
+      check_call(name, config, vector, &p, &seed);
     }
   }
   for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
     const uint32_t r = kernel_random(&seed);
     struct problem p = draw_problem(mr < 3 ? mr : 3, 18, deep[i], vector ? r & ~1u : r);
-    check_call(name, fn, a_offset, &p, &seed);
+    check_call(name, config, vector, &p, &seed);
   }
 }
 
 SMR_TEST(every_kernel_matches_the_naive_product) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, mr, nr, offset)                                                  \
-  if ((have & (isa)) == (isa)) {                                                                  \
-    check_ukernel(#mr "x" #nr "__" #suffix, smr_i8_gemm_ukernel_##mr##x##nr##__##suffix, mr, nr,  \
-                  offset, 0);                                                                     \
-    check_ukernel("gemv__" #suffix, smr_i8_gemm_ukernel_gemv__##suffix, 1, 2 * (nr) + 17, offset, \
-                  1);                                                                             \
-  } else {                                                                                        \
-    fprintf(stderr, "NOT RUN: i8_gemm " #suffix " (this CPU lacks it)\n");                        \
+#define SMR_UKERNEL(isa, suffix, mr, nr, offset)                           \
+  if ((have & (isa)) == (isa)) {                                           \
+    check_calls(#mr "x" #nr "__" #suffix, smr_i8_gemm_config(isa), 0);     \
+    check_calls("gemv__" #suffix, smr_i8_gemm_config(isa), 1);             \
+  } else {                                                                 \
+    fprintf(stderr, "NOT RUN: i8_gemm " #suffix " (this CPU lacks it)\n"); \
   }
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* samara for C++: a header over samara.h, C++11 and later. Link what a C program links.
+ *
+ *   samara::Model model = samara::Model::open("digits.samara");
+ *   samara::Session session(model);
+ *   session.set_input("image", pixels, 64);
+ *   session.run();
+ *   samara::Tensor scores = session.output("scores");
+ *   for (float score : scores.values<float>()) ...
+ *
+ * Rules beside those of samara.h:
+ *  - Failures are thrown as samara::Error, which holds the status and the text; what the object was
+ * before a failed call it still is. Destructors and functions marked noexcept do not throw.
+ *  - Model, Session and Pool own what their get() returns; they move and are not copied. One that
+ * was moved from can be assigned to or destroyed, nothing else.
+ *  - A Model outlives its sessions, a Pool the sessions that use it. Moving it is no end of its
+ * life.
+ *  - Threads: a Model serves any number of them, a Session one at a time; Session::cancel() alone
+ * may be called from another. Error, Tensor and Shape are plain values.
+ *  - Nothing is allocated but by the C calls, and by C++ for an exception that is thrown.
+ *  - Callbacks given to the library (allocators, logs, custom operators) must not throw.
+ *  - With the header of a selective build there is what that build has.
+ */
+#ifndef SAMARA_SAMARA_HPP_
+#define SAMARA_SAMARA_HPP_
+
+#include <samara/samara.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <type_traits>
+
+#if !defined(SAMARA_SELECTIVE)
+#define SAMARA_WITH_FILES 1
+#define SAMARA_WITH_CALLBACKS 1
+#define SAMARA_WITH_METADATA 1
+#define SAMARA_WITH_SELFTEST 1
+#define SAMARA_WITH_THREADS 1
+#define SAMARA_WITH_STATE 1
+#define SAMARA_WITH_CHECKPOINTS 1
+#define SAMARA_WITH_KEEP 1
+#define SAMARA_WITH_PROFILE 1
+#endif
+
+namespace samara {
+
+/* Why a call failed. */
+class Error : public std::exception {
+ public:
+  explicit Error(const samara_error &error) noexcept : error_(error) {}
+  Error(samara_status status, const char *text) noexcept {
+    error_.status = status;
+    std::snprintf(error_.text, sizeof error_.text, "%s",
+                  text[0] != '\0' ? text : samara_status_text(status));
+  }
+  samara_status status() const noexcept { return error_.status; }
+  const char *what() const noexcept override { return error_.text; }
+
+ private:
+  samara_error error_;
+};
+
+/* Options with every field at its default: options<samara_session_options>(). */
+template <class Options>
+Options options() noexcept {
+  Options value = Options();
+  value.struct_size = sizeof value;
+  return value;
+}
+
+/* Whether elements of `dtype` are held as T. Bits of float16 and bfloat16 are uint16_t; int4 and
+ * uint4, two to a byte, are reached as bytes only. */
+template <class T>
+bool holds(samara_dtype dtype) noexcept;
+/* clang-format off */
+template <> inline bool holds<float>(samara_dtype d) noexcept { return d == SAMARA_FLOAT32; }
+template <> inline bool holds<double>(samara_dtype d) noexcept { return d == SAMARA_FLOAT64; }
+template <> inline bool holds<bool>(samara_dtype d) noexcept { return d == SAMARA_BOOL; }
+template <> inline bool holds<std::int8_t>(samara_dtype d) noexcept {
+  return d == SAMARA_INT8 || d == SAMARA_QINT8;
+}
+template <> inline bool holds<std::int16_t>(samara_dtype d) noexcept { return d == SAMARA_INT16; }
+template <> inline bool holds<std::int32_t>(samara_dtype d) noexcept { return d == SAMARA_INT32; }
+template <> inline bool holds<std::int64_t>(samara_dtype d) noexcept { return d == SAMARA_INT64; }
+template <> inline bool holds<std::uint8_t>(samara_dtype d) noexcept { return d == SAMARA_UINT8; }
+template <> inline bool holds<std::uint16_t>(samara_dtype d) noexcept {
+  return d == SAMARA_UINT16 || d == SAMARA_FLOAT16 || d == SAMARA_BFLOAT16;
+}
+template <> inline bool holds<std::uint32_t>(samara_dtype d) noexcept { return d == SAMARA_UINT32; }
+template <> inline bool holds<std::uint64_t>(samara_dtype d) noexcept { return d == SAMARA_UINT64; }
+/* clang-format on */
+
+namespace detail {
+
+[[noreturn]] inline void fail(samara_status status, const char *where, const char *what) {
+  samara_error error;
+  error.status = status;
+  std::snprintf(error.text, sizeof error.text, "%s: %s", where, what);
+  throw Error(error);
+}
+
+template <class T>
+void need_elements(samara_dtype dtype, const char *name) {
+  if (!holds<T>(dtype)) fail(SAMARA_BAD_SHAPE, name, "its elements are of another type");
+}
+
+inline bool is(const char *a, const char *b) noexcept {
+  return a != nullptr && b != nullptr && std::strcmp(a, b) == 0;
+}
+
+struct Close {
+  void operator()(samara_model *model) const noexcept { samara_model_close(model); }
+  void operator()(samara_session *session) const noexcept { samara_session_destroy(session); }
+#if defined(SAMARA_WITH_THREADS)
+  void operator()(samara_pool *pool) const noexcept { samara_pool_destroy(pool); }
+#endif
+};
+
+}  // namespace detail
+
+/* Consecutive elements that somebody else owns. */
+template <class T>
+class Values {
+ public:
+  Values(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+  T *data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  T *begin() const noexcept { return data_; }
+  T *end() const noexcept { return data_ + size_; }
+  T &operator[](std::size_t i) const noexcept { return data_[i]; }
+
+ private:
+  T *data_;
+  std::size_t size_;
+};
+
+/* A tensor of a session, seen and not owned: valid as long as the samara_tensor that it copies, for
+ * outputs until the session's next run or resize. */
+class Tensor {
+ public:
+  explicit Tensor(const samara_tensor &tensor) noexcept : tensor_(tensor) {}
+  const samara_tensor &get() const noexcept { return tensor_; }
+  samara_dtype dtype() const noexcept { return tensor_.dtype; }
+  std::int32_t rank() const noexcept { return tensor_.rank; }
+  /* -1 while it depends on data. */
+  std::int64_t dim(std::int32_t axis) const noexcept { return tensor_.shape[axis]; }
+  void *data() const noexcept { return tensor_.data; }
+  std::size_t size_bytes() const noexcept { return tensor_.size_bytes; }
+  /* Of a quantized tensor: real = scale() * (element - zero_point()). */
+  float scale() const noexcept { return tensor_.scale; }
+  std::int32_t zero_point() const noexcept { return tensor_.zero_point; }
+  /* Its elements, the last axis the fastest. Error when they are not held as T. */
+  template <class T>
+  Values<T> values() const {
+    detail::need_elements<T>(tensor_.dtype, "a tensor");
+    return Values<T>(static_cast<T *>(tensor_.data), tensor_.size_bytes / sizeof(T));
+  }
+
+ private:
+  samara_tensor tensor_;
+};
+
+/* Dims of an input: Shape(1, 3, 224, 224). */
+class Shape {
+ public:
+  template <class... Dims>
+  explicit Shape(Dims... dims) noexcept : dims_{static_cast<std::int64_t>(dims)...} {
+    static_assert(sizeof...(Dims) <= SAMARA_MAX_RANK, "a tensor has at most SAMARA_MAX_RANK dims");
+    rank_ = sizeof...(Dims);
+  }
+  const std::int64_t *dims() const noexcept { return dims_; }
+  std::int32_t rank() const noexcept { return rank_; }
+
+ private:
+  std::int64_t dims_[SAMARA_MAX_RANK];
+  std::int32_t rank_;
+};
+
+/* An open model. */
+class Model {
+ public:
+#if defined(SAMARA_WITH_FILES)
+  /* The file is mapped; it must not change while the model is open. */
+  static Model open(const char *path, const samara_model_options *options = nullptr) {
+    return made([&](samara_model **out, samara_error *error) {
+      return samara_model_open_path(path, options, out, error);
+    });
+  }
+  /* `size_bytes` bytes at `offset` of a descriptor, 0: to its end. The descriptor may be closed. */
+  static Model from_fd(int fd, std::uint64_t offset, std::uint64_t size_bytes,
+                       const samara_model_options *options = nullptr) {
+    return made([&](samara_model **out, samara_error *error) {
+      return samara_model_open_fd(fd, offset, size_bytes, options, out, error);
+    });
+  }
+#endif
+  /* The memory must stay valid and constant as long as the model. */
+  static Model from_memory(const void *data, std::size_t size_bytes,
+                           const samara_model_options *options = nullptr) {
+    return made([&](samara_model **out, samara_error *error) {
+      return samara_model_open_memory(data, size_bytes, options, out, error);
+    });
+  }
+#if defined(SAMARA_WITH_CALLBACKS)
+  static Model from_reader(const samara_reader &reader,
+                           const samara_model_options *options = nullptr) {
+    return made([&](samara_model **out, samara_error *error) {
+      return samara_model_open_callbacks(&reader, options, out, error);
+    });
+  }
+#endif
+  const samara_model *get() const noexcept { return model_.get(); }
+
+  std::size_t function_count() const noexcept { return samara_model_function_count(get()); }
+  /* NULL beyond the count. Strings live as long as the model. */
+  const char *function_name(std::size_t index) const noexcept {
+    return samara_model_function_name(get(), index);
+  }
+  /* function: NULL is the first. */
+  std::size_t input_count(const char *function = nullptr) const noexcept {
+    return samara_model_input_count(get(), function);
+  }
+  std::size_t output_count(const char *function = nullptr) const noexcept {
+    return samara_model_output_count(get(), function);
+  }
+  samara_tensor_info input(std::size_t index, const char *function = nullptr) const {
+    samara_tensor_info info;
+    const samara_status status = samara_model_input_info(get(), function, index, &info);
+    if (status != SAMARA_OK) detail::fail(status, "the model", "no such input");
+    return info;
+  }
+  samara_tensor_info output(std::size_t index, const char *function = nullptr) const {
+    samara_tensor_info info;
+    const samara_status status = samara_model_output_info(get(), function, index, &info);
+    if (status != SAMARA_OK) detail::fail(status, "the model", "no such output");
+    return info;
+  }
+  bool is_growing(const char *function = nullptr) const noexcept {
+    return samara_model_is_growing(get(), function);
+  }
+#if defined(SAMARA_WITH_METADATA)
+  /* The value of a key of the file; NULL where there is none. */
+  const char *metadata(const char *key) const noexcept {
+    const char *name = nullptr, *value = nullptr;
+    const std::size_t count = samara_model_metadata_count(get());
+    for (std::size_t i = 0; i < count; i++)
+      if (samara_model_metadata(get(), i, &name, &value) == SAMARA_OK && detail::is(name, key))
+        return value;
+    return nullptr;
+  }
+#endif
+#if defined(SAMARA_WITH_SELFTEST)
+  void selftest() const {
+    samara_error error;
+    if (samara_model_selftest(get(), &error) != SAMARA_OK) throw Error(error);
+  }
+#endif
+
+ private:
+  explicit Model(samara_model *model) noexcept : model_(model) {}
+  template <class Open>
+  static Model made(Open open) {
+    samara_model *model = nullptr;
+    samara_error error;
+    if (open(&model, &error) != SAMARA_OK) throw Error(error);
+    return Model(model);
+  }
+  std::unique_ptr<samara_model, detail::Close> model_;
+};
+
+#if defined(SAMARA_WITH_THREADS)
+/* Threads that sessions share: options.pool = pool.get(). */
+class Pool {
+ public:
+  /* threads includes the one that runs; 0: as many as are good. */
+  explicit Pool(std::size_t threads = 0) {
+    samara_pool_options wanted = options<samara_pool_options>();
+    wanted.threads = threads;
+    create(wanted);
+  }
+  explicit Pool(const samara_pool_options &wanted) { create(wanted); }
+  samara_pool *get() const noexcept { return pool_.get(); }
+  std::size_t threads() const noexcept { return samara_pool_threads(get()); }
+
+ private:
+  void create(const samara_pool_options &wanted) {
+    samara_pool *pool = nullptr;
+    samara_error error;
+    if (samara_pool_create(&wanted, &pool, &error) != SAMARA_OK) throw Error(error);
+    pool_.reset(pool);
+  }
+  std::unique_ptr<samara_pool, detail::Close> pool_;
+};
+#endif
+
+/* Which input or output: by position, or by name. The text of a name is read during the call only.
+ */
+class Port {
+ public:
+  template <class Index, class = typename std::enable_if<std::is_integral<Index>::value>::type>
+  Port(Index index) noexcept : index_(static_cast<std::size_t>(index)), name_(nullptr) {}
+  Port(const char *name) noexcept : index_(0), name_(name) {}
+  std::size_t index() const noexcept { return index_; }
+  const char *name() const noexcept { return name_; } /* NULL: by position */
+
+ private:
+  std::size_t index_;
+  const char *name_;
+};
+
+/* A place to run one function of a model. */
+class Session {
+ public:
+  explicit Session(const Model &model) : Session(model, options<samara_session_options>()) {}
+  Session(const Model &model, const samara_session_options &wanted) : model_(model.get()) {
+    samara_session *session = nullptr;
+    samara_error error;
+    if (samara_session_create(model_, &wanted, &session, &error) != SAMARA_OK) throw Error(error);
+    session_.reset(session);
+    // The model's own text of the name, which lives as long as it.
+    for (std::size_t i = 0; wanted.function != nullptr && i < model.function_count(); i++)
+      if (detail::is(model.function_name(i), wanted.function)) function_ = model.function_name(i);
+  }
+  samara_session *get() const noexcept { return session_.get(); }
+
+  std::size_t input_count() const noexcept { return samara_model_input_count(model_, function_); }
+  std::size_t output_count() const noexcept { return samara_model_output_count(model_, function_); }
+  samara_tensor_info input_info(std::size_t index) const {
+    samara_tensor_info info;
+    const samara_status status = samara_model_input_info(model_, function_, index, &info);
+    if (status != SAMARA_OK) detail::fail(status, "the session", "no such input");
+    return info;
+  }
+  /* The position of an input or output. Error where the model has none of that name. */
+  std::size_t input_index(Port port) const {
+    samara_tensor_info info;
+    if (port.name() == nullptr) return port.index();
+    for (std::size_t i = 0; i < input_count(); i++)
+      if (samara_model_input_info(model_, function_, i, &info) == SAMARA_OK &&
+          detail::is(info.name, port.name()))
+        return i;
+    detail::fail(SAMARA_NOT_FOUND, port.name(), "there is no such input");
+  }
+  std::size_t output_index(Port port) const {
+    samara_tensor_info info;
+    if (port.name() == nullptr) return port.index();
+    for (std::size_t i = 0; i < output_count(); i++)
+      if (samara_model_output_info(model_, function_, i, &info) == SAMARA_OK &&
+          detail::is(info.name, port.name()))
+        return i;
+    detail::fail(SAMARA_NOT_FOUND, port.name(), "there is no such output");
+  }
+
+  /* Shapes of the first inputs, in order: session.resize(Shape(2, 3, 8, 8)). Allocates only beyond
+   * the largest shapes so far. */
+  template <class... Shapes>
+  void resize(const Shapes &...shapes) {
+    static_assert(sizeof...(Shapes) > 0, "resize takes a Shape for every input that changes");
+    const Shape *all[] = {&shapes...};
+    const std::int64_t *dims[sizeof...(Shapes)];
+    for (std::size_t i = 0; i < sizeof...(Shapes); i++) {
+      const samara_tensor_info info = input_info(i);
+      if (all[i]->rank() != info.rank)
+        detail::fail(SAMARA_BAD_SHAPE, info.name, "the input has another number of dims");
+      dims[i] = all[i]->dims();
+    }
+    check(samara_session_resize(get(), dims, sizeof...(Shapes)));
+  }
+
+  /* Copy `count` elements into an input: as many as its current shape has. */
+  template <class T>
+  void set_input(Port port, const T *values, std::size_t count) {
+    const std::size_t index = checked_input<T>(port);
+    check(samara_session_set_input(get(), index, values, count * sizeof(T)));
+  }
+  /* The same of anything, of any alignment. */
+  void set_input_bytes(Port port, const void *data, std::size_t size_bytes) {
+    check(samara_session_set_input(get(), input_index(port), data, size_bytes));
+  }
+  /* Borrow elements for all following runs, until the input is set or resized. */
+  template <class T>
+  void bind_input(Port port, const T *values, std::size_t count) {
+    const std::size_t index = checked_input<T>(port);
+    check(samara_session_bind_input(get(), index, values, count * sizeof(T)));
+  }
+  /* An input's own buffer, to be filled in place. */
+  Tensor input(Port port) {
+    const std::size_t index = input_index(port);
+    return tensor([&](samara_tensor *out) { return samara_session_input(get(), index, out); });
+  }
+
+  void run() { check(samara_session_run(get())); }
+  /* Run once on the caller's buffers, as samara_session_run_with. */
+  void run_with(const void *const *inputs, void *const *outputs) {
+    check(samara_session_run_with(get(), inputs, outputs));
+  }
+  /* Of the last run. */
+  Tensor output(Port port) const {
+    const std::size_t index = output_index(port);
+    return tensor([&](samara_tensor *out) { return samara_session_output(get(), index, out); });
+  }
+  /* Shape and size before a run; no data. */
+  Tensor output_shape(Port port) const {
+    const std::size_t index = output_index(port);
+    return tensor(
+        [&](samara_tensor *out) { return samara_session_output_shape(get(), index, out); });
+  }
+  /* Stop a run that goes on in another thread, whose run() throws SAMARA_CANCELLED. Any thread. */
+  void cancel() noexcept { samara_session_cancel(get()); }
+
+  std::size_t arena_bytes() const noexcept { return samara_session_arena_bytes(get()); }
+  std::size_t total_bytes() const noexcept { return samara_session_total_bytes(get()); }
+
+#if defined(SAMARA_WITH_KEEP)
+  Tensor kept(const char *name) const {
+    return tensor([&](samara_tensor *out) { return samara_session_kept(get(), name, out); });
+  }
+  void watch(samara_watch_fn each, void *user) { check(samara_session_watch(get(), each, user)); }
+#endif
+
+#if defined(SAMARA_WITH_STATE)
+  std::size_t state_count() const noexcept { return samara_session_state_count(get()); }
+  const char *state_name(std::size_t index) const noexcept {
+    return samara_session_state_name(get(), index);
+  }
+  /* Shape and size of a variable; no data. */
+  Tensor state_info(const char *name) const {
+    return tensor([&](samara_tensor *out) { return samara_session_state_info(get(), name, out); });
+  }
+  void state_read(const char *name, void *buffer, std::size_t size_bytes) const {
+    check(samara_session_state_read(get(), name, buffer, size_bytes));
+  }
+  void state_write(const char *name, const void *data, std::size_t size_bytes) {
+    check(samara_session_state_write(get(), name, data, size_bytes));
+  }
+  void reset() { check(samara_session_reset(get())); }
+#endif
+
+#if defined(SAMARA_WITH_CHECKPOINTS)
+  void save(const samara_writer &writer) const { check(samara_session_state_save(get(), &writer)); }
+  void load(const samara_reader &reader) { check(samara_session_state_load(get(), &reader)); }
+  std::size_t saved_bytes() const {
+    std::size_t needed = 0;
+    check(samara_session_state_save_memory(get(), nullptr, 0, &needed));
+    return needed;
+  }
+  std::size_t save(void *buffer, std::size_t capacity) const {
+    std::size_t needed = 0;
+    check(samara_session_state_save_memory(get(), buffer, capacity, &needed));
+    return needed;
+  }
+  void load(const void *data, std::size_t size_bytes) {
+    check(samara_session_state_load_memory(get(), data, size_bytes));
+  }
+#endif
+
+#if defined(SAMARA_WITH_PROFILE)
+  void set_profiling(bool on) { check(samara_session_set_profiling(get(), on)); }
+  /* Copies at most `capacity` rows and returns how many there are. */
+  std::size_t profile(samara_profile_row *rows, std::size_t capacity) const {
+    std::size_t count = 0;
+    check(samara_session_profile(get(), rows, capacity, &count));
+    return count;
+  }
+#endif
+
+ private:
+  void check(samara_status status) const {
+    if (status != SAMARA_OK) throw Error(status, samara_session_error(get()));
+  }
+  template <class Get>
+  Tensor tensor(Get get_tensor) const {
+    samara_tensor found;
+    check(get_tensor(&found));
+    return Tensor(found);
+  }
+  template <class T>
+  std::size_t checked_input(Port port) const {
+    const std::size_t index = input_index(port);
+    const samara_tensor_info info = input_info(index);
+    detail::need_elements<T>(info.dtype, info.name);
+    return index;
+  }
+  const samara_model *model_;
+  const char *function_ = nullptr;
+  std::unique_ptr<samara_session, detail::Close> session_;
+};
+
+}  // namespace samara
+
+#endif /* SAMARA_SAMARA_HPP_ */

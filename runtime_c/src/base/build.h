@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this build is: the full library. A selective build has a header of its own in its place
+ * (docs/selective-builds.md). */
+#ifndef SMR_BASE_BUILD_H_
+#define SMR_BASE_BUILD_H_
+
+#include <samara/samara.h>
+
+#include "base/isa.h"
+
+/// Instruction sets that every CPU must have which this build runs on: it has no kernels without.
+#define SMR_ISA_FLOOR SMR_ISA_NONE
+
+#if SMR_ARCH_X86_64
+#define SMR_BUILD_ISA "avx2,avx512,avx512-vnni"
+#elif SMR_ARCH_AARCH64
+#define SMR_BUILD_ISA "neon,neon-fp16,neon-dot,neon-i8mm"
+#else
+#define SMR_BUILD_ISA "scalar"
+#endif
+#ifdef SMR_NO_TRAINING
+#define SMR_BUILD_OPS "inference"
+#else
+#define SMR_BUILD_OPS "all"
+#endif
+
+/// What samara_manifest says.
+#define SMR_MANIFEST        \
+  "samara-manifest 1\n"     \
+  "version " SAMARA_VERSION \
+  "\n"                      \
+  "format 1\n"              \
+  "isa " SMR_BUILD_ISA      \
+  "\n"                      \
+  "floor scalar\n"          \
+  "ops " SMR_BUILD_OPS      \
+  "\n"                      \
+  "parts all\n"
+
+#endif /* SMR_BASE_BUILD_H_ */

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes that trade memory for speed.
+#ifndef SMR_BASE_LEAN_H
+#define SMR_BASE_LEAN_H
+
+/// The size of a buffer that only buys speed: `lean` on bare metal, where memory is counted in
+/// kilobytes and there are no caches to fill. Answers do not depend on it.
+#if defined(SMR_BARE_METAL)
+#define SMR_LEAN(roomy, lean) (lean)
+#else
+#define SMR_LEAN(roomy, lean) (roomy)
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of parts, and refusing those that are not here.
+#include "base/fp.h"
+
+#include "base/parts.h"
+
+static const char *const part_names[] = {
+#define SMR_PART(name, in) #name,
+#include "base/parts.inc"
+#undef SMR_PART
+};
+
+const char *smr_part_name(size_t part) { return part < SMR_PART_COUNT ? part_names[part] : ""; }
+
+samara_status smr_part_missing(samara_error *error, const char *name) {
+  SMR_FAIL(error, UNSUPPORTED, "this build leaves out %s", name);
+}

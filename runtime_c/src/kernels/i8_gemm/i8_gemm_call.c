@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of an instruction set's tiles of the int8 product, and what is around it.
+//
+// Rows of A are copied onto the stack in the form the tile reads, a chunk of their length at a
+// time: this pays for itself over the columns of a group, keeps every load inside the rows, and
+// lets the tile know nothing of taps, strides and ragged ends. The sums of a chunk wait in memory,
+// are added up there and finished together.
+#include "base/fp.h"
+
+#include <string.h>
+
+#include "base/parts.h"
+#include "kernels/i8_gemm/kernels.h"
+#include "simd/common.h"
+
+void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged) {
+  for (size_t i = 0; i < rows; i++)
+    memcpy((int8_t *)staged + i * SMR_I8_GEMM_PITCH_BYTES + at, a[i], n);
+}
+
+// How far staging has come along the rows.
+struct i8_gemm_cursor {
+  size_t tap, c;
+};
+
+// Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
+// (their weights are zeros), and returns how many they are.
+SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows,
+                                         size_t chunk, const int8_t *a,
+                                         const int8_t *const *indirect, void *staged,
+                                         uint32_t *row_sums, struct i8_gemm_cursor *cursor,
+                                         const struct smr_i8_gemm_params *params) {
+  static const int8_t fill[16] = {0};
+  const struct smr_i8_gemm_funcs *funcs = config->funcs;
+  const int8_t *at[SMR_I8_GEMM_MR];
+  size_t filled = 0;
+  while (filled < chunk && cursor->tap < params->taps) {
+    const size_t rest = params->k - cursor->c, room = chunk - filled;
+    const size_t n = rest < room ? rest : room;
+    for (size_t i = 0; i < rows; i++) {
+      const int8_t *p = a + i * params->a_stride;
+      if (SMR_HAS(i8_gemm_indirect) && indirect) {
+        p = indirect[i * params->taps + cursor->tap];
+        if (p != params->pad) p += params->a_offset_bytes;
+      }
+      at[i] = p + cursor->c;
+      if (SMR_HAS(i8_gemm_w_zero) && row_sums)
+        row_sums[i] +=
+            (uint32_t)config->a_offset * (uint32_t)n + (uint32_t)funcs->ends->row_sum(at[i], n);
+    }
+    funcs->stage(rows, at, n, filled, staged);
+    filled += n;
+    cursor->c += n;
+    if (cursor->c == params->k) {
+      cursor->c = 0;
+      cursor->tap++;
+    }
+  }
+  if (filled % 16 != 0 && !funcs->fills) {
+    for (size_t i = 0; i < rows; i++) at[i] = fill;
+    funcs->stage(rows, at, 16 - filled % 16, filled, staged);
+  }
+  return filled;
+}
+
+// Adds the products of staged rows, and moves `call` behind the last ones. With call->direct they
+// become int8.
+SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
+                                     struct smr_i8_gemm_rows *call) {
+  const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
+  while (rows > 0) {
+    while (kernel->rows > rows) kernel++;
+    const size_t height = kernel->rows, done = kernel->run(call);
+    struct smr_i8_gemm_direct *to = call->direct;
+    if (SMR_HAS(i8_gemm_to_i8) && to) {
+      if (done < call->columns) funcs->ends->to_i8(height, done, call->columns, call->sums, to);
+      to->out += height * to->out_stride;
+    }
+    call->staged = (const char *)call->staged + height * SMR_I8_GEMM_PITCH_BYTES;
+    call->from += height * call->from_stride;
+    call->sums += height * SMR_I8_GEMM_SUMS;
+    rows -= height;
+  }
+}
+
+// `chunk` elements of a row are staged at a time.
+SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t chunk, size_t rows,
+                                 size_t columns, const int8_t *a, const int8_t *const *indirect,
+                                 const int8_t *w, const struct smr_i8_gemm_columns *arrays,
+                                 const float *row_scale, void *out,
+                                 const struct smr_i8_gemm_params *params) {
+  const struct smr_i8_gemm_funcs *funcs = config->funcs;
+  _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
+  _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
+  uint32_t row_sums[SMR_I8_GEMM_MR];
+  const int32_t *w_zero = SMR_HAS(i8_gemm_w_zero) ? arrays->w_zero : NULL;
+  if (w_zero) memset(row_sums, 0, sizeof row_sums);
+  struct i8_gemm_cursor cursor = {0, 0};
+  struct smr_i8_gemm_direct direct;
+  direct.multiplier = arrays->multiplier;
+  direct.out = out;
+  direct.out_stride = params->out_stride;
+  direct.hi = (float)(params->hi - params->zero);
+  direct.lo = params->lo;
+  direct.zero = params->zero;
+  struct smr_i8_gemm_rows call;
+  call.w = w;
+  call.panel_stride_bytes = params->panel_stride_bytes;
+  call.columns = columns;
+  call.from = arrays->start;
+  call.from_stride = 0;
+  call.direct = NULL;
+  do {
+    const size_t filled = i8_gemm_stage_rows(config, rows, chunk, a, indirect, staged,
+                                             w_zero ? row_sums : NULL, &cursor, params);
+    if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !w_zero) call.direct = &direct;
+    call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
+    call.staged = staged;
+    call.sums = sums;
+    i8_gemm_products(funcs, rows, &call);
+    call.w += call.groups * SMR_I8_GROUP * SMR_I8_PANEL;
+    call.from = sums;
+    call.from_stride = SMR_I8_GEMM_SUMS;
+  } while (cursor.tap < params->taps);
+  if (w_zero) funcs->ends->subtract_zeros(rows, columns, sums, row_sums, w_zero);
+  if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
+    if (w_zero) funcs->ends->to_i8(rows, 0, columns, sums, &direct);
+  } else if (SMR_HAS(i8_gemm_to_i32) && params->to == SMR_I8_TO_I32) {
+    for (size_t i = 0; i < rows; i++)
+      memcpy((int32_t *)out + i * params->out_stride, sums + i * SMR_I8_GEMM_SUMS,
+             columns * sizeof *sums);
+  } else if (SMR_HAS(i8_gemm_to_f32)) {
+    funcs->ends->to_f32(rows, columns, sums, arrays, row_scale, out, params);
+  }
+}
+
+void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,
+                      const int8_t *a, const int8_t *const *indirect, const int8_t *w,
+                      const struct smr_i8_gemm_columns *arrays, const float *row_scale, void *out,
+                      const struct smr_i8_gemm_params *params) {
+  i8_gemm_call(config, SMR_I8_GEMM_STAGE_BYTES / config->funcs->staged_bytes, rows, columns, a,
+               indirect, w, arrays, row_scale, out, params);
+}
+
+void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t columns, const int8_t *a,
+                          const int8_t *w, const struct smr_i8_gemm_columns *arrays,
+                          const float *row_scale, void *out,
+                          const struct smr_i8_gemm_params *params) {
+  // One row may fill the whole stage, but for its share of what it would be woven into.
+  const struct smr_i8_gemm_funcs *funcs = config->funcs;
+  const size_t chunk = config->mr / funcs->woven * (SMR_I8_GEMM_STAGE_BYTES / funcs->staged_bytes);
+  const size_t out_bytes = params->to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
+  struct smr_i8_gemm_columns part = *arrays;
+  for (size_t n; columns > 0; columns -= n) {
+    n = columns < config->nr ? columns : config->nr;
+    i8_gemm_call(config, chunk, 1, n, a, NULL, w, &part, row_scale, out, params);
+    w += n / SMR_I8_PANEL * params->panel_stride_bytes;
+    out = (char *)out + n * out_bytes;
+    part.start += n;
+    if (part.w_zero) part.w_zero += n;
+    if (part.multiplier) part.multiplier += n;
+    if (part.bias) part.bias += n;
+  }
+}

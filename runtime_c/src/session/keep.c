@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that the user looks at: kept until the next run, or shown to a watch function after each
+// node.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include <string.h>
+
+// ---- building ----
+
+samara_status smr_keep_options(samara_session *session, const samara_session_options *options) {
+  if (options->keep == NULL && options->keep_count != 0)
+    SMR_FAIL(&session->error, BAD_ARGUMENT, "keep_count without keep in the session options");
+  for (size_t i = 0; i < options->keep_count; i++)
+    if (options->keep[i] == NULL) SMR_FAIL(&session->error, BAD_ARGUMENT, "keep[%zu] is NULL", i);
+  session->keep_all = options->keep_all;
+  session->keep = options->keep;
+  session->keep_count = options->keep_count;
+  return SAMARA_OK;
+}
+
+bool smr_keep_wants(const samara_session *session, const char *name) {
+  if (session->keep_all) return true;
+  for (size_t i = 0; i < session->keep_count; i++)
+    if (strcmp(session->keep[i], name) == 0) return true;
+  return false;
+}
+
+// NOT_FOUND for a tensor that cannot be kept, with the node that absorbed it if one did.
+static samara_status keep_refuse(samara_session *session, const char *name) {
+  for (uint32_t i = 0; i < session->frame_count; i++) {
+    const struct smr_function *f = session->order[i]->function;
+    for (uint32_t n = 0; n < f->node_count; n++)
+      for (uint32_t k = 0; k < f->nodes[n].absorbed_count; k++)
+        if (strcmp(f->nodes[n].absorbed[k], name) == 0)
+          SMR_FAIL(&session->error, NOT_FOUND,
+                   "tensor '%s' was absorbed by node '%s' (%s); export without optimizing keeps it",
+                   name, f->nodes[n].name, f->nodes[n].op->name);
+  }
+  SMR_FAIL(&session->error, NOT_FOUND, "there is no tensor '%s' to keep", name);
+}
+
+// The frame and the value of a kept tensor that the last run made; NULL when there is none.
+static struct smr_frame *keep_find(const samara_session *session, const char *name, uint32_t *value,
+                                   bool *exists) {
+  *exists = false;
+  for (uint32_t i = session->frame_count; i-- > 0;) {
+    struct smr_frame *frame = session->order[i];
+    const struct smr_function *f = frame->function;
+    for (uint32_t v = 0; v < f->value_count; v++) {
+      if (!frame->values[v].kept || strcmp(f->values[v].name, name) != 0) continue;
+      *exists = true;
+      *value = v;
+      const int32_t producer = f->values[v].producer;
+      if (producer < 0 || frame->nodes[producer].run_number == session->run_number) return frame;
+    }
+  }
+  return NULL;
+}
+
+samara_status smr_keep_end(samara_session *session) {
+  uint32_t most = 1, value;
+  bool exists;
+  for (size_t i = 0; i < session->keep_count; i++) {
+    (void)keep_find(session, session->keep[i], &value, &exists);
+    if (!exists) return keep_refuse(session, session->keep[i]);
+  }
+  session->keep = NULL;
+  session->keep_count = 0;
+  for (uint32_t i = 0; i < session->frame_count; i++) {
+    const struct smr_function *f = session->order[i]->function;
+    for (uint32_t n = 0; n < f->node_count; n++)
+      if (f->nodes[n].output_count > most) most = f->nodes[n].output_count;
+  }
+  SMR_TAKE(session, session->watch_names, most);
+  SMR_TAKE(session, session->watch_tensors, most);
+  return SAMARA_OK;
+}
+
+// ---- running ----
+
+// Copy a value whose pixels lie apart to `own`, for the user to see.
+static samara_status keep_gather(struct smr_frame *frame, uint32_t id) {
+  struct smr_frame_value *value = &frame->values[id];
+  const struct smr_tensor *t = &value->tensor;
+  SMR_TRY(smr_block_ensure(frame->session, &value->own, t->size_bytes, 0, t->name));
+  if (t->size_bytes == 0) return SAMARA_OK;
+  const size_t element = smr_dtype_bytes(t->dtype);
+  const size_t row = (size_t)t->dims[t->rank - 1] * element;
+  const size_t pitch = (size_t)t->pixel_stride * element;
+  for (size_t i = 0; i < t->size_bytes / row; i++)
+    memcpy((uint8_t *)value->own.data + i * row, (const uint8_t *)t->data + i * pitch, row);
+  return SAMARA_OK;
+}
+
+// A value as the public interface shows it; gathered where its pixels lie apart.
+static samara_tensor keep_public(const struct smr_frame *frame, uint32_t id) {
+  const struct smr_frame_value *value = &frame->values[id];
+  samara_tensor out = smr_public_tensor(&value->tensor);
+  if (smr_value_gap(value) != 0) out.data = value->own.data;
+  return out;
+}
+
+samara_status smr_keep_node(struct smr_frame *frame, const struct smr_frame_node *node) {
+  samara_session *session = frame->session;
+  for (uint32_t i = 0; i < node->job.output_count; i++) {
+    const uint32_t id = node->node->outputs[i];
+    const struct smr_frame_value *value = &frame->values[id];
+    // Copied together before anybody writes over them.
+    if ((value->kept || session->watch != NULL) && smr_value_gap(value) != 0)
+      SMR_TRY(keep_gather(frame, id));
+    session->watch_names[i] = value->tensor.name;
+    if (session->watch != NULL) session->watch_tensors[i] = keep_public(frame, id);
+  }
+  if (session->watch == NULL ||
+      session->watch(session->watch_user, node->job.name, session->watch_names,
+                     session->watch_tensors, node->job.output_count) == 0)
+    return SAMARA_OK;
+  SMR_FAIL(&session->error, CANCELLED, "stopped by the watch function");
+}
+
+// ---- the public functions ----
+
+samara_status samara_session_watch(samara_session *session, samara_watch_fn watch, void *user) {
+  if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  session->watch = watch;
+  session->watch_user = user;
+  return SAMARA_OK;
+}
+
+samara_status samara_session_kept(const samara_session *session, const char *name,
+                                  samara_tensor *out) {
+  if (session == NULL || name == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
+  samara_session *own = (samara_session *)(uintptr_t)session;  // its error may be written
+  bool exists;
+  uint32_t value = 0;
+  const struct smr_frame *frame = keep_find(session, name, &value, &exists);
+  if (!exists) return keep_refuse(own, name);
+  if (frame == NULL || session->run_number == 0 || !session->ready)
+    SMR_FAIL(&own->error, BAD_STATE, "tensor '%s' was not computed in the last run", name);
+  if (frame->values[value].tensor.layout != SMR_LAYOUT_PLAIN)
+    SMR_FAIL(&own->error, UNSUPPORTED, "tensor '%s' is a constant stored packed", name);
+  *out = keep_public(frame, value);
+  return SAMARA_OK;
+}
