@@ -25,6 +25,14 @@ struct options {
 
 enum { BENCH_MAX_NODES = 20 };
 
+// What is measured.
+struct bench {
+  samara_pool *pool;
+  samara_model *model;
+  samara_session *session;
+  struct tool_array image;  // of the model, where the library opens no files
+};
+
 static int parse_options(int argc, char **argv, struct options *o) {
   *o = (struct options){.threads = "1", .runs = 50, .warmup = 5};
   for (int i = 1; i < argc; i++) {
@@ -84,19 +92,26 @@ static int prepare(samara_session *session, const samara_model *model, const str
 }
 
 // Everything between a path and a session that is ready.
-static int open_session(const struct options *o, samara_pool *pool, samara_model **model,
-                        samara_session **session) {
+static int open_session(const struct options *o, struct bench *b) {
   samara_error error = {.text = ""};
-  const samara_session_options options = {
-      .struct_size = sizeof options, .function = o->function, .pool = pool, .isa = o->isa};
-  *session = NULL;
-  if (samara_model_open_path(o->model, NULL, model, &error) != SAMARA_OK ||
-      samara_session_create(*model, &options, session, &error) != SAMARA_OK) {
-    samara_model_close(*model);
-    *model = NULL;
+  const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
+  const samara_session_options options = {.struct_size = sizeof options,
+                                          .function = o->function,
+                                          .pool = b->pool,
+                                          .isa = o->isa,
+                                          .custom_ops = custom,
+                                          .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
+  if (tool_open_model(o->model, &b->image, &b->model, &error) != SAMARA_OK ||
+      samara_session_create(b->model, &options, &b->session, &error) != SAMARA_OK)
     return tool_error("%s: %s", o->model, error.text);
-  }
-  return prepare(*session, *model, o);
+  return prepare(b->session, b->model, o);
+}
+
+static void close_session(struct bench *b) {
+  samara_session_destroy(b->session);
+  tool_close_model(b->model, &b->image);
+  b->session = NULL;
+  b->model = NULL;
 }
 
 static int compare_ns(const void *a, const void *b) {
@@ -104,27 +119,19 @@ static int compare_ns(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static int measure(const struct options *o, samara_pool *pool, uint64_t *ns, samara_model **model,
-                   samara_session **session) {
-  if (open_session(o, pool, model, session) != 0) return TOOL_FAILED;
+static int measure(const struct options *o, struct bench *b, uint64_t *ns) {
+  if (open_session(o, b) != 0) return TOOL_FAILED;
   for (unsigned long i = 0; i < o->warmup + o->runs; i++) {
     const uint64_t start = tool_now_ns();
     if (o->cold) {
-      samara_session_destroy(*session);
-      samara_model_close(*model);
-      *model = NULL;
-      if (open_session(o, pool, model, session) != 0) return TOOL_FAILED;
+      close_session(b);
+      if (open_session(o, b) != 0) return TOOL_FAILED;
     }
-    if (samara_session_run(*session) != SAMARA_OK)
-      return tool_error("%s", samara_session_error(*session));
+    if (samara_session_run(b->session) != SAMARA_OK)
+      return tool_error("%s", samara_session_error(b->session));
     if (i >= o->warmup) ns[i - o->warmup] = tool_now_ns() - start;
   }
   return 0;
-}
-
-static int compare_rows(const void *a, const void *b) {
-  const samara_profile_row *x = a, *y = b;
-  return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
 }
 
 static void print_text(const char *text) {
@@ -134,6 +141,12 @@ static void print_text(const char *text) {
     if ((unsigned char)*text >= 0x20) putchar(*text);
   }
   putchar('"');
+}
+
+#if SAMARA_WITH_PROFILE
+static int compare_rows(const void *a, const void *b) {
+  const samara_profile_row *x = a, *y = b;
+  return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
 }
 
 static int print_nodes(samara_session *session) {
@@ -158,16 +171,18 @@ static int print_nodes(samara_session *session) {
   return 0;
 }
 
+#else
+static int print_nodes(samara_session *session) {
+  (void)session;
+  return tool_lacks("profile");
+}
+#endif
+
 static int bench(const struct options *o, unsigned long threads) {
-  samara_error error = {.text = ""};
-  samara_pool *pool = NULL;
-  samara_model *model = NULL;
-  samara_session *session = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
-  if (threads > 1 && samara_pool_create(&options, &pool, &error) != SAMARA_OK)
-    return tool_error("%s", error.text);
+  struct bench b = {0};
+  if (tool_create_pool(threads, &b.pool) != 0) return TOOL_FAILED;
   uint64_t *ns = calloc(o->runs, sizeof *ns);
-  int result = ns != NULL ? measure(o, pool, ns, &model, &session) : tool_error("no memory");
+  int result = ns != NULL ? measure(o, &b, ns) : tool_error("no memory");
   if (result == 0) {
     double sum = 0;
     for (unsigned long i = 0; i < o->runs; i++) sum += (double)ns[i];
@@ -182,14 +197,13 @@ static int bench(const struct options *o, unsigned long threads) {
         threads, o->isa != NULL ? o->isa : isa, o->cold ? "true" : "false", o->runs,
         (double)ns[o->runs / 2] / 1e3, (double)ns[0] / 1e3,
         (double)ns[(o->runs - 1) * 9 / 10] / 1e3, sum / (double)o->runs / 1e3,
-        samara_session_arena_bytes(session));
-    if (o->nodes) result = print_nodes(session);
+        samara_session_arena_bytes(b.session));
+    if (o->nodes) result = print_nodes(b.session);
     puts("}");
   }
   free(ns);
-  samara_session_destroy(session);
-  samara_model_close(model);
-  samara_pool_destroy(pool);
+  close_session(&b);
+  tool_destroy_pool(b.pool);
   return result;
 }
 

@@ -134,6 +134,19 @@ static int feed(samara_session *session, const samara_model *model, const struct
   return result;
 }
 
+// DIR/NAME.npy; characters that a file name cannot hold become '_'.
+static int write_tensor(const char *folder, const char *name, const samara_tensor *t) {
+  char path[1024];
+  const int start = snprintf(path, sizeof path, "%s/", folder);
+  if (start < 0 || (size_t)start + strlen(name) + 5 > sizeof path)
+    return tool_error("the path of %s is too long", name);
+  char *at = path + start;
+  for (; *name != '\0'; name++) *at++ = strchr("/\\:*?\"<>|", *name) != NULL ? '_' : *name;
+  memcpy(at, ".npy", 5);
+  return tool_write_npy(path, t);
+}
+
+#if SAMARA_WITH_CHECKPOINTS
 static int load_state(samara_session *session, const char *path) {
   struct tool_array file = {0};
   int result = tool_read_file(path, &file);
@@ -164,9 +177,20 @@ static int save_state(const samara_session *session, const char *path) {
   if (result != 0) (void)remove(name);
   return result;
 }
+#else
+static int load_state(samara_session *session, const char *path) {
+  (void)session, (void)path;
+  return tool_lacks("checkpoints");
+}
 
+static int save_state(const samara_session *session, const char *path) {
+  (void)session, (void)path;
+  return tool_lacks("checkpoints");
+}
+#endif
+
+#if SAMARA_WITH_STATE
 static int set_states(samara_session *session, const struct options *o) {
-  if (o->load != NULL && load_state(session, o->load) != 0) return TOOL_FAILED;
   for (size_t i = 0; i < o->states.count; i++) {
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(o->states.items[i], "="), o->states.items[i]);
@@ -182,6 +206,28 @@ static int set_states(samara_session *session, const struct options *o) {
   }
   return 0;
 }
+
+static int write_states(samara_session *session, const struct options *o) {
+  for (size_t i = 0; o->output != NULL && i < samara_session_state_count(session); i++) {
+    samara_tensor t;
+    const char *name = samara_session_state_name(session, i);
+    if (samara_session_state_info(session, name, &t) != SAMARA_OK ||
+        write_tensor(o->output, name, &t) != 0)
+      return TOOL_FAILED;
+  }
+  return 0;
+}
+#else
+static int set_states(samara_session *session, const struct options *o) {
+  (void)session;
+  return o->states.count > 0 ? tool_lacks("state") : 0;
+}
+
+static int write_states(samara_session *session, const struct options *o) {
+  (void)session, (void)o;
+  return 0;
+}
+#endif
 
 // ---- results ----
 
@@ -277,13 +323,17 @@ static void json_character(const char **at, char *out) {
 
 // Label `index` of the metadata entry "labels": a JSON array of strings, or one label per line.
 static const char *label(const samara_model *model, size_t index, char *out, size_t size) {
-  const char *key, *at = NULL;
+  const char *at = NULL;
   out[0] = '\0';
+#if SAMARA_WITH_METADATA
   for (size_t i = 0; i < samara_model_metadata_count(model); i++) {
-    const char *value;
+    const char *key, *value;
     if (samara_model_metadata(model, i, &key, &value) == SAMARA_OK && strcmp(key, "labels") == 0)
       at = value;
   }
+#else
+  (void)model;
+#endif
   if (at == NULL) return out;
   const int json = *at == '[';
   size_t used = 0;
@@ -330,18 +380,6 @@ static void print_tensor(const char *name, const samara_tensor *t) {
   printf("%s\n", count > 5 ? " ..." : "");
 }
 
-// DIR/NAME.npy; characters that a file name cannot hold become '_'.
-static int write_tensor(const char *folder, const char *name, const samara_tensor *t) {
-  char path[1024];
-  const int start = snprintf(path, sizeof path, "%s/", folder);
-  if (start < 0 || (size_t)start + strlen(name) + 5 > sizeof path)
-    return tool_error("the path of %s is too long", name);
-  char *at = path + start;
-  for (; *name != '\0'; name++) *at++ = strchr("/\\:*?\"<>|", *name) != NULL ? '_' : *name;
-  memcpy(at, ".npy", 5);
-  return tool_write_npy(path, t);
-}
-
 static int report(samara_session *session, const samara_model *model, const struct options *o) {
   for (size_t i = 0; i < samara_model_output_count(model, o->function); i++) {
     samara_tensor t;
@@ -353,17 +391,11 @@ static int report(samara_session *session, const samara_model *model, const stru
     if (o->top > 0) print_top(model, &t, o->top);
     if (o->output != NULL && write_tensor(o->output, info.name, &t) != 0) return TOOL_FAILED;
   }
-  for (size_t i = 0; o->output != NULL && i < samara_session_state_count(session); i++) {
-    samara_tensor t;
-    const char *name = samara_session_state_name(session, i);
-    if (samara_session_state_info(session, name, &t) != SAMARA_OK ||
-        write_tensor(o->output, name, &t) != 0)
-      return TOOL_FAILED;
-  }
   return 0;
 }
 
 static int write_profile(samara_session *session, const char *path) {
+#if SAMARA_WITH_PROFILE
   size_t needed = 0;
   if (samara_session_profile_trace(session, NULL, 0, &needed) != SAMARA_OK)
     return session_error(session, "profile");
@@ -375,11 +407,31 @@ static int write_profile(samara_session *session, const char *path) {
   if (file != NULL) ok = fclose(file) == 0 && ok;
   free(text);
   return ok ? 0 : tool_error("cannot write %s", path);
+#else
+  (void)session, (void)path;
+  return tool_lacks("profile");
+#endif
+}
+
+static int selftest(const samara_model *model) {
+#if SAMARA_WITH_SELFTEST
+  samara_error error = {.text = ""};
+  char isa[128];
+  if (samara_model_selftest(model, &error) != SAMARA_OK) return tool_error("%s", error.text);
+  samara_isa(isa, sizeof isa);
+  printf("selftest passed on %s\n", isa);
+  return 0;
+#else
+  (void)model;
+  return tool_lacks("selftest");
+#endif
 }
 
 static int run_session(samara_session *session, const samara_model *model,
                        const struct options *o) {
-  if (feed(session, model, o) != 0 || set_states(session, o) != 0) return TOOL_FAILED;
+  if (feed(session, model, o) != 0) return TOOL_FAILED;
+  if (o->load != NULL && load_state(session, o->load) != 0) return TOOL_FAILED;
+  if (set_states(session, o) != 0) return TOOL_FAILED;
   uint64_t best = UINT64_MAX;
   for (unsigned long i = 0; i < o->repeat; i++) {
     const uint64_t start = tool_now_ns();
@@ -389,7 +441,7 @@ static int run_session(samara_session *session, const samara_model *model,
   }
   printf("%lu run%s, fastest %.3f ms, %zu arena bytes\n", o->repeat, o->repeat == 1 ? "" : "s",
          (double)best / 1e6, samara_session_arena_bytes(session));
-  if (report(session, model, o) != 0) return TOOL_FAILED;
+  if (report(session, model, o) != 0 || write_states(session, o) != 0) return TOOL_FAILED;
   if (o->save != NULL && save_state(session, o->save) != 0) return TOOL_FAILED;
   return o->profile != NULL ? write_profile(session, o->profile) : 0;
 }
@@ -398,30 +450,23 @@ static int run_model(const samara_model *model, const struct options *o) {
   samara_error error = {.text = ""};
   samara_pool *pool = NULL;
   samara_session *session = NULL;
-  if (o->selftest) {
-    if (samara_model_selftest(model, &error) != SAMARA_OK) return tool_error("%s", error.text);
-    char isa[128];
-    samara_isa(isa, sizeof isa);
-    printf("selftest passed on %s\n", isa);
-    return 0;
-  }
-  if (check_names(model, o) != 0) return TOOL_FAILED;
-  const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                            .threads = o->threads};
-  if (o->threads > 1 && samara_pool_create(&pool_options, &pool, &error) != SAMARA_OK)
-    return tool_error("%s", error.text);
+  if (o->selftest) return selftest(model);
+  if (check_names(model, o) != 0 || tool_create_pool(o->threads, &pool) != 0) return TOOL_FAILED;
+  const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
   const samara_session_options options = {.struct_size = sizeof options,
                                           .function = o->function,
                                           .pool = pool,
                                           .isa = o->isa,
-                                          .profile = o->profile != NULL};
+                                          .profile = o->profile != NULL,
+                                          .custom_ops = custom,
+                                          .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
   int result = 0;
   if (samara_session_create(model, &options, &session, &error) != SAMARA_OK)
     result = tool_error("%s", error.text);
   else
     result = run_session(session, model, o);
   samara_session_destroy(session);
-  samara_pool_destroy(pool);
+  tool_destroy_pool(pool);
   return result;
 }
 
@@ -431,9 +476,12 @@ int main(int argc, char **argv) {
   if (usage_error != 0) return usage_error;
   samara_model *model = NULL;
   samara_error error = {.text = ""};
-  if (samara_model_open_path(o.model, NULL, &model, &error) != SAMARA_OK)
-    return tool_error("%s: %s", o.model, error.text);
-  const int result = run_model(model, &o);
-  samara_model_close(model);
+  struct tool_array image;
+  int result;
+  if (tool_open_model(o.model, &image, &model, &error) != SAMARA_OK)
+    result = tool_error("%s: %s", o.model, error.text);
+  else
+    result = run_model(model, &o);
+  tool_close_model(model, &image);
   return result;
 }

@@ -12,6 +12,25 @@
 #include <string.h>
 #include <time.h>
 
+// The header of a selective build says which features it has; the full library has them all.
+#if !defined(SAMARA_SELECTIVE)
+#define SAMARA_WITH_FILES 1
+#define SAMARA_WITH_THREADS 1
+#define SAMARA_WITH_PROFILE 1
+#define SAMARA_WITH_METADATA 1
+#define SAMARA_WITH_STATE 1
+#define SAMARA_WITH_CHECKPOINTS 1
+#define SAMARA_WITH_SELFTEST 1
+#endif
+
+#if defined(TOOL_CUSTOM_OPS)
+#include <samara/samara_custom_ops.h>
+#define TOOL_CUSTOM_COUNT(ops) (sizeof(ops) / sizeof *(ops))
+#else
+#define SAMARA_CUSTOM_OPS {0}
+#define TOOL_CUSTOM_COUNT(ops) 0
+#endif
+
 enum { TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_MAX_ITEMS = 64 };
 
 /// NAME=VALUE arguments of one kind.
@@ -38,6 +57,11 @@ static inline int tool_error(const char *format, ...) {
   fputc('\n', stderr);
   va_end(args);
   return TOOL_FAILED;
+}
+
+/// A selective build was asked for what it leaves out.
+static inline int tool_lacks(const char *feature) {
+  return tool_error("this build has no %s: samara build --features %s", feature, feature);
 }
 
 /// The value of option `name` at argv[*i] ("--name value" or "--name=value"), moving *i; NULL if
@@ -213,6 +237,49 @@ static inline int tool_write_npy(const char *path, const samara_tensor *t) {
            fwrite(t->data, 1, t->size_bytes, file) == t->size_bytes;
   ok = fclose(file) == 0 && ok;
   return ok ? 0 : tool_error("cannot write %s", path);
+}
+
+// ---- models and pools ----
+
+/// Open a model; `image` keeps its bytes where the library opens no files. tool_close_model ends
+/// it.
+static inline samara_status tool_open_model(const char *path, struct tool_array *image,
+                                            samara_model **model, samara_error *error) {
+  memset(image, 0, sizeof *image);
+#if SAMARA_WITH_FILES
+  return samara_model_open_path(path, NULL, model, error);
+#else
+  if (tool_read_file(path, image) != 0) return SAMARA_IO;
+  return samara_model_open_memory(image->memory, image->size_bytes, NULL, model, error);
+#endif
+}
+
+static inline void tool_close_model(samara_model *model, struct tool_array *image) {
+  samara_model_close(model);
+  free(image->memory);
+  memset(image, 0, sizeof *image);
+}
+
+/// A pool of `threads`; one thread needs none.
+static inline int tool_create_pool(unsigned long threads, samara_pool **pool) {
+  *pool = NULL;
+  if (threads <= 1) return 0;
+#if SAMARA_WITH_THREADS
+  samara_error error = {.text = ""};
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
+  if (samara_pool_create(&options, pool, &error) == SAMARA_OK) return 0;
+  return tool_error("%s", error.text);
+#else
+  return tool_lacks("threads");
+#endif
+}
+
+static inline void tool_destroy_pool(samara_pool *pool) {
+#if SAMARA_WITH_THREADS
+  samara_pool_destroy(pool);
+#else
+  (void)pool;
+#endif
 }
 
 // ---- shapes and data ----

@@ -47,3 +47,22 @@ def test_onnx_is_converted_and_keeps_its_name(samara: Samara, onnx_path: Path) -
 
 def test_symbolic_shape_is_wrong_usage(samara: Samara, samara_path: Path) -> None:
     assert samara("inspect", samara_path, "--shape", "image=nx3x8x8").exit_code == 2
+
+
+def test_memory_draws_the_arena(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    result = samara("inspect", samara_path, "--memory", "--threads", "2")
+    assert result.exit_code == 0, result.output
+    assert "peak at node" in result.stdout
+    assert "arena of main" in result.stdout
+    assert all(
+        len(line) <= 80
+        for line in result.stdout.split("arena of main")[1].split("peak")[0].splitlines()
+    )
+    page = tmp_path / "m.html"
+    assert samara("inspect", samara_path, "--memory", "--html", page).exit_code == 0
+    assert "Arena of" in page.read_text(encoding="utf-8")
+    facts = json.loads(samara("inspect", samara_path, "--memory", "--json").stdout)["memory"]
+    (plan,) = facts["plans"]
+    assert plan["arena_bytes"] >= plan["peak_bytes"] > 0
+    assert {"first", "last", "offset", "size_bytes", "kind", "name"} <= set(plan["pieces"][0])
+    assert samara("inspect", samara_path, "--threads", "0").exit_code == 2

@@ -22,6 +22,7 @@ from samara.exporter.ir import (
     read_file,
 )
 from samara.exporter.types import TensorType
+from samara.pybridge.memory import CountedModel
 
 
 def small() -> Program:
@@ -97,6 +98,43 @@ def test_bounds_end_growing(tmp_path: Path) -> None:
     assert session.run({"n": np.int64(9)})[session.outputs[0].name].size == 81
     with pytest.raises(samara.LimitError):
         session.run({"n": np.int64(11)})
+
+
+def test_a_bound_of_an_input_dim_plans_ahead(tmp_path: Path) -> None:
+    p = program(lambda b: b.op("exp", b.op("sin", b.input("x", "f32", ["n", 4]))))
+    report = export(p, tmp_path / "m.samara", bounds={"n": 50})
+    assert report.program.main.inputs[0].type.shape[0].bounds() == (0, 50)
+    assert report.program.main.nodes[0].outputs[0].type.shape[0].bounds() == (0, 50)
+    assert report.memory[0].arena == 832  # 50 x 4 float32, in place
+    session = samara.Session(tmp_path / "m.samara", threads=1)
+    assert session.arena_bytes == 832 + 832
+    session.resize({"x": (7, 4)})
+    assert session.arena_bytes == 832 + 832
+    with pytest.raises(samara.ShapeError):
+        with_bounds(p, {"m": 3})
+
+
+def test_the_report_has_the_memory_contract(tmp_path: Path) -> None:
+    p = program(lambda b: b.op("exp", b.input("x", "f32", [4])))
+    report = export(p, tmp_path / "m.samara")
+    assert report.memory
+    assert report.unmeasured == {}
+    assert read_file(tmp_path / "m.samara").memory == report.memory
+    assert report.to_json()["memory"][0]["arena"] == report.memory[0].arena
+
+
+def test_what_cannot_be_measured_here_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise samara.UnsupportedError("no such operator")
+
+    monkeypatch.setattr(CountedModel, "session", refuse)
+    p = program(lambda b: b.op("exp", b.input("x", "f32", [4])))
+    report = export(p, tmp_path / "m.samara")
+    assert report.memory == ()
+    assert report.unmeasured == {"main": "no such operator"}
+    assert "memory of 'main' could not be measured here: no such operator" in str(report)
 
 
 def test_an_unknown_bound_is_named() -> None:

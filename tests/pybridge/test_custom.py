@@ -63,6 +63,20 @@ def test_other_errors_stay_what_they_are() -> None:
     assert custom.explained(error) is error
 
 
+def test_operators_are_lent_for_a_while(custom_library: Path, tmp_path: Path) -> None:
+    before = custom.registered_kernels()
+    with custom.lent_kernels(custom_library, ["swish_beta", "above"]):
+        assert {SWISH, "mydomain::above"} <= custom.registered_kernels().keys()
+        Session(swish_file(), threads=1)
+    assert custom.registered_kernels() == before
+    with (
+        pytest.raises(BackendError, match="has no symbol 'absent'"),
+        custom.lent_kernels(custom_library, ["swish_beta", "absent"]),
+    ):
+        pytest.fail("it must refuse")
+    assert custom.registered_kernels() == before
+
+
 def test_what_is_no_library(tmp_path: Path, custom_library: Path) -> None:
     with pytest.raises(BackendError, match="cannot be loaded"):
         custom.register_kernel(SWISH, tmp_path / "absent.so")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +20,12 @@ def inspect(
         bool,
         typer.Option("--kernels", help="Every node with its promise and the kernel that runs it."),
     ] = False,
-    memory: Annotated[bool, typer.Option("--memory", help="Where the bytes go.")] = False,
+    memory: Annotated[
+        bool,
+        typer.Option(
+            "--memory", help="Where the bytes go: the arena drawn, and what sets its peak."
+        ),
+    ] = False,
     as_json: opt.Json = False,
     html: Annotated[
         Path | None,
@@ -26,6 +33,9 @@ def inspect(
     ] = None,
     shape: opt.Shapes = None,
     isa: opt.Isa = None,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, help="Of the run that is reported on.")
+    ] = 1,
 ) -> None:
     """Show what is in a file: functions, nodes, memory, metadata.
 
@@ -39,16 +49,23 @@ def inspect(
     """
     from samara.exporter.reports import html_page
     from samara.exporter.reports import inspect as inspect_file
+    from samara.exporter.reports.memory import draws_boxes
     from samara.exporter.reports.run import write_text
 
     sizes = opt.sizes(shape)
     with opened_model(model) as file, step(f"inspecting {model}"):
-        report = inspect_file(file.path, shapes=sizes or None, isa=isa, name=model)
+        report = inspect_file(file.path, shapes=sizes or None, isa=isa, threads=threads, name=model)
     if html is not None:
         write_text(html, html_page(report))
     if as_json:
         print_json(report.to_json())
     elif html is None or kernels or memory:
-        typer.echo(report.text(kernels=kernels, memory=memory))
+        width = shutil.get_terminal_size().columns
+        encoding = sys.stdout.encoding or "ascii"
+        typer.echo(
+            report.text(
+                kernels=kernels, memory=memory, width=width, ascii_only=not draws_boxes(encoding)
+            )
+        )
     else:
         typer.echo(f"{html}: open it in a browser")

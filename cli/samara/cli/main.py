@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from samara.cli.bench import bench
+from samara.cli.build import build
 from samara.cli.compare import compare
 from samara.cli.demo import demo
 from samara.cli.doctor import doctor
@@ -30,6 +31,7 @@ A first walk:
   samara run model.samara --input x=in.npy      run it
   samara compare model.samara                   C runtime against the reference, layer by layer
   samara bench model.onnx --against onnxruntime how fast it is
+  samara build model.samara -o dist             a runtime that holds just what it needs
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
 Exit status: 0 done, 1 failed, 2 wrong usage.
@@ -94,7 +96,7 @@ def _app(
             load_operators(path)
 
 
-for _command in (doctor, export, quantize, inspect, run, compare, bench, ops, demo):
+for _command in (doctor, export, quantize, inspect, run, compare, bench, build, ops, demo):
     app.command()(_command)
 
 

@@ -6,19 +6,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Golden, Program, Rewriter, count_ops, save_program
+from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, save_program
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable
-from samara.exporter.passes import PIPELINE, OptimizeReport, run_passes, sample_inputs
+from samara.exporter.package.memory_plan import measure
+from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
 from samara.exporter.types import (
+    Atom,
     Born,
     Dim,
+    DimLike,
     Read,
     SamaraError,
     ShapeError,
@@ -50,7 +53,8 @@ class TransposeLeft:
 @dataclass(frozen=True, slots=True)
 class ExportReport:
     """What `export` did: file size, node counts before and after, passes, transposes left,
-    functions that may allocate while running.
+    functions that may allocate while running, the memory contract that the file states, and why it
+    does not for some function.
     """
 
     path: str
@@ -62,6 +66,8 @@ class ExportReport:
     transposes: tuple[TransposeLeft, ...]
     growing: tuple[str, ...]
     program: Program
+    memory: tuple[Memory, ...] = ()
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The report without the program, as plain dicts, lists, strings and numbers."""
@@ -75,6 +81,8 @@ class ExportReport:
             "unchecked": self.passes.unchecked,
             "transposes": [asdict(t) for t in self.transposes],
             "growing": list(self.growing),
+            "memory": [asdict(m) for m in self.memory],
+            "unmeasured": dict(self.unmeasured),
         }
 
     def __str__(self) -> str:
@@ -97,6 +105,8 @@ class ExportReport:
             lines.append(
                 f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
             )
+        for name, why in self.unmeasured.items():
+            lines.append(f"  memory of {name!r} could not be measured here: {why}")
         return "\n".join(lines)
 
 
@@ -152,10 +162,19 @@ def export(
     report = OptimizeReport()
     if optimize:
         merged, report = run_passes(
-            merged, PIPELINE, check=check, bisect=bisect, samples=samples, disable=disable
+            merged, EXPORT, check=check, bisect=bisect, samples=samples, disable=disable
         )
     goldens = [_golden(merged, g) for g in _as_list(golden)]
-    size = save_program(merged, path, golden=goldens)
+    unmeasured: dict[str, str] = {}
+    contract: list[Memory] = []
+
+    def measured(file: Path) -> Sequence[Memory]:
+        contract.extend(
+            measure(merged, file, refused=lambda f, error: unmeasured.update({f: str(error)}))
+        )
+        return contract
+
+    size = save_program(merged, path, golden=goldens, measure=measured)
     return ExportReport(
         path=os.fspath(path),
         size_bytes=size,
@@ -166,6 +185,8 @@ def export(
         transposes=transposes_left(merged),
         growing=tuple(n for n in merged.entries if is_growing(merged, n)),
         program=merged,
+        memory=tuple(contract),
+        unmeasured=unmeasured,
     )
 
 
@@ -201,7 +222,7 @@ def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
     """
     left = dict(bounds)
     for function in list(program.functions.values()):
-        table: dict[Any, Dim] = {}
+        table: dict[str | Atom, DimLike] = {}
         known = dict(function.bounds)
         for atom in _atoms(function):
             key = atom.name if isinstance(atom, Sym) else str(atom.key)
@@ -212,13 +233,8 @@ def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
                 table[atom] = Dim.atom(replace(atom, upper=bounds[key]))
             else:
                 known[atom] = as_dim(bounds[key])
-        rewriter = Rewriter(replace(function, bounds=known), program)
-        for atom, dim in table.items():
-            rewriter.substitute(atom, dim)
-        if rewriter.changed:
-            program = program.with_function(rewriter.finish())
-        elif known != dict(function.bounds):
-            program = program.with_function(replace(function, bounds=known))
+        if table or known != dict(function.bounds):
+            program = program.with_function(_substituted(function, table, known))
     if left:
         known_names = sorted(
             {
@@ -232,6 +248,47 @@ def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
             fix=f"symbolic dims are {', '.join(known_names) or 'none'}",
         )
     return program
+
+
+def _substituted(
+    f: Function, table: Mapping[str | Atom, DimLike], bounds: Mapping[Atom, Dim]
+) -> Function:
+    """The function with other dims, and with these bounds. A Rewriter would see nothing to do: dims
+    are equal whatever is known of their atoms' bounds.
+    """
+    values: dict[Value, Value] = {}
+
+    def value(v: Value) -> Value:
+        if v not in values:
+            shape = tuple(d.substitute(table) for d in v.type.shape)
+            same = all(a is b for a, b in zip(shape, v.type.shape, strict=True))
+            values[v] = v if same else replace(v, type=replace(v.type, shape=shape))
+        return values[v]
+
+    def attribute(kind: str, held: Any) -> Any:
+        if kind == "dim":
+            return held.substitute(table)
+        return tuple(d.substitute(table) for d in held) if kind == "dims" else held
+
+    nodes = [
+        replace(
+            n,
+            inputs=tuple(None if v is None else value(v) for v in n.inputs),
+            outputs=tuple(map(value, n.outputs)),
+            attrs={a.name: attribute(a.type, n.attrs[a.name]) for a in n.op.attrs},
+        )
+        for n in f.nodes
+    ]
+    return replace(
+        f,
+        inputs=tuple(map(value, f.inputs)),
+        outputs=tuple(map(value, f.outputs)),
+        nodes=tuple(nodes),
+        guards=tuple(
+            replace(g, a=g.a.substitute(table), b=g.b.substitute(table)) for g in f.guards
+        ),
+        bounds={atom: d.substitute(table) for atom, d in bounds.items()},
+    )
 
 
 def _atoms(function: Function) -> set[Sym | Read | Born]:

@@ -6,6 +6,7 @@ from typing import Any
 from samara.pybridge._native import library_path as library_path
 from samara.pybridge._pool import Device as Device
 from samara.pybridge._pool import devices as devices
+from samara.pybridge._sources import sources as sources
 from samara.pybridge.errors import BackendError as BackendError
 from samara.pybridge.errors import CancelledError as CancelledError
 from samara.pybridge.errors import LimitError as LimitError
@@ -15,6 +16,7 @@ from samara.pybridge.errors import SamaraError as SamaraError
 from samara.pybridge.errors import ScriptError as ScriptError
 from samara.pybridge.errors import ShapeError as ShapeError
 from samara.pybridge.errors import UnsupportedError as UnsupportedError
+from samara.pybridge.memory import MemoryRow as MemoryRow
 from samara.pybridge.model import FunctionSpec as FunctionSpec
 from samara.pybridge.model import Model as Model
 from samara.pybridge.model import TensorSpec as TensorSpec

@@ -46,6 +46,8 @@ _STRUCTS = (
     "samara_op_tensor",
     "samara_op_desc",
     "samara_op_context_options",
+    "samara_memory_row",
+    "samara_meter",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

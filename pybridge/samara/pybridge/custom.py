@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from samara.pybridge.errors import BackendError, UnsupportedError
 __all__ = ["register_kernel", "registered_kernels"]
 
 _MODE = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
-_NEEDS = re.compile(r"node '(?P<node>.*)' needs the custom operator '(?P<name>.*)', which")
+_NEEDS = re.compile(
+    r"node '(?P<node>.*)' \(custom\): needs the custom operator '(?P<name>.*)', which"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,31 @@ def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | No
             fix="register it under its own name, or name the right one with symbol=",
         )
     _KERNELS[name] = _Kernel(full, struct, loaded)
+
+
+@contextlib.contextmanager
+def lent_kernels(library: str | os.PathLike[str], symbols: Iterable[str]) -> Iterator[None]:
+    """While the block runs, sessions find the operators that a library has under these symbols, by
+    the names in their structs. BackendError as register_kernel."""
+    before = dict(_KERNELS)
+    try:
+        for symbol in symbols:
+            register_kernel(_own_name(library, symbol), library, symbol)
+        yield
+    finally:
+        _KERNELS.clear()
+        _KERNELS.update(before)
+
+
+def _own_name(library: str | os.PathLike[str], symbol: str) -> str:
+    """What an operator calls itself; "?" where that cannot be told."""
+    try:
+        loaded = ctypes.CDLL(os.fspath(Path(library).resolve()), mode=_MODE)
+        address = ctypes.addressof(ctypes.c_char.in_dll(loaded, symbol))
+    except (OSError, ValueError):
+        return "?"
+    struct = ffi.cast("samara_custom_op *", address)
+    return text(struct.name) if int(struct.struct_size) == ffi.sizeof("samara_custom_op") else "?"
 
 
 def registered_kernels() -> Mapping[str, str]:

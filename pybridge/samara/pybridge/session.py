@@ -26,6 +26,7 @@ from samara.pybridge.dtypes import (
     unpack_nibbles,
 )
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.memory import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
 
 Array = npt.NDArray[Any]
@@ -272,6 +273,12 @@ class Session:
     def total_bytes(self) -> int:
         """All bytes that the session got from its allocator, the arena among them."""
         return int(self._lib.samara_session_total_bytes(self.handle))
+
+    def memory(self) -> tuple[MemoryRow, ...]:
+        """Where its bytes are: the plan of every function, and what came from the allocator; empty
+        while inputs have no shapes.
+        """
+        return session_rows(self.handle)
 
     def set_profiling(self, on: bool) -> None:
         """Time every node of the following runs."""

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +15,8 @@ from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.reports import DoctorReport, doctor, inspect
-from samara.exporter.types import BackendError, ModelFormatError
+from samara.exporter.reports.needs import needs_of
+from samara.exporter.types import ModelFormatError, SamaraError
 
 ODD = """g (float[n, 3] x, float[2] idle, seq(float[2]) s) => (float[n, 3] y, float[2] z) {
     a = Nothing(x)  b = Nothing(x)  y = Relu(x)  r = RandomNormal<shape = [2]>()  z = Add(r, idle)
@@ -108,53 +107,62 @@ def test_flops_inside_control_flow(tmp_path: Path) -> None:
     assert (loop.flops, loop.unknown_flops) == (5 * once.flops, 0)
 
 
-_STUB = """
-#include <stddef.h>
-const char *samara_version(void) { return "VERSION"; }
-size_t samara_op_count(void) { return 1; }
-const char *samara_op_name(size_t i) { return i == 0 ? "exp" : NULL; }
-int samara_model_open_path(const char *p, const void *o, void **m, void *e) {
-  (void)p, (void)o, (void)e;
-  *m = NULL;
-  return 0;
-}
-void samara_model_close(void *m) { (void)m; }
-"""
+def library(folder: Path, *rows: str, version: str = "0.9.0") -> Path:
+    """A file that carries a manifest with these rows, as a library for any machine does."""
+    text = "\n".join(["samara-manifest 1", f"version {version}", "isa avx2", *rows, ""])
+    (folder / "libsamara.so").write_bytes(b"\x7fELF" + text.encode() + b"\0")
+    return folder / "libsamara.so"
 
 
-@pytest.fixture
-def stub(tmp_path: Path, need_tool: Callable[[str, str], str]) -> Callable[[str], Path]:
-    """A library of a version that knows one operator."""
-
-    def build(version: str) -> Path:
-        source = tmp_path / "stub.c"
-        source.write_text(_STUB.replace("VERSION", version))
-        folder = tmp_path / version
-        folder.mkdir()
-        command = [need_tool("cc", "cc"), "-shared", "-fPIC", "-o", str(folder / "libsamara.so")]
-        subprocess.run([*command, str(source)], check=True)
-        return folder
-
-    return build
+def exported(folder: Path, graph: str) -> Path:
+    path = folder / "m.samara"
+    export(import_onnx(saved(folder, graph)), path)
+    return path
 
 
-def test_another_library_is_asked(tmp_path: Path, stub: Callable[[str], Path]) -> None:
-    source = saved(tmp_path, "g (float[n] x) => (float[n] y) { a = Exp(x)  y = Sin(a) }")
-    path = tmp_path / "m.samara"
-    export(import_onnx(source), path)
-    new = doctor(path, library=stub("0.9.0"))
-    assert [(f.subject, f.level) for f in new.findings] == [("sin", "missing")]
-    old = doctor(path, library=stub("0.0.1") / "libsamara.so")
-    assert {f.subject for f in old.findings} == {"sin", "runtime"}
-    assert doctor(path).healthy
+TWO = "g (float[n] x) => (float[n] y) { a = Exp(x)  y = Sin(a) }"
+
+
+def test_another_library_is_read(tmp_path: Path) -> None:
+    path = exported(tmp_path, TWO)
+    whole = needs_of(path).selection
+    rows = [f"op {op} float32" for op in whole.ops] + [f"part {p}" for p in whole.parts or ()]
+    assert doctor(path, library=library(tmp_path, *rows)).healthy
+    assert doctor(path, library=tmp_path).library.startswith("libsamara.so 0.9.0 with 2 operators")
+    assert doctor(path, library=library(tmp_path, "ops all", "parts all")).healthy
+    old = doctor(path, library=library(tmp_path, *rows, version="0.0.1"))
+    assert [f.subject for f in old.findings] == ["runtime"]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "subject"),
+    [("op sin float32", "sin"), ("part f32_vunary_exp", "f32_vunary_exp")],
+)
+def test_what_a_library_lacks(tmp_path: Path, left_out: str, subject: str) -> None:
+    path = exported(tmp_path, TWO)
+    whole = needs_of(path).selection
+    rows = [f"op {op} float32" for op in whole.ops] + [f"part {p}" for p in whole.parts or ()]
+    assert left_out in rows
+    rows.remove(left_out)
+    report = doctor(path, library=library(tmp_path, *rows))
+    assert [(f.subject, f.level) for f in report.findings] == [(subject, "missing")]
+    assert report.findings[0].where
+    assert "samara build" in report.findings[0].fix
+
+
+def test_a_library_without_an_element_type(tmp_path: Path) -> None:
+    path = exported(tmp_path, TWO)
+    rows = ("op exp float16", "op sin float32", "parts all")
+    (finding,) = doctor(path, library=library(tmp_path, *rows)).findings
+    assert finding.reason == "the library has no exp of float32"
 
 
 def test_what_cannot_be_examined(tmp_path: Path, samara_path: Path) -> None:
     (tmp_path / "x.onnx").write_bytes(b"nothing")
     with pytest.raises(ModelFormatError):
         doctor(tmp_path / "x.onnx")
-    with pytest.raises(BackendError, match="no samara library"):
+    with pytest.raises(SamaraError, match="no samara library"):
         doctor(samara_path, library=tmp_path)
     (tmp_path / "lib.so").write_bytes(b"nothing")
-    with pytest.raises(BackendError, match="cannot be loaded here"):
+    with pytest.raises(ModelFormatError, match="no samara manifest"):
         doctor(samara_path, library=tmp_path / "lib.so")

@@ -38,7 +38,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 def test_graph_has_a_box_per_node_and_a_line_per_tensor(samara_path: Path) -> None:
     report = inspect(samara_path)
-    (picture,) = _pictures(html_page(report))
+    picture, _ = _pictures(html_page(report))  # and the arena
     nodes = len(report.main.nodes)
     assert len(picture.findall(f".//{_SVG}rect")) == nodes + 2  # input and output
     titles = [t.text for p in picture.findall(f"{_SVG}path") for t in p.findall(f"{_SVG}title")]
@@ -83,7 +83,7 @@ def test_names_are_escaped_everywhere(tmp_path: Path, evil: str) -> None:
     assert "<script" not in page
     assert "<b>" not in page
     assert "<c>" not in page
-    assert len(_pictures(page)) == 1
+    assert len(_pictures(page)) == 2
     plain = html_page(inspect(_plain(tmp_path), name="file"))
     assert [t for t, _ in _tags(page)] == [t for t, _ in _tags(plain)]
 
@@ -100,7 +100,7 @@ def _plain(folder: Path) -> Path:
 
 def test_state_and_bodies_are_drawn(counter_path: Path) -> None:
     page = html_page(inspect(counter_path))
-    (picture,) = _pictures(page)
+    picture = _pictures(page)[0]
     texts = [t.text for t in picture.findall(f".//{_SVG}text")]
     assert {"total", "x", "y", "total_out"} <= set(texts)
     assert len(picture.findall(f"{_SVG}path")) == 5  # x, total, after twice, more

@@ -14,6 +14,7 @@ from samara.exporter.passes import (
     fuse_residual,
     fuse_transpose,
     layout,
+    reorder,
     resize_planes,
     simplify,
     simplify_shapes,
@@ -43,6 +44,7 @@ REGISTRY: tuple[Pass, ...] = (
     fuse_attention.PASS,
     resize_planes.PASS,
     eliminate_dead.PASS,
+    reorder.PASS,
 )
 
 # The order in which `export` runs them: clean up, settle the layout, clean up what that uncovered,
@@ -72,3 +74,6 @@ PIPELINE: tuple[Pass, ...] = (
     deduplicate.PASS,
     eliminate_dead.PASS,
 )
+
+# What `export` runs: the order of the nodes comes last, when nothing else moves them any more.
+EXPORT: tuple[Pass, ...] = (*PIPELINE, reorder.PASS)

@@ -9,33 +9,22 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from samara.exporter.export import export, is_growing, transposes_left
 from samara.exporter.ir import Function, Node, Program, read_file, required_ops
+from samara.exporter.package.selection import Selection
 from samara.exporter.reports._files import is_samara
+from samara.exporter.reports._runs_on import Finding, findings, library_text
 from samara.exporter.reports.inspect import Report, flops_of, inspect
 from samara.exporter.types import DType, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge.probe import inspect_library, open_failure
 
-Level = Literal["missing", "doubtful"]
-
 # Computed by portable kernels, an element at a time.
 _PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to know: `missing` keeps the model from running, `doubtful` does not."""
-
-    level: Level
-    subject: str
-    where: tuple[str, ...]
-    reason: str
-    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +101,12 @@ def doctor(
 ) -> DoctorReport:
     """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
 
-    library: the runtime to ask, a library or the folder of a build; default: the one of this
-    package. shapes, bounds: as for import and export. run: run the model once on random data, to
-    know its arena.
+    library: the runtime to ask, a library for any machine or the folder of a build, which is read
+    and not run; default: the one of this package. shapes, bounds: as for import and export. run: run
+    the model once on random data, to know its arena.
 
-    Raises what concerns the file as a whole: ModelFormatError, ShapeError, and BackendError for a
-    library that cannot be asked.
+    Raises what concerns the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
+    library without a manifest.
     """
     given = Path(path)
     if is_samara(given):
@@ -129,11 +118,11 @@ def doctor(
         rows: dict[tuple[str, str, str], list[str]] = {}
         for p in found.problems:
             rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)
-        findings = tuple(
+        rows_found = tuple(
             Finding("missing", op, tuple(dict.fromkeys(nodes)), reason, fix)
             for (op, reason, fix), nodes in rows.items()
         )
-        return DoctorReport(given.name, _library_text(library), findings, (), (), None)
+        return DoctorReport(given.name, _library_text(), rows_found, (), (), None)
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         file = Path(folder) / f"{given.stem}.samara"
         made = export(found.program, file, check=False, bounds=bounds)
@@ -155,16 +144,23 @@ def _examine(
         for k, v in (shapes or {}).items()
         if all(not isinstance(d, str) for d in v)
     }
-    program = read_file(file).program
+    contents = read_file(file)
+    program = contents.program
     report = inspect(file, run=run and library is None, shapes=numbers or None)
-    missing = tuple(_missing_operators(file, report, program, library))
+    if library is None:
+        missing = tuple(_missing_here(file, report))
+        said = _library_text()
+    else:
+        selection = Selection.of_library(library)
+        missing = tuple(findings(file, contents, selection, numbers or None))
+        said = library_text(library, selection)
     doubts = tuple(_doubts(program))
     if report.not_run and library is None and run and not missing:
         doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
     flops, unknown = _flops(program, program.main, _given_sizes(program.main, report, numbers))
     return DoctorReport(
         path=name,
-        library=_library_text(library),
+        library=said,
         findings=(*missing, *doubts),
         custom=tuple(op.name for op in required_ops(program)),
         symbolic=tuple(_symbolic(program.main)),
@@ -180,48 +176,18 @@ def _examine(
     )
 
 
-def _library_text(library: str | os.PathLike[str] | None) -> str:
-    info = inspect_library(library)
-    name = info.path.name if library is not None else "samara"
+def _library_text() -> str:
+    info = inspect_library()
     version = ".".join(map(str, info.version))
-    return f"{name} {version} with {len(info.operators)} operators"
+    return f"samara {version} with {len(info.operators)} operators"
 
 
-# ---- what is missing ----
-
-
-def _missing_operators(
-    file: Path, report: Report, program: Program, library: str | os.PathLike[str] | None
-) -> Iterator[Finding]:
-    """Operators and versions that the runtime lacks; anything else that it says against the file."""
-    info = inspect_library(library)
-    needs = tuple(int(part) for part in report.min_runtime.split("."))
-    version = ".".join(map(str, info.version))
-    if needs > info.version:
-        yield Finding(
-            "missing",
-            "runtime",
-            (),
-            f"the file needs runtime {report.min_runtime}, the library is {version}",
-            f"update the app's runtime, or export with target_runtime={version}",
-        )
-    absent: dict[str, list[str]] = {}
-    for f in program.functions.values():
-        for n in f.nodes:
-            if n.op.name not in info.operators:
-                absent.setdefault(n.op.name, []).append(n.name)
-    for op, nodes in absent.items():
-        yield Finding(
-            "missing",
-            op,
-            tuple(nodes),
-            f"the library has no operator {op}",
-            "build the library with it",
-        )
-    if not absent and needs <= info.version:
-        failure = open_failure(file, library)
-        if failure:
-            yield Finding("missing", "file", (), failure)
+def _missing_here(file: Path, report: Report) -> Iterator[Finding]:
+    """What this installation's own runtime says against the file."""
+    failure = open_failure(file)
+    if failure:
+        fix = f"it needs runtime {report.min_runtime}"
+        yield Finding("missing", "file", (), failure, fix)
 
 
 # ---- what is doubtful ----

@@ -10,6 +10,7 @@ from html import escape
 
 from samara.exporter.reports._layers import Drawing, draw
 from samara.exporter.reports.inspect import FunctionReport, NodeRow, Report, TensorRow
+from samara.exporter.reports.memory_html import memory_section
 from samara.exporter.types.text import byte_text, count_text
 
 # Fill per family of the op table; everything else is grey.
@@ -52,6 +53,7 @@ def html_page(report: Report) -> str:
     body = [_summary(report)]
     for i, f in enumerate(report.functions):
         body.append(_function(f, f"f{i}"))
+    body.append(memory_section(report.memory))
     body.append(_constants(report))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

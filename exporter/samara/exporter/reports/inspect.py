@@ -29,10 +29,19 @@ from samara.exporter.ir import (
     read_file,
 )
 from samara.exporter.ops import OpSpec
+from samara.exporter.package.memory_plan import measure
 from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports.memory import (
+    ConstantRow,
+    MemoryReport,
+    differences,
+    memory_text,
+    plans_of,
+)
 from samara.exporter.types import SamaraError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain, table
 from samara.pybridge import ProfileRow, Session
+from samara.pybridge.memory import instruction_sets
 
 # Every float operation of these is settled.
 _SETTLED = ("quantize", "dequantize", "qlayer_norm", "qrms_norm", "gather_blocks")
@@ -121,32 +130,6 @@ class FunctionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantRow:
-    """A constant as it is stored: its size includes the padding of its layout."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    layout: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryReport:
-    """Bytes in the file, and of one session of the default function in these `sizes` of symbolic
-    dims.
-    """
-
-    weights_bytes: int
-    golden_bytes: int
-    program_bytes: int
-    arena_bytes: int | None
-    session_bytes: int | None
-    sizes: Mapping[str, int]
-    constants: tuple[ConstantRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that `samara inspect` shows.
 
@@ -176,9 +159,16 @@ class Report:
         """The report as plain dicts, lists, strings and numbers."""
         return dict(plain(self))
 
-    def text(self, *, kernels: bool = False, memory: bool = False) -> str:
-        """The report for a terminal; `kernels` lists nodes with what runs them, `memory` where
-        bytes go.
+    def text(
+        self,
+        *,
+        kernels: bool = False,
+        memory: bool = False,
+        width: int = 80,
+        ascii_only: bool = False,
+    ) -> str:
+        """The report for a terminal; `kernels` lists nodes with what runs them, `memory` draws where
+        bytes go, in `width` columns.
         """
         parts = [_head_text(self)]
         parts += [_function_text(f) for f in self.functions if f.entry]
@@ -186,7 +176,7 @@ class Report:
         if kernels:
             parts += [_kernels_text(f) for f in self.functions]
         if memory:
-            parts.append(_memory_text(self.memory))
+            parts.append(memory_text(self.memory, width=width, ascii_only=ascii_only))
         if self.not_run and (kernels or memory):
             parts.append(f"not run here: {self.not_run}")
         return "\n\n".join(p for p in parts if p)
@@ -198,12 +188,13 @@ def inspect(
     run: bool = True,
     shapes: Mapping[str, Sequence[int]] | None = None,
     isa: str | None = None,
+    threads: int = 1,
     name: str | None = None,
 ) -> Report:
     """Report on a `.samara` file. `run` runs the default function once on random data, for kernels
     and memory.
 
-    shapes: of inputs for that run. name: what the report calls the file. A file that cannot run
+    shapes: of inputs for that run. threads: of its pool. name: what the report calls the file. A file that cannot run
     here is reported all the same, with the reason in `not_run`; ModelFormatError when it is no
     model.
     """
@@ -214,16 +205,22 @@ def inspect(
     if not run:
         return replace(report, not_run="not asked for")
     try:
-        session = Session(path, threads=1, isa=isa)
+        session = Session(path, threads=threads, isa=isa)
         chosen = choose_feeds(session, shapes=shapes)
         rows = _timed(session, chosen.arrays)
     except SamaraError as error:
         return replace(report, not_run=str(error))
+    pieces = session.memory()
     memory = replace(
         report.memory,
         arena_bytes=session.arena_bytes,
         session_bytes=session.total_bytes,
         sizes=dict(chosen.sizes),
+        blocks=tuple(r for r in pieces if not r.planned),
+        plans=plans_of(file.program, pieces),
+        differences=differences(
+            file.memory, measure(file.program, Path(path), threads=(threads,), isas=_ceilings(isa))
+        ),
     )
     functions = _with_kernels(report.functions, rows)
     main = file.program.main
@@ -236,6 +233,11 @@ def inspect(
         for f in functions
     )
     return replace(report, functions=functions, memory=memory)
+
+
+def _ceilings(isa: str | None) -> tuple[str, ...]:
+    """The one whose contract is compared: what was asked for, or all that this machine has."""
+    return instruction_sets()[-1:] if isa is None else (isa,)
 
 
 def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
@@ -322,6 +324,7 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
             ConstantRow(c.name, c.dtype.public_name, c.shape, c.layout.name.lower(), c.size)
             for c in sorted(file.constants, key=lambda c: -c.size)
         ),
+        contract=file.memory,
     )
     return Report(
         path=path,
@@ -485,24 +488,3 @@ def _kernels_text(f: FunctionReport) -> str:
     ]
     heads = ("op", "node", "output", "promise", "flops", "kernel", "us")
     return f"{f.name}\n" + table(heads, rows, right={4, 6})
-
-
-def _known(size: int | None) -> str:
-    return "unknown" if size is None else byte_text(size)
-
-
-def _memory_text(m: MemoryReport) -> str:
-    lines = ["memory"]
-    lines.append(f"  weights in the file, shared by all sessions: {byte_text(m.weights_bytes)}")
-    lines.append(
-        f"  arena of one session: {_known(m.arena_bytes)}; all of the session: {_known(m.session_bytes)}"
-    )
-    rows = [
-        (c.name, c.dtype, "x".join(map(str, c.shape)) or "scalar", c.layout, f"{c.size_bytes:,}")
-        for c in m.constants[:20]
-    ]
-    lines.append(table(("constant", "dtype", "shape", "layout", "bytes"), rows, right={4}))
-    if len(m.constants) > len(rows):
-        rest = sum(c.size_bytes for c in m.constants[len(rows) :])
-        lines.append(f"  and {len(m.constants) - len(rows)} smaller ones, {byte_text(rest)}")
-    return "\n".join(lines)

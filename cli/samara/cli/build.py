@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara build`: a runtime that holds what the given models need, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import note, print_json, step
+
+if TYPE_CHECKING:
+    from samara.exporter.build import SourceReport
+
+_List = list[str] | None
+
+
+def _list_targets(wanted: bool) -> None:
+    if wanted:
+        from samara.exporter.package.targets import TARGETS, host_target
+
+        typer.echo(f"{'host':32} this machine, {host_target().name}")
+        for target in TARGETS.values():
+            typer.echo(f"{target.name:32} {target.package}")
+        raise typer.Exit
+
+
+def build(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help=".samara files, .onnx files, or an ops.txt."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to write; an earlier build goes.")
+    ] = Path("dist"),
+    target: Annotated[
+        str, typer.Option("--target", help="The machine to build for; see --list-targets.")
+    ] = "host",
+    _targets: Annotated[
+        bool,
+        typer.Option(
+            "--list-targets", callback=_list_targets, is_eager=True, help="List the targets."
+        ),
+    ] = False,
+    isa: Annotated[
+        _List,
+        typer.Option(
+            "--isa",
+            metavar="A,B",
+            help="Instruction sets to hold kernels for. Every CPU must have the least of them; "
+            "default: all of the target, over portable C.",
+        ),
+    ] = None,
+    features: Annotated[
+        _List,
+        typer.Option(
+            "--features",
+            metavar="A,B",
+            help="What the library offers beside running these models; default: files,threads,"
+            "profile. `core` alone: nothing.",
+        ),
+    ] = None,
+    optimise: Annotated[
+        str, typer.Option("--opt", metavar="s|2", help="s: smallest code; 2: fastest.")
+    ] = "s",
+    custom: Annotated[
+        list[Path] | None,
+        typer.Option("--custom", metavar="FILE.c", help="Custom operators; may be repeated."),
+    ] = None,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="Write NAME_model.c and NAME.h instead.")
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="What the names in these files begin with; default: MODEL."),
+    ] = None,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Put the model into the file as constant data.")
+    ] = False,
+    bare_metal: Annotated[
+        str | None,
+        typer.Option(
+            "--bare-metal",
+            metavar="CPU",
+            help="Such files for a microcontroller: cortex-m3, cortex-m4f, cortex-m55, rv32imc, …",
+        ),
+    ] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option("--cc", metavar="'CC FLAGS'", help="Another compiler for the target."),
+    ] = None,
+    ndk: Annotated[
+        Path | None,
+        typer.Option("--ndk", help="The folder of the Android NDK; default: ANDROID_NDK_HOME."),
+    ] = None,
+    no_programs: Annotated[
+        bool, typer.Option("--no-programs", help="Leave out samara-run and samara-bench.")
+    ] = False,
+    size_report: Annotated[
+        bool, typer.Option("--size-report", help="Print the size bill, size.txt of the folder.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Build a runtime for given models: their operators, element types, algorithms, nothing else.
+
+    \b
+    samara build a.samara b.samara -o dist               for this machine
+    samara build a.samara --target aarch64-linux-gnu     for another
+    samara build a.samara --isa neon,neon-dot --target aarch64-linux-gnu
+    samara build dist/ops.txt --target wasm32-wasi       the same operators once more
+    samara build a.samara --single-file --embed --name kws
+    samara build a.samara --bare-metal cortex-m4f --name kws
+    """
+    from samara.exporter import build as builder
+
+    as_source = single_file or bare_metal is not None
+    if not as_source and (name is not None or embed):
+        raise typer.BadParameter("--name and --embed go with --single-file or --bare-metal")
+    notes: list[str] = []
+    wanted = opt.names(features)
+    common: dict[str, Any] = {
+        "out": output,
+        "isa": opt.names(isa),
+        "features": None if wanted is None else [f for f in wanted if f != "core"],
+        "custom": custom or (),
+        "note": notes.append,
+    }
+    if as_source:
+        with step("writing sources"):
+            written = builder.write_source(
+                models, name=name, embed=embed, bare_metal=bare_metal, **common
+            )
+        _show(written, notes, as_json)
+        return
+    with step(f"building for {target}"):
+        report = builder.build(
+            models,
+            target=target,
+            opt=optimise,
+            cc=cc,
+            ndk=ndk,
+            programs=not no_programs,
+            **common,
+        )
+    _show(report, notes, as_json)
+    if size_report and not as_json:
+        typer.echo("\n" + report.bill.text(), nl=False)
+
+
+def _show(report: SourceReport, notes: list[str], as_json: bool) -> None:
+    for text in notes:
+        note(text)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())

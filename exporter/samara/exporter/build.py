@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`build`: from models to a runtime that holds exactly what they need, for one target."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from samara.exporter.ir import read_file
+from samara.exporter.package.build import BuildReport as BuildReport
+from samara.exporter.package.build import build_dist, for_target, merged
+from samara.exporter.package.dist import custom_header
+from samara.exporter.package.selection import MAGIC, Selection
+from samara.exporter.package.targets import find_target
+from samara.exporter.package.toolchain import find_toolchain
+from samara.exporter.reports._files import Note, opened, silent
+from samara.exporter.reports.needs import survey
+from samara.exporter.types import SamaraError, UnsupportedError
+from samara.pybridge import sources
+from samara.pybridge.custom import lent_kernels
+
+Paths = Sequence[str | os.PathLike[str]]
+
+
+class SourceReport(Protocol):
+    """What writing sources gives: what was written, for people and for programs."""
+
+    def text(self) -> str: ...
+    def to_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What to build for: `models` are `.samara` files, converted ones included, without the lists;
+    `selection` is what these and the lists need; `notes` what the user should know of it."""
+
+    models: tuple[Path, ...]
+    selection: Selection
+    notes: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def gathered(
+    models: Paths, *, custom: Sequence[Path] = (), note: Note = silent
+) -> Iterator[Gathered]:
+    """Read models and lists of operators (an `ops.txt`), and ask what the models need.
+
+    ONNX models are converted, and live as long as the context; `note` is told. custom: C files with
+    operators of the models, which this machine's compiler makes into a library to ask. SamaraError
+    for a file that is neither model nor list, and where nothing is given.
+    """
+    if not models:
+        raise SamaraError(
+            "no model is given", fix="name a .samara file, an .onnx file or an ops.txt"
+        )
+    with contextlib.ExitStack() as stack:
+        files: list[Path] = []
+        wanted: list[Selection] = []
+        for model in models:
+            text = _list_text(Path(model))
+            if text is not None:
+                wanted.append(Selection.parse(text, os.fspath(model)))
+            else:
+                files.append(stack.enter_context(opened(model, note=note)).path)
+        if custom and files:
+            stack.enter_context(_kernels_of(custom))
+        selection, found = survey(files)
+        notes = tuple(
+            f"{needs.path.name}: what {len(needs.unknown)} nodes need depends on data "
+            f"({needs.unknown[0].op} first); the build keeps all algorithms"
+            for needs in found
+            if needs.unknown
+        )
+        if files:
+            used = {name for file in files for name in model_features(file)}
+            wanted.append(replace(selection, features=tuple(sorted(used))))
+        yield Gathered(tuple(files), merged(wanted), notes)
+
+
+def model_features(path: Path) -> tuple[str, ...]:
+    """The features whose functions a model has something for: its variables, golden data, labels."""
+    file = read_file(path)
+    has = {
+        "selftest": bool(file.golden),
+        "state": bool(file.program.variables),
+        "metadata": "labels" in file.program.metadata,
+    }
+    return tuple(name for name, there in has.items() if there)
+
+
+@contextlib.contextmanager
+def _kernels_of(custom: Sequence[Path]) -> Iterator[None]:
+    """Let this process's sessions find the operators of C files."""
+    tools = find_toolchain(find_target("host"))
+    _, symbols = custom_header(custom)
+    with tempfile.TemporaryDirectory(prefix="samara-") as name:
+        objects = []
+        for number, source in enumerate(custom):
+            objects.append(Path(name) / f"{number}.o")
+            flags = ("-O1", "-fPIC", f"-I{sources() / 'include'}")
+            tools.compile(source, objects[-1], flags)
+        library = Path(name) / (tools.target.shared_name or "libsamara.so")
+        tools.link_shared(objects, library, tools.target.libraries)
+        with lent_kernels(library, symbols):
+            yield
+
+
+def build(
+    models: Paths,
+    *,
+    out: str | os.PathLike[str],
+    target: str = "host",
+    isa: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    opt: str = "s",
+    custom: Paths = (),
+    cc: str | None = None,
+    ndk: str | os.PathLike[str] | None = None,
+    programs: bool = True,
+    note: Note = silent,
+) -> BuildReport:
+    """Build a runtime for `models` into the folder `out`: libraries, header, packages, programs.
+
+    models: `.samara` files, `.onnx` files, or lists (the `ops.txt` of an earlier build). target: a
+    name of targets.TARGETS, or host. isa: instruction sets, the least of which every CPU must have;
+    default: all that the target knows. features: beside what the models need; default: files,
+    threads and profile. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
+    another compiler for the target, with its flags. ndk: the folder of the Android NDK.
+
+    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
+    or fails, and what opening and preparing the models raises.
+    """
+    if opt not in ("s", "2"):
+        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+    machine = find_target(target)
+    tools = find_toolchain(machine, cc=cc, ndk=ndk)
+    own = [Path(path) for path in custom]
+    with gathered(models, custom=own, note=note) as given:
+        selection = for_target(given.selection, machine, isa=isa, wanted=features)
+        report = build_dist(
+            selection,
+            Path(out),
+            tools=tools,
+            opt=opt,
+            custom=own,
+            programs=programs,
+        )
+    return replace(report, notes=(*given.notes, *report.notes))
+
+
+def write_source(
+    models: Paths,
+    *,
+    out: str | os.PathLike[str],
+    name: str | None = None,
+    embed: bool = False,
+    bare_metal: str | None = None,
+    isa: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    custom: Paths = (),
+    note: Note = silent,
+) -> SourceReport:
+    """Write the runtime for `models` as one C file and its header, and nothing compiled.
+
+    name: what all public names begin with; default: the first model's stem. embed: the model joins
+    as constant data. bare_metal: a microcontroller's CPU: no threads, files or allocation, and the
+    model embedded. isa, features, custom: as for build; by default all instruction sets of x86-64
+    and aarch64, chosen when the file is compiled, and no feature that the model does not need.
+    """
+    from samara.exporter.package import bare_metal as bare
+    from samara.exporter.package import single_file
+
+    if bare_metal is not None and (isa or features or custom):
+        raise UnsupportedError(
+            "--bare-metal decides on instruction sets and features, and takes no custom operators",
+            fix="leave out --isa, --features and --custom",
+        )
+    prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
+    own = [Path(path) for path in custom]
+    with gathered(models, custom=own, note=note) as given:
+        if bare_metal is not None:
+            return bare.write(
+                given.models,
+                cpu=bare_metal,
+                name=prefix,
+                out=Path(out),
+                selection=given.selection,
+                embed=True,
+            )
+        return single_file.write(
+            given.models,
+            name=prefix,
+            embed=embed,
+            out=Path(out),
+            selection=given.selection,
+            isa=isa,
+            features=features or (),
+            custom=own,
+        )
+
+
+def c_name(text: str) -> str:
+    """A file's stem as the beginning of C names: kws-small.v2 is kws_small_v2."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return name if name[:1].isalpha() else f"m{name}"
+
+
+def _list_text(path: Path) -> str | None:
+    """The text of a list of operators; None for another kind of file."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC.encode():
+                return None
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SamaraError(f"{path} cannot be read: {error}", fix="check the path") from None

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The microcontrollers that a bare-metal build knows, and what compiles and emulates for them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from samara.pybridge import UnsupportedError
+
+_ARM = "arm-none-eabi-gcc"
+_RISCV = "riscv64-unknown-elf-gcc"
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """A core: the compiler's flags for it, and the emulator that runs its instructions on Linux.
+
+    `emulated` are the flags of a core like it whose instructions the emulator knows, where it does not
+    know this one's. `has_library` says whether the compiler comes with a C library for it. `short_enums`: enums are
+    as short as their values, as the Arm bare-metal ABI has it.
+    """
+
+    name: str
+    title: str
+    compiler: str
+    package: str
+    flags: tuple[str, ...]
+    emulator: tuple[str, ...]
+    emulated: tuple[str, ...] = ()
+    has_library: bool = True
+    short_enums: bool = True
+
+    @property
+    def compile_line(self) -> str:
+        return f"{self.compiler} {' '.join(self.flags)} -Os -c"
+
+
+# qemu-arm runs the A profile, which knows all of Thumb as far as v7E-M and its FPU go.
+_V7EM = ("-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16", "-mthumb")
+
+
+def _arm(name: str, title: str, *flags: str, emulated: tuple[str, ...] = ()) -> Cpu:
+    return Cpu(
+        name,
+        title,
+        _ARM,
+        "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        (*flags, "-mthumb"),
+        ("qemu-arm", "-cpu", "max"),
+        emulated,
+    )
+
+
+def _riscv(name: str, title: str, abi: str) -> Cpu:
+    flags = (f"-march={name}", f"-mabi={abi}")
+    return Cpu(
+        name, title, _RISCV, "gcc-riscv64-unknown-elf", flags, ("qemu-riscv32",),
+        has_library=False, short_enums=False,
+    )  # fmt: skip
+
+
+_HARD = "-mfloat-abi=hard"
+_ALL = (
+    _arm("cortex-m0", "Cortex-M0", "-mcpu=cortex-m0"),
+    _arm("cortex-m0plus", "Cortex-M0+", "-mcpu=cortex-m0plus"),
+    _arm("cortex-m3", "Cortex-M3", "-mcpu=cortex-m3"),
+    _arm("cortex-m4", "Cortex-M4 without FPU", "-mcpu=cortex-m4"),
+    _arm(
+        "cortex-m4f", "Cortex-M4 with FPU", "-mcpu=cortex-m4", _HARD, "-mfpu=fpv4-sp-d16"),
+    _arm(
+        "cortex-m7", "Cortex-M7 with FPU", "-mcpu=cortex-m7", _HARD, "-mfpu=fpv5-sp-d16"),
+    _arm("cortex-m33", "Cortex-M33 without FPU", "-mcpu=cortex-m33+nofp", emulated=("-mcpu=cortex-m3", "-mthumb")),
+    _arm(
+        "cortex-m33f", "Cortex-M33 with FPU", "-mcpu=cortex-m33", _HARD, "-mfpu=fpv5-sp-d16", emulated=_V7EM),
+    _arm("cortex-m55", "Cortex-M55", "-mcpu=cortex-m55", _HARD, emulated=_V7EM),
+    _riscv("rv32imc", "RISC-V without FPU", "ilp32"),
+    _riscv("rv32imac", "RISC-V with atomics, without FPU", "ilp32"),
+    _riscv("rv32imafc", "RISC-V with FPU", "ilp32f"),
+)  # fmt: skip
+CPUS: dict[str, Cpu] = {cpu.name: cpu for cpu in _ALL}
+
+
+def find_cpu(name: str) -> Cpu:
+    """The core called `name`. UnsupportedError with the names close to it."""
+    if name in CPUS:
+        return CPUS[name]
+    close = difflib.get_close_matches(name, CPUS, n=3, cutoff=0.4)
+    raise UnsupportedError(
+        f"there is no bare-metal CPU {name!r}",
+        fix=f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(CPUS)}",
+    )

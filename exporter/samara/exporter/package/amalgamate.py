@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime as one C file in which everything but the functions asked for has internal linkage.
+
+What nothing refers to is then gone by construction: the compiler sees all of it, and no linker has
+to be told anything. A shorter list of operators or kernels, put in the place of one of the sources'
+own lists, is all that a smaller runtime takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from samara.exporter.package._c_text import make_static, renamer, strip_comments
+from samara.exporter.package._reach import Library
+from samara.exporter.package._unit import Unit
+from samara.exporter.package.features import public_header
+from samara.pybridge import SamaraError
+
+_LICENCE = "// SPDX-License-Identifier: Apache-2.0"
+_CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+# Functions and tables that this build does not use are meant to be dropped. GCC, with everything in
+# one file, takes failures for successes and warns of what only these leave unset.
+_PRAGMAS = """\
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#endif
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Amalgam:
+    """A runtime as two files.
+
+    `source` needs no other file and no flags. `header` is the public header cut to what it exports.
+    `objects` holds sources of their own, by file name, that a program links only if it uses them;
+    each includes `<samara/samara.h>`.
+    """
+
+    source: str
+    header: str
+    objects: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The C sources, with lists put in the place of theirs."""
+
+    root: Path
+    lists: Mapping[str, str]
+    extra: Mapping[str, Path]
+
+    def bare(self, path: str) -> str:
+        """A file's text without comments and without what is there for C++."""
+        if path in self.lists:
+            return strip_comments(self.lists[path])
+        return _bare(self.find(path))
+
+    def find(self, path: str) -> Path:
+        if path in self.extra:
+            return self.extra[path]
+        beside = [file.parent for file in self.extra.values()]
+        for folder in (self.root / "src", self.root / "include", *beside):
+            file = folder / path
+            if file.is_file():
+                return file
+        raise SamaraError(
+            f"{path} is not among the runtime's sources in {self.root}",
+            fix="point `sources` at the folder that holds src/ and include/",
+        )
+
+    def compiled(self) -> list[str]:
+        src = self.root / "src"
+        return sorted(path.relative_to(src).as_posix() for path in src.rglob("*.c"))
+
+    def all(self) -> set[str]:
+        found = set(self.extra)
+        for folder in ("src", "include"):
+            base = self.root / folder
+            found.update(p.relative_to(base).as_posix() for p in base.rglob("*.*"))
+        for file in self.extra.values():
+            found.update(each.name for each in file.parent.glob("*.h"))
+        return found
+
+
+@cache
+def _bare_of(path: Path, stamp: int) -> str:
+    return _CPLUSPLUS.sub("", strip_comments(path.read_text(encoding="utf-8")))
+
+
+def _bare(path: Path) -> str:
+    return _bare_of(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _static(text: str, path: str, public: frozenset[str]) -> str:
+    return make_static(text, path, public)
+
+
+def amalgamate(
+    lists: Mapping[str, str],
+    *,
+    prefix: str = "samara",
+    exports: Collection[str],
+    sources: Path,
+    extra_sources: Sequence[Path] = (),
+    embed: bytes | None = None,
+    defines: Mapping[str, str] | None = None,
+) -> Amalgam:
+    """Write the runtime under `sources` (the folder of src/ and include/) as one C file.
+
+    `lists` replaces files by their path under src/: {"ops/opdefs.inc": text}. `exports` are the
+    public functions that stay visible, by their samara_ names; with another `prefix` they, and all
+    types, macros and constants of the header, begin with it instead. `extra_sources` (custom
+    operators) join with the headers beside them, their own functions made internal unless they are
+    exported. `embed` becomes
+    `smr_model_image`, aligned constant data of `smr_model_image_bytes` bytes, for the extra sources.
+    `defines` are macros set before everything else.
+    """
+    if not _PREFIX.match(prefix):
+        raise SamaraError(
+            f"{prefix!r} cannot begin the names of a C interface",
+            fix="use letters, digits and underscores, a letter first",
+        )
+    public = frozenset(exports)
+    extra = {path.name: path for path in extra_sources}
+    files = _Sources(sources, lists, extra)
+    library = Library(files.bare, [*files.compiled(), *extra], files.all())
+    reached = library.reached([*public, *_defined_in(library, extra)])
+
+    # Last comes what includes the system's headers: Windows' define words like `far` and `small`.
+    unit = Unit(lambda path: _linkage(files.bare(path), path, public))
+    for path in sorted(reached, key=lambda path: path.startswith("base/os_")):
+        if path in extra and embed is not None:
+            unit.text.append(image(embed))
+            embed = None
+        unit.text.append(f"// ---- {path} ----")
+        unit.add(path)
+    if embed is not None:
+        unit.text.append(image(embed))
+    rename = renamer(prefix)
+    body = list(_head(unit, defines or {})) + unit.text
+    return Amalgam(
+        source=rename("\n".join(body) + "\n"),
+        header=rename(public_header(files.find("samara/samara.h").read_text("utf-8"), public)),
+    )
+
+
+def _defined_in(library: Library, extra: Mapping[str, Path]) -> set[str]:
+    """What the extra sources define: they are there because the caller wants all of it."""
+    found = (source for source in library.sources if source.path in extra)
+    return {name for source in found for name in source.names[0]}
+
+
+def _linkage(text: str, path: str, public: frozenset[str]) -> str:
+    return text if path.endswith(".inc") else _static(text, path, public)
+
+
+def _head(unit: Unit, defines: Mapping[str, str]) -> Iterator[str]:
+    """What stands before the first source."""
+    yield _LICENCE
+    for name, value in defines.items():
+        yield f"#define {name} {value}".rstrip()
+    for name, value in unit.features.items():
+        yield f"#if !defined({name})\n#define {name} {value}".rstrip() + "\n#endif"
+    yield _PRAGMAS.rstrip()
+    yield from (f"#include <{name}>" for name in sorted(set(unit.system)))
+
+
+def image(data: bytes) -> str:
+    """`data` as aligned constant words, the form that compilers read fastest for its length."""
+    padded = data + bytes(-len(data) % 8)
+    words = [f"0x{int.from_bytes(padded[i : i + 8], 'little'):x}" for i in range(0, len(padded), 8)]
+    rows = ",\n".join(",".join(words[i : i + 8]) for i in range(0, len(words), 8))
+    return (
+        f"enum {{ smr_model_image_bytes = {len(data)} }};\n"
+        f"static const _Alignas(64) uint64_t smr_model_image[{len(words)}] = {{\n{rows}}};"
+    )

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models for microcontrollers: one C file that holds runtime and model and runs in one buffer."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from samara.exporter.package._bare_metal_cpus import Cpu, find_cpu
+from samara.exporter.package._bare_metal_probe import Figures, compile_object, measure
+from samara.exporter.package._bare_metal_text import Tensor, example, header, readme, tensors
+from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.lists import lists
+from samara.exporter.package.selection import Selection
+from samara.pybridge import Model, UnsupportedError, sources
+from samara.pybridge.memory import CountedModel
+
+EXPORTS = tuple(
+    f"samara_{name}" for name in ["open", "run_with", "input", "reset", "message", "arena_used"]
+)
+# Parts that no bare-metal program can use; everything else is as the models need it.
+_HOSTED = frozenset({"survey", "eager", "threads", "keep", "profile", "custom"})
+_SUPPORT = ("bare_model.h", "bare_model.c")
+_SYSTEM_FILES = ("base/os_posix.c", "base/os_windows.c")
+# Of a C library; bare_metal/bare_libc.h says in their place what is used of it.
+_LIBRARY_HEADER = re.compile(
+    r"^#include <(?:assert|errno|inttypes|math|stdio|stdlib|string|time)\.h>\n", re.MULTILINE
+)
+_PART = re.compile(r"^SMR_PART\((\w+),", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class BareMetalReport:
+    """What was written, and what it takes of the machine."""
+
+    name: str
+    cpu: Cpu
+    files: tuple[Path, ...]
+    figures: Figures
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "cpu": self.cpu.name,
+            "files": [str(path) for path in self.files],
+            "arena_bytes": self.figures.arena_bytes,
+            "flash_bytes": self.figures.flash_bytes,
+            "stack_bytes": self.figures.stack_bytes,
+            "compile": f"{self.cpu.compile_line} {self.name}_model.c",
+            "notes": list(self.notes),
+        }
+
+    def text(self) -> str:
+        """A few lines for a terminal."""
+        figures = self.figures
+        rows = (
+            ("arena", figures.arena_bytes, figures.arena_doc),
+            ("flash", figures.flash_bytes, figures.flash_doc),
+            ("stack", figures.stack_bytes, figures.stack_doc),
+        )
+        lines = [f"{self.name} for {self.cpu.title}: {self.files[0].parent}"]
+        lines += [f"  {path.name}" for path in self.files]
+        lines += [f"  {what} {'?' if n is None else f'{n:,}':>9} B  {doc}" for what, n, doc in rows]
+        lines.append(f"  compile with: {self.cpu.compile_line} {self.name}_model.c")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def write(
+    models: Sequence[Path],
+    *,
+    cpu: str,
+    name: str,
+    out: Path,
+    selection: Selection,
+    embed: bool = True,
+) -> BareMetalReport:
+    """Write NAME_model.c, NAME.h, example.c and README.md for one model into the folder `out`; where
+    the CPU's compiler is installed, NAME_model.o too.
+
+    cpu: a name of _bare_metal_cpus.CPUS. selection: what the model needs of the runtime. The model is
+    always embedded. Raises UnsupportedError for a CPU that is not known and for a model whose sizes
+    are not all known, BackendError when a compiler fails.
+    """
+    core = find_cpu(cpu)
+    if len(models) != 1 or not embed:
+        raise UnsupportedError(
+            f"a bare-metal build holds one embedded model, not {len(models)}",
+            fix="build each model on its own, with a --name of its own",
+        )
+    inputs, outputs = _interface(models[0])
+    runtime = sources()
+    text = _source(models[0], name, core, selection, runtime)
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"{name}_model.c", out / f"{name}.h", out / "example.c", out / "README.md"]
+    notes: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / files[0].name).write_text(text.replace(_ARENA, "0", 1), encoding="utf-8")
+        unknown = Figures(0, "")
+        (folder / files[1].name).write_text(
+            header(name, core, inputs, outputs, unknown, runtime), encoding="utf-8"
+        )
+        figures = measure(name, core, folder, runtime)
+    if figures is None:
+        figures = _bound(models[0])
+        notes.append("nothing here can run the model, so that its arena is an upper bound")
+    files[0].write_text(text.replace(_ARENA, f"{figures.arena_bytes}u", 1), encoding="utf-8")
+    made = compile_object(name, core, out)
+    if made is None:
+        notes.append(f"nothing was compiled: {core.compiler} is not installed ({core.package})")
+    else:
+        path, flash, doc = made
+        files.append(path)
+        figures = replace(figures, flash_bytes=flash, flash_doc=doc)
+    written = (
+        header(name, core, inputs, outputs, figures, runtime),
+        example(name, inputs, outputs),
+        readme(name, core, figures),
+    )
+    for path, content in zip(files[1:4], written, strict=True):
+        path.write_text(content, encoding="utf-8")
+    return BareMetalReport(name, core, tuple(files), figures, tuple(notes))
+
+
+_ARENA = "SMR_ARENA_BYTES_GOES_HERE"
+
+
+def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Inputs and outputs of the first function; UnsupportedError where a size is open."""
+    function = Model(path).function(None)
+    for spec in (*function.inputs, *function.outputs):
+        if not all(isinstance(dim, int) for dim in spec.shape):
+            shape = "x".join(map(str, spec.shape))
+            raise UnsupportedError(
+                f"{path.name}: {spec.name} is {shape}: a bare-metal build needs numbers",
+                fix=f"export the model with --shape {spec.name}=…",
+            )
+    if function.growing:
+        raise UnsupportedError(
+            f"{path.name}: a run may allocate, because a size without bound depends on data",
+            fix="export it with --bound, which gives such sizes a limit",
+        )
+    return tensors(function.inputs, "input"), tensors(function.outputs, "output")
+
+
+def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> str:
+    known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
+    parts = (known if selection.parts is None else selection.parts) - _HOSTED
+    chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
+    rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")
+    amalgam = amalgamate(
+        rows,
+        prefix=name,
+        exports=EXPORTS,
+        sources=runtime,
+        extra_sources=[runtime / "bare_metal" / each for each in _SUPPORT],
+        embed=model.read_bytes(),
+        defines={"SMR_BARE_METAL": "1", "SAMARA_ARENA_BYTES": _ARENA},
+    )
+    text = _LIBRARY_HEADER.sub("", amalgam.source)
+    library = (runtime / "bare_metal/bare_libc.h").read_text("utf-8")
+    return text.replace("#include <stdint.h>\n", f"#include <stdint.h>\n{library}", 1)
+
+
+def _bound(path: Path) -> Figures:
+    """What the model takes in this 64-bit library: never less than on a 32-bit machine."""
+    with CountedModel(path) as model:
+        counted = model.session(function=next(iter(Model(path).functions)), threads=1, isa="scalar")
+    total = counted.model_bytes + counted.derived_bytes + counted.session_bytes
+    return Figures(total, "enough, measured on a 64-bit machine; the real figure is smaller")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Features: groups of public functions that a runtime has or lacks, and the header that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from samara.pybridge import SamaraError
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Public functions that come together.
+
+    `parts` are the parts of the runtime (base/parts.inc) that they need beside those that the models
+    bring along.
+    """
+
+    doc: str
+    functions: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+
+
+def _named(prefix: str, names: str) -> tuple[str, ...]:
+    return tuple(f"samara_{prefix}{name}" for name in names.split())
+
+
+_CORE = (
+    _named("", "status_text version abi isa manifest")
+    + _named("model_", "open_memory close function_count function_name is_growing")
+    + _named("model_", "input_count output_count input_info output_info")
+    + _named("session_", "create destroy resize run run_with cancel error arena_bytes total_bytes")
+    + _named("session_", "set_input bind_input input output output_shape")
+)
+
+FEATURES = MappingProxyType(
+    {
+        "core": Feature("models from memory, sessions, runs, errors: always there", _CORE),
+        "files": Feature("models from a path or a descriptor", _named("model_open_", "path fd")),
+        "callbacks": Feature("models through the caller's reader", _named("model_open_", "callbacks")),
+        "metadata": Feature("keys and values stored in a model", _named("model_", "metadata metadata_count")),
+        "selftest": Feature(
+            "golden inputs and outputs", _named("model_", "selftest"), ("selftest",)
+        ),
+        "threads": Feature("pools of threads", _named("pool_", "create destroy threads"), ("threads",)),
+        "state": Feature(
+            "a session's variables", _named("session_", "reset")
+            + _named("session_state_", "count name info read write"),
+        ),
+        "checkpoints": Feature(
+            "all variables as a file",
+            _named("session_state_", "save load save_memory load_memory"),
+        ),
+        "keep": Feature("tensors inside of a run", _named("session_", "kept watch"), ("keep",)),
+        "profile": Feature(
+            "the time of every node",
+            _named("session_", "profile profile_trace set_profiling"),
+            ("profile",),
+        ),
+    }
+)  # fmt: skip
+
+
+def _of(features: Iterable[str]) -> list[Feature]:
+    unknown = [name for name in features if name not in FEATURES]
+    if unknown:
+        raise SamaraError(
+            f"there is no feature {', '.join(unknown)}", fix=f"there are {', '.join(FEATURES)}"
+        )
+    return [FEATURES[name] for name in dict.fromkeys(("core", *features))]
+
+
+def functions(features: Collection[str]) -> frozenset[str]:
+    """The public functions of these features and of the core."""
+    return frozenset(name for feature in _of(features) for name in feature.functions)
+
+
+def parts(features: Collection[str]) -> frozenset[str]:
+    """The parts of the runtime that these features need."""
+    return frozenset(name for feature in _of(features) for name in feature.parts)
+
+
+_PIECE = re.compile(
+    r"(?P<comment>^/\*(?:(?!\*/).)*\*/\n)|(?P<declared>^SAMARA_API [^;]*?\b(?P<name>samara_\w+)\([^;]*;\n)",
+    re.MULTILINE | re.DOTALL,
+)
+_VERSION = re.compile(r"^#define SAMARA_VERSION .*\n", re.MULTILINE)
+
+
+def public_header(text: str, exports: Collection[str]) -> str:
+    """The public header `text` with the declarations of the functions `exports` alone.
+
+    A cut one defines SAMARA_SELECTIVE, and SAMARA_WITH_<FEATURE> for every feature it has whole.
+    """
+    out: list[str] = []
+    comment, at, kept, dropped = "", 0, False, False
+    for match in [*_PIECE.finditer(text), None]:
+        between = text[at : match.start() if match else len(text)]
+        if between or match is None or match["comment"]:
+            # What the comment spoke of is over: it stays unless all of it was dropped.
+            out.append(comment * (kept or not dropped))
+            comment, kept, dropped = "", False, False
+            out.append(between)
+        if match is None:
+            break
+        at = match.end()
+        if match["comment"]:
+            comment = match[0]
+        elif match["name"] in exports:
+            out.append(comment + match[0])
+            comment, kept = "", True
+        else:
+            dropped = True
+    cut = re.sub(r"\n{3,}", "\n\n", "".join(out))
+    if cut == text:
+        return text
+    whole = [name for name, feature in FEATURES.items() if set(feature.functions) <= set(exports)]
+    macros = ["SELECTIVE", *(f"WITH_{name.upper()}" for name in whole if name != "core")]
+    says = "".join(f"#define SAMARA_{name} 1\n" for name in macros)
+    says = f"\n/* What this runtime has beside its core: other functions are not in it. */\n{says}"
+    return _VERSION.sub(lambda match: match[0] + says, cut, count=1)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lists of a selective build: the runtime's X-macro lists, cut to what a selection holds.
+
+Everything that can be left out of the runtime stands in a list: operators (ops/opdefs.inc), their
+attributes (ops/opattrs.inc), kernels by instruction set (kernels/*/kernels.inc), parts
+(base/parts.inc). A selective build is the same sources with shorter lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from samara.exporter.package.selection import DTYPE_NAMES, ISA_NAMES, Selection
+from samara.exporter.types import ModelFormatError
+
+_ROW = re.compile(r"^SMR_\w+\(")
+_PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
+_TYPE = "type_"
+# What each instruction set's kernels may use besides: its row names the last of them.
+_IMPLIED = {
+    "avx512": {"avx2"},
+    "avx512-vnni": {"avx2", "avx512"},
+    "neon-fp16": {"neon"},
+    "neon-dot": {"neon"},
+    "neon-i8mm": {"neon", "neon-dot"},
+}
+_COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
+# Parts that only the full library has: eager operators, and listing what a model needs.
+_FULL_ONLY = frozenset({"survey", "eager"})
+
+
+def lists(selection: Selection, sources: Path) -> dict[str, str]:
+    """The lists of a build with just `selection`, by path under runtime_c/src.
+
+    sources: the folder runtime_c. ModelFormatError for a part that this version does not have.
+    """
+    src = sources / "src"
+    out = {
+        "ops/opdefs.inc": _opdefs((src / "ops/opdefs.inc").read_text("utf-8"), selection),
+        "ops/opattrs.inc": _opattrs((src / "ops/opattrs.inc").read_text("utf-8"), selection),
+        "base/parts.inc": _parts((src / "base/parts.inc").read_text("utf-8"), selection),
+        "base/build.h": _build_header(selection),
+    }
+    for path in sorted(src.glob("kernels/*/kernels.inc")):
+        name = path.relative_to(src).as_posix()
+        out[name] = _kernels(path.read_text("utf-8"), selection)
+    return out
+
+
+def _opdefs(text: str, selection: Selection) -> str:
+    lines: list[str] = []
+    first = 0
+    for line in text.splitlines():
+        if not _ROW.match(line):
+            lines.append(line)
+            continue
+        fields = line.removesuffix(")").split(", ")
+        name = fields[2]
+        if name not in selection.ops:
+            continue
+        fields[8] = str(first)
+        first += int(fields[9])
+        fields[12] = _mask(selection.ops[name])
+        lines.append(", ".join(fields) + ")")
+    return "\n".join(lines) + "\n"
+
+
+def _mask(dtypes: frozenset[str] | None) -> str:
+    if dtypes is None:
+        return "UINT32_MAX"
+    return f"{sum(1 << DTYPE_NAMES[name] for name in dtypes):#x}u"
+
+
+def _opattrs(text: str, selection: Selection) -> str:
+    kept = {f"SMR_OPATTR({op.upper()}" for op in selection.ops}
+    lines = [
+        line
+        for line in text.splitlines()
+        if not _ROW.match(line) or line.partition(", ")[0] in kept
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parts(text: str, selection: Selection) -> str:
+    wanted = _wanted_parts(selection)
+    known: set[str] = set()
+    lines: list[str] = []
+    for line in text.splitlines():
+        row = _PART.match(line)
+        if row:
+            known.add(row[2])
+            has = row[2] not in _FULL_ONLY and (wanted is None or row[2] in wanted)
+            line = f"{row[1]}{int(has)}{row[3]}"
+        lines.append(line)
+    unknown = sorted((wanted or frozenset()) - known)
+    if unknown:
+        raise ModelFormatError(
+            f"part {unknown[0]}: this version of samara has no such part",
+            fix="make the list anew from the models",
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _wanted_parts(selection: Selection) -> frozenset[str] | None:
+    if selection.parts is None:
+        return None
+    types: set[str] = set()
+    for dtypes in selection.ops.values():
+        types |= DTYPE_NAMES.keys() if dtypes is None else dtypes
+    if types & _COMPUTED_IN_FLOAT32:
+        types.add("float32")
+    return selection.parts | {_TYPE + name for name in types}
+
+
+def _build_header(selection: Selection) -> str:
+    text = "".join(f'  "{line}\\n" \\\n' for line in selection.text().splitlines())
+    floor = "NONE" if selection.floor == "scalar" else _c_name(selection.floor)
+    return f"""\
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SMR_BASE_BUILD_H_
+#define SMR_BASE_BUILD_H_
+
+#include "base/isa.h"
+
+#define SMR_ISA_FLOOR SMR_ISA_{floor}
+#define SMR_MANIFEST \\
+{text}  ""
+
+#endif
+"""
+
+
+def _c_name(isa: str) -> str:
+    return isa.upper().replace("-", "_")
+
+
+def _kernels(text: str, selection: Selection) -> str:
+    """The rows that a CPU of one of the build's instruction sets would choose.
+
+    Rows stand best first, those of one architecture within its #if. A _HALF row has kernels of the
+    row after it, which stays with it.
+    """
+    lines = text.splitlines()
+    rows = [i for i, line in enumerate(lines) if _ROW.match(line)]
+    kept: set[int] = set()
+    for name in (selection.floor, *selection.isa):
+        have = {name, *_IMPLIED.get(name, ())}
+        best = next(n for n, i in enumerate(rows) if have.issuperset(_row_sets(lines[i])))
+        kept.add(rows[best])
+        if lines[rows[best]].startswith("SMR_UKERNEL_HALF("):
+            kept.add(rows[best + 1])
+    chosen = [line for i, line in enumerate(lines) if i in kept or not _ROW.match(line)]
+    return "\n".join(chosen) + "\n"
+
+
+def _row_sets(row: str) -> Iterator[str]:
+    by_c_name = {_c_name(name): name for name in ISA_NAMES}
+    for name in re.findall(r"SMR_ISA_(\w+)", row):
+        if name != "NONE":
+            yield by_c_name[name]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a runtime holds, or a model needs: the text that a library carries and `ops.txt` is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from samara.exporter.ops import all_ops
+from samara.exporter.types import DType, ModelFormatError, SamaraError
+
+MAGIC = "samara-manifest 1"
+ISA_NAMES = (
+    "scalar",
+    "avx2",
+    "avx512",
+    "avx512-vnni",
+    "neon",
+    "neon-fp16",
+    "neon-dot",
+    "neon-i8mm",
+    "wasm-simd",
+    "rvv",
+)
+"""Instruction sets, each after those it builds on; `scalar` is portable C."""
+
+_LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
+_ALL = "all"
+
+
+def dtype_name(dtype: DType) -> str:
+    """As the runtime and its lists say it: `float32`, `qint8` for quantized bytes."""
+    return "qint8" if dtype is DType.QS8 else dtype.public_name
+
+
+DTYPE_NAMES = {dtype_name(dtype): dtype for dtype in DType}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Operators with the element types they meet, parts of the runtime, instruction sets, features.
+
+    ops: by operator the names of element types (`float32`, `qint8`), None for all of them.
+    parts: names of runtime_c/src/base/parts.inc, None for all of them.
+    isa: instruction sets that have kernels beyond `floor`, the one that every CPU must have.
+    features: groups of public functions (package/features.py), None for all.
+    """
+
+    ops: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
+    parts: frozenset[str] | None = frozenset()
+    isa: tuple[str, ...] = ()
+    floor: str = "scalar"
+    features: tuple[str, ...] | None = ()
+    target: str = ""
+    version: str = ""
+    format: int = 1
+
+    # ---- text
+
+    @classmethod
+    def parse(cls, text: str, name: str = "the list") -> Selection:
+        """Read the text of a manifest or an `ops.txt`; # starts a comment. ModelFormatError with the
+        line that is wrong."""
+        lines = [line.split("#")[0].strip() for line in text.splitlines()]
+        if not lines or lines[0] != MAGIC:
+            raise ModelFormatError(
+                f"{name} does not begin with '{MAGIC}'",
+                fix="give the ops.txt of a build, or a .samara file",
+            )
+        reader = _Reader(name)
+        for number, line in enumerate(lines[1:], 2):
+            if line:
+                reader.take(number, line)
+        return reader.selection()
+
+    def text(self) -> str:
+        """The manifest: what parse reads, the same for equal selections."""
+        lines = [MAGIC, f"version {self.version or runtime_version()}", f"format {self.format}"]
+        if self.target:
+            lines.append(f"target {self.target}")
+        lines += [f"isa {','.join(self.isa) or 'scalar'}", f"floor {self.floor}"]
+        if self.features is not None:
+            lines.append(f"features {','.join(self.features) or 'core'}")
+        codes = {op.name: op.code for op in all_ops()}
+        for op, dtypes in sorted(self.ops.items(), key=lambda item: codes[item[0]]):
+            lines.append(f"op {op} {_ALL if dtypes is None else ','.join(_ordered(dtypes))}")
+        if self.parts is None:
+            lines.append("parts all")
+        else:
+            lines += [f"part {part}" for part in sorted(self.parts)]
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def of_library(cls, path: str | os.PathLike[str]) -> Selection:
+        """What a library holds, read from its file, whatever machine it is for.
+
+        path: a shared or static library, or the folder of a build. ModelFormatError where it carries
+        no manifest.
+        """
+        file = library_file(path)
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise SamaraError(f"{file}: {error.strerror}", fix="check the path") from None
+        found = re.search(re.escape(MAGIC).encode() + rb"\n[\n -~]*", data)
+        if found is None:
+            raise ModelFormatError(
+                f"{file} carries no samara manifest",
+                fix="give a libsamara of version 0.5.0 or later, or a dist folder of samara build",
+            )
+        return cls.parse(found[0].decode("ascii"), str(file))
+
+    # ---- sets
+
+    def merge(self, other: Selection) -> Selection:
+        """What holds both; target, version and format are this one's."""
+        ops = dict(self.ops)
+        for op, dtypes in other.ops.items():
+            own = ops.get(op, frozenset())
+            ops[op] = None if own is None or dtypes is None else own | dtypes
+        parts = None if self.parts is None or other.parts is None else self.parts | other.parts
+        features = (
+            None
+            if self.features is None or other.features is None
+            else tuple(dict.fromkeys((*self.features, *other.features)))
+        )
+        isa = tuple(name for name in ISA_NAMES if name in self.isa or name in other.isa)
+        return replace(self, ops=ops, parts=parts, features=features, isa=isa)
+
+    def lacks(self, needed: Selection) -> list[str]:
+        """What of `needed` this one does not hold, a sentence each; operators, types and parts."""
+        missing: list[str] = []
+        for op, dtypes in needed.ops.items():
+            if op not in self.ops:
+                missing.append(f"operator {op}")
+                continue
+            own = self.ops[op]
+            if own is not None:
+                extra = _ordered((DTYPE_NAMES.keys() if dtypes is None else dtypes) - own)
+                missing += [f"{op} of {dtype}" for dtype in extra]
+        if self.parts is not None:
+            wanted = needed.parts if needed.parts is not None else frozenset()
+            missing += [f"part {part}" for part in sorted(wanted - self.parts)]
+        return missing
+
+
+def library_file(path: str | os.PathLike[str]) -> Path:
+    """The library at `path`, or in the folder of a build there. SamaraError where there is none."""
+    given = Path(path)
+    if not given.is_dir():
+        return given
+    for name in _LIBRARIES:
+        for folder in (given, given / "lib"):
+            if (folder / name).is_file():
+                return folder / name
+    raise SamaraError(f"{given} holds no samara library", fix=f"it would be {_LIBRARIES[0]}")
+
+
+def runtime_version() -> str:
+    """Of the runtime in this installation, as text."""
+    from samara.exporter.ir.schema import RUNTIME_VERSION
+
+    return ".".join(map(str, RUNTIME_VERSION))
+
+
+def version_tuple(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _ordered(dtypes: Iterable[str]) -> list[str]:
+    return sorted(dtypes, key=lambda name: DTYPE_NAMES[name])
+
+
+class _Reader:
+    """Takes the lines of a manifest one by one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.fields: dict[str, str] = {}
+        self.ops: dict[str, frozenset[str] | None] = {}
+        self.parts: set[str] | None = set()
+        self.known = {op.name: op for op in all_ops()}
+
+    def take(self, number: int, line: str) -> None:
+        word, *rest = line.split()
+        where = f"{self.name}, line {number}"
+        if word == "op" and len(rest) == 2:
+            self.op(where, *rest)
+        elif word == "part" and len(rest) == 1 and self.parts is not None:
+            self.parts.add(rest[0])
+        elif word == "parts" and rest == [_ALL]:
+            self.parts = None
+        elif word in ("version", "format", "target", "isa", "floor", "features", "ops"):
+            if len(rest) != 1 or word in self.fields:
+                raise ModelFormatError(f"{where}: '{word}' stands once, with one value: {line!r}")
+            self.fields[word] = rest[0]
+        else:
+            raise ModelFormatError(f"{where}: cannot be read: {line!r}")
+
+    def op(self, where: str, op: str, dtypes: str) -> None:
+        if op not in self.known:
+            raise ModelFormatError(
+                f"{where}: there is no operator {op}", fix="`samara ops` lists them"
+            )
+        names = frozenset(dtypes.split(","))
+        if dtypes != _ALL and not names <= DTYPE_NAMES.keys():
+            wrong = ", ".join(sorted(names - DTYPE_NAMES.keys()))
+            raise ModelFormatError(f"{where}: {wrong}: no such element type")
+        self.ops[op] = None if dtypes == _ALL else names
+
+    def selection(self) -> Selection:
+        version = self.fields.get("version", runtime_version())
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+            raise ModelFormatError(f"{self.name}: version {version!r} is not like 1.2.3")
+        whole = self.fields.get("ops")
+        for op in self.known.values() if whole is not None else ():
+            old_enough = version_tuple(op.since) <= version_tuple(version)
+            if old_enough and (whole == _ALL or "training" not in op.flags):
+                self.ops[op.name] = None
+        names = self._names("isa")
+        for name in (*names, self.fields.get("floor", "scalar")):
+            if name not in ISA_NAMES:
+                raise ModelFormatError(
+                    f"{self.name}: {name}: no such instruction set", fix=", ".join(ISA_NAMES)
+                )
+        features = self.fields.get("features")
+        return Selection(
+            ops=self.ops,
+            parts=None if self.parts is None else frozenset(self.parts),
+            isa=tuple(name for name in names if name != "scalar"),
+            floor=self.fields.get("floor", "scalar"),
+            features=None
+            if features is None
+            else tuple(name for name in features.split(",") if name != "core"),
+            target=self.fields.get("target", ""),
+            version=version,
+            format=int(self.fields.get("format", "1")),
+        )
+
+    def _names(self, word: str) -> Sequence[str]:
+        return [name for name in self.fields.get(word, "").split(",") if name]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model as two C files: NAME_model.c, which needs nothing else, and NAME.h, made for this model.
+
+Every public name begins with NAME, so that any number of such models link into one program.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import open_program
+from samara.exporter.package import features as feature_table
+from samara.exporter.package import typed_api
+from samara.exporter.package._c_text import renamer
+from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.lists import lists
+from samara.exporter.package.ports import Signature, signatures
+from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
+from samara.pybridge import SamaraError, Session, UnsupportedError, sources
+
+# What a file that goes anywhere can choose from at run time; neon-fp16 joins for float16 data.
+_EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
+_TRIED = (1, 8, 16, 32, 64, 128, 224, 256, 512, 1024)  # sizes for an example, smallest first
+_CUSTOM_OP = re.compile(r"^(?:SAMARA_API\s+)?const\s+samara_custom_op\s+(\w+)\s*=", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SingleFile:
+    """What was written: files by name with their bytes, and the calls that run the model."""
+
+    out: Path
+    name: str
+    files: dict[str, int]
+    calls: tuple[str, ...]
+    model_bytes: int
+    embedded: bool
+
+    def text(self) -> str:
+        """For a terminal."""
+        lines = [f"{self.out}: the model as C, every public name begins with {self.name}_"]
+        lines += [f"  {size:>11,}  {name}" for name, size in self.files.items()]
+        lines += [f"  {call}" for call in self.calls]
+        lines.append(f"  try: cc {self.name}_model.c example.c -lm -lpthread && ./a.out")
+        if not self.embedded:
+            lines.append("  the model stays a file of its own, which example.c takes as argument")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain dicts, lists, strings and numbers."""
+        return {
+            "out": str(self.out),
+            "name": self.name,
+            "files": self.files,
+            "calls": list(self.calls),
+            "model_bytes": self.model_bytes,
+            "embedded": self.embedded,
+        }
+
+
+def write(
+    models: Sequence[Path],
+    *,
+    name: str,
+    embed: bool,
+    out: Path,
+    selection: Selection,
+    isa: Sequence[str] | None = None,
+    features: Sequence[str] = (),
+    custom: Sequence[Path] = (),
+) -> SingleFile:
+    """Write NAME_model.c, NAME.h and example.c for one `.samara` file into the folder `out`.
+
+    `selection` is what the model needs. embed: the file itself joins as constant data. isa: the
+    instruction sets above portable C; default: all of x86-64 and aarch64. features: groups of public
+    functions beside the model's own (features.FEATURES). custom: C files with custom operators.
+
+    Raises UnsupportedError for other than one model, and for names that are not known.
+    """
+    if len(models) != 1:
+        raise UnsupportedError(
+            f"a single file holds one model, {len(models)} are given",
+            fix="write one for each with a name of its own: they link into one program",
+        )
+    _check_name(name)
+    data = models[0].read_bytes()
+    functions = signatures(open_program(models[0]))
+    ops = _custom_ops(custom)
+    # Without the model inside it comes from a file.
+    names = dict.fromkeys((*features, *(() if embed else ("files",))))
+    public = feature_table.functions(tuple(names))
+    whole = _completed(selection, isa, tuple(names))
+    api = typed_api.TypedApi(functions, embed=embed, taken=public, ops=ops)
+    root = sources()
+    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+        glue = Path(folder) / "typed_model.c"
+        glue.write_text(api.source(), encoding="utf-8")
+        amalgam = amalgamate(
+            lists(whole, root),
+            prefix=name,
+            exports=public | api.exported(),
+            sources=root,
+            extra_sources=[*custom, root / "single_file" / "net.c", glue],
+            embed=data if embed else None,
+            defines={"SMR_NET_FILES": str(int("files" in names))},
+        )
+    rename = renamer(name)
+    header = typed_api.joined(
+        amalgam.header, typed_api.wrapped(rename(api.header())), _about(models[0], name, len(data))
+    )
+    example = typed_api.wrapped(
+        rename(api.example(_example_size(models[0], functions[0])))
+    ).replace("#include HEADER", f'#include "{name}.h"')
+    texts = {
+        f"{name}_model.c": amalgam.source,
+        f"{name}.h": header,
+        "example.c": example,
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (out / file).write_text(text, encoding="utf-8")
+    return SingleFile(
+        out=out,
+        name=name,
+        files={file: len(text.encode()) for file, text in texts.items()},
+        calls=tuple(rename(call) for call in api.calls()),
+        model_bytes=len(data),
+        embedded=embed,
+    )
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise UnsupportedError(
+            f"{name!r} cannot begin the names of C functions",
+            fix="give a --name of letters, digits and underscores, a letter first",
+        )
+
+
+def _custom_ops(custom: Sequence[Path]) -> list[str]:
+    """The names of the operators that C files define."""
+    names: list[str] = []
+    for path in custom:
+        found = _CUSTOM_OP.findall(path.read_text(encoding="utf-8"))
+        if not found:
+            raise SamaraError(
+                f"{path} defines no custom operator",
+                fix="at file scope: const samara_custom_op my_op = {.struct_size = …};",
+            )
+        names += found
+    return names
+
+
+def _completed(
+    selection: Selection, isa: Sequence[str] | None, names: tuple[str, ...]
+) -> Selection:
+    """`selection` for all machines at once: portable C at the bottom, vectors where they are."""
+    if isa is None:
+        float16 = any(types is None or "float16" in types for types in selection.ops.values())
+        isa = (*_EVERYWHERE, "neon-fp16") if float16 else _EVERYWHERE
+    for each in isa:
+        if each not in ISA_NAMES:
+            raise UnsupportedError(
+                f"there is no instruction set {each!r}", fix=f"there are {', '.join(ISA_NAMES)}"
+            )
+    return replace(
+        selection,
+        target="source",
+        version=runtime_version(),
+        isa=tuple(each for each in ISA_NAMES if each in isa and each != "scalar"),
+        floor="scalar",
+        features=tuple(each for each in feature_table.FEATURES if each in names),
+        parts=None if selection.parts is None else selection.parts | feature_table.parts(names),
+    )
+
+
+def _example_size(model: Path, function: Signature) -> int:
+    """A value that all symbols of the inputs' dims may have at once, for the example."""
+    names = [name for name, _ in function.symbols]
+    if not names:
+        return 1
+    session = Session(model)
+    for value in _TRIED:
+        symbols = dict.fromkeys(names, value)
+        shapes = {p.name: [dim.evaluate(symbols) for dim in p.shape] for p in function.inputs}
+        zeros = {
+            p.name: np.zeros(shapes[p.name], spec.numpy_dtype)
+            for p, spec in zip(function.inputs, session.inputs, strict=True)
+        }
+        try:
+            session.run(zeros)
+        except SamaraError:
+            continue
+        return value
+    return 1
+
+
+def _about(model: Path, name: str, size: int) -> str:
+    return f"""\
+/* {model.name.replace("*/", "")} ({size:,} bytes) as C, written by samara {runtime_version()}.
+ *
+ * The functions at the end of this file are made for this model; the others are samara's own, under
+ * the prefix {name}_. Link {name}_model.c. */
+"""

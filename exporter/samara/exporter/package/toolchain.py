@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding a target's compiler, and calling it; what is missing is one sentence with its package."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from samara.exporter.package.targets import Target, host_target
+from samara.pybridge import BackendError
+
+_NDK_FOLDERS = ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK")
+_FAULT = re.compile(r"\berror:|undefined (reference|symbol)|cannot find")
+_SHOWN_LINES = 12  # of what a compiler says
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """Programs that compile, archive and link for `target`; `cc` and `ar` are commands."""
+
+    target: Target
+    cc: tuple[str, ...]
+    ar: tuple[str, ...]
+
+    @property
+    def version(self) -> str:
+        """What the compiler calls itself."""
+        return _version_of(self.cc)
+
+    def compile_flags(self, opt: str) -> tuple[str, ...]:
+        """Flags of every source: `opt` is s or 2. The sources themselves need none of them."""
+        flags = [f"-O{opt}", "-DNDEBUG", "-fvisibility=hidden"]
+        if self.target.system not in ("windows", "wasi"):
+            flags.append("-fPIC")
+        if self.target.tools == "zig":
+            flags.append("-fno-sanitize=undefined")  # which zig turns on by itself
+        return (*self.target.flags, *flags)
+
+    def compile(self, source: Path, out: Path, flags: Sequence[str]) -> None:
+        """One source to one object. BackendError with what the compiler said."""
+        self._call(
+            [*self.cc, *flags, "-c", str(source), "-o", str(out)], f"compiling {source.name}"
+        )
+
+    def preprocess(self, source: Path, flags: Sequence[str]) -> str:
+        """The source with its macros expanded and line markers."""
+        return self._call([*self.cc, *flags, "-E", str(source)], f"preprocessing {source.name}")
+
+    def archive(self, objects: Sequence[Path], out: Path) -> None:
+        """A static library; the same objects give the same bytes."""
+        mode = "rcs" if self.target.tools == "host" and sys.platform == "darwin" else "rcsD"
+        out.unlink(missing_ok=True)
+        self._call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}")
+
+    def link_shared(
+        self, objects: Sequence[Path], out: Path, libraries: Sequence[str], *, strip: bool = False
+    ) -> None:
+        """A shared library; what is undefined is an error. strip: leave out the symbols that only a
+        debugger reads."""
+        system = self.target.system
+        if system in ("macos", "ios"):
+            flags = ["-shared", f"-Wl,-install_name,@rpath/{out.name}"]
+        elif system == "windows":
+            flags = ["-shared", f"-Wl,--out-implib,{out.with_name('libsamara.dll.a')}"]
+        else:
+            flags = ["-shared", "-Wl,-z,defs", f"-Wl,-soname,{out.name}"]
+        flags += [*self.target.shared_flags, *(["-s"] if strip else [])]
+        self._call(
+            [*self.cc, *flags, *map(str, objects), *libraries, "-o", str(out)],
+            f"linking {out.name}",
+        )
+
+    def link_program(
+        self, inputs: Sequence[Path], out: Path, flags: Sequence[str], libraries: Sequence[str]
+    ) -> None:
+        """A program from sources and libraries, without symbols."""
+        self._call(
+            [*self.cc, *flags, *map(str, inputs), *libraries, "-s", "-o", str(out)],
+            f"linking {out.name}",
+        )
+
+    def libraries_needed(self, objects: Sequence[Path], folder: Path) -> tuple[str, ...]:
+        """The shortest list of the target's own libraries with which everything is defined.
+
+        A model without mathematical functions links without -lm, and new C libraries hold the
+        threads. BackendError when all of them are not enough.
+        """
+        everything = self.target.libraries
+        for count in range(len(everything)):
+            try:
+                self._probe(objects, folder, everything[:count])
+            except BackendError:
+                continue
+            return everything[:count]
+        self._probe(objects, folder, everything)
+        return everything
+
+    def _probe(self, objects: Sequence[Path], folder: Path, libraries: Sequence[str]) -> None:
+        out = folder / (self.target.shared_name or "probe")
+        if self.target.shared_name is not None:
+            self.link_shared(objects, out, libraries)
+
+    def _call(self, command: Sequence[str], what: str) -> str:
+        try:
+            done = subprocess.run(
+                command, text=True, capture_output=True, check=False, stdin=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise BackendError(f"{what}: {command[0]}: {error.strerror}") from None
+        if done.returncode == 0:
+            return done.stdout
+        lines = done.stderr.splitlines()
+        text = "\n".join(([line for line in lines if _FAULT.search(line)] or lines)[:_SHOWN_LINES])
+        raise BackendError(
+            f"{what} for {self.target.name} failed with status {done.returncode}:\n{text}",
+            fix=f"the command was: {shlex.join(command)}",
+        )
+
+
+def find_toolchain(
+    target: Target, *, cc: str | None = None, ndk: str | os.PathLike[str] | None = None
+) -> Toolchain:
+    """The tools of a target; `cc` names another compiler (with flags), `ndk` Android's folder.
+
+    BackendError with one sentence that names the missing package.
+    """
+    if cc is not None:
+        return _given(target, tuple(shlex.split(cc)))
+    if target.tools == "zig":
+        return _zig(target)
+    if target.tools == "ndk":
+        return _ndk(target, ndk)
+    if target.tools == "xcode":
+        return _xcode(target)
+    if target.tools == "host":
+        return _host(target)
+    compiler, archiver = f"{target.triple}-gcc", f"{target.triple}-ar"
+    if shutil.which(compiler) is not None and shutil.which(archiver) is not None:
+        return Toolchain(target, (compiler,), (archiver,))
+    if host_target().name == target.name:
+        return _host(target)
+    raise BackendError(
+        f"no compiler for {target.name}: {compiler} is not installed",
+        fix=f"apt install {target.package} (Debian, Ubuntu)",
+    )
+
+
+def _given(target: Target, cc: tuple[str, ...]) -> Toolchain:
+    if not cc or shutil.which(cc[0]) is None:
+        raise BackendError(
+            f"the compiler {' '.join(cc) or '(empty)'} is not there", fix="check --cc or $CC"
+        )
+    return Toolchain(target, cc, _archiver(cc[0]))
+
+
+def _archiver(compiler: str) -> tuple[str, ...]:
+    """The archiver that belongs to a compiler, else whichever is there: archives are all alike."""
+    if compiler.endswith("gcc") and shutil.which(f"{compiler[:-3]}ar"):
+        return (f"{compiler[:-3]}ar",)
+    beside = Path(shutil.which(compiler) or compiler).resolve().parent
+    own = [str(beside / "llvm-ar"), "ar"] if "clang" in Path(compiler).name else ["ar"]
+    for name in (*own, "llvm-ar"):
+        if shutil.which(name):
+            return (name,)
+    raise BackendError(
+        "no archiver: neither llvm-ar nor ar is installed", fix="apt install binutils"
+    )
+
+
+def _host(target: Target) -> Toolchain:
+    asked = os.environ.get("CC", "")
+    if asked:
+        return _given(target, tuple(shlex.split(asked)))
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return Toolchain(target, (name,), _archiver(name))
+    raise BackendError(
+        "no C compiler: neither cc, gcc nor clang is installed",
+        fix="apt install gcc (Debian, Ubuntu), xcode-select --install (macOS), or set CC",
+    )
+
+
+def _zig(target: Target) -> Toolchain:
+    if importlib.util.find_spec("ziglang") is None:
+        raise BackendError(
+            f"no compiler for {target.name}: the Python package ziglang is not installed",
+            fix="pip install 'samara[cross]'",
+        )
+    zig = (sys.executable, "-m", "ziglang")
+    return Toolchain(target, (*zig, "cc", "-target", target.triple), (*zig, "ar"))
+
+
+def _ndk(target: Target, ndk: str | os.PathLike[str] | None) -> Toolchain:
+    for folder in _ndk_folders(ndk):
+        for tools in sorted(folder.glob("toolchains/llvm/prebuilt/*/bin")):
+            clang = tools / "clang"
+            if clang.is_file():
+                return Toolchain(
+                    target, (str(clang), f"--target={target.triple}"), (str(tools / "llvm-ar"),)
+                )
+        raise BackendError(
+            f"{folder} is no Android NDK: it holds no toolchains/llvm/prebuilt/*/bin/clang",
+            fix="name the folder of an unpacked NDK, r26 or newer",
+        )
+    raise BackendError(
+        f"no compiler for {target.name}: no Android NDK is named",
+        fix="--ndk FOLDER or ANDROID_NDK_HOME; developer.android.com/ndk/downloads has it",
+    )
+
+
+def _ndk_folders(ndk: str | os.PathLike[str] | None) -> Iterator[Path]:
+    named = [os.fspath(ndk)] if ndk is not None else [os.environ.get(n, "") for n in _NDK_FOLDERS]
+    yield from (Path(name) for name in named if name)
+
+
+def _xcode(target: Target) -> Toolchain:
+    if shutil.which("xcrun") is None:
+        raise BackendError(
+            f"no compiler for {target.name}: xcrun is not there",
+            fix="build on a Mac with Xcode, or compile the output of --single-file there",
+        )
+    run = ("xcrun", "--sdk", target.sdk)
+    return Toolchain(target, (*run, "clang", "-target", target.triple), (*run, "ar"))
+
+
+@functools.cache
+def _version_of(cc: tuple[str, ...]) -> str:
+    done = subprocess.run([*cc, "--version"], text=True, capture_output=True, check=False)
+    return done.stdout.splitlines()[0].strip() if done.stdout else cc[0]

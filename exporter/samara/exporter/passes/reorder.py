@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order of nodes: where another one needs a smaller arena, that one.
+
+A model of the plan proposes (_liveness, _order), the runtime's own planner decides: an order is
+taken only where the arena shrinks for some instruction set and number of threads, and grows for
+none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from samara.exporter.ir import to_bytes, verify
+from samara.exporter.ir.program import Function, Node, Program, Value
+from samara.exporter.passes._liveness import lives_of
+from samara.exporter.passes._order import lower_order
+from samara.exporter.passes._pass import Pass
+from samara.exporter.types import Atom, Born, Dim, Read, SamaraError
+from samara.pybridge.memory import CountedModel, instruction_sets
+
+_THREADS = (1, 2, 4)
+
+
+def _run(program: Program) -> Program:
+    effects = _with_effects(program)
+    before: list[int] | None = None
+    for f in list(program.functions.values()):
+        order = _proposal(program, f, effects)
+        if order is None:
+            continue
+        candidate = program.with_function(replace(f, nodes=tuple(f.nodes[n] for n in order)))
+        verify(candidate)
+        try:
+            before = _arenas(program) if before is None else before
+            after = _arenas(candidate)
+        except SamaraError:  # nothing can be said of it here: the author's order stays
+            return program
+        if after < before and all(a <= b for a, b in zip(after, before, strict=True)):
+            program, before = candidate, after
+    return program
+
+
+def _proposal(program: Program, f: Function, effects: set[str]) -> list[int] | None:
+    if len(f.nodes) < 3:
+        return None
+    lives = lives_of(f, is_entry=f.name in program.entries)
+    if lives is None:
+        return None
+    return lower_order(lives, _needs(f, effects), _fences(f))
+
+
+def _arenas(program: Program) -> list[int]:
+    """What the runtime plans for every entry, instruction set and number of threads."""
+    data = to_bytes(program)
+    found = []
+    with CountedModel(data) as model:
+        for isa in instruction_sets():
+            for name in program.entries:
+                for threads in _THREADS:
+                    counted = model.session(function=name, threads=threads, isa=isa)
+                    found.append(counted.arena_bytes)
+    return found
+
+
+def _with_effects(program: Program) -> set[str]:
+    """Functions that stop a run or call code that is not ours, themselves or in what they call."""
+    found: set[str] = set()
+    changed = True
+    while changed:
+        size = len(found)
+        for f in program.functions.values():
+            if any(_has_effect(n, found) for n in f.nodes):
+                found.add(f.name)
+        changed = len(found) > size
+    return found
+
+
+def _has_effect(n: Node, effects: set[str]) -> bool:
+    if n.op.name in ("trap", "custom"):
+        return True
+    return any(a.type == "function" and n.attrs[a.name] in effects for a in n.op.attrs)
+
+
+def _needs(f: Function, effects: set[str]) -> list[int]:
+    """For each node those that have to run before it, as bits: makers of its inputs, and where both
+    have effects the one before.
+    """
+    maker: dict[Value, int] = {}
+    found, last = [], 0
+    for i, n in enumerate(f.nodes):
+        bits = 0
+        for v in n.inputs:
+            if v in maker:
+                bits |= 1 << maker[v]
+        if _has_effect(n, effects):
+            bits |= last
+            last = 1 << i
+        found.append(bits)
+        for v in n.outputs:
+            maker[v] = i
+    return found
+
+
+def _fences(f: Function) -> set[int]:
+    """Nodes at which a dim that is known only by running is needed for the first time: a new stage
+    begins there at the latest.
+    """
+    known: set[Atom] = set()
+    found = set()
+    for i, n in enumerate(f.nodes):
+        own = {a for v in n.outputs for d in v.type.shape for a in _late(d)}
+        attrs = [n.attrs[a.name] for a in n.op.attrs if a.type == "dim"]
+        for a in n.op.attrs:
+            if a.type == "dims":
+                attrs += n.attrs[a.name]
+        used = {a for d in attrs for a in _late(d)}
+        used |= {a for v in n.inputs if v is not None for d in v.type.shape for a in _late(d)}
+        if not used | own <= known:
+            found.add(i)
+        known |= used | own
+    return found
+
+
+def _late(d: Dim) -> set[Atom]:
+    return {a for a in d.all_atoms() if isinstance(a, (Read, Born))}
+
+
+PASS = Pass("reorder", "order nodes so that the arena is smaller, where one is", _run)

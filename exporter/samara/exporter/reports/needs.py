@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What models need of a runtime: found by preparing them with the full library's own code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from samara.exporter.ir import Program, read_file, save_program
+from samara.exporter.package.selection import Selection
+from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.types import SamaraError
+from samara.pybridge import Model, Session
+from samara.pybridge.needs import NodeNeeds, session_needs
+
+_READY = ("prepared", "view", "placed", "control")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What one model needs.
+
+    `model_parts` are those that it needs as a whole, `nodes` are those of all its functions. `unknown`
+    are nodes that no run reached and whose sizes only a run can tell: what they need beyond their
+    operator is not known.
+    """
+
+    path: Path
+    selection: Selection
+    model_parts: frozenset[str]
+    nodes: tuple[NodeNeeds, ...]
+    unknown: tuple[NodeNeeds, ...]
+
+
+def needs_of(
+    path: str | os.PathLike[str], *, shapes: Mapping[str, Sequence[int]] | None = None
+) -> Needs:
+    """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
+
+    shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
+    data, the model runs once on seeded random inputs.
+    """
+    found: dict[tuple[str, str], NodeNeeds] = {}
+    model_parts = _entries_needs(path, shapes or {}, found)
+    # A file is read as a whole: also the operators of functions that nothing calls.
+    program = read_file(path).program
+    named = [n.op.name for f in program.functions.values() for n in f.nodes]
+    ops = dict.fromkeys(named, frozenset[str]())
+    _bodies_needs(program, shapes or {}, found)
+    nodes = tuple(found.values())
+    for node in nodes:
+        ops[node.op] |= node.dtypes
+    unknown = tuple(node for node in nodes if node.state not in _READY)
+    parts = model_parts.union(*(node.parts for node in nodes))
+    selection = Selection(ops=ops, parts=None if unknown else parts)
+    return Needs(Path(path), selection, model_parts, nodes, unknown)
+
+
+def _entries_needs(
+    path: str | os.PathLike[str],
+    shapes: Mapping[str, Sequence[int]],
+    found: dict[tuple[str, str], NodeNeeds],
+) -> frozenset[str]:
+    """Put the nodes of all functions into `found`, by function and name; the model's own parts."""
+    model = Model(path)
+    model_parts: frozenset[str] = frozenset()
+    for function in model.functions:
+        whole, nodes = _function_needs(model, function, shapes)
+        model_parts |= whole
+        for node in nodes:
+            known = found.get((node.function, node.node))
+            if known is None or known.state not in _READY:
+                found[node.function, node.node] = node
+    return model_parts
+
+
+def _bodies_needs(
+    program: Program,
+    shapes: Mapping[str, Sequence[int]],
+    found: dict[tuple[str, str], NodeNeeds],
+) -> None:
+    """Prepare the bodies that no run reached as functions of their own: they are closed."""
+    for name in program.functions:
+        if all(n.state in _READY for (function, _), n in found.items() if function == name):
+            continue
+        with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+            file = Path(folder) / "body.samara"
+            save_program(replace(program, entries=(name,)), file)
+            with contextlib.suppress(SamaraError):
+                _entries_needs(file, shapes, found)
+
+
+def survey(models: Iterable[str | os.PathLike[str]]) -> tuple[Selection, list[Needs]]:
+    """What all the models need together, and each alone."""
+    found = [needs_of(path) for path in models]
+    selection = Selection()
+    for needs in found:
+        selection = selection.merge(needs.selection)
+    return selection, found
+
+
+def _function_needs(
+    model: Model, function: str, shapes: Mapping[str, Sequence[int]]
+) -> tuple[frozenset[str], list[NodeNeeds]]:
+    session = Session(model, function=function, threads=1)
+    whole, nodes = session_needs(session)
+    if all(node.state in _READY for node in nodes):
+        return whole, nodes
+    try:
+        feeds = choose_feeds(session, shapes=shapes)
+        session.run(feeds.arrays)
+    except SamaraError:
+        pass  # nodes that it did not reach stay unknown
+    return session_needs(session)

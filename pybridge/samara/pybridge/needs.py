@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session's nodes need of a runtime: operators, element types, parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from samara.pybridge._native import NULL, ffi, text
+from samara.pybridge.errors import UnsupportedError
+from samara.pybridge.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNeeds:
+    """One node. `state`: "prepared"; "view", "placed" (nothing to run); "control"; "unprepared":
+    its dims are not known yet, so its parts are not either.
+    """
+
+    function: str
+    node: str
+    op: str
+    state: str
+    dtypes: frozenset[str]
+    parts: frozenset[str]
+
+
+def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
+    """Parts that the model needs as a whole, and its nodes, of all functions that the session's
+    calls.
+
+    They do not depend on the session's instruction sets. UnsupportedError where the library keeps no
+    such lists, as selective builds do not.
+    """
+    lib = session._lib
+    length = ffi.new("size_t *")
+    if lib.samara_session_needs(session.handle, NULL, 0, length):
+        raise UnsupportedError("this library does not list what a model needs")
+    room = ffi.new("char[]", length[0] + 1)
+    lib.samara_session_needs(session.handle, room, length[0] + 1, length)
+    whole: frozenset[str] = frozenset()
+    nodes: list[NodeNeeds] = []
+    for line in text(room).splitlines():
+        function, node, op, state, dtypes, parts = line.split("\t")
+        if not op:
+            whole = _names(parts)
+        else:
+            nodes.append(NodeNeeds(function, node, op, state, _names(dtypes), _names(parts)))
+    return whole, nodes
+
+
+def _names(joined: str) -> frozenset[str]:
+    return frozenset(name for name in joined.split(",") if name)

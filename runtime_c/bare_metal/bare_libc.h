@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a bare-metal build takes of a C library, in the place of the library's own headers: the
+ * compiler's freestanding ones are then all that it needs. Only what a model uses has to be there
+ * when the program is linked. */
+#ifndef SMR_BARE_LIBC_H_
+#define SMR_BARE_LIBC_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int value, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *s);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t n);
+char *strchr(const char *s, int c);
+size_t strspn(const char *s, const char *accept);
+size_t strcspn(const char *s, const char *reject);
+
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#define isnan(x) __builtin_isnan(x)
+#define isinf(x) __builtin_isinf(x)
+#define isfinite(x) __builtin_isfinite(x)
+#define signbit(x) __builtin_signbit(x)
+/* Functions of one argument and of two, for double and, with an f, for float. */
+#define SMR_BARE_ROUNDING(X) X(fabs) X(sqrt) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint)
+#define SMR_BARE_EXPONENTS(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log1p) X(erf)
+#define SMR_BARE_CIRCULAR(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
+#define SMR_BARE_HYPERBOLIC(X) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+#define SMR_BARE_OF_TWO(X) X(pow) X(fmod) X(atan2) X(fmin) X(fmax) X(copysign)
+#define SMR_BARE_DECLARE_1(name) \
+  double name(double x);         \
+  float name##f(float x);
+#define SMR_BARE_DECLARE_2(name)   \
+  double name(double x, double y); \
+  float name##f(float x, float y);
+SMR_BARE_ROUNDING(SMR_BARE_DECLARE_1)
+SMR_BARE_EXPONENTS(SMR_BARE_DECLARE_1)
+SMR_BARE_CIRCULAR(SMR_BARE_DECLARE_1)
+SMR_BARE_HYPERBOLIC(SMR_BARE_DECLARE_1)
+SMR_BARE_OF_TWO(SMR_BARE_DECLARE_2)
+double ldexp(double x, int exponent);
+float ldexpf(float x, int exponent);
+double fma(double x, double y, double z);
+float fmaf(float x, float y, float z);
+
+#define assert(condition) ((void)0)
+#define static_assert _Static_assert
+
+/* What compilers make int32_t and int64_t of. Where the first is a long, it is as wide as an int,
+ * and %u of an uint32_t is right, whatever they say. */
+#if defined(__GNUC__) && __SIZEOF_LONG__ == 4
+#pragma GCC diagnostic ignored "-Wformat"
+#endif
+#if defined(__arm__) || (defined(__riscv) && __SIZEOF_LONG__ == 4)
+#define PRId32 "ld"
+#define PRIu32 "lu"
+#else
+#define PRId32 "d"
+#define PRIu32 "u"
+#endif
+#if __SIZEOF_LONG__ == 8
+#define PRId64 "ld"
+#define PRIu64 "lu"
+#define PRIx64 "lx"
+#else
+#define PRId64 "lld"
+#define PRIu64 "llu"
+#define PRIx64 "llx"
+#endif
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens and runs a bare-metal model once, and writes what it took of the arena and of the stack:
+// three lines `arena N`, `open_stack N`, `run_stack N`; or else says why on the standard error. A
+// program without a C library that Linux (32-bit x86, or qemu-user for Arm and RISC-V) runs, so
+// that it is compiled exactly as the model will be.
+#include "bare_libc.h"
+#include PROBE_HEADER
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PROBE_STACK_BYTES = 256 * 1024, PROBE_PAINT = 0xa5 };
+
+static _Alignas(16) unsigned char probe_stack[PROBE_STACK_BYTES];
+static _Alignas(16) unsigned char probe_arena[PROBE_ARENA_ROOM];
+
+#if defined(__i386__)
+static long probe_call(long number, long a, long b, long c) {
+  long result;
+  __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory");
+  return result;
+}
+__asm__(
+    ".globl _start\n_start:\n lea probe_stack+262144-16, %esp\n and $-16, %esp\n call "
+    "probe_main\n");
+enum { PROBE_EXIT = 1, PROBE_WRITE = 4 };
+#elif defined(__arm__)
+static long probe_call(long number, long a, long b, long c) {
+  register long r0 __asm__("r0") = a;
+  register long r1 __asm__("r1") = b;
+  register long r2 __asm__("r2") = c;
+  __asm__ volatile("push {r7}\n mov r7, %3\n svc 0\n pop {r7}"
+                   : "+r"(r0)
+                   : "r"(r1), "r"(r2), "r"(number)
+                   : "memory");
+  return r0;
+}
+__asm__(
+    ".syntax unified\n .thumb\n .globl _start\n .type _start, %function\n .thumb_func\n_start:\n"
+    " ldr r0, =probe_stack+262144-16\n mov sp, r0\n bl probe_main\n .ltorg\n");
+enum { PROBE_EXIT = 1, PROBE_WRITE = 4 };
+#elif defined(__riscv)
+static long probe_call(long number, long a, long b, long c) {
+  register long a0 __asm__("a0") = a;
+  register long a1 __asm__("a1") = b;
+  register long a2 __asm__("a2") = c;
+  register long a7 __asm__("a7") = number;
+  __asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a7) : "memory");
+  return a0;
+}
+__asm__(
+    ".globl _start\n_start:\n .option push\n .option norelax\n la gp, __global_pointer$\n"
+    " .option pop\n la sp, probe_stack+262144-16\n call probe_main\n");
+enum { PROBE_EXIT = 93, PROBE_WRITE = 64 };
+#else
+#error "the probe knows 32-bit x86, Arm and RISC-V"
+#endif
+
+static void probe_say(const char *name, size_t value) {
+  char line[64];
+  size_t at = sizeof line;
+  line[--at] = '\n';
+  do {
+    line[--at] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  line[--at] = ' ';
+  size_t length = 0;
+  while (name[length] != '\0') length++;
+  while (length > 0) line[--at] = name[--length];
+  probe_call(PROBE_WRITE, 1, (long)(intptr_t)(line + at), (long)(sizeof line - at));
+}
+
+// Everything below the caller's frame.
+__attribute__((noinline)) static void probe_paint(void) {
+  volatile unsigned char *top = __builtin_frame_address(0);
+  for (volatile unsigned char *p = probe_stack; p < top - 64; p++) *p = PROBE_PAINT;
+}
+
+__attribute__((noinline)) static size_t probe_depth(void) {
+  const volatile unsigned char *top = __builtin_frame_address(0), *p = probe_stack;
+  while (p < top && *p == PROBE_PAINT) p++;
+  return (size_t)(top - p);
+}
+
+__attribute__((used)) void probe_main(void) {
+  static PROBE_ERROR error;
+  PROBE_NET *net;
+  probe_paint();
+  int status = PROBE_OPEN(probe_arena, sizeof probe_arena, &net, &error);
+  const size_t opened = probe_depth();
+  if (status == 0) {
+    probe_paint();
+    status = PROBE_RUN(net, NULL, NULL);
+    probe_say("run_stack", probe_depth());
+    probe_say("open_stack", opened);
+    probe_say("arena", PROBE_ARENA_USED(net));
+  }
+  if (status != 0) {
+    size_t length = 0;
+    while (error.text[length] != '\0') length++;
+    probe_call(PROBE_WRITE, 2, (long)(intptr_t)error.text, (long)length);
+  }
+  probe_call(PROBE_EXIT, status != 0, 0, 0);
+  for (;;) {
+  }
+}
+
+// ---- for compilers that have no library for this machine ----
+
+#if PROBE_NO_LIBRARY
+
+// Otherwise the compiler finds that a loop is memset and calls it from memset.
+#if defined(__clang__)
+#define PROBE_PLAIN __attribute__((noinline, no_builtin))
+#else
+#define PROBE_PLAIN __attribute__((noinline, optimize("no-tree-loop-distribute-patterns")))
+#endif
+
+PROBE_PLAIN void *memmove(void *to, const void *from, size_t n) {
+  unsigned char *t = to;
+  const unsigned char *f = from;
+  if (t < f)
+    for (size_t i = 0; i < n; i++) t[i] = f[i];
+  else
+    for (size_t i = n; i > 0; i--) t[i - 1] = f[i - 1];
+  return to;
+}
+// A loop of its own: from a call of memmove compilers would make one of memcpy.
+PROBE_PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t n) {
+  unsigned char *t = to;
+  const unsigned char *f = from;
+  for (size_t i = 0; i < n; i++) t[i] = f[i];
+  return to;
+}
+PROBE_PLAIN void *memset(void *to, int value, size_t n) {
+  unsigned char *t = to;
+  for (size_t i = 0; i < n; i++) t[i] = (unsigned char)value;
+  return to;
+}
+PROBE_PLAIN int memcmp(const void *a, const void *b, size_t n) {
+  const unsigned char *p = a, *q = b;
+  for (size_t i = 0; i < n; i++)
+    if (p[i] != q[i]) return p[i] - q[i];
+  return 0;
+}
+PROBE_PLAIN size_t strlen(const char *s) {
+  size_t n = 0;
+  while (s[n] != '\0') n++;
+  return n;
+}
+PROBE_PLAIN int strcmp(const char *a, const char *b) {
+  for (; *a != '\0' && *a == *b; a++, b++) {
+  }
+  return (unsigned char)*a - (unsigned char)*b;
+}
+PROBE_PLAIN int strncmp(const char *a, const char *b, size_t n) {
+  for (; n > 0 && *a != '\0' && *a == *b; a++, b++, n--) {
+  }
+  return n > 0 ? (unsigned char)*a - (unsigned char)*b : 0;
+}
+char *strchr(const char *s, int c) {
+  while (*s != (char)c && *s != '\0') s++;
+  return *s == (char)c ? (char *)(uintptr_t)s : NULL;
+}
+size_t strspn(const char *s, const char *accept) {
+  size_t n = 0;
+  while (s[n] != '\0' && strchr(accept, s[n]) != NULL) n++;
+  return n;
+}
+size_t strcspn(const char *s, const char *reject) {
+  size_t n = 0;
+  while (s[n] != '\0' && strchr(reject, s[n]) == NULL) n++;
+  return n;
+}
+
+// What a run computes does not matter here, as long as it goes through.
+#define PROBE_1(name)                 \
+  double name(double x) { return x; } \
+  float name##f(float x) { return x; }
+#define PROBE_2(name)                                       \
+  double name(double x, double y) { return y < x ? y : x; } \
+  float name##f(float x, float y) { return y < x ? y : x; }
+SMR_BARE_ROUNDING(PROBE_1)
+SMR_BARE_EXPONENTS(PROBE_1)
+SMR_BARE_CIRCULAR(PROBE_1)
+SMR_BARE_HYPERBOLIC(PROBE_1)
+SMR_BARE_OF_TWO(PROBE_2)
+double ldexp(double x, int exponent) { return exponent < 0 ? x / 2 : x; }
+float ldexpf(float x, int exponent) { return exponent < 0 ? x / 2 : x; }
+double fma(double x, double y, double z) { return x * y + z; }
+float fmaf(float x, float y, float z) { return x * y + z; }
+
+#if defined(__i386__)
+uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest);
+uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest) {
+  uint64_t quotient = 0, left = 0;
+  for (int i = 63; i >= 0; i--) {
+    left = left << 1 | (a >> i & 1);
+    if (left < b) continue;
+    left -= b;
+    quotient |= (uint64_t)1 << i;
+  }
+  if (rest != NULL) *rest = left;
+  return quotient;
+}
+static uint64_t probe_size(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
+uint64_t __udivdi3(uint64_t a, uint64_t b);
+uint64_t __udivdi3(uint64_t a, uint64_t b) { return __udivmoddi4(a, b, NULL); }
+uint64_t __umoddi3(uint64_t a, uint64_t b);
+uint64_t __umoddi3(uint64_t a, uint64_t b) {
+  uint64_t rest;
+  __udivmoddi4(a, b, &rest);
+  return rest;
+}
+int64_t __divdi3(int64_t a, int64_t b);
+int64_t __divdi3(int64_t a, int64_t b) {
+  const uint64_t q = __udivmoddi4(probe_size(a), probe_size(b), NULL);
+  return (int64_t)((a < 0) != (b < 0) ? 0 - q : q);
+}
+int64_t __moddi3(int64_t a, int64_t b);
+int64_t __moddi3(int64_t a, int64_t b) {
+  const uint64_t rest = __umoddi3(probe_size(a), probe_size(b));
+  return (int64_t)(a < 0 ? 0 - rest : rest);
+}
+int64_t __divmoddi4(int64_t a, int64_t b, int64_t *rest);
+int64_t __divmoddi4(int64_t a, int64_t b, int64_t *rest) {
+  *rest = __moddi3(a, b);
+  return __divdi3(a, b);
+}
+#endif
+#endif

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara build`: options reach the library, reports reach the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from samara.exporter import build as builder
+from samara.exporter.package.build import BuildReport
+from samara.exporter.package.selection import Selection
+from samara.exporter.package.size_bill import Row, SizeBill
+from samara.pybridge import BackendError
+
+Samara = Callable[..., Result]
+
+_BILL = SizeBill(
+    file=9000,
+    sections={".text": 300, ".rodata": 20},
+    rows=(Row("ops", "conv", "", 200, 20), Row("kernels", "f32_gemm", "avx2", 100, 0)),
+)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the command asks of the library, which builds nothing here."""
+    seen: list[dict[str, Any]] = []
+
+    def build(models: Any, **options: Any) -> BuildReport:
+        seen.append({"models": models, **options})
+        selection = Selection(
+            ops={"conv": frozenset({"float32"})}, target="x86_64-linux-gnu", version="0.5.0"
+        )
+        files = {"lib/libsamara.a": 12000, "size.txt": 10}
+        return BuildReport(options["out"], selection, "cc 12", files, ("-lm",), _BILL, ("a note",))
+
+    monkeypatch.setattr(builder, "build", build)
+    return seen
+
+
+def test_options_reach_the_library(samara: Samara, calls: list[dict[str, Any]]) -> None:
+    result = samara(
+        *("build", "a.samara", "b.samara", "--target", "aarch64-linux-gnu", "-o", "out"),
+        *("--isa", "neon,neon-dot", "--features", "core,state", "--opt", "2"),
+        *("--custom", "op.c", "--cc", "gcc -m64", "--ndk", "ndk", "--no-programs"),
+    )
+    assert result.exit_code == 0, result.output
+    (call,) = calls
+    assert call.pop("note") is not None
+    assert call == {
+        "models": ["a.samara", "b.samara"],
+        "out": Path("out"),
+        "target": "aarch64-linux-gnu",
+        "isa": ["neon", "neon-dot"],
+        "features": ["state"],
+        "opt": "2",
+        "custom": [Path("op.c")],
+        "cc": "gcc -m64",
+        "ndk": Path("ndk"),
+        "programs": False,
+    }
+
+
+def test_report_and_bill(samara: Samara, calls: list[dict[str, Any]]) -> None:
+    result = samara("build", "a.samara")
+    assert "link: cc app.c lib/libsamara.a -Iinclude -lm" in result.stdout
+    assert "12,000  lib/libsamara.a" in result.stdout
+    assert "note: a note" in result.stdout
+    assert "f32_gemm" not in result.stdout
+    assert "f32_gemm avx2" in samara("build", "a.samara", "--size-report").stdout
+    assert calls[0]["features"] is None
+
+
+def test_json(samara: Samara, calls: list[dict[str, Any]]) -> None:
+    found = json.loads(samara("build", "a.samara", "--json").stdout)
+    assert found["size"]["counted_bytes"] == 320
+    assert found["operators"] == {"conv": ["float32"]}
+    assert found["libraries"] == ["-lm"]
+
+
+def test_sources_instead_of_libraries(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Written:
+        def text(self) -> str:
+            return "kws.h"
+
+        def to_json(self) -> dict[str, str]:
+            return {"header": "kws.h"}
+
+    def write_source(_models: Any, **options: Any) -> Written:
+        seen.append(options)
+        return Written()
+
+    monkeypatch.setattr(builder, "write_source", write_source)
+    result = samara("build", "a.samara", "--single-file", "--name", "kws", "--embed", "-o", "out")
+    assert result.stdout == "kws.h\n"
+    assert seen[0]["name"] == "kws"
+    assert seen[0]["embed"] is True
+    samara("build", "a.samara", "--bare-metal", "cortex-m3")
+    assert seen[1]["bare_metal"] == "cortex-m3"
+
+
+def test_list_of_targets(samara: Samara) -> None:
+    result = samara("build", "--list-targets")
+    assert result.exit_code == 0
+    assert "wasm32-wasi" in result.stdout
+    assert "gcc-aarch64-linux-gnu" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--name", "kws"], ["--embed"]])
+def test_options_that_need_another(samara: Samara, arguments: list[str]) -> None:
+    result = samara("build", "a.samara", *arguments)
+    assert result.exit_code == 2
+    assert "--single-file" in result.stderr
+
+
+def test_missing_compiler_is_one_sentence(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(_models: Any, **_options: Any) -> BuildReport:
+        raise BackendError("no compiler for x: x-gcc is not installed", fix="apt install gcc-x")
+
+    monkeypatch.setattr(builder, "build", build)
+    result = samara("build", "a.samara")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "samara: no compiler for x: x-gcc is not installed\n  fix: apt install gcc-x\n"
+    )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime as one file: what it holds, what it hides, and that plain compilers take it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.package.amalgamate import Amalgam, amalgamate, image
+from samara.exporter.package.features import FEATURES, functions
+from samara.exporter.package.lists import lists
+from samara.exporter.package.selection import Selection
+from samara.pybridge import SamaraError, sources
+
+CORE = functions(())
+FILE = re.compile(r"^// ---- (\S+) ----$", re.MULTILINE)
+# Compilers that a file has to please, and what they are asked for.
+COMPILERS = {
+    "gcc": ["gcc"],
+    "clang": ["clang-19"],
+    "aarch64-gcc": ["aarch64-linux-gnu-gcc"],
+    "aarch64-clang": ["clang-19", "--target=aarch64-linux-gnu"],
+}
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, str]:
+    """The lists of a build that relus and adds float32."""
+    types = frozenset({"float32"})
+    chosen = Selection(ops={"relu": types, "add": types}, parts=frozenset(), isa=("avx2", "neon"))
+    return lists(chosen, sources())
+
+
+@pytest.fixture(scope="module")
+def tiny(small: dict[str, str]) -> Amalgam:
+    return amalgamate(small, prefix="tiny", exports=CORE, sources=sources())
+
+
+def test_full_lists_need_every_file() -> None:
+    everything = amalgamate({}, exports=functions(FEATURES), sources=sources())
+    src = sources() / "src"
+    files = {path.relative_to(src).as_posix() for path in src.rglob("*.c")}
+    # What serves single operators and surveys alone is behind samara_experimental.h.
+    left = files - set(FILE.findall(everything.source))
+    assert left == {name for name in left if name.startswith("session/") or name == "base/meter.c"}
+    assert not left & {"session/run.c", "session/create.c", "session/control.c"}
+    assert everything.header == (sources() / "include/samara/samara.h").read_text(encoding="utf-8")
+
+
+def test_short_lists_need_few(tiny: Amalgam) -> None:
+    files = set(FILE.findall(tiny.source))
+    assert {"ops/op_unary.c", "ops/op_binary.c", "model/decode.c", "session/run.c"} <= files
+    assert not any(
+        word in name for name in files for word in ("op_conv", "lstm", "softmax", "grad")
+    )
+    assert "session/profile_trace.c" not in files  # a feature that was not asked for
+
+
+def test_nothing_is_included_but_system_headers(tiny: Amalgam) -> None:
+    assert '#include "' not in tiny.source
+    assert tiny.source.startswith("// SPDX-License-Identifier: Apache-2.0\n")
+    assert len(re.findall(r"//|/\*", tiny.source.replace("// ----", ""))) < 5  # in strings alone
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "gcc" else pytest.param(name, marks=pytest.mark.emulated)
+        for name in COMPILERS
+    ],
+)
+def test_plain_compilers_take_it_without_a_warning(
+    name: str, tiny: Amalgam, need_tool: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    cc = [need_tool(name, COMPILERS[name][0]), *COMPILERS[name][1:]]
+    (tmp_path / "tiny.c").write_text(tiny.source, encoding="utf-8")
+    for flags in ([], ["-std=c11", "-Wall", "-Wextra", "-Os"]):
+        done = subprocess.run(
+            [*cc, *flags, "-c", "tiny.c"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    nm = shutil.which("nm")
+    if nm is not None:
+        listed = subprocess.run(
+            [nm, "-g", "--defined-only", tmp_path / "tiny.o"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        found = {line.split()[2] for line in listed.splitlines()}
+        assert found == {f.replace("samara_", "tiny_", 1) for f in CORE}
+
+
+def test_extra_sources_join_with_the_headers_beside_them(
+    small: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "extra.h").write_text("#ifndef E_H\n#define E_H\nint hidden(int x);\n#endif\n")
+    (tmp_path / "extra.c").write_text(
+        '#include "extra.h"\n#include <samara/samara.h>\nint hidden(int x) { return x; }\n'
+        "samara_status samara_more(void) { return hidden(SAMARA_OK) + smr_model_image_bytes; }\n"
+    )
+    made = amalgamate(
+        small,
+        prefix="x",
+        exports=CORE | {"samara_more"},
+        sources=sources(),
+        extra_sources=[tmp_path / "extra.c"],
+        embed=b"12345678abc",
+        defines={"SOMETHING": "3"},
+    )
+    assert "static int hidden(int x) {" in made.source
+    assert "\nx_status x_more(void) {" in made.source
+    assert made.source.index("smr_model_image[2]") < made.source.index("x_more")
+    assert "#define SOMETHING 3\n" in made.source
+
+
+def test_an_image_is_the_bytes_in_little_endian() -> None:
+    text = image(bytes(range(1, 12)))
+    assert "smr_model_image_bytes = 11" in text
+    assert "0x807060504030201,0xb0a09" in text
+
+
+def test_what_cannot_be_written(small: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(SamaraError, match="cannot begin the names"):
+        amalgamate(small, prefix="a-b", exports=CORE, sources=sources())
+    with pytest.raises(SamaraError, match="not among the runtime's sources"):
+        amalgamate(small, exports=CORE, sources=tmp_path)
+    wrong = {**small, "ops/opdefs.inc": small["ops/opdefs.inc"].replace(", relu,", ", nothing,")}
+    with pytest.raises(SamaraError, match="defines smr_op_nothing_funcs"):
+        amalgamate(wrong, exports=CORE, sources=sources())

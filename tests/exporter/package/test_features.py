@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public function is in one feature, and a cut header declares what the features hold."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.package.features import FEATURES, functions, parts, public_header
+from samara.pybridge import SamaraError
+
+
+@pytest.fixture(scope="module")
+def header(repo: Path) -> str:
+    return (repo / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
+
+
+def declared(header: str) -> list[str]:
+    return re.findall(r"^SAMARA_API [^;]*?\b(samara_\w+)\(", header, re.MULTILINE)
+
+
+def test_every_public_function_is_in_one_feature(header: str) -> None:
+    listed = Counter(name for feature in FEATURES.values() for name in feature.functions)
+    assert listed == Counter(declared(header))
+
+
+def test_parts_are_parts_of_the_runtime(repo: Path) -> None:
+    rows = (repo / "runtime_c/src/base/parts.inc").read_text(encoding="utf-8")
+    known = set(re.findall(r"^SMR_PART\((\w+),", rows, re.MULTILINE))
+    assert parts(FEATURES) <= known
+
+
+def test_all_features_leave_the_header_alone(header: str) -> None:
+    assert public_header(header, functions(FEATURES)) == header
+
+
+@pytest.mark.parametrize("names", [(), ("files",), ("state", "profile")])
+def test_a_cut_header_declares_its_features(header: str, names: tuple[str, ...]) -> None:
+    cut = public_header(header, functions(names))
+    assert set(declared(cut)) == functions(names)
+    assert set(re.findall(r"#define SAMARA_WITH_(\w+) 1", cut)) == {n.upper() for n in names}
+    assert "#define SAMARA_SELECTIVE 1" in cut
+    assert "\n\n\n" not in cut
+
+
+def test_a_comment_leaves_with_the_last_function_it_speaks_of(header: str) -> None:
+    cut = public_header(header, functions(()))
+    assert "Join and free" not in cut  # of pool_destroy, which has it for itself
+    assert "Inputs and outputs of a function" in cut
+    some = public_header(header, functions(()) | {"samara_session_state_info"})
+    assert "Variables: count" in some  # shared by a group of which one stays
+
+
+def test_an_unknown_feature_is_refused() -> None:
+    with pytest.raises(SamaraError, match="no feature thread"):
+        functions(("thread",))

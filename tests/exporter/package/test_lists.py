@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists that are cut to a selection."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.ops import get_op
+from samara.exporter.package.lists import lists
+from samara.exporter.package.selection import Selection
+from samara.exporter.types import ModelFormatError
+
+BOTH = Selection(
+    ops={"conv": frozenset({"float32"}), "gelu": None, "clamp": frozenset({"float16"})},
+    parts=frozenset({"f32_gemm"}),
+    isa=("avx2", "neon-dot"),
+)
+
+
+def _rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("SMR_")]
+
+
+@pytest.fixture
+def runtime(repo: Path) -> Path:
+    return repo / "runtime_c"
+
+
+def test_operators_and_their_attributes(runtime: Path) -> None:
+    cut = lists(BOTH, runtime)
+    rows = [row.removesuffix(")").split(", ") for row in _rows(cut["ops/opdefs.inc"])]
+    assert [row[2] for row in rows] == ["gelu", "clamp", "conv"]
+    assert [row[12] for row in rows] == ["UINT32_MAX", "0x4u", "0x2u"]
+    # Attributes follow one another in the order of the operators.
+    firsts = [int(row[8]) for row in rows]
+    counts = [int(row[9]) for row in rows]
+    assert counts == [len(get_op(row[2]).attrs) for row in rows]
+    assert firsts == [0, counts[0], counts[0] + counts[1]]
+    attrs = _rows(cut["ops/opattrs.inc"])
+    assert len(attrs) == sum(counts)
+    assert [a.split("(")[1].split(",")[0] for a in attrs[:3]] == ["GELU", "CLAMP", "CLAMP"]
+
+
+def test_parts(runtime: Path) -> None:
+    rows = _rows(lists(BOTH, runtime)["base/parts.inc"])
+    has = dict(re.findall(r"SMR_PART\((\w+), (\d)\)", "\n".join(rows)))
+    whole = _rows((runtime / "src/base/parts.inc").read_text("utf-8"))
+    assert len(has) == len(whole) == len(rows)
+    wanted = {name for name, value in has.items() if value == "1"}
+    # gelu takes every element type.
+    types = {name for name in has if name.startswith("type_")}
+    assert wanted == {"f32_gemm"} | types
+    everything = lists(Selection(parts=None), runtime)["base/parts.inc"]
+    left_out = {n for n, v in re.findall(r"SMR_PART\((\w+), (\d)\)", everything) if v == "0"}
+    assert left_out == {"survey", "eager"}
+
+
+def test_types_are_those_of_the_operators(runtime: Path) -> None:
+    only = Selection(ops={"exp": frozenset({"float16"})})
+    text = lists(only, runtime)["base/parts.inc"]
+    on = {n for n, v in re.findall(r"SMR_PART\((\w+), (\d)\)", text) if v == "1"}
+    assert on == {"type_float16", "type_float32"}  # float16 is computed in float32
+
+
+def test_an_unknown_part(runtime: Path) -> None:
+    with pytest.raises(ModelFormatError, match="no_such_part"):
+        lists(Selection(parts=frozenset({"no_such_part"})), runtime)
+
+
+@pytest.mark.parametrize(
+    ("isa", "floor", "expected"),
+    [
+        (("avx2", "avx512"), "scalar", ["AVX512", "AVX2", "NONE"]),
+        (("avx512",), "avx2", ["AVX512", "AVX2"]),
+        ((), "scalar", ["NONE"]),
+        ((), "avx512", ["AVX512"]),
+        (("neon-dot",), "neon", ["NEON"]),
+    ],
+)
+def test_kernels(runtime: Path, isa: tuple[str, ...], floor: str, expected: list[str]) -> None:
+    rows = _rows(lists(Selection(isa=isa, floor=floor), runtime)["kernels/f32_softmax/kernels.inc"])
+    assert [re.findall(r"SMR_ISA_(\w+)", row)[0] for row in rows] == expected
+
+
+def test_a_row_takes_all_its_sets(runtime: Path) -> None:
+    def sets(*isa: str) -> list[str]:
+        text = lists(Selection(isa=isa), runtime)["kernels/i8_gemm/kernels.inc"]
+        return [re.findall(r"SMR_ISA_(\w+)", row)[-1] for row in _rows(text)]
+
+    assert sets("avx2", "avx512-vnni") == ["AVX512_VNNI", "AVX2", "NONE"]
+    assert sets("avx2", "avx512") == ["AVX512", "AVX2", "NONE"]
+
+
+def test_half_rows_bring_the_row_they_lean_on(runtime: Path) -> None:
+    text = lists(Selection(floor="neon-fp16"), runtime)["kernels/f32_gemm/kernels.inc"]
+    assert [row.split("(")[0] for row in _rows(text)] == ["SMR_UKERNEL_HALF", "SMR_UKERNEL"]
+
+
+def test_the_floor_is_the_build_header(runtime: Path) -> None:
+    header = lists(Selection(floor="avx512-vnni"), runtime)["base/build.h"]
+    assert "#define SMR_ISA_FLOOR SMR_ISA_AVX512_VNNI\n" in header
+    assert '"samara-manifest 1\\n"' in header
+    assert "SMR_ISA_FLOOR SMR_ISA_NONE\n" in lists(Selection(), runtime)["base/build.h"]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text that libraries carry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.ops import all_ops
+from samara.exporter.package.selection import Selection, library_file
+from samara.exporter.types import ModelFormatError, SamaraError
+
+SMALL = Selection(
+    ops={"conv": frozenset({"float32"}), "exp": None},
+    parts=frozenset({"f32_gemm", "conv_direct"}),
+    isa=("avx2",),
+    features=("core", "files"),
+    target="x86_64-linux-gnu",
+    version="0.5.0",
+)
+
+
+def test_text_and_back() -> None:
+    text = SMALL.text()
+    assert Selection.parse(text) == SMALL
+    assert text.splitlines()[0] == "samara-manifest 1"
+    assert "op exp all" in text
+    assert Selection.parse(text).text() == text
+
+
+def test_comments_and_blank_lines() -> None:
+    text = SMALL.text().replace("floor", "\n# a remark\nfloor").replace("op conv", "op conv ")
+    assert Selection.parse(text) == SMALL
+
+
+def test_the_whole_library() -> None:
+    text = "samara-manifest 1\nversion 0.4.0\nops all\nparts all\n"
+    whole = Selection.parse(text)
+    newer = {op.name for op in all_ops() if op.since > "0.4.0"}
+    assert set(whole.ops) == {op.name for op in all_ops()} - newer
+    assert whole.parts is None
+    assert set(whole.ops.values()) == {None}
+    runs = Selection.parse(text.replace("ops all", "ops inference"))
+    training = {op.name for op in all_ops() if "training" in op.flags}
+    assert set(runs.ops) == set(whole.ops) - training
+    assert training
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("op no_such float32", "no operator no_such"),
+        ("op conv float33", "float33"),
+        ("isa sse9", "sse9"),
+        ("version two", "'two'"),
+        ("floor scalar", "stands once"),
+        ("anything else here", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read(line: str, message: str) -> None:
+    text = "samara-manifest 1\nfloor scalar\n" + line + "\n"
+    with pytest.raises(ModelFormatError, match=message):
+        Selection.parse(text, "ops.txt")
+
+
+def test_another_text() -> None:
+    with pytest.raises(ModelFormatError, match="does not begin"):
+        Selection.parse("op conv float32\n")
+
+
+def test_merge_holds_both() -> None:
+    other = Selection(
+        ops={"conv": frozenset({"float16"}), "exp": frozenset({"float32"}), "add": frozenset()},
+        parts=frozenset({"f32_gemv"}),
+        isa=("avx512",),
+        features=("threads",),
+    )
+    both = SMALL.merge(other)
+    assert both.ops == {
+        "conv": frozenset({"float16", "float32"}),
+        "exp": None,
+        "add": frozenset(),
+    }
+    assert both.parts == frozenset({"f32_gemm", "conv_direct", "f32_gemv"})
+    assert both.isa == ("avx2", "avx512")
+    assert both.features == ("core", "files", "threads")
+    assert both.target == SMALL.target
+    assert SMALL.merge(Selection(parts=None)).parts is None
+
+
+def test_found_in_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    library = folder / "libsamara.so"
+    library.write_bytes(b"\x7fELF\0\xff" * 9 + SMALL.text().encode() + b"\0op conv float16\n")
+    assert Selection.of_library(library) == SMALL
+    assert library_file(tmp_path) == library
+    assert Selection.of_library(tmp_path) == SMALL
+
+
+def test_no_manifest(tmp_path: Path) -> None:
+    with pytest.raises(SamaraError, match="holds no samara library"):
+        Selection.of_library(tmp_path)
+    (tmp_path / "x.so").write_bytes(b"nothing")
+    with pytest.raises(ModelFormatError, match="no samara manifest"):
+        Selection.of_library(tmp_path / "x.so")
+    with pytest.raises(SamaraError, match="No such file"):
+        Selection.of_library(tmp_path / "y.so")
+
+
+def test_own_library_says_all() -> None:
+    from samara.pybridge._native import library_path
+
+    own = Selection.of_library(library_path())
+    assert own.parts is None
+    assert set(own.ops) == {op.name for op in all_ops()}

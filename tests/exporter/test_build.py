@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From models to a runtime: the full library's answers, and a refusal of every other model."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import samara
+from samara.exporter.build import build, c_name, gathered, model_features
+from samara.exporter.export import export
+from samara.exporter.ir import ProgramBuilder, to_bytes
+from samara.exporter.ops import custom_keys
+from samara.exporter.package.selection import Selection
+from samara.exporter.package.toolchain import Toolchain
+from samara.pybridge import SamaraError, UnsupportedError
+from samara.pybridge.custom import registered_kernels
+
+
+@pytest.fixture
+def small(small_dist: Path) -> Path:
+    return small_dist.parent / "small.samara"
+
+
+def _relu_model(path: Path) -> Path:
+    """A model of an operator that the small net does not have."""
+
+    def f(x: samara.Tensor) -> samara.Tensor:
+        return samara.tanh(x)
+
+    program = samara.trace(f, (samara.ones(2, 3),), input_names=["x"])
+    export(program, path, check=False)
+    return path
+
+
+def _samara_run(dist: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [dist / "bin" / "samara-run", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("isa", ["scalar", "avx2", "avx512"])
+def test_bits_are_those_of_the_full_library(
+    isa: str, small_dist: Path, small: Path, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    image = rng.standard_normal((2, 3, 8, 8), dtype=np.float32)
+    np.save(tmp_path / "image.npy", image)
+    try:
+        session = samara.Session(small, isa=isa)
+    except SamaraError as error:
+        pytest.skip(f"NOT RUN: {isa} ({error.message})")
+    done = _samara_run(
+        *(small_dist, small, "--input", f"image={tmp_path / 'image.npy'}"),
+        *("--isa", isa, "--output", tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    want = session.run({"image": image})["score"]
+    assert np.load(tmp_path / "score.npy").tobytes() == want.tobytes()
+
+
+def test_another_model_is_refused(small_dist: Path, tmp_path: Path) -> None:
+    done = _samara_run(small_dist, _relu_model(tmp_path / "tanh.samara"))
+    assert done.returncode == 1
+    assert "error:" in done.stderr
+
+
+def test_what_a_build_lacks_is_said(small_dist: Path, small: Path) -> None:
+    done = _samara_run(small_dist, small, "--selftest")
+    assert done.returncode == 1
+    assert "samara build --features selftest" in done.stderr
+
+
+def test_list_of_a_build_says_as_much_as_its_models(small_dist: Path, small: Path) -> None:
+    with gathered([small_dist / "ops.txt"]) as listed, gathered([small]) as read:
+        assert listed.selection.ops == read.selection.ops
+        assert listed.models == ()
+        assert read.models == (small,)
+        assert (read.selection.parts or frozenset()) <= (listed.selection.parts or frozenset())
+
+
+def test_models_are_joined(small: Path, tmp_path: Path) -> None:
+    other = _relu_model(tmp_path / "tanh.samara")
+    with gathered([small, other]) as both:
+        assert {"conv", "tanh"} <= both.selection.ops.keys()
+
+
+def test_features_follow_from_what_a_model_holds(small: Path, tmp_path: Path) -> None:
+    image = tmp_path / "image.npz"
+    np.savez(image, image=np.ones((1, 3, 8, 8), np.float32))
+    rich = tmp_path / "rich.samara"
+    program = samara.open_program(small)
+    export(program, rich, check=False, golden=[str(image)], labels=["a", "b", "c", "d"])
+    assert model_features(small) == ()
+    assert model_features(rich) == ("selftest", "metadata")
+    with gathered([small, rich]) as given:
+        assert given.selection.features == ("metadata", "selftest")
+
+
+def test_onnx_models_are_converted(tmp_path: Path) -> None:
+    from samara.exporter.testing import small_onnx
+
+    (tmp_path / "small.onnx").write_bytes(small_onnx())
+    notes: list[str] = []
+    with gathered([tmp_path / "small.onnx"], note=notes.append) as given:
+        assert isinstance(given.selection, Selection)
+        assert given.models[0].is_file()
+    assert "converted in memory" in notes[0]
+
+
+def test_custom_operators_join(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    program = ProgramBuilder()
+    b = program.function("main")
+    x = b.input("x", "f32", [5])
+    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape, **custom_keys({"beta": 2.0})}
+    attributes = {"name": "mydomain::swish_beta", **stated}
+    (y,) = b.op("custom", x, outputs=["y"], attributes=attributes)
+    b.finish([y], ["y"])
+    model = tmp_path / "swish.samara"
+    model.write_bytes(to_bytes(program.finish(["main"])))
+
+    source, known = repo / "examples" / "custom_op" / "swish_beta.c", registered_kernels()
+    report = build([model], out=tmp_path / "dist", custom=[source], isa=["scalar"], features=[])
+    assert registered_kernels() == known
+    assert "swish_beta, above" in report.notes[0]
+    assert "-lm" in report.libraries or not report.libraries
+    assert any(row.room == "custom operators" for row in report.bill.rows) or not report.bill.rows
+    given = rng.standard_normal(5, dtype=np.float32)
+    np.save(tmp_path / "x.npy", given)
+    done = _samara_run(
+        tmp_path / "dist", model, "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(
+        np.load(tmp_path / "y.npy"), given / (1 + np.exp(-2 * given)), rtol=1e-6
+    )
+
+
+def test_wrong_requests_come_before_work(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_arguments: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(Toolchain, "compile", never)
+    out = tmp_path / "dist"
+    with pytest.raises(UnsupportedError, match="no optimisation '3'"):
+        build([small], out=out, opt="3")
+    with pytest.raises(UnsupportedError, match="no target 'amiga'"):
+        build([small], out=out, target="amiga")
+    with pytest.raises(UnsupportedError, match="instruction set 'altivec'"):
+        build([small], out=out, isa=["altivec"])
+    with pytest.raises(SamaraError, match="no model is given"):
+        build([], out=out)
+    with pytest.raises(SamaraError, match=r"gone\.samara"):
+        build([tmp_path / "gone.samara"], out=out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("kws", "kws"), ("kws-small.v2", "kws_small_v2"), ("2nd", "m2nd")]
+)
+def test_stems_become_c_names(stem: str, name: str) -> None:
+    assert c_name(stem) == name

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session's nodes need, as the bridge reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from samara.exporter.ir import ProgramBuilder, save_program
+from samara.pybridge import Session
+from samara.pybridge.needs import NodeNeeds, session_needs
+
+
+def test_a_row_per_node(tmp_path: Path) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    f.finish([f.op("exp", f.input("x", "f32", [4]), name="grow")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    whole, nodes = session_needs(Session(tmp_path / "m.samara"))
+    assert not whole
+    f32, parts = frozenset({"float32"}), frozenset({"f32_vunary_exp"})
+    assert nodes == [NodeNeeds("main", "grow", "exp", "prepared", f32, parts)]
+    # Neither does it depend on the instruction sets.
+    assert session_needs(Session(tmp_path / "m.samara", isa="scalar")) == (whole, nodes)
