@@ -13,7 +13,7 @@ CC ?= cc
 STAMP := $(VENV)/.installed
 LIBRARY_NAME := libsamara.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
-C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
+C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
         asan tsan fuzz bits bench bench-ops bench-train onnx-score extended new-op test-op clean
@@ -117,11 +117,8 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
 
-size: $(STAMP)  ## Bytes of the library against runtime_c/size_budget.txt
-	cd runtime_c && cmake --preset minsize --log-level=WARNING && cmake --preset release --log-level=WARNING
-	cmake --build build/minsize --parallel $(JOBS) --target samara_shared samara_inference
-	cmake --build build/release --parallel $(JOBS) --target samara_shared samara_inference
-	$(BIN)/python tools/size.py
+size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/size.md anew)
+	$(BIN)/python tools/size.py $(SIZE_ARGS)
 
 extended: test  ## What takes too long for every change
 	$(BIN)/python -m pytest -m extended $(PYTEST_ARGS)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -94,6 +95,30 @@ def sanitized() -> Callable[[str, str, str], Path]:
             raise AssertionError from error  # _missing never returns
 
     return find
+
+
+@pytest.fixture(scope="session")
+def small_dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `samara build` makes for a small convolutional net, once for all processes.
+
+    The net itself is beside it: small.samara.
+    """
+    from samara.exporter.build import build
+    from samara.exporter.export import export
+    from samara.exporter.importers.onnx import import_onnx
+    from samara.exporter.testing import small_onnx
+
+    base = tmp_path_factory.getbasetemp()
+    # Processes of pytest-xdist have folders side by side.
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small_dist"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "dist").exists():
+            model = folder / "small.samara"
+            export(import_onnx(small_onnx()), model, check=False)
+            build([model], out=folder / "dist")
+    return folder / "dist"
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { EARLY_BYTES = 1 << 16 };
+enum { EARLY_BYTES = 1 << 16, BLOCKS = 1 << 12 };
 
 static atomic_int on;
 static atomic_long count, live, fail_at;  // fail_at 0: none fails
+
+// Blocks with the alignment that the runtime asks for, and the bytes that were asked for.
+static struct {
+  void *at;
+  size_t size;
+} blocks[BLOCKS];
+static atomic_flag blocks_busy = ATOMIC_FLAG_INIT;
 
 // dlsym allocates before the real functions are known.
 static _Alignas(64) char early[EARLY_BYTES];
@@ -52,6 +59,19 @@ static void *taken(void *p) {
   return p;
 }
 
+// Remember a block (`from` NULL), or forget one.
+static void note(void *from, void *to, size_t size) {
+  if (!atomic_load(&on)) return;
+  while (atomic_flag_test_and_set(&blocks_busy)) continue;
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].at == from) {
+      blocks[i].at = to;
+      blocks[i].size = size;
+      break;
+    }
+  atomic_flag_clear(&blocks_busy);
+}
+
 void *malloc(size_t size) {
   REAL(malloc);
   if (real == NULL) return early_take(size);
@@ -83,6 +103,7 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
   if (counted()) return ENOMEM;
   const int status = real(out, alignment, size);
   if (status == 0) (void)taken(*out);
+  if (status == 0) note(NULL, *out, size);
   return status;
 }
 
@@ -102,6 +123,7 @@ void free(void *p) {
   REAL(free);
   if (p == NULL || is_early(p) || real == NULL) return;
   if (atomic_load(&on)) atomic_fetch_sub(&live, 1);
+  note(p, NULL, 0);
   real(p);
 }
 
@@ -119,7 +141,16 @@ int munmap(void *p, size_t size) {
   return real(p, size);
 }
 
+// Bytes that the last counted call asked posix_memalign for and did not give back.
+size_t counted_bytes(void) {
+  size_t total = 0;
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].at != NULL) total += blocks[i].size;
+  return total;
+}
+
 static void begin(long fail) {
+  memset(blocks, 0, sizeof blocks);
   atomic_store(&count, 0);
   atomic_store(&live, 0);
   atomic_store(&fail_at, fail);

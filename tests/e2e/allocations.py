@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the C runtime allocates in open, create and run, counted in front of malloc.
 
-`python -m tests.e2e.allocations SHIM run|fail FOLDER FILE` with the library of allocations.c preloaded,
+`python -m tests.e2e.allocations SHIM run|fail|memory FOLDER FILE` with the library of allocations.c preloaded,
 or `python -m tests.e2e.allocations SHIM programs`.
 """
 
@@ -20,11 +20,13 @@ from tests.ops.control_programs import PROGRAMS
 
 import samara
 from samara.exporter.export import with_bounds
-from samara.exporter.ir import Program, save_program
+from samara.exporter.ir import Program, read_file, save_program
 from samara.pybridge._native import NULL, ffi, library, new_error, text
+from samara.pybridge._pool import pool_for
 
 _own = cffi.FFI()
 _own.cdef(
+    "size_t counted_bytes(void);"
     "int counted_call1(void *, void *, long, long *, long *);"
     "int counted_call3(void *, void *, void *, void *, long, long *, long *);"
     "int counted_call4(void *, void *, void *, void *, void *, long, long *, long *);"
@@ -49,6 +51,10 @@ class Counter:
         counted = getattr(self._shim, f"counted_call{len(arguments)}")
         status = counted(*pointers, fail, self._count, self._live)
         return int(status), int(self._count[0]), int(self._live[0])
+
+    def bytes(self) -> int:
+        """What the last call took and kept, of the memory that the runtime aligns."""
+        return int(self._shim.counted_bytes())
 
 
 def runs(
@@ -124,6 +130,30 @@ def _grows(counter: Counter, session: samara.Session, feeds: Sequence[Mapping[st
     return total > 0
 
 
+def stated(counter: Counter, file: Path) -> Iterator[str]:
+    """Where open and create take other bytes than the file states, for one thread and for two."""
+    path, error = ffi.new("char[]", str(file).encode()), new_error()
+    model, session = ffi.new("samara_model **"), ffi.new("samara_session **")
+    held = read_file(file)
+    for m in held.memory:
+        for isa in m.isa if m.threads in (1, 2) else ():
+            counter.call("samara_model_open_path", path, NULL, model, error)
+            if counter.bytes() != held.program_bytes + m.model:
+                yield f"open takes {counter.bytes()} bytes, not {held.program_bytes} + {m.model}"
+            options = ffi.new("samara_session_options *")
+            options.struct_size = ffi.sizeof("samara_session_options")
+            strings = [ffi.new("char[]", t.encode()) for t in (m.function, isa)]
+            options.function, options.isa = strings
+            options.pool = pool_for(m.threads)
+            counter.call("samara_session_create", model[0], options, session, error)
+            if counter.bytes() != m.derived + m.session_bytes:
+                yield f"{isa}, {m.threads} threads: create takes {counter.bytes()} bytes, not {m}"
+            library().samara_session_destroy(session[0])
+            library().samara_model_close(model[0])
+    if not held.memory:
+        yield "the file states nothing"
+
+
 def failing(counter: Counter, file: Path) -> Iterator[str]:
     """Every allocation of open, then of create, fails once: a clean error, and nothing is left.
 
@@ -176,6 +206,8 @@ def main() -> int:
     counter, mode = Counter(sys.argv[1]), sys.argv[2]
     if mode == "run":
         found = list(of_model(counter, Path(sys.argv[3]), Path(sys.argv[4])))
+    elif mode == "memory":
+        found = list(stated(counter, Path(sys.argv[4])))
     elif mode == "fail":
         found = list(failing(counter, Path(sys.argv[4])))
     else:

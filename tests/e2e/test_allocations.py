@@ -59,3 +59,11 @@ def test_failing_allocations(
     name: str, exported: Callable[[str], Path], models: Path, shim: Path, repo: Path
 ) -> None:
     _run(shim, repo, "fail", models / name.partition(":")[0], exported(name))
+
+
+@pytest.mark.parametrize("name", ["mnist_cntk", "micro_kws_m_qoperator", "dtln_1"])
+def test_the_bytes_are_those_that_the_file_states(
+    name: str, exported: Callable[[str], Path], models: Path, shim: Path, repo: Path
+) -> None:
+    """Counted in front of malloc, with every instruction set of this machine."""
+    _run(shim, repo, "memory", models / name, exported(name))

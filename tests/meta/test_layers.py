@@ -38,7 +38,7 @@ EXPORTER_KNOWS = {
     "package": _IR,
 }
 # The exporter's own face and what joins the five rooms may know all of them; reports join all rooms.
-EXPORTER_TOP = {"__init__", "export", "onnx_backend", "reports", "testing"}
+EXPORTER_TOP = {"__init__", "build", "export", "onnx_backend", "reports", "testing"}
 
 # Third-party modules that only some rooms may know.
 ONLY_IN = {

@@ -1,60 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size tool counts what is loaded and reads its budget."""
+"""The size tool reads its budget, and says what grew."""
 
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from samara.exporter.package.size_bill import Row, SizeBill
+
+CORE = ("x86_64-linux-gnu", "s", "core")
+NEW = ("x86_64-linux-gnu", "2", "core")
+
 
 @pytest.fixture(scope="module")
 def size(repo: Path) -> ModuleType:
     """tools/size.py as a module."""
-    spec = importlib.util.spec_from_file_location("samara_tools_size", repo / "tools" / "size.py")
+    name = "samara_tools_size"
+    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "size.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def test_more_data_weighs_more_and_debug_information_nothing(
-    tmp_path: Path, size: ModuleType, need_tool: Callable[[str, str], str]
-) -> None:
-    compiler = need_tool("cc", "cc")
-
-    def weigh(table_bytes: int, flag: str) -> int:
-        source = tmp_path / "data.c"
-        source.write_text(f"const char table[{table_bytes}] = {{1}};\n")
-        library = tmp_path / "libdata.so"
-        command = [compiler, "-shared", "-fPIC", flag, "-o", str(library), str(source)]
-        subprocess.run(command, check=True)
-        loaded: int = size.loaded_bytes(library.read_bytes())
-        return loaded
-
-    assert weigh(200_000, "-g0") - weigh(100_000, "-g0") == pytest.approx(100_000, abs=4096)
-    assert weigh(100_000, "-g3") == weigh(100_000, "-g0")
+def test_budget_text_and_back(size: ModuleType) -> None:
+    sizes = {CORE: 40000, NEW: 50000}
+    text = size.budget_text(sizes)
+    assert size.read_budget(text) == sizes
+    assert text.startswith("# SPDX-License-Identifier")
 
 
-def test_budget_rows(size: ModuleType) -> None:
-    text = "# comment\n\nminsize/libsamara.so 1000  # why\nrelease/libsamara.so 2000\n"
-    assert size.read_budget(text) == {"minsize/libsamara.so": 1000, "release/libsamara.so": 2000}
+def test_two_percent_are_allowed(size: ModuleType) -> None:
+    assert not list(size.over_budget({CORE: 40800}, {CORE: 40000}))
+    (grown,) = size.over_budget({CORE: 40801}, {CORE: 40000})
+    assert "40,801 bytes, 2.0% over its budget of 40,000" in grown
+    (unknown,) = size.over_budget({NEW: 1}, {CORE: 40000})
+    assert "without a budget" in unknown
 
 
-def test_share_of_training(size: ModuleType) -> None:
-    sizes = {
-        "minsize/libsamara.so": 900,
-        "minsize/libsamara_inference.so": 700,
-        "release/libsamara.so": 1000,
-    }
-    assert size.training_bytes(sizes) == {"minsize": 200}
+def test_every_build_has_a_budget(size: ModuleType, repo: Path) -> None:
+    budget = size.read_budget((repo / "runtime_c" / "size_budget.txt").read_text("utf-8"))
+    builds = {s.name for s in size.SUBJECTS}
+    assert set(budget) == {(t, o, b) for t in size.TARGETS for o in size.OPTS for b in builds}
 
 
-def test_not_an_elf_file(size: ModuleType) -> None:
-    with pytest.raises(ValueError, match="not a 64-bit"):
-        size.loaded_bytes(b"MZ" + bytes(100))
+def test_the_page_has_the_budget(size: ModuleType, repo: Path) -> None:
+    budget = size.read_budget((repo / "runtime_c" / "size_budget.txt").read_text("utf-8"))
+    page = (repo / "docs" / "size.md").read_text("utf-8")
+    for subject in size.SUBJECTS:
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{subject.name}` |"))
+        numbers = [f"{budget[t, o, subject.name]:,}" for t in size.TARGETS for o in size.OPTS]
+        assert row.endswith(f"| {' | '.join(numbers)} |")
+
+
+def test_page(size: ModuleType) -> None:
+    bill = SizeBill(9000, {".text": 5000}, rows=(Row("core", "model", "", 4000, 1000),))
+    text = size.page({CORE: 5000}, {CORE: bill})
+    assert "| `core` | opens, verifies, plans, runs if, loop and call | 5,000 |  |  |  |" in text
+    assert "| `core` | 5,000 |" in text

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keyword net on microcontrollers: built for each core, run on its machine in qemu-system-arm.
+
+The answers are the host's, bit for bit, and the header's figures are what the image really takes. Flash, RAM, stack
+and instructions are printed (`-s`, or the report of a failure).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.e2e.bare_metal_image import MACHINES, build, output_bytes, run
+from tests.e2e.models import recorded
+
+import samara
+from samara.exporter.package import bare_metal
+from samara.exporter.package._bare_metal_cpus import CPUS
+from samara.exporter.reports.needs import survey
+
+Tool = Callable[[str, str], str]
+MODEL = "micro_kws_m_qdq"
+
+
+@pytest.fixture(scope="module")
+def net(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The keyword net with a batch of one."""
+    path = tmp_path_factory.mktemp("bare") / "net.samara"
+    program = samara.import_onnx(
+        models / MODEL / "model.onnx", shapes={"serving_default_input:0": (1, 1960)}
+    )
+    samara.export(program, path)
+    return path
+
+
+def written(net: Path, cpu: str, out: Path) -> bare_metal.BareMetalReport:
+    selection, _ = survey([net])
+    return bare_metal.write([net], cpu=cpu, name="net", out=out, selection=selection)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("cpu", MACHINES)
+def test_keyword_net_gives_the_hosts_bytes(
+    net: Path,
+    cpu: str,
+    models: Path,
+    need_tool: Tool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    need_tool("cortex-m", CPUS[cpu].compiler)
+    qemu = need_tool("qemu-system-arm", "qemu-system-arm")
+    report = written(net, cpu, tmp_path)
+    inputs = [next(iter(case.inputs.values())) for case in recorded(models / MODEL)]
+    image = build(cpu, tmp_path, inputs)
+    answer = run(qemu, cpu, image)
+
+    session = samara.Session(net)
+    name = session.inputs[0].name
+    for x, got in zip(inputs, answer.outputs, strict=True):
+        (want,) = session.run({name: x}).values()
+        assert got == output_bytes(want)
+
+    figures = report.figures
+    assert figures.flash_bytes is not None
+    assert figures.stack_bytes is not None
+    # Exactly: all of the arena is used, one byte less is refused by both numbers, none behind it is touched.
+    assert answer.figures["arena_used"] == figures.arena_bytes
+    assert answer.refusal == (
+        f"the arena has {figures.arena_bytes - 1} bytes, the model needs {figures.arena_bytes}"
+    )
+    assert answer.figures["guard_intact"] == 1
+    # Where the emulator of the build knows the core the figure is the core's own; else that of one like it.
+    slack = 512 if CPUS[cpu].emulated else 64
+    assert abs(answer.stack - figures.stack_bytes) <= slack
+    with capsys.disabled():
+        print(
+            f"\n{cpu:12} flash {figures.flash_bytes:7,} B  arena {figures.arena_bytes:7,} B"
+            f"  stack {answer.stack:5,} B  {answer.figures['kilo_instructions']:6,} k instructions"
+        )
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("cpu", [name for name in CPUS if name not in MACHINES])
+def test_other_cores_compile_and_run_in_user_mode(
+    net: Path, cpu: str, need_tool: Tool, tmp_path: Path
+) -> None:
+    need_tool(cpu, CPUS[cpu].compiler)
+    need_tool(CPUS[cpu].emulator[0], CPUS[cpu].emulator[0])
+    figures = written(net, cpu, tmp_path).figures
+    assert figures.flash_bytes is not None
+    assert figures.stack_bytes is not None
+    assert CPUS[cpu].emulator[0] in figures.stack_doc
+
+
+@pytest.mark.extended
+def test_arena_is_the_same_as_32_bit_x86(
+    net: Path, need_tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the core's compiler the figure is that of a 32-bit program of this machine."""
+    need_tool("cortex-m", CPUS["cortex-m3"].compiler)
+    need_tool("qemu-arm", "qemu-arm")
+    real = written(net, "cortex-m3", tmp_path / "real").figures
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if "none-eabi" in name else which(name))
+    here = written(net, "cortex-m3", tmp_path / "here").figures
+    if here.flash_bytes is None and "64-bit" in here.arena_doc:
+        pytest.skip("this machine has no compiler that makes 32-bit programs, or does not run them")
+    assert here.arena_bytes == real.arena_bytes
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_host_compilers_take_the_file_without_a_warning(
+    net: Path, compiler: str, need_tool: Tool, tmp_path: Path
+) -> None:
+    """A header that is C++ too, and one plain line for each file."""
+    need_tool(compiler, compiler)
+    written(net, "cortex-m4f", tmp_path)
+    for line in (
+        [compiler, "-Wall", "-Wextra", "-Werror", "-c", "net_model.c"],
+        [compiler, "-Wall", "-Wextra", "-Werror", "-c", "example.c"],
+        [compiler, "-Wall", "-Wextra", "-Werror", "-x", "c++", "-fsyntax-only", "example.c"],
+    ):
+        subprocess.run(line, cwd=tmp_path, check=True)
+
+
+def test_outputs_are_written_as_they_lie() -> None:
+    assert output_bytes(np.asarray([1.0], np.float32)) == bytes.fromhex("0000803f")
