@@ -28,7 +28,7 @@ from samara.exporter.ir import Program, ProgramBuilder
 from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.features import FEATURES, functions, parts
 from samara.exporter.package.lists import lists
-from samara.exporter.package.selection import Selection
+from samara.exporter.package.selection import Selection, runtime_version
 from samara.exporter.reports.doctor import doctor
 from samara.exporter.reports.needs import survey
 from samara.exporter.testing import small_onnx
@@ -125,7 +125,7 @@ def libraries(
     )
     fewer = replace(both, ops={k: v for k, v in both.ops.items() if k != "exp"})
     whole = survey([files[name] for name in PROGRAMS])[0]
-    old = replace(whole, version="0.1.0")
+    old = replace(whole, version="0.3.0")
     return [
         _library(folder / f"lib{i}.so", selection, compiler)
         for i, selection in enumerate([*wanted, both, less, fewer, whole, old])
@@ -141,7 +141,14 @@ def _library(path: Path, selection: Selection, compiler: str) -> Library:
     root = sources()
     text = amalgamate(lists(chosen, root), exports=functions(tuple(FEATURES)), sources=root)
     source = path.with_suffix(".c")
-    source.write_text(text.source)
+    # A library of another version says so wherever its header is read.
+    own = f'#define SAMARA_VERSION "{runtime_version()}"'
+    assert own in text.source
+    source.write_text(
+        text.source.replace(
+            own, own.replace(runtime_version(), chosen.version or runtime_version())
+        )
+    )
     command = [compiler, "-O1", "-fPIC", "-shared", f"-I{root / 'include'}", str(source)]
     subprocess.run([*command, "-o", str(path), "-lm", "-lpthread"], check=True)
     return Library(path, chosen)

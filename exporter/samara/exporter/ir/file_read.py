@@ -90,21 +90,25 @@ def open_program(path: str | os.PathLike[str]) -> Program:
     return read_file(path).program
 
 
-def read_file(path: str | os.PathLike[str]) -> ModelFile:
-    """Everything in a file."""
+def read_file(path: str | os.PathLike[str], *, checked: bool = True) -> ModelFile:
+    """Everything in a file.
+
+    checked: refuse a program whose types are not what its operators' rules say. A runtime compares
+    sizes, when it knows them, and takes some such files.
+    """
     data = Path(path).read_bytes()
     try:
-        return from_bytes(data)
+        return from_bytes(data, checked=checked)
     except ModelFormatError as error:
         raise ModelFormatError(
             f"{os.fspath(path)}: {error.message}", op=error.op, node=error.node, fix=error.fix
         ) from error
 
 
-def from_bytes(data: bytes) -> ModelFile:
-    """Everything in the bytes of a file."""
+def from_bytes(data: bytes, *, checked: bool = True) -> ModelFile:
+    """Everything in the bytes of a file; `checked` as for read_file."""
     try:
-        return _Reader(data).read()
+        return _Reader(data).read(checked)
     except ModelFormatError:
         raise
     except (SamaraError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -125,7 +129,7 @@ class _Reader:
         self._names: list[str] = []
         self._variables: list[str] = []
 
-    def read(self) -> ModelFile:
+    def read(self, checked: bool) -> ModelFile:
         program_bytes, file_bytes = self._header()
         buffer = flat.Buffer(self.data, program_bytes)
         root = int.from_bytes(self.data[:4], "little")
@@ -158,7 +162,8 @@ class _Reader:
             tuple(self._variable(r) for r in model["variables"]),
             {r["key"]: r["value"] for r in model["metadata"]},
         )
-        verify(program)
+        if checked:
+            verify(program)
         return ModelFile(
             program,
             tuple(self._golden(program, r) for r in model["golden"]),

@@ -19,7 +19,7 @@ from samara.exporter.package.selection import Selection
 from samara.exporter.reports._files import is_samara
 from samara.exporter.reports._runs_on import Finding, findings, library_text
 from samara.exporter.reports.inspect import Report, flops_of, inspect
-from samara.exporter.types import DType, Sym
+from samara.exporter.types import DType, ModelFormatError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge.probe import inspect_library, open_failure
 
@@ -144,7 +144,12 @@ def _examine(
         for k, v in (shapes or {}).items()
         if all(not isinstance(d, str) for d in v)
     }
-    contents = read_file(file)
+    try:
+        contents = read_file(file)
+    except ModelFormatError as unsound:
+        if library is None:
+            raise
+        return _examine_unsound(file, name, library, numbers, unsound)
     program = contents.program
     report = inspect(file, run=run and library is None, shapes=numbers or None)
     if library is None:
@@ -174,6 +179,22 @@ def _examine(
             sizes=report.memory.sizes,
         ),
     )
+
+
+def _examine_unsound(
+    file: Path,
+    name: str,
+    library: str | os.PathLike[str],
+    shapes: Mapping[str, Sequence[int]],
+    unsound: ModelFormatError,
+) -> DoctorReport:
+    """Of a file whose types contradict its operators' rules: what the library will do with it."""
+    contents = read_file(file, checked=False)
+    selection = Selection.of_library(library)
+    said = tuple(findings(file, contents, selection, shapes or None))
+    doubt = Finding("doubtful", "file", (), unsound.message, "export the model anew")
+    text = library_text(library, selection)
+    return DoctorReport(name, text, (*said, doubt), (), (), None)
 
 
 def _library_text() -> str:

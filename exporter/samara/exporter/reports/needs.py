@@ -47,7 +47,7 @@ def needs_of(
     found: dict[tuple[str, str], NodeNeeds] = {}
     model_parts = _entries_needs(path, shapes or {}, found)
     # A file is read as a whole: also the operators of functions that nothing calls.
-    program = read_file(path).program
+    program = read_file(path, checked=False).program
     named = [n.op.name for f in program.functions.values() for n in f.nodes]
     ops = dict.fromkeys(named, frozenset[str]())
     _bodies_needs(program, shapes or {}, found)
@@ -89,8 +89,8 @@ def _bodies_needs(
             continue
         with tempfile.TemporaryDirectory(prefix="samara-") as folder:
             file = Path(folder) / "body.samara"
-            save_program(replace(program, entries=(name,)), file)
             with contextlib.suppress(SamaraError):
+                save_program(replace(program, entries=(name,)), file)
                 _entries_needs(file, shapes, found)
 
 
@@ -110,9 +110,11 @@ def _function_needs(
     whole, nodes = session_needs(session)
     if all(node.state in _READY for node in nodes):
         return whole, nodes
+    open_sizes = any(isinstance(d, str) for spec in session.inputs for d in spec.shape)
     try:
-        feeds = choose_feeds(session, shapes=shapes)
-        session.run(feeds.arrays)
+        session.run(choose_feeds(session, shapes=shapes).arrays)
     except SamaraError:
-        pass  # nodes that it did not reach stay unknown
+        if open_sizes:
+            raise  # it was not even prepared
+        # Nodes that the run did not reach stay unknown.
     return session_needs(session)
