@@ -15,7 +15,7 @@ SMALL = Selection(
     ops={"conv": frozenset({"float32"}), "exp": None},
     parts=frozenset({"f32_gemm", "conv_direct"}),
     isa=("avx2",),
-    features=("core", "files"),
+    features=("files",),
     target="x86_64-linux-gnu",
     version="0.5.0",
 )
@@ -84,7 +84,7 @@ def test_merge_holds_both() -> None:
     }
     assert both.parts == frozenset({"f32_gemm", "conv_direct", "f32_gemv"})
     assert both.isa == ("avx2", "avx512")
-    assert both.features == ("core", "files", "threads")
+    assert both.features == ("files", "threads")
     assert both.target == SMALL.target
     assert SMALL.merge(Selection(parts=None)).parts is None
 
