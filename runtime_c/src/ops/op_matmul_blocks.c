@@ -146,7 +146,7 @@ static samara_status blocks_prepare(struct smr_job *job) {
                                          .taps = 1,
                                          .a_stride = s->linear.k,
                                          .source = s->linear.source};
-  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   job->kernel = s->type == SMR_NARROW_I8 ? "f32_narrow_8" : "f32_narrow_4";
   job->tiles = s->plan.units;
   return smr_linear_take_unfolded(job, &s->linear);
