@@ -267,9 +267,11 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
   if (unnamed) f->output_names = names;
   SMR_TRY(function_check(d, f));
   SMR_TRY(function_check_outputs(d, f, names));
+  static uint32_t none;  // what a function without any of these points to
+  if (words == NULL) words = &none;
   f->expr_stage = words;
   f->guard_stage = f->expr_stage + f->expr_count;
-  int32_t *inputs = (int32_t *)words + f->expr_count + f->guard_count;
+  int32_t *inputs = (int32_t *)f->guard_stage + f->guard_count;
   f->user_inputs = inputs;
   f->user_outputs = inputs + f->input_count;
   SMR_TRY(function_check_bindings(d, f, f->reads, f->read_count, f->inputs, f->input_count, inputs,

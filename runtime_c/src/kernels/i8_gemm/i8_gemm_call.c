@@ -39,10 +39,12 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
     const size_t rest = params->k - cursor->c, room = chunk - filled;
     const size_t n = rest < room ? rest : room;
     for (size_t i = 0; i < rows; i++) {
-      const int8_t *p = a + i * params->a_stride;
+      const int8_t *p;
       if (SMR_HAS(i8_gemm_indirect) && indirect) {
         p = indirect[i * params->taps + cursor->tap];
         if (p != params->pad) p += params->a_offset_bytes;
+      } else {
+        p = a + i * params->a_stride;
       }
       at[i] = p + cursor->c;
       if (SMR_HAS(i8_gemm_w_zero) && row_sums)
