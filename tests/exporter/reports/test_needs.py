@@ -50,6 +50,16 @@ def test_types_are_the_operators(tmp_path: Path) -> None:
     assert _needs(tmp_path, "exp", "f16", [8]).selection.ops == {"exp": frozenset({"float16"})}
 
 
+def test_nodes_of_one_name_count_each(tmp_path: Path) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    y = f.op("exp", f.input("x", "f32", [8]), name="same")
+    f.finish([y, f.op("exp", f.input("z", "f16", [8]), name="same")], ["y", "v"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    ops = needs_of(tmp_path / "m.samara").selection.ops
+    assert ops == {"exp": frozenset({"float16", "float32"})}
+
+
 def test_open_dims_need_what_any_size_could_choose(tmp_path: Path) -> None:
     one, many, any_size = (_product(tmp_path, rows) for rows in (1, 200, "n"))
     assert one != many

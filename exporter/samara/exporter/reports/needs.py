@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def needs_of(
     shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
     data, the model runs once on seeded random inputs.
     """
-    found: dict[tuple[str, str], NodeNeeds] = {}
+    found: dict[tuple[str, str, int], NodeNeeds] = {}
     model_parts = _entries_needs(path, shapes or {}, found)
     # A file is read as a whole: also the operators of functions that nothing calls.
     program = read_file(path, checked=False).program
@@ -63,29 +64,35 @@ def needs_of(
 def _entries_needs(
     path: str | os.PathLike[str],
     shapes: Mapping[str, Sequence[int]],
-    found: dict[tuple[str, str], NodeNeeds],
+    found: dict[tuple[str, str, int], NodeNeeds],
 ) -> frozenset[str]:
-    """Put the nodes of all functions into `found`, by function and name; the model's own parts."""
+    """Put the nodes of all functions into `found`; the model's own parts.
+
+    Keys are the function, the node's name, which others may have too, and the how many-th of that name.
+    """
     model = Model(path)
     model_parts: frozenset[str] = frozenset()
     for function in model.functions:
         whole, nodes = _function_needs(model, function, shapes)
         model_parts |= whole
+        named: Counter[tuple[str, str]] = Counter()
         for node in nodes:
-            known = found.get((node.function, node.node))
+            key = node.function, node.node, named[node.function, node.node]
+            named[node.function, node.node] += 1
+            known = found.get(key)
             if known is None or known.state not in _READY:
-                found[node.function, node.node] = node
+                found[key] = node
     return model_parts
 
 
 def _bodies_needs(
     program: Program,
     shapes: Mapping[str, Sequence[int]],
-    found: dict[tuple[str, str], NodeNeeds],
+    found: dict[tuple[str, str, int], NodeNeeds],
 ) -> None:
     """Prepare the bodies that no run reached as functions of their own: they are closed."""
     for name in program.functions:
-        if all(n.state in _READY for (function, _), n in found.items() if function == name):
+        if all(n.state in _READY for (function, *_), n in found.items() if function == name):
             continue
         with tempfile.TemporaryDirectory(prefix="samara-") as folder:
             file = Path(folder) / "body.samara"
