@@ -58,8 +58,8 @@ def build(
         typer.Option(
             "--features",
             metavar="A,B",
-            help="What the library offers beside running these models; default: files,threads,"
-            "profile. `core` alone: nothing.",
+            help="What the library offers beside running these models; default: files,threads. "
+            "`core` alone: nothing.",
         ),
     ] = None,
     optimise: Annotated[

@@ -124,7 +124,7 @@ static samara_status qavg_pool_prepare(struct smr_job *job) {
                     !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_S8_MEAN_MOST;
   if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
   if (!state->dequantized) SMR_NEED(job, s8_mean_window);
-  if (wide || job->dims_vary) SMR_NEED(job, s8_mean_wide);
+  if (wide || smr_op_attr(job, "kernel")->varies) SMR_NEED(job, s8_mean_wide);
   state->x_scale = job->inputs[0]->quant->scales[0];
   state->scale = smr_op_attr(job, "scale")->f;
   job->kernel = state->means->name;
@@ -251,11 +251,14 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
       const struct pool_span c = pool_span_of(w, 2, o2, state->count_padding);
       // Strides are only taken, and only fit, where there is more than one tap. An empty window
       // has an address too, for kernels to add channels to.
-      struct smr_pool_window window = {.x = x->data,
-                                       .n = {(size_t)a.count, (size_t)b.count, (size_t)c.count}};
-      if (a.count > 1) window.stride[0] = (size_t)(w->dilation[0] * w->in[1] * w->in[2]) * pixel;
-      if (b.count > 1) window.stride[1] = (size_t)(w->dilation[1] * w->in[2]) * pixel;
-      if (c.count > 1) window.stride[2] = (size_t)w->dilation[2] * pixel;
+      struct smr_pool_window window;
+      window.x = x->data;
+      window.n[0] = (size_t)a.count;
+      window.n[1] = (size_t)b.count;
+      window.n[2] = (size_t)c.count;
+      window.stride[0] = a.count > 1 ? (size_t)(w->dilation[0] * w->in[1] * w->in[2]) * pixel : 0;
+      window.stride[1] = b.count > 1 ? (size_t)(w->dilation[1] * w->in[2]) * pixel : 0;
+      window.stride[2] = c.count > 1 ? (size_t)w->dilation[2] * pixel : 0;
       if (a.count > 0 && b.count > 0 && c.count > 0) {
         const size_t at =
             ((n * (size_t)w->in[0] + (size_t)a.first) * (size_t)w->in[1] + (size_t)b.first) *

@@ -91,7 +91,8 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   SMR_TRY(smr_qlinear_prepare(job, &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
   if (s->transposes_x) SMR_NEED(job, qmatmul_transpose_x);
-  if (s->products > 1 || job->dims_vary) SMR_NEED(job, qmatmul_many);
+  if (s->products > 1 || (job->dims_vary && (w_count != 1 || job->inputs[1]->open != 0)))
+    SMR_NEED(job, qmatmul_many);
   SMR_TRY(qmatmul_take(job, s));
   struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_qlinear_args(job, &s->linear, 0, &args);

@@ -37,9 +37,16 @@ static samara_status qsoftmax_prepare(struct smr_job *job) {
   struct qsoftmax_state *s = job->state;
   *s = (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
                                .kernels = smr_q8_softmax_config(job->isa)};
-  if (s->axis.inner == 1 || job->dims_vary) SMR_NEED(job, q8_softmax_row);
-  if (s->axis.inner != 1 || job->dims_vary) SMR_NEED(job, q8_softmax_columns);
-  if (s->axis.n > SMR_Q8_SOFTMAX_SHORT || job->dims_vary) SMR_NEED(job, q8_softmax_long_row);
+  const struct smr_tensor *x = job->inputs[0];
+  const int64_t given = smr_op_attr_int(job, "axis");
+  const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
+  const bool open = smr_dims_open(x, axis, axis + 1),
+             inner_open = smr_dims_open(x, axis + 1, x->rank);
+  const bool columns = s->axis.inner != 1 || inner_open;
+  if (s->axis.inner == 1 || inner_open) SMR_NEED(job, q8_softmax_row);
+  if (columns) SMR_NEED(job, q8_softmax_columns);
+  if (s->axis.n > SMR_Q8_SOFTMAX_SHORT || open) SMR_NEED(job, q8_softmax_long_row);
+  if (s->axis.n > SMR_Q8_SOFTMAX_FEW || open || columns) SMR_NEED(job, q8_softmax_above_floor);
   job->kernel = s->kernels->name;
   job->tiles = smr_axis_tiles(&s->axis);
   return SAMARA_OK;

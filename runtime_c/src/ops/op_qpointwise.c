@@ -109,16 +109,29 @@ static samara_status qadd_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
+static bool qpointwise_last_open(const struct smr_tensor *t) {
+  return t->rank > 0 && smr_dims_open(t, t->rank - 1u, t->rank);
+}
+
+// Whether operands may be broadcast along rows in another way another time. A last axis that is
+// longer than 1 is what rows run along, whatever is before it.
+static bool qpointwise_open(const struct smr_job *job) {
+  const struct smr_tensor *y = job->outputs[0];
+  return job->dims_vary &&
+         (y->rank == 0 || y->dims[y->rank - 1] <= 1 || qpointwise_last_open(y) ||
+          qpointwise_last_open(job->inputs[0]) || qpointwise_last_open(job->inputs[1]));
+}
+
 // Whether rows may have one value for an operand, and whether they may have none.
 static bool qpointwise_scales(const struct smr_job *job) {
   const struct qpointwise_state *s = job->state;
-  return job->dims_vary || smr_broadcast_step(&s->broadcast, 0) == 0 ||
+  return qpointwise_open(job) || smr_broadcast_step(&s->broadcast, 0) == 0 ||
          smr_broadcast_step(&s->broadcast, 1) == 0;
 }
 
 static bool qpointwise_pairs(const struct smr_job *job) {
   const struct qpointwise_state *s = job->state;
-  return job->dims_vary ||
+  return qpointwise_open(job) ||
          (smr_broadcast_step(&s->broadcast, 0) != 0 && smr_broadcast_step(&s->broadcast, 1) != 0);
 }
 

@@ -4,11 +4,16 @@
 
 #include "ops/qpatches.h"
 
+#include "base/lean.h"
 #include "simd/common.h"
 
 #include <string.h>
 
-enum { QPATCHES_WORD = 16, QPATCHES_SHORT = 256 };
+enum {
+  QPATCHES_WORD = 16,
+  QPATCHES_SHORT = 256,
+  QPATCHES_STRIP = SMR_LEAN(512, 128),  // bytes of a row that are padded together
+};
 
 // `count` pieces of word .. 2 * word bytes as two words that may overlap; `word` is a constant.
 SMR_INLINE void qpatches_pairs(size_t word, size_t count, size_t n, const int8_t *from,
@@ -48,7 +53,7 @@ SMR_HOT static void qpatches_copy(size_t count, size_t n, const int8_t *from, si
 
 SMR_HOT static void qpatches_fill(size_t count, size_t n, int8_t value, int8_t *to,
                                   size_t to_step) {
-  for (; count > 0; count--, to += to_step) memset(to, value, n);
+  for (; count > 0; count--, to += to_step) smr_fill(to, value, n);
 }
 
 // Of `count` neighbouring output pixels, those [begin, end) whose taps at columns x0 + pixel *
@@ -57,8 +62,8 @@ struct qpatches_span {
   size_t begin, end;
 };
 
-static struct qpatches_span qpatches_inside(const struct smr_window *w, int64_t x0, int64_t last,
-                                            size_t count) {
+SMR_HOT static struct qpatches_span qpatches_inside(const struct smr_window *w, int64_t x0,
+                                                    int64_t last, size_t count) {
   const int64_t stride = w->stride[2], all = (int64_t)count, room = w->in[2] - x0 - last;
   int64_t begin = x0 < 0 ? (-x0 + stride - 1) / stride : 0;
   int64_t end = room > 0 ? (room + stride - 1) / stride : 0;
@@ -86,29 +91,41 @@ SMR_HOT static void qpatches_tap(const struct smr_qpatches *p, const int8_t *row
   }
 }
 
+// Columns [x, x + width) of a row without gaps between pixels, with what is in the padding.
+SMR_HOT static void qpatches_padded(const struct smr_qpatches *p, const int8_t *row, int64_t x,
+                                    size_t width, int8_t *to) {
+  const int64_t room = p->window->in[2] - x, most = (int64_t)width;
+  const int64_t first = x < 0 ? -x : 0, last = room < most ? room : most;
+  smr_fill(to, p->zero, width * p->channels);
+  if (row != NULL && first < last)
+    smr_copy(to + (size_t)first * p->channels, row + (size_t)(x + first) * p->channels,
+             (size_t)(last - first) * p->channels);
+}
+
 // All taps of a row, which lie side by side, for pixels [begin, end) of a run that may meet
-// padding.
+// padding. What several of them overlap on is padded once.
 SMR_HOT static void qpatches_edge(const struct smr_qpatches *p, const int8_t *row, int64_t x0,
                                   size_t begin, size_t end, int8_t *to) {
   const struct smr_window *w = p->window;
-  const size_t all = (size_t)w->kernel[2] * p->channels;
+  const size_t kernel = (size_t)w->kernel[2], stride = (size_t)w->stride[2];
+  const size_t all = kernel * p->channels, step = row == NULL ? 0 : stride * p->channels;
+  int8_t strip[QPATCHES_STRIP];
+  size_t most = 1;  // pixels of a strip
+  if (step == 0)
+    most = SIZE_MAX;
+  else if (all <= QPATCHES_STRIP)
+    most = (QPATCHES_STRIP - all) / step + 1;
   to += begin * p->row_stride;
-  for (size_t i = begin; i < end; i++, to += p->row_stride) {
-    const int64_t x = x0 + (int64_t)i * w->stride[2], room = w->in[2] - x;
-    const int64_t first = x < 0 ? -x : 0, last = room < w->kernel[2] ? room : w->kernel[2];
-    if (row == NULL || first >= last) {
-      memset(to, p->zero, all);
+  for (size_t n; begin < end; begin += n, to += n * p->row_stride) {
+    const int64_t x = x0 + (int64_t)(begin * stride);
+    if (all > QPATCHES_STRIP) {
+      n = 1;
+      qpatches_padded(p, row, x, kernel, to);
       continue;
     }
-    const size_t from = (size_t)first * p->channels, until = (size_t)last * p->channels;
-    const int8_t *inside = row + (size_t)(x + first) * p->pixel_stride;
-    if (all <= QPATCHES_WORD) {  // less than three calls take
-      for (size_t j = 0; j < all; j++) to[j] = j < from || j >= until ? p->zero : inside[j - from];
-      continue;
-    }
-    memset(to, p->zero, from);
-    smr_copy(to + from, inside, until - from);
-    memset(to + until, p->zero, all - until);
+    n = end - begin < most ? end - begin : most;
+    qpatches_padded(p, row, x, row == NULL ? kernel : (n - 1) * stride + kernel, strip);
+    qpatches_copy(n, all, strip, step, to, p->row_stride);
   }
 }
 

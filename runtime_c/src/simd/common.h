@@ -87,16 +87,18 @@ SMR_INLINE void smr_copy(void *to, const void *from, size_t bytes) {
 #endif
 }
 
-/// The same for memset to 0, which becomes `rep stos`.
-SMR_INLINE void smr_clear(void *to, size_t bytes) {
+/// The same for memset, which becomes `rep stos`.
+SMR_INLINE void smr_fill(void *to, int8_t value, size_t bytes) {
 #if defined(SMR_FOR_SIZE)
   void *(*set)(void *, int, size_t) = memset;
   SMR_OPAQUE(set);
-  set(to, 0, bytes);
+  set(to, value, bytes);
 #else
-  memset(to, 0, bytes);
+  memset(to, value, bytes);
 #endif
 }
+
+SMR_INLINE void smr_clear(void *to, size_t bytes) { smr_fill(to, 0, bytes); }
 
 #define SMR_PASTE_(a, b, c) a##b##c
 #define SMR_PASTE(a, b, c) SMR_PASTE_(a, b, c)

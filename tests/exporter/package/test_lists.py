@@ -104,3 +104,14 @@ def test_the_floor_is_the_build_header(runtime: Path) -> None:
     assert "#define SMR_ISA_FLOOR SMR_ISA_AVX512_VNNI\n" in header
     assert '"samara-manifest 1\\n"' in header
     assert "SMR_ISA_FLOOR SMR_ISA_NONE\n" in lists(Selection(), runtime)["base/build.h"]
+
+
+def test_family_without_its_part_has_the_kernels_of_every_cpu(runtime: Path) -> None:
+    small = Selection(ops={"qsoftmax": None}, parts=frozenset({"q8_softmax_row"}), isa=("avx2",))
+    large = small.merge(Selection(parts=frozenset({"q8_softmax_above_floor"})))
+    name, other = "kernels/q8_softmax/kernels.inc", "kernels/q8_lookup/kernels.inc"
+    few, more = lists(small, runtime), lists(large, runtime)
+    assert [row.split(",")[1].strip() for row in _rows(few[name])] == ["scalar"]
+    assert [row.split(",")[1].strip() for row in _rows(more[name])] == ["avx2", "scalar"]
+    assert few[other] == more[other]
+    assert few[other].count("avx2") == 1

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from samara.exporter.package._c_text import (
     TOKEN,
@@ -201,7 +202,8 @@ class _Source:
         self._walk(self.path, macros, tokens)
         defined: set[str] = set()
         depth = 0
-        for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
+        # A file whose text is for another architecture has no tokens.
+        for token, after in zip_longest(tokens, tokens[1:], fillvalue=""):
             depth += (token == "{") - (token == "}")
             if depth == 0 and after in ("(", "[", "=") and _NAME.match(token):
                 defined.add(token)

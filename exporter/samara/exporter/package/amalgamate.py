@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -42,13 +42,10 @@ class Amalgam:
     """A runtime as two files.
 
     `source` needs no other file and no flags. `header` is the public header cut to what it exports.
-    `objects` holds sources of their own, by file name, that a program links only if it uses them;
-    each includes `<samara/samara.h>`.
     """
 
     source: str
     header: str
-    objects: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

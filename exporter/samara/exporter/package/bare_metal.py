@@ -23,7 +23,13 @@ EXPORTS = tuple(
     f"samara_{name}" for name in ["open", "run_with", "input", "reset", "message", "arena_used"]
 )
 # Parts that no bare-metal program can use; everything else is as the models need it.
-_HOSTED = frozenset({"survey", "eager", "threads", "keep", "profile", "custom"})
+# The transforms of convolutions go too: they keep several times the weights in memory, and a
+# bare-metal session has strict accuracy, which excludes them.
+_HOSTED = frozenset({"survey", "eager", "threads", "keep", "profile", "custom"}) | {
+    "conv_winograd",
+    "f32_winograd_f23",
+    "f32_winograd_f43",
+}
 _SUPPORT = ("bare_model.h", "bare_model.c")
 _SYSTEM_FILES = ("base/os_posix.c", "base/os_windows.c")
 # Of a C library; bare_metal/bare_libc.h says in their place what is used of it.
@@ -170,6 +176,7 @@ def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Pat
 def _bound(path: Path) -> Figures:
     """What the model takes in this 64-bit library: never less than on a 32-bit machine."""
     with CountedModel(path) as model:
-        counted = model.session(function=next(iter(Model(path).functions)), threads=1, isa="scalar")
+        function = next(iter(Model(path).functions))
+        counted = model.session(function=function, threads=1, isa="scalar", strict=True)
     total = counted.model_bytes + counted.derived_bytes + counted.session_bytes
     return Figures(total, "enough, measured on a 64-bit machine; the real figure is smaller")

@@ -89,8 +89,8 @@ def for_target(
 ) -> Selection:
     """`selection` with what only the target and the user decide: instruction sets and features.
 
-    wanted: features beside those that the models need; default: files, threads and profile, where
-    the target has them. A list made for this very target keeps its own instruction sets.
+    wanted: features beside those that the models need; default: files and threads, where the target
+    has them. A list made for this very target keeps its own instruction sets.
     UnsupportedError for a name that nobody knows.
     """
     own = isa is None and selection.target == target.name
@@ -119,7 +119,7 @@ def for_target(
 
 def default_features(target: Target) -> tuple[str, ...]:
     """What a library offers beside running models, where the system has it."""
-    return ("files", "threads", "profile") if target.has_system else ()
+    return ("files", "threads") if target.has_system else ()
 
 
 def build_dist(
@@ -175,8 +175,7 @@ class _Build:
         self.selection, self.tools, self.target = selection, tools, tools.target
         self.root, self.folder, self.scratch = root, folder, scratch
         self.flags = (*tools.compile_flags(opt), f"-I{folder / 'include'}")
-        self.compiled: list[str] = []  # sources in src/, samara.c first
-        self.custom: list[str] = []
+        self.custom: list[str] = []  # sources in src/ beside samara.c
         self.notes: list[str] = []
 
     def write_sources(self, text: Amalgam, custom: Sequence[Path]) -> None:
@@ -184,9 +183,6 @@ class _Build:
         cpp = "include/samara/samara.hpp"
         self._write(cpp, (self.root / cpp).read_text(encoding="utf-8"))
         self._write("src/samara.c", text.source)
-        for name, source in text.objects.items():
-            self._write(f"src/{name}", source)
-        self.compiled = ["samara.c", *text.objects]
         if custom:
             header, names = dist.custom_header(custom)
             self._write(f"include/samara/{dist.CUSTOM_HEADER}", header)
@@ -199,7 +195,7 @@ class _Build:
 
     def compile(self, text: Amalgam) -> tuple[tuple[str, ...], SizeBill]:
         """The libraries; what else they need, and the bill."""
-        objects = [self._object(name, self.flags) for name in self.compiled]
+        objects = [self._object("samara.c", self.flags)]
         # Authors write their operators without our visibility in mind.
         flags = [flag for flag in self.flags if flag != "-fvisibility=hidden"]
         objects += [self._object(name, flags) for name in self.custom]
@@ -220,7 +216,7 @@ class _Build:
             self._check_pages(shipped)
         source = self.folder / "src" / "samara.c"
         named = symbol_files(self.tools.preprocess(source, self.flags), text.source, source.name)
-        for name in (*text.objects, *self.custom):
+        for name in self.custom:
             path = self.folder / "src" / name
             code = self.tools.preprocess(path, self.flags)
             marked = f"// ---- {name} ----\n{path.read_text(encoding='utf-8')}"
@@ -230,7 +226,7 @@ class _Build:
     def write_packages(self, libraries: Sequence[str]) -> None:
         """What pkg-config, CMake and Xcode read."""
         version = self.selection.version
-        sources = [f"src/{name}" for name in (*self.compiled, *self.custom)]
+        sources = [f"src/{name}" for name in ("samara.c", *self.custom)]
         self._write("lib/pkgconfig/samara.pc", dist.pkg_config(version, libraries))
         self._write(
             "lib/cmake/samara/samaraConfig.cmake", dist.cmake_config(self.target, libraries)

@@ -60,6 +60,11 @@ FEATURES = MappingProxyType(
             _named("session_", "profile profile_trace set_profiling"),
             ("profile",),
         ),
+        "choices": Feature(
+            "the algorithm of every node, and choices by measurement",
+            _named("", "session_choices tuned_header"),
+            ("choices",),
+        ),
     }
 )  # fmt: skip
 

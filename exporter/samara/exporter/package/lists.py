@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from samara.exporter.package.selection import DTYPE_NAMES, ISA_NAMES, Selection
@@ -18,6 +19,9 @@ from samara.exporter.types import ModelFormatError
 _ROW = re.compile(r"^SMR_\w+\(")
 _PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
 _TYPE = "type_"
+# Families that small work needs no more than the kernels of the floor of, all with the same bits.
+_ABOVE_FLOOR = "_above_floor"
+_FLOOR_FAMILIES = frozenset({"q8_softmax"})
 # What each instruction set's kernels may use besides: its row names the last of them.
 _IMPLIED = {
     "avx512": {"avx2"},
@@ -45,7 +49,7 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
     }
     for path in sorted(src.glob("kernels/*/kernels.inc")):
         name = path.relative_to(src).as_posix()
-        out[name] = _kernels(path.read_text("utf-8"), selection)
+        out[name] = _kernels(path.read_text("utf-8"), _with_rows(path.parent.name, selection))
     return out
 
 
@@ -134,6 +138,14 @@ def _build_header(selection: Selection) -> str:
 
 def _c_name(isa: str) -> str:
     return isa.upper().replace("-", "_")
+
+
+def _with_rows(family: str, selection: Selection) -> Selection:
+    """`selection` with the instruction sets that a family of kernels has rows for: where the
+    models do not need its part *_above_floor, those for every CPU are enough."""
+    if selection.parts is None or family not in _FLOOR_FAMILIES:
+        return selection
+    return selection if family + _ABOVE_FLOOR in selection.parts else replace(selection, isa=())
 
 
 def _kernels(text: str, selection: Selection) -> str:

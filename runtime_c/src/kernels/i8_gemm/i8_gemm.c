@@ -69,7 +69,8 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
   plan->block_tiles = i8_gemm_ceil_div(plan->row_tiles, plan->blocks);
   plan->blocks = i8_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
 
-  // Column groups of nearly equal width: six panels of groups of four are 3 + 3, not 4 + 2.
+  // Column groups of nearly equal width, in pairs of panels, which some tiles take together: ten
+  // panels of groups of eight are 6 + 4, not 8 + 2.
   plan->groups = i8_gemm_ceil_div(i8_gemm_ceil_div(args->n, SMR_I8_PANEL), plan->group_panels);
   plan->units = args->batch * plan->blocks * plan->groups;
 }
@@ -83,14 +84,11 @@ static size_t i8_gemm_cut(size_t all, size_t parts, size_t i) {
 // One column group over one block of rows.
 static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
                          size_t b, size_t block, size_t group) {
-  const size_t panels = i8_gemm_ceil_div(args->n, SMR_I8_PANEL);
-  const size_t panel = i8_gemm_cut(panels, plan->groups, group);
-  const size_t panel_end = i8_gemm_cut(panels, plan->groups, group + 1);
+  const size_t pairs = i8_gemm_ceil_div(args->n, 2 * SMR_I8_PANEL);
+  const size_t panel = 2 * i8_gemm_cut(pairs, plan->groups, group);
+  const size_t panel_end = 2 * i8_gemm_cut(pairs, plan->groups, group + 1);
   const size_t column = panel * SMR_I8_PANEL;
   const size_t column_end = panel_end * SMR_I8_PANEL < args->n ? panel_end * SMR_I8_PANEL : args->n;
-  const size_t tile_begin = block * plan->block_tiles;
-  const size_t tile_last = tile_begin + plan->block_tiles;
-  const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
   const size_t out_bytes = i8_gemm_out_bytes(args->to);
   const struct smr_i8_gemm_params params = {
       .k = args->k,
@@ -125,15 +123,14 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
     smr_i8_gemm_call_row(plan->config, column_end - column, a, w, &arrays, row_scale, out, &params);
     return;
   }
-  for (size_t tile = tile_begin; tile < tile_end; tile++) {
-    const size_t row = tile * plan->config->mr, left = args->m - row;
-    smr_i8_gemm_call(
-        plan->config, left < plan->config->mr ? left : plan->config->mr, column_end - column,
-        a ? a + row * args->a_stride : NULL,
-        SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
-        &arrays, row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes,
-        &params);
-  }
+  const size_t row = block * plan->block_tiles * plan->config->mr;
+  const size_t most = plan->block_tiles * plan->config->mr, left = args->m - row;
+  smr_i8_gemm_call(
+      plan->config, left < most ? left : most, column_end - column,
+      a ? a + row * args->a_stride : NULL,
+      SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
+      &arrays, row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes,
+      &params);
 }
 
 void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,

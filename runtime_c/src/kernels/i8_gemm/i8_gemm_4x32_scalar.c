@@ -54,8 +54,8 @@ I8_ROWS(4, 2, N(i8_gemm_tile)(4, &at))
 I8_ROWS(1, 2, N(i8_gemm_tile)(1, &at))
 #undef I8_ROWS
 
-static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {{4, N(i8_gemm_rows_4)},
-                                                                  {1, N(i8_gemm_rows_1)}};
+static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {{4, 4, N(i8_gemm_rows_4)},
+                                                                  {1, 1, N(i8_gemm_rows_1)}};
 
 #include "kernels/i8_gemm/ends.h"
 

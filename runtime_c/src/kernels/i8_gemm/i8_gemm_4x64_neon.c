@@ -62,7 +62,7 @@ I8_ROWS(1, 8, N(i8_gemm_tile)(1, &at))
 #undef I8_ROWS
 
 static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
-    {4, N(i8_gemm_rows_4)}, {2, N(i8_gemm_rows_2)}, {1, N(i8_gemm_rows_1)}};
+    {4, 3, N(i8_gemm_rows_4)}, {2, 2, N(i8_gemm_rows_2)}, {1, 1, N(i8_gemm_rows_1)}};
 
 #include "kernels/i8_gemm/scale.h"
 #include "kernels/i8_gemm/narrow_neon.h"

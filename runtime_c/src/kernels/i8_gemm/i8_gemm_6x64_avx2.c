@@ -18,18 +18,17 @@ SMR_INLINE __m128i N(i8_gemm_bytes)(const void *p) { return _mm_loadu_si128((con
 
 static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
                              void *staged) {
-  for (size_t i = 0; i < n; i += 16) {
-    int16_t *to = (int16_t *)staged + at + i;
-    for (size_t r = 0; r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2) {
+  for (size_t r = 0; r < rows; r++) {
+    const int8_t *from = a[r];
+    __m256i *to = (__m256i *)(void *)((int16_t *)staged + r * SMR_I8_GEMM_PITCH_BYTES / 2 + at);
+    size_t left = n;
+    for (; left >= 16; left -= 16, from += 16, to++)
+      _mm256_storeu_si256(to, _mm256_cvtepi8_epi16(N(i8_gemm_bytes)(from)));
+    if (left > 0) {
       uint64_t last[2];
-      __m128i bytes;
-      if (n - i >= 16) {
-        bytes = N(i8_gemm_bytes)(a[r] + i);
-      } else {
-        smr_load_tail(a[r] + i, n - i, last);
-        bytes = _mm_set_epi64x((long long)last[1], (long long)last[0]);
-      }
-      _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepi8_epi16(bytes));
+      smr_load_tail(from, left, last);
+      const __m128i bytes = _mm_set_epi64x((long long)last[1], (long long)last[0]);
+      _mm256_storeu_si256(to, _mm256_cvtepi8_epi16(bytes));
     }
   }
 }

@@ -131,8 +131,10 @@ I8_ROWS(2, 8, N(i8_gemm_tile)(1, &at))
 I8_ROWS(1, SMR_I8_PANEL, N(i8_gemm_tile_1)(&at))
 #undef I8_ROWS
 
-static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
-    {8, N(i8_gemm_rows_8)}, {4, N(i8_gemm_rows_4)}, {2, N(i8_gemm_rows_2)}, {1, N(i8_gemm_rows_1)}};
+static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {{8, 7, N(i8_gemm_rows_8)},
+                                                                  {4, 3, N(i8_gemm_rows_4)},
+                                                                  {2, 2, N(i8_gemm_rows_2)},
+                                                                  {1, 1, N(i8_gemm_rows_1)}};
 
 const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__neon_i8mm = {
     .staged_bytes = 1,

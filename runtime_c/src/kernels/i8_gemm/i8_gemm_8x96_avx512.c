@@ -14,13 +14,22 @@
 #define I8_ENDS smr_i8_gemm_ends__avx512
 #define I8_REGISTER "v"
 
+SMR_INLINE __m512i N(i8_gemm_widen)(const int8_t *p) {
+  return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
 static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
                              void *staged) {
-  for (size_t i = 0; i < n; i += 32) {
-    const __mmask32 mask = n - i < 32 ? ~(__mmask32)0 >> (32 - (n - i)) : ~(__mmask32)0;
-    int16_t *to = (int16_t *)staged + at + i;
-    for (size_t r = 0; r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2)
-      _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, a[r] + i)));
+  const size_t whole = n / 32 * 32;
+  const __mmask32 mask = ((__mmask32)1 << n % 32) - 1;
+  int16_t *to = (int16_t *)staged + at;
+  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2) {
+    for (size_t i = 0; i < whole; i += 32) _mm512_storeu_si512(to + i, N(i8_gemm_widen)(a[r] + i));
+  }
+  to = (int16_t *)staged + at + whole;
+  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES / 2) {
+    const __m256i last = _mm256_maskz_loadu_epi8(mask, a[r] + whole);
+    _mm512_storeu_si512(to, _mm512_cvtepi8_epi16(last));
   }
 }
 
@@ -32,10 +41,6 @@ SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m512i v, int32_t zero, int32_t lo,
     _mm_storeu_si128((__m128i *)(void *)p, bytes);
   else
     _mm_mask_storeu_epi8(p, N(mask_n)(n), bytes);
-}
-
-SMR_INLINE __m512i N(i8_gemm_widen)(const int8_t *p) {
-  return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 
 SMR_INLINE __m512i N(i8_gemm_pairs)(__m512i a, __m512i b) {

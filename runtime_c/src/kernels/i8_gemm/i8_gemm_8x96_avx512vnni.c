@@ -32,11 +32,17 @@ SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, 
 static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
                              void *staged) {
   const __m512i flip = _mm512_set1_epi8((char)0x80);
-  for (size_t i = 0; i < n; i += 64) {
-    const __mmask64 mask = n - i < 64 ? ~(__mmask64)0 >> (64 - (n - i)) : ~(__mmask64)0;
-    uint8_t *to = (uint8_t *)staged + at + i;
-    for (size_t r = 0; r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES)
-      _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, a[r] + i), flip));
+  const size_t whole = n / 64 * 64;
+  const __mmask64 mask = ((__mmask64)1 << n % 64) - 1;
+  uint8_t *to = (uint8_t *)staged + at;
+  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    for (size_t i = 0; i < whole; i += 64)
+      _mm512_storeu_si512(to + i, _mm512_xor_si512(_mm512_loadu_si512(a[r] + i), flip));
+  }
+  to = (uint8_t *)staged + at + whole;
+  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    const __m512i last = _mm512_maskz_loadu_epi8(mask, a[r] + whole);
+    _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
   }
 }
 
@@ -127,19 +133,17 @@ SMR_INLINE void N(i8_gemm_panels)(const size_t mr, const size_t nv,
   }
 }
 
-// Pairs of panels, then a single one. Pairs of the tallest tile may become output.
+// Pairs of panels, then a single one. Pairs of the tallest tile that are full may become output.
 SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
   const int8_t *w = call->w;
-  size_t column = 0;
-  for (; column + 2 * SMR_I8_PANEL <= call->columns; column += 2 * SMR_I8_PANEL) {
-    N(i8_gemm_panels)(mr, 2, call, w, column, call->direct != NULL);
+  size_t column = 0, done = 0;
+  for (; column + SMR_I8_PANEL < call->columns; column += 2 * SMR_I8_PANEL) {
+    const bool direct = call->direct && column + 2 * SMR_I8_PANEL <= call->columns;
+    N(i8_gemm_panels)(mr, 2, call, w, column, direct);
+    if (mr == 8 && direct) done = column + 2 * SMR_I8_PANEL;
     w += 2 * call->panel_stride_bytes;
   }
-  const size_t done = mr == 8 && call->direct ? column : 0;
-  for (; column < call->columns; column += SMR_I8_PANEL) {
-    N(i8_gemm_panels)(mr, 1, call, w, column, false);
-    w += call->panel_stride_bytes;
-  }
+  if (column < call->columns) N(i8_gemm_panels)(mr, 1, call, w, column, false);
   return done;
 }
 
@@ -159,7 +163,7 @@ static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
 }
 
 static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
-    {8, N(i8_gemm_rows_8)}, {4, N(i8_gemm_rows_4)}, {1, N(i8_gemm_rows_1)}};
+    {8, 6, N(i8_gemm_rows_8)}, {4, 2, N(i8_gemm_rows_4)}, {1, 1, N(i8_gemm_rows_1)}};
 
 const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__avx512vnni = {
     .staged_bytes = 1,

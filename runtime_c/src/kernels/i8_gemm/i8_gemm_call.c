@@ -67,14 +67,16 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
 }
 
 // Adds the products of staged rows, and moves `call` behind the last ones. With call->direct they
-// become int8.
+// become int8. A tile may be taller than the rows that are left: its sums have a place, too.
 SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
                                      struct smr_i8_gemm_rows *call) {
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
   while (rows > 0) {
-    while (kernel->rows > rows) kernel++;
-    const size_t height = kernel->rows, done = kernel->run(call);
+    while (kernel->least > rows) kernel++;
+    const size_t height = kernel->rows < rows ? kernel->rows : rows;
     struct smr_i8_gemm_direct *to = call->direct;
+    if (height < kernel->rows) call->direct = NULL;
+    const size_t done = kernel->run(call);
     if (SMR_HAS(i8_gemm_to_i8) && to) {
       if (done < call->columns) funcs->ends->to_i8(height, done, call->columns, call->sums, to);
       to->out += height * to->out_stride;
@@ -86,19 +88,17 @@ SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size
   }
 }
 
-// `chunk` elements of a row are staged at a time.
-SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t chunk, size_t rows,
-                                 size_t columns, const int8_t *a, const int8_t *const *indirect,
-                                 const int8_t *w, const struct smr_i8_gemm_columns *arrays,
-                                 const float *row_scale, void *out,
-                                 const struct smr_i8_gemm_params *params) {
+// `height` rows at a time, `chunk` elements of which are staged at a time.
+SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
+                                 size_t chunk, size_t rows, size_t columns, const int8_t *a,
+                                 const int8_t *const *indirect, const int8_t *w,
+                                 const struct smr_i8_gemm_columns *arrays, const float *row_scale,
+                                 void *out, const struct smr_i8_gemm_params *params) {
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
   _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
   uint32_t row_sums[SMR_I8_GEMM_MR];
   const int32_t *w_zero = SMR_HAS(i8_gemm_w_zero) ? arrays->w_zero : NULL;
-  if (w_zero) memset(row_sums, 0, sizeof row_sums);
-  struct i8_gemm_cursor cursor = {0, 0};
   struct smr_i8_gemm_direct direct;
   direct.multiplier = arrays->multiplier;
   direct.out = out;
@@ -107,33 +107,49 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
   direct.lo = params->lo;
   direct.zero = params->zero;
   struct smr_i8_gemm_rows call;
-  call.w = w;
   call.panel_stride_bytes = params->panel_stride_bytes;
   call.columns = columns;
-  call.from = arrays->start;
-  call.from_stride = 0;
-  call.direct = NULL;
-  do {
-    const size_t filled = i8_gemm_stage_rows(config, rows, chunk, a, indirect, staged,
-                                             w_zero ? row_sums : NULL, &cursor, params);
-    if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !w_zero) call.direct = &direct;
-    call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
-    call.staged = staged;
-    call.sums = sums;
-    i8_gemm_products(funcs, rows, &call);
-    call.w += call.groups * SMR_I8_GROUP * SMR_I8_PANEL;
-    call.from = sums;
-    call.from_stride = SMR_I8_GEMM_SUMS;
-  } while (cursor.tap < params->taps);
-  if (w_zero) funcs->ends->subtract_zeros(rows, columns, sums, row_sums, w_zero);
-  if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
-    if (w_zero) funcs->ends->to_i8(rows, 0, columns, sums, &direct);
-  } else if (SMR_HAS(i8_gemm_to_i32) && params->to == SMR_I8_TO_I32) {
-    for (size_t i = 0; i < rows; i++)
-      memcpy((int32_t *)out + i * params->out_stride, sums + i * SMR_I8_GEMM_SUMS,
-             columns * sizeof *sums);
-  } else if (SMR_HAS(i8_gemm_to_f32)) {
-    funcs->ends->to_f32(rows, columns, sums, arrays, row_scale, out, params);
+  for (size_t n; rows > 0; rows -= n) {
+    n = rows < height ? rows : height;
+    if (w_zero) memset(row_sums, 0, sizeof row_sums);
+    struct i8_gemm_cursor cursor = {0, 0};
+    call.w = w;
+    call.from = arrays->start;
+    call.from_stride = 0;
+    call.direct = NULL;
+    do {
+      const size_t filled = i8_gemm_stage_rows(config, n, chunk, a, indirect, staged,
+                                               w_zero ? row_sums : NULL, &cursor, params);
+      if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !w_zero)
+        call.direct = &direct;
+      call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
+      call.staged = staged;
+      call.sums = sums;
+      i8_gemm_products(funcs, n, &call);
+      call.w += call.groups * SMR_I8_GROUP * SMR_I8_PANEL;
+      call.from = sums;
+      call.from_stride = SMR_I8_GEMM_SUMS;
+    } while (cursor.tap < params->taps);
+    if (w_zero) funcs->ends->subtract_zeros(n, columns, sums, row_sums, w_zero);
+    if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
+      if (w_zero) {
+        funcs->ends->to_i8(n, 0, columns, sums, &direct);
+        direct.out += n * direct.out_stride;
+      }
+    } else if (SMR_HAS(i8_gemm_to_i32) && params->to == SMR_I8_TO_I32) {
+      int32_t *to = out;
+      for (size_t i = 0; i < n; i++)
+        memcpy(to + i * params->out_stride, sums + i * SMR_I8_GEMM_SUMS, columns * sizeof *sums);
+      out = to + n * params->out_stride;
+    } else if (SMR_HAS(i8_gemm_to_f32)) {
+      funcs->ends->to_f32(n, columns, sums, arrays, row_scale, out, params);
+      row_scale += n;
+      out = (float *)out + n * params->out_stride;
+    }
+    if (SMR_HAS(i8_gemm_indirect) && indirect)
+      indirect += n * params->taps;
+    else
+      a += n * params->a_stride;
   }
 }
 
@@ -141,8 +157,8 @@ void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size
                       const int8_t *a, const int8_t *const *indirect, const int8_t *w,
                       const struct smr_i8_gemm_columns *arrays, const float *row_scale, void *out,
                       const struct smr_i8_gemm_params *params) {
-  i8_gemm_call(config, SMR_I8_GEMM_STAGE_BYTES / config->funcs->staged_bytes, rows, columns, a,
-               indirect, w, arrays, row_scale, out, params);
+  i8_gemm_call(config, config->mr, SMR_I8_GEMM_STAGE_BYTES / config->funcs->staged_bytes, rows,
+               columns, a, indirect, w, arrays, row_scale, out, params);
 }
 
 void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t columns, const int8_t *a,
@@ -156,7 +172,7 @@ void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t column
   struct smr_i8_gemm_columns part = *arrays;
   for (size_t n; columns > 0; columns -= n) {
     n = columns < config->nr ? columns : config->nr;
-    i8_gemm_call(config, chunk, 1, n, a, NULL, w, &part, row_scale, out, params);
+    i8_gemm_call(config, 1, chunk, 1, n, a, NULL, w, &part, row_scale, out, params);
     w += n / SMR_I8_PANEL * params->panel_stride_bytes;
     out = (char *)out + n * out_bytes;
     part.start += n;

@@ -46,6 +46,7 @@ struct smr_i8_gemm_rows {
 /// written to call->direct.
 struct smr_i8_gemm_tile_kernel {
   size_t rows;
+  size_t least;  // rows that are worth it: the others are computed from what lies staged
   size_t (*run)(const struct smr_i8_gemm_rows *call);
 };
 
@@ -108,7 +109,7 @@ extern const struct smr_i8_gemm_ends smr_i8_gemm_ends__neon;
 void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size_t at,
                              void *staged);
 
-/// One call: rows <= config->mr, columns <= config->nr. `a` is its first row (direct) or NULL;
+/// One call: columns <= config->nr. `a` is its first row (direct) or NULL;
 /// `indirect` its first row of pointers `[rows][taps]` or NULL; `row_scale` its first row's
 /// (SMR_I8_TO_F32).
 void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,

@@ -69,10 +69,10 @@ I8_ROWS(1, SMR_I8_PANEL, I8_NAME(tile)(1, I8_NAME(panel_vectors), &at))
 
 static const struct smr_i8_gemm_tile_kernel I8_NAME(tiles)[] = {
 #if VF == 16
-    {8, I8_NAME(rows_8)},
+    {8, 6, I8_NAME(rows_8)},
 #else
-    {6, I8_NAME(rows_6)},
+    {6, 5, I8_NAME(rows_6)},
 #endif
-    {4, I8_NAME(rows_4)},
-    {1, I8_NAME(rows_1)},
+    {4, 3, I8_NAME(rows_4)},
+    {1, 1, I8_NAME(rows_1)},
 };

@@ -16,6 +16,7 @@
 enum {
   SMR_Q8_SOFTMAX_COLUMNS = 256,
   SMR_Q8_SOFTMAX_SHORT = 256,  // longer rows are made by looking results up
+  SMR_Q8_SOFTMAX_FEW = 32,     // up to here vectors gain nothing
 };
 
 struct smr_q8_softmax {
