@@ -5,7 +5,12 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include "roof.h"
 #include "tool.h"
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <sys/resource.h>
+#endif
 
 static const char usage[] =
     "usage: samara-bench MODEL.samara [options]\n"
@@ -14,16 +19,18 @@ static const char usage[] =
     "  --threads 1,2,4       one line of JSON for each\n"
     "  --runs N  --warmup N  --isa LIST  --seed N\n"
     "  --cold                opens the model anew for every run and counts that too\n"
-    "  --nodes               adds the slowest nodes of one more run\n";
+    "  --nodes               adds every node, slowest first, of the fastest of a few more runs\n"
+    "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
+    "  --roof                adds what one core can do at most; without MODEL: only that\n";
 
 struct options {
-  const char *model, *function, *isa, *threads;
+  const char *model, *function, *isa, *threads, *tuned;
   struct tool_list shapes;
   unsigned long runs, warmup, seed;
-  int cold, nodes;
+  int cold, nodes, roof;
 };
 
-enum { BENCH_MAX_NODES = 20 };
+enum { BENCH_NODE_RUNS = 9 };
 
 // What is measured.
 struct bench {
@@ -31,6 +38,8 @@ struct bench {
   samara_model *model;
   samara_session *session;
   struct tool_array image;  // of the model, where the library opens no files
+  char *tuned;
+  uint64_t load_ns, create_ns, first_ns;
 };
 
 static int parse_options(int argc, char **argv, struct options *o) {
@@ -52,6 +61,10 @@ static int parse_options(int argc, char **argv, struct options *o) {
       o->warmup = tool_number(v, 0);
     else if ((v = tool_option(argc, argv, &i, "--seed")) != NULL)
       o->seed = tool_number(v, 0);
+    else if ((v = tool_option(argc, argv, &i, "--tuned")) != NULL)
+      o->tuned = v;
+    else if (strcmp(argv[i], "--roof") == 0)
+      o->roof = 1;
     else if (strcmp(argv[i], "--cold") == 0)
       o->cold = 1;
     else if (strcmp(argv[i], "--nodes") == 0)
@@ -65,7 +78,7 @@ static int parse_options(int argc, char **argv, struct options *o) {
       return TOOL_USAGE;
     }
   }
-  if (o->model != NULL) return 0;
+  if (o->model != NULL || o->roof) return 0;
   fputs(usage, stderr);
   return TOOL_USAGE;
 }
@@ -99,12 +112,20 @@ static int open_session(const struct options *o, struct bench *b) {
                                           .function = o->function,
                                           .pool = b->pool,
                                           .isa = o->isa,
+                                          .tuned = b->tuned,
+                                          .log = tool_log,
                                           .custom_ops = custom,
                                           .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
-  if (tool_open_model(o->model, &b->image, &b->model, &error) != SAMARA_OK ||
-      samara_session_create(b->model, &options, &b->session, &error) != SAMARA_OK)
+  const uint64_t start = tool_now_ns();
+  if (tool_open_model(o->model, &b->image, &b->model, &error) != SAMARA_OK)
     return tool_error("%s: %s", o->model, error.text);
-  return prepare(b->session, b->model, o);
+  const uint64_t opened = tool_now_ns();
+  if (samara_session_create(b->model, &options, &b->session, &error) != SAMARA_OK)
+    return tool_error("%s: %s", o->model, error.text);
+  if (prepare(b->session, b->model, o) != 0) return TOOL_FAILED;
+  b->load_ns = opened - start;
+  b->create_ns = tool_now_ns() - opened;
+  return 0;
 }
 
 static void close_session(struct bench *b) {
@@ -121,6 +142,10 @@ static int compare_ns(const void *a, const void *b) {
 
 static int measure(const struct options *o, struct bench *b, uint64_t *ns) {
   if (open_session(o, b) != 0) return TOOL_FAILED;
+  const uint64_t first = tool_now_ns();
+  if (samara_session_run(b->session) != SAMARA_OK)
+    return tool_error("%s", samara_session_error(b->session));
+  b->first_ns = tool_now_ns() - first;
   for (unsigned long i = 0; i < o->warmup + o->runs; i++) {
     const uint64_t start = tool_now_ns();
     if (o->cold) {
@@ -143,46 +168,155 @@ static void print_text(const char *text) {
   putchar('"');
 }
 
+// The largest memory of the process so far; 0 where that is not known.
+static unsigned long long peak_bytes(void) {
+#if defined(__linux__) || defined(__APPLE__)
+  struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
+#if defined(__APPLE__)
+  return (unsigned long long)used.ru_maxrss;
+#else
+  return (unsigned long long)used.ru_maxrss * 1024;
+#endif
+#else
+  return 0;
+#endif
+}
+
+#if SAMARA_WITH_CHOICES
+// The line of `function` and `node` in the text of samara_session_choices: its last two fields are
+// "cost" or "tuned", and the algorithms.
+static const char *find_choice(const char *text, const samara_profile_row *row) {
+  const size_t function = strlen(row->function), node = strlen(row->node);
+  for (const char *line = text; line != NULL && *line != '\0';) {
+    const char *end = strchr(line, '\n');
+    if (strncmp(line, row->function, function) == 0 && line[function] == '\t' &&
+        strncmp(line + function + 1, row->node, node) == 0 && line[function + 1 + node] == '\t') {
+      const char *field = line + function + 1 + node + 1;
+      for (int i = 0; i < 2 && field != NULL; i++) field = strchr(field, '\t') + 1;
+      return field;
+    }
+    line = end != NULL ? end + 1 : NULL;
+  }
+  return NULL;
+}
+
+// "name:us" at `at` as `, "key": "name", "key_us": us`; where the next one begins, or NULL.
+static const char *print_algorithm(const char *at, const char *key) {
+  const int name = (int)strcspn(at, ":\n"), number = (int)strcspn(at + name, ",\n");
+  if (name == 0) return NULL;
+  printf(", \"%s\": \"%.*s\", \"%s_us\": %.*s", key, name, at, key, number - 1, at + name + 1);
+  return at[name + number] == ',' ? at + name + number + 1 : NULL;
+}
+
+static void print_choice(const char *text, const samara_profile_row *row) {
+  const char *choice = find_choice(text, row);
+  if (choice == NULL) return;
+  const char *next = print_algorithm(strchr(choice, '\t') + 1, "algorithm");
+  if (next != NULL) print_algorithm(next, "runner_up");
+  if (strncmp(choice, "tuned\t", 6) == 0) printf(", \"tuned\": true");
+}
+
+static char *read_choices(const samara_session *session) {
+  size_t length = 0;
+  if (samara_session_choices(session, NULL, 0, &length) != SAMARA_OK) return NULL;
+  char *text = calloc(length + 1, 1);
+  if (text != NULL) (void)samara_session_choices(session, text, length + 1, &length);
+  return text;
+}
+#else
+static void print_choice(const char *text, const samara_profile_row *row) {
+  (void)text;
+  (void)row;
+}
+static char *read_choices(const samara_session *session) {
+  (void)session;
+  return calloc(1, 1);
+}
+#endif
+
 #if SAMARA_WITH_PROFILE
 static int compare_rows(const void *a, const void *b) {
   const samara_profile_row *x = a, *y = b;
   return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
 }
 
+// The rows of the fastest of a few runs, and what it took.
+static int time_nodes(samara_session *session, samara_profile_row *rows, samara_profile_row *now,
+                      size_t count, uint64_t *total_ns) {
+  *total_ns = UINT64_MAX;
+  for (size_t r = 0; r < BENCH_NODE_RUNS; r++) {
+    size_t found = 0;
+    const uint64_t start = tool_now_ns();
+    if (samara_session_run(session) != SAMARA_OK)
+      return tool_error("%s", samara_session_error(session));
+    const uint64_t ns = tool_now_ns() - start;
+    if (samara_session_profile(session, now, count, &found) != SAMARA_OK || found != count)
+      return tool_error("the nodes that run change from run to run");
+    if (ns >= *total_ns) continue;
+    *total_ns = ns;
+    memcpy(rows, now, count * sizeof *rows);
+  }
+  return 0;
+}
+
 static int print_nodes(samara_session *session) {
   size_t count = 0;
+  uint64_t total_ns = 0;
   samara_session_set_profiling(session, true);
   if (samara_session_run(session) != SAMARA_OK ||
       samara_session_profile(session, NULL, 0, &count) != SAMARA_OK)
     return tool_error("%s", samara_session_error(session));
   samara_profile_row *rows = calloc(count + 1, sizeof *rows);
-  if (rows == NULL) return tool_error("no memory");
-  (void)samara_session_profile(session, rows, count, &count);
-  qsort(rows, count, sizeof *rows, compare_rows);
-  printf(", \"nodes\": [");
-  for (size_t i = 0; i < count && i < BENCH_MAX_NODES; i++) {
+  samara_profile_row *now = calloc(count + 1, sizeof *now);
+  char *choices = read_choices(session);
+  int result = rows != NULL && now != NULL && choices != NULL ? 0 : tool_error("no memory");
+  if (result == 0) result = time_nodes(session, rows, now, count, &total_ns);
+  if (result == 0) {
+    qsort(rows, count, sizeof *rows, compare_rows);
+    printf(", \"profiled_us\": %.3f, \"nodes\": [", (double)total_ns / 1e3);
+  }
+  for (size_t i = 0; result == 0 && i < count; i++) {
     printf("%s{\"node\": ", i ? ", " : "");
     print_text(rows[i].node);
-    printf(", \"op\": \"%s\", \"kernel\": \"%s\", \"us\": %.3f, \"count\": %" PRIu64 "}",
-           rows[i].op, rows[i].kernel, (double)rows[i].total_ns / 1e3, rows[i].count);
+    printf(", \"function\": ");
+    print_text(rows[i].function);
+    printf(", \"op\": \"%s\", \"kernel\": \"%s\", \"us\": %.3f, \"count\": %" PRIu64, rows[i].op,
+           rows[i].kernel, (double)rows[i].total_ns / 1e3, rows[i].count);
+    print_choice(choices, &rows[i]);
+    putchar('}');
   }
-  printf("]");
+  if (result == 0) putchar(']');
+  free(choices);
+  free(now);
   free(rows);
-  return 0;
+  return result;
 }
 
 #else
 static int print_nodes(samara_session *session) {
   (void)session;
+  (void)read_choices;
+  (void)print_choice;
   return tool_lacks("profile");
 }
 #endif
+
+// What one core can do at most, as fields.
+static void print_roof(const char *isa, const char *before) {
+  const struct roof roof = roof_measure(isa);
+  printf(
+      "%s\"peak_gflops\": %.2f, \"peak_int8_gops\": %.2f, \"cache_gbs\": %.2f, "
+      "\"memory_gbs\": %.2f",
+      before, roof.gflops, roof.int8_gops, roof.cache_gbs, roof.memory_gbs);
+}
 
 static int bench(const struct options *o, unsigned long threads) {
   struct bench b = {0};
   if (tool_create_pool(threads, &b.pool) != 0) return TOOL_FAILED;
   uint64_t *ns = calloc(o->runs, sizeof *ns);
-  int result = ns != NULL ? measure(o, &b, ns) : tool_error("no memory");
+  int result = ns != NULL ? tool_tuned(o->tuned, &b.tuned) : tool_error("no memory");
+  if (result == 0) result = measure(o, &b, ns);
   if (result == 0) {
     double sum = 0;
     for (unsigned long i = 0; i < o->runs; i++) sum += (double)ns[i];
@@ -193,16 +327,19 @@ static int bench(const struct options *o, unsigned long threads) {
     print_text(o->model);
     printf(
         ", \"threads\": %lu, \"isa\": \"%s\", \"cold\": %s, \"runs\": %lu, \"median_us\": %.3f, "
-        "\"min_us\": %.3f, \"p90_us\": %.3f, \"mean_us\": %.3f, \"arena_bytes\": %zu",
+        "\"min_us\": %.3f, \"p90_us\": %.3f, \"mean_us\": %.3f, \"load_us\": %.3f, "
+        "\"create_us\": %.3f, \"first_run_us\": %.3f, \"arena_bytes\": %zu, \"peak_bytes\": %llu",
         threads, o->isa != NULL ? o->isa : isa, o->cold ? "true" : "false", o->runs,
-        (double)ns[o->runs / 2] / 1e3, (double)ns[0] / 1e3,
-        (double)ns[(o->runs - 1) * 9 / 10] / 1e3, sum / (double)o->runs / 1e3,
-        samara_session_arena_bytes(b.session));
+        (double)ns[o->runs / 2] / 1e3, (double)ns[0] / 1e3, (double)ns[o->runs * 9 / 10] / 1e3,
+        sum / (double)o->runs / 1e3, (double)b.load_ns / 1e3, (double)b.create_ns / 1e3,
+        (double)b.first_ns / 1e3, samara_session_arena_bytes(b.session), peak_bytes());
+    if (o->roof) print_roof(o->isa != NULL ? o->isa : isa, ", ");
     if (o->nodes) result = print_nodes(b.session);
     puts("}");
   }
   free(ns);
   close_session(&b);
+  free(b.tuned);
   tool_destroy_pool(b.pool);
   return result;
 }
@@ -211,6 +348,13 @@ int main(int argc, char **argv) {
   struct options o;
   const int usage_error = parse_options(argc, argv, &o);
   if (usage_error != 0) return usage_error;
+  if (o.model == NULL) {
+    char isa[128];
+    samara_isa(isa, sizeof isa);
+    print_roof(o.isa != NULL ? o.isa : isa, "{");
+    puts("}");
+    return 0;
+  }
   const char *at = o.threads;
   while (*at != '\0') {
     char *end;

@@ -18,11 +18,12 @@ static const char usage[] =
     "  --output DIR          write every output (and variable) to DIR/NAME.npy\n"
     "  --top K               print the K largest elements of every output, with labels\n"
     "  --threads N  --isa LIST  --repeat N  --seed N\n"
+    "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
     "  --profile FILE        write a Chrome trace of the last run\n"
     "  --selftest            run the golden inputs of the file instead\n";
 
 struct options {
-  const char *model, *function, *output, *isa, *profile, *load, *save;
+  const char *model, *function, *output, *isa, *profile, *load, *save, *tuned;
   struct tool_list inputs, shapes, states;
   unsigned long threads, repeat, seed, top;
   int selftest;
@@ -49,6 +50,8 @@ static int parse_options(int argc, char **argv, struct options *o) {
       o->output = v;
     else if ((v = tool_option(argc, argv, &i, "--isa")) != NULL)
       o->isa = v;
+    else if ((v = tool_option(argc, argv, &i, "--tuned")) != NULL)
+      o->tuned = v;
     else if ((v = tool_option(argc, argv, &i, "--profile")) != NULL)
       o->profile = v;
     else if ((v = tool_option(argc, argv, &i, "--threads")) != NULL)
@@ -451,13 +454,20 @@ static int run_model(const samara_model *model, const struct options *o) {
   samara_pool *pool = NULL;
   samara_session *session = NULL;
   if (o->selftest) return selftest(model);
-  if (check_names(model, o) != 0 || tool_create_pool(o->threads, &pool) != 0) return TOOL_FAILED;
+  char *tuned;
+  if (check_names(model, o) != 0 || tool_tuned(o->tuned, &tuned) != 0) return TOOL_FAILED;
+  if (tool_create_pool(o->threads, &pool) != 0) {
+    free(tuned);
+    return TOOL_FAILED;
+  }
   const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
   const samara_session_options options = {.struct_size = sizeof options,
                                           .function = o->function,
                                           .pool = pool,
                                           .isa = o->isa,
                                           .profile = o->profile != NULL,
+                                          .tuned = tuned,
+                                          .log = tool_log,
                                           .custom_ops = custom,
                                           .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
   int result = 0;
@@ -466,6 +476,7 @@ static int run_model(const samara_model *model, const struct options *o) {
   else
     result = run_session(session, model, o);
   samara_session_destroy(session);
+  free(tuned);
   tool_destroy_pool(pool);
   return result;
 }

@@ -21,6 +21,7 @@
 #define SAMARA_WITH_STATE 1
 #define SAMARA_WITH_CHECKPOINTS 1
 #define SAMARA_WITH_SELFTEST 1
+#define SAMARA_WITH_CHOICES 1
 #endif
 
 #if defined(TOOL_CUSTOM_OPS)
@@ -103,6 +104,40 @@ static inline uint64_t tool_now_ns(void) {
   timespec_get(&now, TIME_UTC);
 #endif
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/// A file as text, which the caller frees; NULL where it cannot be read.
+static inline char *tool_read_text(const char *path) {
+  enum { STEP = 1 << 16 };
+  FILE *file = fopen(path, "rb");
+  char *text = NULL;
+  size_t used = 0, read = 1;
+  while (file != NULL && read != 0) {
+    char *more = realloc(text, used + STEP + 1);
+    if (more == NULL) break;
+    text = more;
+    read = fread(text + used, 1, STEP, file);
+    used += read;
+    text[used] = '\0';
+  }
+  if (file != NULL) (void)fclose(file);
+  return text;
+}
+
+/// The choices of `samara tune` in file `path`, or where NULL in the file that SAMARA_TUNED names;
+/// *text is NULL where neither is given. The caller frees it.
+static inline int tool_tuned(const char *path, char **text) {
+  *text = NULL;
+  if (path == NULL) path = getenv("SAMARA_TUNED");
+  if (path == NULL || *path == '\0') return 0;
+  *text = tool_read_text(path);
+  return *text != NULL ? 0 : tool_error("%s: cannot be read", path);
+}
+
+/// What the runtime has to say: to stderr.
+static inline void tool_log(void *user, samara_log_level level, const char *text) {
+  (void)user;
+  if (level <= SAMARA_LOG_WARNING) fprintf(stderr, "warning: %s\n", text);
 }
 
 // ---- dtypes ----

@@ -43,6 +43,14 @@ Isa = Annotated[
     str | None,
     typer.Option("--isa", help="Ceiling of instruction sets: scalar, avx2, avx512, neon, …"),
 ]
+Tuned = Annotated[
+    str | None,
+    typer.Option(
+        "--tuned",
+        metavar="FILE|cache",
+        help="Choices of samara tune: a file, or the one it keeps in the cache; default: SAMARA_TUNED.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of random inputs.")]
 
 
@@ -99,6 +107,11 @@ def bounds(texts: Sequence[str] | None) -> dict[str, int]:
             raise typer.BadParameter(f"{text!r} is not NAME<=NUMBER", param_hint="--bound")
         found[match[1]] = int(match[2])
     return found
+
+
+def tuned(text: str | None) -> str | bool | None:
+    """`--tuned` as Session takes it."""
+    return True if text == "cache" else text
 
 
 def names(texts: Sequence[str] | None) -> list[str] | None:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from samara.cli import _options as opt
-from samara.cli._console import bar, opened_model, print_json
+from samara.cli._console import bar, opened_model, print_json, step
 
 
 def bench(
@@ -61,6 +61,19 @@ def bench(
             help="Write a trace for chrome://tracing or Perfetto.",
         ),
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="adb[:SERIAL]|ssh:HOST|qemu:CPU",
+            help="Measure on another machine, with a samara-bench built for it and this model.",
+        ),
+    ] = None,
+    tool: Annotated[
+        Path | None,
+        typer.Option("--tool", metavar="FILE", help="With --on: a samara-bench for that machine."),
+    ] = None,
+    tuned: opt.Tuned = None,
     function: opt.Function = None,
     inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
@@ -76,7 +89,23 @@ def bench(
     samara bench model.onnx --against onnxruntime --threads 1,2
     samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
     samara bench model.samara --node conv1 --profile trace.json
+    samara bench model.samara --on ssh:pi@raspberry --node conv
     """
+    if on is None and tool is not None:
+        raise typer.BadParameter("--tool goes with --on")
+    if on is not None:
+        refused = {
+            "--against": against,
+            "--baseline": baseline,
+            "--profile": profile,
+            "--input": inputs,
+            "--tuned": tuned,
+        }
+        for option, given in refused.items():
+            if given:
+                raise typer.BadParameter(f"{option} is for this machine, not for --on")
+        _bench_on(on, model, tool, _tool_arguments(locals()), opt.sizes(shape), node, as_json)
+        return
     from samara.exporter.reports.bench import bench as measure
     from samara.exporter.reports.bench import trace
     from samara.exporter.reports.run import write_text
@@ -101,6 +130,7 @@ def bench(
                 shapes=sizes,
                 seed=seed,
                 baseline=baseline,
+                tuned=opt.tuned(tuned),
                 progress=progress,
             )
         if profile is not None:
@@ -113,3 +143,43 @@ def bench(
         typer.echo(report.text())
     if not report.answers_agree:
         raise typer.Exit(1)
+
+
+def _tool_arguments(given: dict[str, Any]) -> list[str]:
+    """What samara-bench is told; it takes one ceiling of instruction sets."""
+    words = ["--threads", ",".join(map(str, opt.numbers(given["threads"], "--threads")))]
+    for name in ("runs", "warmup", "seed"):
+        words += [f"--{name}", str(given[name])]
+    if given["isa"]:
+        words += ["--isa", ",".join(given["isa"])]
+    if given["function"]:
+        words += ["--function", given["function"]]
+    flags = {"--cold": given["cold"], "--nodes": given["node"] is not None}
+    return [*words, *(flag for flag, wanted in flags.items() if wanted)]
+
+
+def _bench_on(
+    device: str,
+    model: str,
+    tool: Path | None,
+    arguments: list[str],
+    shapes: dict[str, tuple[int, ...]],
+    node: str | None,
+    as_json: bool,
+) -> None:
+    from samara.exporter.reports.on_device import bench_on
+
+    with opened_model(model) as file, step(f"measuring on {device}"):
+        report = bench_on(
+            device,
+            file.path,
+            name=model,
+            arguments=arguments,
+            shapes=shapes or None,
+            node=node,
+            tool=tool,
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())

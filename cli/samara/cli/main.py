@@ -19,6 +19,7 @@ from samara.cli.inspect import inspect
 from samara.cli.ops import ops
 from samara.cli.quantize import quantize
 from samara.cli.run import run
+from samara.cli.tune import tune
 
 _HELP = """Turn neural networks into one small file and run it anywhere.
 
@@ -31,6 +32,7 @@ A first walk:
   samara run model.samara --input x=in.npy      run it
   samara compare model.samara                   C runtime against the reference, layer by layer
   samara bench model.onnx --against onnxruntime how fast it is
+  samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
@@ -96,7 +98,7 @@ def _app(
             load_operators(path)
 
 
-for _command in (doctor, export, quantize, inspect, run, compare, bench, build, ops, demo):
+for _command in (doctor, export, quantize, inspect, run, compare, bench, tune, build, ops, demo):
     app.command()(_command)
 
 

@@ -23,6 +23,7 @@ def run(
         int | None, typer.Option("--threads", min=1, help="Threads; default: up to 4 cores.")
     ] = None,
     isa: opt.Isa = None,
+    tuned: opt.Tuned = None,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -58,6 +59,7 @@ def run(
             function=function,
             threads=threads,
             isa=isa,
+            tuned=opt.tuned(tuned),
             seed=seed,
             top=top,
             output=output,

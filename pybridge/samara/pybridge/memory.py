@@ -135,8 +135,12 @@ class CountedModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def session(self, *, function: str, threads: int, isa: str | None = None) -> Counted:
+    def session(
+        self, *, function: str, threads: int, isa: str | None = None, strict: bool = False
+    ) -> Counted:
         """Create a session, count it and destroy it. Raises what creating it raises.
+
+        strict: with accuracy="strict".
 
         Derived layouts stay with the model: they are those of all sessions so far.
         """
@@ -148,6 +152,7 @@ class CountedModel:
         options.struct_size = ffi.sizeof("samara_session_options")
         options.function, options.isa, options.pool = name, ceiling, pool_for(threads)
         options.allocator = ffi.addressof(meter, "allocator")
+        options.strict_accuracy = strict
         operators = custom_ops()
         options.custom_ops, options.custom_op_count = operators, len(operators)
         out, error = ffi.new("samara_session **"), new_error()

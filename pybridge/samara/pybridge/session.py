@@ -28,6 +28,7 @@ from samara.pybridge.dtypes import (
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
 from samara.pybridge.memory import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
+from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +62,9 @@ class Session:
     accuracy: "strict" excludes transformed and reduced-precision algorithms.
     limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises
     LimitError.
+    tuned: choices that `samara tune` measured here: a file of it, or its bytes; True for the one in the
+    cache, where there is one; None for what the environment variable SAMARA_TUNED names, False for none. Those
+    for another model or CPU are not used.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Session:
         keep: Sequence[str] | str = (),
         accuracy: str = "default",
         limits: Mapping[str, float] | None = None,
+        tuned: str | os.PathLike[str] | bytes | bool | None = None,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(model)
         spec = self.model.function(function)
@@ -83,6 +88,10 @@ class Session:
         self._lib = lib = library()
         strings: list[Any] = []
         options = _options(spec.name, threads, isa, keep, accuracy, limits or {}, strings)
+        measured = tuned_text(self.model, tuned, isa)
+        if measured is not None:
+            strings.append(ffi.new("char[]", measured))
+            options.tuned = strings[-1]
         operators = custom_ops()
         options.custom_ops, options.custom_op_count = operators, len(operators)
         out, error = ffi.new("samara_session **"), new_error()
@@ -90,7 +99,7 @@ class Session:
             check(lib.samara_session_create(self.model.handle, options, out, error), error)
         except UnsupportedError as refused:
             raise explained(refused) from None
-        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle, operators))
+        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle, (operators, strings)))
         self.function = spec.name
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
@@ -324,6 +333,10 @@ class Session:
         self._check(self._lib.samara_session_profile_trace(self.handle, buffer, needed[0], needed))
         return text(buffer)
 
+    def choices(self) -> tuple[NodeChoice, ...]:
+        """What runs every node that has something to run, and what else its operator could take."""
+        return node_choices(self.handle)
+
     # ---- internals
 
     def _repeat_timed(self) -> None:
@@ -538,14 +551,14 @@ class _Destroyer:
     the model closes after it, and the custom operators.
     """
 
-    def __init__(self, lib: Any, model: Any, operators: Any) -> None:
+    def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:
         self._destroy = lib.samara_session_destroy
         self._model = model
-        self._operators = operators
+        self._borrowed = borrowed
 
     def __call__(self, handle: Any) -> None:
         self._destroy(handle)
-        self._model = self._operators = None
+        self._model = self._borrowed = None
 
 
 def _options(

@@ -293,6 +293,8 @@ typedef struct samara_session_options {
   size_t custom_op_count;
   samara_log_fn log; /* NULL: the model's */
   void *log_user;
+  const char *tuned; /* text of a file of `samara tune`, borrowed until destroy; one that is for
+                        another model, CPU or version is left unused, with a warning */
 } samara_session_options;
 
 /* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are
@@ -418,6 +420,20 @@ SAMARA_API samara_status samara_session_profile_trace(const samara_session *sess
                                                       size_t capacity, size_t *needed_bytes);
 /* Switch per-node timing on or off between runs. */
 SAMARA_API samara_status samara_session_set_profiling(samara_session *session, bool on);
+
+/* Which algorithms the session's nodes take and could take. Writes lines of tab-separated fields,
+ * cut to `size` bytes with the terminating zero, and sets *length to the full length. A line per
+ * node that has something to run: function, node, operator, kernel, "cost" or "tuned" (what
+ * decided), and algorithms as "name:us" separated by commas: the one in use, then the others by
+ * rising cost. `us` estimates what it takes one thread of a core at 3 GHz. The list is empty where
+ * the operator knows one way only. Between runs, in the session's thread. */
+SAMARA_API samara_status samara_session_choices(const samara_session *session, char *text,
+                                                size_t size, size_t *length);
+/* The first lines of a file of measured choices (samara_session_options.tuned) for this model, with
+ * the instruction sets below `isa` (NULL: what samara_isa() says) of this CPU. After them comes a
+ * line per node: function, node and algorithm, separated by tabs. Any thread. */
+SAMARA_API samara_status samara_tuned_header(const samara_model *model, const char *isa, char *text,
+                                             size_t size, size_t *length);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads CPU features from the operating system (Linux auxiliary vector, Apple sysctl).
+// Reads CPU features from the operating system (Linux auxiliary vector and /proc, Apple sysctl).
 #include "base/fp.h"
 
 #include "base/os_hwcap.h"
 
 #if defined(__aarch64__) && defined(__linux__)
+#include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 // Bits of AT_HWCAP and AT_HWCAP2 in the Linux arm64 ABI; spelled here because old headers lack
@@ -19,6 +21,30 @@ uint64_t smr_os_hwcap(void) {
   if (hwcap & HWCAP_ARM64_ASIMDDP) have |= SMR_HWCAP_DOT;
   if (hwcap2 & HWCAP2_ARM64_I8MM) have |= SMR_HWCAP_I8MM;
   return have;
+}
+
+// The value of a line "name   : value" of /proc/cpuinfo.
+static const char *os_hwcap_field(const char *line, const char *name) {
+  const size_t length = strlen(name);
+  const char *colon = strncmp(line, name, length) == 0 ? strchr(line + length, ':') : NULL;
+  return colon != NULL ? colon + 1 + strspn(colon + 1, " \t") : NULL;
+}
+
+void smr_os_cpu_name(char *text, size_t size) {
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  char line[256], core[40], implementer[16] = "";
+  size_t used = 0;
+  text[0] = '\0';
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    const char *value = os_hwcap_field(line, "CPU implementer");
+    if (value != NULL) (void)snprintf(implementer, sizeof implementer, "%.4s", value);
+    value = os_hwcap_field(line, "CPU part");
+    if (value == NULL) continue;
+    (void)snprintf(core, sizeof core, "%s%s:%.5s", used != 0 ? " " : "arm ", implementer, value);
+    if (strstr(text, used != 0 ? core + 1 : core) != NULL || used + strlen(core) >= size) continue;
+    used += (size_t)snprintf(text + used, size - used, "%s", core);
+  }
+  if (file != NULL) (void)fclose(file);
 }
 
 #elif defined(__aarch64__) && defined(__APPLE__)
@@ -39,8 +65,16 @@ uint64_t smr_os_hwcap(void) {
   return have;
 }
 
+void smr_os_cpu_name(char *text, size_t size) {
+  if (sysctlbyname("machdep.cpu.brand_string", text, &size, NULL, 0) != 0) text[0] = '\0';
+}
+
 #else
 
 uint64_t smr_os_hwcap(void) { return 0; }
+
+void smr_os_cpu_name(char *text, size_t size) {
+  if (size != 0) text[0] = '\0';
+}
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef SMR_BASE_OS_HWCAP_H
 #define SMR_BASE_OS_HWCAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /// Facts as bits, the same on every system.
@@ -14,5 +15,9 @@ enum {
 
 /// SMR_HWCAP_* bits; 0 where nothing is known.
 uint64_t smr_os_hwcap(void);
+
+/// What the operating system calls the CPU, cut to `size` bytes with the terminating zero; "" where
+/// it does not say.
+void smr_os_cpu_name(char *text, size_t size);
 
 #endif

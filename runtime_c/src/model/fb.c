@@ -468,9 +468,20 @@ static samara_status fb_read_table(struct smr_fb_walk *walk, size_t at, unsigned
 }
 
 // major << 16 | minor << 8 | patch of SAMARA_VERSION.
-#define FB_DIGIT(at) ((uint32_t)(SAMARA_VERSION[at] - '0'))
-#define FB_RUNTIME (FB_DIGIT(0) << 16 | FB_DIGIT(2) << 8 | FB_DIGIT(4))
-_Static_assert(sizeof SAMARA_VERSION == sizeof "1.2.3", "of one digit each");
+static uint32_t fb_runtime(void) {
+  uint32_t version = 0, number = 0;
+  int parts = 0;
+  for (const char *at = SAMARA_VERSION; parts < 3; at++) {
+    if (*at >= '0' && *at <= '9') {
+      number = number * 10 + (uint32_t)(*at - '0');
+    } else {
+      version = version << 8 | number;
+      number = 0;
+      parts++;
+    }
+  }
+  return version;
+}
 
 samara_status smr_fb_read(struct smr_fb_walk *walk) {
   size_t root = 0;
@@ -481,9 +492,7 @@ samara_status smr_fb_read(struct smr_fb_walk *walk) {
   walk->counts[SMR_FB_LAYOUT] = SMR_LAYOUT_DWPANEL + 1;
   walk->counts[SMR_FB_BLOCK] = 1;
   walk->counts[SMR_FB_SCHEMA] = FB_SCHEMA_VERSION + 1;
-  walk->counts[SMR_FB_RUNTIME] = FB_RUNTIME + 1;
+  walk->counts[SMR_FB_RUNTIME] = fb_runtime() + 1;
   SMR_TRY(fb_follow(walk, &root));
   return fb_read_table(walk, root, SMR_FB_MODEL, (uint8_t *)walk->model);
 }
-#undef FB_RUNTIME
-#undef FB_DIGIT

@@ -85,6 +85,7 @@ static samara_status model_load(samara_model *model, const void *data, uint64_t 
                                  bytes - MODEL_CHECKSUM_FROM) != header.checksum) {
     SMR_FAIL(error, BAD_CHECKSUM, "the checksum is another one");
   }
+  if (SMR_HAS(choices)) model->checksum = header.checksum;
   return smr_decode(program, bytes, image, header.file_bytes, model, &private_->memory, error);
 }
 

@@ -185,6 +185,7 @@ struct samara_model {
       metadata_count, segment_count;
   struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
   struct smr_parts parts;              // what reading it needed
+  uint64_t checksum;                   // of the program part
 };
 
 /// The entry of that name (NULL: the first), or NULL.

@@ -33,6 +33,19 @@ static size_t indirect_least_rows(const struct smr_indirect *s) {
   return least;
 }
 
+static const float *const indirect_some[1] = {NULL};  // needs and plans ask whether there are any
+
+samara_status smr_indirect_need(struct smr_job *job, const struct smr_window *window, size_t n,
+                                smr_gemm_type w_type) {
+  const struct smr_indirect s = {
+      .taps = (size_t)smr_window_taps(window),
+      .pixels = (size_t)(window->batch * smr_window_pixels(window)),
+  };
+  const struct smr_f32_gemm_args last = {
+      .m = indirect_least_rows(&s), .n = n, .indirect = indirect_some, .w_type = w_type};
+  return smr_linear_need(job, &last, job->dims_vary && job->inputs[1]->constant < 0);
+}
+
 samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    const struct smr_window *window, size_t groups, size_t channels,
                                    size_t n, smr_gemm_type w_type) {
@@ -43,17 +56,14 @@ samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
   s->pixels = (size_t)(window->batch * smr_window_pixels(window));
   s->rows = indirect_rows(s, config->mr);
   s->blocks = (s->pixels + s->rows - 1) / s->rows;
-  static const float *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
   struct smr_f32_gemm_args args = {.batch = groups,
                                    .m = s->rows,
                                    .n = n,
                                    .k = channels,
                                    .taps = s->taps,
-                                   .indirect = some_pointers,
+                                   .indirect = indirect_some,
                                    .w_type = w_type};
-  struct smr_f32_gemm_args last = args;
-  last.m = indirect_least_rows(s);
-  SMR_TRY(smr_linear_need(job, &last, job->dims_vary && job->inputs[1]->constant < 0));
+  SMR_TRY(smr_indirect_need(job, window, n, w_type));
   smr_f32_gemm_plan_make(config, &args, &s->plan);
   args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
   smr_f32_gemm_plan_make(config, &args, &s->tail);

@@ -15,6 +15,10 @@ struct smr_indirect {
   size_t zero_offset;                   // in scratch: zeros for the padding
 };
 
+/// Needs of products over pointers to the pixels of `window`, of `n` columns.
+samara_status smr_indirect_need(struct smr_job *job, const struct smr_window *window, size_t n,
+                                smr_gemm_type w_type);
+
 /// Cut the work; sets tiles and kernel, takes scratch. `n` columns in each of `groups`.
 samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *indirect,
                                    const struct smr_window *window, size_t groups, size_t channels,

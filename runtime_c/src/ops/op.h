@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/parts.h"
+#include "ops/choice.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +61,13 @@ struct smr_tensor {
   uint8_t rank;
   uint8_t layout;  // enum smr_layout; anything but PLAIN only for constants
   uint8_t padded;  // 1: a plain constant whose bytes go on to a multiple of 16 elements
+  uint8_t open;    // a bit for each axis whose dim is not a constant: see smr_job.dims_vary
 };
+
+/// Whether one of the dims of axes [first, end) may be another one another time.
+static inline bool smr_dims_open(const struct smr_tensor *t, uint32_t first, uint32_t end) {
+  return SMR_HAS(symbolic) && (t->open & ((1u << end) - (1u << first))) != 0;
+}
 
 /// An attribute, decoded; which field holds it follows from its type in the table.
 struct smr_attr {
@@ -107,6 +114,7 @@ struct smr_job {
   /// may come out differently another time, so SMR_NEED names every part it could choose.
   bool dims_vary;
   struct smr_parts *parts;  // what the node needs; NULL where nobody asks
+  const char *tuned;        // the algorithm that was measured best, up to a newline; or NULL
   samara_error *error;
   void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
                 // it
@@ -118,6 +126,7 @@ struct smr_job {
   size_t scratch_bytes;         // shared by all threads of this node
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
+  struct smr_choice choice;     // by smr_choose
   struct smr_derived derived[SMR_MAX_DERIVED];
   /* set by the session before run */
   void *scratch;  // 64-aligned

@@ -5,7 +5,9 @@
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "ops/check.h"
+#include "ops/conv_choice.h"
 #include "ops/conv_points.h"
+#include "ops/conv_winograd.h"
 #include "ops/funcs.h"
 #include "ops/indirect.h"
 #include "ops/linear.h"
@@ -13,20 +15,8 @@
 
 #include <string.h>
 
-enum conv_path {
-  CONV_DEPTHWISE,     // one input and one output channel per group, 1 or 2 spatial dims
-  CONV_DEPTHWISE_3D,  // the same through pointers
-  CONV_POINT,         // 1x1, every pixel its own: a plain product
-  CONV_CONTIGUOUS,    // 1-D without padding or dilation: windows are overlapping rows of x
-  CONV_DIRECT,        // few input channels: x is read through a table of offsets
-  CONV_INDIRECT,      // a product over pointers to pixels, block by block
-};
-
 enum {
-  CONV_DIRECT_MOST_CHANNELS = 15,       // above, a tap's channels keep the plain product busy
-  CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
-  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
-  CONV_DEPTHWISE_PIECE = 16,            // units between looks at the clock
+  CONV_DEPTHWISE_PIECE = 16,  // units between looks at the clock
 };
 
 // Whether this build has either.
@@ -35,13 +25,14 @@ enum { CONV_HAS_DEPTHWISE = SMR_HAS(conv_depthwise) || SMR_HAS(conv_depthwise_3d
 struct conv_state {
   struct smr_linear linear;
   struct smr_window window;
-  enum conv_path path;
-  size_t taps, channels, pixels;     // channels of one group, pixels of the output
-  struct smr_f32_gemm_plan plan;     // CONV_POINT and CONV_CONTIGUOUS
-  struct smr_indirect indirect;      // CONV_INDIRECT
-  size_t x_offset, zero_offset;      // in scratch: x as float32; zeros for the padding
-  size_t y_offset, residual_offset;  // float16 depthwise: output and residual as float32
-  size_t depthwise_units;            // of which its one tile is made
+  enum smr_conv_path path;
+  size_t taps, channels, pixels;      // channels of one group, pixels of the output
+  struct smr_f32_gemm_plan plan;      // SMR_CONV_POINT and SMR_CONV_CONTIGUOUS
+  struct smr_indirect indirect;       // SMR_CONV_INDIRECT
+  struct smr_conv_winograd winograd;  // SMR_CONV_WINOGRAD_*
+  size_t x_offset, zero_offset;       // in scratch: x as float32; zeros for the padding
+  size_t y_offset, residual_offset;   // float16 depthwise: output and residual as float32
+  size_t depthwise_units;             // of which its one tile is made
   bool widens_x;
 };
 
@@ -132,14 +123,14 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
 static samara_status conv_depthwise_prepare(struct smr_job *job, struct conv_state *s) {
   const struct smr_window *w = &s->window;
   const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-  if (SMR_HAS(conv_depthwise) && s->path == CONV_DEPTHWISE) {
+  if (SMR_HAS(conv_depthwise) && s->path == SMR_CONV_DEPTHWISE) {
     job->tiles = smr_f32_dwconv_units(&args);
     job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &args);
   } else {
     job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
     job->kernel = "f32_dwconv_indirect";
   }
-  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D) {
+  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D) {
     size_t offset;
     SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, sizeof(float), &s->zero_offset));
     SMR_TRY(smr_thread_scratch_take(job, (size_t)w->out[2] * s->taps, sizeof(float *), &offset));
@@ -163,7 +154,7 @@ static samara_status conv_direct_prepare(struct smr_job *job, struct conv_state 
   return smr_thread_scratch_take(job, smr_f32_conv_direct_scratch_bytes(config, &args), 1, &offset);
 }
 
-// Batch entries are groups; in CONV_CONTIGUOUS images, sharing the weights.
+// Batch entries are groups; in SMR_CONV_CONTIGUOUS images, sharing the weights.
 static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
                                                const struct conv_state *s, const float *x,
                                                void *thread_scratch) {
@@ -182,7 +173,7 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
   }
   const size_t x_pixel =
       conv_widens(s) ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
-  if (s->path == CONV_CONTIGUOUS) {
+  if (s->path == SMR_CONV_CONTIGUOUS) {
     args.batch = (size_t)w->batch;
     args.m = (size_t)w->out[2];
     args.k = s->taps * s->channels;
@@ -201,84 +192,92 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
   return args;
 }
 
-static bool conv_is_padded(const struct smr_window *w) {
-  bool padded = false;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    padded = padded || w->pad_begin[i] || w->pad_end[i];
-  return padded;
-}
-
-static enum conv_path conv_choose(const struct smr_job *job, const struct conv_state *s,
-                                  int64_t groups, bool padded) {
-  const struct smr_window *w = &s->window;
-  const struct smr_tensor *x = job->inputs[0];
-  if (job->inputs[1]->layout == SMR_LAYOUT_DWPANEL ||
-      (job->inputs[1]->layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
-       groups == w->channels_out && groups > 1))
-    return w->spatial < 3 ? CONV_DEPTHWISE : CONV_DEPTHWISE_3D;
-  bool strided = false, dilated = false;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    strided = strided || w->stride[i] != 1;
-    dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
-  }
-  if (s->taps == 1 && !padded && !strided) return CONV_POINT;
-  const bool dense = conv_widens(s) || x->pixel_stride == w->channels_in;
-  if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated) return CONV_CONTIGUOUS;
-  // The direct kernel adds up byte offsets in 32 bits.
-  const int64_t pixels = w->in[1] * w->in[2], stride = dense ? w->channels_in : x->pixel_stride;
-  const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
-  const bool small = job->inputs[1]->dtype != SAMARA_QINT8 ||
-                     smr_numel(job->inputs[1]) <= CONV_DIRECT_MOST_UNFOLDED;
-  if (w->spatial < 3 && groups == 1 && near && small && s->channels <= CONV_DIRECT_MOST_CHANNELS &&
-      s->taps * s->channels <= CONV_DIRECT_MOST_DEPTH && s->channels != 0)
-    return CONV_DIRECT;
-  return CONV_INDIRECT;
-}
-
 // Needs of a path, but for those of products that are planned.
 static samara_status conv_need(struct smr_job *job, const struct conv_state *s,
-                               enum conv_path path) {
+                               enum smr_conv_path path) {
   const bool half = job->inputs[1]->dtype == SAMARA_FLOAT16;
   const size_t last = (s->linear.n + SMR_PANEL - 1) % SMR_PANEL + 1;
   switch (path) {
-    case CONV_DEPTHWISE: {
+    case SMR_CONV_DEPTHWISE: {
       const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
       SMR_NEED(job, conv_depthwise);
       return smr_linear_need_depthwise(job, &args, smr_optional_input(job, 3) != NULL);
     }
-    case CONV_DEPTHWISE_3D:
+    case SMR_CONV_DEPTHWISE_3D:
       SMR_NEED(job, conv_depthwise_3d);
       SMR_NEED(job, f32_dwconv_indirect);
       if (last != SMR_PANEL || smr_optional_input(job, 3) != NULL) SMR_NEED(job, f32_dwconv_part);
       if (half) SMR_NEED(job, f32_dwconv_f16w);
       return SAMARA_OK;
-    case CONV_DIRECT:
+    case SMR_CONV_DIRECT:
       SMR_NEED(job, conv_direct);
       if (half) SMR_NEED(job, conv_direct_f16w);
       if (last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
       return SAMARA_OK;
-    case CONV_INDIRECT:
+    case SMR_CONV_INDIRECT:
       SMR_NEED(job, conv_indirect);
       SMR_NEED(job, f32_gemm_indirect);
       return SAMARA_OK;
+    case SMR_CONV_WINOGRAD_F23:
+    case SMR_CONV_WINOGRAD_F43:
+      return smr_conv_winograd_need(job, smr_conv_form(path), &s->window);
     default:
       SMR_NEED(job, conv_product);
       return SAMARA_OK;
   }
 }
 
-// Needs of the path. Padding that is not a constant may also be there another time, or not; and a
-// first layer's image of 2 GB, which leads to CONV_INDIRECT, is for a build that has that.
-static samara_status conv_need_paths(struct smr_job *job, const struct conv_state *s,
-                                     int64_t groups) {
-  SMR_TRY(conv_need(job, s, s->path));
-  if (!smr_op_attr(job, "pads")->varies) return SAMARA_OK;
-  const enum conv_path other = conv_choose(job, s, groups, !conv_is_padded(&s->window));
-  if (other == s->path) return SAMARA_OK;
+// Needs of a path that is not taken now, and of its products.
+static samara_status conv_need_plain(struct smr_job *job, const struct conv_state *s,
+                                     enum smr_conv_path path) {
   const struct smr_f32_gemm_args args = {.n = s->linear.n, .w_type = s->linear.w_type};
-  if (other == CONV_INDIRECT || other == CONV_POINT || other == CONV_CONTIGUOUS)
+  if (path == SMR_CONV_INDIRECT)
+    SMR_TRY(smr_indirect_need(job, &s->window, s->linear.n, s->linear.w_type));
+  if (path == SMR_CONV_POINT || path == SMR_CONV_CONTIGUOUS)
     SMR_TRY(smr_linear_need(job, &args, false));
-  return conv_need(job, s, other);
+  return conv_need(job, s, path);
+}
+
+// Needs of the path and of what else it could be. Padding that is not a constant may also be there
+// another time, or not: then that path is `other`. A first layer's image of 2 GB, which leads to
+// SMR_CONV_INDIRECT, is for a build that has that. Beside a transform there is always a path
+// without, for sessions with strict accuracy.
+static samara_status conv_need_paths(struct smr_job *job, const struct conv_state *s,
+                                     enum smr_conv_path plain, enum smr_conv_path other) {
+  SMR_TRY(conv_need(job, s, s->path));
+  if (plain != s->path) SMR_TRY(conv_need_plain(job, s, plain));
+  return other != plain ? conv_need_plain(job, s, other) : SAMARA_OK;
+}
+
+// Tiles, kernel and scratch of a path without transforms.
+static samara_status conv_prepare_plain(struct smr_job *job, struct conv_state *s) {
+  if (CONV_HAS_DEPTHWISE && (s->path == SMR_CONV_DEPTHWISE || s->path == SMR_CONV_DEPTHWISE_3D))
+    return conv_depthwise_prepare(job, s);
+  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT) {
+    SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
+                                 s->linear.n, s->linear.w_type));
+    return smr_linear_take_unfolded(job, &s->linear);
+  }
+  if (SMR_HAS(conv_direct) && s->path == SMR_CONV_DIRECT) return conv_direct_prepare(job, s);
+  if (!SMR_HAS(conv_product)) return SAMARA_OK;  // refused before
+  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, NULL);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  job->kernel = s->plan.kernel;
+  job->tiles = s->plan.units;
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+// The same of any path, where another time's dims may choose otherwise, with room for that.
+static samara_status conv_prepare_varying(struct smr_job *job, struct conv_state *s,
+                                          enum smr_conv_path plain) {
+  const enum smr_conv_path chosen = s->path;
+  s->path = plain;
+  SMR_TRY(conv_prepare_plain(job, s));
+  s->path = chosen;
+  SMR_TRY(smr_conv_winograd_need(job, SMR_WINOGRAD_F43, &s->window));
+  return chosen == SMR_CONV_WINOGRAD_F43
+             ? smr_conv_winograd_prepare(job, &s->winograd, SMR_WINOGRAD_F43, &s->window)
+             : smr_conv_winograd_reserve(job, SMR_WINOGRAD_F43, &s->window);
 }
 
 static samara_status conv_prepare(struct smr_job *job) {
@@ -291,8 +290,12 @@ static samara_status conv_prepare(struct smr_job *job) {
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
   s->widens_x = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
-  s->path = conv_choose(job, s, groups, conv_is_padded(&s->window));
-  const bool depthwise = s->path == CONV_DEPTHWISE || s->path == CONV_DEPTHWISE_3D;
+  const bool padded = smr_conv_is_padded(&s->window), varies = smr_op_attr(job, "pads")->varies;
+  const enum smr_conv_path other = smr_conv_choose(job, &s->window, padded != varies, false);
+  const enum smr_conv_path plain = smr_conv_choose(job, &s->window, padded, false);
+  s->path = smr_conv_choose(job, &s->window, padded, true);  // the last is noted
+  const bool depthwise = plain == SMR_CONV_DEPTHWISE || plain == SMR_CONV_DEPTHWISE_3D;
+  const bool transforms = smr_conv_is_winograd(s->path);
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
   s->linear = (struct smr_linear){
       .groups = depthwise ? 1 : (size_t)groups,
@@ -306,9 +309,10 @@ static samara_status conv_prepare(struct smr_job *job) {
                     : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
                                                     : 0,
   };
-  s->linear.unfolds_whole = depthwise || s->path == CONV_DIRECT;
-  SMR_TRY(smr_linear_prepare(job, &s->linear));
-  SMR_TRY(conv_need_paths(job, s, groups));
+  s->linear.unfolds_whole = depthwise || plain == SMR_CONV_DIRECT;
+  SMR_TRY(transforms && !job->dims_vary ? smr_linear_prepare_end(job, &s->linear)
+                                        : smr_linear_prepare(job, &s->linear));
+  SMR_TRY(conv_need_paths(job, s, plain, other));
   if (conv_widens(s))
     SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
   if (smr_numel(job->outputs[0]) == 0) {
@@ -316,19 +320,11 @@ static samara_status conv_prepare(struct smr_job *job) {
     job->tiles = 0;
     return SAMARA_OK;
   }
-  if (CONV_HAS_DEPTHWISE && depthwise) return conv_depthwise_prepare(job, s);
-  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) {
-    SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
-                                 s->linear.n, s->linear.w_type));
-    return smr_linear_take_unfolded(job, &s->linear);
-  }
-  if (SMR_HAS(conv_direct) && s->path == CONV_DIRECT) return conv_direct_prepare(job, s);
-  if (!SMR_HAS(conv_product)) return SAMARA_OK;  // refused before
-  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, NULL);
-  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
-  job->kernel = s->plan.kernel;
-  job->tiles = s->plan.units;
-  return smr_linear_take_unfolded(job, &s->linear);
+  if (job->dims_vary && smr_conv_winograd_fits(job, &s->window))
+    return conv_prepare_varying(job, s, plain);
+  if (transforms)
+    return smr_conv_winograd_prepare(job, &s->winograd, smr_conv_form(s->path), &s->window);
+  return conv_prepare_plain(job, s);
 }
 
 // [pixels][C] of float16 with any pixel stride, as dense float32.
@@ -351,8 +347,11 @@ static void conv_prologue(const struct smr_job *job, const struct conv_state *s)
   if (job->tiles == 0) return;
   smr_linear_prologue(job, &s->linear);
   if (conv_widens(s)) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
-  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) smr_indirect_prologue(job, &s->indirect);
-  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D)
+  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT)
+    smr_indirect_prologue(job, &s->indirect);
+  if (SMR_HAS(conv_winograd) && smr_conv_is_winograd(s->path))
+    smr_conv_winograd_prologue(job, &s->winograd, &s->window);
+  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D)
     memset(conv_scratch(job, s->zero_offset), 0, s->linear.n * sizeof(float));
 }
 
@@ -417,7 +416,7 @@ static samara_status conv_run_depthwise(const struct smr_job *job, const struct 
       args.residual = conv_scratch(job, s->residual_offset);
     }
   }
-  if (SMR_HAS(conv_depthwise_3d) && s->path == CONV_DEPTHWISE_3D) {
+  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D) {
     SMR_TRY(conv_lines_3d(job, s, &args, begin, end, thread_scratch));
   } else if (SMR_HAS(conv_depthwise)) {
     for (size_t unit = begin; unit < end; unit += CONV_DEPTHWISE_PIECE) {
@@ -457,14 +456,18 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
     conv_prologue(job, s);
     return SAMARA_OK;
   }
-  if (CONV_HAS_DEPTHWISE && (s->path == CONV_DEPTHWISE || s->path == CONV_DEPTHWISE_3D))
+  if (CONV_HAS_DEPTHWISE && (s->path == SMR_CONV_DEPTHWISE || s->path == SMR_CONV_DEPTHWISE_3D))
     return conv_run_depthwise(job, s, begin, end, thread_scratch);
-  if (SMR_HAS(conv_direct) && s->path == CONV_DIRECT) {
+  if (SMR_HAS(conv_direct) && s->path == SMR_CONV_DIRECT) {
     conv_run_direct(job, s, begin, end, thread_scratch);
     return SAMARA_OK;
   }
+  if (SMR_HAS(conv_winograd) && smr_conv_is_winograd(s->path)) {
+    smr_conv_winograd_run(job, &s->winograd, &s->linear, &s->window, begin, end, thread_scratch);
+    return SAMARA_OK;
+  }
   const float *x = conv_widens(s) ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-  if (SMR_HAS(conv_indirect) && s->path == CONV_INDIRECT) {
+  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT) {
     const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, thread_scratch);
     smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
   } else if (SMR_HAS(conv_product)) {
@@ -474,12 +477,20 @@ static samara_status conv_run(const struct smr_job *job, size_t begin, size_t en
   return SAMARA_OK;
 }
 
+static samara_status conv_pack(const struct smr_job *job, const struct smr_derived *what,
+                               void *out) {
+  if (!SMR_HAS(conv_winograd) || !smr_conv_winograd_packs(what))
+    return smr_linear_pack(job, what, out);
+  smr_conv_winograd_pack(job, what, out);
+  return SAMARA_OK;
+}
+
 static samara_status conv_check(const struct smr_job *job) {
   return smr_linear_check_weights(job, 0);
 }
 
 const struct smr_op_funcs smr_op_conv_funcs = {.check = conv_check,
                                                .prepare = conv_prepare,
-                                               .pack = smr_linear_pack,
+                                               .pack = conv_pack,
                                                .run = conv_run,
                                                .state_bytes = sizeof(struct conv_state)};

@@ -26,7 +26,6 @@ enum qconv_path {
 enum {
   QCONV_POINTERS = SMR_LEAN(4096, 256),  // of a block: half of a 64 KiB L1, next to x and w
   QCONV_PATCH_BYTES = SMR_LEAN(32 << 10, 2 << 10),  // of a block of patches
-  QCONV_LEAST_CHANNELS = 64,  // below, pointers to pixels cost more than copies of them
 };
 
 enum {
@@ -126,28 +125,44 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
 
 // ---- preparing ----
 
-// Whether pointers to pixels serve: groups of four channels that are worth a pointer.
-static bool qconv_quads(const struct qconv_state *s) {
-  return s->channels % SMR_I8_GROUP == 0 && s->channels >= QCONV_LEAST_CHANNELS;
-}
+// Work (ops/choice.h) beyond the multiply-adds: an indirect product starts anew with every tap,
+// copies of patches cost by the byte. They meet at 64 channels.
+static const double qconv_tap_start = 16.0, qconv_gather_work = 1.25;
 
-static enum qconv_path qconv_choose(const struct smr_job *job, const struct qconv_state *s,
+// Whether an indirect product reads rows by whole groups of channels.
+static bool qconv_groups(const struct qconv_state *s) { return s->channels % SMR_I8_GROUP == 0; }
+
+static enum qconv_path qconv_choose(struct smr_job *job, const struct qconv_state *s,
                                     int64_t groups) {
   const struct smr_window *w = &s->window;
   const uint8_t layout = job->inputs[1]->layout;
+  const int64_t numel = smr_numel(job->outputs[0]);
+  const double outputs = (double)(numel ? numel : 1) * (double)s->taps;
+  const double macs = outputs * (double)s->channels;
+  struct smr_candidate list[3];
+  uint32_t count = 0;
   if (layout == SMR_LAYOUT_DWPANEL || (layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
-                                       groups == w->channels_out && groups > 1))
-    return w->spatial < 3 ? QCONV_DEPTHWISE : QCONV_DEPTHWISE_3D;
+                                       groups == w->channels_out && groups > 1)) {
+    list[0] = (struct smr_candidate){"depthwise", macs,
+                                     w->spatial < 3 ? QCONV_DEPTHWISE : QCONV_DEPTHWISE_3D};
+    return (enum qconv_path)smr_choose(job, list, 1);
+  }
   bool padded = false, strided = false, dilated = false;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
     padded = padded || w->pad_begin[i] || w->pad_end[i];
     strided = strided || w->stride[i] != 1;
     dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
   }
-  if (s->taps == 1 && !padded && !strided) return QCONV_POINT;
   const bool dense = job->inputs[0]->pixel_stride == w->channels_in;
-  if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated) return QCONV_CONTIGUOUS;
-  return qconv_quads(s) ? QCONV_INDIRECT : QCONV_GATHER;
+  if (s->taps == 1 && !padded && !strided)
+    list[count++] = (struct smr_candidate){"point", macs, QCONV_POINT};
+  else if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated)
+    list[count++] = (struct smr_candidate){"contiguous", macs, QCONV_CONTIGUOUS};
+  if (qconv_groups(s))
+    list[count++] =
+        (struct smr_candidate){"indirect", macs + qconv_tap_start * outputs, QCONV_INDIRECT};
+  list[count++] = (struct smr_candidate){"gather", qconv_gather_work * macs, QCONV_GATHER};
+  return (enum qconv_path)smr_choose(job, list, count);
 }
 
 static samara_status qconv_prepare_depthwise(struct smr_job *job, struct qconv_state *s) {
@@ -209,7 +224,9 @@ static samara_status qconv_need(struct smr_job *job, const struct qconv_state *s
   if (path == QCONV_CONTIGUOUS || any ||
       (vary && !depthwise && s->window.spatial == 1 && groups == 1))
     SMR_NEED(job, qconv_contiguous);
-  const bool blocks = vary && !depthwise, quads = qconv_quads(s);
+  const bool blocks = vary && !depthwise;
+  const bool quads =
+      qconv_groups(s) && qconv_tap_start <= (qconv_gather_work - 1) * (double)s->channels;
   if (path == QCONV_INDIRECT || any || (blocks && quads)) {
     SMR_NEED(job, qconv_indirect);
     SMR_NEED(job, i8_gemm_indirect);

@@ -55,7 +55,10 @@ static samara_status create_options(samara_session *session,
     session->custom_op_count = options->custom_op_count;
     SMR_TRY(smr_custom_check_options(session));
   }
-  return smr_isa_resolve(options->isa, &session->isa, error);
+  SMR_TRY(smr_isa_resolve(options->isa, &session->isa, error));
+  if (options->tuned == NULL) return SAMARA_OK;
+  SMR_NEED_IN(NULL, error, choices);
+  return smr_choices_take(session, options->tuned);
 }
 
 // ---- first shapes ----

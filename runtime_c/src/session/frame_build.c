@@ -132,7 +132,9 @@ static void build_values(struct smr_frame *frame) {
       const uint32_t e = v->dims[axis];
       if (SMR_HAS(late) && f->expr_stage[e] > value->dims_stage)
         value->dims_stage = f->expr_stage[e];
-      if (f->exprs[e].op != SMR_EXPR_CONST) value->varies = true;
+      if (f->exprs[e].op == SMR_EXPR_CONST) continue;
+      value->varies = true;
+      t->open |= (uint8_t)(1u << axis);
     }
     // A callee's inputs and constants are the caller's to keep.
     if (SMR_HAS(keep))
@@ -202,6 +204,8 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   job->strict = session->strict;
   job->error = &session->error;
   job->kernel = op->name;
+  if (SMR_HAS(choices) && session->tuned != NULL)
+    job->tuned = smr_choices_find(session, frame->function->name, job->name);
   SMR_TRY(build_attrs(session, frame->function, node));
   SMR_TRY(build_operands(frame, node));
   if (SMR_HAS(survey)) SMR_TAKE(session, job->parts, 1);

@@ -51,6 +51,7 @@ samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_nod
   memset(job->barriers, 0, sizeof job->barriers);
   memset(job->derived, 0, sizeof job->derived);
   job->kernel = job->op->name;
+  job->choice.count = 0;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   SMR_TRY(job->op->funcs->prepare(job));
   for (uint32_t i = 0; i < SMR_MAX_DERIVED && job->derived[i].input >= 0; i++) {

@@ -234,6 +234,7 @@ struct samara_session {
   size_t arena_bytes, variable_bytes, total_bytes;
   atomic_int run_state;  // enum smr_run_state
   uint64_t run_number, steps;
+  const char *tuned;       // measured choices, one line per node; or NULL
   struct smr_parts parts;  // what it needs beyond its nodes and its model
   samara_error error;
 };
@@ -265,6 +266,13 @@ samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *
 
 /// Plan for the dims in session->inputs, and make room for the inputs.
 samara_status smr_session_shape(samara_session *session);
+
+/* ---- choices.c ---- */
+
+/// Take measured choices, if they are for this model and CPU; session->isa is set.
+samara_status smr_choices_take(samara_session *session, const char *tuned);
+/// The algorithm that was measured best for a node, up to a newline; NULL where none was.
+const char *smr_choices_find(const samara_session *session, const char *function, const char *node);
 
 /* ---- frame_build.c ---- */
 

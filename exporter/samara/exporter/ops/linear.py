@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -406,6 +407,9 @@ conv = define(
             _cv((8, 9), 3, (3, 3), 16, stride=2, pads=(1, 1, 1, 1)),
             _cv((7, 7), 8, (3, 3), 15, pads=(1, 1, 1, 1)),
             _cv((9, 8), 5, (3, 2), 7, pads=(0, 1, 2, 0), n=2),
+            # 3x3 windows that runtimes may transform: tiles of outputs that are whole, and cut.
+            replace(_cv((16, 12), 32, (3, 3), 32, pads=(1, 1, 1, 1)), low=-1.0, high=1.0),
+            replace(_cv((13, 10), 24, (3, 3), 40, pads=(0, 2, 1, 0), n=2), low=-1.0, high=1.0),
             _cv((15, 16), 3, (7, 7), 9, stride=2, pads=(3, 3, 3, 3)),
             _cv((9, 9), 4, (3, 3), 4, dilation=2, pads=(2, 2, 2, 2)),
             _cv((9, 9), 4, (3, 3), 6, dilation=3),

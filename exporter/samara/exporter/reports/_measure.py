@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from samara.pybridge import library_path
@@ -15,6 +17,8 @@ from samara.pybridge import library_path
 _ROUND_SECONDS = 2e-3
 _MAX_REPEATS = 1000
 _PEAK_SECONDS = 0.2
+# What the inner caches hold: larger tensors come from memory.
+_CACHED_BYTES = 1 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -31,6 +35,40 @@ def peak_gflops(isa: str | None = None) -> float | None:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
         return float(done.stdout.split()[0])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """What one thread can do at most here, measured: 1e9 operations per second of floats and of
+    bytes, two per multiply-add; 1e9 bytes per second read and written in cache and in memory.
+    """
+
+    gflops: float
+    int8_gops: float
+    cache_gbs: float
+    memory_gbs: float
+
+    def microseconds(self, flops: int, size: int, is_int8: bool = False) -> float:
+        """The least time for so many operations and bytes: the longer of computing and moving."""
+        computing = flops / (self.int8_gops if is_int8 else self.gflops)
+        moving = size / (self.cache_gbs if size <= _CACHED_BYTES else self.memory_gbs)
+        return max(computing, moving) / 1e3
+
+
+def measure_roof(isa: str | None = None) -> Roof | None:
+    """By the program `samara-bench` beside the library; None without it."""
+    program = program_beside_library("samara-bench")
+    if program is None:
+        return None
+    command = [str(program), "--roof", *(["--isa", isa] if isa else [])]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        facts = json.loads(done.stdout)
+        return Roof(
+            facts["peak_gflops"], facts["peak_int8_gops"], facts["cache_gbs"], facts["memory_gbs"]
+        )
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
         return None
 
 

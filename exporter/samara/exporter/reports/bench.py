@@ -17,13 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Array, Node, open_program
+from samara.exporter.ir import Array, open_program
 from samara.exporter.passes import difference
+from samara.exporter.reports._costs import flops_of, symbol_sizes
 from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import OpenedFile
-from samara.exporter.reports._measure import Progress, interleave, peak_gflops
+from samara.exporter.reports._measure import (
+    Progress,
+    Roof,
+    interleave,
+    measure_roof,
+    peak_gflops,
+)
+from samara.exporter.reports._node_times import NodeTime, node_times, nodes_text
 from samara.exporter.reports._peers import open_peer
-from samara.exporter.reports.inspect import flops_of, symbol_sizes
 from samara.exporter.types import SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session, devices
@@ -68,21 +75,11 @@ class ColdRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeTime:
-    """The median time of one node in microseconds, with the kernel that ran."""
-
-    node: str
-    op: str
-    kernel: str
-    median_us: float
-    gflops: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class BenchReport:
     """A benchmark of one model on one machine.
 
-    peak_gflops: fused multiply-adds of one thread, measured in the same run.
+    peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, where
+    nodes were timed. nodes_share: the sum of all nodes' times over the time of their run.
     """
 
     model: str
@@ -95,6 +92,8 @@ class BenchReport:
     rows: tuple[BenchRow, ...]
     cold: tuple[ColdRow, ...] = ()
     nodes: tuple[NodeTime, ...] = ()
+    nodes_share: float | None = None
+    roof: Roof | None = None
     baseline: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -127,17 +126,7 @@ class BenchReport:
                 )
             )
         if self.nodes:
-            nodes = [
-                (
-                    n.node,
-                    n.op,
-                    n.kernel,
-                    f"{n.median_us:.1f}",
-                    "-" if n.gflops is None else f"{n.gflops:.1f}",
-                )
-                for n in self.nodes
-            ]
-            lines.append(table(("node", "op", "kernel", "us", "GFLOP/s"), nodes, right={3, 4}))
+            lines.append(nodes_text(self.nodes, self.nodes_share, self.roof))
         if self.baseline is not None:
             lines += [
                 f"{key}: {ratio:.3f} times the baseline" for key, ratio in self.baseline.items()
@@ -213,6 +202,7 @@ def bench(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     baseline: str | os.PathLike[str] | None = None,
+    tuned: str | bool | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> BenchReport:
     """Measure the model with every number of threads and ISA ceiling, and the peers in `against`
@@ -232,7 +222,7 @@ def bench(
         )
     old = None if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
-    first = Session(model, function=function, threads=1, isa=isas[0])
+    first = Session(model, function=function, threads=1, isa=isas[0], tuned=tuned)
     given = read_feeds(inputs or {}, files, [s.name for s in first.inputs])
     chosen = choose_feeds(first, given=given, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
@@ -240,7 +230,7 @@ def bench(
     failed: list[BenchRow] = []
     for count in threads:
         for isa in isas:
-            contenders.append(_samara(model, function, count, isa, chosen))
+            contenders.append(_samara(model, function, count, isa, tuned, chosen))
         for engine in against:
             made = _peer(engine, file, count, chosen)
             contenders += [made] if isinstance(made, _Contender) else []
@@ -250,6 +240,11 @@ def bench(
     after = peak_gflops()
     peak = None if before is None or after is None else max(before, after)
     rows = [_result(c, contenders, flops, peak) for c in contenders] + failed
+    roof = measure_roof(isas[0]) if node is not None else None
+    nodes: tuple[NodeTime, ...] = ()
+    share: float | None = None
+    if node is not None:
+        nodes, share = node_times(file, first, chosen, node, runs, roof)
     return BenchReport(
         model=file.given,
         machine=f"{platform.machine()} {devices()[0].description}",
@@ -262,7 +257,9 @@ def bench(
         cold=tuple(_cold(file, function, t, i, chosen, runs) for t in threads for i in isas)
         if cold
         else (),
-        nodes=_node_times(file, first, chosen, node, runs) if node is not None else (),
+        nodes=nodes,
+        nodes_share=share,
+        roof=roof,
         baseline=None if old is None else _against_baseline(old, rows),
     )
 
@@ -288,9 +285,14 @@ def trace(
 
 
 def _samara(
-    model: Model, function: str | None, threads: int, isa: str | None, chosen: Feeds
+    model: Model,
+    function: str | None,
+    threads: int,
+    isa: str | None,
+    tuned: str | bool | None,
+    chosen: Feeds,
 ) -> _Contender:
-    session = Session(model, function=function, threads=threads, isa=isa)
+    session = Session(model, function=function, threads=threads, isa=isa, tuned=tuned)
     outputs = session.run(chosen.arrays)
     session.reset()
     feeds = dict(chosen.arrays)
@@ -392,39 +394,6 @@ def _cold(
             column.append(b - a)
     opened, created, ran = (statistics.median(c) * 1e3 for c in columns)
     return ColdRow(threads, isa or "", opened, created, ran)
-
-
-def _node_times(
-    file: OpenedFile, session: Session, chosen: Feeds, wanted: str, runs: int
-) -> tuple[NodeTime, ...]:
-    """Medians over `runs` profiled runs of the nodes that `wanted` names: a part of the name or
-    operator, or of a tensor that was fused into the node.
-    """
-    f = open_program(file.path).functions[session.function]
-    sizes = symbol_sizes(f, chosen.arrays)
-    nodes = {n.name: n for n in f.nodes if _is_named(n, wanted)}
-    if not nodes:
-        names = ", ".join(n.name for n in f.nodes[:10])
-        raise ShapeError(f"no node's name contains {wanted!r}", fix=f"nodes are {names} …")
-    session.set_profiling(True)
-    times: dict[tuple[str, str, str], list[float]] = {}
-    for _ in range(runs):
-        session.run(chosen.arrays)
-        for row in session.profile():
-            if row.node in nodes:
-                times.setdefault((row.node, row.op, row.kernel), []).append(row.total_us)
-    session.set_profiling(False)
-    found = []
-    for (name, op, kernel), values in times.items():
-        median = statistics.median(values)
-        cost = flops_of(nodes[name], sizes)
-        rate = None if not cost or median <= 0 or kernel == "view" else cost / median / 1e3
-        found.append(NodeTime(name, op, kernel, median, rate))
-    return tuple(found)
-
-
-def _is_named(node: Node, wanted: str) -> bool:
-    return any(wanted in name for name in (node.name, node.op.name, *node.absorbed))
 
 
 def _key(row: Mapping[str, Any]) -> str:

@@ -16,9 +16,10 @@ import numpy as np
 from samara.exporter.export import export, is_growing, transposes_left
 from samara.exporter.ir import Function, Node, Program, read_file, required_ops
 from samara.exporter.package.selection import Selection
+from samara.exporter.reports._costs import flops_of
 from samara.exporter.reports._files import is_samara
 from samara.exporter.reports._runs_on import Finding, findings, library_text
-from samara.exporter.reports.inspect import Report, flops_of, inspect
+from samara.exporter.reports.inspect import Report, inspect
 from samara.exporter.types import DType, ModelFormatError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge.probe import inspect_library, open_failure

@@ -30,6 +30,7 @@ from samara.exporter.ir import (
 )
 from samara.exporter.ops import OpSpec
 from samara.exporter.package.memory_plan import measure
+from samara.exporter.reports._costs import flops_of, symbol_sizes
 from samara.exporter.reports._feeds import choose_feeds
 from samara.exporter.reports.memory import (
     ConstantRow,
@@ -38,10 +39,11 @@ from samara.exporter.reports.memory import (
     memory_text,
     plans_of,
 )
-from samara.exporter.types import SamaraError, Sym
+from samara.exporter.types import SamaraError
 from samara.exporter.types.text import byte_text, count_text, plain, table
 from samara.pybridge import ProfileRow, Session
 from samara.pybridge.memory import instruction_sets
+from samara.pybridge.tuned import NodeChoice
 
 # Every float operation of these is settled.
 _SETTLED = ("quantize", "dequantize", "qlayer_norm", "qrms_norm", "gather_blocks")
@@ -91,6 +93,8 @@ class NodeRow:
     docs/numerics.md).
 
     kernel, microseconds: from a run here; None where the node did not run or nothing was run.
+    algorithms: those that could compute it, each with the microseconds that the cost model gives
+    it, the one in use first; empty where the operator knows one way only.
     flops: of the run here; None where sizes depend on data, or on symbols and nothing was run.
     """
 
@@ -106,6 +110,7 @@ class NodeRow:
     flops: int | None
     kernel: str | None = None
     microseconds: float | None = None
+    algorithms: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,7 @@ def inspect(
             file.memory, measure(file.program, Path(path), threads=(threads,), isas=_ceilings(isa))
         ),
     )
-    functions = _with_kernels(report.functions, rows)
+    functions = _with_kernels(report.functions, rows, session.choices())
     main = file.program.main
     sizes = symbol_sizes(main, chosen.arrays)
     costs = {n.name: flops_of(n, sizes) for n in main.nodes}
@@ -280,34 +285,6 @@ def family_of(op: OpSpec) -> str:
         if any(value is op for value in vars(module).values()):
             return family
     return "other"
-
-
-def flops_of(node: Node, sizes: Mapping[str, int] | None = None) -> int | None:
-    """Floating-point operations of one execution by the table's cost rule; None where dims are
-    not known.
-    """
-    assert node.op.cost is not None
-    flops, _ = node.op.cost(
-        node.attrs,
-        [None if v is None else v.type for v in node.inputs],
-        [v.type for v in node.outputs],
-    )
-    try:
-        return flops.evaluate(dict(sizes or {}))
-    except (KeyError, TypeError, OverflowError, ZeroDivisionError):
-        return None
-
-
-def symbol_sizes(f: Function, arrays: Mapping[str, Array]) -> dict[str, int]:
-    """What these inputs say about the symbols of a function."""
-    sizes: dict[str, int] = {}
-    for v in f.inputs:
-        shape = arrays[v.name].shape if v.name in arrays else ()
-        for d, n in zip(v.type.shape, shape, strict=False):
-            atom = d.sole_atom()
-            if isinstance(atom, Sym):
-                sizes.setdefault(atom.name, n)
-    return sizes
 
 
 def _static_report(file: ModelFile, path: str, size: int) -> Report:
@@ -402,7 +379,7 @@ def _tensor_row(v: Value) -> TensorRow:
 
 
 def _with_kernels(
-    functions: Sequence[FunctionReport], rows: Sequence[ProfileRow]
+    functions: Sequence[FunctionReport], rows: Sequence[ProfileRow], choices: Sequence[NodeChoice]
 ) -> tuple[FunctionReport, ...]:
     """The functions with what the profile says about their nodes, matched by function and name
     in order.
@@ -410,10 +387,12 @@ def _with_kernels(
     ran: dict[tuple[str, str, str], list[ProfileRow]] = defaultdict(list)
     for row in rows:
         ran[row.function, row.node, row.op].append(row)
+    known = {(c.function, c.node): c.algorithms for c in choices}
     done = []
     for f in functions:
         nodes = []
         for n in f.nodes:
+            n = replace(n, algorithms=known.get((f.name, n.name), ()))
             found = ran.get((f.name, n.name, n.op))
             if found:
                 row = found.pop(0)
@@ -482,9 +461,19 @@ def _kernels_text(f: FunctionReport) -> str:
             n.promise,
             count_text(n.flops),
             n.kernel or "-",
+            _estimate(n, 0),
+            _estimate(n, 1),
             "-" if n.microseconds is None else f"{n.microseconds:.1f}",
         )
         for n in f.nodes
     ]
-    heads = ("op", "node", "output", "promise", "flops", "kernel", "us")
-    return f"{f.name}\n" + table(heads, rows, right={4, 6})
+    heads = ("op", "node", "output", "promise", "flops", "kernel", "algorithm", "runner-up", "us")
+    return f"{f.name}\n" + table(heads, rows, right={4, 8})
+
+
+def _estimate(node: NodeRow, rank: int) -> str:
+    """An algorithm and what the cost model gives it."""
+    if rank >= len(node.algorithms):
+        return "-"
+    name, us = node.algorithms[rank]
+    return f"{name} ~{us:.3g} us"

@@ -87,6 +87,7 @@ def run(
     function: str | None = None,
     threads: int | None = None,
     isa: str | None = None,
+    tuned: str | bool | None = None,
     seed: int = 0,
     top: int = 0,
     output: str | os.PathLike[str] | None = None,
@@ -99,7 +100,7 @@ def run(
     warm; state is put back in between.
     """
     model = Model(path)
-    session = Session(model, function=function, threads=threads, isa=isa)
+    session = Session(model, function=function, threads=threads, isa=isa, tuned=tuned)
     names = [s.name for s in session.inputs]
     chosen = choose_feeds(
         session, given=read_feeds(inputs or {}, files, names), shapes=shapes, seed=seed

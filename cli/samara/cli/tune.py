@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara tune`: which algorithm is fastest for every node on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import bar, opened_model, print_json
+
+
+def tune(
+    model: opt.Model,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where to keep the winners; default: the cache."
+        ),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, help="Threads of the runs that are measured.")
+    ] = 1,
+    isa: opt.Isa = None,
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, help="Rounds; the least time of each counts.")
+    ] = 20,
+    function: opt.Function = None,
+    shape: opt.Shapes = None,
+    seed: opt.Seed = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure every algorithm that each node could take, and keep the winners for this machine.
+
+    They are for this very model, CPU and instruction set; elsewhere they are not used. Sessions take
+    them when asked: Session(tuned=True), `--tuned` of samara run and bench, or SAMARA_TUNED=FILE.
+
+    \b
+    samara tune model.samara
+    samara tune model.samara --shape image=1x3x640x480 --threads 4
+    samara tune model.samara --out model.tuned;  samara-run model.samara --tuned model.tuned
+    """
+    from samara.exporter.reports.tune import tune as measure
+
+    with opened_model(model) as file, bar("measuring") as progress:
+        report = measure(
+            file,
+            function=function,
+            threads=threads,
+            isa=isa,
+            shapes=opt.sizes(shape) or None,
+            seed=seed,
+            runs=runs,
+            out=out,
+            progress=progress,
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks on another machine: `samara-bench` is built for it, pushed with the model, run there.
+
+`adb[:SERIAL]` is an Android device, `ssh:HOST` a machine with a shell, `qemu:CPU` a CPU emulated here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from samara.exporter.build import build
+from samara.exporter.package.targets import find_target
+from samara.exporter.package.toolchain import find_toolchain
+from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.types.text import plain, table
+from samara.pybridge import BackendError, Session, UnsupportedError, sources
+
+# What `uname -m` and Android's ABIs call an architecture, as the target whose static programs run there.
+_TARGETS = {
+    "aarch64": "aarch64-linux-gnu",
+    "arm64": "aarch64-linux-gnu",
+    "arm64-v8a": "aarch64-linux-gnu",
+    "x86_64": "x86_64-linux-gnu",
+    "amd64": "x86_64-linux-gnu",
+    "armv7l": "arm-linux-gnueabihf",
+    "armeabi-v7a": "arm-linux-gnueabihf",
+    "riscv64": "riscv64-linux-gnu",
+}
+_EMULATED = ("aarch64", "x86_64", "arm", "riscv64")
+_INSTALL = {
+    "adb": "install Android's platform-tools and put adb on PATH",
+    "ssh": "install an ssh client and put ssh on PATH",
+}
+_FEATURES = ("files", "threads", "profile", "choices")
+_TOOL = "samara-bench"
+# A device that says nothing for so long is gone; a benchmark may take its time.
+_ASK_SECONDS, _RUN_SECONDS = 60, 3600
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """What samara-bench measured on `device`, one dict for every number of threads."""
+
+    model: str
+    device: str
+    target: str
+    emulated: bool
+    results: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts."""
+        return dict(plain(self))
+
+    def text(self) -> str:
+        """Tables, and where they come from."""
+        how = "emulated here: times say little" if self.emulated else self.target
+        lines = [f"{self.model} on {self.device} ({how})"]
+        heads = (
+            "threads",
+            "isa",
+            "median ms",
+            "min ms",
+            "p90 ms",
+            "load ms",
+            "first ms",
+            "peak MB",
+        )
+        cells = [
+            (
+                str(r["threads"]),
+                str(r["isa"]),
+                *(_ms(r[f"{key}_us"]) for key in ("median", "min", "p90", "load", "first_run")),
+                f"{r['peak_bytes'] / 1e6:.1f}",
+            )
+            for r in self.results
+        ]
+        lines.append(table(heads, cells, right={0, 2, 3, 4, 5, 6, 7}))
+        for r in self.results[:1]:
+            if "nodes" in r:
+                lines.append(_nodes_text(r["nodes"]))
+        return "\n".join(lines)
+
+
+def _ms(us: float) -> str:
+    return f"{us / 1e3:.3f}"
+
+
+def _nodes_text(nodes: Sequence[Mapping[str, Any]]) -> str:
+    cells = [
+        (
+            n["node"],
+            n["op"],
+            n["kernel"],
+            n.get("algorithm", "-"),
+            n.get("runner_up", "-"),
+            f"{n['us']:.1f}",
+        )
+        for n in nodes
+    ]
+    heads = ("node", "op", "kernel", "algorithm", "runner-up", "us")
+    return table(heads, cells, right={5})
+
+
+def bench_on(
+    device: str,
+    model: Path,
+    *,
+    name: str,
+    arguments: Sequence[str] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    node: str | None = None,
+    tool: str | os.PathLike[str] | None = None,
+) -> DeviceReport:
+    """Measure `model` on `device` with samara-bench and its `arguments`.
+
+    shapes: of inputs; open dims get those that `samara bench` would choose here. node: of the nodes
+    that the arguments ask for, those whose name or operator contains this. tool: a samara-bench for
+    that machine; default: one is built for this model, static.
+    UnsupportedError for a device that nobody knows; BackendError where adb, ssh, qemu or a compiler
+    is missing, or the device fails.
+    """
+    machine = _machine(device)
+    session = Session(model, threads=1)
+    feeds = choose_feeds(session, shapes=shapes).arrays
+    sized = [f"{n}={'x'.join(map(str, a.shape))}" for n, a in feeds.items() if a.ndim]
+    arguments = [*(word for text in sized for word in ("--shape", text)), *arguments]
+    with contextlib.ExitStack() as stack:
+        if tool is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="samara-"))
+            program = _built(model, machine.target(), Path(folder))
+        else:
+            program = Path(tool)
+            if not program.is_file():
+                raise BackendError(f"{program}: there is no such tool", fix="name a samara-bench")
+        text = machine.run(program, model, arguments)
+    try:
+        results = tuple(json.loads(line) for line in text.splitlines() if line.startswith("{"))
+    except ValueError:
+        results = ()
+    if not results:
+        raise BackendError(
+            f"{device}: samara-bench printed no result: {text.strip()[-200:]!r}",
+            fix="run it there by hand",
+        )
+    if node is not None:
+        results = tuple(
+            {**r, "nodes": [n for n in r.get("nodes", ()) if node in n["node"] or node in n["op"]]}
+            for r in results
+        )
+    target = "as the tool" if tool is not None else machine.target()
+    return DeviceReport(name, device, target, isinstance(machine, _Emulated), results)
+
+
+def _built(model: Path, target: str, folder: Path) -> Path:
+    """samara-bench with what the model needs, without any shared library."""
+    report = build(
+        [model],
+        out=folder / "dist",
+        target=target,
+        features=_FEATURES,
+        opt="2",
+        programs=False,
+    )
+    tools = find_toolchain(find_target(target))
+    program = folder / _TOOL
+    tools.link_program(
+        [sources() / "tools" / f"{_TOOL}.c", report.out / "lib" / "libsamara.a"],
+        program,
+        [*tools.compile_flags("2"), f"-I{report.out / 'include'}", "-static"],
+        report.libraries,
+    )
+    return program
+
+
+# ---- machines ----
+
+
+class _Machine:
+    """Somewhere to run programs."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def target(self) -> str:
+        """The target whose programs run there."""
+        raise NotImplementedError
+
+    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
+        """What the program prints about the model there."""
+        raise NotImplementedError
+
+    def _known(self, architecture: str) -> str:
+        if architecture not in _TARGETS:
+            raise UnsupportedError(
+                f"{self.device}: no target is known for its architecture {architecture!r}",
+                fix="build samara-bench for it and give it with --tool",
+            )
+        return _TARGETS[architecture]
+
+    def _call(
+        self, command: Sequence[str], *, seconds: int = _ASK_SECONDS, given: Path | None = None
+    ) -> str:
+        with contextlib.ExitStack() as stack:
+            stdin = stack.enter_context(given.open("rb")) if given else subprocess.DEVNULL
+            try:
+                done = subprocess.run(
+                    command, stdin=stdin, capture_output=True, timeout=seconds, check=False
+                )
+            except FileNotFoundError:
+                raise BackendError(
+                    f"{self.device} needs {command[0]}, which is not here",
+                    fix=_INSTALL.get(command[0], f"put {command[0]} on PATH"),
+                ) from None
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise BackendError(
+                    f"{self.device}: {error}", fix="see that the device answers"
+                ) from None
+        if done.returncode != 0:
+            said = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
+            raise BackendError(
+                f"{self.device}: status {done.returncode}: {' '.join(said[-3:])}",
+                fix=f"the command was: {shlex.join(command)}",
+            )
+        return done.stdout.decode(errors="replace")
+
+
+class _Emulated(_Machine):
+    """A CPU that qemu emulates on this machine."""
+
+    def __init__(self, device: str, cpu: str) -> None:
+        super().__init__(device)
+        self.cpu = cpu
+        self.architecture, self.qemu = self._find()
+
+    def _find(self) -> tuple[str, str]:
+        there = {a: p for a in _EMULATED if (p := shutil.which(f"qemu-{a}")) is not None}
+        if not there:
+            raise BackendError(
+                f"{self.device} needs qemu's user-mode emulators, which are not here",
+                fix="install qemu-user and put it on PATH",
+            )
+        for architecture, program in there.items():
+            # Its status says nothing: some versions list and fail.
+            listed = subprocess.run(
+                [program, "-cpu", "help"], capture_output=True, text=True, check=False
+            )
+            if self.cpu in (listed.stdout + listed.stderr).split():
+                return architecture, program
+        raise UnsupportedError(
+            f"{self.device}: {', '.join(f'qemu-{a}' for a in there)} know no such CPU",
+            fix=f"{next(iter(there.values()))} -cpu help lists them",
+        )
+
+    def target(self) -> str:
+        return self._known({"arm": "armv7l"}.get(self.architecture, self.architecture))
+
+    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
+        command = [self.qemu, "-cpu", self.cpu, str(program), str(model), *arguments]
+        return self._call(command, seconds=_RUN_SECONDS)
+
+
+class _Remote(_Machine):
+    """A machine with a shell and a folder for what is pushed, which goes afterwards."""
+
+    base = "/tmp"
+
+    def shell(self, command: str, seconds: int = _ASK_SECONDS) -> str:
+        raise NotImplementedError
+
+    def push(self, file: Path, path: str) -> None:
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[str]:
+        folder = f"{self.base}/samara-{secrets.token_hex(6)}"
+        self.shell(f"mkdir -p {folder}")
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(BackendError):
+                self.shell(f"rm -r {folder}")
+
+    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
+        with self._folder() as folder:
+            self.push(program, f"{folder}/{_TOOL}")
+            self.push(model, f"{folder}/model.samara")
+            self.shell(f"chmod 755 {folder}/{_TOOL}")
+            command = [f"./{_TOOL}", "model.samara", *arguments]
+            return self.shell(f"cd {folder} && {shlex.join(command)}", _RUN_SECONDS)
+
+
+class _Ssh(_Remote):
+    def __init__(self, device: str, host: str) -> None:
+        super().__init__(device)
+        if not host or host.startswith("-"):
+            raise UnsupportedError(f"{device!r} names no host", fix="write ssh:HOST")
+        self.host = host
+
+    def shell(self, command: str, seconds: int = _ASK_SECONDS) -> str:
+        return self._call(["ssh", "-o", "BatchMode=yes", self.host, command], seconds=seconds)
+
+    def push(self, file: Path, path: str) -> None:
+        command = ["ssh", "-o", "BatchMode=yes", self.host, f"cat > {path}"]
+        self._call(command, seconds=_RUN_SECONDS, given=file)
+
+    def target(self) -> str:
+        return self._known(self.shell("uname -m").strip())
+
+
+class _Adb(_Remote):
+    base = "/data/local/tmp"
+
+    def __init__(self, device: str, serial: str) -> None:
+        super().__init__(device)
+        self.command = ["adb", *(["-s", serial] if serial else [])]
+
+    def shell(self, command: str, seconds: int = _ASK_SECONDS) -> str:
+        return self._call([*self.command, "shell", command], seconds=seconds)
+
+    def push(self, file: Path, path: str) -> None:
+        self._call([*self.command, "push", str(file), path], seconds=_RUN_SECONDS)
+
+    def target(self) -> str:
+        return self._known(self.shell("getprop ro.product.cpu.abi").strip())
+
+
+def _machine(device: str) -> _Machine:
+    kind, colon, rest = device.partition(":")
+    if kind == "adb":
+        return _Adb(device, rest)
+    if kind == "ssh" and colon:
+        return _Ssh(device, rest)
+    if kind == "qemu" and rest:
+        return _Emulated(device, rest)
+    raise UnsupportedError(
+        f"there is no device {device!r}", fix="write adb, adb:SERIAL, ssh:HOST or qemu:CPU"
+    )

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which algorithms nodes take, and the files of choices that `samara tune` measured."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from samara.pybridge._native import NULL, failure, ffi, library, text
+from samara.pybridge.errors import SamaraError
+
+if TYPE_CHECKING:
+    from samara.pybridge.model import Model
+
+ENVIRONMENT = "SAMARA_TUNED"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChoice:
+    """A node's kernel and the algorithms that could compute it, each with the time in microseconds
+    that the cost model gives it: the one in use, then the others, cheapest first.
+
+    Empty where the operator knows one way only. tuned: a measurement decided, not the cost model.
+    """
+
+    function: str
+    node: str
+    op: str
+    kernel: str
+    tuned: bool
+    algorithms: tuple[tuple[str, float], ...]
+
+
+def node_choices(handle: Any) -> tuple[NodeChoice, ...]:
+    """The choices of a session."""
+    lib = library()
+    listing = _whole(lambda *room: lib.samara_session_choices(handle, *room), "the session")
+    found = []
+    for line in listing.splitlines():
+        function, node, op, kernel, how, listed = line.split("\t")
+        pairs = (item.rpartition(":") for item in listed.split(",") if item)
+        algorithms = tuple((name, float(us)) for name, _, us in pairs)
+        found.append(NodeChoice(function, node, op, kernel, how == "tuned", algorithms))
+    return tuple(found)
+
+
+def tuned_header(model: Model, isa: str | None = None) -> str:
+    """The first lines of a file of choices for this model on this CPU: what it is keyed by."""
+    lib = library()
+    ceiling = NULL if isa is None else ffi.new("char[]", isa.encode())
+    return _whole(
+        lambda *room: lib.samara_tuned_header(model.handle, ceiling, *room), f"isa {isa!r}"
+    )
+
+
+def _whole(write: Callable[[Any, int, Any], int], what: str) -> str:
+    """What a function writes that says how long its text is."""
+    length = ffi.new("size_t *")
+    status = write(NULL, 0, length)
+    if status:
+        raise failure(status, f"{what}: refused")
+    room = ffi.new("char[]", length[0] + 1)
+    write(room, length[0] + 1, length)
+    return text(room)
+
+
+def cache_path(header: str) -> Path:
+    """Where choices under this header are kept: the user's cache (XDG_CACHE_HOME)."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    digest = hashlib.sha256(header.encode()).hexdigest()[:24]
+    return Path(base) / "samara" / "tuned" / f"{digest}.txt"
+
+
+def tuned_text(
+    model: Model, tuned: str | os.PathLike[str] | bytes | bool | None, isa: str | None
+) -> bytes | None:
+    """The choices that `tuned` asks for, as Session says; None for none, and for those of another
+    model or CPU, which is warned of.
+    """
+    if isinstance(tuned, bytes):
+        return tuned
+    if tuned is None:
+        tuned = os.environ.get(ENVIRONMENT) or False
+    if tuned is False:
+        return None
+    header = tuned_header(model, isa)
+    path = cache_path(header) if tuned is True else Path(tuned)
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        if tuned is True:
+            return None
+        raise SamaraError(
+            f"{path}: there is no such file", fix="make it with samara tune"
+        ) from None
+    except OSError as error:
+        raise SamaraError(
+            f"{path}: {error.strerror}", fix="make it anew with samara tune"
+        ) from None
+    if not found.startswith(header.encode()):
+        warnings.warn(
+            f"{path} holds choices for another model, CPU, instruction set or version of samara:"
+            " not used; run samara tune here",
+            stacklevel=3,
+        )
+        return None
+    return found

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transforms over the vocabulary; WINOGRAD_TABLE names the table they end in. `form` is a
+// constant at every call, so that what it chooses vanishes.
+
+// The finite points of F(4, 3) but 0 are +-A and +-B.
+#define WINOGRAD_A 0.625
+#define WINOGRAD_B 1.5
+#define WINOGRAD_AA (WINOGRAD_A * WINOGRAD_A)
+#define WINOGRAD_BB (WINOGRAD_B * WINOGRAD_B)
+
+// A line of input to its points: coefficients of the polynomials that are 0 at all other points.
+SMR_INLINE void N(f32_winograd_to)(int form, const N(vf) * d, N(vf) * v) {
+  if (form == SMR_WINOGRAD_F23) {
+    v[0] = N(sub)(d[2], d[0]);
+    v[1] = N(add)(d[2], d[1]);
+    v[2] = N(sub)(d[2], d[1]);
+    v[3] = N(sub)(d[3], d[1]);
+    return;
+  }
+  const N(vf) a = N(set1)((float)WINOGRAD_A), minus_a = N(set1)(-(float)WINOGRAD_A);
+  const N(vf) b = N(set1)((float)WINOGRAD_B), minus_b = N(set1)(-(float)WINOGRAD_B);
+  const N(vf) minus_aa = N(set1)(-(float)WINOGRAD_AA), minus_bb = N(set1)(-(float)WINOGRAD_BB);
+  const N(vf) sum = N(set1)(-(float)(WINOGRAD_AA + WINOGRAD_BB));
+  const N(vf) product = N(set1)((float)(WINOGRAD_AA * WINOGRAD_BB));
+  const N(vf) even_a = N(fma)(minus_bb, d[2], d[4]), odd_a = N(fma)(minus_bb, d[1], d[3]);
+  const N(vf) even_b = N(fma)(minus_aa, d[2], d[4]), odd_b = N(fma)(minus_aa, d[1], d[3]);
+  v[0] = N(fma)(product, d[0], N(fma)(sum, d[2], d[4]));
+  v[1] = N(fma)(a, odd_a, even_a);
+  v[2] = N(fma)(minus_a, odd_a, even_a);
+  v[3] = N(fma)(b, odd_b, even_b);
+  v[4] = N(fma)(minus_b, odd_b, even_b);
+  v[5] = N(fma)(product, d[1], N(fma)(sum, d[3], d[5]));
+}
+
+// A line of points to outputs: values at the points times their powers.
+SMR_INLINE void N(f32_winograd_from)(int form, const N(vf) * m, N(vf) * y) {
+  if (form == SMR_WINOGRAD_F23) {
+    y[0] = N(add)(m[0], N(add)(m[1], m[2]));
+    y[1] = N(add)(m[3], N(sub)(m[1], m[2]));
+    return;
+  }
+  const N(vf) a = N(set1)((float)WINOGRAD_A), b = N(set1)((float)WINOGRAD_B);
+  const N(vf) aa = N(set1)((float)WINOGRAD_AA), bb = N(set1)((float)WINOGRAD_BB);
+  const N(vf) aaa = N(set1)((float)(WINOGRAD_AA * WINOGRAD_A));
+  const N(vf) bbb = N(set1)((float)(WINOGRAD_BB * WINOGRAD_B));
+  const N(vf) sum_a = N(add)(m[1], m[2]), difference_a = N(sub)(m[1], m[2]);
+  const N(vf) sum_b = N(add)(m[3], m[4]), difference_b = N(sub)(m[3], m[4]);
+  y[0] = N(add)(m[0], N(add)(sum_a, sum_b));
+  y[1] = N(fma)(a, difference_a, N(mul)(b, difference_b));
+  y[2] = N(fma)(aa, sum_a, N(mul)(bb, sum_b));
+  y[3] = N(fma)(aaa, difference_a, N(fma)(bbb, difference_b, m[5]));
+}
+
+// `lanes` channels, VF of them if `whole`. That is a constant, as is the form: a test at every load
+// would be a copy of what follows for each outcome, and a count from a function that GCC does not
+// inline into these (-Os into -O2) one of each loop for each number of turns: 470 kB.
+SMR_INLINE N(vf) N(f32_winograd_load)(int whole, const float *p, size_t lanes) {
+  return whole ? N(load)(p) : N(load_n)(p, lanes);
+}
+SMR_INLINE void N(f32_winograd_store)(int whole, float *p, N(vf) v, size_t lanes) {
+  if (whole)
+    N(store)(p, v);
+  else
+    N(store_n)(p, v, lanes);
+}
+
+// Channels [c, c + lanes).
+SMR_INLINE void N(f32_winograd_input_part)(int form, int whole, size_t c, size_t lanes,
+                                           const float *const *pixels, float *out,
+                                           size_t point_stride) {
+  const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
+  N(vf) lines[SMR_WINOGRAD_MOST_LINE][SMR_WINOGRAD_MOST_LINE];
+  SMR_UNROLL for (size_t j = 0; j < n; j++) {
+    N(vf) d[SMR_WINOGRAD_MOST_LINE], v[SMR_WINOGRAD_MOST_LINE];
+    SMR_UNROLL for (size_t i = 0; i < n; i++) d[i] =
+        N(f32_winograd_load)(whole, pixels[i * n + j] + c, lanes);
+    N(f32_winograd_to)(form, d, v);
+    SMR_UNROLL for (size_t i = 0; i < n; i++) lines[i][j] = v[i];
+  }
+  float *line = out + c;
+  SMR_UNROLL for (size_t i = 0; i < n; i++, line += n * point_stride) {
+    N(vf) d[SMR_WINOGRAD_MOST_LINE], v[SMR_WINOGRAD_MOST_LINE];
+    SMR_UNROLL for (size_t j = 0; j < n; j++) d[j] = lines[i][j];
+    N(f32_winograd_to)(form, d, v);
+    SMR_UNROLL for (size_t j = 0; j < n; j++)
+        N(f32_winograd_store)(whole, line + j * point_stride, v[j], lanes);
+  }
+}
+
+SMR_INLINE void N(f32_winograd_input)(int form, size_t channels, const float *const *pixels,
+                                      float *out, size_t point_stride) {
+  size_t c = 0;
+  for (; c + VF <= channels; c += VF)
+    N(f32_winograd_input_part)(form, 1, c, VF, pixels, out, point_stride);
+  if (c < channels) N(f32_winograd_input_part)(form, 0, c, channels - c, pixels, out, point_stride);
+}
+
+// Channels [c, c + lanes).
+SMR_INLINE void N(f32_winograd_output_part)(int form, int whole, size_t c, size_t lanes,
+                                            const struct smr_f32_winograd_output *t) {
+  const size_t side = form == SMR_WINOGRAD_F43 ? 4 : 2, n = side + 2;
+  N(vf) lines[SMR_WINOGRAD_MOST_LINE][SMR_WINOGRAD_MOST_LINE];
+  SMR_UNROLL for (size_t j = 0; j < n; j++) {
+    N(vf) m[SMR_WINOGRAD_MOST_LINE], y[SMR_WINOGRAD_MOST_LINE];
+    SMR_UNROLL for (size_t i = 0; i < n; i++) m[i] =
+        N(f32_winograd_load)(whole, t->products + (i * n + j) * t->point_stride + c, lanes);
+    N(f32_winograd_from)(form, m, y);
+    SMR_UNROLL for (size_t i = 0; i < side; i++) lines[i][j] = y[i];
+  }
+  const N(vf) bias = t->bias == NULL ? N(zero)() : N(f32_winograd_load)(whole, t->bias + c, lanes);
+  const N(vf) lo = N(set1)(t->lo), hi = N(set1)(t->hi);
+  for (size_t i = 0; i < t->rows; i++) {
+    N(vf) m[SMR_WINOGRAD_MOST_LINE], y[SMR_WINOGRAD_MOST_LINE];
+    SMR_UNROLL for (size_t j = 0; j < n; j++) m[j] = lines[i][j];
+    N(f32_winograd_from)(form, m, y);
+    float *out = t->out + i * t->out_row_stride + c;
+    const float *r = t->residual != NULL ? t->residual + i * t->residual_row_stride + c : NULL;
+    for (size_t j = 0; j < t->columns; j++, out += t->out_pixel_stride) {
+      N(vf) v = N(add)(y[j], bias);
+      if (r != NULL)
+        v = N(add)(v, N(f32_winograd_load)(whole, r + j * t->residual_pixel_stride, lanes));
+      N(f32_winograd_store)(whole, out, N(clamp)(v, lo, hi), lanes);
+    }
+  }
+}
+
+SMR_INLINE void N(f32_winograd_output)(int form, const struct smr_f32_winograd_output *t) {
+  size_t c = 0;
+  for (; c + VF <= t->channels; c += VF) N(f32_winograd_output_part)(form, 1, c, VF, t);
+  if (c < t->channels) N(f32_winograd_output_part)(form, 0, c, t->channels - c, t);
+}
+
+// Row `i` of the matrix that moves three weights to points: powers of the point by the product of
+// its distances to the others.
+SMR_INLINE void N(f32_winograd_powers)(int form, size_t i, double *g) {
+  static const double points_4[] = {0, WINOGRAD_A, -WINOGRAD_A, WINOGRAD_B, -WINOGRAD_B};
+  static const double points_2[] = {0, 1, -1};
+  const double *points = form == SMR_WINOGRAD_F23 ? points_2 : points_4;
+  const size_t finite = form == SMR_WINOGRAD_F23 ? 3 : 5;
+  g[0] = g[1] = 0;
+  g[2] = 1;
+  if (i == finite) return;
+  double distances = 1;
+  for (size_t j = 0; j < finite; j++)
+    if (j != i) distances *= points[i] - points[j];
+  g[0] = 1 / distances;
+  g[1] = points[i] / distances;
+  g[2] = points[i] * points[i] / distances;
+}
+
+// The weights of one channel and one panel, at all points. Loops over lanes become vectors.
+SMR_INLINE void N(f32_winograd_weight)(size_t n, double (*g)[3], double (*w)[SMR_PANEL], float *out,
+                                       size_t point_stride) {
+  double half[3][SMR_PANEL];
+  for (size_t i = 0; i < n; i++) {
+    for (size_t x = 0; x < 3; x++)
+      for (size_t l = 0; l < SMR_PANEL; l++)
+        half[x][l] = g[i][0] * w[x][l] + g[i][1] * w[3 + x][l] + g[i][2] * w[6 + x][l];
+    for (size_t j = 0; j < n; j++) {
+      float *to = out + (i * n + j) * point_stride;
+      for (size_t l = 0; l < SMR_PANEL; l++)
+        to[l] = (float)(g[j][0] * half[0][l] + g[j][1] * half[1][l] + g[j][2] * half[2][l]);
+    }
+  }
+}
+
+SMR_INLINE void N(f32_winograd_weights)(int form, const struct smr_f32_winograd_weights *a,
+                                        size_t begin, size_t end) {
+  const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
+  const size_t panel_floats = a->channels * SMR_PANEL, panels = smr_panels(a->n);
+  double g[SMR_WINOGRAD_MOST_LINE][3];
+  for (size_t i = 0; i < n; i++) N(f32_winograd_powers)(form, i, g[i]);
+  for (size_t p = begin; p < end; p++) {
+    const size_t real = a->n - p * SMR_PANEL < SMR_PANEL ? a->n - p * SMR_PANEL : SMR_PANEL;
+    for (size_t c = 0; c < a->channels; c++) {
+      double w[SMR_WINOGRAD_TAPS][SMR_PANEL] = {{0}};
+      const float *src = a->src + p * a->panel_stride + c * a->c_stride;
+      for (size_t t = 0; t < SMR_WINOGRAD_TAPS; t++)
+        for (size_t l = 0; l < real; l++) w[t][l] = src[t * a->tap_stride + l * a->n_stride];
+      N(f32_winograd_weight)(n, g, w, a->dst + p * panel_floats + c * SMR_PANEL,
+                             panels * panel_floats);
+    }
+  }
+}
+
+#define WINOGRAD_KERNELS(form, name)                                                      \
+  static void N(f32_winograd_input_##name)(size_t channels, const float *const *pixels,   \
+                                           float *out, size_t point_stride) {             \
+    N(f32_winograd_input)(form, channels, pixels, out, point_stride);                     \
+  }                                                                                       \
+  static void N(f32_winograd_output_##name)(const struct smr_f32_winograd_output *tile) { \
+    N(f32_winograd_output)(form, tile);                                                   \
+  }                                                                                       \
+  static void N(f32_winograd_weights_##name)(const struct smr_f32_winograd_weights *args, \
+                                             size_t begin, size_t end) {                  \
+    N(f32_winograd_weights)(form, args, begin, end);                                      \
+  }
+WINOGRAD_KERNELS(SMR_WINOGRAD_F23, f23)
+WINOGRAD_KERNELS(SMR_WINOGRAD_F43, f43)
+
+#define WINOGRAD_ROW(name)                                              \
+  {SMR_HAS(f32_winograd_##name) ? N(f32_winograd_input_##name) : NULL,  \
+   SMR_HAS(f32_winograd_##name) ? N(f32_winograd_output_##name) : NULL, \
+   SMR_HAS(f32_winograd_##name) ? N(f32_winograd_weights_##name) : NULL}
+const struct smr_f32_winograd_ukernels WINOGRAD_TABLE[SMR_WINOGRAD_FORMS] = {
+    [SMR_WINOGRAD_F23] = WINOGRAD_ROW(f23), [SMR_WINOGRAD_F43] = WINOGRAD_ROW(f43)};
+#undef WINOGRAD_ROW
+#undef WINOGRAD_KERNELS
+#undef WINOGRAD_TABLE
+#undef WINOGRAD_A
+#undef WINOGRAD_B
+#undef WINOGRAD_AA
+#undef WINOGRAD_BB

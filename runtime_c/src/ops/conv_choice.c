@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm computes a convolution of floats.
+#include "base/fp.h"
+
+#include "ops/conv_choice.h"
+
+#include "ops/check.h"
+#include "ops/conv_winograd.h"
+
+enum {
+  CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
+  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
+};
+
+// Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
+// up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
+static const double conv_direct_work = 1.1875, conv_tap_start = 3.0;
+
+bool smr_conv_is_padded(const struct smr_window *w) {
+  bool padded = false;
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    padded = padded || w->pad_begin[i] || w->pad_end[i];
+  return padded;
+}
+
+// Whether the direct kernel can do it: one group, and byte offsets that add up in 32 bits.
+static bool conv_can_be_direct(const struct smr_job *job, const struct smr_window *w, bool dense,
+                               int64_t channels) {
+  const struct smr_tensor *weights = job->inputs[1];
+  const int64_t pixels = w->in[1] * w->in[2];
+  const int64_t stride = dense ? w->channels_in : job->inputs[0]->pixel_stride;
+  const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
+  const bool small =
+      weights->dtype != SAMARA_QINT8 || smr_numel(weights) <= CONV_DIRECT_MOST_UNFOLDED;
+  return w->spatial < 3 && smr_op_attr_int(job, "groups") == 1 && near && small && channels != 0 &&
+         smr_window_taps(w) * channels <= CONV_DIRECT_MOST_DEPTH;
+}
+
+// Transforms that fit: where dims vary one form alone, whose weights are made whatever the dims.
+static uint32_t conv_list_transforms(const struct smr_job *job, const struct smr_window *w,
+                                     struct smr_candidate *list) {
+  uint32_t count = 0;
+  if (!smr_conv_winograd_fits(job, w)) return 0;
+  list[count++] = (struct smr_candidate){
+      "winograd_f43", smr_conv_winograd_work(SMR_WINOGRAD_F43, w), SMR_CONV_WINOGRAD_F43};
+  if (!job->dims_vary)
+    list[count++] = (struct smr_candidate){
+        "winograd_f23", smr_conv_winograd_work(SMR_WINOGRAD_F23, w), SMR_CONV_WINOGRAD_F23};
+  return count;
+}
+
+enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window *w, bool padded,
+                                   bool transforms) {
+  const struct smr_tensor *x = job->inputs[0], *weights = job->inputs[1];
+  const int64_t groups = smr_op_attr_int(job, "groups"), taps = smr_window_taps(w);
+  const int64_t channels = weights->dims[weights->rank - 1];
+  const bool widens = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
+  const bool dense = widens || x->pixel_stride == w->channels_in;
+  const int64_t numel = smr_numel(job->outputs[0]);
+  const double outputs = (double)(numel ? numel : 1) * (double)taps;
+  const double macs = outputs * (double)channels;
+  struct smr_candidate list[6];
+  uint32_t count = 0;
+  if (weights->layout == SMR_LAYOUT_DWPANEL ||
+      (weights->layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
+       groups == w->channels_out && groups > 1)) {
+    list[0] = (struct smr_candidate){"depthwise", macs,
+                                     w->spatial < 3 ? SMR_CONV_DEPTHWISE : SMR_CONV_DEPTHWISE_3D};
+    return (enum smr_conv_path)smr_choose(job, list, 1);
+  }
+  bool strided = false, dilated = false;
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
+    strided = strided || w->stride[i] != 1;
+    dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
+  }
+  if (taps == 1 && !padded && !strided)
+    list[count++] = (struct smr_candidate){"point", macs, SMR_CONV_POINT};
+  else if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated)
+    list[count++] = (struct smr_candidate){"contiguous", macs, SMR_CONV_CONTIGUOUS};
+  list[count++] =
+      (struct smr_candidate){"indirect", macs + conv_tap_start * outputs, SMR_CONV_INDIRECT};
+  if (conv_can_be_direct(job, w, dense, channels))
+    list[count++] = (struct smr_candidate){"direct", conv_direct_work * macs, SMR_CONV_DIRECT};
+  if (transforms) count += conv_list_transforms(job, w, list + count);
+  return (enum smr_conv_path)smr_choose(job, list, count);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algorithms of a session's nodes, and files of measured choices.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "ops/opattrs.h"
+#include "session/model_literal.h"
+#include "session/session.h"
+
+// main(x [1, 4, 4, 3], w [1, 3, 3, 3]): a convolution, then relu.
+static struct literal *convolution(void) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t one = literal_int(f, 1), two = literal_int(f, 2), three = literal_int(f, 3);
+  const uint32_t four = literal_int(f, 4), none = literal_int(f, 0);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 4, one, four, four, three);
+  literal_input(f, x);
+  const uint32_t w = literal_value(f, "w", SAMARA_FLOAT32, 4, one, three, three, three);
+  literal_input(f, w);
+  const uint32_t c = literal_value(f, "c", SAMARA_FLOAT32, 4, one, two, two, one);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 4, one, two, two, one);
+  const uint32_t conv =
+      literal_node(f, smr_op_find(SMR_CODE_CONV), "blur", LITERAL_LIST((int32_t)x, (int32_t)w),
+                   LITERAL_LIST((int32_t)c));
+  static const int64_t steps[] = {1, 1};
+  literal_attr(f, conv, "strides", (struct smr_attr){.ints = steps, .count = 2});
+  literal_attr(f, conv, "dilations", (struct smr_attr){.ints = steps, .count = 2});
+  literal_attr_dims(f, conv, "pads", 4, none, none, none, none);
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "cut", LITERAL_LIST((int32_t)c),
+               LITERAL_LIST((int32_t)y));
+  literal_output(f, y, "y");
+  return l;
+}
+
+static int warnings;
+static void count_warning(void *user, samara_log_level level, const char *text) {
+  (void)user;
+  if (level == SAMARA_LOG_WARNING && strstr(text, "samara tune") != NULL) warnings++;
+}
+
+// The first line of the list of a session that was given `tuned`.
+static const char *first_line(const samara_model *model, const char *tuned, char *text,
+                              size_t size) {
+  const float x[48] = {1, 2, 3}, w[27] = {1, 1, 1};
+  samara_session *s = literal_session(
+      model, (samara_session_options){.isa = "scalar", .tuned = tuned, .log = count_warning});
+  size_t length = 0;
+  text[0] = '\0';
+  if (s == NULL) return text;
+  CHECK(literal_feed(s, 0, x, 48));
+  CHECK(literal_feed(s, 1, w, 27));
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(literal_expect(s, 0, (const float[]){6, 0, 0, 0}, 4));
+  CHECK_EQ_INT(samara_session_choices(s, text, size, &length), SAMARA_OK);
+  CHECK_EQ_INT(length, strlen(text));
+  samara_session_destroy(s);
+  char *end = strchr(text, '\n');
+  if (CHECK(end != NULL)) *end = '\0';
+  return text;
+}
+
+SMR_TEST(the_cost_model_chooses) {
+  struct literal *l = convolution();
+  char text[512];
+  warnings = 0;
+  const char *line = first_line(literal_finish(l), NULL, text, sizeof text);
+  CHECK_CONTAINS(line, "cost\tdirect:");
+  CHECK_CONTAINS(line, ",indirect:");
+  CHECK_CONTAINS(line, "main\tblur\tconv\t");
+  CHECK_EQ_INT(warnings, 0);
+  literal_free(l);
+}
+
+SMR_TEST(a_measured_choice_is_honoured_under_its_key) {
+  struct literal *l = convolution();
+  const samara_model *model = literal_finish(l);
+  char header[512], tuned[1024], text[512];
+  size_t length = 0;
+  CHECK_EQ_INT(samara_tuned_header(model, "scalar", header, sizeof header, &length), SAMARA_OK);
+  CHECK_EQ_INT(length, strlen(header));
+  CHECK_CONTAINS(header, "isa scalar\nmodel ");
+  warnings = 0;
+  (void)snprintf(tuned, sizeof tuned,
+                 "%sbody\tblur\tdirect\nmain\tblu\tdirect\nmain\tblur\tindirect\n", header);
+  CHECK_CONTAINS(first_line(model, tuned, text, sizeof text), "tuned\tindirect:");
+  (void)snprintf(tuned, sizeof tuned, "%smain\tblur\tmagic", header);
+  CHECK_CONTAINS(first_line(model, tuned, text, sizeof text), "cost\tdirect:");
+  CHECK_EQ_INT(warnings, 0);
+  // Another model: the key differs.
+  l->model.checksum++;
+  (void)snprintf(tuned, sizeof tuned, "%smain\tblur\tindirect\n", header);
+  CHECK_CONTAINS(first_line(model, tuned, text, sizeof text), "cost\tdirect:");
+  CHECK_EQ_INT(warnings, 1);
+  CHECK_CONTAINS(first_line(model, "", text, sizeof text), "cost\tdirect:");
+  CHECK_EQ_INT(warnings, 2);
+  literal_free(l);
+}
+
+SMR_TEST(wrong_arguments) {
+  struct literal *l = convolution();
+  const samara_model *model = literal_finish(l);
+  char text[8];
+  size_t length = 0;
+  CHECK_EQ_INT(samara_tuned_header(NULL, NULL, text, sizeof text, &length), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(samara_tuned_header(model, "x87", text, sizeof text, &length), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(samara_tuned_header(model, NULL, text, sizeof text, &length), SAMARA_OK);
+  CHECK_STR(text, "samara-");
+  CHECK(length > sizeof text);
+  CHECK_EQ_INT(samara_session_choices(NULL, text, sizeof text, &length), SAMARA_BAD_ARGUMENT);
+  literal_free(l);
+}
+
+SMR_TEST_MAIN(RUN(the_cost_model_chooses); RUN(a_measured_choice_is_honoured_under_its_key);
+              RUN(wrong_arguments))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of nodes: what they say of algorithms, and that they account for the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samara.exporter.reports import opened
+from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._measure import Roof, measure_roof, program_beside_library
+from samara.exporter.reports._node_times import node_times, nodes_text
+from samara.exporter.types import ShapeError
+from samara.pybridge import Session
+
+
+def test_nodes_account_for_the_run(samara_path: Path) -> None:
+    session = Session(samara_path, threads=1)
+    feeds = choose_feeds(session, shapes={"image": (64, 3, 8, 8)})
+    roof = Roof(gflops=1e6, int8_gops=1e6, cache_gbs=1e6, memory_gbs=1e6)
+    with opened(samara_path) as file:
+        nodes, share = node_times(file, session, feeds, "", 30, roof)
+    # Of the best run: whatever else the machine does falls into some node or between two.
+    assert 0.9 < share <= 1.0
+    convs = [n for n in nodes if n.op == "conv"]
+    assert convs
+    for n in convs:
+        assert n.algorithm
+        assert n.runner_up not in ("", n.algorithm)
+        assert n.estimates_us[0] <= n.estimates_us[1]
+        assert n.roof_share is not None
+        assert 0 < n.roof_share < 0.5
+    text = nodes_text(nodes, share, roof)
+    assert "runner-up" in text
+    assert "% of the run" in text
+    with opened(samara_path) as file, pytest.raises(ShapeError, match="no node"):
+        node_times(file, session, feeds, "nothing", 1, None)
+
+
+def test_a_measured_choice_is_named(samara_path: Path) -> None:
+    plain = Session(samara_path, threads=1)
+    plain.run({"image": np.zeros((1, 3, 8, 8), np.float32)})
+    [choice, *_] = [c for c in plain.choices() if len(c.algorithms) > 1]
+    from samara.pybridge.tuned import tuned_header
+
+    text = f"{tuned_header(plain.model)}{choice.function}\t{choice.node}\t{choice.algorithms[1][0]}"
+    session = Session(samara_path, threads=1, tuned=text.encode())
+    feeds = choose_feeds(session, shapes={"image": (1, 3, 8, 8)})
+    with opened(samara_path) as file:
+        [node], _ = node_times(file, session, feeds, choice.node, 1, None)
+    assert node.tuned
+    assert node.algorithm == choice.algorithms[1][0]
+    assert node.roof_share is None
+    assert "(tuned)" in nodes_text([node], None, None)
+
+
+def test_a_roof_is_the_longer_of_computing_and_moving() -> None:
+    roof = Roof(gflops=100, int8_gops=400, cache_gbs=50, memory_gbs=10)
+    assert roof.microseconds(1_000_000, 1000) == pytest.approx(10)
+    assert roof.microseconds(1_000_000, 1000, is_int8=True) == pytest.approx(2.5)
+    assert roof.microseconds(0, 500_000) == pytest.approx(10)
+    assert roof.microseconds(0, 5_000_000) == pytest.approx(500)
+
+
+def test_the_roof_is_measured() -> None:
+    if program_beside_library("samara-bench") is None:
+        pytest.skip("samara-bench is not beside the library")
+    roof, scalar = measure_roof(), measure_roof("scalar")
+    assert roof is not None
+    assert scalar is not None
+    assert min(roof.gflops, roof.int8_gops, roof.cache_gbs, roof.memory_gbs) > 0
+    assert scalar.gflops <= 1.5 * roof.gflops

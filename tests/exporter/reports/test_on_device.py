@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks on other machines: emulated CPUs, and stand-ins for adb and ssh that run things here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.reports._measure import program_beside_library
+from samara.exporter.reports.on_device import bench_on
+from samara.pybridge import BackendError, UnsupportedError
+
+QUICK = ("--runs", "2", "--warmup", "0", "--nodes", "--threads", "1,2")
+
+# Both note how they were called, and treat ROOT as the device's file system.
+_ADB = """#!/bin/sh
+echo "$*" >> "$ROOT/calls"
+[ "$1" = -s ] && shift 2
+case "$1" in
+push) cp "$2" "$ROOT$3" ;;
+shell)
+  [ "$2" = "getprop ro.product.cpu.abi" ] && { echo arm64-v8a; exit; }
+  mkdir -p "$ROOT/data/local/tmp"
+  sh -c "$(echo "$2" | sed "s:/data/local/tmp:$ROOT&:g")" ;;
+esac
+"""
+_SSH = """#!/bin/sh
+echo "$*" >> "$ROOT/calls"
+shift 3
+[ "$1" = "uname -m" ] && { echo "${MACHINE:-x86_64}"; exit; }
+mkdir -p "$ROOT/tmp"
+sh -c "$(echo "$1" | sed "s:/tmp:$ROOT&:g")"
+"""
+
+
+@pytest.fixture
+def tool() -> Path:
+    """This machine's samara-bench."""
+    program = program_beside_library("samara-bench")
+    if program is None:
+        pytest.skip("samara-bench is not beside the library")
+    return program
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stand-in device; its adb and ssh come first on PATH."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in (("adb", _ADB), ("ssh", _SSH)):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    folder = tmp_path / "device"
+    folder.mkdir()
+    monkeypatch.setenv("ROOT", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("device", ["adb", "adb:0123", "ssh:user@board"])
+def test_pushed_run_and_cleaned_up(device: str, root: Path, tool: Path, samara_path: Path) -> None:
+    report = bench_on(device, samara_path, name="m.samara", arguments=QUICK, node="conv", tool=tool)
+    assert [r["threads"] for r in report.results] == [1, 2]
+    for r in report.results:
+        assert 0 < r["min_us"] <= r["median_us"] <= r["p90_us"]
+        assert r["load_us"] > 0
+        assert r["first_run_us"] > 0
+        assert r["peak_bytes"] > r["arena_bytes"] > 0
+        assert all("conv" in n["node"] or "conv" in n["op"] for n in r["nodes"])
+        [node] = [n for n in r["nodes"] if n["op"] == "conv"]
+        assert node["runner_up_us"] >= node["algorithm_us"] > 0
+    assert not report.emulated
+    assert "m.samara on" in report.text()
+    assert "runner-up" in report.text()
+    assert json.loads(json.dumps(report.to_json()))["device"] == device
+    calls = (root / "calls").read_text()
+    assert ("-s 0123" in calls) == (device == "adb:0123")
+    assert ("user@board" in calls) == device.startswith("ssh")
+    left = [p for folder in root.rglob("samara-*") for p in [folder]]
+    assert left == []
+
+
+def test_a_tool_that_fails_there(root: Path, samara_path: Path, tmp_path: Path) -> None:
+    assert root.is_dir()
+    for text, said in (
+        ("#!/bin/sh\necho no luck >&2; exit 3", "no luck"),
+        ("#!/bin/sh", "no result"),
+    ):
+        program = tmp_path / "tool"
+        program.write_text(text)
+        with pytest.raises(BackendError, match=said):
+            bench_on("ssh:board", samara_path, name="m", tool=program)
+
+
+def test_what_is_missing_is_named(
+    samara_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tool").write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for device, said in (
+        ("adb", "platform-tools"),
+        ("ssh:board", "ssh client"),
+        ("qemu:max", "qemu-user"),
+    ):
+        with pytest.raises(BackendError, match=said):
+            bench_on(device, samara_path, name="m", tool=tmp_path / "tool")
+    with pytest.raises(BackendError, match="no such tool"):
+        bench_on("adb", samara_path, name="m", tool=tmp_path / "none")
+
+
+def test_a_missing_compiler_is_named(
+    root: Path, samara_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{root.parent / 'bin'}{os.pathsep}/bin")
+    monkeypatch.setattr(shutil, "which", lambda *_args, **_options: None)
+    with pytest.raises(BackendError, match="aarch64"):
+        bench_on("adb", samara_path, name="m")
+
+
+def test_unknown_devices(root: Path, samara_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert root.is_dir()
+    for device in ("", "usb", "ssh", "ssh:", "ssh:-oProxyCommand=x", "qemu", "qemu:"):
+        with pytest.raises(UnsupportedError):
+            bench_on(device, samara_path, name="m")
+    monkeypatch.setenv("MACHINE", "vax")
+    with pytest.raises(UnsupportedError, match="vax"):
+        bench_on("ssh:board", samara_path, name="m")
+
+
+@pytest.mark.emulated
+def test_an_emulated_cpu(samara_path: Path) -> None:
+    for program in ("qemu-aarch64", "aarch64-linux-gnu-gcc"):
+        if shutil.which(program) is None:
+            pytest.skip(f"NOT RUN: {program} is not here")
+    report = bench_on(
+        "qemu:cortex-a76", samara_path, name="m", arguments=(*QUICK, "--roof"), node="conv"
+    )
+    [first, second] = report.results
+    assert first["isa"] == "neon,neon-fp16,neon-dot"
+    assert first["peak_gflops"] > 0
+    assert all("kernel" in n for n in first["nodes"])
+    assert any(n["kernel"].endswith("__neon") for n in first["nodes"])
+    assert second["threads"] == 2
+    assert report.emulated
+    assert "emulated here" in report.text()
+    with pytest.raises(UnsupportedError, match="know no such CPU"):
+        bench_on("qemu:pentium-xyz", samara_path, name="m")
