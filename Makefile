@@ -47,8 +47,11 @@ ctest: build
 unity: $(STAMP)  ## One translation unit, one plain compiler line
 	$(BIN)/python tools/unity.py --out build/unity --cc '$(CC) -O2'
 
+# What is quick and needs no build of its own: those with sanitizers belong to asan and tsan.
+EVERYDAY := not extended and not emulated and not sanitized and not slow
+
 pytest: build
-	$(BIN)/python -m pytest -m 'not extended and not emulated' $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m '$(EVERYDAY)' $(PYTEST_ARGS)
 
 demo: build  ## Handwritten digits: train, export, run in C and in Python
 	$(BIN)/samara demo
@@ -56,7 +59,7 @@ demo: build  ## Handwritten digits: train, export, run in C and in Python
 check: lint types  ## Formatting, types, generated files, quick tests
 	$(MAKE) ctest
 	$(BIN)/python -m pytest -q tests/meta tests/exporter tests/pybridge tests/cli \
-	    -m 'not extended and not emulated' $(PYTEST_ARGS)
+	    -m '$(EVERYDAY)' $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -83,15 +86,18 @@ bits: build  ## The same integers from every build and instruction set, as a tab
 onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/onnx-coverage.md
 	$(BIN)/python -W ignore tools/onnx_score.py --page docs/onnx-coverage.md
 
-asan: $(STAMP)  ## The C tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cd runtime_c && cmake --preset asan-ubsan --log-level=WARNING
+# clang's sanitizers see more than gcc's: make asan SANITIZER_CC=clang-19
+asan: build  ## The C tests, mutants and damaged files under AddressSanitizer and UndefinedBehaviorSanitizer
+	cd runtime_c && cmake --preset asan-ubsan $(if $(SANITIZER_CC),-DCMAKE_C_COMPILER=$(SANITIZER_CC)) --log-level=WARNING
 	cmake --build build/asan-ubsan --parallel $(JOBS)
 	$(call run_ctest,build/asan-ubsan)
+	$(BIN)/python -m pytest -q -m 'sanitized and not extended' $(PYTEST_ARGS) tests/ops tests/e2e/test_damage.py
 
-tsan: $(STAMP)  ## The C tests of everything that meets threads under ThreadSanitizer
+tsan: build  ## The C tests of everything that meets threads under ThreadSanitizer
 	cd runtime_c && cmake --preset tsan --log-level=WARNING
 	cmake --build build/tsan --parallel $(JOBS)
 	$(call run_ctest,build/tsan,--label-regex '^(base|model|session)$$$$')
+	$(BIN)/python -m pytest -q -m 'sanitized and not extended' tests/e2e/test_threads.py
 
 FUZZ_SECONDS ?= 60
 fuzz: $(STAMP)  ## Every fuzz target for FUZZ_SECONDS (clang)
@@ -99,17 +105,18 @@ fuzz: $(STAMP)  ## Every fuzz target for FUZZ_SECONDS (clang)
 	cmake --build build/fuzz --parallel $(JOBS)
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
 
-bench: build  ## Side by side with the peers
+bench: build  ## Side by side with the peers, which it installs in build/bench: make bench BENCH_ARGS="--help"
 	cd runtime_c && cmake --preset release --log-level=WARNING
 	cmake --build build/release --parallel $(JOBS)
-	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/run.py
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.call_overhead
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.run $(BENCH_ARGS)
 
 bench-ops: build  ## Each operator beside ONNX Runtime, into docs/operator-speed.md; import and export by stage
 	cd runtime_c && cmake --preset release --log-level=WARNING
 	cmake --build build/release --parallel $(JOBS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore benchmarks/operators.py \
 	    --limit 4 --page docs/operator-speed.md
-	$(BIN)/python -W ignore benchmarks/import_speed.py
+	$(BIN)/python -W ignore -m benchmarks.import_speed
 
 bench-train: build  ## Training steps beside PyTorch, which it installs
 	cd runtime_c && cmake --preset release --log-level=WARNING
@@ -121,7 +128,7 @@ size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZ
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
 
 extended: test  ## What takes too long for every change
-	$(BIN)/python -m pytest -m extended $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m 'extended or slow' $(PYTEST_ARGS)
 
 new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hardswish
 	$(BIN)/python tools/new_op.py $(NAME)

@@ -22,8 +22,8 @@ from typing import TypeVar
 
 import numpy as np
 import onnx
+from benchmarks.zoo.net import Net
 from onnx import TensorProto, helper, numpy_helper
-from write_models import Net
 
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
@@ -53,7 +53,7 @@ def transformer(nodes: int, width: int = 64, heads: int = 4) -> onnx.ModelProto:
     shape = ("batch", "length")
     net.inputs.append(helper.make_tensor_value_info("ids", TensorProto.INT64, shape))
     for name, number in (("index0", 0), ("index1", 1)):
-        net.weights.append(numpy_helper.from_array(np.array(number, np.int64), name))
+        net.weights[name] = numpy_helper.from_array(np.array(number, np.int64), name)
     for name, numbers in (("axis0", [0]), ("width", [width]), ("split", [heads, width // heads])):
         net.weight(name, np.array(numbers, np.int64))
     net.weight("scale", np.float32((width // heads) ** -0.5))

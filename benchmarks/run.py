@@ -1,131 +1,245 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark of samara beside onnxruntime, and of what the Python binding costs.
+"""Benchmark of samara beside its peers, interleaved in one run.
 
-Usage: run.py [--runs N] [--threads N] [--json FILE] [MODEL…]. `make bench` builds what it needs and
-runs it. One thread, engines in turns, medians; answers are compared; the share is of the multiply-
-add peak measured in the same run. Exit status 1 when an answer differs.
+    python -m benchmarks.run --models mobilenet_v2 --engines samara,ncnn --threads 1 --int8 --rounds 20
+
+`make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a process of
+its own; they take turns, round by round, and those that wait are stopped. Answers are checked
+against float64; an engine whose answer is off does not count. Everything goes to
+build/bench/results.json; --page also writes docs/benchmarks.md. Exit status 1: samara's own answer
+was off.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
-import statistics
+import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from write_models import MODELS, write
+from benchmarks import page, reference
+from benchmarks.engines import NAMES, Form, engine
+from benchmarks.environments import ROOT, Missing, python_of
+from benchmarks.files import Files
+from benchmarks.results import Cost, Own, Report, Row, lead, merged, report_from, spread, summary
+from benchmarks.rounds import MemoryPeak, Times, Worker, interleave
+from benchmarks.zoo import MODELS
+from benchmarks.zoo.count import operations
 
-from samara.exporter.ir import ProgramBuilder, save_program
-from samara.exporter.reports import opened
-from samara.exporter.reports._measure import interleave, program_beside_library
-from samara.exporter.reports.bench import BenchReport, bench
-from samara.exporter.types.text import table
-from samara.pybridge import Session
-
-ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "build" / "benchmarks"
-PEER = "onnxruntime"
-# Microseconds that Python may add to a call of C.
-RUN_BUDGET, BOUND_BUDGET = 5.0, 1.0
-
-
-def models(names: list[str], runs: int, threads: int) -> list[BenchReport]:
-    """A report per model."""
-    reports = []
-    for path in write(FOLDER, names):
-        with opened(path) as file:
-            reports.append(bench(file, against=(PEER,), threads=(threads,), runs=runs))
-    return reports
+FOLDER = ROOT / "build" / "bench"
+# The least that an answer may be above its noise. float32's is four digits and more; random
+# weights, which nothing has trained to bear it, leave little of int8.
+BOUNDS_DB = {"float32": 60.0, "int8": 10.0}
 
 
-def models_text(reports: list[BenchReport]) -> str:
-    """The table that `make bench` prints."""
-    cells = []
-    for r in reports:
-        own = next(row for row in r.rows if row.engine == "samara")
-        peer = next(row for row in r.rows if row.engine != "samara")
-        other = f"{peer.median_ms:.3f}" if peer.median_ms is not None else peer.error
-        ratio = "-" if peer.ratio is None else f"{peer.ratio:.2f}"
-        share = "-" if own.peak_share is None else f"{100 * own.peak_share:.0f} %"
-        rate = "-" if own.gflops is None else f"{own.gflops:.1f}"
-        answers = "-" if peer.tolerances is None else f"{peer.tolerances:.2g}"
-        cells.append(
-            (Path(r.model).stem, f"{own.median_ms:.3f}", other, ratio, rate, share, answers)
-        )
-    heads = ("model", "samara ms", f"{PEER} ms", "samara/it", "GFLOP/s", "of peak", "difference")
-    return table(heads, cells, right={1, 2, 3, 4, 5, 6})
+class Contest:
+    """One model in one form with so many threads, on every engine."""
+
+    def __init__(self, files: Files, model: str, form: str, threads: int) -> None:
+        self.files, self.model, self.form, self.threads = files, model, form, threads
+
+    def rows(self, engines: Sequence[str], rounds: int, clock: str) -> list[Row]:
+        """A row of every engine."""
+        with ExitStack() as stack:
+            rows: dict[str, Row] = {}
+            workers = []
+            for name in engines:
+                row = Row(self.model, self.form, self.threads, name)
+                form = engine(name).FORMS[self.form]
+                row = replace(row, converter=form.converter if isinstance(form, Form) else "")
+                try:
+                    worker = self._start(name, "", stack)
+                    rows[name] = self._opened(row, worker)
+                    workers.append(worker)
+                    worker.pause()
+                except Missing as missing:
+                    rows[name] = replace(row, problem=str(missing))
+            for name, times in interleave(workers, rounds).items():
+                rows[name] = _timed(rows[name], times, clock)
+        return list(rows.values())
+
+    def costs(self, name: str) -> Cost:
+        """What the engine holds, in a process that does nothing else."""
+        with ExitStack() as stack:
+            worker = self._start(name, ".memory", stack)
+            worker.ask("version")
+            before = worker.ask("memory")
+            with MemoryPeak(worker.pid) as peak:
+                worker.ask("load")
+                worker.ask("first")
+                worker.ask("run 2 1")
+            after = worker.ask("memory")
+            private = max(peak.private, after["private"])
+            return Cost(
+                private - before["private"],
+                peak.total() - before["total"],
+                after["private"] - before["private"],
+                after["total"] - before["total"],
+            )
+
+    def _start(self, name: str, suffix: str, stack: ExitStack) -> Worker:
+        path = self.files.converted(self.model, name, self.form)
+        home = self.files.model(self.model)
+        python = python_of(self.files.environments, engine(name).ENVIRONMENT)
+        base = f"{name}.{self.form}.{self.threads}{suffix}"
+        self._answer = home / f"{base}.npy"
+        words = [str(path), str(home / "input.npy"), str(self._answer), str(self.threads)]
+        worker = Worker(python, name, words, home / f"{base}.log")
+        stack.callback(worker.close)
+        return worker
+
+    def _opened(self, row: Row, worker: Worker) -> Row:
+        row = replace(row, version=worker.ask("version"), load=worker.ask("load"))
+        row = replace(row, first=worker.ask("first"))
+        want = np.load(self.files.model(self.model) / "reference.npy")
+        db = reference.sqnr_db(want, np.load(self._answer))
+        bound = BOUNDS_DB[self.form]
+        problem = "" if db >= bound else f"wrong answer: {db:.1f} dB, {bound:g} are wanted"
+        return replace(row, sqnr_db=db if np.isfinite(db) else None, problem=problem)
 
 
-def overhead() -> dict[str, float]:
-    """Microseconds of one run of a tiny model: by the C call alone, by a bound call, by run()."""
-    builder = ProgramBuilder()
-    f = builder.function("main")
-    x = f.input("x", "f32", [1, 16])
-    f.finish([f.op("relu", x, name="y")], ["y"])
-    path = FOLDER / "tiny.samara"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    save_program(builder.finish(["main"]), path)
-    session = Session(path, threads=1)
-    feeds = {"x": np.zeros((1, 16), np.float32)}
-    bound = session.bind(feeds, {"y": np.empty((1, 16), np.float32)})
-    calls: list[Callable[[], object]] = [bound, lambda: session.run(feeds)]
-    took = [statistics.median(times) * 1e6 for times in interleave(calls, 200)]
-    found = {"bound": took[0], "run": took[1]}
-    program = program_beside_library("call_bench")
-    if program is not None:
-        done = subprocess.run(
-            [str(program), str(path), "20000"], capture_output=True, text=True, check=True
-        )
-        found["c"] = float(done.stdout.split()[0]) / 1e3
+def _timed(row: Row, times: Times | str, clock: str) -> Row:
+    if isinstance(times, str):
+        return replace(row, problem=times)
+    least, median, p90 = spread(times.wall if clock == "wall" else times.cpu)
+    return replace(row, least=least, median=median, p90=p90)
+
+
+def contests(options: argparse.Namespace, files: Files) -> Iterator[Contest]:
+    """Every model in every form with every number of threads."""
+    for form in options.forms:
+        for threads in options.threads:
+            for model in options.models:
+                yield Contest(files, model, form, threads)
+
+
+def peaks() -> dict[str, float]:
+    """What one thread can do by loops of multiply-adds in C; empty where they are not built."""
+    from samara.exporter.reports._measure import program_beside_library
+
+    found = {}
+    for form, name in (("float32", "fma_peak"), ("int8", "dot_peak")):
+        program = program_beside_library(name)
+        if program is not None:
+            done = subprocess.run([str(program), "0.5"], capture_output=True, text=True, check=True)
+            found[form] = float(done.stdout.split()[0])
     return found
 
 
-def overhead_text(found: dict[str, float]) -> str:
-    """What Python adds, beside its budget."""
-    if "c" not in found:
-        return f"a tiny model: run {found['run']:.2f} us, bound call {found['bound']:.2f} us (no call_bench built)"
-    lines = [f"a tiny model in C: {found['c']:.2f} us"]
-    for name, budget in (("run", RUN_BUDGET), ("bound", BOUND_BUDGET)):
-        extra = found[name] - found["c"]
-        verdict = "within" if extra <= budget else "OVER"
-        lines.append(
-            f"  Python's {name} adds {extra:.2f} us, {verdict} its budget of {budget:g} us"
-        )
-    return "\n".join(lines)
+def own_count(path: Path) -> Own:
+    """What samara says that it holds for a file with one thread."""
+    from samara.pybridge import Session
+    from samara.pybridge.memory import CountedModel
+
+    function = Session(path, threads=1).function
+    with CountedModel(path) as model:
+        counted = model.session(function=function, threads=1)
+        arena = counted.arena_bytes
+        structures = model.model_bytes + counted.session_bytes - arena
+        return Own(arena, counted.derived_bytes, structures, path.stat().st_size)
 
 
-def main() -> int:
-    """Measure, print, and say by the exit status whether the answers agreed."""
+def processor() -> str:
+    """What the machine is, as its kernel says."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, write."""
+    options = options_of(arguments)
+    report = (
+        merged([_read(p) for p in options.from_json]) if options.from_json else _measured(options)
+    )
+    print(summary(report, options.engines))
+    if options.page:
+        page.update(ROOT / "docs" / "benchmarks.md", report)
+    return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
+
+
+def _read(path: Path) -> Report:
+    return report_from(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _measured(options: argparse.Namespace) -> Report:
+    files = Files(FOLDER)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    report = Report(
+        machine=f"{processor()}, {platform.system()} {platform.machine()}",
+        date=datetime.date.today().isoformat(),
+        rounds=options.rounds,
+        clock=options.clock,
+        peaks=peaks(),
+        operations={n: operations(MODELS[n].build()) for n in options.models},
+        rows=(),
+    )
+    rows: list[Row] = []
+    own: dict[str, Own] = {}
+    for contest in contests(options, files):
+        found = contest.rows(options.engines, options.rounds, options.clock)
+        if options.memory and contest.threads == options.threads[0]:
+            found = [replace(r, cost=contest.costs(r.engine)) if r.counts else r for r in found]
+            if any(r.engine == "samara" and r.counts for r in found):
+                path = files.converted(contest.model, "samara", contest.form)
+                own[f"{contest.model} {contest.form}"] = own_count(path)
+        rows += found
+        # Written again after every contest: a run takes long, and what it found shall not be lost.
+        report = replace(report, rows=rows, own=own)
+        options.json.write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
+        ratio = lead(found)
+        text = "no comparison" if ratio is None else f"best peer : samara {ratio:.2f}"
+        print(f"{contest.model} {contest.form} {contest.threads}: {text}", file=sys.stderr)
+    return report
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+    def names(known: Sequence[str]) -> object:
+        def parse(text: str) -> list[str]:
+            chosen = text.split(",")
+            for name in chosen:
+                if name not in known:
+                    raise argparse.ArgumentTypeError(f"no {name!r}; there are {', '.join(known)}")
+            return chosen
+
+        return parse
+
+    parser.add_argument("--models", type=names(list(MODELS)), default=list(MODELS))  # type: ignore[arg-type]
+    parser.add_argument("--engines", type=names(NAMES), default=list(NAMES))  # type: ignore[arg-type]
     parser.add_argument(
-        "models", nargs="*", metavar="MODEL", help=f"of {', '.join(MODELS)}; default: all"
+        "--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1, 2]
     )
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="also write everything measured to this file")
-    options = parser.parse_args()
-    if unknown := set(options.models) - set(MODELS):
-        parser.error(f"no model {sorted(unknown)[0]!r}; there are {', '.join(MODELS)}")
-    reports = models(options.models, options.runs, options.threads)
-    costs = overhead()
-    first = reports[0]
-    peak = "not measured" if first.peak_gflops is None else f"{first.peak_gflops:.1f} GFLOP/s"
-    print(
-        f"{first.machine}; {options.threads} thread(s); peak of one: {peak}; {options.runs} rounds, medians"
+    parser.add_argument("--int8", action="store_true", help="only the int8 forms")
+    parser.add_argument("--float32", action="store_true", help="only float32")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument(
+        "--clock", choices=("wall", "cpu"), default="wall", help="cpu: the processes' own time"
     )
-    print(models_text(reports))
-    print(overhead_text(costs))
-    if options.json is not None:
-        plain: dict[str, Any] = {"models": [r.to_json() for r in reports], "overhead_us": costs}
-        options.json.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
-    return 0 if all(r.answers_agree for r in reports) else 1
+    parser.add_argument("--no-memory", dest="memory", action="store_false")
+    parser.add_argument("--page", action="store_true", help="also write docs/benchmarks.md")
+    parser.add_argument(
+        "--from-json",
+        type=lambda text: [Path(p) for p in text.split(",")],
+        metavar="A.json,B.json",
+        help="measure nothing: show earlier results, the later ones first to count",
+    )
+    parser.add_argument("--json", type=Path, default=FOLDER / "results.json")
+    options = parser.parse_args(arguments)
+    both = options.int8 == options.float32
+    options.forms = [f for f in BOUNDS_DB if both or getattr(options, f)]
+    return options
 
 
 if __name__ == "__main__":

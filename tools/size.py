@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
+import importlib
 import os
 import sys
 import tempfile
@@ -96,7 +96,7 @@ def _shared(name: str) -> Callable[[Path], Selection]:
 
 def _written(name: str, scheme: str | None = None) -> Callable[[Path], Selection]:
     def selection(folder: Path) -> Selection:
-        model = _write_models().MODELS[name]()
+        model = getattr(_zoo(), name)()
         program = samara.import_onnx(model)
         if scheme is not None:
             rng = np.random.default_rng(0)
@@ -115,14 +115,11 @@ def _exported(program: samara.Program, path: Path) -> Selection:
     return needs_of(path).selection
 
 
-def _write_models() -> ModuleType:
-    path = ROOT / "benchmarks" / "write_models.py"
-    spec = importlib.util.spec_from_file_location("samara_write_models", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _zoo() -> ModuleType:
+    """The models of the benchmarks, which are no installed package."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return importlib.import_module("benchmarks.zoo")
 
 
 SUBJECTS = (

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.zoo import mobilenet_v2
 from tests.e2e.models import NAMES, excess, recorded
 
 import samara
@@ -118,7 +119,7 @@ def test_neon_takes_a_fifth_of_the_instructions(
         repo, tmp_path / "scalar", "-DCMAKE_C_FLAGS=-fno-tree-vectorize -fno-tree-slp-vectorize"
     )
     file = tmp_path / "mobilenet.samara"
-    samara.export(samara.import_onnx(mobilenet(repo, 96)), file, check=False)
+    samara.export(samara.import_onnx(mobilenet(96)), file, check=False)
 
     def one_run(binary: Path, isa: str) -> int:
         counts = []
@@ -137,16 +138,7 @@ def test_neon_takes_a_fifth_of_the_instructions(
     assert 5 * neon <= plain, f"NEON {neon:,}, scalar {plain:,}: ratio {plain / neon:.2f}"
 
 
-def mobilenet(repo: Path, size: int) -> bytes:
+def mobilenet(size: int) -> bytes:
     """The benchmark's MobileNetV2 with seeded random weights, as ONNX bytes."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location(
-        "write_models", repo / "benchmarks" / "write_models.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    data: bytes = module.mobilenet_v2(size).SerializeToString()
+    data: bytes = mobilenet_v2(size).SerializeToString()
     return data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench` and `make bench-train` on little work: they measure, compare, and say so."""
+"""What Python adds to a call, and `make bench-train` on little work: it measures and says so."""
 
 from __future__ import annotations
 
@@ -13,61 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import call_overhead
 
 from samara.pybridge import op as bridge
 
 
-@pytest.fixture
-def program(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """benchmarks/run.py with one small net, writing to a temporary folder."""
-    monkeypatch.syspath_prepend(str(repo / "benchmarks"))
-    for name in ("run", "write_models"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    nets = importlib.import_module("write_models")
-    monkeypatch.setattr(nets, "MODELS", {"small": lambda: nets.transformer(1, 32, 2, 64, 8)})
-    run = importlib.import_module("run")
-    monkeypatch.setattr(run, "FOLDER", tmp_path)
-    return run
+def test_overhead_is_judged_against_its_budget() -> None:
+    text = call_overhead.overhead_text({"c": 1.0, "run": 5.5, "bound": 2.5})
+    assert "run adds 4.50 us, within its budget of 5 us" in text
+    assert "bound adds 1.50 us, OVER its budget of 1 us" in text
+    assert "no call_bench built" in call_overhead.overhead_text({"run": 5.5, "bound": 2.5})
+
+
+def test_overhead_is_measured(tmp_path: Path) -> None:
+    found = call_overhead.overhead(tmp_path)
+    assert 0 < found["bound"] < found["run"]
 
 
 def _main(run: types.ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
     monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
     return run.main()
-
-
-def test_table_and_json(
-    program: types.ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    out = tmp_path / "bench.json"
-    assert _main(program, monkeypatch, "--runs", "3", "--json", str(out)) == 0
-    text = capsys.readouterr().out
-    assert "small" in text
-    assert "samara/it" in text
-    assert "a tiny model" in text
-    found = json.loads(out.read_text())
-    (model,) = found["models"]
-    assert [r["engine"].split()[0] for r in model["rows"]] == ["samara", "onnxruntime"]
-    assert model["rows"][1]["tolerances"] <= 1
-    assert 0 < found["overhead_us"]["bound"] < found["overhead_us"]["run"]
-
-
-def test_unknown_model_is_wrong_usage(
-    program: types.ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        _main(program, monkeypatch, "large")
-    assert caught.value.code == 2
-    assert "there are small" in capsys.readouterr().err
-
-
-def test_overhead_is_judged_against_its_budget(program: types.ModuleType) -> None:
-    text = program.overhead_text({"c": 1.0, "run": 5.5, "bound": 2.5})
-    assert "run adds 4.50 us, within its budget of 5 us" in text
-    assert "bound adds 1.50 us, OVER its budget of 1 us" in text
-    assert "no call_bench built" in program.overhead_text({"run": 5.5, "bound": 2.5})
 
 
 # ---- training ----

@@ -5,12 +5,11 @@ as an exact search finds them.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from benchmarks.zoo import mobilenet_v2
 from tests.e2e.exact_arena import Piece, minimum, pieces_of
 from tests.e2e.models import NAMES, recorded
 from tests.exporter.passes.programs import conv
@@ -22,17 +21,6 @@ from samara.exporter.reports import inspect
 BOUNDS = {"super_resolution": {"batch_size": 2}, "micro_kws_m_qdq": {"unk__68": 1}}
 
 
-def _mobilenet(repo: Path) -> Any:
-    """The benchmark's MobileNetV2 with seeded random weights."""
-    path = repo / "benchmarks" / "write_models.py"
-    spec = importlib.util.spec_from_file_location("write_models", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.mobilenet_v2(224)
-
-
 def _agrees(path: Path, m: Memory) -> None:
     """Sessions take what the row says, for all of its instruction sets."""
     for isa in m.isa:
@@ -41,9 +29,9 @@ def _agrees(path: Path, m: Memory) -> None:
         assert session.total_bytes == m.session_bytes, (m, isa)
 
 
-def test_mobilenet_v2_takes_the_least_that_its_order_can(repo: Path, tmp_path: Path) -> None:
+def test_mobilenet_v2_takes_the_least_that_its_order_can(tmp_path: Path) -> None:
     path = tmp_path / "mobilenet_v2.samara"
-    samara.export(samara.import_onnx(_mobilenet(repo)), path, check=False)
+    samara.export(samara.import_onnx(mobilenet_v2(224)), path, check=False)
     file = read_file(path)
     print(f"\n{'threads':>7} {'arena':>10} {'minimum':>10} {'bound':>10}")
     for m in file.memory:

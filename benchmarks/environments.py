@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual environments of the peers, each made when it is first asked for, under build/bench."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.engines import SAMARA, Environment
+
+ROOT = Path(__file__).resolve().parent.parent
+_SECONDS = 1800
+
+
+class Missing(Exception):
+    """An environment, a conversion or an engine that is not to be had; the text says why."""
+
+
+def python_of(folder: Path, environment: Environment) -> Path:
+    """The environment's interpreter; installs what is not there yet, and remembers a failure until
+    the packages asked for change.
+    """
+    if environment == SAMARA:
+        return Path(sys.executable)
+    home = folder / environment.name
+    stamp = home / "installed.json"
+    wanted = [*environment.packages, environment.alone]
+    if stamp.is_file():
+        kept = json.loads(stamp.read_text(encoding="utf-8"))
+        if kept["packages"] == wanted:
+            if kept["problem"]:
+                raise Missing(kept["problem"])
+            return home / "bin" / "python"
+    print(f"installing {', '.join(environment.packages)} in {home}", file=sys.stderr)
+    problem = _install(home, environment)
+    home.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(json.dumps({"packages": wanted, "problem": problem}), encoding="utf-8")
+    if problem:
+        raise Missing(problem)
+    return home / "bin" / "python"
+
+
+def _install(home: Path, environment: Environment) -> str:
+    """Make the environment; why it could not be, or nothing."""
+    base = _interpreter(environment.python)
+    if base is None:
+        return f"needs Python {environment.python[0]}.{environment.python[1]} or newer"
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    steps: list[Sequence[str]] = [[base, "-m", "venv", "--without-pip", str(home)]]
+    # The pip of this environment, so that none need be downloaded.
+    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-q"]
+    steps.append([*pip, *(["--no-deps"] if environment.alone else []), *environment.packages])
+    for step in steps:
+        try:
+            done = subprocess.run(step, capture_output=True, text=True, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"installing took more than {_SECONDS} s"
+        if done.returncode:
+            lines = [x for x in done.stderr.splitlines() if x.startswith("ERROR")]
+            return (lines or ["ERROR: pip failed"])[-1].removeprefix("ERROR: ")[:200]
+    return ""
+
+
+def _interpreter(least: tuple[int, int]) -> str | None:
+    """A Python that is new enough: this one, or one on PATH that starts."""
+    if sys.version_info[:2] >= least:
+        return sys.executable
+    for minor in range(least[1], least[1] + 4):
+        found = shutil.which(f"python{least[0]}.{minor}")
+        if (
+            found
+            and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0
+        ):
+            return found
+    return None
+
+
+def variables() -> dict[str, str]:
+    """The environment variables of an engine's process: it finds this package, and nothing of a
+    user's own packages.
+    """
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
