@@ -27,6 +27,13 @@ def _missing(subject: str, reason: str) -> None:
     pytest.skip(f"NOT RUN: {subject} ({reason})")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever asks for a build with sanitizers is `sanitized`."""
+    for item in items:
+        if "sanitized" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.sanitized)
+
+
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """A number that depends on the test's name and parameters only."""
@@ -117,7 +124,7 @@ def small_dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (folder / "dist").exists():
             model = folder / "small.samara"
             export(import_onnx(small_onnx()), model, check=False)
-            build([model], out=folder / "dist")
+            build([model], out=folder / "dist", features=("files", "threads", "profile"))
     return folder / "dist"
 
 

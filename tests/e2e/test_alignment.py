@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from tests.e2e.models import NAMES
 
+# A library of its own is built first, and every case runs sixteen times.
+pytestmark = pytest.mark.extended
+
 Sanitized = Callable[[str, str, str], Path]
 LIBRARY = "libsamara.dylib" if sys.platform == "darwin" else "libsamara.so"
 

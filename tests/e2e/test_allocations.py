@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.models import NAMES, QUANTIZED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def shim(

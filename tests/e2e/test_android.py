@@ -49,6 +49,8 @@ sqrtf tan tanf tanh tanhf trunc truncf
 _MAIN = """\
 import com.example.Digits;
 
+pytestmark = pytest.mark.slow
+
 public final class Main {
   private static void expect(Class<?> type, Runnable call) {
     try {

@@ -14,6 +14,8 @@ from typing import Any
 import onnx
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def outcome(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], str]:

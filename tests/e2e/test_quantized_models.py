@@ -15,6 +15,8 @@ from tests.e2e.models import Array, recorded
 import samara
 from samara.exporter.ir import Program, ProgramBuilder, to_bytes
 
+pytestmark = pytest.mark.slow
+
 # Signal-to-noise ratio in dB that the worst output must have, a few dB below what it had when this
 # was written.
 LEAST = {

@@ -103,6 +103,7 @@ def test_a_crash_and_a_hang_cost_one_case_each(tool: ModuleType) -> None:
     assert found == dict(zip(names, wanted, strict=True))
 
 
+@pytest.mark.slow
 def test_whole_way(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, page = tmp_path / "score.json", tmp_path / "page.md"
     arguments = ["--only", "^test_(relu|shape)$", "--kind", "node", "--jobs", "1"]
