@@ -142,7 +142,7 @@ static double error_of(const struct layer *l, const struct both *b, const float 
     const double d = (double)b->y[pixel * l->n + n] - want;
     sum += d * d;
   }
-  return sqrt(sum / SAMPLES);
+  return sqrt(sum / (double)SAMPLES);
 }
 
 static void bench(const struct layer *l, uint32_t isa) {
