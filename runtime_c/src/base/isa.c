@@ -69,8 +69,9 @@ size_t smr_isa_format(uint32_t isa, char *text, size_t size) {
     uint32_t own = isa_implied[i];
     while ((own & (own - 1)) != 0) own &= own - 1;
     if (i == 0 ? isa != 0 : (isa & own) == 0) continue;
-    const size_t at = length < size ? length : size;
-    length += smr_format(text + at, size - at, "%s%s", length != 0 ? "," : "", name);
+    const bool fits = length < size;
+    length += smr_format(fits ? text + length : NULL, fits ? size - length : 0, "%s%s",
+                         length != 0 ? "," : "", name);
   }
   return length;
 }
