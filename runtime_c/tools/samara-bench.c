@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measure the latency of a model and print it as JSON; see usage below. Exit 0 done, 1 failed, 2
 // usage.
-#if !defined(_POSIX_C_SOURCE)
+#if defined(__APPLE__)
+#define _DARWIN_C_SOURCE  // ru_maxrss
+#elif !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
 
