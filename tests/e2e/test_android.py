@@ -21,6 +21,8 @@ from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.package.elf import Elf
 from samara.exporter.reports import _digits
 
+pytestmark = pytest.mark.slow
+
 Tool = Callable[[str, str], str]
 Missing = Callable[[str, str], None]
 
@@ -48,8 +50,6 @@ sqrtf tan tanf tanh tanhf trunc truncf
 # Prints the bytes of the answer in hexadecimal, after what must be refused was.
 _MAIN = """\
 import com.example.Digits;
-
-pytestmark = pytest.mark.slow
 
 public final class Main {
   private static void expect(Class<?> type, Runnable call) {
