@@ -86,9 +86,11 @@ bits: build  ## The same integers from every build and instruction set, as a tab
 onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/onnx-coverage.md
 	$(BIN)/python -W ignore tools/onnx_score.py --page docs/onnx-coverage.md
 
-# clang's sanitizers see more than gcc's: make asan SANITIZER_CC=clang-19
+# clang's sanitizers see more than gcc's: make asan SANITIZER_CC=clang-19. Its objects serve the
+# fuzzers too, which stand beside the tests then.
 asan: build  ## The C tests, mutants and damaged files under AddressSanitizer and UndefinedBehaviorSanitizer
-	cd runtime_c && cmake --preset asan-ubsan $(if $(SANITIZER_CC),-DCMAKE_C_COMPILER=$(SANITIZER_CC)) --log-level=WARNING
+	cd runtime_c && cmake --preset asan-ubsan $(if $(SANITIZER_CC),-DCMAKE_C_COMPILER=$(SANITIZER_CC)) \
+	    $(if $(findstring clang,$(SANITIZER_CC)),-DSAMARA_BUILD_FUZZERS=ON) --log-level=WARNING
 	cmake --build build/asan-ubsan --parallel $(JOBS)
 	$(call run_ctest,build/asan-ubsan)
 	$(BIN)/python -m pytest -q -m 'sanitized and not extended' $(PYTEST_ARGS) tests/ops tests/e2e/test_damage.py

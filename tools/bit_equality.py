@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,22 +68,20 @@ class Build:
     reason: str = ""  # why there is no program
 
 
-def compile_plain(compiler: Sequence[str], source: Path, out: Path) -> str:
+def compile_plain(
+    compiler: Sequence[str],
+    source: Path,
+    out: Path,
+    files: Sequence[Path] = (),
+    *,
+    first: Sequence[str] = (),
+    last: Sequence[Path] = (),
+) -> str:
     """samara-run by one plain compiler line without flags; the reason when that failed."""
-    files = sorted(str(p) for p in (source / "src").rglob("*.c"))
-    done = subprocess.run(
-        [
-            *compiler,
-            f"-I{source}/include",
-            f"-I{source}/src",
-            *files,
-            str(source / "tools" / "samara-run.c"),
-            *("-lm", "-lpthread", "-o", str(out)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    files = files or [*sorted((source / "src").rglob("*.c")), source / "tools" / "samara-run.c"]
+    places = (f"-I{source}/include", f"-I{source}/src")
+    line = [*compiler, *first, *places, *files, *last, "-lm", "-lpthread", "-o", out]
+    done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"does not compile: {done.stderr.strip()[-400:]}"
 
 
@@ -101,10 +100,13 @@ def plain(
     name: str,
     compiler: Sequence[str],
     folder: Path,
+    given: Mapping[str, Path],
     sets: tuple[str, ...],
     start: tuple[str, ...] = (),
 ) -> Build:
-    """A plain build, or why there is none."""
+    """A plain build: the given one, a new one, or why there is none."""
+    if name in given:
+        return Build(name, given[name], sets, start)
     if shutil.which(compiler[0]) is None:
         return Build(name, None, sets, start, f"no {compiler[0]}")
     out = folder / name.replace(" ", "-")
@@ -141,12 +143,12 @@ def builds(folder: Path, given: Mapping[str, Path]) -> list[Build]:
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         made = [
             pool.submit(cmade, "x86-64 gcc cmake", "gcc", folder, given, X86),
-            pool.submit(plain, "x86-64 gcc plain", ["gcc"], folder, X86),
+            pool.submit(plain, "x86-64 gcc plain", ["gcc"], folder, given, X86),
             pool.submit(cmade, "x86-64 clang cmake", clang, folder, given, X86),
-            pool.submit(plain, "x86-64 clang plain", [clang], folder, X86),
+            pool.submit(plain, "x86-64 clang plain", [clang], folder, given, X86),
             pool.submit(cmade, "aarch64 gcc cmake", cross, folder, given, ARM, qemu, toolchain),
-            pool.submit(plain, "aarch64 gcc plain", [cross], folder, ARM, qemu),
-            pool.submit(plain, "aarch64 clang plain", clang_cross, folder, ARM, qemu),
+            pool.submit(plain, "aarch64 gcc plain", [cross], folder, given, ARM, qemu),
+            pool.submit(plain, "aarch64 clang plain", clang_cross, folder, given, ARM, qemu),
         ]
         found = [m.result() for m in made]
     if qemu[0]:
@@ -200,20 +202,46 @@ def matrix(found: Sequence[Build], files: Sequence[Path]) -> int:
     return wrong
 
 
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def includers(header: Path) -> list[Path]:
+    """The sources of the runtime that reach `header` through their includes."""
+    src = RUNTIME / "src"
+    reaches: dict[Path, bool] = {header: True}
+
+    def reach(path: Path) -> bool:
+        if path not in reaches:
+            reaches[path] = False  # a header that includes itself again
+            names = _INCLUDE.findall(path.read_text(encoding="utf-8"))
+            places = (place for n in names for place in (path.parent / n, src / n))
+            reaches[path] = any(reach(p.resolve()) for p in places if p.is_file())
+        return reaches[path]
+
+    return [path for path in sorted(src.rglob("*.c")) if reach(path.resolve())]
+
+
 def patch(name: str, folder: Path) -> Path:
-    """The runtime with a wrong rounding, built; its samara-run."""
+    """The runtime with a wrong rounding, built; its samara-run.
+
+    What rounds is compiled anew and takes the place of the objects in build/dev's archive.
+    """
     source = folder / name.replace(" ", "_")
-    shutil.copytree(RUNTIME, source, ignore=shutil.ignore_patterns("tests", "fuzz", "bench"))
-    place = source / ROUNDING.relative_to(RUNTIME)
-    text = place.read_text(encoding="utf-8")
+    place = source / ROUNDING.relative_to(RUNTIME / "src")
+    text = ROUNDING.read_text(encoding="utf-8")
     for old, new in PATCHES[name]:
         if text.count(old) != 1:
             raise SystemExit(f"{ROUNDING.name} does not read {old!r} once: adjust patch {name!r}")
         text = text.replace(old, new)
     include = '#include "simd/common.h"'
+    place.parent.mkdir(parents=True)
     place.write_text(text.replace(include, f"{include}\n\n#include <math.h>"), encoding="utf-8")
+    archive = ROOT / "build" / "dev" / "libsamara.a"
+    if not archive.is_file():
+        raise SystemExit(f"{archive.relative_to(ROOT)} is not there: run `make build`")
     program = folder / f"{source.name}.out"
-    reason = compile_plain(["cc"], source, program)
+    files = [*includers(ROUNDING), RUNTIME / "tools" / "samara-run.c"]
+    reason = compile_plain(["cc"], RUNTIME, program, files, first=(f"-I{source}",), last=(archive,))
     if reason:
         raise SystemExit(f"the runtime with {name!r} {reason}")
     return program
