@@ -23,6 +23,7 @@ from typing import TypeVar
 import numpy as np
 import onnx
 from benchmarks.zoo.net import Net
+from benchmarks.zoo.sequences import attend
 from onnx import TensorProto, helper, numpy_helper
 
 from samara.exporter.export import export
@@ -56,10 +57,9 @@ def transformer(nodes: int, width: int = 64, heads: int = 4) -> onnx.ModelProto:
         net.weights[name] = numpy_helper.from_array(np.array(number, np.int64), name)
     for name, numbers in (("axis0", [0]), ("width", [width]), ("split", [heads, width // heads])):
         net.weight(name, np.array(numbers, np.int64))
-    net.weight("scale", np.float32((width // heads) ** -0.5))
     x = net.op("Gather", net.random("words", 100, width, fan_in=2), "ids", name="embedded")
     while len(net.nodes) + 57 <= nodes or len(net.nodes) == 1:
-        x = _layer(net, x, f"layer{len(net.nodes)}", width)
+        x = _layer(net, x, f"layer{len(net.nodes)}", width, width // heads)
     net.op("Identity", x, name="encoded")
     model = net.finish("encoded", 1, 1, width)
     dims = model.graph.output[0].type.tensor_type.shape.dim
@@ -68,7 +68,7 @@ def transformer(nodes: int, width: int = 64, heads: int = 4) -> onnx.ModelProto:
     return model
 
 
-def _layer(net: Net, x: str, name: str, width: int) -> str:
+def _layer(net: Net, x: str, name: str, width: int, each: int) -> str:
     def reshaped(value: str, tail: str, label: str) -> str:
         """value in the shape (batch, length, *tail), its dims read from itself."""
         dims = net.op("Shape", value, name=f"{label}.shape")
@@ -79,29 +79,18 @@ def _layer(net: Net, x: str, name: str, width: int) -> str:
         target = net.op("Concat", *parts, tail, name=f"{label}.dims", axis=0)
         return net.op("Reshape", value, target, name=label)
 
-    def norm(value: str, label: str) -> str:
-        scale = net.weight(f"{label}.scale", net.rng.uniform(0.9, 1.1, width))
-        bias = net.weight(f"{label}.bias", net.rng.uniform(-0.1, 0.1, width))
-        return net.op("LayerNormalization", value, scale, bias, name=label, axis=-1)
-
-    def head(value: str, label: str, perm: list[int]) -> str:
-        split = reshaped(
-            net.dense(value, f"{label}.dense", width, width), "split", f"{label}.split"
-        )
-        return net.op("Transpose", split, name=label, perm=perm)
-
-    y = norm(x, f"{name}.norm1")
-    q, v = (head(y, f"{name}.{part}", [0, 2, 1, 3]) for part in ("query", "value"))
-    k = head(y, f"{name}.key", [0, 2, 3, 1])
-    scores = net.op(
-        "Mul", net.op("MatMul", q, k, name=f"{name}.qk"), "scale", name=f"{name}.scaled"
+    y = attend(
+        net,
+        net.layer_norm(x, f"{name}.norm1", width),
+        name,
+        width,
+        each,
+        split=lambda value, label: reshaped(value, "split", label),
+        join=lambda value, label: reshaped(value, "width", label),
     )
-    shares = net.op("Softmax", scores, name=f"{name}.softmax", axis=-1)
-    mixed = net.op("MatMul", shares, v, name=f"{name}.mixed")
-    mixed = net.op("Transpose", mixed, name=f"{name}.back", perm=[0, 2, 1, 3])
-    mixed = reshaped(mixed, "width", f"{name}.joined")
-    x = net.op("Add", x, net.dense(mixed, f"{name}.out", width, width), name=f"{name}.add1")
-    y = net.dense(norm(x, f"{name}.norm2"), f"{name}.up", width, 4 * width)
+    x = net.add(x, y, f"{name}.add1")
+    y = net.layer_norm(x, f"{name}.norm2", width)
+    y = net.dense(y, f"{name}.up", width, 4 * width)
     y = net.op("Relu", y, name=f"{name}.relu")
     return net.op("Add", x, net.dense(y, f"{name}.down", 4 * width, width), name=f"{name}.add2")
 

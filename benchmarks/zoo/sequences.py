@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import onnx
 from benchmarks.zoo.net import Net
+
+Reshape = Callable[[str, str], str]
 
 
 def transformer(
@@ -14,50 +18,23 @@ def transformer(
     """A pre-norm transformer encoder on a sequence of vectors."""
     net = Net("transformer", 3)
     x = net.input("tokens", 1, length, width)
-    each = width // heads
-    net.weight("split", np.array([1, length, heads, each], np.int64))
-    net.weight("joined", np.array([1, length, width], np.int64))
-    net.weight("scale", np.float32(1.0 / np.sqrt(each)))
-    net.weight("half", np.float32(0.5))
-    net.weight("one", np.float32(1.0))
-    net.weight("root2", np.float32(np.sqrt(2.0)))
-
-    def norm(x: str, name: str) -> str:
-        return net.layer_norm(x, name, width)
-
-    def head(x: str, name: str, perm: list[int]) -> str:
-        split = net.op("Reshape", net.dense(x, name, width, width), "split", name=f"{name}.split")
-        return net.op("Transpose", split, name=f"{name}.heads", perm=perm)
-
     for i in range(layers):
-        name = f"layer{i}"
-        y = norm(x, f"{name}.norm1")
-        q, v = (head(y, f"{name}.{part}", [0, 2, 1, 3]) for part in ("query", "value"))
-        k = head(y, f"{name}.key", [0, 2, 3, 1])
-        scores = net.op(
-            "Mul", net.op("MatMul", q, k, name=f"{name}.qk"), "scale", name=f"{name}.scaled"
-        )
-        shares = net.op("Softmax", scores, name=f"{name}.softmax", axis=-1)
-        mixed = net.op("MatMul", shares, v, name=f"{name}.mixed")
-        mixed = net.op("Transpose", mixed, name=f"{name}.back", perm=[0, 2, 1, 3])
-        mixed = net.op("Reshape", mixed, "joined", name=f"{name}.joined")
-        x = net.op("Add", x, net.dense(mixed, f"{name}.out", width, width), name=f"{name}.add1")
-        y = net.dense(norm(x, f"{name}.norm2"), f"{name}.up", width, hidden)
-        # GELU as exporters of opset 17 write it.
-        e = net.op("Erf", net.op("Div", y, "root2", name=f"{name}.div"), name=f"{name}.erf")
-        e = net.op("Mul", y, net.op("Add", e, "one", name=f"{name}.plus"), name=f"{name}.times")
-        y = net.op("Mul", e, "half", name=f"{name}.gelu")
-        x = net.op("Add", x, net.dense(y, f"{name}.down", hidden, width), name=f"{name}.add2")
-    return net.finish(norm(x, "final"), 1, length, width)
+        x = pre_norm_layer(net, x, f"layer{i}", width, heads, hidden, length)
+    return net.finish(net.layer_norm(x, "final", width), 1, length, width)
 
 
-def attention(net: Net, x: str, name: str, width: int, heads: int, length: int) -> str:
-    """Multi-head self-attention with its output layer."""
-    each = width // heads
+def attend(
+    net: Net, x: str, name: str, width: int, each: int, split: Reshape, join: Reshape
+) -> str:
+    """Multi-head self-attention with its output layer, heads of `each`.
+
+    split and join: (value, name) -> the value as [batch, length, heads, each], and as
+    [batch, length, width] again.
+    """
 
     def head(part: str, perm: list[int]) -> str:
         y = net.dense(x, f"{name}.{part}", width, width)
-        y = net.reshape(y, f"{name}.{part}.split", 1, length, heads, each)
+        y = split(y, f"{name}.{part}.split")
         return net.op("Transpose", y, name=f"{name}.{part}.heads", perm=perm)
 
     q, k, v = head("query", [0, 2, 1, 3]), head("key", [0, 2, 3, 1]), head("value", [0, 2, 1, 3])
@@ -66,8 +43,23 @@ def attention(net: Net, x: str, name: str, width: int, heads: int, length: int) 
     shares = net.op("Softmax", scores, name=f"{name}.softmax", axis=-1)
     mixed = net.op("MatMul", shares, v, name=f"{name}.mixed")
     mixed = net.op("Transpose", mixed, name=f"{name}.back", perm=[0, 2, 1, 3])
-    mixed = net.reshape(mixed, f"{name}.joined", 1, length, width)
-    return net.dense(mixed, f"{name}.out", width, width)
+    return net.dense(join(mixed, f"{name}.joined"), f"{name}.out", width, width)
+
+
+def attention(
+    net: Net, x: str, name: str, width: int, heads: int, length: int, batch: int = 1
+) -> str:
+    """Multi-head self-attention on [batch, length, width], sizes known."""
+    each = width // heads
+    return attend(
+        net,
+        x,
+        name,
+        width,
+        each,
+        split=lambda y, label: net.reshape(y, label, batch, length, heads, each),
+        join=lambda y, label: net.reshape(y, label, batch, length, width),
+    )
 
 
 def feed_forward(net: Net, x: str, name: str, width: int, hidden: int) -> str:

@@ -226,25 +226,8 @@ def mobilevit(size: int = 256, layers: tuple[int, ...] = (2, 4, 3)) -> onnx.Mode
 
 def _patch_layer(net: Net, x: str, name: str, width: int, length: int) -> str:
     """A pre-norm layer of four heads on the four sequences that share patches."""
-    heads, each = 4, width // 4
-
-    def head(y: str, part: str, perm: list[int]) -> str:
-        z = net.dense(y, f"{name}.{part}", width, width)
-        z = net.reshape(z, f"{name}.{part}.split", 4, length, heads, each)
-        return net.op("Transpose", z, name=f"{name}.{part}.heads", perm=perm)
-
     y = net.layer_norm(x, f"{name}.norm1", width)
-    q, k, v = (
-        head(y, part, perm)
-        for part, perm in (("query", [0, 2, 1, 3]), ("key", [0, 2, 3, 1]), ("value", [0, 2, 1, 3]))
-    )
-    scores = net.op("MatMul", q, k, name=f"{name}.qk")
-    scores = net.op("Mul", scores, net.number(float(1 / np.sqrt(each))), name=f"{name}.scaled")
-    shares = net.op("Softmax", scores, name=f"{name}.softmax", axis=-1)
-    y = net.op("MatMul", shares, v, name=f"{name}.mixed")
-    y = net.op("Transpose", y, name=f"{name}.back", perm=[0, 2, 1, 3])
-    y = net.reshape(y, f"{name}.joined", 4, length, width)
-    x = net.add(x, net.dense(y, f"{name}.out", width, width), f"{name}.add1")
+    x = net.add(x, attention(net, y, name, width, 4, length, batch=4), f"{name}.add1")
     y = net.dense(net.layer_norm(x, f"{name}.norm2", width), f"{name}.up", width, 2 * width)
     return net.add(x, net.dense(net.silu(y), f"{name}.down", 2 * width, width), f"{name}.add2")
 

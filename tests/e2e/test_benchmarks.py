@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from benchmarks import call_overhead
+from benchmarks import call_overhead, lanes
 
+from samara.exporter.ir import ProgramBuilder
 from samara.pybridge import op as bridge
 
 
@@ -79,3 +81,45 @@ def test_unknown_training_model_is_wrong_usage(
         _main(training, monkeypatch, "large")
     assert caught.value.code == 2
     assert "there are digits_cnn, resnet8, transformer" in capsys.readouterr().err
+
+
+def _timed(*rows: tuple[float, float, tuple[int, ...]]) -> list[lanes.Timed]:
+    return [lanes.Timed(*row) for row in rows]
+
+
+def test_branches_side_by_side() -> None:
+    # A fork of two chains that threads do not make faster, joined at the end.
+    nodes = _timed((2, 1, ()), (6, 6, (0,)), (5, 5, (0,)), (1, 1, (1, 2)))
+    assert lanes.schedule(nodes) == pytest.approx(1 + 6 + 1)
+    assert lanes.schedule(nodes, split=False) == pytest.approx(2 + 6 + 1)
+    assert lanes.bound(nodes) == pytest.approx(8)  # the longest chain
+
+
+def test_a_chain_gains_nothing_from_lanes() -> None:
+    nodes = _timed((4, 2, ()), (6, 3, (0,)), (2, 3, (1,)))
+    assert lanes.schedule(nodes) == pytest.approx(2 + 3 + 2)
+    assert lanes.schedule(nodes, split=False) == pytest.approx(12)
+
+
+def test_no_schedule_is_shorter_than_its_bound() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        count = int(rng.integers(1, 12))
+        nodes = []
+        for i in range(count):
+            one = float(rng.uniform(1, 10))
+            after = tuple(int(j) for j in range(i) if rng.random() < 0.3)
+            nodes.append(lanes.Timed(one, one * float(rng.uniform(0.5, 1.1)), after))
+        least = lanes.bound(nodes)
+        for split in (True, False):
+            assert lanes.schedule(nodes, split=split) >= least - 1e-9
+
+
+def test_nodes_wait_for_those_they_read() -> None:
+    builder = ProgramBuilder()
+    f = builder.function("main")
+    x = f.input("x", "f32", [1, 16])
+    left, right = f.op("relu", x, name="left"), f.op("tanh", x, name="right")
+    f.finish([f.op("add", left, right, name="y")], ["y"])
+    program = builder.finish(["main"])
+    assert lanes.dependencies(program.main) == [(), (), (0, 1)]

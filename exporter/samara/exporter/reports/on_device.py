@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import json
 import os
@@ -186,19 +187,19 @@ def _built(model: Path, target: str, folder: Path) -> Path:
 # ---- machines ----
 
 
-class _Machine:
+class _Machine(abc.ABC):
     """Somewhere to run programs."""
 
     def __init__(self, device: str) -> None:
         self.device = device
 
+    @abc.abstractmethod
     def target(self) -> str:
         """The target whose programs run there."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
         """What the program prints about the model there."""
-        raise NotImplementedError
 
     def _known(self, architecture: str) -> str:
         if architecture not in _TARGETS:
@@ -275,11 +276,13 @@ class _Remote(_Machine):
 
     base = "/tmp"
 
+    @abc.abstractmethod
     def shell(self, command: str, seconds: int = _ASK_SECONDS) -> str:
-        raise NotImplementedError
+        """What a command prints there."""
 
+    @abc.abstractmethod
     def push(self, file: Path, path: str) -> None:
-        raise NotImplementedError
+        """Copy a file there."""
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[str]:
