@@ -193,9 +193,10 @@ def test_target_runtime_knows_dtypes(tmp_path: Path) -> None:
     assert read_file(tmp_path / "m.samara").min_runtime == (0, 1, 0)
 
 
-def test_nothing_to_prepack(tmp_path: Path) -> None:
-    with pytest.raises(samara.UnsupportedError, match="neutral weight panels only"):
-        export(small(), tmp_path / "m.samara", prepack=["avx2"])
+def test_layouts_of_another_machine_are_not_made_here(tmp_path: Path) -> None:
+    with pytest.raises(samara.UnsupportedError, match="this machine does not run"):
+        export(small(), tmp_path / "m.samara", prepack=["scalar", "tenstorrent"])
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:

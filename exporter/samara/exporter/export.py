@@ -16,6 +16,7 @@ from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, sav
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable
 from samara.exporter.package.memory_plan import measure
+from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
 from samara.exporter.types import (
     Atom,
@@ -30,6 +31,7 @@ from samara.exporter.types import (
     UnsupportedError,
     as_dim,
 )
+from samara.pybridge.memory import DerivedLayout
 
 # What golden outputs may differ by on a device: design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
@@ -68,6 +70,7 @@ class ExportReport:
     program: Program
     memory: tuple[Memory, ...] = ()
     unmeasured: Mapping[str, str] = field(default_factory=dict)
+    prepacked: int | None = None  # bytes of derived layouts stored; None: not asked for
 
     def to_json(self) -> dict[str, Any]:
         """The report without the program, as plain dicts, lists, strings and numbers."""
@@ -83,6 +86,7 @@ class ExportReport:
             "growing": list(self.growing),
             "memory": [asdict(m) for m in self.memory],
             "unmeasured": dict(self.unmeasured),
+            "prepacked": self.prepacked,
         }
 
     def __str__(self) -> str:
@@ -105,6 +109,8 @@ class ExportReport:
             lines.append(
                 f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
             )
+        if self.prepacked is not None:
+            lines.append(f"  {self.prepacked:,} bytes of it are derived weight layouts")
         for name, why in self.unmeasured.items():
             lines.append(f"  memory of {name!r} could not be measured here: {why}")
         return "\n".join(lines)
@@ -138,18 +144,16 @@ def export(
     layout: {"input": "NHWC"} makes inputs or outputs channels-last at the border. golden: inputs
     (dict or .npz) whose outputs are stored for `selftest`. labels: class names, or a text file with
     one per line. target_runtime: oldest runtime version that must load the file. prepack:
-    instruction sets whose derived weight layouts are stored beside the neutral one.
+    instruction sets of this machine whose derived weight layouts (Winograd's, for one) are stored
+    beside the neutral one: sessions there start sooner and share these pages with other processes,
+    for a larger file. Others derive what they need.
 
     Raises SamaraError when a pass changes an answer, ShapeError for names that are not there,
     UnsupportedError for what `target_runtime` or `prepack` cannot have.
     """
     merged = program if isinstance(program, Program) else merge(program)
     _check_target(merged, target_runtime)
-    if prepack:
-        raise UnsupportedError(
-            f"prepack={list(prepack)}: files of this version hold the neutral weight panels only",
-            fix="leave prepack out; the few layouts that differ are derived once when a model is used",
-        )
+    check_sets(prepack or ())
     before = sum(len(f.nodes) for f in merged.functions.values())
     if bounds:
         merged = with_bounds(merged, bounds)
@@ -174,7 +178,15 @@ def export(
         )
         return contract
 
-    size = save_program(merged, path, golden=goldens, measure=measured)
+    derived: list[DerivedLayout] = []
+
+    def prepacked(file: Path) -> Sequence[DerivedLayout]:
+        derived.extend(derived_layouts(merged, file, prepack or ()))
+        return derived
+
+    size = save_program(
+        merged, path, golden=goldens, measure=measured, prepack=prepacked if prepack else None
+    )
     return ExportReport(
         path=os.fspath(path),
         size_bytes=size,
@@ -187,6 +199,7 @@ def export(
         program=merged,
         memory=tuple(contract),
         unmeasured=unmeasured,
+        prepacked=None if prepack is None else sum(len(d.data) for d in derived),
     )
 
 

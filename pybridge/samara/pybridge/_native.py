@@ -47,6 +47,7 @@ _STRUCTS = (
     "samara_op_desc",
     "samara_op_context_options",
     "samara_memory_row",
+    "samara_derived_row",
     "samara_meter",
 )
 

@@ -59,6 +59,21 @@ class Counted:
     rows: tuple[MemoryRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DerivedLayout:
+    """A layout of a constant that a session made.
+
+    constant: counted from 0 in the order of the file. op: code of the operator that reads it.
+    layout: the operator's own number; version: of all such layouts of this runtime.
+    """
+
+    constant: int
+    op: int
+    layout: int
+    version: int
+    data: bytes
+
+
 def instruction_sets() -> tuple[str, ...]:
     """Ceilings that choose different kernels here, the least first: "scalar", then what the CPU has
     (and SAMARA_ISA leaves).
@@ -98,7 +113,7 @@ def session_rows(handle: Any) -> tuple[MemoryRow, ...]:
 class CountedModel:
     """A model opened through an allocator that counts; sessions are made, asked and destroyed."""
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+    def __init__(self, source: str | os.PathLike[str] | bytes | memoryview) -> None:
         self._model: Any = NULL
         self._lib = lib = library()
         self._meter = ffi.new("samara_meter *")
@@ -107,10 +122,10 @@ class CountedModel:
         options.struct_size = ffi.sizeof("samara_model_options")
         options.allocator = ffi.addressof(self._meter, "allocator")
         out, error = ffi.new("samara_model **"), new_error()
-        if isinstance(source, bytes):
+        if isinstance(source, (bytes, memoryview)):
             self._data = ffi.from_buffer(source)  # stays with the model
             status = lib.samara_model_open_memory(self._data, len(source), options, out, error)
-            head = source[:16]
+            head = bytes(source[:16])
         else:
             status = lib.samara_model_open_path(os.fsencode(Path(source)), options, out, error)
             with open(source, "rb") as file:
@@ -123,6 +138,19 @@ class CountedModel:
     def is_growing(self, function: str) -> bool:
         """Whether runs of the function may allocate."""
         return bool(self._lib.samara_model_is_growing(self._model, function.encode()))
+
+    def derived(self) -> tuple[DerivedLayout, ...]:
+        """The layouts that the sessions so far made, the first made first."""
+        count = ffi.new("size_t *")
+        self._lib.samara_model_derived(self._model, NULL, 0, count)
+        rows = ffi.new("samara_derived_row[]", max(1, count[0]))
+        self._lib.samara_model_derived(self._model, rows, count[0], count)
+        return tuple(
+            DerivedLayout(
+                r.constant, r.op, r.layout, r.version, bytes(ffi.buffer(r.data, r.size_bytes))
+            )
+            for r in reversed(list(rows[0 : count[0]]))
+        )
 
     def close(self) -> None:
         """Give everything back; again a no-op."""
@@ -173,4 +201,12 @@ class CountedModel:
             lib.samara_session_destroy(out[0])
 
 
-__all__ = ["KINDS", "Counted", "CountedModel", "MemoryRow", "instruction_sets", "session_rows"]
+__all__ = [
+    "KINDS",
+    "Counted",
+    "CountedModel",
+    "DerivedLayout",
+    "MemoryRow",
+    "instruction_sets",
+    "session_rows",
+]

@@ -174,6 +174,22 @@ SAMARA_API samara_status samara_session_memory(const samara_session *session,
                                                samara_memory_row *rows, size_t capacity,
                                                size_t *count);
 
+/* A layout of a constant that some session derived: what a file can bring along instead. */
+typedef struct samara_derived_row {
+  const void *data;
+  uint64_t size_bytes;
+  uint32_t constant; /* counted from 0 in the order of the file */
+  uint32_t op;       /* code of the operator that reads it */
+  uint32_t layout;   /* the operator's own number */
+  uint32_t version;  /* of this library's derived layouts */
+} samara_derived_row;
+
+/* The layouts that the sessions of a model derived so far, latest first; not those that its file
+ * brought. Writes at most `capacity` rows and sets *count to their number. Data live as long as
+ * the model. From any thread. */
+SAMARA_API samara_status samara_model_derived(const samara_model *model, samara_derived_row *rows,
+                                              size_t capacity, size_t *count);
+
 /* An allocator that counts what goes through it: give &meter.allocator to a model, a pool or a
  * session. Of one thread at a time; lives longer than what it was given to. */
 typedef struct samara_meter {

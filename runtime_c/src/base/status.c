@@ -46,7 +46,8 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       sizeof(samara_session_options), sizeof(samara_writer),
       sizeof(samara_profile_row),     sizeof(samara_op_tensor),
       sizeof(samara_op_desc),         sizeof(samara_op_context_options),
-      sizeof(samara_memory_row),      sizeof(samara_meter),
+      sizeof(samara_memory_row),      sizeof(samara_derived_row),
+      sizeof(samara_meter),
   };
   const size_t count = sizeof all / sizeof all[0];
   for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];

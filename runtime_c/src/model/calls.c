@@ -171,7 +171,7 @@ static samara_status calls_visit(struct smr_decoder *d, struct smr_function *f, 
   samara_status status = SAMARA_OK;
   for (uint32_t i = 0; i < f->node_count && height <= SMR_MAX_CALL_DEPTH; i++) {
     const struct smr_node *node = &f->nodes[i];
-    if ((node->op->flags & SMR_OP_CONTROL) == 0) continue;
+    if (!SMR_HAS_CONTROL || (node->op->flags & SMR_OP_CONTROL) == 0) continue;
     status = calls_check_node(d, f, node);
     if (status != SAMARA_OK) {
       status = smr_fb_where(&d->walk, status, SMR_FB_NODE, node->name);

@@ -32,22 +32,6 @@ static samara_status decode_segment(struct smr_decoder *d, const struct smr_segm
   return SAMARA_OK;
 }
 
-// Bytes of a plain tensor. Dims of 0 must not hide others whose product does not fit.
-static bool decode_dims(uint8_t dtype, uint32_t rank, const int64_t *dims, size_t *bytes) {
-  size_t nonzero = smr_dtype_bytes(dtype);
-  bool empty = false;
-  for (uint32_t i = 0; i < rank; i++) {
-    if (dims[i] < 0 || (uint64_t)dims[i] > SIZE_MAX / 2 ||
-        !smr_mul_size(nonzero, dims[i] != 0 ? (size_t)dims[i] : 1, &nonzero) ||
-        nonzero > SIZE_MAX / 2) {
-      return false;
-    }
-    if (dims[i] == 0) empty = true;
-  }
-  *bytes = empty ? 0 : smr_packed_bytes(dtype, nonzero);
-  return true;
-}
-
 static samara_status decode_bad_dims(const struct smr_decoder *d) {
   return smr_decode_bad(d, "a dim is out of range", 0, 0);
 }
@@ -80,7 +64,7 @@ static bool decode_panels_fit(const struct smr_constant *c, int64_t groups, int6
 static bool decode_panels(const struct smr_constant *c) {
   const int64_t *dims = c->dims;
   const uint32_t rank = c->rank;
-  int64_t rest = 1, batch = 1;  // the product of all dims fits, see decode_dims
+  int64_t rest = 1, batch = 1;  // the product of all dims fits, see smr_dims_bytes
   if (rank < 2) return false;
   for (uint32_t i = 1; i < rank; i++) rest *= dims[i];
   for (uint32_t i = 0; i + 2 < rank; i++) batch *= dims[i];
@@ -121,7 +105,7 @@ static samara_status decode_constant(struct smr_decoder *d, struct smr_constant 
     return SAMARA_OK;
   }
   size_t needed;
-  if (!decode_dims(c->dtype, c->rank, c->dims, &needed)) return decode_bad_dims(d);
+  if (!smr_dims_bytes(c->dtype, c->rank, c->dims, &needed)) return decode_bad_dims(d);
   const struct smr_segment *place = &d->walk.model->segments[d->walk.segment];
   if (offset > place->size || bytes > place->size - offset || needed > bytes) {
     return smr_decode_bad(d, "it leaves its segment, or is shorter than its dims say", 0, 0);
@@ -167,7 +151,7 @@ samara_status smr_decode_quant(const struct smr_decoder *d, const struct smr_qua
 
 static samara_status decode_variable(struct smr_decoder *d, struct smr_variable *v) {
   const struct smr_constant *c = &d->walk.model->constants[v->initial];
-  if (!decode_dims(v->dtype, v->rank, v->dims, &v->size_bytes)) return decode_bad_dims(d);
+  if (!smr_dims_bytes(v->dtype, v->rank, v->dims, &v->size_bytes)) return decode_bad_dims(d);
   if (smr_dtype_packed(v->dtype)) {
     SMR_FAIL(d->walk.error, UNSUPPORTED, "none can have dtype %s", smr_dtype_name(v->dtype));
   }
@@ -188,7 +172,7 @@ static bool decode_golden_tensor(struct smr_decoder *d, const struct smr_functio
       is_input ? f->inputs[f->user_inputs[t->index]] : f->outputs[f->user_outputs[t->index]];
   const struct smr_value *value = &f->values[id];
   size_t bytes;
-  if (!decode_dims(value->dtype, t->rank, t->dims, &bytes) || t->rank != value->rank ||
+  if (!smr_dims_bytes(value->dtype, t->rank, t->dims, &bytes) || t->rank != value->rank ||
       !decode_tolerance(t->abs_tol) || !decode_tolerance(t->rel_tol)) {
     return false;
   }

@@ -460,6 +460,7 @@ static samara_status fb_read_table(struct smr_fb_walk *walk, size_t at, unsigned
     const struct fb_row *row = &fb_rows[i];
     struct fb_found found;
     if (!SMR_HAS(selftest) && row->refers == SMR_FB_GOLDEN) continue;
+    if (!SMR_HAS(derived_stored) && row->refers == SMR_FB_DERIVED) continue;
     walk->row = i;
     SMR_TRY(fb_find(walk, &open, row->id, row->kind, &found));
     SMR_TRY(fb_store(walk, row, found, out));

@@ -4,6 +4,8 @@
 
 #include "model/model.h"
 
+#include <samara/samara_experimental.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@
 enum {
   MODEL_CHECKSUM_FROM = 24,  // the checksum covers the program part from here on
   MODEL_MAX_PROGRAM = 256 << 20,
+  // What systems map at once around a page that is read, if it is in memory: Linux by default.
+  MODEL_PREFETCH_BYTES = 64 * 1024,
 };
 
 // A derived copy; its bytes follow in a block of their own.
@@ -178,6 +182,14 @@ samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
   return model_finish(model_load_file(model, status, &options, error), out);
 }
 
+void smr_model_prefetch(const samara_model *model) {
+  if (model->private_ == NULL) return;  // nobody opened it
+  const struct smr_os_file *file = &model->private_->file;
+  const volatile uint8_t *bytes = file->data;
+  for (size_t i = 0; file->mapped && i < file->size_bytes; i += MODEL_PREFETCH_BYTES)
+    (void)bytes[i];
+}
+
 samara_status samara_model_open_memory(const void *data, size_t size_bytes,
                                        const samara_model_options *given, samara_model **out,
                                        samara_error *error) {
@@ -318,6 +330,21 @@ bool samara_model_is_growing(const samara_model *model, const char *function) {
 
 // ---- derived copies ----
 
+// What the file has of it, or NULL. Bytes that are not aligned as copies are, are no use.
+static const void *model_stored(const samara_model *model, int32_t constant,
+                                const struct smr_op *op, const struct smr_derived *what) {
+  for (uint32_t i = 0; SMR_HAS(derived_stored) && i < model->derived_count; i++) {
+    const struct smr_stored *stored = &model->derived[i];
+    const struct smr_constant *bytes = &model->constants[stored->data];
+    if (stored->constant == (uint32_t)constant && stored->op == op->code &&
+        stored->layout == what->layout && stored->version == SMR_DERIVED_VERSION &&
+        bytes->size_bytes == what->size_bytes &&
+        (uintptr_t)bytes->data % SMR_DERIVED_ALIGNMENT == 0)
+      return bytes->data;
+  }
+  return NULL;
+}
+
 // Under the lock.
 static samara_status model_derive(const samara_model *model, int32_t constant,
                                   const struct smr_job *job, const struct smr_derived *what,
@@ -364,8 +391,33 @@ samara_status smr_model_derived(const samara_model *model, int32_t constant,
       job->op->funcs->pack == NULL) {
     SMR_FAIL(error, BAD_STATE, "%s: a derived copy of constant %d", job->op->name, (int)constant);
   }
+  *out = model_stored(model, constant, job->op, what);
+  if (*out != NULL) {
+    SMR_NEED_IN(job->parts, error, derived_stored);
+    return SAMARA_OK;
+  }
   smr_os_mutex_lock(&model->private_->lock);
   const samara_status status = model_derive(model, constant, job, what, out, error);
   smr_os_mutex_unlock(&model->private_->lock);
   return status;
+}
+
+samara_status samara_model_derived(const samara_model *model, samara_derived_row *rows,
+                                   size_t capacity, size_t *count) {
+  if (model == NULL || count == NULL || (rows == NULL && capacity > 0)) return SAMARA_BAD_ARGUMENT;
+  size_t n = 0;
+  smr_os_mutex_lock(&model->private_->lock);
+  for (const struct model_derived *copy = model->private_->derived; copy != NULL;
+       copy = copy->next, n++) {
+    if (n >= capacity) continue;
+    rows[n] = (samara_derived_row){.data = copy->data,
+                                   .size_bytes = copy->size_bytes,
+                                   .constant = (uint32_t)copy->constant,
+                                   .op = copy->op->code,
+                                   .layout = copy->layout,
+                                   .version = SMR_DERIVED_VERSION};
+  }
+  smr_os_mutex_unlock(&model->private_->lock);
+  *count = n;
+  return SAMARA_OK;
 }

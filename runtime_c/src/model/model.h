@@ -169,6 +169,14 @@ struct smr_metadata {
   const char *key, *value;
 };
 
+/// A layout of `constant` that operator `op` would derive, as the bytes of constant `data`.
+struct smr_stored {
+  uint32_t constant, op, layout, version, data;
+};
+
+/// What the layouts that operators derive are counted by: one more when any of them changes.
+enum { SMR_DERIVED_VERSION = 1, SMR_DERIVED_ALIGNMENT = 64 };
+
 struct samara_model {
   samara_allocator allocator;
   samara_log_fn log;
@@ -181,8 +189,9 @@ struct samara_model {
   const struct smr_source *sources;
   const struct smr_metadata *metadata;
   const struct smr_segment *segments;
+  const struct smr_stored *derived;
   uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
-      metadata_count, segment_count;
+      metadata_count, segment_count, derived_count;
   struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
   struct smr_parts parts;              // what reading it needed
   uint64_t checksum;                   // of the program part
@@ -191,9 +200,13 @@ struct samara_model {
 /// The entry of that name (NULL: the first), or NULL.
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
 
-/// A derived copy of constant `constant` in `what->layout`, made by `job->op->pack` the first time
-/// and shared by all sessions. Takes the model's lock; called when a session is created or resized.
-/// *out stays valid until the model closes.
+/// Read here and there in a mapped file, so that the system maps its pages: what a session reads
+/// anyway, but many pages at a time and before its first run.
+void smr_model_prefetch(const samara_model *model);
+
+/// Constant `constant` in `what->layout`: as the file has it, or a copy made by `job->op->pack` the
+/// first time and shared by all sessions. Takes the model's lock; called when a session is created
+/// or resized. *out stays valid until the model closes.
 samara_status smr_model_derived(const samara_model *model, int32_t constant,
                                 const struct smr_job *job, const struct smr_derived *what,
                                 const void **out, samara_error *error);

@@ -32,7 +32,8 @@ SMR_TEST(abi_lists_every_struct) {
       sizeof(samara_session_options), sizeof(samara_writer),
       sizeof(samara_profile_row),     sizeof(samara_op_tensor),
       sizeof(samara_op_desc),         sizeof(samara_op_context_options),
-      sizeof(samara_memory_row),      sizeof(samara_meter),
+      sizeof(samara_memory_row),      sizeof(samara_derived_row),
+      sizeof(samara_meter),
   };
   enum { STRUCTS = sizeof expected / sizeof expected[0] };
   size_t sizes[STRUCTS + 1] = {0};

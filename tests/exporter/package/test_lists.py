@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_the_floor_is_the_build_header(runtime: Path) -> None:
     assert "SMR_ISA_FLOOR SMR_ISA_NONE\n" in lists(Selection(), runtime)["base/build.h"]
 
 
-def test_family_without_its_part_has_the_kernels_of_every_cpu(runtime: Path) -> None:
+def test_family_without_its_part_is_portable_c(runtime: Path) -> None:
     small = Selection(ops={"qsoftmax": None}, parts=frozenset({"q8_softmax_row"}), isa=("avx2",))
     large = small.merge(Selection(parts=frozenset({"q8_softmax_above_floor"})))
     name, other = "kernels/q8_softmax/kernels.inc", "kernels/q8_lookup/kernels.inc"
@@ -115,3 +116,6 @@ def test_family_without_its_part_has_the_kernels_of_every_cpu(runtime: Path) -> 
     assert [row.split(",")[1].strip() for row in _rows(more[name])] == ["avx2", "scalar"]
     assert few[other] == more[other]
     assert few[other].count("avx2") == 1
+    arm = lists(replace(small, isa=("neon-dot",), floor="neon"), runtime)
+    assert [row.split(",")[1].strip() for row in _rows(arm[name])] == ["scalar"]
+    assert [row.split(",")[1].strip() for row in _rows(arm[other])] == ["neon"]

@@ -27,6 +27,7 @@ from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec
 from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
 from samara.pybridge.atomic import replacing
+from samara.pybridge.memory import DerivedLayout
 
 PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
 PADDED_BIAS: Final = 16
@@ -66,25 +67,70 @@ def save_program(
     golden: Sequence[Golden] | Golden | None = None,
     layout: bool = True,
     measure: Callable[[Path], Sequence[Memory]] | None = None,
+    prepack: Callable[[Path], Sequence[DerivedLayout]] | None = None,
 ) -> int:
     """Write the file; returns its size in bytes.
 
     The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
     stores weights row-major, for runtimes' derived copies and for people who look at files.
-    `measure` is shown the file before that, and what it says is stored as the memory contract.
+    `prepack` and then `measure` are shown the file before that: what the first says is stored as
+    layouts that sessions need not derive, what the second says as the memory contract.
     """
     verify(program)
     row, segments = rows_of(program, golden=golden, layout=layout)
     with replacing(path) as file:
-        file.writelines(assemble(row, segments))
-        if measure is not None:
-            file.flush()
-            functions = {name: i for i, name in enumerate(program.functions)}
-            row["memory"] = memory_rows(measure(Path(file.name)), functions)
+
+        def write() -> None:
             file.seek(0)
             file.truncate()
             file.writelines(assemble(row, segments))
+            file.flush()
+
+        write()
+        if prepack is not None:
+            _add_derived(row, segments, prepack(Path(file.name)))
+            write()
+        if measure is not None:
+            functions = {name: i for i, name in enumerate(program.functions)}
+            row["memory"] = memory_rows(measure(Path(file.name)), functions)
+            write()
         return file.tell()
+
+
+def _add_derived(
+    row: dict[str, Any], segments: list[Segment], derived: Sequence[DerivedLayout]
+) -> None:
+    """Put layouts into a segment of their own, each as a constant of bytes."""
+    if not derived:
+        return
+    segment = Segment("derived")
+    row["derived"] = []
+    for layout in derived:
+        of = row["constants"][layout.constant]["name"]
+        row["derived"].append(
+            {
+                "constant": layout.constant,
+                "op": layout.op,
+                "layout": layout.layout,
+                "version": layout.version,
+                "data": len(row["constants"]),
+            }
+        )
+        row["constants"].append(
+            {
+                "name": f"{of}.{layout.op}.{layout.layout:x}",
+                "dtype": int(DType.U8),
+                "dims": [len(layout.data)],
+                "layout": int(schema.Layout.PLAIN),
+                "groups": 1,
+                "panel_stride": 0,
+                "segment": len(segments),
+                "offset": segment.add(layout.data),
+                "size": len(layout.data),
+            }
+        )
+    segments.append(segment)
+    row["segments"].append({"offset": 1, "size": segment.size, "name": segment.name})
 
 
 def to_bytes(

@@ -350,6 +350,17 @@ _STRUCTURE: Final = (
         " sizes. The reader of the runtime does not look at it.",
     ),
     TableDef(
+        "Derived",
+        (
+            _f("constant", Kind.U32, doc="index into constants: what it was made of"),
+            _f("op", Kind.U32, doc="code of the operator that reads it"),
+            _f("layout", Kind.U32, doc="the operator's own number of the layout"),
+            _f("version", Kind.U32, doc="of all such layouts; others are made anew"),
+            _f("data", Kind.U32, doc="index into constants: the bytes"),
+        ),
+        "A layout of a constant that sessions would make otherwise.",
+    ),
+    TableDef(
         "Model",
         (
             _f("schema_version", Kind.U16),
@@ -369,6 +380,7 @@ _STRUCTURE: Final = (
             _f("golden", Kind.VEC_TABLE, "Golden"),
             _f("sources", Kind.VEC_TABLE, "Source"),
             _f("memory", Kind.VEC_TABLE, "Memory"),
+            _f("derived", Kind.VEC_TABLE, "Derived"),
         ),
     ),
 )

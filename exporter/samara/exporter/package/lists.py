@@ -19,7 +19,7 @@ from samara.exporter.types import ModelFormatError
 _ROW = re.compile(r"^SMR_\w+\(")
 _PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
 _TYPE = "type_"
-# Families that small work needs no more than the kernels of the floor of, all with the same bits.
+# Families that small work needs no more than portable C of, all with the same bits.
 _ABOVE_FLOOR = "_above_floor"
 _FLOOR_FAMILIES = frozenset({"q8_softmax"})
 # What each instruction set's kernels may use besides: its row names the last of them.
@@ -142,10 +142,12 @@ def _c_name(isa: str) -> str:
 
 def _with_rows(family: str, selection: Selection) -> Selection:
     """`selection` with the instruction sets that a family of kernels has rows for: where the
-    models do not need its part *_above_floor, those for every CPU are enough."""
+    models do not need its part *_above_floor, portable C is enough."""
     if selection.parts is None or family not in _FLOOR_FAMILIES:
         return selection
-    return selection if family + _ABOVE_FLOOR in selection.parts else replace(selection, isa=())
+    if family + _ABOVE_FLOOR in selection.parts:
+        return selection
+    return replace(selection, isa=(), floor="scalar")
 
 
 def _kernels(text: str, selection: Selection) -> str:
