@@ -275,7 +275,7 @@ static i8dv_run_function i8dv_choose(const struct smr_i8_dwconv_piece *piece, si
 
 // Weights of tap (ky, kx) of the channels from `c` on; taps beyond the row are 0.
 SMR_INLINE __m512i i8dv_weight(const struct smr_i8_dwconv_area *area, size_t c,
-                               const size_t *panels, size_t ky, size_t kx) {
+                               const size_t *panels, bool half, size_t ky, size_t kx) {
   if (kx >= area->taps_w) return _mm512_setzero_si512();
   const int8_t *at = area->w + c / SMR_I8_PANEL * area->panel_stride_bytes +
                      (ky * area->w_taps + kx) * SMR_I8_PANEL;
@@ -285,17 +285,19 @@ SMR_INLINE __m512i i8dv_weight(const struct smr_i8_dwconv_area *area, size_t c,
                ? _mm_setzero_si128()
                : _mm_loadu_si128(
                      (const __m128i *)(const void *)(at + panels[i] * area->panel_stride_bytes));
+    if (half) p[i] = _mm_unpacklo_epi64(p[i], p[i]);
   }
   const __m512i low = _mm512_inserti32x4(_mm512_castsi128_si512(p[0]), p[1], 1);
   return _mm512_inserti32x4(_mm512_inserti32x4(low, p[2], 2), p[3], 3);
 }
 
-// Panels of words of four bytes, in the order of the quads.
-SMR_INLINE void i8dv_spread(const void *x, const size_t *panels, __m512i *to) {
+// Panels of words of four bytes, in the order of the quads; `half`: of their first eight, twice.
+SMR_INLINE void i8dv_spread(const void *x, const size_t *panels, bool half, __m512i *to) {
   __m512i natural[4];
   for (size_t i = 0; i < 4; i++) {
     natural[i] = panels[i] == I8DV_NONE ? _mm512_setzero_si512()
                                         : _mm512_loadu_si512((const char *)x + 64 * panels[i]);
+    if (half) natural[i] = _mm512_shuffle_i64x2(natural[i], natural[i], 0x44);
   }
   i8dv_transpose(natural, to);
 }
@@ -304,23 +306,25 @@ SMR_INLINE void i8dv_spread(const void *x, const size_t *panels, __m512i *to) {
 static void i8dv_prepare(const struct smr_i8_dwconv_area *area, size_t c, __m512i *staged,
                          struct i8dv_walk *walk) {
   const size_t n = walk->n, there = (n + SMR_I8_PANEL - 1) / SMR_I8_PANEL;
+  const bool half = walk->mode == I8DV_FULL && n <= SMR_I8_PANEL / 2;
   size_t panels[4];  // those that the vector's quarters hold
   walk->mask = UINT64_MAX >> (I8DV_CHANNELS - n);
   if (walk->mode == I8DV_ROWS) walk->mask |= walk->mask << 32;
   for (size_t i = 0; i < 4; i++) {
     panels[i] = walk->mode == I8DV_ROWS ? i % 2 : i;
+    if (walk->mode == I8DV_FULL) panels[i] %= there;
     if (panels[i] >= there) panels[i] = I8DV_NONE;
   }
   // What is added to every input, as an unsigned byte.
   const __m512i offset = _mm512_set1_epi8((char)(uint8_t)(area->x_zero + 128));
   __m512i sums[4], bias[4], ab[2], cd[2];
   for (size_t i = 0; i < 4; i++) sums[i] = bias[i] = _mm512_setzero_si512();
-  if (area->end.bias) i8dv_spread(area->end.bias + c, panels, bias);
+  if (area->end.bias) i8dv_spread(area->end.bias + c, panels, half, bias);
   for (size_t ky = 0; ky < area->taps_h; ky++) {
     __m512i *row = staged + ky * walk->w_row, last = _mm512_setzero_si512();
     for (size_t kx = 0; kx < area->taps_w; kx += 4, row += 4) {
       __m512i w[4];
-      for (size_t i = 0; i < 4; i++) w[i] = i8dv_weight(area, c, panels, ky, kx + i);
+      for (size_t i = 0; i < 4; i++) w[i] = i8dv_weight(area, c, panels, half, ky, kx + i);
       i8dv_pair(w[0], w[1], ab);
       i8dv_pair(w[2], w[3], cd);
       i8dv_quad(ab, cd, row);
@@ -336,7 +340,31 @@ static void i8dv_prepare(const struct smr_i8_dwconv_area *area, size_t c, __m512
   }
   walk->w = staged;
   for (size_t i = 0; i < 4; i++) walk->start[i] = _mm512_sub_epi32(bias[i], sums[i]);
-  if (area->end.to == SMR_I8_TO_I8) i8dv_spread(area->end.multiplier + c, panels, walk->multiplier);
+  if (area->end.to == SMR_I8_TO_I8)
+    i8dv_spread(area->end.multiplier + c, panels, half, walk->multiplier);
+}
+
+// Whether a piece is so narrow and dense that a vector may hold several of its pixels: with steps
+// of one, channels of a tap lie beside those of the next pixel's.
+static bool i8dv_dense(const struct smr_i8_dwconv_area *area,
+                       const struct smr_i8_dwconv_piece *piece) {
+  const size_t n = area->channels;
+  return SMR_HAS(i8_dwconv_full) && (n == 8 || n == 16) && area->first == 0 &&
+         area->end.to == SMR_I8_TO_I8 && piece->in_step == n && piece->in_tap == n &&
+         piece->out_step == n && piece->pixels * n >= I8DV_CHANNELS;
+}
+
+// Such a piece: the last vector may overlap the one before.
+static void i8dv_run_dense(struct i8dv_walk *walk) {
+  const size_t bytes = walk->piece.pixels * walk->piece.in_step;
+  walk->piece.in_step = walk->piece.out_step = I8DV_CHANNELS;
+  walk->piece.pixels = bytes / I8DV_CHANNELS;
+  i8dv_run_any(walk);
+  if (bytes % I8DV_CHANNELS == 0) return;
+  walk->piece.in += bytes - I8DV_CHANNELS;
+  walk->piece.out += bytes - I8DV_CHANNELS;
+  walk->piece.pixels = 1;
+  i8dv_run_any(walk);
 }
 
 static void i8dv_area(const struct smr_i8_dwconv_area *area) {
@@ -356,9 +384,19 @@ static void i8dv_area(const struct smr_i8_dwconv_area *area) {
   for (size_t c = area->first; c < area->channels; c += I8DV_CHANNELS) {
     const size_t left = area->channels - c;
     walk.n = left < I8DV_CHANNELS ? left : I8DV_CHANNELS;
+    size_t dense = 0;
+    for (size_t i = 0; i < area->count; i++) {
+      if (!i8dv_dense(area, &area->pieces[i])) continue;
+      walk.mode = I8DV_FULL;
+      if (dense++ == 0) i8dv_prepare(area, c, staged, &walk);
+      walk.piece = area->pieces[i];
+      i8dv_run_dense(&walk);
+    }
+    if (dense == area->count) continue;
     walk.mode = left >= I8DV_CHANNELS ? I8DV_FULL : left > 32 ? I8DV_PART : I8DV_ROWS;
     i8dv_prepare(area, c, staged, &walk);
     for (size_t i = 0; i < area->count; i++) {
+      if (dense > 0 && i8dv_dense(area, &area->pieces[i])) continue;
       walk.piece = area->pieces[i];
       walk.piece.in += c;
       walk.piece.out += c;

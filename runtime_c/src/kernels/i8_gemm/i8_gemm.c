@@ -47,10 +47,14 @@ static size_t i8_gemm_out_bytes(smr_i8_output to) {
   return to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
 }
 
+static int i8_gemm_is_vector(const struct smr_i8_gemm_args *args) {
+  return args->m == 1 && !args->indirect && !args->windows;
+}
+
 void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
                            const struct smr_i8_gemm_args *args, struct smr_i8_gemm_plan *plan) {
   const struct i8_gemm_row *row = i8_gemm_row_of(config);
-  const int vector = args->m == 1 && !args->indirect;
+  const int vector = i8_gemm_is_vector(args);
   *plan = (struct smr_i8_gemm_plan){
       .config = config,
       .kernel = row->names[vector],
@@ -59,7 +63,7 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;
   plan->row_tiles = i8_gemm_ceil_div(args->m, config->mr);
 
-  const size_t sum = args->indirect ? args->k * args->taps : args->k;
+  const size_t sum = args->indirect || args->windows ? args->k * args->taps : args->k;
   size_t rows = I8_GEMM_A_BLOCK_BYTES / (sum > 0 ? sum : 1);
   const size_t out_rows = I8_GEMM_OUT_BLOCK_BYTES / i8_gemm_out_bytes(args->to) / args->n;
   if (out_rows < rows) rows = out_rows;
@@ -90,11 +94,12 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
   const size_t column = panel * SMR_I8_PANEL;
   const size_t column_end = panel_end * SMR_I8_PANEL < args->n ? panel_end * SMR_I8_PANEL : args->n;
   const size_t out_bytes = i8_gemm_out_bytes(args->to);
-  const struct smr_i8_gemm_params params = {
+  struct smr_i8_gemm_params params = {
       .k = args->k,
-      .taps = args->indirect ? args->taps : 1,
+      .taps = args->indirect || args->windows ? args->taps : 1,
       .a_stride = args->a_stride,
       .a_offset_bytes = b * args->a_batch_stride,
+      .windows = SMR_HAS(i8_gemm_windows) ? args->windows : NULL,
       .pad = args->pad,
       .panel_stride_bytes = args->panel_stride_bytes,
       .out_stride = args->out_stride,
@@ -119,15 +124,16 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
       args->row_scale ? args->row_scale + b * args->row_scale_batch_stride : NULL;
   char *out = (char *)args->out + (b * args->out_batch_stride + column) * out_bytes;
 
-  if (args->m == 1 && !args->indirect) {
+  if (i8_gemm_is_vector(args)) {
     smr_i8_gemm_call_row(plan->config, column_end - column, a, w, &arrays, row_scale, out, &params);
     return;
   }
   const size_t row = block * plan->block_tiles * plan->config->mr;
   const size_t most = plan->block_tiles * plan->config->mr, left = args->m - row;
+  params.first = row;
   smr_i8_gemm_call(
       plan->config, left < most ? left : most, column_end - column,
-      a ? a + row * args->a_stride : NULL,
+      a && !args->windows ? a + row * args->a_stride : a,
       SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
       &arrays, row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes,
       &params);
@@ -139,6 +145,15 @@ void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_ge
     const size_t group = unit % plan->groups, rest = unit / plan->groups;
     i8_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group);
   }
+}
+
+bool smr_i8_gemm_native(const struct smr_i8_gemm_config *config, size_t k, bool w_zero) {
+  return config->funcs->in_place && k % SMR_I8_GROUP == 0 && !w_zero;
+}
+
+void smr_i8_gemm_copy(const struct smr_i8_gemm_config *config, const int8_t *from, size_t n,
+                      int8_t *to) {
+  config->funcs->stage(1, &from, n, 0, to);
 }
 
 size_t smr_i8_panel_stride_bytes(size_t rows) {

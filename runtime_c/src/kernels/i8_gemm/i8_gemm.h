@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 matrix product over weight panels, direct or through an indirection buffer: the contract.
+// int8 matrix product over weight panels: the contract. Rows of A are direct, windows of one place,
+// or anywhere through an indirection buffer.
 //
 // For every batch b, row i < m and column j < n, in int32 arithmetic modulo 2^32,
 //
@@ -21,25 +22,39 @@
 // filled up with zeros, channels beyond n zero, panel p at `w + p * panel_stride_bytes`. Indirect
 // products need k to be a multiple of 4. Weights of -128 are allowed.
 //
+// Windows in a kernel's own form (smr_i8_gemm_native) are bytes that smr_i8_gemm_copy made, of
+// which up to 3 behind a tap may be read.
+//
 // No pointer needs alignment but for start, w_zero, multiplier, bias, row_scale and an int32 or
 // float out: 4 bytes. Nothing is read outside A's rows `[k]`, the panels and the padded arrays,
 // nothing is written outside out's `[m][n]`.
 #ifndef SMR_KERNELS_I8_GEMM_H
 #define SMR_KERNELS_I8_GEMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { SMR_I8_PANEL = 16, SMR_I8_GROUP = 4 };  // channels of a panel, rows that lie together
 
+/// Rows of A that are windows of one place: row i lies at i / line * line_bytes + i % line *
+/// step_bytes.
+struct smr_i8_gemm_windows {
+  size_t line, line_bytes, step_bytes;
+  const size_t *taps;  ///< [taps]: bytes from a row to the k bytes of each
+  bool native;         ///< of smr_i8_gemm_copy; else plain
+};
+
 typedef enum { SMR_I8_TO_I8 = 0, SMR_I8_TO_I32 = 1, SMR_I8_TO_F32 = 2 } smr_i8_output;
 
 /// What a call needs besides its pointers; the same for all calls of one batch entry.
 struct smr_i8_gemm_params {
-  size_t k;                   ///< channels per tap
-  size_t taps;                ///< 1 unless indirect
-  size_t a_stride;            ///< direct: bytes between rows of A
-  size_t a_offset_bytes;      ///< indirect: added to every pointer but `pad`
+  size_t k;                                   ///< channels per tap
+  size_t taps;                                ///< 1 when direct
+  size_t a_stride;                            ///< direct: bytes between rows of A
+  size_t a_offset_bytes;                      ///< indirect: added to every pointer but `pad`
+  const struct smr_i8_gemm_windows *windows;  ///< or NULL
+  size_t first;                               ///< windows: the call's first row
   const int8_t *pad;          ///< indirect: [k] bytes of A's zero point (padding), or NULL
   size_t panel_stride_bytes;  ///< between weight panels
   size_t out_stride;          ///< elements between rows of out
@@ -74,8 +89,9 @@ struct smr_i8_gemm_args {
   size_t batch, m, n, k, taps;  ///< k is channels per tap; taps 1 when direct
   const int8_t *a;              ///< direct: A_b(i, 0, c) = a[b * a_batch_stride + i * a_stride + c]
   size_t a_stride, a_batch_stride;  ///< a_batch_stride shifts the indirect pointers too (not pad)
-  const int8_t *const *indirect;    ///< NULL, or [m][taps] pointers to [k] bytes, row-major
-  const int8_t *pad;                ///< indirect: the pointer that means padding
+  const struct smr_i8_gemm_windows *windows;  ///< NULL, or where rows begin behind `a`
+  const int8_t *const *indirect;  ///< NULL, or [m][taps] pointers to [k] bytes, row-major
+  const int8_t *pad;              ///< indirect: the pointer that means padding
   const int8_t *w;
   size_t panel_stride_bytes;
   size_t w_batch_stride_bytes;  ///< 0 shares the weights
@@ -106,6 +122,13 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
 /// and any split gives the same bits. Needs no scratch.
 void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
                      size_t begin, size_t end);
+
+/// Whether the kernels read windows of this product in their own form, in place, which is best.
+bool smr_i8_gemm_native(const struct smr_i8_gemm_config *config, size_t k, bool w_zero);
+
+/// Copy n bytes into the kernels' own form. Up to 63 bytes behind them may change.
+void smr_i8_gemm_copy(const struct smr_i8_gemm_config *config, const int8_t *from, size_t n,
+                      int8_t *to);
 
 /// Bytes of a panel of `rows` = taps * k rows, rounded up to 64.
 size_t smr_i8_panel_stride_bytes(size_t rows);

@@ -13,20 +13,30 @@
 #include "simd/avx512vnni_begin.h"
 #define I8_NAME(name) N(i8_gemm_##name)
 
-// acc[0 .. nv] += four products of the unsigned bytes at `p` and signed b[0 .. nv] per lane. As
-// intrinsics, or one by one, GCC 12 moves the accumulators around the instructions.
-SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, const __m512i *b) {
-  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
+// acc[0 .. nv] += four products of the unsigned bytes at `p` + `at` and signed b[0 .. nv] per lane.
+// As intrinsics, or one by one, GCC 12 moves the accumulators around the instructions; left to
+// itself it turns rows that share an offset into as many pointers to move on.
+SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, size_t at,
+                               const __m512i *b) {
+  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)(p + at);
   __m512i a;
   if (nv == 1) {
-    __asm__("vpbroadcastd %2, %1\n\tvpdpbusd %3, %1, %0"
+    __asm__("vpbroadcastd (%2,%3), %1\n\tvpdpbusd %4, %1, %0"
             : "+v"(acc[0]), "=&v"(a)
-            : "m"(*four), "v"(b[0]));
+            : "r"(p), "r"(at), "v"(b[0]), "m"(*four));
   } else {
-    __asm__("vpbroadcastd %3, %2\n\tvpdpbusd %4, %2, %0\n\tvpdpbusd %5, %2, %1"
+    __asm__("vpbroadcastd (%3,%4), %2\n\tvpdpbusd %5, %2, %0\n\tvpdpbusd %6, %2, %1"
             : "+v"(acc[0]), "+v"(acc[1]), "=&v"(a)
-            : "m"(*four), "v"(b[0]), "v"(b[1]));
+            : "r"(p), "r"(at), "v"(b[0]), "v"(b[1]), "m"(*four));
   }
+}
+
+// The same of one row and panel, wherever.
+SMR_INLINE void N(i8_gemm_dot_1)(__m512i *acc, const uint8_t *p, const int8_t *w) {
+  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
+  const __m512i b = _mm512_loadu_si512(w);
+  __m512i a;
+  __asm__("vpbroadcastd %2, %1\n\tvpdpbusd %3, %1, %0" : "+v"(*acc), "=&v"(a) : "m"(*four), "v"(b));
 }
 
 static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
@@ -46,12 +56,40 @@ static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size
   }
 }
 
+SMR_INLINE uint8_t *N(i8_gemm_flip)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m512i flip = _mm512_set1_epi8((char)0x80);
+  for (; n >= 64; n -= 64, from += 64, to += 64)
+    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flip));
+  const __m512i last = _mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, from);
+  _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
+  return to + n;
+}
+
+// Stores of 64 bytes that are mostly not wanted would cross lines too often.
+SMR_INLINE uint8_t *N(i8_gemm_flip_16)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m128i last = _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), from);
+  _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(last, _mm_set1_epi8((char)0x80)));
+  return to + n;
+}
+
+static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const size_t *taps,
+                              size_t count, size_t n, uint8_t *to) {
+  for (size_t i = 0; i < rows; i++) {
+    if (n <= 16) {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip_16)(begin[i] + taps[t], n, to);
+    } else {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip)(begin[i] + taps[t], n, to);
+    }
+  }
+}
+
 #include "kernels/i8_gemm/narrow512.h"
 #include "kernels/i8_gemm/scale.h"
 
 // Finished rows of a tile. For short sums storing and loading them once more would be felt.
 SMR_INLINE void N(i8_gemm_tile_out)(const size_t mr, const size_t nv, __m512i (*acc)[2],
-                                    const struct smr_i8_gemm_direct *to, size_t column) {
+                                    const struct smr_i8_gemm_direct *to, size_t column,
+                                    size_t columns) {
   const __m512 hi = N(set1)(to->hi);
   const size_t stride = to->out_stride;
   SMR_UNROLL for (size_t j = 0; j < nv; j++) {
@@ -62,46 +100,46 @@ SMR_INLINE void N(i8_gemm_tile_out)(const size_t mr, const size_t nv, __m512i (*
       SMR_UNROLL for (size_t r = 0; r < 4; r++) {
         v[r] = N(i8_gemm_scale)(acc[i + r < mr ? i + r : i][j], multiplier, hi);
       }
-      N(i8_gemm_narrow)(out, stride, mr - i < 4 ? mr - i : 4, v, to->zero, to->lo);
+      N(i8_gemm_narrow)(out, stride, mr - i < 4 ? mr - i : 4, columns - column - j * SMR_I8_PANEL,
+                        v, to->zero, to->lo);
       out += 4 * stride;
     }
   }
 }
 
-// Products of `groups` groups with mr rows and nv panels at `w`, added to acc.
-SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv, const uint8_t *staged,
-                                const int8_t *w, size_t panel_stride_bytes, size_t groups,
+// Products of mr rows and nv panels at `w`, added to acc.
+SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
+                                const struct smr_i8_gemm_rows *call, const int8_t *w,
                                 __m512i (*acc)[2]) {
-  for (; groups > 0; groups--) {
-    __m512i b[2];
-    SMR_UNROLL for (size_t j = 0; j < nv; j++) {
-      b[j] = _mm512_loadu_si512(w + j * panel_stride_bytes);
+  const uint8_t *rows[8];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) rows[i] = call->rows[i];
+  const size_t *taps = call->taps, *end = taps + call->tap_count;
+  const size_t tap_bytes = call->groups * SMR_I8_GROUP, stride = call->panel_stride_bytes;
+  for (; taps != end; taps++) {
+    const size_t last = *taps + tap_bytes;
+    for (size_t at = *taps; at != last; at += SMR_I8_GROUP) {
+      __m512i b[2];
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = _mm512_loadu_si512(w + j * stride);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) N(i8_gemm_dot)(nv, acc[i], rows[i], at, b);
+      w += SMR_I8_GROUP * SMR_I8_PANEL;
     }
-    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      N(i8_gemm_dot)(nv, acc[i], staged + i * SMR_I8_GEMM_PITCH_BYTES, b);
-    }
-    staged += SMR_I8_GROUP;
-    w += SMR_I8_GROUP * SMR_I8_PANEL;
   }
 }
 
 // A single row: eight sums of a panel side by side hide the latency, and weights are one stream.
-SMR_INLINE void N(i8_gemm_row)(const uint8_t *staged, const int8_t *w, size_t groups,
+SMR_INLINE void N(i8_gemm_row)(const struct smr_i8_gemm_rows *call, const int8_t *w,
                                __m512i (*sum)[2]) {
+  const uint8_t *row = call->rows[0];
   __m512i acc[8];
   acc[0] = sum[0][0];
   SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
-  for (; groups >= 8; groups -= 8) {
-    SMR_UNROLL for (size_t i = 0; i < 8; i++) {
-      const __m512i b = _mm512_loadu_si512(w + 64 * i);
-      N(i8_gemm_dot)(1, &acc[i], staged + 4 * i, &b);
+  for (size_t tap = 0; tap < call->tap_count; tap++) {
+    const uint8_t *at = row + call->taps[tap];
+    size_t groups = call->groups;
+    for (; groups >= 8; groups -= 8, at += 32, w += 512) {
+      SMR_UNROLL for (size_t i = 0; i < 8; i++) N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
     }
-    staged += 32;
-    w += 512;
-  }
-  for (; groups > 0; groups--, staged += 4, w += 64) {
-    const __m512i b = _mm512_loadu_si512(w);
-    N(i8_gemm_dot)(1, &acc[0], staged, &b);
+    for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
   }
   SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
   sum[0][0] = acc[0];
@@ -110,7 +148,7 @@ SMR_INLINE void N(i8_gemm_row)(const uint8_t *staged, const int8_t *w, size_t gr
 // mr rows, nv panels from `column` on.
 SMR_INLINE void N(i8_gemm_panels)(const size_t mr, const size_t nv,
                                   const struct smr_i8_gemm_rows *call, const int8_t *w,
-                                  size_t column, bool direct) {
+                                  size_t column) {
   const int32_t *from = call->from + column;
   __m512i acc[8][2];
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
@@ -118,11 +156,11 @@ SMR_INLINE void N(i8_gemm_panels)(const size_t mr, const size_t nv,
     from += call->from_stride;
   }
   if (mr == 1)
-    N(i8_gemm_row)(call->staged, w, call->groups, acc);
+    N(i8_gemm_row)(call, w, acc);
   else
-    N(i8_gemm_tile)(mr, nv, call->staged, w, call->panel_stride_bytes, call->groups, acc);
-  if (mr == 8 && nv == 2 && direct) {
-    N(i8_gemm_tile_out)(mr, nv, acc, call->direct, column);
+    N(i8_gemm_tile)(mr, nv, call, w, acc);
+  if (mr == 8 && call->direct) {
+    N(i8_gemm_tile_out)(mr, nv, acc, call->direct, column, call->columns);
     return;
   }
   int32_t *sums = call->sums + column;
@@ -133,18 +171,16 @@ SMR_INLINE void N(i8_gemm_panels)(const size_t mr, const size_t nv,
   }
 }
 
-// Pairs of panels, then a single one. Pairs of the tallest tile that are full may become output.
+// Pairs of panels, then a single one. What the tallest tile computes may become output.
 SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
   const int8_t *w = call->w;
-  size_t column = 0, done = 0;
+  size_t column = 0;
   for (; column + SMR_I8_PANEL < call->columns; column += 2 * SMR_I8_PANEL) {
-    const bool direct = call->direct && column + 2 * SMR_I8_PANEL <= call->columns;
-    N(i8_gemm_panels)(mr, 2, call, w, column, direct);
-    if (mr == 8 && direct) done = column + 2 * SMR_I8_PANEL;
+    N(i8_gemm_panels)(mr, 2, call, w, column);
     w += 2 * call->panel_stride_bytes;
   }
-  if (column < call->columns) N(i8_gemm_panels)(mr, 1, call, w, column, false);
-  return done;
+  if (column < call->columns) N(i8_gemm_panels)(mr, 1, call, w, column);
+  return mr == 8 && call->direct ? call->columns : 0;
 }
 
 static size_t N(i8_gemm_rows_8)(const struct smr_i8_gemm_rows *call) {
@@ -156,7 +192,7 @@ static size_t N(i8_gemm_rows_4)(const struct smr_i8_gemm_rows *call) {
 static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
   const int8_t *w = call->w;
   for (size_t column = 0; column < call->columns; column += SMR_I8_PANEL) {
-    N(i8_gemm_panels)(1, 1, call, w, column, false);
+    N(i8_gemm_panels)(1, 1, call, w, column);
     w += call->panel_stride_bytes;
   }
   return 0;
@@ -168,6 +204,8 @@ static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
 const struct smr_i8_gemm_funcs smr_i8_gemm_funcs__avx512vnni = {
     .staged_bytes = 1,
     .woven = 1,
+    .in_place = true,
+    .gather = SMR_HAS(i8_gemm_windows) ? N(i8_gemm_gather) : NULL,
     .fills = true,
     .tiles = N(i8_gemm_tiles),
     .ends = &smr_i8_gemm_ends__avx512,

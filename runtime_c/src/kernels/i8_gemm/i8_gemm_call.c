@@ -5,6 +5,9 @@
 // time: this pays for itself over the columns of a group, keeps every load inside the rows, and
 // lets the tile know nothing of taps, strides and ragged ends. The sums of a chunk wait in memory,
 // are added up there and finished together.
+//
+// Tiles that take rows from anywhere read windows that are in their form already in place, and of
+// short rows without gaps many are copied as one.
 #include "base/fp.h"
 
 #include <string.h>
@@ -24,10 +27,39 @@ struct i8_gemm_cursor {
   size_t tap, c;
 };
 
+// Where the next rows begin, as many as a tile may ask for; the last one stands in for those beyond
+// `rows`, unless that is one.
+SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
+                                       const struct smr_i8_gemm_params *params,
+                                       const int8_t **begin) {
+  const struct smr_i8_gemm_windows *windows = params->windows;
+  size_t left = rows, step = params->a_stride;  // rows of this line, bytes between them
+  if (SMR_HAS(i8_gemm_windows) && windows) {
+    const size_t line = first / windows->line;
+    left = (line + 1) * windows->line - first;
+    step = windows->step_bytes;
+    a += line * windows->line_bytes + (windows->line - left) * step;
+  }
+  begin[0] = a;
+  if (rows == 1) return;
+  if (left >= SMR_I8_GEMM_MR && rows == SMR_I8_GEMM_MR) {
+    SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) begin[i] = a + i * step;
+    return;
+  }
+  for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) {
+    begin[i] = a;
+    if (i + 1 >= rows) continue;
+    a += step;
+    if (--left > 0) continue;
+    left = windows->line;
+    a += windows->line_bytes - left * step;
+  }
+}
+
 // Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
 // (their weights are zeros), and returns how many they are.
 SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows,
-                                         size_t chunk, const int8_t *a,
+                                         size_t chunk, const int8_t *const *begin,
                                          const int8_t *const *indirect, void *staged,
                                          uint32_t *row_sums, struct i8_gemm_cursor *cursor,
                                          const struct smr_i8_gemm_params *params) {
@@ -44,7 +76,8 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
         p = indirect[i * params->taps + cursor->tap];
         if (p != params->pad) p += params->a_offset_bytes;
       } else {
-        p = a + i * params->a_stride;
+        p = begin[i];
+        if (SMR_HAS(i8_gemm_windows) && params->windows) p += params->windows->taps[cursor->tap];
       }
       at[i] = p + cursor->c;
       if (SMR_HAS(i8_gemm_w_zero) && row_sums)
@@ -82,10 +115,32 @@ SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size
       to->out += height * to->out_stride;
     }
     call->staged = (const char *)call->staged + height * SMR_I8_GEMM_PITCH_BYTES;
+    call->rows += height;
     call->from += height * call->from_stride;
     call->sums += height * SMR_I8_GEMM_SUMS;
     rows -= height;
   }
+}
+
+// Stages short rows without gaps between them, and returns how many: all or a multiple of `height`.
+SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
+                                         size_t rows, const int8_t *a, size_t first, void *staged,
+                                         const struct smr_i8_gemm_params *params) {
+  const size_t sum = params->k * params->taps;
+  const size_t most = SMR_I8_GEMM_MR * SMR_I8_GEMM_STAGE_BYTES / sum;
+  if (most < rows) rows = most - most % height;
+  if (!SMR_HAS(i8_gemm_windows) || !params->windows) {
+    config->funcs->stage(1, &a, rows * sum, 0, staged);
+    return rows;
+  }
+  const int8_t *begin[SMR_I8_GEMM_MR];
+  uint8_t *to = staged;
+  for (size_t i = 0, n; i < rows; i += n, to += n * sum) {
+    n = rows - i < SMR_I8_GEMM_MR ? rows - i : SMR_I8_GEMM_MR;
+    i8_gemm_begin_rows(n, a, first + i, params, begin);
+    config->funcs->gather(n, begin, params->windows->taps, params->taps, params->k, to);
+  }
+  return rows;
 }
 
 // `height` rows at a time, `chunk` elements of which are staged at a time.
@@ -107,9 +162,19 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
   direct.lo = params->lo;
   direct.zero = params->zero;
   struct smr_i8_gemm_rows call;
+  const int8_t *begin[SMR_I8_GEMM_MR];
+  const uint8_t *placed[SMR_I8_GEMM_MR];
+  static const size_t no_offset[1] = {0};
+  const struct smr_i8_gemm_windows *windows = SMR_HAS(i8_gemm_windows) ? params->windows : NULL;
+  const bool native = windows && windows->native;
+  const size_t sum = params->k * params->taps;
+  const bool dense = funcs->in_place && height > 1 && !native && !indirect && !w_zero && sum > 0 &&
+                     sum <= SMR_I8_GEMM_STAGE_BYTES && (windows || params->a_stride == sum);
+  size_t ready = 0, first = params->first;  // dense: rows that lie staged from `next` on
+  const uint8_t *next = NULL;
   call.panel_stride_bytes = params->panel_stride_bytes;
   call.columns = columns;
-  for (size_t n; rows > 0; rows -= n) {
+  for (size_t n; rows > 0; rows -= n, first += n) {
     n = rows < height ? rows : height;
     if (w_zero) memset(row_sums, 0, sizeof row_sums);
     struct i8_gemm_cursor cursor = {0, 0};
@@ -117,9 +182,38 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
     call.from = arrays->start;
     call.from_stride = 0;
     call.direct = NULL;
+    call.taps = no_offset;
+    call.tap_count = 1;
+    if (!dense && !indirect) i8_gemm_begin_rows(n, a, first, params, begin);
     do {
-      const size_t filled = i8_gemm_stage_rows(config, n, chunk, a, indirect, staged,
-                                               w_zero ? row_sums : NULL, &cursor, params);
+      const uint8_t *place = (const uint8_t *)staged;
+      size_t filled = dense ? sum : params->k, pitch = SMR_I8_GEMM_PITCH_BYTES;
+      if (dense) {
+        if (ready == 0) {
+          ready = i8_gemm_stage_many(config, height, rows, a, first, staged, params);
+          next = (const uint8_t *)staged;
+        }
+        place = next;
+        pitch = filled;
+        ready -= n;
+        next += n * filled;
+        cursor.tap = params->taps;
+      } else if (native) {
+        call.taps = windows->taps;
+        call.tap_count = cursor.tap = params->taps;
+      } else {
+        filled = i8_gemm_stage_rows(config, n, chunk, begin, indirect, staged,
+                                    w_zero ? row_sums : NULL, &cursor, params);
+      }
+      call.rows = placed;
+      if (native) {
+        call.rows = (const uint8_t *const *)(const void *)begin;
+      } else if (n == 1) {
+        placed[0] = place;
+      } else if (funcs->in_place) {
+        SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) placed[i] =
+            place + (i < n ? i : n - 1) * pitch;
+      }
       if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !w_zero)
         call.direct = &direct;
       call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
@@ -148,7 +242,7 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
     }
     if (SMR_HAS(i8_gemm_indirect) && indirect)
       indirect += n * params->taps;
-    else
+    else if (!windows)
       a += n * params->a_stride;
   }
 }

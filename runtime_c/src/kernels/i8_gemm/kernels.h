@@ -32,7 +32,10 @@ struct smr_i8_gemm_direct {
 
 /// Products of staged rows with weights.
 struct smr_i8_gemm_rows {
-  const void *staged;  // the first row
+  const void *staged;          // the first row, unless
+  const uint8_t *const *rows;  // in_place: rows of the tallest tile lie here, those that there are
+  const size_t *taps;          // in_place: bytes from a row to each of its taps of `groups` groups
+  size_t tap_count;
   const int8_t *w;
   size_t panel_stride_bytes, groups;  // groups of four rows of weights
   size_t columns;
@@ -81,9 +84,15 @@ struct smr_i8_gemm_ends {
 struct smr_i8_gemm_funcs {
   uint8_t staged_bytes;  // of an element
   uint8_t woven;         // rows that lie together
-  bool fills;            // staging sets at least the 15 elements behind the last ones, to anything
+  bool in_place;  // tiles take rows from anywhere; an element is a byte, up to 3 of them too many
+  bool fills;     // staging sets at least the 15 elements behind the last ones, to anything
   const struct smr_i8_gemm_tile_kernel *tiles;  // tallest first, to 1
   const struct smr_i8_gemm_ends *ends;
+
+  /// in_place: `rows` windows of `count` taps of n bytes one after the other, without gaps. Less
+  /// than 64 bytes behind the last may change.
+  void (*gather)(size_t rows, const int8_t *const *begin, const size_t *taps, size_t count,
+                 size_t n, uint8_t *to);
 
   /// n bytes of every row become its elements at .. at + n; what lies less than 64 bytes behind
   /// them may change.

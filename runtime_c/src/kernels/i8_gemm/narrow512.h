@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of integers as bytes, for tiles that write their output themselves.
-SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const __m512i *v,
-                                int32_t zero, int32_t lo) {
+SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, size_t columns,
+                                const __m512i *v, int32_t zero, int32_t lo) {
   const __m512i zeros = _mm512_set1_epi16((int16_t)zero);
   const __m512i v01 = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), zeros);
   const __m512i v23 = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), zeros);
@@ -12,6 +12,10 @@ SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const __m
   __m128i row[4] = {_mm512_castsi512_si128(packed), _mm512_extracti32x4_epi32(packed, 1),
                     _mm512_extracti32x4_epi32(packed, 2), _mm512_extracti32x4_epi32(packed, 3)};
   SMR_UNROLL for (size_t i = 0; i < 4; i++) {
-    if (i < rows) _mm_storeu_si128((__m128i *)(void *)(p + i * stride), row[i]);
+    if (i >= rows) continue;
+    if (columns >= 16)
+      _mm_storeu_si128((__m128i *)(void *)(p + i * stride), row[i]);
+    else
+      _mm_mask_storeu_epi8(p + i * stride, N(mask_n)(columns), row[i]);
   }
 }

@@ -9,19 +9,12 @@ SMR_INLINE void N(s8_mean_clear)(N(vi) v[4]) {
   SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = N(izero)();
 }
 
-SMR_INLINE void N(s8_mean_load)(const int8_t *x, size_t n, N(vi) v[4]) {
-  if (n == S8_MEAN_BLOCK)
-    N(load_i8)(x, v);
-  else
-    N(load_i8_n)(x, n, v);
-}
-
 // Adds `rows` rows of n columns.
 SMR_INLINE void N(s8_mean_add)(size_t n, size_t rows, size_t stride, const int8_t *x,
                                N(vi) sums[4]) {
   for (size_t r = 0; r < rows; r++, x += stride) {
     N(vi) v[4];
-    N(s8_mean_load)(x, n, v);
+    N(load_i8_some)(x, n, v);
     SMR_UNROLL for (size_t k = 0; k < 4; k++) sums[k] = N(iadd)(sums[k], v[k]);
   }
 }
@@ -78,7 +71,7 @@ SMR_INLINE void N(s8_mean_real_pixel)(const struct smr_pool_window *window, size
           (const int8_t *)window->x + c + i * window->stride[0] + j * window->stride[1];
       for (size_t t = 0; t < window->n[2]; t++, x += window->stride[2]) {
         N(vi) v[4];
-        N(s8_mean_load)(x, n, v);
+        N(load_i8_some)(x, n, v);
         SMR_UNROLL for (size_t k = 0; k < 4; k++) p[k] =
             N(add)(p[k], N(mul)(N(to_float)(N(isub)(v[k], zero)), x_scale));
       }

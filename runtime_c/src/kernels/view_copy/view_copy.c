@@ -97,7 +97,9 @@ void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan)
   if (across < rank) {
     plan->kind = SMR_VIEW_TRANSPOSE;
     plan->across = axes[across].dim;
-    plan->chunk = VIEW_BLOCK_BYTES / element;
+    // Three bytes side by side go without blocks.
+    const bool triples = element == 1 && plan->n == 3 && across + 2 == rank;
+    plan->chunk = (triples ? VIEW_TILE_BYTES / 3 : VIEW_BLOCK_BYTES) / element;
     plan->chunks = view_ceil_div(plan->across, plan->chunk);
     unit_bytes = plan->chunk * plan->n * element;
   } else {
@@ -202,6 +204,37 @@ VIEW_SQUARE(8, 16, 4, VIEW_LOW16, VIEW_HIGH16)
 VIEW_SQUARE(16, 8, 3, VIEW_LOW8, VIEW_HIGH8)
 VIEW_SQUARE(32, 4, 2, VIEW_LOW4, VIEW_HIGH4)
 #undef VIEW_SQUARE
+
+// Three rows of bytes, interleaved: an image's planes become pixels. Four vectors hold sixteen
+// pixels of four bytes, the halves of which move together and go out one over the end of the other.
+static inline void view_triples_16(const char *src, ptrdiff_t step, char *dst) {
+  typedef uint64_t view_vector_64 __attribute__((vector_size(16)));
+  const view_vector_8 none = {0};
+  view_vector_8 row[3], pair[4], quad[4];
+  SMR_UNROLL for (ptrdiff_t i = 0; i < 3; i++) memcpy(&row[i], src + i * step, sizeof row[i]);
+  pair[0] = __builtin_shufflevector(row[0], row[1], VIEW_LOW16);
+  pair[1] = __builtin_shufflevector(row[0], row[1], VIEW_HIGH16);
+  pair[2] = __builtin_shufflevector(row[2], none, VIEW_LOW16);
+  pair[3] = __builtin_shufflevector(row[2], none, VIEW_HIGH16);
+  SMR_UNROLL for (size_t i = 0; i < 2; i++) {
+    const view_vector_16 a = (view_vector_16)pair[i], b = (view_vector_16)pair[i + 2];
+    quad[2 * i] = (view_vector_8)__builtin_shufflevector(a, b, VIEW_LOW8);
+    quad[2 * i + 1] = (view_vector_8)__builtin_shufflevector(a, b, VIEW_HIGH8);
+  }
+  SMR_UNROLL for (size_t i = 0; i < 4; i++) {
+    const view_vector_64 two = (view_vector_64)quad[i];
+    const view_vector_64 six = (two & 0xffffff) | (two >> 8 & 0xffffff000000);
+    memcpy(dst + 12 * i, &six, 8);
+    memcpy(dst + 12 * i + 6, (const char *)&six + 8, 8);
+  }
+}
+
+// rows x 3: how many rows are done. What is written over the end is written again by the rest.
+static size_t view_triples(size_t rows, const char *src, ptrdiff_t step, char *dst) {
+  size_t j = 0;
+  for (; j + 16 < rows; j += 16) view_triples_16(src + j, step, dst + 3 * j);
+  return j;
+}
 #undef VIEW_LOW16
 #undef VIEW_HIGH16
 #undef VIEW_LOW8
@@ -210,6 +243,7 @@ VIEW_SQUARE(32, 4, 2, VIEW_LOW4, VIEW_HIGH4)
 #undef VIEW_HIGH4
 #undef VIEW_SHUFFLE
 #else
+#define view_triples(rows, src, step, dst) 0
 #define view_squares_8 view_block_8
 #define view_squares_16 view_block_16
 #define view_squares_32 view_block_32
@@ -257,10 +291,16 @@ static void view_panels(const struct smr_view_plan *plan, size_t rows, const cha
 static void view_unit(const struct smr_view_plan *plan, const char *src, char *dst, size_t chunk) {
   const size_t first = chunk * plan->chunk;
   const size_t all = plan->kind == SMR_VIEW_TRANSPOSE ? plan->across : plan->n;
-  const size_t count = all - first < plan->chunk ? all - first : plan->chunk;
+  size_t count = all - first < plan->chunk ? all - first : plan->chunk;
   if (plan->kind == SMR_VIEW_TRANSPOSE) {
     src += first * plan->element_bytes;
     dst += first * plan->across_bytes;
+    if (plan->n == 3 && plan->element_bytes == 1 && plan->across_bytes == 3) {
+      const size_t done = view_triples(count, src, plan->step_bytes, dst);
+      src += done;
+      dst += 3 * done;
+      count -= done;
+    }
     if (count > VIEW_MIN_ACROSS && plan->across_bytes % VIEW_CROWD_BYTES == 0)
       view_panels(plan, count, src, dst);
     else
@@ -279,6 +319,7 @@ static void view_unit(const struct smr_view_plan *plan, const char *src, char *d
 #undef VIEW_BY_WIDTH
 #undef view_squares_64
 #undef view_squares_128
+#undef view_triples
 #undef view_squares_8
 #undef view_squares_16
 #undef view_squares_32

@@ -4,17 +4,15 @@
 
 #include "base/isa.h"
 #include "kernels/x8_pool/kernels.h"
-#include "simd/tail.h"
 
 #if SMR_ARCH_AARCH64
 #define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 
+// Fewer than 16 bytes are two parts of 8 that overlap.
 SMR_INLINE int8x16_t N(x8_load)(const char *x, size_t n) {
   if (n == 16) return vld1q_s8((const int8_t *)x);
-  uint64_t bytes[2];
-  smr_load_tail(x, n, bytes);
-  return vreinterpretq_s8_u64(vld1q_u64(bytes));
+  return vcombine_s8(vld1_s8((const int8_t *)x), vld1_s8((const int8_t *)x + n - 8));
 }
 
 SMR_INLINE void N(x8_store)(char *y, int8x16_t v, size_t n) {
@@ -22,9 +20,8 @@ SMR_INLINE void N(x8_store)(char *y, int8x16_t v, size_t n) {
     vst1q_s8((int8_t *)y, v);
     return;
   }
-  uint64_t bytes[2];
-  vst1q_u64(bytes, vreinterpretq_u64_s8(v));
-  smr_store_tail(y, n, bytes);
+  vst1_s8((int8_t *)y, vget_low_s8(v));
+  vst1_s8((int8_t *)y + n - 8, vget_high_s8(v));
 }
 
 SMR_INLINE int8x16_t N(x8_max_s8)(int8x16_t a, int8x16_t b) { return vmaxq_s8(a, b); }

@@ -17,6 +17,7 @@ struct shape {
   size_t batch, channels, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h,
       dilation_w, pad_top, pad_left, pad_bottom, pad_right;
   int bias, w_zero, to_i32, extreme, ties, narrow;
+  int dense;  // no gaps between pixels
 };
 
 struct data {
@@ -48,9 +49,10 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   const size_t reach_w = (s->kernel_w - 1) * s->dilation_w + 1;
   const size_t out_h = (s->in_h + s->pad_top + s->pad_bottom - reach_h) / s->stride_h + 1;
   const size_t out_w = (s->in_w + s->pad_left + s->pad_right - reach_w) / s->stride_w + 1;
-  const size_t in_pixel = s->channels + IN_GAP, out_pixel = s->channels + OUT_GAP;
-  const size_t in_bytes = s->batch * s->in_h * s->in_w * in_pixel - IN_GAP;
-  const size_t outputs = s->batch * out_h * out_w * out_pixel - OUT_GAP;
+  const size_t in_gap = s->dense ? 0 : IN_GAP, out_gap = s->dense ? 0 : OUT_GAP;
+  const size_t in_pixel = s->channels + in_gap, out_pixel = s->channels + out_gap;
+  const size_t in_bytes = s->batch * s->in_h * s->in_w * in_pixel - in_gap;
+  const size_t outputs = s->batch * out_h * out_w * out_pixel - out_gap;
   d.in = (int8_t *)kernel_alloc(in_bytes, 1);
   for (size_t i = 0; i < in_bytes; i++) d.in[i] = draw_byte(seed, s->extreme);
   d.out = kernel_alloc(outputs * (s->to_i32 ? 4 : 1), 4);
@@ -143,7 +145,7 @@ static int check_pixel(const struct data *d, size_t at, const int8_t *const *x, 
   for (size_t c = 0; c < channels; c++) {
     if ((wide ? ints[c] : bytes[c]) != expect_output(d, c, x)) return 0;
   }
-  for (size_t i = channels; !last && i < channels + OUT_GAP; i++) {
+  for (size_t i = channels; !last && i < d->args.out_pixel_stride; i++) {
     if ((wide ? ints[i] : bytes[i]) != UNTOUCHED) return 0;
   }
   return 1;
@@ -227,6 +229,35 @@ SMR_TEST(common_kernels_over_all_channel_counts) {
           draw_options(&s, r);
           check_shape(&s, ceilings[i], &seed);
         }
+      }
+    }
+  }
+}
+
+// Few channels without gaps: vectors may hold several pixels.
+SMR_TEST(dense_pixels_of_few_channels) {
+  uint32_t seed = 5;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    for (size_t width = 3; runs(i) && width < 45; width++) {
+      for (size_t channels = 4; channels <= 32; channels += 4) {
+        const uint32_t r = kernel_random(&seed), kernel = 1 + (r >> 12) % 5;
+        struct shape s = {.batch = 2,
+                          .channels = channels,
+                          .in_h = 6,
+                          .in_w = width,
+                          .kernel_h = kernel,
+                          .kernel_w = 3,
+                          .stride_h = 1 + (r >> 15 & 1),
+                          .stride_w = 1,
+                          .dilation_h = 1,
+                          .dilation_w = 1,
+                          .pad_top = kernel / 2,
+                          .pad_left = r >> 16 & 1,
+                          .pad_bottom = kernel / 2,
+                          .pad_right = r >> 17 & 1,
+                          .dense = 1};
+        draw_options(&s, r);
+        check_shape(&s, ceilings[i], &seed);
       }
     }
   }
@@ -366,5 +397,6 @@ SMR_TEST(names_its_kernel) {
 #undef SMR_UKERNEL
 }
 
-SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry); RUN(large_windows);
-              RUN(indirect_matches); RUN(wide_rows_are_split); RUN(names_its_kernel))
+SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(dense_pixels_of_few_channels);
+              RUN(random_geometry); RUN(large_windows); RUN(indirect_matches);
+              RUN(wide_rows_are_split); RUN(names_its_kernel))

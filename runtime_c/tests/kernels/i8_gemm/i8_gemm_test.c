@@ -389,6 +389,59 @@ SMR_TEST(splits_change_no_bit) {
   }
 }
 
+// Windows are rows through pointers that need no pointers, in the kernels' own form or not; with
+// lines that tiles cross, and one and several columns groups.
+SMR_TEST(windows_are_pointers) {
+  static const struct problem problems[] = {
+      {.m = 45, .n = 16, .k = 48, .taps = 3, .batch = 1, .indirect = 1},
+      {.m = 45, .n = 8, .k = 4, .taps = 5, .batch = 1, .indirect = 1, .clamp = 1},
+      {.m = 19, .n = 130, .k = 640, .taps = 4, .batch = 2, .indirect = 1, .to = SMR_I8_TO_I32},
+      {.m = 7, .n = 33, .k = 20, .taps = 9, .batch = 3, .indirect = 1, .w_zero = 1},
+      {.m = 1, .n = 47, .k = 36, .taps = 2, .batch = 1, .indirect = 1},
+  };
+  const struct smr_i8_gemm_config *configs[MAX_CONFIGS];
+  const size_t n_configs = list_configs(configs);
+  uint32_t seed = 5;
+  for (size_t c = 0; c < n_configs; c++) {
+    for (size_t i = 0; i < 2 * (sizeof problems / sizeof *problems); i++) {
+      const struct problem *p = &problems[i / 2];
+      struct data d = make_data(p, &seed);
+      struct smr_i8_gemm_args *g = &d.args;
+      const size_t line = 9, step = p->k / 2, line_bytes = line * step + 5, batch_bytes = 3;
+      const size_t bytes =
+          p->m / line * line_bytes + line * step + p->taps * (p->k + 1) + p->batch * batch_bytes;
+      int8_t *plain = draw_bytes(bytes, 3, p->fill, &seed);
+      int8_t *own = malloc(bytes + 64);
+      size_t taps[16];
+      REQUIRE(own != NULL);
+      for (size_t t = 0; t < p->taps; t++) taps[t] = t * (p->k + 1);
+      for (size_t row = 0; row < p->m * p->taps; row++) {
+        const size_t m = row / p->taps;
+        d.indirect[row] = plain + m / line * line_bytes + m % line * step + taps[row % p->taps];
+      }
+      g->a_batch_stride = batch_bytes;
+      const bool native = smr_i8_gemm_native(configs[c], p->k, p->w_zero) && i % 2;
+      if (native)
+        smr_i8_gemm_copy(configs[c], plain, bytes, own);
+      else
+        memcpy(own, plain, bytes);
+      const struct smr_i8_gemm_windows windows = {line, line_bytes, step, taps, native};
+      const int8_t *const *pointers = g->indirect;
+      g->indirect = NULL;
+      g->windows = &windows;
+      g->a = own;
+      struct smr_i8_gemm_plan plan;
+      smr_i8_gemm_plan_make(configs[c], g, &plan);
+      smr_i8_gemm_run(&plan, g, 0, plan.units);
+      g->indirect = pointers;
+      if (!CHECK(check_output(&d, configs[c]->a_offset))) report(configs[c]->isa, p);
+      kernel_free(plain, 3);
+      free(own);
+      free_data(&d);
+    }
+  }
+}
+
 // All kernels give the bits of the portable one; shapes too large for the naive product.
 SMR_TEST(instruction_sets_agree) {
   const struct smr_i8_gemm_config *configs[MAX_CONFIGS];
@@ -565,7 +618,7 @@ SMR_TEST(plan_names_its_kernel) {
 }
 
 SMR_TEST_MAIN(RUN(every_kernel_matches_the_naive_product); RUN(driver_covers_every_shape);
-              RUN(splits_change_no_bit); RUN(instruction_sets_agree);
+              RUN(splits_change_no_bit); RUN(windows_are_pointers); RUN(instruction_sets_agree);
               RUN(nan_goes_through_the_clamp); RUN(nan_multipliers_stay_in_bounds);
               RUN(packing_takes_any_strides); RUN(start_takes_the_zero_points_away);
               RUN(plan_names_its_kernel))

@@ -84,6 +84,12 @@ SMR_TEST(permutations) {
   }
 }
 
+SMR_TEST(planes_of_bytes_become_pixels) {
+  for (size_t pixels = 4; pixels < 70; pixels++)
+    check_permuted(1, 3, (const size_t[]){2, 3, pixels}, (const uint32_t[]){0, 2, 1});
+  check_permuted(1, 2, (const size_t[]){3, 25000}, (const uint32_t[]){1, 0});
+}
+
 SMR_TEST(repeats_steps_and_reversals) {
   uint32_t seed = 5;
   for (int round = 0; round < 800; round++) {
@@ -152,5 +158,6 @@ SMR_TEST(crowded_rows) {
     }
 }
 
-SMR_TEST_MAIN(RUN(permutations); RUN(repeats_steps_and_reversals); RUN(long_rows_are_cut);
-              RUN(crowded_rows); RUN(plans_name_what_they_do))
+SMR_TEST_MAIN(RUN(permutations); RUN(planes_of_bytes_become_pixels);
+              RUN(repeats_steps_and_reversals); RUN(long_rows_are_cut); RUN(crowded_rows);
+              RUN(plans_name_what_they_do))
