@@ -23,7 +23,7 @@
 
 // ---- memory ----
 
-/// SMR_ALIGNMENT-aligned memory or NULL.
+/// SMR_ALIGNMENT-aligned memory or NULL. Large blocks lie in huge pages where the system has them.
 void *smr_os_allocate(size_t size_bytes);
 void smr_os_release(void *pointer);
 

@@ -24,8 +24,29 @@
 
 // ---- memory ----
 
+#if defined(MADV_HUGEPAGE)
+// Fresh memory is cleared page by page when it is touched first. By 4 KiB that takes four times as
+// long as by these.
+enum { OS_HUGE_PAGE_BYTES = 2 * 1024 * 1024, OS_HUGE_PAGE_WASTE = 22 };
+
+static void *os_allocate_huge(size_t size_bytes) {
+  size_t huge = size_bytes / OS_HUGE_PAGE_BYTES * OS_HUGE_PAGE_BYTES;
+  const size_t beyond = huge + OS_HUGE_PAGE_BYTES - size_bytes;
+  // The last page too, if all of it makes the block larger by less than 5 %.
+  if (beyond <= size_bytes / OS_HUGE_PAGE_WASTE) huge = size_bytes += beyond;
+  void *pointer = NULL;
+  if (posix_memalign(&pointer, OS_HUGE_PAGE_BYTES, size_bytes) != 0) return NULL;
+  (void)madvise(pointer, huge, MADV_HUGEPAGE);  // refused: small pages, as elsewhere
+  return pointer;
+}
+#endif
+
 void *smr_os_allocate(size_t size_bytes) {
   void *pointer = NULL;
+#if defined(MADV_HUGEPAGE)
+  if (size_bytes >= OS_HUGE_PAGE_BYTES && size_bytes < SIZE_MAX / 2)
+    return os_allocate_huge(size_bytes);
+#endif
   return posix_memalign(&pointer, SMR_ALIGNMENT, size_bytes) == 0 ? pointer : NULL;
 }
 

@@ -15,6 +15,8 @@ enum {
 // Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
 // up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
 static const double conv_direct_work = 1.1875, conv_tap_start = 3.0;
+// Transformed weights take memory and time to load, which a small gain is not worth.
+static const double conv_transform_gain = 0.875;
 
 bool smr_conv_is_padded(const struct smr_window *w) {
   bool padded = false;
@@ -36,16 +38,18 @@ static bool conv_can_be_direct(const struct smr_job *job, const struct smr_windo
          smr_window_taps(w) * channels <= CONV_DIRECT_MOST_DEPTH;
 }
 
-// Transforms that fit: where dims vary one form alone, whose weights are made whatever the dims.
+// Transforms that fit and take less than `most`: where dims vary one form alone, whose weights are
+// made whatever the dims.
 static uint32_t conv_list_transforms(const struct smr_job *job, const struct smr_window *w,
-                                     struct smr_candidate *list) {
+                                     double most, struct smr_candidate *list) {
   uint32_t count = 0;
   if (!smr_conv_winograd_fits(job, w)) return 0;
-  list[count++] = (struct smr_candidate){
-      "winograd_f43", smr_conv_winograd_work(SMR_WINOGRAD_F43, w), SMR_CONV_WINOGRAD_F43};
-  if (!job->dims_vary)
-    list[count++] = (struct smr_candidate){
-        "winograd_f23", smr_conv_winograd_work(SMR_WINOGRAD_F23, w), SMR_CONV_WINOGRAD_F23};
+  const double f43 = smr_conv_winograd_work(SMR_WINOGRAD_F43, w);
+  if (f43 < most || job->dims_vary)
+    list[count++] = (struct smr_candidate){"winograd_f43", f43, SMR_CONV_WINOGRAD_F43};
+  const double f23 = smr_conv_winograd_work(SMR_WINOGRAD_F23, w);
+  if (f23 < most && !job->dims_vary)
+    list[count++] = (struct smr_candidate){"winograd_f23", f23, SMR_CONV_WINOGRAD_F23};
   return count;
 }
 
@@ -81,6 +85,7 @@ enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window 
       (struct smr_candidate){"indirect", macs + conv_tap_start * outputs, SMR_CONV_INDIRECT};
   if (conv_can_be_direct(job, w, dense, channels))
     list[count++] = (struct smr_candidate){"direct", conv_direct_work * macs, SMR_CONV_DIRECT};
-  if (transforms) count += conv_list_transforms(job, w, list + count);
+  if (transforms)
+    count += conv_list_transforms(job, w, conv_transform_gain * list[0].work, list + count);
   return (enum smr_conv_path)smr_choose(job, list, count);
 }

@@ -209,11 +209,14 @@ static samara_status conv_need(struct smr_job *job, const struct conv_state *s,
       if (last != SMR_PANEL || smr_optional_input(job, 3) != NULL) SMR_NEED(job, f32_dwconv_part);
       if (half) SMR_NEED(job, f32_dwconv_f16w);
       return SAMARA_OK;
-    case SMR_CONV_DIRECT:
+    case SMR_CONV_DIRECT: {
+      const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
       SMR_NEED(job, conv_direct);
       if (half) SMR_NEED(job, conv_direct_f16w);
       if (last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
+      if (job->dims_vary || smr_f32_conv_direct_is_small(&args)) SMR_NEED(job, conv_direct_small);
       return SAMARA_OK;
+    }
     case SMR_CONV_INDIRECT:
       SMR_NEED(job, conv_indirect);
       SMR_NEED(job, f32_gemm_indirect);

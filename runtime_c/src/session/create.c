@@ -100,6 +100,7 @@ static bool create_first_dims(samara_session *session) {
 static samara_status create_build(samara_session *session) {
   const samara_model *model = session->model;
   const struct smr_function *f = session->function;
+  smr_model_prefetch(model);
   SMR_TAKE(session, session->frames, model->function_count);
   SMR_TAKE(session, session->order, model->function_count);
   SMR_TAKE(session, session->inputs, f->input_count);

@@ -13,6 +13,9 @@ enum {
   // struct smr_session_region, padded to the alignment
   REGION_HEADER_BYTES = (sizeof(struct smr_session_region) + SMR_ALIGNMENT - 1) / SMR_ALIGNMENT *
       SMR_ALIGNMENT,
+  MEMORY_PAGE_BYTES = 4096,
+  // Of a block whose pages are touched when it is made: nets with larger ones run for longer.
+  MEMORY_MOST_TOUCHED = 512 * 1024,
 };
 
 size_t smr_align64(size_t n) {
@@ -74,6 +77,9 @@ samara_status smr_block_ensure(samara_session *session, struct smr_block *block,
   if (fits) data = smr_allocate(&session->allocator, size);
   if (data == NULL)
     SMR_FAIL(&session->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
+  // Small nets run for less time than fresh pages take.
+  for (size_t i = 0; i < size && size < MEMORY_MOST_TOUCHED; i += MEMORY_PAGE_BYTES)
+    ((uint8_t *)data)[i] = 0;
   if (block->data != NULL && keep_bytes != 0) memcpy(data, block->data, keep_bytes);
   session->total_bytes += size - block->size_bytes;
   session->arena_bytes = held;

@@ -158,5 +158,22 @@ SMR_TEST(threads_locks_and_signals) {
   smr_os_mutex_destroy(&shared.mutex);
 }
 
-SMR_TEST_MAIN(RUN(maps_paths); RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map);
-              RUN(says_why_not); RUN(clock_and_process); RUN(threads_locks_and_signals))
+// Below, at and above multiples of a huge page, with a last one that is nearly full and one that is
+// nearly empty: all bytes are the caller's, and what is freed can be had again.
+SMR_TEST(large_blocks) {
+  const size_t huge = 2 * 1024 * 1024;
+  const size_t sizes[] = {huge - 1, huge, huge + 1, 3 * huge - 100000, 3 * huge, 5 * huge / 2};
+  for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+    const size_t size = sizes[i / 2];
+    unsigned char *p = smr_os_allocate(size);
+    REQUIRE(p != NULL);
+    CHECK_EQ_INT((uintptr_t)p % SMR_ALIGNMENT, 0);
+    memset(p, 0x5a, size);
+    CHECK(p[0] == 0x5a && p[size / 2] == 0x5a && p[size - 1] == 0x5a);
+    smr_os_release(p);
+  }
+}
+
+SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_paths); RUN(maps_parts_of_descriptors);
+              RUN(reads_what_it_cannot_map); RUN(says_why_not); RUN(clock_and_process);
+              RUN(threads_locks_and_signals))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the direct convolution; tiles at the image's border read a zero-padded copy.
+// Dispatch of the direct convolution; tiles at the image's border read a zero-padded copy, and all
+// tiles of a small image one of the whole.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "base/lean.h"
 #include "kernels/f32_conv_direct/kernels.h"
 #include "simd/common.h"
 
@@ -57,6 +59,35 @@ static struct f32_conv_direct_window f32_conv_direct_window_of(
   return w;
 }
 
+// The copy of an image with its padding, for images that fit half of an L1 cache; else size 0.
+enum { F32_CONV_DIRECT_SMALL = SMR_LEAN(4096, 0) };  // floats; not where memory is scarce
+
+static struct f32_conv_direct_window f32_conv_direct_whole_of(
+    const struct smr_f32_conv_direct_args *args) {
+  const int channels_last = args->in_channel_stride <= args->in_pixel_stride;
+  const size_t most = F32_CONV_DIRECT_SMALL;
+  const size_t reach_h = (args->kernel_h - 1) * args->dilation_h;
+  const size_t reach_w = (args->kernel_w - 1) * args->dilation_w;
+  struct f32_conv_direct_window w = {0};
+  if (args->out_h > most || args->out_w > most || reach_h > most || reach_w > most ||
+      args->stride_h > most || args->stride_w > most || args->in_c > most || args->out_h == 0 ||
+      args->out_w == 0)
+    return w;
+  const uint64_t height = (uint64_t)(args->out_h - 1) * args->stride_h + reach_h + 1;
+  const uint64_t width = (uint64_t)(args->out_w - 1) * args->stride_w + reach_w + 1;
+  if (height > most || width > most || height * width * args->in_c > most) return w;
+  w.width = (size_t)width;
+  w.pixel_stride = channels_last ? args->in_c : 1;
+  w.row_stride = w.width * w.pixel_stride;
+  w.channel_stride = channels_last ? 1 : (size_t)(width * height);
+  w.size = (size_t)(width * height) * args->in_c;
+  return w;
+}
+
+bool smr_f32_conv_direct_is_small(const struct smr_f32_conv_direct_args *args) {
+  return f32_conv_direct_whole_of(args).size != 0;
+}
+
 // A unit is a row of pixels, or a part of one where a row would be too much work.
 enum { F32_CONV_DIRECT_UNIT_WORK = 1 << 24 };  // multiply-adds, and floats of windows copied
 
@@ -75,11 +106,13 @@ size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args) {
   return args->batch * args->out_h * f32_conv_direct_row_units(args);
 }
 
-// Scratch: offsets into the image, offsets into the window, the window.
+// Scratch: offsets into the image, offsets into the window, the window or the whole image.
 size_t smr_f32_conv_direct_scratch_bytes(const struct smr_f32_conv_direct_config *config,
                                          const struct smr_f32_conv_direct_args *args) {
+  const size_t window = f32_conv_direct_window_of(args, config->mr).size;
+  const size_t whole = SMR_HAS(conv_direct_small) ? f32_conv_direct_whole_of(args).size : 0;
   return 2 * f32_conv_direct_k(args) * sizeof(int32_t) +
-         f32_conv_direct_window_of(args, config->mr).size * sizeof(float);
+         (whole > window ? whole : window) * sizeof(float);
 }
 
 static void f32_conv_direct_offsets(const struct smr_f32_conv_direct_args *args, size_t row,
@@ -163,6 +196,51 @@ SMR_HOT static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config
   }
 }
 
+// Rows [begin, end) of a small image. Rows of output follow each other, and so do tiles, across
+// their ends: few pixels fill tiles only together.
+SMR_HOT static void f32_conv_direct_small(const struct smr_f32_conv_direct_config *config,
+                                          const struct smr_f32_conv_direct_args *args,
+                                          const struct f32_conv_direct_window *whole, size_t b,
+                                          size_t begin, size_t end, const int32_t *offsets,
+                                          struct f32_conv_direct_cut groups, float *copy,
+                                          const struct smr_f32_gemm_params *params) {
+  const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  struct smr_f32_conv_direct_args rows = *args;  // a window as high as these rows reach
+  rows.kernel_h = (end - begin - 1) * args->stride_h + (args->kernel_h - 1) * args->dilation_h + 1;
+  rows.dilation_h = 1;
+  f32_conv_direct_copy(&rows, args->in + b * args->in_batch_stride,
+                       (ptrdiff_t)(begin * args->stride_h) - (ptrdiff_t)args->pad_top,
+                       -(ptrdiff_t)args->pad_left, whole, copy);
+  const size_t pixels = (end - begin) * args->out_w;
+  const size_t first = b * args->out_batch_stride + begin * args->out_row_stride;
+  char *out = (char *)args->out + first * out_bytes;
+  const char *residual = args->residual;
+  if (residual)
+    residual += (b * args->residual_batch_stride + begin * args->residual_row_stride) * out_bytes;
+  const struct f32_conv_direct_cut tiles = f32_conv_direct_cut(pixels, config->mr);
+  const float *row = copy;
+  for (size_t tile = 0, at = 0, x = 0; tile < tiles.parts; tile++) {
+    const size_t count = tiles.size + (tile < tiles.larger);
+    const float *rows_a[F32_CONV_DIRECT_MAX_MR];
+    for (size_t i = 0; i < config->mr; i++) {
+      if (i >= count) {
+        rows_a[i] = rows_a[i - 1];
+        continue;
+      }
+      rows_a[i] = row + x * args->stride_w * whole->pixel_stride;
+      if (++x < args->out_w) continue;
+      x = 0;
+      row += args->stride_h * whole->row_stride;
+    }
+    f32_conv_direct_tile(
+        config, args, count, rows_a, offsets, groups, out + at * args->out_pixel_stride * out_bytes,
+        residual ? residual + at * args->residual_pixel_stride * out_bytes : NULL, params);
+    at += count;
+  }
+  if (args->post)
+    args->post(args->post_context, out, pixels, args->n, args->out_pixel_stride, args->out_type);
+}
+
 SMR_HOT void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *config,
                                      const struct smr_f32_conv_direct_args *args, size_t begin,
                                      size_t end, void *scratch) {
@@ -193,6 +271,23 @@ SMR_HOT void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *co
                                             tiles.parts % row_units};
   const struct f32_conv_direct_cut groups =
       f32_conv_direct_cut(smr_panels(args->n), config->nr / SMR_PANEL);
+  // Rows of output that follow each other.
+  const int whole_rows =
+      args->out_row_stride == args->out_w * args->out_pixel_stride &&
+      (!args->residual || args->residual_row_stride == args->out_w * args->residual_pixel_stride);
+  if (SMR_HAS(conv_direct_small) && whole_rows && row_units == 1 &&
+      smr_f32_conv_direct_is_small(args)) {
+    const struct f32_conv_direct_window whole = f32_conv_direct_whole_of(args);
+    f32_conv_direct_offsets(args, args->dilation_h * whole.row_stride,
+                            args->dilation_w * whole.pixel_stride, whole.channel_stride, in_window);
+    for (size_t row = begin, stop; row < end; row = stop) {
+      const size_t b = row / args->out_h, image = b * args->out_h;
+      stop = image + args->out_h < end ? image + args->out_h : end;
+      f32_conv_direct_small(config, args, &whole, b, row - image, stop - image, in_window, groups,
+                            copy, &params);
+    }
+    return;
+  }
   const ptrdiff_t reach_h = (ptrdiff_t)((args->kernel_h - 1) * args->dilation_h);
   const ptrdiff_t reach_w = (ptrdiff_t)((args->kernel_w - 1) * args->dilation_w);
   for (size_t unit = begin; unit < end; unit++) {

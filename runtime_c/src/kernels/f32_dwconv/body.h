@@ -278,7 +278,9 @@ static void N(dwconv_channels)(const struct smr_f32_dwconv_area *area, const flo
 void DW_KERNEL(area, DW_SUFFIX)(const struct smr_f32_dwconv_area *area) {
   const int stageable =
       area->w_type == SMR_GEMM_F32 || area->taps_h * area->taps_w <= DW_STAGED_TAPS;
-  if (area->pixels >= DW_PIXELS && stageable) {
+  // Two pixels that share taps are worth more than four that do not.
+  const int shares = area->pixels >= 2 && N(dwconv_choose)(area, 1) != N(dwconv_run_any);
+  if ((area->pixels >= DW_PIXELS || shares) && stageable) {
     N(dwconv_long)(area);
     return;
   }

@@ -179,13 +179,13 @@ static void f32_gemm_source_rows(const struct smr_f32_gemm_plan *plan,
   }
 }
 
-// One column group over one block of rows.
+// Column groups [group, group_end) over one block of rows: one, but for matrix-vector products.
 static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
                           const struct smr_f32_gemm_args *args, size_t b, size_t block,
-                          size_t group) {
+                          size_t group, size_t group_end) {
   const size_t panels = smr_panels(args->n);
   const size_t panel = f32_gemm_cut(panels, plan->groups, group);
-  const size_t panel_end = f32_gemm_cut(panels, plan->groups, group + 1);
+  const size_t panel_end = f32_gemm_cut(panels, plan->groups, group_end);
   const size_t column = panel * SMR_PANEL;
   const size_t column_end = panel_end * SMR_PANEL < args->n ? panel_end * SMR_PANEL : args->n;
   const size_t columns = column_end - column;
@@ -249,8 +249,12 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
 
 void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32_gemm_args *args,
                       size_t begin, size_t end) {
-  for (size_t unit = begin; unit < end; unit++) {
+  const bool vector = plan->ukernel == plan->config->gemv[args->w_type];
+  for (size_t unit = begin, count; unit < end; unit += count) {
     const size_t group = unit % plan->groups, rest = unit / plan->groups;
-    f32_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group);
+    const size_t left = plan->groups - group;
+    // A row's panels in one call: what comes before each takes longer than a short panel does.
+    count = !vector ? 1 : left < end - unit ? left : end - unit;
+    f32_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group, group + count);
   }
 }

@@ -44,15 +44,25 @@ SMR_INLINE void GEMM_NAME(gemv)(const int f16, size_t columns, const float *a, c
         }
       }
     }
-    float sums[SMR_PANEL];
     SMR_UNROLL for (size_t j = 0; j < GEMV_VECTORS; j++) {
       SMR_UNROLL for (size_t width = GEMV_SPLIT / 2; width > 0; width /= 2) {
         SMR_UNROLL for (size_t s = 0; s < width; s++) {
           acc[s][j] = N(add)(acc[s][j], acc[s + width][j]);
         }
       }
-      N(store)(sums + j * VF, acc[0][j]);
     }
+    if (columns - done >= SMR_PANEL && params->out_type == SMR_GEMM_F32) {
+      float *to = (float *)out + done;
+      const float *r = residual ? (const float *)residual + done : NULL;
+      const N(vf) lo = N(set1)(params->lo), hi = N(set1)(params->hi);
+      SMR_UNROLL for (size_t j = 0; j < GEMV_VECTORS; j++) {
+        const N(vf) v = r ? N(add)(acc[0][j], N(load)(r + j * VF)) : acc[0][j];
+        N(store)(to + j * VF, N(clamp)(v, lo, hi));
+      }
+      continue;
+    }
+    float sums[SMR_PANEL];
+    SMR_UNROLL for (size_t j = 0; j < GEMV_VECTORS; j++) N(store)(sums + j * VF, acc[0][j]);
     const size_t n = columns - done < SMR_PANEL ? columns - done : SMR_PANEL;
     GEMM_NAME(finish)(1, n, sums, SMR_PANEL, (char *)out + done * out_bytes,
                       residual ? (const char *)residual + done * out_bytes : NULL, params);

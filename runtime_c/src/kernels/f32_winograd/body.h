@@ -130,58 +130,90 @@ SMR_INLINE void N(f32_winograd_output)(int form, const struct smr_f32_winograd_o
   if (c < t->channels) N(f32_winograd_output_part)(form, 0, c, t->channels - c, t);
 }
 
-// Row `i` of the matrix that moves three weights to points: powers of the point by the product of
-// its distances to the others.
-SMR_INLINE void N(f32_winograd_powers)(int form, size_t i, double *g) {
-  static const double points_4[] = {0, WINOGRAD_A, -WINOGRAD_A, WINOGRAD_B, -WINOGRAD_B};
-  static const double points_2[] = {0, 1, -1};
-  const double *points = form == SMR_WINOGRAD_F23 ? points_2 : points_4;
-  const size_t finite = form == SMR_WINOGRAD_F23 ? 3 : 5;
-  g[0] = g[1] = 0;
-  g[2] = 1;
-  if (i == finite) return;
-  double distances = 1;
-  for (size_t j = 0; j < finite; j++)
-    if (j != i) distances *= points[i] - points[j];
-  g[0] = 1 / distances;
-  g[1] = points[i] / distances;
-  g[2] = points[i] * points[i] / distances;
+// Lanes of a panel at a time: what float64 has registers for.
+#define WINOGRAD_LANES (VF > 8 ? 8 : VF > 4 ? 4 : 2)
+typedef double N(winograd_d) __attribute__((vector_size(WINOGRAD_LANES * sizeof(double))));
+typedef float N(winograd_f) __attribute__((vector_size(WINOGRAD_LANES * sizeof(float))));
+
+// Three weights to points: powers of the point by the product of its distances to the others, which
+// is the same for a point and its opposite.
+SMR_INLINE void N(f32_winograd_points)(int form, N(winograd_d) w0, N(winograd_d) w1,
+                                       N(winograd_d) w2, N(winograd_d) * v) {
+  const double aa = WINOGRAD_AA, bb = WINOGRAD_BB;
+  if (form == SMR_WINOGRAD_F23) {
+    const N(winograd_d) even = 0.5 * (w0 + w2), odd = 0.5 * w1;
+    v[0] = -w0;
+    v[1] = even + odd;
+    v[2] = even - odd;
+    v[3] = w2;
+    return;
+  }
+  const double a = 1 / (2 * aa * (aa - bb)), b = 1 / (2 * bb * (bb - aa));
+  const N(winograd_d) even_a = a * w0 + a * aa * w2, odd_a = a * WINOGRAD_A * w1;
+  const N(winograd_d) even_b = b * w0 + b * bb * w2, odd_b = b * WINOGRAD_B * w1;
+  v[0] = 1 / (aa * bb) * w0;
+  v[1] = even_a + odd_a;
+  v[2] = even_a - odd_a;
+  v[3] = even_b + odd_b;
+  v[4] = even_b - odd_b;
+  v[5] = w2;
 }
 
-// The weights of one channel and one panel, at all points. Loops over lanes become vectors.
-SMR_INLINE void N(f32_winograd_weight)(size_t n, double (*g)[3], double (*w)[SMR_PANEL], float *out,
+// The weights of one channel and some lanes of a panel, at all points.
+SMR_INLINE void N(f32_winograd_weight)(int form, const float *taps, size_t tap_stride, float *out,
                                        size_t point_stride) {
-  double half[3][SMR_PANEL];
-  for (size_t i = 0; i < n; i++) {
-    for (size_t x = 0; x < 3; x++)
-      for (size_t l = 0; l < SMR_PANEL; l++)
-        half[x][l] = g[i][0] * w[x][l] + g[i][1] * w[3 + x][l] + g[i][2] * w[6 + x][l];
-    for (size_t j = 0; j < n; j++) {
-      float *to = out + (i * n + j) * point_stride;
-      for (size_t l = 0; l < SMR_PANEL; l++)
-        to[l] = (float)(g[j][0] * half[0][l] + g[j][1] * half[1][l] + g[j][2] * half[2][l]);
+  const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
+  N(winograd_d) lines[3][SMR_WINOGRAD_MOST_LINE];
+  SMR_UNROLL for (size_t x = 0; x < 3; x++) {
+    N(winograd_d) w[3];
+    SMR_UNROLL for (size_t y = 0; y < 3; y++) {
+      N(winograd_f) tap;
+      memcpy(&tap, taps + (y * 3 + x) * tap_stride, sizeof tap);
+      w[y] = __builtin_convertvector(tap, N(winograd_d));
+    }
+    N(f32_winograd_points)(form, w[0], w[1], w[2], lines[x]);
+  }
+  SMR_UNROLL for (size_t i = 0; i < n; i++) {
+    N(winograd_d) v[SMR_WINOGRAD_MOST_LINE];
+    N(f32_winograd_points)(form, lines[0][i], lines[1][i], lines[2][i], v);
+    SMR_UNROLL for (size_t j = 0; j < n; j++, out += point_stride) {
+      const N(winograd_f) point = __builtin_convertvector(v[j], N(winograd_f));
+      memcpy(out, &point, sizeof point);
     }
   }
 }
 
+// Points of as many channels as follow each other in a panel are gathered before they are written:
+// from one point to the next it is a power of two, mostly, and such lines push each other out.
 SMR_INLINE void N(f32_winograd_weights)(int form, const struct smr_f32_winograd_weights *a,
                                         size_t begin, size_t end) {
-  const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
+  enum { CHANNELS = 8, POINT = CHANNELS * SMR_PANEL };
+  const size_t points = form == SMR_WINOGRAD_F43 ? 36 : 16;
   const size_t panel_floats = a->channels * SMR_PANEL, panels = smr_panels(a->n);
-  double g[SMR_WINOGRAD_MOST_LINE][3];
-  for (size_t i = 0; i < n; i++) N(f32_winograd_powers)(form, i, g[i]);
   for (size_t p = begin; p < end; p++) {
     const size_t real = a->n - p * SMR_PANEL < SMR_PANEL ? a->n - p * SMR_PANEL : SMR_PANEL;
-    for (size_t c = 0; c < a->channels; c++) {
-      double w[SMR_WINOGRAD_TAPS][SMR_PANEL] = {{0}};
-      const float *src = a->src + p * a->panel_stride + c * a->c_stride;
-      for (size_t t = 0; t < SMR_WINOGRAD_TAPS; t++)
-        for (size_t l = 0; l < real; l++) w[t][l] = src[t * a->tap_stride + l * a->n_stride];
-      N(f32_winograd_weight)(n, g, w, a->dst + p * panel_floats + c * SMR_PANEL,
-                             panels * panel_floats);
+    const bool gathers = real < SMR_PANEL || a->n_stride != 1;
+    float gathered[SMR_WINOGRAD_TAPS * SMR_PANEL] = {0};
+    for (size_t first = 0; first < a->channels; first += CHANNELS) {
+      const size_t left = a->channels - first, channels = left < CHANNELS ? left : CHANNELS;
+      float room[SMR_WINOGRAD_MOST_POINTS * POINT];
+      for (size_t c = 0; c < channels; c++) {
+        const float *src = a->src + p * a->panel_stride + (first + c) * a->c_stride;
+        for (size_t t = 0; gathers && t < SMR_WINOGRAD_TAPS; t++)
+          for (size_t l = 0; l < real; l++)
+            gathered[t * SMR_PANEL + l] = src[t * a->tap_stride + l * a->n_stride];
+        for (size_t l = 0; l < SMR_PANEL; l += WINOGRAD_LANES)
+          N(f32_winograd_weight)(form, gathers ? gathered + l : src + l,
+                                 gathers ? SMR_PANEL : a->tap_stride, room + c * SMR_PANEL + l,
+                                 POINT);
+      }
+      float *dst = a->dst + p * panel_floats + first * SMR_PANEL;
+      for (size_t i = 0; i < points; i++, dst += panels * panel_floats)
+        smr_copy(dst, room + i * POINT, channels * SMR_PANEL * sizeof *dst);
     }
   }
 }
+#undef WINOGRAD_LANES
 
 #define WINOGRAD_KERNELS(form, name)                                                      \
   static void N(f32_winograd_input_##name)(size_t channels, const float *const *pixels,   \

@@ -16,7 +16,7 @@ enum { OUT_GAP = 2, RESIDUAL_GAP = 3 };
 struct shape {
   size_t batch, n, in_h, in_w, in_c, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w,
       pad_top, pad_left, pad_bottom, pad_right;
-  int channels_first, gap, f16_w, f16_out, bias, residual, clamp;
+  int channels_first, gap, apart, f16_w, f16_out, bias, residual, clamp;
 };
 
 struct data {
@@ -52,7 +52,8 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
              s->f16_w ? (const void *)&h : (const void *)&x, w_bytes);
     }
   }
-  const size_t pixels = s->batch * out_h * out_w;
+  // Rows of output a pixel apart: small images do not fill tiles across their ends then.
+  const size_t line = out_w + (s->apart ? 1 : 0), pixels = s->batch * out_h * line;
   d.out = kernel_alloc((pixels * out_pixel - OUT_GAP) * out_bytes, 4);
   d.residual = s->f16_out ? (void *)kernel_halves(pixels * res_pixel - RESIDUAL_GAP, seed)
                           : (void *)kernel_floats(pixels * res_pixel - RESIDUAL_GAP, seed);
@@ -83,12 +84,12 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
                                              .out = d.out,
                                              .out_type = s->f16_out ? SMR_GEMM_F16 : SMR_GEMM_F32,
                                              .out_pixel_stride = out_pixel,
-                                             .out_row_stride = out_w * out_pixel,
-                                             .out_batch_stride = out_h * out_w * out_pixel,
+                                             .out_row_stride = line * out_pixel,
+                                             .out_batch_stride = out_h * line * out_pixel,
                                              .residual = s->residual ? d.residual : NULL,
                                              .residual_pixel_stride = res_pixel,
-                                             .residual_row_stride = out_w * res_pixel,
-                                             .residual_batch_stride = out_h * out_w * res_pixel,
+                                             .residual_row_stride = line * res_pixel,
+                                             .residual_batch_stride = out_h * line * res_pixel,
                                              .lo = s->clamp ? -0.25f : -INFINITY,
                                              .hi = s->clamp ? 0.5f : INFINITY};
   return d;
@@ -184,6 +185,7 @@ static void draw_options(struct shape *s, uint32_t r) {
   s->bias = r >> 4 & 1;
   s->residual = r >> 5 & 1;
   s->clamp = r >> 6 & 1;
+  s->apart = r >> 7 & 1;
 }
 
 SMR_TEST(every_width_and_channel_count) {
