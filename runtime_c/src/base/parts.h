@@ -33,6 +33,14 @@ enum {
 /// 1 where this build has the part, else 0: a constant expression.
 #define SMR_HAS(name) ((int)SMR_HAS_##name)
 
+enum {
+  /// Whether some node may call functions, or be the program's own.
+  SMR_HAS_CONTROL = SMR_HAS(control_if) || SMR_HAS(control_loop) || SMR_HAS(control_call) ||
+      SMR_HAS(control_trap) || SMR_HAS(custom),
+  /// Whether some dims may be known only within bounds when a session is planned.
+  SMR_HAS_BOUNDS = SMR_HAS_CONTROL || SMR_HAS(late),
+};
+
 /// A set of parts.
 struct smr_parts {
   uint64_t words[(SMR_PART_COUNT + 63) / 64];

@@ -95,7 +95,6 @@ bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint
 // Where only models run, the decoder has seen to counts, dtypes, ranks and the sizes of constants;
 // single operators come straight from the caller.
 
-// Bytes of the dense tensor when every dim of 0 counts as 1: what offsets are computed in.
 static samara_status op_check_tensor(const struct smr_job *job, const struct smr_tensor *t,
                                      bool packed_allowed) {
   const size_t element = smr_dtype_bytes(t->dtype);
@@ -107,22 +106,14 @@ static samara_status op_check_tensor(const struct smr_job *job, const struct smr
   if (!fits_op || (job->op->dtypes >> t->dtype & 1u) == 0)
     return smr_fail(job->error, fits_op ? SAMARA_UNSUPPORTED : SAMARA_BAD_SHAPE,
                     "cannot have dtype %s%s", dtype, fits_op ? " in this build" : "");
-  size_t bytes = element;
-  bool empty = false;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    const int64_t dim = t->dims[i];
-    empty = empty || dim == 0;
-    if (dim < 0 || (uint64_t)dim > SIZE_MAX ||
-        !smr_mul_size(bytes, dim ? (size_t)dim : 1, &bytes) || bytes > PTRDIFF_MAX / 2)
-      SMR_FAIL(job->error, BAD_SHAPE, "has dims out of range: dim %u is %" PRId64, (unsigned)i,
-               dim);
-  }
+  size_t bytes;
+  if (SMR_HAS(eager) && !smr_dims_bytes(t->dtype, t->rank, t->dims, &bytes))
+    SMR_FAIL(job->error, BAD_SHAPE, "has dims out of range: dim %zu is %" PRId64, bytes,
+             t->dims[bytes]);
   if (t->layout != SMR_LAYOUT_PLAIN && !packed_allowed)
     SMR_FAIL(job->error, BAD_SHAPE, "is packed (layout %u), which only weights can be",
              (unsigned)t->layout);
-  bytes = smr_packed_bytes(t->dtype, bytes);
-  if (SMR_HAS(eager) && t->constant >= 0 && t->layout == SMR_LAYOUT_PLAIN && !empty &&
-      t->size_bytes < bytes)
+  if (SMR_HAS(eager) && t->constant >= 0 && t->layout == SMR_LAYOUT_PLAIN && t->size_bytes < bytes)
     SMR_FAIL(job->error, BAD_SHAPE, "has %zu bytes, its dims need %zu", t->size_bytes, bytes);
   return SAMARA_OK;
 }
@@ -142,7 +133,7 @@ static samara_status op_check_tensors(const struct smr_job *job, bool is_input) 
   for (uint32_t i = 0; i < count; i++) {
     samara_status status = SAMARA_OK;
     if (tensors[i] == NULL) {
-      if (is_input && i >= least && most != 255) continue;
+      if (!SMR_HAS(eager) || (is_input && i >= least && most != 255)) continue;
       status = smr_fail(job->error, SAMARA_BAD_SHAPE, "is required");
     } else if (is_input || op->funcs == NULL || op->funcs->measure == NULL) {
       const bool packed = is_input && i == 1 && (op->flags & SMR_OP_PACKED_IN) != 0;

@@ -6,35 +6,30 @@
 
 void smr_broadcast_make(struct smr_broadcast *b, const struct smr_tensor *out,
                         const struct smr_tensor *const *operands, uint32_t count) {
-  // Axes from the last to the first, in reverse order at first; axes of extent 1 vanish.
-  struct smr_broadcast all = {.operands = count};
+  int64_t strides[SAMARA_MAX_RANK][SMR_BROADCAST_OPERANDS];
   int64_t dense[SMR_BROADCAST_OPERANDS] = {1, 1, 1};
-  for (uint32_t i = 0; i < out->rank; i++) {
-    const int64_t dim = out->dims[out->rank - 1 - i];
-    int64_t strides[SMR_BROADCAST_OPERANDS] = {0};
+  for (uint32_t i = 0; i < out->rank; i++) {  // axis i counted from the end
     for (uint32_t k = 0; k < count; k++) {
       const int64_t own = i < operands[k]->rank ? operands[k]->dims[operands[k]->rank - 1 - i] : 1;
-      strides[k] = own == 1 ? 0 : dense[k];
+      strides[out->rank - 1 - i][k] = own == 1 ? 0 : dense[k];
       dense[k] *= own;
     }
+  }
+  // Axes of extent 1 vanish; others become one with the axis before where all operands allow it.
+  *b = (struct smr_broadcast){.operands = count};
+  for (uint32_t i = 0; i < out->rank; i++) {
+    const int64_t dim = out->dims[i];
     if (dim == 1) continue;
-    bool merges = all.rank > 0;
+    bool merges = b->rank > 0;
     for (uint32_t k = 0; merges && k < count; k++)
-      merges = strides[k] == all.strides[k][all.rank - 1] * all.dims[all.rank - 1];
-    if (merges) {
-      all.dims[all.rank - 1] *= dim;
-      continue;
-    }
-    all.dims[all.rank] = dim;
-    for (uint32_t k = 0; k < count; k++) all.strides[k][all.rank] = strides[k];
-    all.rank++;
+      merges = b->strides[k][b->rank - 1] == strides[i][k] * dim;
+    if (merges)
+      b->dims[b->rank - 1] *= dim;
+    else
+      b->dims[b->rank++] = dim;
+    for (uint32_t k = 0; k < count; k++) b->strides[k][b->rank - 1] = strides[i][k];
   }
-  if (all.rank == 0) all.dims[all.rank++] = 1;
-  *b = all;
-  for (uint32_t i = 0; i < all.rank; i++) {
-    b->dims[i] = all.dims[all.rank - 1 - i];
-    for (uint32_t k = 0; k < count; k++) b->strides[k][i] = all.strides[k][all.rank - 1 - i];
-  }
+  if (b->rank == 0) b->dims[b->rank++] = 1;
 }
 
 void smr_broadcast_start(const struct smr_broadcast *b, struct smr_broadcast_cursor *cursor,

@@ -208,6 +208,10 @@ size_t smr_dtype_bytes(uint8_t dtype);
 static inline bool smr_dtype_packed(uint8_t dtype) {
   return dtype == SAMARA_INT4 || dtype == SAMARA_UINT4;
 }
+/// Bytes of a dense tensor, the dims of which may come from anywhere. False where one is negative,
+/// or where with dims of 0 taken for 1, which hide no others, addressing does not reach that far:
+/// *bytes is the axis then.
+bool smr_dims_bytes(uint8_t dtype, uint32_t rank, const int64_t *dims, size_t *bytes);
 /// Bytes that a tensor takes whose elements times smr_dtype_bytes are `bytes`.
 static inline size_t smr_packed_bytes(uint8_t dtype, size_t bytes) {
   return smr_dtype_packed(dtype) ? bytes / 2 + bytes % 2 : bytes;

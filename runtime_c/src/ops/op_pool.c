@@ -21,6 +21,12 @@
 
 #define POOL_LARGEST_ADDED 0x1p64f  // scale of dequantized values whose sums stay finite
 
+enum {
+  POOL_HAS_FLOATS = SMR_HAS(f32_pool_max) || SMR_HAS(f32_pool_avg) || SMR_HAS(f32_pool_l1) ||
+      SMR_HAS(f32_pool_l2) || SMR_HAS(f32_pool_power),
+  POOL_HAS_BYTES = SMR_HAS(x8_pool_s8) || SMR_HAS(x8_pool_u8),
+};
+
 struct pool_state {
   struct smr_units units;  // rows of output pixels: (batch, depth, height)
   struct smr_window window;
@@ -73,6 +79,7 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
   SMR_TRY(smr_window_read(job, smr_op_attr(job, "kernel")->ints, &state->window));
   const struct smr_window *w = &state->window;
   if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
+    if (!POOL_HAS_FLOATS) return smr_part_missing(job->error, "f32_pool_max");
     state->kernel = smr_f32_pool_kernel(job->isa, kind,
                                         x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
     SMR_NEED_KERNEL(job, f32_pool_max, kind, state->kernel);
@@ -81,7 +88,7 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
     // Averages have kernels of their own.
     if (kind == SMR_POOL_MAX && x->dtype == SAMARA_UINT8) SMR_NEED(job, x8_pool_u8);
     if (kind == SMR_POOL_MAX && x->dtype != SAMARA_UINT8) SMR_NEED(job, x8_pool_s8);
-    if (SMR_HAS(x8_pool_s8) || SMR_HAS(x8_pool_u8)) {
+    if (POOL_HAS_BYTES) {
       state->bytes = smr_x8_pool_config(job->isa);
       job->kernel = state->bytes->name;
     }
@@ -155,22 +162,13 @@ static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, 
 
 // A window without taps inside: nothing is the largest of nothing, and the sum is 0.
 static void pool_fill(const struct pool_state *state, uint8_t dtype, size_t channels, void *y) {
-  const bool largest = state->kind == SMR_POOL_MAX;
-  const float value = largest ? -INFINITY : 0.0f;
-  switch (dtype) {
-    case SAMARA_FLOAT32:
-      for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
-      break;
-    case SAMARA_FLOAT16:
-      for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
-      break;
-    case SAMARA_UINT8:
-      memset(y, 0, channels);
-      break;
-    default:
-      memset(y, INT8_MIN, channels);
-      break;
-  }
+  const float value = state->kind == SMR_POOL_MAX ? -INFINITY : 0.0f;
+  if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT32)
+    for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
+  else if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT16)
+    for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
+  else
+    memset(y, dtype == SAMARA_UINT8 ? 0 : INT8_MIN, channels);
 }
 
 // Sums of windows whose taps int32 cannot count; nobody is waiting for them to be fast.
@@ -219,7 +217,7 @@ static void pool_pixel(const struct pool_state *state, uint8_t dtype,
     pool_mean(state, window, counted, (int8_t *)y);
   else if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
     pool_fill(state, dtype, channels, y);
-  else if (state->kernel != NULL)
+  else if (POOL_HAS_FLOATS && state->kernel != NULL)
     state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
   else if (SMR_HAS(x8_pool_u8) && dtype == SAMARA_UINT8)
     state->bytes->max_u8(channels, window, (uint8_t *)y);

@@ -24,6 +24,14 @@ struct qmatmul_state {
   bool per_product;  // a tile is a whole product: w is packed, and x transposed, on the way
 };
 
+// What this build can meet.
+static bool qmatmul_per_product(const struct qmatmul_state *s) {
+  return SMR_HAS(qmatmul_many) && s->per_product;
+}
+static bool qmatmul_transposes_x(const struct qmatmul_state *s) {
+  return SMR_HAS(qmatmul_transpose_x) && s->transposes_x;
+}
+
 static samara_status qmatmul_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   const bool transpose_x = smr_op_attr_int(job, "transpose_x") != 0;
@@ -61,12 +69,12 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
 }
 
 static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s) {
-  if (SMR_HAS(qmatmul_many) && s->per_product) {
+  if (qmatmul_per_product(s)) {
     SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
     SMR_TRY(smr_thread_scratch_take(job, s->linear.columns, sizeof(int32_t), &s->start_offset));
   }
-  if (!s->transposes_x) return SAMARA_OK;
-  if (s->per_product) return smr_thread_scratch_take(job, s->m * s->k, 1, &s->copy_offset);
+  if (!qmatmul_transposes_x(s)) return SAMARA_OK;
+  if (qmatmul_per_product(s)) return smr_thread_scratch_take(job, s->m * s->k, 1, &s->copy_offset);
   return smr_scratch_take(job, (size_t)smr_numel(job->inputs[0]), 1, &s->copy_offset);
 }
 
@@ -99,8 +107,8 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   args.batch = 1;
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
   job->kernel = s->plan.kernel;
-  job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
-  if (s->transposes_x && !s->per_product && job->tiles > 0) {
+  job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);
+  if (qmatmul_transposes_x(s) && !qmatmul_per_product(s) && job->tiles > 0) {
     const size_t columns = (size_t)x->dims[x->rank - 1];
     s->turns = s->x_count * (columns / QMATMUL_TURN + (columns % QMATMUL_TURN != 0));
     job->tiles += s->turns;
@@ -145,7 +153,7 @@ static void qmatmul_product(const struct smr_job *job, const struct qmatmul_stat
   *args = (struct smr_i8_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_qlinear_args(job, &s->linear, 0, args);
   args->batch = 1;
-  if (SMR_HAS(qmatmul_many) && s->per_product) {
+  if (qmatmul_per_product(s)) {
     int8_t *panels = (int8_t *)thread_scratch + s->pack_offset;
     int32_t *start = (int32_t *)(void *)(thread_scratch + s->start_offset);
     smr_qlinear_pack_group(job, &s->linear, at[1], panels);
@@ -158,9 +166,9 @@ static void qmatmul_product(const struct smr_job *job, const struct qmatmul_stat
     args->columns = smr_qlinear_columns(job, &s->linear, 0, at[1]);
   }
   const size_t x_at = at[0] * s->m * s->k;
-  if (!SMR_HAS(qmatmul_transpose_x) || !s->transposes_x) {
+  if (!qmatmul_transposes_x(s)) {
     args->a = (const int8_t *)x->data + x_at;
-  } else if (s->per_product) {
+  } else if (qmatmul_per_product(s)) {
     const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
     int8_t *copy = (int8_t *)thread_scratch + s->copy_offset;
     qmatmul_transpose(rows, columns, (const int8_t *)x->data + x_at, columns, copy, rows);
@@ -197,7 +205,7 @@ static samara_status qmatmul_run(const struct smr_job *job, size_t begin, size_t
   struct smr_i8_gemm_args args;
   struct smr_pace pace = {.job = job};
   for (size_t tile = begin; tile < end;) {
-    if (SMR_HAS(qmatmul_many) && s->per_product) {
+    if (qmatmul_per_product(s)) {
       SMR_TRY(smr_pace_step(&pace, s->linear.w_group_bytes));
       qmatmul_product(job, s, tile, thread_scratch, &args);
       SMR_TRY(smr_qlinear_multiply(&pace, &s->plan, &args, 0, units));

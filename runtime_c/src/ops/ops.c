@@ -2,6 +2,7 @@
 // The kernel table: generated rows joined with the functions of the operator families.
 #include "base/fp.h"
 
+#include "base/checked.h"
 #include "ops/check.h"
 #include "ops/funcs.h"
 #include "ops/op.h"
@@ -84,6 +85,22 @@ static const struct {
 
 size_t smr_dtype_bytes(uint8_t dtype) {
   return dtype < sizeof op_dtypes / sizeof op_dtypes[0] ? op_dtypes[dtype].bytes : 0;
+}
+
+bool smr_dims_bytes(uint8_t dtype, uint32_t rank, const int64_t *dims, size_t *bytes) {
+  size_t product = smr_dtype_bytes(dtype);
+  bool empty = false;
+  for (uint32_t i = 0; i < rank; i++) {
+    empty = empty || dims[i] == 0;
+    if (dims[i] < 0 || (uint64_t)dims[i] > SIZE_MAX ||
+        !smr_mul_size(product, dims[i] != 0 ? (size_t)dims[i] : 1, &product) ||
+        product > PTRDIFF_MAX / 2) {
+      *bytes = i;
+      return false;
+    }
+  }
+  *bytes = empty ? 0 : smr_packed_bytes(dtype, product);
+  return true;
 }
 
 const char *smr_dtype_name(uint8_t dtype) {

@@ -14,6 +14,31 @@
 #include <inttypes.h>
 #include <string.h>
 
+// ---- what this build can meet ----
+
+static bool qlinear_is_depthwise(const struct smr_qlinear *l) {
+  return SMR_HAS(qlinear_depthwise) && l->depthwise;
+}
+static bool qlinear_has_w_zero(const struct smr_qlinear *l) {
+  return SMR_HAS(i8_gemm_w_zero) && l->has_w_zero;
+}
+static bool qlinear_requantizes(const struct smr_qlinear *l) {
+  return !SMR_HAS(i8_gemm_to_i32) || l->to == SMR_I8_TO_I8;
+}
+static bool qlinear_caller_packs(const struct smr_qlinear *l) {
+  return SMR_HAS(qlinear_computed) && l->w_from == SMR_LINEAR_CALLER;
+}
+static bool qlinear_derives_weights(const struct smr_qlinear *l) {
+  return SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_DERIVED;
+}
+static bool qlinear_sums_in_scratch(const struct smr_qlinear *l) {
+  return SMR_HAS(qlinear_computed) && l->sums_from == SMR_LINEAR_SCRATCH;
+}
+static size_t qlinear_part_taps(const struct smr_job *job, const struct smr_qlinear *l,
+                                size_t part) {
+  return SMR_HAS(qlinear_parts) && l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
+}
+
 // ---- checking ----
 
 // The largest |q - zero_point| of a tensor with these parameters.
@@ -45,17 +70,8 @@ static float qlinear_multiplier(float x, float w, float y) {
 
 static samara_status qlinear_check_output(const struct smr_job *job) {
   const struct smr_quant *x = job->inputs[0]->quant, *w = job->inputs[1]->quant;
+  SMR_TRY(smr_expect_q8_output(job));
   const float scale = smr_op_attr(job, "scale")->f;
-  const int64_t zero = smr_op_attr_int(job, "zero_point");
-  const int64_t lo = smr_op_attr_int(job, "lo"), hi = smr_op_attr_int(job, "hi");
-  const bool scale_fits = scale >= FLT_MIN && scale <= FLT_MAX;
-  if (!scale_fits || zero < -128 || zero > 127)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has scale %g and zero point %" PRId64,
-             job->op->name, (double)scale, zero);
-  if (lo < -128 || hi > 127 || lo > hi)
-    SMR_FAIL(job->error, BAD_SHAPE,
-             "%s: clamp from %" PRId64 " to %" PRId64 ", expected -128 <= lo <= hi <= 127",
-             job->op->name, lo, hi);
   for (uint32_t i = 0; i < w->count; i++)
     if (!(qlinear_multiplier(x->scales[0], w->scales[i], scale) <= FLT_MAX))
       SMR_FAIL(job->error, BAD_SHAPE,
@@ -67,19 +83,14 @@ static samara_status qlinear_check_output(const struct smr_job *job) {
 samara_status smr_qlinear_check(const struct smr_job *job, uint32_t axis, int64_t depth) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   const struct smr_tensor *bias = smr_optional_input(job, 2);
-  SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPE_QS8));
+  SMR_TRY(smr_expect_q8(job, x, "x"));
   SMR_TRY(smr_expect_dtype(job, w, "w", SMR_DTYPE_QS8));
   if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPE_I32));
   SMR_TRY(smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_QS8 | SMR_DTYPE_I32));
   if (smr_op_attr_int(job, "to") != job->outputs[0]->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has dtype %s, not that of `to`", job->op->name,
              smr_dtype_name(job->outputs[0]->dtype));
-  SMR_TRY(smr_expect_quant(job, x, "x"));
   SMR_TRY(smr_expect_quant(job, w, "w"));
-  if (x->quant->axis != -1)
-    SMR_FAIL(job->error, BAD_SHAPE,
-             "%s: x is quantized along axis %" PRId32 ", expected one scale and zero point",
-             job->op->name, x->quant->axis);
   if (w->quant->axis != -1 && w->quant->axis != (int32_t)axis)
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: w is quantized along axis %" PRId32 ", expected one scale or axis %u",
@@ -123,8 +134,8 @@ static bool qlinear_sizes(struct smr_qlinear *l, size_t *sums) {
   if (!smr_mul_size(l->taps, l->tap_rows, &rows) || !smr_mul_size(rows, SMR_I8_PANEL, &bytes) ||
       bytes > PTRDIFF_MAX - 63)
     return false;
-  l->panel_stride_bytes =
-      l->depthwise ? smr_i8_dwconv_panel_stride_bytes(rows) : smr_i8_panel_stride_bytes(rows);
+  l->panel_stride_bytes = qlinear_is_depthwise(l) ? smr_i8_dwconv_panel_stride_bytes(rows)
+                                                  : smr_i8_panel_stride_bytes(rows);
   return smr_mul_size(l->panel_stride_bytes, panels, &l->w_group_bytes) &&
          smr_mul_size(l->w_group_bytes, l->groups, &l->w_bytes) &&
          smr_mul_size(l->columns, l->groups, sums) && smr_mul_size(*sums, l->parts, sums) &&
@@ -137,20 +148,22 @@ samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   qlinear_read(job, l);
   if (l->part_taps == NULL) l->parts = 1;
-  size_t sums;
-  if (!qlinear_sizes(l, &sums))
-    SMR_FAIL(job->error, LIMIT, "%s: weights are too large to pack", job->op->name);
-  const bool packed = w->layout != SMR_LAYOUT_PLAIN;
+  const bool constant = w->constant >= 0 && l->weight_key != 0;
+  bool packed = w->layout != SMR_LAYOUT_PLAIN;
   if (l->to == SMR_I8_TO_I8) SMR_NEED(job, i8_gemm_to_i8);
   if (l->to == SMR_I8_TO_I32) SMR_NEED(job, i8_gemm_to_i32);
   if (l->has_w_zero) SMR_NEED(job, i8_gemm_w_zero);
   if (l->depthwise) SMR_NEED(job, qlinear_depthwise);
   if (l->part_taps != NULL) SMR_NEED(job, qlinear_parts);
   if (!packed) SMR_NEED(job, qlinear_pack);
-  if (w->constant < 0 || l->weight_key == 0) SMR_NEED(job, qlinear_computed);
-  const size_t sums_bytes = l->depthwise ? 0 : sums * sizeof(int32_t);
+  if (!constant) SMR_NEED(job, qlinear_computed);
+  size_t sums;
+  if (!qlinear_sizes(l, &sums))
+    SMR_FAIL(job->error, LIMIT, "%s: weights are too large to pack", job->op->name);
+  packed = packed || !SMR_HAS(qlinear_pack);
+  const size_t sums_bytes = qlinear_is_depthwise(l) ? 0 : sums * sizeof(int32_t);
   const size_t derived_bytes = (packed ? 0 : l->w_bytes) + sums_bytes;
-  const bool derives = w->constant >= 0 && l->weight_key != 0 && derived_bytes != 0;
+  const bool derives = (constant || !SMR_HAS(qlinear_computed)) && derived_bytes != 0;
   if (derives)
     job->derived[0] =
         (struct smr_derived){.input = 1, .layout = l->weight_key, .size_bytes = derived_bytes};
@@ -158,19 +171,21 @@ samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
               : derives         ? SMR_LINEAR_DERIVED
               : l->caller_packs ? SMR_LINEAR_CALLER
                                 : SMR_LINEAR_SCRATCH;
-  l->sums_from = l->depthwise || l->w_from == SMR_LINEAR_CALLER ? SMR_LINEAR_ABSENT
-                 : derives                                      ? SMR_LINEAR_DERIVED
-                                                                : SMR_LINEAR_SCRATCH;
-  if (l->w_from == SMR_LINEAR_SCRATCH) SMR_TRY(smr_scratch_take(job, l->w_bytes, 1, &l->w_offset));
-  if (l->sums_from == SMR_LINEAR_SCRATCH)
+  l->sums_from = qlinear_is_depthwise(l) || qlinear_caller_packs(l) ? SMR_LINEAR_ABSENT
+                 : derives                                          ? SMR_LINEAR_DERIVED
+                                                                    : SMR_LINEAR_SCRATCH;
+  if (SMR_HAS(qlinear_computed) && l->w_from == SMR_LINEAR_SCRATCH)
+    SMR_TRY(smr_scratch_take(job, l->w_bytes, 1, &l->w_offset));
+  if (qlinear_sums_in_scratch(l))
     SMR_TRY(smr_scratch_take(job, sums, sizeof(int32_t), &l->sums_offset));
-  if (l->w_from != SMR_LINEAR_CALLER)
+  if (!qlinear_caller_packs(l))
     SMR_TRY(smr_scratch_take(job, sums, sizeof(int32_t), &l->start_offset));
-  l->scale_groups = l->w_from == SMR_LINEAR_CALLER ? 1 : l->groups;
+  l->scale_groups = qlinear_caller_packs(l) ? 1 : l->groups;
   const size_t columns = l->scale_groups * l->columns;
-  SMR_TRY(smr_scratch_take(job, l->has_w_zero ? columns : 0, sizeof(int32_t), &l->zero_offset));
-  return smr_scratch_take(job, l->to == SMR_I8_TO_I8 ? columns : 0, sizeof(float),
-                          &l->multiplier_offset);
+  if (qlinear_has_w_zero(l))
+    SMR_TRY(smr_scratch_take(job, columns, sizeof(int32_t), &l->zero_offset));
+  if (!qlinear_requantizes(l)) return SAMARA_OK;
+  return smr_scratch_take(job, columns, sizeof(float), &l->multiplier_offset);
 }
 
 samara_status smr_qlinear_need_depthwise(struct smr_job *job, const struct smr_window *w,
@@ -221,7 +236,7 @@ void smr_qlinear_pack_group(const struct smr_job *job, const struct smr_qlinear 
 
 static void qlinear_pack_weights(const struct smr_job *job, const struct smr_qlinear *l,
                                  int8_t *out) {
-  if (SMR_HAS(qlinear_depthwise) && l->depthwise) {
+  if (qlinear_is_depthwise(l)) {
     qlinear_pack_depthwise(job, l, out);
     return;
   }
@@ -237,8 +252,7 @@ static void qlinear_sum(const struct smr_job *job, const struct smr_qlinear *l,
   const size_t count = l->groups * (l->columns / SMR_I8_PANEL);
   size_t row = 0;
   for (size_t part = 0; part < l->parts; part++) {
-    const size_t taps =
-        SMR_HAS(qlinear_parts) && l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
+    const size_t taps = qlinear_part_taps(job, l, part);
     for (size_t p = 0; p < count; p++, sums += SMR_I8_PANEL)
       smr_i8_gemm_start(l->config, taps * l->tap_rows, SMR_I8_PANEL,
                         panels + p * l->panel_stride_bytes + row * SMR_I8_PANEL, NULL, minus_one,
@@ -250,12 +264,12 @@ static void qlinear_sum(const struct smr_job *job, const struct smr_qlinear *l,
 samara_status smr_qlinear_pack(const struct smr_job *job, const struct smr_qlinear *l, void *out) {
   const int8_t *panels = job->inputs[1]->data;
   char *sums = out;
-  if (SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_DERIVED) {
+  if (qlinear_derives_weights(l)) {
     qlinear_pack_weights(job, l, out);
     panels = out;
     sums += l->w_bytes;  // panels are whole lines
   }
-  if (!l->depthwise) qlinear_sum(job, l, panels, (int32_t *)(void *)sums);
+  if (!qlinear_is_depthwise(l)) qlinear_sum(job, l, panels, (int32_t *)(void *)sums);
   return SAMARA_OK;
 }
 
@@ -266,11 +280,10 @@ static char *qlinear_scratch(const struct smr_job *job, size_t offset) {
 }
 
 static const int32_t *qlinear_sums(const struct smr_job *job, const struct smr_qlinear *l) {
-  if (l->sums_from == SMR_LINEAR_SCRATCH)
+  if (qlinear_sums_in_scratch(l))
     return (const int32_t *)(const void *)qlinear_scratch(job, l->sums_offset);
   const char *derived = job->derived[0].data;
-  return (const int32_t *)(const void *)(derived +
-                                         (l->w_from == SMR_LINEAR_DERIVED ? l->w_bytes : 0));
+  return (const int32_t *)(const void *)(derived + (qlinear_derives_weights(l) ? l->w_bytes : 0));
 }
 
 // start = bias - shift * (sum - rows * w_zero), modulo 2^32.
@@ -300,6 +313,12 @@ static const int32_t *qlinear_at(const int32_t *array, size_t i) {
   return array != NULL ? array + i : NULL;
 }
 
+// Zero points of w, or NULL where all are 0.
+static const int32_t *qlinear_zeros(const struct smr_job *job, const struct smr_qlinear *l) {
+  if (!qlinear_has_w_zero(l)) return NULL;
+  return (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset);
+}
+
 // What comes first of an output's columns: groups of n values, or the same n for all (`shared`).
 static bool qlinear_shares(const struct smr_qlinear *l, size_t values) { return values == l->n; }
 
@@ -310,15 +329,15 @@ static void qlinear_fill_scales(const struct smr_job *job, const struct smr_qlin
   int32_t *zero = (int32_t *)(void *)qlinear_scratch(job, l->zero_offset);
   float *multiplier = (float *)(void *)qlinear_scratch(job, l->multiplier_offset);
   const float x = job->inputs[0]->quant->scales[0];
-  const float y = l->to == SMR_I8_TO_I8 ? smr_op_attr(job, "scale")->f : 1.0f;
+  const float y = qlinear_requantizes(l) ? smr_op_attr(job, "scale")->f : 1.0f;
   const size_t tail = l->columns - l->n;
   for (size_t g = 0; g < l->scale_groups; g++, zero += l->columns, multiplier += l->columns) {
     const size_t first = qlinear_shares(l, q->count) ? 0 : g * l->n;
-    if (SMR_HAS(i8_gemm_w_zero) && l->has_w_zero) {
+    if (qlinear_has_w_zero(l)) {
       for (size_t i = 0; i < l->n; i++) zero[i] = q->zero_points[q->axis < 0 ? 0 : first + i];
       memset(zero + l->n, 0, tail * sizeof *zero);
     }
-    if (l->to != SMR_I8_TO_I8) continue;
+    if (!qlinear_requantizes(l)) continue;
     if (q->axis < 0) {
       const float value = qlinear_multiplier(x, q->scales[0], y);
       for (size_t i = 0; i < l->n; i++) multiplier[i] = value;
@@ -339,11 +358,9 @@ static const int32_t *qlinear_bias(const struct smr_job *job, const struct smr_q
 
 static void qlinear_fill_start(const struct smr_job *job, const struct smr_qlinear *l) {
   int32_t *start = (int32_t *)(void *)qlinear_scratch(job, l->start_offset);
-  const int32_t *zero = SMR_HAS(i8_gemm_w_zero) && l->has_w_zero
-                            ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset)
-                            : NULL;
+  const int32_t *zero = qlinear_zeros(job, l);
   const size_t tail_bytes = (l->columns - l->n) * sizeof *start;
-  if (SMR_HAS(qlinear_depthwise) && l->depthwise) {
+  if (qlinear_is_depthwise(l)) {
     const int32_t *bias = qlinear_bias(job, l, 0);
     memset(start, 0, l->columns * sizeof *start);
     if (bias != NULL) memcpy(start, bias, l->n * sizeof *start);
@@ -352,8 +369,7 @@ static void qlinear_fill_start(const struct smr_job *job, const struct smr_qline
   const uint32_t shift = (uint32_t)l->x_zero + (uint32_t)l->config->a_offset;
   const int32_t *sums = qlinear_sums(job, l);
   for (size_t part = 0; part < l->parts; part++) {
-    const size_t taps =
-        SMR_HAS(qlinear_parts) && l->part_taps != NULL ? l->part_taps(job, part) : l->taps;
+    const size_t taps = qlinear_part_taps(job, l, part);
     for (size_t g = 0; g < l->groups; g++, sums += l->columns, start += l->columns) {
       qlinear_starts(l->n, shift, (uint32_t)(taps * l->tap_rows), qlinear_bias(job, l, g),
                      qlinear_at(zero, g * l->columns), sums, start);
@@ -364,9 +380,7 @@ static void qlinear_fill_start(const struct smr_job *job, const struct smr_qline
 
 void smr_qlinear_start(const struct smr_job *job, const struct smr_qlinear *l, const int8_t *panels,
                        int32_t *start) {
-  const int32_t *zero = SMR_HAS(i8_gemm_w_zero) && l->has_w_zero
-                            ? (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset)
-                            : NULL;
+  const int32_t *zero = qlinear_zeros(job, l);
   smr_i8_gemm_start(l->config, l->taps * l->tap_rows, l->n, panels, qlinear_bias(job, l, 0),
                     l->x_zero, zero, start);
 }
@@ -374,26 +388,19 @@ void smr_qlinear_start(const struct smr_job *job, const struct smr_qlinear *l, c
 void smr_qlinear_prologue(const struct smr_job *job, const struct smr_qlinear *l) {
   if (SMR_HAS(qlinear_computed) && SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_SCRATCH)
     qlinear_pack_weights(job, l, (int8_t *)qlinear_scratch(job, l->w_offset));
-  if (SMR_HAS(qlinear_computed) && l->sums_from == SMR_LINEAR_SCRATCH)
+  if (qlinear_sums_in_scratch(l))
     qlinear_sum(job, l, smr_qlinear_weights(job, l),
                 (int32_t *)(void *)qlinear_scratch(job, l->sums_offset));
   qlinear_fill_scales(job, l);
-  if (l->w_from != SMR_LINEAR_CALLER) qlinear_fill_start(job, l);
+  if (!qlinear_caller_packs(l)) qlinear_fill_start(job, l);
 }
 
 // ---- running ----
 
 const int8_t *smr_qlinear_weights(const struct smr_job *job, const struct smr_qlinear *l) {
-  switch (l->w_from) {
-    case SMR_LINEAR_DIRECT:
-      return job->inputs[1]->data;
-    case SMR_LINEAR_DERIVED:
-      return job->derived[0].data;
-    case SMR_LINEAR_SCRATCH:
-      return (const int8_t *)qlinear_scratch(job, l->w_offset);
-    default:
-      return NULL;
-  }
+  if (qlinear_derives_weights(l)) return job->derived[0].data;
+  if (!SMR_HAS(qlinear_computed) || l->w_from == SMR_LINEAR_DIRECT) return job->inputs[1]->data;
+  return l->w_from == SMR_LINEAR_SCRATCH ? (const int8_t *)qlinear_scratch(job, l->w_offset) : NULL;
 }
 
 struct smr_i8_gemm_columns smr_qlinear_columns(const struct smr_job *job,
@@ -401,11 +408,10 @@ struct smr_i8_gemm_columns smr_qlinear_columns(const struct smr_job *job,
                                                size_t group) {
   const size_t at = group * l->columns, part_at = part * l->groups * l->columns + at;
   struct smr_i8_gemm_columns out = {.start = NULL};
-  if (l->w_from != SMR_LINEAR_CALLER)
+  if (!qlinear_caller_packs(l))
     out.start = (const int32_t *)(const void *)qlinear_scratch(job, l->start_offset) + part_at;
-  if (l->has_w_zero)
-    out.w_zero = (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset) + at;
-  if (l->to == SMR_I8_TO_I8)
+  if (qlinear_has_w_zero(l)) out.w_zero = qlinear_zeros(job, l) + at;
+  if (qlinear_requantizes(l))
     out.multiplier = (const float *)(const void *)qlinear_scratch(job, l->multiplier_offset) + at;
   return out;
 }

@@ -19,7 +19,7 @@ static void bounds_of_read(const struct smr_frame *frame, const struct smr_expr 
 
 void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages) {
   const struct smr_function *f = frame->function;
-  for (uint32_t i = 0; i < f->expr_count; i++) {
+  for (uint32_t i = 0; SMR_HAS_BOUNDS && i < f->expr_count; i++) {
     const struct smr_expr *e = &f->exprs[i];
     int64_t *lo = &frame->lo[i], *hi = &frame->hi[i];
     *lo = 0;
@@ -42,11 +42,12 @@ void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages) {
 }
 
 int64_t smr_value_dim_bound(const struct smr_frame *frame, uint32_t id, uint32_t axis) {
-  const int64_t hi = frame->hi[frame->function->values[id].dims[axis]];
+  const int64_t hi = smr_expr_hi(frame, frame->function->values[id].dims[axis]);
   return hi > 0 ? hi : 0;
 }
 
 size_t smr_value_bytes_bound(const struct smr_frame *frame, uint32_t id) {
+  if (!SMR_HAS_BOUNDS) return frame->values[id].tensor.size_bytes;
   const struct smr_value *v = &frame->function->values[id];
   size_t bytes = smr_dtype_bytes(v->dtype);
   bool bounded = true;

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/checked.h"
-
 samara_status smr_frame_fail(const struct smr_frame *frame, samara_status status) {
   return smr_fail_prefix(&frame->session->error, status, "function '%s': ", frame->function->name);
 }
@@ -20,13 +18,9 @@ samara_status smr_frame_exceeds(const struct smr_frame *frame, const char *name,
 }
 
 samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor) {
-  size_t bytes = smr_dtype_bytes(tensor->dtype);
-  for (uint32_t i = 0; i < tensor->rank; i++)
-    if (tensor->dims[i] < 0 || (uint64_t)tensor->dims[i] > SIZE_MAX ||
-        !smr_mul_size(bytes, (size_t)tensor->dims[i], &bytes) || bytes > PTRDIFF_MAX / 2)
-      SMR_FRAME_FAIL(frame, BAD_SHAPE, "'%s' cannot have %" PRId64 " elements along axis %u",
-                     tensor->name, tensor->dims[i], (unsigned)i);
-  tensor->size_bytes = smr_packed_bytes(tensor->dtype, bytes);
+  if (!smr_dims_bytes(tensor->dtype, tensor->rank, tensor->dims, &tensor->size_bytes))
+    SMR_FRAME_FAIL(frame, BAD_SHAPE, "'%s' cannot have %" PRId64 " elements along axis %zu",
+                   tensor->name, tensor->dims[tensor->size_bytes], tensor->size_bytes);
   tensor->pixel_stride = tensor->rank > 0 ? tensor->dims[tensor->rank - 1] : 1;
   return SAMARA_OK;
 }
@@ -300,7 +294,8 @@ samara_status smr_frame_enter(struct smr_frame *frame, uint8_t *base) {
   for (uint32_t i = 0; i < f->input_count; i++) {
     const struct smr_tensor *input = frame->given_inputs[i];
     if (frame->values[f->inputs[i]].tensor.data != input->data) frame->attached = 0;
-    for (uint32_t axis = 0; axis < input->rank; axis++) {
+    // Those of the entry function are what the session was planned for.
+    for (uint32_t axis = 0; SMR_HAS_CONTROL && axis < input->rank; axis++) {
       const int64_t dim = input->dims[axis], most = frame->input_hi[i][axis];
       if (was_entered && frame->input_dims[i][axis] == dim) continue;
       if (frame->planned && dim > most) {

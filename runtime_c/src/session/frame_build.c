@@ -108,10 +108,8 @@ static void build_constant(struct smr_tensor *t, const struct smr_constant *cons
   t->data = (void *)(uintptr_t)constant->data;
   if (t->layout != SMR_LAYOUT_PLAIN) return;
   // Bytes of the elements alone; the reader has seen that the constant stores as many, or more.
-  const size_t element = smr_dtype_bytes(t->dtype), block = 16 * element;
-  size_t bytes = element;
-  for (uint32_t i = 0; i < t->rank; i++) bytes *= (size_t)t->dims[i];
-  t->size_bytes = smr_packed_bytes(t->dtype, bytes);
+  const size_t block = 16 * smr_dtype_bytes(t->dtype);
+  (void)smr_dims_bytes(t->dtype, t->rank, t->dims, &t->size_bytes);
   t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
 }
 
@@ -209,17 +207,15 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   SMR_TRY(build_attrs(session, frame->function, node));
   SMR_TRY(build_operands(frame, node));
   if (SMR_HAS(survey)) SMR_TAKE(session, job->parts, 1);
-  if (node->kind != SMR_CONTROL_NONE) return smr_control_build(frame, node);
+  if (smr_node_control(node) != SMR_CONTROL_NONE) return smr_control_build(frame, node);
   if (op->funcs == NULL)
     SMR_FAIL(job->error, UNSUPPORTED, "operator '%s' is not in this build", op->name);
   if (op->funcs->measure != NULL) {
     SMR_NEED(job, late);
     node->late = true;
   }
-  if (smr_views_can(op->code)) {
-    SMR_NEED(job, views);
-    smr_views_of_input(frame, node);
-  }
+  SMR_TRY(smr_views_need(job));
+  if (SMR_HAS(views)) smr_views_of_input(frame, node);
   return smr_session_take(session, op->funcs->state_bytes, 1, &job->state);
 }
 
@@ -264,9 +260,9 @@ samara_status smr_frame_build(samara_session *session, uint32_t function, struct
   SMR_TRY(build_arrays(frame));
   build_values(frame);
   if (SMR_HAS(late)) SMR_TRY(build_stages(frame));
-  if (SMR_HAS(views)) smr_views_begin(frame);
+  if (SMR_HAS(views_parts)) smr_views_begin(frame);
   SMR_TRY(build_nodes(frame));
-  if (SMR_HAS(views)) SMR_TRY(smr_views_end(frame));
+  if (SMR_HAS(views_parts)) SMR_TRY(smr_views_end(frame));
   // Registered last, callees first.
   session->frames[function] = *out = frame;
   session->order[session->frame_count++] = frame;

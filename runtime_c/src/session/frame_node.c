@@ -68,7 +68,7 @@ static samara_status node_check(struct smr_frame *frame, struct smr_frame_node *
                                 bool prepares) {
   const struct smr_job *job = &node->job;
   if (SMR_HAS(custom) && node->kind == SMR_CONTROL_CUSTOM) return smr_custom_check(frame, node);
-  if (node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
   SMR_TRY(smr_op_check(job));
   if (SMR_HAS(views) && node->alias && job->inputs[0]->size_bytes != job->outputs[0]->size_bytes)
     SMR_FAIL(job->error, BAD_SHAPE, "a view cannot change %zu bytes to %zu",
@@ -87,7 +87,7 @@ samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *n
 
 samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *node) {
   node->prepared = false;
-  if (smr_node_is_view(node) || node->kind != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (smr_node_is_view(node) || smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
   node_evaluate_attrs(frame, node, false);
   const samara_status status = node_check(frame, node, true);
   if (status == SAMARA_OK) node->scratch_capacity = smr_node_scratch(frame, node);

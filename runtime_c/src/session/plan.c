@@ -116,8 +116,8 @@ static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b
     return false;
   for (uint32_t i = 0; i < va->rank; i++) {
     const uint32_t x = va->dims[i], y = vb->dims[i];
-    const bool fixed = frame->lo[x] == frame->hi[x] && frame->lo[y] == frame->hi[y];
-    if (x != y && !(fixed && frame->lo[x] == frame->lo[y])) return false;
+    const bool fixed = smr_expr_fixed(frame, x) && smr_expr_fixed(frame, y);
+    if (x != y && !(fixed && smr_expr_lo(frame, x) == smr_expr_lo(frame, y))) return false;
   }
   return true;
 }

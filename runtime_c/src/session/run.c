@@ -91,7 +91,7 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
   const bool timed = SMR_HAS(profile) && session->profiling;
   SMR_TRY(smr_session_tick(session));
   const uint64_t start = timed ? smr_os_now_ns() : 0;
-  if (node->kind != SMR_CONTROL_NONE) {
+  if (smr_node_control(node) != SMR_CONTROL_NONE) {
     SMR_TRY(smr_control_run(frame, node));
   } else if (!smr_node_is_view(node)) {
     if (SMR_HAS(late) && node->late) SMR_TRY(run_measure(frame, node));

@@ -91,6 +91,11 @@ struct smr_frame_node {
   struct smr_job job;
 };
 
+/// What the node is to the session.
+static inline enum smr_control smr_node_control(const struct smr_frame_node *node) {
+  return SMR_HAS_CONTROL ? (enum smr_control)node->kind : SMR_CONTROL_NONE;
+}
+
 /// Whether the node's outputs are views, so that there is nothing to run.
 static inline bool smr_node_is_view(const struct smr_frame_node *node) {
   return SMR_HAS(views) && (node->alias || node->placed);
@@ -318,14 +323,14 @@ samara_status smr_value_size(struct smr_frame *frame, uint32_t id);
 /// Whether the value is a part of another. The fields behind this are set in builds with views
 /// only.
 static inline bool smr_value_is_part(const struct smr_frame_value *value) {
-  return SMR_HAS(views) && value->part;
+  return SMR_HAS(views_parts) && value->part;
 }
 /// Elements between its pixels where they lie apart, else 0.
 static inline int64_t smr_value_gap(const struct smr_frame_value *value) {
-  return SMR_HAS(views) ? value->view_stride : 0;
+  return SMR_HAS(views_parts) ? value->view_stride : 0;
 }
-/// Whether an operator of that code may have nothing to do: reshape, concat and the like.
-bool smr_views_can(uint32_t code);
+/// Needs the parts for an operator that may have nothing to do: reshape, concat and the like.
+samara_status smr_views_need(const struct smr_job *job);
 /// Note which values must be dense. Before any node is built.
 void smr_views_begin(struct smr_frame *frame);
 /// Make outputs of a reshape, split or slice views of its input, where possible. Nodes in order.
@@ -371,6 +376,17 @@ samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node
 
 /// Intervals of all expressions; stages below `exact_stages` are taken from `exprs`.
 void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages);
+/// The least and the largest value of an expression. Where a build has no bounds, they are exact.
+static inline int64_t smr_expr_lo(const struct smr_frame *frame, uint32_t expr) {
+  return SMR_HAS_BOUNDS ? frame->lo[expr] : frame->exprs[expr];
+}
+static inline int64_t smr_expr_hi(const struct smr_frame *frame, uint32_t expr) {
+  return SMR_HAS_BOUNDS ? frame->hi[expr] : frame->exprs[expr];
+}
+/// Whether it is known.
+static inline bool smr_expr_fixed(const struct smr_frame *frame, uint32_t expr) {
+  return !SMR_HAS_BOUNDS || frame->lo[expr] == frame->hi[expr];
+}
 /// Upper bound of a dim of a value, SMR_UNBOUNDED_DIM if none.
 int64_t smr_value_dim_bound(const struct smr_frame *frame, uint32_t id, uint32_t axis);
 /// Upper bound of its bytes, SMR_UNBOUNDED_BYTES if none.

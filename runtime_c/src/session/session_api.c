@@ -254,7 +254,7 @@ samara_status samara_session_output_shape(const samara_session *session, size_t 
   t.size_bytes = smr_value_bytes_bound(frame, id);
   for (uint32_t axis = 0; axis < v->rank; axis++) {
     const uint32_t e = v->dims[axis];
-    t.dims[axis] = frame->lo[e] == frame->hi[e] ? frame->hi[e] : -1;
+    t.dims[axis] = smr_expr_fixed(frame, e) ? smr_expr_hi(frame, e) : -1;
     if (t.dims[axis] < 0) t.size_bytes = 0;
   }
   *out = smr_public_tensor(&t);

@@ -14,11 +14,11 @@ static samara_status plan_enter(struct smr_frame *frame) {
   frame->planned = frame->entered = frame->growing = false;
   memset(frame->stage_valid, 0, smr_stage_count(f));
   // Beyond a value's rank all dims are 0.
-  if (memcmp(frame->input_lo, frame->input_hi, dims_bytes) != 0) return SAMARA_OK;
+  if (SMR_HAS_BOUNDS && memcmp(frame->input_lo, frame->input_hi, dims_bytes) != 0) return SAMARA_OK;
   memcpy(frame->input_dims, frame->input_lo, dims_bytes);
   const samara_status status = smr_frame_stage(frame, 0);
   frame->entered = status == SAMARA_OK;
-  if (frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
+  if (!SMR_HAS_CONTROL || frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
   return smr_session_forgive(frame->session);
 }
 
@@ -34,7 +34,7 @@ static bool plan_is_bounded(const struct smr_frame *frame) {
 // Scratch of the nodes: exact where they are prepared, else as upper-bound dims say.
 static samara_status plan_scratch(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
-  for (uint32_t i = 0; i < f->value_count; i++) {
+  for (uint32_t i = 0; SMR_HAS_BOUNDS && i < f->value_count; i++) {
     struct smr_frame_value *value = &frame->values[i];
     if (f->values[i].constant >= 0 ||
         (frame->entered && (!SMR_HAS(late) || value->dims_stage == 0)))
@@ -45,11 +45,13 @@ static samara_status plan_scratch(struct smr_frame *frame) {
   }
   for (uint32_t n = 0; n < f->node_count; n++) {
     struct smr_frame_node *node = &frame->nodes[n];
-    if (node->kind != SMR_CONTROL_NONE && node->kind != SMR_CONTROL_CUSTOM) continue;
+    const enum smr_control control = smr_node_control(node);
+    if (control != SMR_CONTROL_NONE && control != SMR_CONTROL_CUSTOM) continue;
     node->scratch_capacity = 0;
-    if (frame->entered && node->node->stage == 0 && !node->late && node->prepared)
+    if (node->prepared &&
+        (!SMR_HAS_BOUNDS || (frame->entered && node->node->stage == 0 && !node->late)))
       node->scratch_capacity = smr_node_scratch(frame, node);
-    else
+    else if (SMR_HAS_BOUNDS)
       SMR_TRY(smr_node_estimate(frame, node));
   }
   return SAMARA_OK;
@@ -105,8 +107,9 @@ static samara_status plan_frame(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   frame->arena_bytes = 0;
   for (uint32_t n = 0; n < f->node_count; n++)
-    if (frame->nodes[n].callee[0] != NULL) SMR_TRY(smr_control_plan(&frame->nodes[n]));
-  if (plan_is_bounded(frame)) {
+    if (SMR_HAS_CONTROL && frame->nodes[n].callee[0] != NULL)
+      SMR_TRY(smr_control_plan(&frame->nodes[n]));
+  if (!SMR_HAS_BOUNDS || plan_is_bounded(frame)) {
     SMR_TRY(plan_scratch(frame));
     smr_frame_place(frame, 0, smr_stage_count(f));
     SMR_TRY(smr_frame_plan(frame, 0, smr_stage_count(f), &frame->arena_bytes));
@@ -130,7 +133,8 @@ samara_status smr_session_plan(samara_session *session) {
     SMR_TRY(plan_enter(frame));
     smr_frame_bounds(frame, frame->entered ? 1 : 0);
     for (uint32_t n = 0; n < frame->function->node_count; n++)
-      if (frame->nodes[n].callee[0] != NULL) smr_control_bounds(frame, &frame->nodes[n]);
+      if (SMR_HAS_CONTROL && frame->nodes[n].callee[0] != NULL)
+        smr_control_bounds(frame, &frame->nodes[n]);
   }
   for (uint32_t i = 0; i < session->frame_count; i++) SMR_TRY(plan_frame(session->order[i]));
   if (!entry->growing)

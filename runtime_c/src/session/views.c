@@ -192,9 +192,12 @@ static bool views_alias(struct smr_frame *frame, const struct smr_node *n) {
   return true;
 }
 
-bool smr_views_can(uint32_t code) {
-  return code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE || code == SMR_CODE_CONCAT ||
-         code == SMR_CODE_SPLIT || code == SMR_CODE_SLICE;
+samara_status smr_views_need(const struct smr_job *job) {
+  const uint32_t code = job->op->code;
+  const bool parts = code == SMR_CODE_CONCAT || code == SMR_CODE_SPLIT || code == SMR_CODE_SLICE;
+  if (parts) SMR_NEED(job, views_parts);
+  if (parts || code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE) SMR_NEED(job, views);
+  return SAMARA_OK;
 }
 
 void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
@@ -203,7 +206,7 @@ void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
   if (code == SMR_CODE_CONCAT || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0)
     return;
   if (code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE) node->alias = views_alias(frame, n);
-  if (node->late) return;
+  if (!SMR_HAS(views_parts) || node->late) return;
   if (n->op->code == SMR_CODE_SLICE) node->placed = views_slice(frame, node);
   if (n->op->code == SMR_CODE_SPLIT) node->placed = views_split(frame, node);
 }
