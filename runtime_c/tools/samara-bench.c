@@ -353,6 +353,7 @@ static int bench(const struct options *o, unsigned long threads) {
 
 int main(int argc, char **argv) {
   struct options o;
+  if (tool_help(argc, argv, usage)) return 0;
   const int usage_error = parse_options(argc, argv, &o);
   if (usage_error != 0) return usage_error;
   if (o.model == NULL) {

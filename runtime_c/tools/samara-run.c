@@ -483,6 +483,7 @@ static int run_model(const samara_model *model, const struct options *o) {
 
 int main(int argc, char **argv) {
   struct options o;
+  if (tool_help(argc, argv, usage)) return 0;
   const int usage_error = parse_options(argc, argv, &o);
   if (usage_error != 0) return usage_error;
   samara_model *model = NULL;

@@ -75,6 +75,13 @@ static inline const char *tool_option(int argc, char **argv, int *i, const char 
   return argv[++*i];
 }
 
+/// Whether the usage was asked for, which is printed then.
+static inline int tool_help(int argc, char **argv, const char *usage) {
+  if (argc != 2 || strcmp(argv[1], "--help") != 0) return 0;
+  fputs(usage, stdout);
+  return 1;
+}
+
 static inline int tool_add(struct tool_list *list, const char *item) {
   if (list->count == TOOL_MAX_ITEMS || strchr(item, '=') == NULL) return 0;
   list->items[list->count++] = item;

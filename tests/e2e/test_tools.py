@@ -166,6 +166,14 @@ def test_run_says_what_is_wrong(
     assert text in done.stderr
 
 
+@pytest.mark.parametrize("program", ["samara-run", "samara-bench"])
+def test_help(built: Path, program: str) -> None:
+    done = run(built / program, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: {program} MODEL.samara [options]\n")
+    assert not done.stderr
+
+
 def test_run_refuses_what_is_no_model(built: Path, tmp_path: Path) -> None:
     (tmp_path / "no.samara").write_bytes(b"something else, and long enough" * 10)
     done = run(built / "samara-run", tmp_path / "no.samara")

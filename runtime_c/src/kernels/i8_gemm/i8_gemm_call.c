@@ -33,12 +33,14 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
                                        const struct smr_i8_gemm_params *params,
                                        const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
+  const int8_t *start = a;                      // of the line
   size_t left = rows, step = params->a_stride;  // rows of this line, bytes between them
   if (SMR_HAS(i8_gemm_windows) && windows) {
     const size_t line = first / windows->line;
     left = (line + 1) * windows->line - first;
     step = windows->step_bytes;
-    a += line * windows->line_bytes + (windows->line - left) * step;
+    start += line * windows->line_bytes;
+    a = start + (windows->line - left) * step;
   }
   begin[0] = a;
   if (rows == 1) return;
@@ -52,7 +54,7 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
     a += step;
     if (--left > 0) continue;
     left = windows->line;
-    a += windows->line_bytes - left * step;
+    a = start += windows->line_bytes;
   }
 }
 
