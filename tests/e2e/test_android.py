@@ -33,8 +33,8 @@ _PAGE_BYTES = 16384
 # What a library may take from Android 7.0 (API level 24), after Bionic's libc.map.txt and
 # libm.map.txt: all of it is there on aarch64 since the first release for it, 5.0.
 _LIBC = """
-__errno __memcpy_chk abort calloc clock_gettime close free fstat getauxval getenv getpid lseek malloc
-memchr memcmp memcpy memmove memset mmap munmap nanosleep open posix_memalign pread
+__errno __memcpy_chk abort calloc clock_gettime close free fstat getauxval getenv getpid lseek madvise
+malloc memchr memcmp memcpy memmove memset mmap munmap nanosleep open posix_memalign pread
 pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
 pthread_cond_wait pthread_create pthread_join pthread_mutex_destroy pthread_mutex_init
 pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_self qsort read realloc
