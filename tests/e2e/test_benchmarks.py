@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python adds to a call, and `make bench-train` on little work: it measures and says so."""
+"""What Python adds to a call, what two lanes could gain, and `make bench-train` on little work."""
 
 from __future__ import annotations
 
