@@ -53,6 +53,35 @@ def test_matmul_takes_both(transposed: bool) -> None:
     assert ops(apply(fuse_affine.PASS, program(build))) == {"matmul": 1}
 
 
+@pytest.mark.parametrize(("second", "turned"), [("add", False), ("add", True), ("sub", False)])
+def test_both_after_anything_else_are_a_depthwise_convolution(second: str, turned: bool) -> None:
+    def build(b: Builder) -> Any:
+        x = b.op("relu", b.input("x", "f32", [1, 4, 4, 8]))
+        y, offset = b.op("mul", x, b.const(normal(8))), b.const(normal(8, seed=3))
+        return b.op(second, *((offset, y) if turned else (y, offset)))
+
+    after = apply(fuse_affine.PASS, program(build))
+    assert ops(after) == {"relu": 1, "conv": 1}
+    assert after.main.nodes[1].attrs["groups"] == 8
+
+
+@pytest.mark.parametrize("channels", [3, 8])
+def test_a_scale_alone_and_few_channels_stay(channels: int) -> None:
+    def build(b: Builder) -> Any:
+        y = b.op("mul", b.input("x", "f32", [1, 4, 4, channels]), b.const(normal(channels)))
+        return b.op("add", y, b.const(normal(channels, seed=3))) if channels < 8 else y
+
+    assert "conv" not in ops(apply(fuse_affine.PASS, program(build)))
+
+
+def test_an_offset_less_the_product_stays() -> None:
+    def build(b: Builder) -> Any:
+        y = b.op("mul", b.input("x", "f32", [1, 4, 4, 8]), b.const(normal(8)))
+        return b.op("sub", b.const(normal(8, seed=3)), y)
+
+    assert "conv" not in ops(apply(fuse_affine.PASS, program(build)))
+
+
 def test_a_result_that_is_used_twice_stays() -> None:
     def build(b: Builder) -> Any:
         y = conv(b, b.input("x", "f32", [1, 4, 4, 2]), 3)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Affine fusion: multiplying or adding per-channel constants after conv, conv_transpose or matmul
-goes into weights and bias.
+goes into weights and bias; both after anything else become a depthwise conv of one tap.
 
 Batch normalization arrives here as mul and add (Jacob et al., "Quantization and Training of Neural
 Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.2, describes the same
@@ -16,17 +16,23 @@ import numpy as np
 from samara.exporter.ir.program import Array, Node
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_channel, per_function
+from samara.exporter.types import DType
 
 _LINEAR = ("conv", "conv_transpose", "matmul")
+# Fewer channels, those of images, would leave most of a depthwise kernel's lanes empty.
+_LEAST_CHANNELS = 8
 
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        if node.op.name in ("mul", "add", "sub", "div"):
-            _absorb(r, node)
+        if node.op.name not in ("mul", "add", "sub", "div"):
+            continue
+        if not _absorb(r, node) and node.op.name == "mul":
+            _to_depthwise(r, node)
 
 
-def _absorb(r: Rewriter, node: Node) -> None:
+def _absorb(r: Rewriter, node: Node) -> bool:
+    """Whether the product before `node` took it in."""
     for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
         linear = r.producer(data)
         if linear is None or linear.op.name not in _LINEAR or other is None or data is None:
@@ -44,7 +50,44 @@ def _absorb(r: Rewriter, node: Node) -> None:
             and channels is not None
             and _merge(r, linear, node, constant, channels)
         ):
-            return
+            return True
+    return False
+
+
+def _to_depthwise(r: Rewriter, node: Node) -> None:
+    """mul by a constant per channel of images, which an add of such a constant follows: a depthwise
+    conv of one tap, whose bias that becomes. Normalization before a layer is like this.
+    """
+    y = node.outputs[0]
+    after = r.only_user(y)
+    if after is None or after.op.name not in ("add", "sub") or y.type.dtype is not DType.F32:
+        return
+    channels = y.type.shape[-1].value if y.type.rank in (3, 4, 5) else None
+    if channels is None or channels < _LEAST_CHANNELS:
+        return
+    offset = after.inputs[1] if after.inputs[0] is y else after.inputs[0]
+    if after.op.name == "sub" and after.inputs[0] is not y:
+        return
+    for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
+        if data is None or other is None or offset is None or data.type.shape != y.type.shape:
+            continue
+        factor = per_channel(other, channels, y.type.rank)
+        if factor is None or per_channel(offset, channels, y.type.rank) is None:
+            continue
+        spatial = y.type.rank - 2
+        weights = np.broadcast_to(factor, (channels,)).reshape(channels, *[1] * spatial, 1)
+        r.replace_node(
+            node,
+            "conv",
+            data,
+            r.const(np.ascontiguousarray(weights), f"{other.name}.depthwise"),
+            source=node.source,
+            strides=[1] * spatial,
+            dilations=[1] * spatial,
+            pads=[0] * 2 * spatial,
+            groups=channels,
+        )
+        return
 
 
 def _busy(linear: Node) -> bool:
