@@ -22,8 +22,12 @@ void VQUANT_KERNEL(quantize, VQUANT_SUFFIX)(size_t n, const float *x, struct smr
   const struct N(i8_limits) limits = N(i8_limits)(-128, 127, n > 0 ? p.zero_points[0] : 0);
   for (size_t i = 0; i < n; i += VQUANT_BLOCK) {
     const size_t some = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
-    float last[VQUANT_BLOCK] = {0};
-    const float *from = some < VQUANT_BLOCK ? memcpy(last, x + i, some * sizeof *last) : x + i;
+    const float *from = x + i;
+    float last[VQUANT_BLOCK];
+    if (some < VQUANT_BLOCK) {  // zeros in every round would cost more than the round
+      memset(last, 0, sizeof last);
+      from = memcpy(last, from, some * sizeof *last);
+    }
     N(vf) v[4];
     SMR_UNROLL for (size_t k = 0; k < 4; k++) {
       v[k] = N(vquant_number)(N(div)(N(load)(from + k * VF), scale));
