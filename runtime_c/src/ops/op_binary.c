@@ -8,8 +8,15 @@
 #include "ops/elementwise.h"
 #include "ops/funcs.h"
 
+#include <string.h>
+
 // Whether this build can divide integers.
 enum { BINARY_DIVIDES = SMR_HAS(vbinary_div) || SMR_HAS(vbinary_mod) || SMR_HAS(vbinary_fmod) };
+
+enum {
+  BINARY_SHORT = 128,      // rows of fewer elements cost more to walk than to compute
+  BINARY_REPEATED = 1024,  // elements that such a row is repeated to
+};
 
 struct binary_state {
   struct smr_broadcast broadcast;
@@ -18,6 +25,9 @@ struct binary_state {
   smr_f16_to_f32_ukernel widen;  // float16 inputs
   smr_f32_to_f16_ukernel narrow;
   bool divides;  // integers: a divisor of 0 is an error
+  size_t
+      repeat;  // elements of the short row of `repeated` that all rows of the other meet; 0: none
+  uint32_t repeated;
 };
 
 // Both inputs of one dtype out of `set`; the output has it too, or is bool.
@@ -26,6 +36,20 @@ static samara_status binary_check(const struct smr_job *job, uint32_t set, bool 
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "inputs"));
   if (to_bool) return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_BOOL);
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+}
+
+// A row per channel of few channels beside dense rows: it is repeated, so that it spans many of
+// them.
+static void binary_find_short(struct binary_state *s) {
+  const struct smr_broadcast *b = &s->broadcast;
+  if (b->rank != 2 || b->dims[1] >= BINARY_SHORT || b->dims[0] < 8) return;
+  for (uint32_t k = 0; k < 2; k++) {
+    if (b->strides[k][0] != 0 || b->strides[k][1] != 1 || b->strides[!k][0] != b->dims[1] ||
+        b->strides[!k][1] != 1)
+      continue;
+    s->repeat = (size_t)b->dims[1];
+    s->repeated = k;
+  }
 }
 
 static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary function) {
@@ -41,6 +65,9 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
     if (job->dims_vary || !smr_broadcast_step(&s->broadcast, 0) ||
         !smr_broadcast_step(&s->broadcast, 1))
       SMR_NEED(job, f32_vbinary_broadcast);
+    if (dtype == SAMARA_FLOAT32) binary_find_short(s);
+    if (s->repeat || (job->dims_vary && dtype == SAMARA_FLOAT32)) SMR_NEED(job, binary_short);
+    if (s->repeat) job->thread_scratch_bytes = (s->repeat + BINARY_REPEATED) * sizeof(float);
     job->kernel = smr_f32_vbinary_kernel_name(job->isa);
   } else {
     SMR_NEED(job, vbinary);
@@ -73,6 +100,26 @@ static void binary_row_f16(const struct binary_state *s, size_t n, const uint16_
   if (!to_bool) s->narrow(n, wide_y, y);
 }
 
+// Elements [begin, end) where `row` is the operand that is repeated. Pieces begin where the row
+// does, but for the first.
+static void binary_run_short(const struct smr_job *job, size_t begin, size_t end, float *row) {
+  const struct binary_state *s = job->state;
+  const float *once = job->inputs[s->repeated]->data, *other = job->inputs[!s->repeated]->data;
+  float *y = job->outputs[0]->data;
+  const size_t whole = BINARY_REPEATED / s->repeat * s->repeat, phase = begin % s->repeat;
+  for (size_t i = 0; i < whole + s->repeat; i += s->repeat)
+    memcpy(row + i, once, s->repeat * sizeof *row);
+  row += phase;
+  while (begin < end) {
+    const size_t n = end - begin < whole ? end - begin : whole;
+    if (s->repeated == 0)
+      s->f32(n, row, 1, other + begin, 1, y + begin);
+    else
+      s->f32(n, other + begin, 1, row, 1, y + begin);
+    begin += n;
+  }
+}
+
 static samara_status binary_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   const struct binary_state *s = job->state;
@@ -82,6 +129,11 @@ static samara_status binary_run(const struct smr_job *job, size_t begin, size_t 
   const size_t b_step = smr_broadcast_step(&s->broadcast, 1);
   const size_t most = s->widen != NULL ? SMR_WIDEN_CHUNK : SIZE_MAX;
   char *y = (char *)ty->data + begin * SMR_GRAIN * y_element;
+  if (SMR_HAS(binary_short) && s->repeat) {
+    binary_run_short(job, begin * SMR_GRAIN, smr_grain_end((size_t)smr_numel(ty), end),
+                     thread_scratch);
+    return SAMARA_OK;
+  }
   struct smr_broadcast_cursor cursor;
   smr_broadcast_start(&s->broadcast, &cursor, begin * SMR_GRAIN,
                       smr_grain_end((size_t)smr_numel(ty), end));

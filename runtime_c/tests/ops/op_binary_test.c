@@ -56,6 +56,38 @@ SMR_TEST(both_ways_in_many_tiles) {
   op_end(&t);
 }
 
+// Few channels beside many rows, on either side; tiles begin in the midst of a row.
+static void channels_case(int columns, int is_left) {
+  enum { ROWS = 1500, MOST = 128 };
+  static float rows[ROWS * MOST], row[MOST];
+  for (int i = 0; i < ROWS * columns; i++) rows[i] = (float)(i % 1013) - 300;
+  for (int i = 0; i < columns; i++) row[i] = (float)(i * i + 1);
+  struct op_test t;
+  op_begin(&t, "sub");
+  if (is_left) op_in(&t, SAMARA_FLOAT32, 1, DIMS(columns), row);
+  op_in(&t, SAMARA_FLOAT32, 3, DIMS(3, ROWS / 3, columns), rows);
+  if (!is_left) op_in(&t, SAMARA_FLOAT32, 1, DIMS(columns), row);
+  op_out(&t, SAMARA_FLOAT32, 3, DIMS(3, ROWS / 3, columns));
+  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
+    const float *y = (const float *)t.out[0].data;
+    int wrong = 0;
+    for (int i = 0; i < ROWS * columns; i++) {
+      const float difference = rows[i] - row[i % columns];
+      wrong += y[i] != (is_left ? -difference : difference);
+    }
+    CHECK_EQ_INT(wrong, 0);
+  }
+  op_end(&t);
+}
+
+SMR_TEST(rows_of_few_channels) {
+  static const int columns[] = {2, 3, 16, 27, 127, 128};
+  for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+    channels_case(columns[i], 0);
+    channels_case(columns[i], 1);
+  }
+}
+
 static void int_case(const char *op, const char *flag, int64_t value, const int32_t *want) {
   const int32_t a[6] = {7, -7, 7, -7, INT32_MIN, 3}, b[6] = {2, 2, -2, -2, -1, 33};
   struct op_test t;
@@ -188,5 +220,6 @@ SMR_TEST(prelu) {
   op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(broadcasts); RUN(both_ways_in_many_tiles); RUN(integers); RUN(division_by_zero);
-              RUN(nan_wins); RUN(comparisons_and_logic); RUN(float16_rounds_once); RUN(prelu))
+SMR_TEST_MAIN(RUN(broadcasts); RUN(both_ways_in_many_tiles); RUN(rows_of_few_channels);
+              RUN(integers); RUN(division_by_zero); RUN(nan_wins); RUN(comparisons_and_logic);
+              RUN(float16_rounds_once); RUN(prelu))
