@@ -38,7 +38,9 @@ def test_table_and_trace(samara: Samara, samara_path: Path, tmp_path: Path) -> N
     assert "median ms" in result.stdout
     assert "first run ms" in result.stdout
     assert "scalar" in result.stdout
-    assert json.loads(trace.read_text())["traceEvents"]
+    events = json.loads(trace.read_text())["traceEvents"]
+    [conv] = [e["args"] for e in events if e["cat"] == "conv"]
+    assert {"kernel", "algorithm", "runner_up"} <= conv.keys()
 
 
 def test_peer_json_and_baseline(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:

@@ -154,7 +154,8 @@ def _tool_arguments(given: dict[str, Any]) -> list[str]:
         words += ["--isa", ",".join(given["isa"])]
     if given["function"]:
         words += ["--function", given["function"]]
-    flags = {"--cold": given["cold"], "--nodes": given["node"] is not None}
+    nodes = given["node"] is not None
+    flags = {"--cold": given["cold"], "--nodes": nodes, "--roof": nodes}
     return [*words, *(flag for flag, wanted in flags.items() if wanted)]
 
 

@@ -46,7 +46,9 @@ static void profile_us(struct profile_text *text, uint64_t ns) {
   profile_raw(text, number);
 }
 
-static void profile_event(struct profile_text *text, const samara_profile_row *row) {
+static void profile_event(struct profile_text *text, const struct smr_frame_node *node,
+                          const samara_profile_row *row) {
+  const struct smr_choice *choice = &node->job.choice;
   char number[24];
   profile_raw(text, "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":");
   profile_string(text, row->node);
@@ -60,6 +62,14 @@ static void profile_event(struct profile_text *text, const samara_profile_row *r
   profile_string(text, row->op);
   profile_raw(text, ",\"kernel\":");
   profile_string(text, row->kernel);
+  if (SMR_HAS(choices) && choice->count > 0) {
+    profile_raw(text, ",\"algorithm\":");
+    profile_string(text, choice->candidates[0].algorithm);
+  }
+  if (SMR_HAS(choices) && choice->count > 1) {
+    profile_raw(text, ",\"runner_up\":");
+    profile_string(text, choice->candidates[1].algorithm);
+  }
   profile_raw(text, ",\"function\":");
   profile_string(text, row->function);
   (void)smr_format(number, sizeof number, "%llu", (unsigned long long)row->count);
@@ -78,9 +88,10 @@ samara_status samara_session_profile_trace(const samara_session *session, char *
   struct profile_text text = {.buffer = buffer, .capacity = capacity};
   bool first = true;
   profile_raw(&text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-  while (smr_profile_next(session, &walk, &row) != NULL) {
+  const struct smr_frame_node *node;
+  while ((node = smr_profile_next(session, &walk, &row)) != NULL) {
     if (!first) profile_char(&text, ',');
-    profile_event(&text, &row);
+    profile_event(&text, node, &row);
     first = false;
   }
   profile_raw(&text, "]}\n");

@@ -14,7 +14,7 @@ from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports.on_device import bench_on
 from samara.pybridge import BackendError, UnsupportedError
 
-QUICK = ("--runs", "2", "--warmup", "0", "--nodes", "--threads", "1,2")
+QUICK = ("--runs", "2", "--warmup", "0", "--nodes", "--roof", "--threads", "1,2")
 
 # Both note how they were called, and treat ROOT as the device's file system.
 _ADB = """#!/bin/sh
@@ -73,9 +73,13 @@ def test_pushed_run_and_cleaned_up(device: str, root: Path, tool: Path, samara_p
         assert all("conv" in n["node"] or "conv" in n["op"] for n in r["nodes"])
         [node] = [n for n in r["nodes"] if n["op"] == "conv"]
         assert node["runner_up_us"] >= node["algorithm_us"] > 0
+        assert 0 < node["roof_share"] < 20
+        assert node["gflops"] > 0
     assert not report.emulated
     assert "m.samara on" in report.text()
     assert "runner-up" in report.text()
+    assert "of the roof" in report.text()
+    assert "roof of one thread" in report.text()
     assert json.loads(json.dumps(report.to_json()))["device"] == device
     calls = (root / "calls").read_text()
     assert ("-s 0123" in calls) == (device == "adb:0123")
@@ -136,9 +140,7 @@ def test_an_emulated_cpu(samara_path: Path) -> None:
     for program in ("qemu-aarch64", "aarch64-linux-gnu-gcc"):
         if shutil.which(program) is None:
             pytest.skip(f"NOT RUN: {program} is not here")
-    report = bench_on(
-        "qemu:cortex-a76", samara_path, name="m", arguments=(*QUICK, "--roof"), node="conv"
-    )
+    report = bench_on("qemu:cortex-a76", samara_path, name="m", arguments=QUICK, node="conv")
     [first, second] = report.results
     assert first["isa"] == "neon,neon-fp16,neon-dot"
     assert first["peak_gflops"] > 0

@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from samara.pybridge import library_path
 
@@ -49,6 +50,13 @@ class Roof:
     cache_gbs: float
     memory_gbs: float
 
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Roof:
+        """Out of what samara-bench --roof prints; KeyError where that is not in it."""
+        return cls(
+            *(facts[k] for k in ("peak_gflops", "peak_int8_gops", "cache_gbs", "memory_gbs"))
+        )
+
     def microseconds(self, flops: int, size: int, is_int8: bool = False) -> float:
         """The least time for so many operations and bytes: the longer of computing and moving."""
         computing = flops / (self.int8_gops if is_int8 else self.gflops)
@@ -64,10 +72,7 @@ def measure_roof(isa: str | None = None) -> Roof | None:
     command = [str(program), "--roof", *(["--isa", isa] if isa else [])]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        facts = json.loads(done.stdout)
-        return Roof(
-            facts["peak_gflops"], facts["peak_int8_gops"], facts["cache_gbs"], facts["memory_gbs"]
-        )
+        return Roof.of(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
         return None
 

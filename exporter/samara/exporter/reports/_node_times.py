@@ -81,23 +81,34 @@ def _node_time(
     sizes: Mapping[str, int],
     roof: Roof | None,
 ) -> NodeTime:
-    cost, moved = flops_of(node, sizes), bytes_of(node, sizes)
-    real = median > 0 and key[2] != "view"
     algorithms = choice.algorithms if choice is not None else ()
-    least = None
-    if roof is not None and cost is not None and moved is not None and real:
-        is_int8 = any(v is not None and v.type.dtype is DType.QS8 for v in node.inputs)
-        least = roof.microseconds(cost, moved, is_int8)
+    gflops, share = node_rates(node, key[2], median, sizes, roof)
     return NodeTime(
         *key,
         median,
-        None if not cost or not real else cost / median / 1e3,
+        gflops,
         algorithm=algorithms[0][0] if algorithms else "",
         runner_up=algorithms[1][0] if len(algorithms) > 1 else "",
         tuned=choice is not None and choice.tuned,
         estimates_us=tuple(us for _, us in algorithms[:2]),
-        roof_share=None if least is None else least / median,
+        roof_share=share,
     )
+
+
+def node_rates(
+    node: Node, kernel: str, us: float, sizes: Mapping[str, int], roof: Roof | None
+) -> tuple[float | None, float | None]:
+    """1e9 operations per second and the share of the roof of a node that `kernel` took `us` for;
+    None where they mean nothing.
+    """
+    cost, moved = flops_of(node, sizes), bytes_of(node, sizes)
+    if us <= 0 or kernel == "view":
+        return None, None
+    share = None
+    if roof is not None and cost is not None and moved is not None:
+        is_int8 = any(v is not None and v.type.dtype is DType.QS8 for v in node.inputs)
+        share = roof.microseconds(cost, moved, is_int8) / us
+    return cost / us / 1e3 if cost else None, share
 
 
 def _is_named(node: Node, wanted: str) -> bool:

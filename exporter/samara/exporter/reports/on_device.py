@@ -21,9 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from samara.exporter.build import build
+from samara.exporter.ir import Function, open_program
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain
+from samara.exporter.reports._costs import symbol_sizes
 from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._measure import Roof
+from samara.exporter.reports._node_times import NodeTime, node_rates, nodes_text
 from samara.exporter.types.text import plain, table
 from samara.pybridge import BackendError, Session, UnsupportedError, sources
 
@@ -89,7 +93,7 @@ class DeviceReport:
         lines.append(table(heads, cells, right={0, 2, 3, 4, 5, 6, 7}))
         for r in self.results[:1]:
             if "nodes" in r:
-                lines.append(_nodes_text(r["nodes"]))
+                lines.append(_nodes_text(r))
         return "\n".join(lines)
 
 
@@ -97,20 +101,44 @@ def _ms(us: float) -> str:
     return f"{us / 1e3:.3f}"
 
 
-def _nodes_text(nodes: Sequence[Mapping[str, Any]]) -> str:
-    cells = [
-        (
+def _nodes_text(result: Mapping[str, Any]) -> str:
+    nodes = [
+        NodeTime(
             n["node"],
             n["op"],
             n["kernel"],
-            n.get("algorithm", "-"),
-            n.get("runner_up", "-"),
-            f"{n['us']:.1f}",
+            n["us"],
+            n.get("gflops"),
+            algorithm=n.get("algorithm", ""),
+            runner_up=n.get("runner_up", ""),
+            tuned=bool(n.get("tuned")),
+            roof_share=n.get("roof_share"),
         )
-        for n in nodes
+        for n in result["nodes"]
     ]
-    heads = ("node", "op", "kernel", "algorithm", "runner-up", "us")
-    return table(heads, cells, right={5})
+    return nodes_text(nodes, None, Roof.of(result) if "peak_gflops" in result else None)
+
+
+def _with_rates(
+    result: Mapping[str, Any], f: Function, sizes: Mapping[str, int], wanted: str
+) -> dict[str, Any]:
+    """A result whose nodes are those whose name or operator contains `wanted`, with what they reach
+    of what the device can do.
+    """
+    roof = Roof.of(result) if "peak_gflops" in result else None
+    known = {n.name: n for n in f.nodes}
+    nodes = []
+    for n in result.get("nodes", ()):
+        if wanted not in n["node"] and wanted not in n["op"]:
+            continue
+        rates: dict[str, float] = {}
+        if n.get("function") == f.name and n["node"] in known:
+            found = node_rates(known[n["node"]], n["kernel"], n["us"], sizes, roof)
+            rates = {
+                k: v for k, v in zip(("gflops", "roof_share"), found, strict=True) if v is not None
+            }
+        nodes.append({**n, **rates})
+    return {**result, "nodes": nodes}
 
 
 def bench_on(
@@ -155,10 +183,9 @@ def bench_on(
             fix="run it there by hand",
         )
     if node is not None:
-        results = tuple(
-            {**r, "nodes": [n for n in r.get("nodes", ()) if node in n["node"] or node in n["op"]]}
-            for r in results
-        )
+        f = open_program(model).functions[session.function]
+        sizes = symbol_sizes(f, feeds)
+        results = tuple(_with_rates(r, f, sizes, node) for r in results)
     target = "as the tool" if tool is not None else machine.target()
     return DeviceReport(name, device, target, isinstance(machine, _Emulated), results)
 
