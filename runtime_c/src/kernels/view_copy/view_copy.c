@@ -16,6 +16,7 @@ enum {
   VIEW_MIN_ACROSS = 4,      // shorter axes are not worth blocks
   VIEW_PANEL = 64,          // elements of a row of a panel
   VIEW_CROWD_BYTES = 1024,  // rows that lie a multiple of this apart share few sets of a cache
+  VIEW_SHORT_BYTES = 32,    // rows that a call of memcpy would cost more than
 };
 
 struct view_axis {
@@ -97,8 +98,8 @@ void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan)
   if (across < rank) {
     plan->kind = SMR_VIEW_TRANSPOSE;
     plan->across = axes[across].dim;
-    // Three bytes side by side go without blocks.
-    const bool triples = element == 1 && plan->n == 3 && across + 2 == rank;
+    // Three bytes or words side by side go without blocks.
+    const bool triples = (element == 1 || element == 4) && plan->n == 3 && across + 2 == rank;
     plan->chunk = (triples ? VIEW_TILE_BYTES / 3 : VIEW_BLOCK_BYTES) / element;
     plan->chunks = view_ceil_div(plan->across, plan->chunk);
     unit_bytes = plan->chunk * plan->n * element;
@@ -229,10 +230,27 @@ static inline void view_triples_16(const char *src, ptrdiff_t step, char *dst) {
   }
 }
 
+// The same of words: four vectors hold a pixel each, and one word more.
+static inline void view_triples_4(const char *src, ptrdiff_t step, char *dst) {
+  view_vector_32 row[3], pixel[4];
+  SMR_UNROLL for (ptrdiff_t i = 0; i < 3; i++) memcpy(&row[i], src + i * step, sizeof row[i]);
+  const view_vector_32 low = __builtin_shufflevector(row[0], row[1], VIEW_LOW4);
+  const view_vector_32 high = __builtin_shufflevector(row[0], row[1], VIEW_HIGH4);
+  pixel[0] = __builtin_shufflevector(low, row[2], 0, 1, 4, 5);
+  pixel[1] = __builtin_shufflevector(low, row[2], 2, 3, 5, 5);
+  pixel[2] = __builtin_shufflevector(high, row[2], 0, 1, 6, 7);
+  pixel[3] = __builtin_shufflevector(high, row[2], 2, 3, 7, 7);
+  SMR_UNROLL for (size_t i = 0; i < 4; i++) memcpy(dst + 12 * i, &pixel[i], sizeof pixel[i]);
+}
+
 // rows x 3: how many rows are done. What is written over the end is written again by the rest.
-static size_t view_triples(size_t rows, const char *src, ptrdiff_t step, char *dst) {
+static size_t view_triples(size_t element, size_t rows, const char *src, ptrdiff_t step,
+                           char *dst) {
   size_t j = 0;
-  for (; j + 16 < rows; j += 16) view_triples_16(src + j, step, dst + 3 * j);
+  if (element == 1)
+    for (; j + 16 < rows; j += 16) view_triples_16(src + j, step, dst + 3 * j);
+  else
+    for (; j + 4 < rows; j += 4) view_triples_4(src + 4 * j, step, dst + 12 * j);
   return j;
 }
 #undef VIEW_LOW16
@@ -243,7 +261,7 @@ static size_t view_triples(size_t rows, const char *src, ptrdiff_t step, char *d
 #undef VIEW_HIGH4
 #undef VIEW_SHUFFLE
 #else
-#define view_triples(rows, src, step, dst) 0
+#define view_triples(element, rows, src, step, dst) 0
 #define view_squares_8 view_block_8
 #define view_squares_16 view_block_16
 #define view_squares_32 view_block_32
@@ -287,6 +305,31 @@ static void view_panels(const struct smr_view_plan *plan, size_t rows, const cha
   }
 }
 
+// Two pieces of a power of two bytes that meet or overlap: a row of 4 to 32 bytes.
+#define VIEW_ENDS(piece_bytes)                                 \
+  for (; rows > 0; rows--, src += src_step, dst += dst_step) { \
+    char first[piece_bytes], last[piece_bytes];                \
+    memcpy(first, src, sizeof first);                          \
+    memcpy(last, src + bytes - sizeof last, sizeof last);      \
+    memcpy(dst, first, sizeof first);                          \
+    memcpy(dst + bytes - sizeof last, last, sizeof last);      \
+  }
+
+static void view_short_rows(size_t rows, size_t bytes, const char *src, ptrdiff_t src_step,
+                            char *dst, size_t dst_step) {
+  if (bytes > 16)
+    VIEW_ENDS(16)
+  else if (bytes > 8)
+    VIEW_ENDS(8)
+  else if (bytes >= 4)
+    VIEW_ENDS(4)
+  else
+    for (; rows > 0; rows--, src += src_step, dst += dst_step) {
+      for (size_t i = 0; i < bytes; i++) dst[i] = src[i];
+    }
+}
+#undef VIEW_ENDS
+
 // One unit: chunk `chunk` of the row, or block of rows, at src and dst.
 static void view_unit(const struct smr_view_plan *plan, const char *src, char *dst, size_t chunk) {
   const size_t first = chunk * plan->chunk;
@@ -295,10 +338,11 @@ static void view_unit(const struct smr_view_plan *plan, const char *src, char *d
   if (plan->kind == SMR_VIEW_TRANSPOSE) {
     src += first * plan->element_bytes;
     dst += first * plan->across_bytes;
-    if (plan->n == 3 && plan->element_bytes == 1 && plan->across_bytes == 3) {
-      const size_t done = view_triples(count, src, plan->step_bytes, dst);
-      src += done;
-      dst += 3 * done;
+    const size_t element = plan->element_bytes;
+    if (plan->n == 3 && (element == 1 || element == 4) && plan->across_bytes == 3 * element) {
+      const size_t done = view_triples(element, count, src, plan->step_bytes, dst);
+      src += done * element;
+      dst += 3 * done * element;
       count -= done;
     }
     if (count > VIEW_MIN_ACROSS && plan->across_bytes % VIEW_CROWD_BYTES == 0)
@@ -338,8 +382,22 @@ void smr_view_copy(const struct smr_view_plan *plan, const void *src, void *dst,
     from += (ptrdiff_t)index[i] * plan->outer_src[i];
     to += index[i] * plan->outer_dst[i];
   }
+  const size_t bytes = plan->n * plan->element_bytes;
+  const bool is_short =
+      plan->kind == SMR_VIEW_ROWS && bytes <= VIEW_SHORT_BYTES && plan->outer_rank > 0;
   for (;;) {
-    view_unit(plan, from, to, chunk);
+    if (is_short) {  // as many as lie along one axis
+      const uint32_t i = plan->outer_rank - 1;
+      size_t rows = plan->outer_dims[i] - index[i];
+      if (rows > stop - unit) rows = stop - unit;
+      view_short_rows(rows, bytes, from, plan->outer_src[i], to, plan->outer_dst[i]);
+      from += (ptrdiff_t)(rows - 1) * plan->outer_src[i];
+      to += (rows - 1) * plan->outer_dst[i];
+      index[i] += rows - 1;
+      unit += rows - 1;
+    } else {
+      view_unit(plan, from, to, chunk);
+    }
     if (++unit == stop) return;
     if (++chunk < plan->chunks) continue;
     chunk = 0;

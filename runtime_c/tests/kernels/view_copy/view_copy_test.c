@@ -86,8 +86,10 @@ SMR_TEST(permutations) {
 
 SMR_TEST(planes_of_bytes_become_pixels) {
   for (size_t pixels = 4; pixels < 70; pixels++)
-    check_permuted(1, 3, (const size_t[]){2, 3, pixels}, (const uint32_t[]){0, 2, 1});
+    for (size_t bytes = 1; bytes <= 4; bytes *= 2)
+      check_permuted(bytes, 3, (const size_t[]){2, 3, pixels}, (const uint32_t[]){0, 2, 1});
   check_permuted(1, 2, (const size_t[]){3, 25000}, (const uint32_t[]){1, 0});
+  check_permuted(4, 2, (const size_t[]){3, 7000}, (const uint32_t[]){1, 0});
 }
 
 SMR_TEST(repeats_steps_and_reversals) {
@@ -158,6 +160,16 @@ SMR_TEST(crowded_rows) {
     }
 }
 
-SMR_TEST_MAIN(RUN(permutations); RUN(planes_of_bytes_become_pixels);
+// Rows of every length around those that are copied without a call, more of them than a tile holds.
+SMR_TEST(short_rows) {
+  static const uint32_t perm[] = {1, 0, 2};
+  for (size_t bytes = 1; bytes < 40; bytes++) {
+    const size_t dims[] = {61, 67, bytes};
+    check_permuted(1, 3, dims, perm);
+  }
+  check_permuted(4, 4, (const size_t[]){5, 300, 7, 3}, (const uint32_t[]){2, 0, 1, 3});
+}
+
+SMR_TEST_MAIN(RUN(permutations); RUN(short_rows); RUN(planes_of_bytes_become_pixels);
               RUN(repeats_steps_and_reversals); RUN(long_rows_are_cut); RUN(crowded_rows);
               RUN(plans_name_what_they_do))
