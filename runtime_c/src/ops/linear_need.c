@@ -50,6 +50,7 @@ samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f3
   if (args->kernel_w == 5 && step == 2) SMR_NEED(job, f32_dwconv_5s2);
   if (adds || args->channels % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   if (args->w_type == SMR_GEMM_F16) SMR_NEED(job, f32_dwconv_f16w);
+  if (job->dims_vary || smr_f32_dwconv_copies(args)) SMR_NEED(job, f32_dwconv_copied);
   return SAMARA_OK;
 }
 

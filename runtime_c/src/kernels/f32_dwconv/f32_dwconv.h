@@ -8,8 +8,8 @@
 //                                          W[ky][kx][c]
 //               + residual, lo, hi)
 //
-// where taps outside the image are skipped. Each output is accumulated in the order (ky, kx) from
-// the bias, however the work is split. NaN propagates through the clamp.
+// where taps outside the image are skipped or count as zeros. Each output is accumulated in the
+// order (ky, kx) from the bias, however the work is split. NaN propagates through the clamp.
 //
 // Weights: panels `[ceil(channels / 16)][taps][16]` of float32 or float16, panel p at
 // `w + p * panel_stride_bytes`, channels beyond `channels` zero. Bias: [channels rounded up to 16].
@@ -47,9 +47,12 @@ struct smr_f32_dwconv_args {
   void *post_context;
 };
 
-/// Length of the 1-D range to split: blocks of a few rows by a few panels of channels, and no more
-/// columns than keep the work of a block bounded.
+/// Length of the 1-D range to split: blocks of a few rows (all, of images that are copied) by a few
+/// panels of channels, and no more columns than keep the work of a block bounded.
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args);
+
+/// Whether images are copied with their padding first: part f32_dwconv_copied.
+bool smr_f32_dwconv_copies(const struct smr_f32_dwconv_args *args);
 
 struct smr_f32_dwconv_config;
 
@@ -60,7 +63,8 @@ const struct smr_f32_dwconv_config *smr_f32_dwconv_config(uint32_t isa);
 const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
                                   const struct smr_f32_dwconv_args *args);
 
-/// Compute units [begin, end). Disjoint ranges may run at the same time; needs no scratch.
+/// Compute units [begin, end). Disjoint ranges may run at the same time; needs no scratch but up to
+/// 24 KiB of stack, none of it on bare metal.
 void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                         const struct smr_f32_dwconv_args *args, size_t begin, size_t end);
 

@@ -139,8 +139,8 @@ static int check_output(const struct smr_f32_dwconv_args *g, int fused) {
   return 1;
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2, SMR_ISA_AVX2 | SMR_ISA_AVX512,
-                                    SMR_ISA_NEON};
+static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2,      SMR_ISA_AVX2 | SMR_ISA_AVX512,
+                                    SMR_ISA_NEON, SMR_ISA_WASM_SIMD, SMR_ISA_RVV};
 enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
 
 static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
@@ -150,7 +150,7 @@ static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   // The second half first: a split is an ordinary run.
   smr_f32_dwconv_run(config, &d.args, half, units);
   smr_f32_dwconv_run(config, &d.args, 0, half);
-  if (!CHECK(check_output(&d.args, isa != SMR_ISA_NONE))) {
+  if (!CHECK(check_output(&d.args, kernel_fused(isa)))) {
     fprintf(stderr,
             "  %s c=%zu in %zux%zu kernel %zux%zu stride %zux%zu dilation %zux%zu pad %zu %zu %zu "
             "%zu f16=%d\n",
@@ -226,12 +226,40 @@ SMR_TEST(random_geometry) {
   }
 }
 
+// Images that are copied with their padding: as a whole, in blocks of rows, too large for either.
+SMR_TEST(pixels_a_power_of_two_apart) {
+  uint32_t seed = 4;
+  for (size_t i = 0; i < CEILINGS; i++) {
+    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+    for (size_t round = 0; round < 24; round++) {
+      const size_t kernel = round % 2 ? 3 : 5, dilation = 1 + round / 12;
+      const size_t reach = (kernel - 1) * dilation;
+      struct shape s = {.batch = 1 + round % 3 / 2,
+                        .channels = 256 - IN_GAP,
+                        .in_h = 4 + kernel_random(&seed) % 20,
+                        .in_w = 4 + kernel_random(&seed) % (round % 8 == 7 ? 90 : 26),
+                        .kernel_h = kernel,
+                        .kernel_w = kernel,
+                        .stride_h = 1 + round / 2 % 2,
+                        .stride_w = 1 + round / 4 % 2,
+                        .dilation_h = dilation,
+                        .dilation_w = dilation,
+                        .pad_top = reach / 2,
+                        .pad_left = kernel_random(&seed) % (reach + 1),
+                        .pad_bottom = reach / 2,
+                        .pad_right = reach};
+      draw_options(&s, kernel_random(&seed));
+      check_shape(&s, ceilings[i], &seed);
+    }
+  }
+}
+
 SMR_TEST(indirect_matches) {
   uint32_t seed = 3;
   const uint32_t have = smr_cpu_isa();
   for (size_t i = 0; i < CEILINGS; i++) {
     if ((have & ceilings[i]) != ceilings[i]) continue;
-    const int fused = ceilings[i] != SMR_ISA_NONE;
+    const int fused = kernel_fused(ceilings[i]);
     for (size_t channels = 1; channels <= 81; channels += 5) {
       for (size_t taps = 1; taps <= 28; taps += 9) {
         const uint32_t r = kernel_random(&seed);
@@ -423,5 +451,5 @@ SMR_TEST(names_its_kernel) {
 }
 
 SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry);
-              RUN(indirect_matches); RUN(wide_rows_are_split); RUN(nan_and_empty); RUN(quads);
-              RUN(names_its_kernel))
+              RUN(pixels_a_power_of_two_apart); RUN(indirect_matches); RUN(wide_rows_are_split);
+              RUN(nan_and_empty); RUN(quads); RUN(names_its_kernel))
