@@ -50,7 +50,7 @@ SMR_TEST(every_kernel_matches_the_naive_product) {
 #define LACKING(suffix) fprintf(stderr, "NOT RUN: f32_gemm " #suffix " (this CPU lacks it)\n")
 #define SMR_UKERNEL(isa, suffix, mr, nr)                                         \
   if ((have & (isa)) == (isa)) {                                                 \
-    const enum arithmetic how = (isa) != SMR_ISA_NONE ? FUSED : SEPARATE;        \
+    const enum arithmetic how = kernel_fused(isa) ? FUSED : SEPARATE;            \
     CHECK_UKERNEL(mr##x##nr##__##suffix, mr, nr, 0, how, 1, 1);                  \
     CHECK_UKERNEL(mr##x##nr##_f16w__##suffix, mr, nr, 1, how, 1, 1);             \
     CHECK_UKERNEL(gemv__##suffix, 1, 3 * SMR_PANEL + 1, 0, SEPARATE, 0, 0);      \
@@ -78,13 +78,18 @@ SMR_TEST(every_kernel_matches_the_naive_product) {
 #undef LACKING
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2, SMR_ISA_AVX2 | SMR_ISA_AVX512,
-                                    SMR_ISA_NEON, SMR_ISA_NEON | SMR_ISA_NEON_FP16};
+static const uint32_t ceilings[] = {SMR_ISA_NONE,
+                                    SMR_ISA_AVX2,
+                                    SMR_ISA_AVX2 | SMR_ISA_AVX512,
+                                    SMR_ISA_NEON,
+                                    SMR_ISA_NEON | SMR_ISA_NEON_FP16,
+                                    SMR_ISA_WASM_SIMD,
+                                    SMR_ISA_RVV};
 enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
 
 // The arithmetic of a product whose kernels are those of `isa`.
 static enum arithmetic arithmetic_of(uint32_t isa, const struct problem *p) {
-  if (isa == SMR_ISA_NONE) return SEPARATE;
+  if (!kernel_fused(isa)) return SEPARATE;
   const int half = p->f16_w && p->n > SMR_PANEL && p->k * p->taps >= 32;
   return (isa & SMR_ISA_NEON_FP16) && half ? HALF : FUSED;
 }
