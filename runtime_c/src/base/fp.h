@@ -35,4 +35,11 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+// For size GCC does better without three of its passes, which copy or part what -Os could share.
+// What is compiled for speed has them (simd/common.h), and so has bare metal: calls in the place of
+// jumps take stack.
+#if defined(SMR_FOR_SIZE) && !defined(SMR_BARE_METAL)
+#pragma GCC optimize("no-tree-dominator-opts", "no-optimize-sibling-calls", "no-tree-tail-merge")
+#endif
+
 #endif

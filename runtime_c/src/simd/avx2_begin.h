@@ -9,8 +9,8 @@
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
 #pragma GCC push_options
-#if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
-#pragma GCC optimize("O2")
+#if defined(SMR_SIMD_HOT)
+SMR_HOT_REGION
 #endif
 #pragma GCC target("avx2,fma,f16c")
 #endif

@@ -10,8 +10,8 @@
     apply_to = function)
 #else
 #pragma GCC push_options
-#if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
-#pragma GCC optimize("O2")
+#if defined(SMR_SIMD_HOT)
+SMR_HOT_REGION
 #endif
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,prefer-vector-width=512")
 #endif

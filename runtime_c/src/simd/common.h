@@ -66,9 +66,16 @@
 // are written. An ISA file that defines SMR_SIMD_HOT before it opens its region is compiled for
 // speed all the same, as is a single function behind SMR_HOT.
 #if defined(SMR_FOR_SIZE)
-#define SMR_HOT __attribute__((optimize("O2")))
+#define SMR_PRAGMA(text) _Pragma(#text)
+#define SMR_HOT   \
+  __attribute__(( \
+      optimize("O2,no-tree-pre,tree-dominator-opts,optimize-sibling-calls,tree-tail-merge")))
+#define SMR_HOT_REGION \
+  SMR_PRAGMA(          \
+      GCC optimize("O2,no-tree-pre,tree-dominator-opts,optimize-sibling-calls,tree-tail-merge"))
 #else
 #define SMR_HOT
+#define SMR_HOT_REGION
 #endif
 
 // Hides where a pointer came from: what follows is addressed relative to it, by offsets that

@@ -8,7 +8,7 @@
 // Part of the base architecture: the region needs no target of its own.
 #if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
 #pragma GCC push_options
-#pragma GCC optimize("O2")
+SMR_HOT_REGION
 #else
 #define SMR_SIMD_PLAIN
 #endif

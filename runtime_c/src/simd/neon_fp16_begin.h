@@ -9,8 +9,8 @@
 #pragma clang attribute push(__attribute__((target("fullfp16"))), apply_to = function)
 #else
 #pragma GCC push_options
-#if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
-#pragma GCC optimize("O2")
+#if defined(SMR_SIMD_HOT)
+SMR_HOT_REGION
 #endif
 #pragma GCC target("arch=armv8.2-a+fp16")
 #endif

@@ -86,24 +86,21 @@ static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const siz
 #include "kernels/i8_gemm/narrow512.h"
 #include "kernels/i8_gemm/scale.h"
 
-// Finished rows of a tile. For short sums storing and loading them once more would be felt.
-SMR_INLINE void N(i8_gemm_tile_out)(const size_t mr, const size_t nv, __m512i (*acc)[2],
-                                    const struct smr_i8_gemm_direct *to, size_t column,
-                                    size_t columns) {
-  const __m512 hi = N(set1)(to->hi);
-  const size_t stride = to->out_stride;
-  SMR_UNROLL for (size_t j = 0; j < nv; j++) {
-    const __m512 multiplier = N(load)(to->multiplier + column + j * SMR_I8_PANEL);
-    int8_t *out = to->out + column + j * SMR_I8_PANEL;
-    SMR_UNROLL for (size_t i = 0; i < mr; i += 4) {
-      __m512i v[4];
-      SMR_UNROLL for (size_t r = 0; r < 4; r++) {
-        v[r] = N(i8_gemm_scale)(acc[i + r < mr ? i + r : i][j], multiplier, hi);
-      }
-      N(i8_gemm_narrow)(out, stride, mr - i < 4 ? mr - i : 4, columns - column - j * SMR_I8_PANEL,
-                        v, to->zero, to->lo);
-      out += 4 * stride;
+// Finished rows of a panel of a tile. For short sums storing and loading them once more would be
+// felt.
+SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
+                                     const struct smr_i8_gemm_direct *to, size_t column,
+                                     size_t columns) {
+  const __m512 hi = N(set1)(to->hi), multiplier = N(load)(to->multiplier + column);
+  int8_t *out = to->out + column;
+  SMR_UNROLL for (size_t i = 0; i < mr; i += 4) {
+    __m512i v[4];
+    SMR_UNROLL for (size_t r = 0; r < 4; r++) {
+      v[r] = N(i8_gemm_scale)(acc[i + r < mr ? i + r : i], multiplier, hi);
     }
+    N(i8_gemm_narrow)(out, to->out_stride, mr - i < 4 ? mr - i : 4, columns - column, v, to->zero,
+                      to->lo);
+    out += 4 * to->out_stride;
   }
 }
 
@@ -126,61 +123,40 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
   }
 }
 
-// A single row: eight sums of a panel side by side hide the latency, and weights are one stream.
-SMR_INLINE void N(i8_gemm_row)(const struct smr_i8_gemm_rows *call, const int8_t *w,
-                               __m512i (*sum)[2]) {
-  const uint8_t *row = call->rows[0];
-  __m512i acc[8];
-  acc[0] = sum[0][0];
-  SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
-  for (size_t tap = 0; tap < call->tap_count; tap++) {
-    const uint8_t *at = row + call->taps[tap];
-    size_t groups = call->groups;
-    for (; groups >= 8; groups -= 8, at += 32, w += 512) {
-      SMR_UNROLL for (size_t i = 0; i < 8; i++) N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
-    }
-    for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
-  }
-  SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
-  sum[0][0] = acc[0];
-}
-
-// mr rows, nv panels from `column` on.
-SMR_INLINE void N(i8_gemm_panels)(const size_t mr, const size_t nv,
-                                  const struct smr_i8_gemm_rows *call, const int8_t *w,
-                                  size_t column) {
-  const int32_t *from = call->from + column;
-  __m512i acc[8][2];
-  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-    SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(iload)(from + j * SMR_I8_PANEL);
-    from += call->from_stride;
-  }
-  if (mr == 1)
-    N(i8_gemm_row)(call, w, acc);
-  else
-    N(i8_gemm_tile)(mr, nv, call, w, acc);
-  if (mr == 8 && call->direct) {
-    N(i8_gemm_tile_out)(mr, nv, acc, call->direct, column, call->columns);
-    return;
-  }
-  int32_t *sums = call->sums + column;
-  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-    SMR_UNROLL for (size_t j = 0; j < nv; j++) {
-      N(istore)(sums + i * SMR_I8_GEMM_SUMS + j * SMR_I8_PANEL, acc[i][j]);
-    }
-  }
-}
-
-// Pairs of panels, then a single one. What the tallest tile computes may become output.
+// Pairs of panels, then a single one. What the tallest tile computes may become output. All but the
+// products is there once: the second panel of a pair takes the place of the first.
 SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
   const int8_t *w = call->w;
-  size_t column = 0;
-  for (; column + SMR_I8_PANEL < call->columns; column += 2 * SMR_I8_PANEL) {
-    N(i8_gemm_panels)(mr, 2, call, w, column);
-    w += 2 * call->panel_stride_bytes;
+  const bool direct = mr == 8 && call->direct != NULL;
+  for (size_t column = 0; column < call->columns; w += 2 * call->panel_stride_bytes) {
+    const bool pair = column + SMR_I8_PANEL < call->columns;
+    const int32_t *from = call->from + column;
+    __m512i acc[8][2];
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      acc[i][0] = N(iload)(from);
+      acc[i][1] = N(iload)(from + (pair ? SMR_I8_PANEL : 0));
+      from += call->from_stride;
+    }
+    if (pair)
+      N(i8_gemm_tile)(mr, 2, call, w, acc);
+    else
+      N(i8_gemm_tile)(mr, 1, call, w, acc);
+    for (size_t left = pair ? 2 : 1; left > 0; left--, column += SMR_I8_PANEL) {
+      __m512i sums[8];
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        sums[i] = acc[i][0];
+        acc[i][0] = acc[i][1];
+      }
+      if (direct) {
+        N(i8_gemm_panel_out)(mr, sums, call->direct, column, call->columns);
+      } else {
+        SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+          N(istore)(call->sums + column + i * SMR_I8_GEMM_SUMS, sums[i]);
+        }
+      }
+    }
   }
-  if (column < call->columns) N(i8_gemm_panels)(mr, 1, call, w, column);
-  return mr == 8 && call->direct ? call->columns : 0;
+  return direct ? call->columns : 0;
 }
 
 static size_t N(i8_gemm_rows_8)(const struct smr_i8_gemm_rows *call) {
@@ -189,11 +165,29 @@ static size_t N(i8_gemm_rows_8)(const struct smr_i8_gemm_rows *call) {
 static size_t N(i8_gemm_rows_4)(const struct smr_i8_gemm_rows *call) {
   return N(i8_gemm_rows)(4, call);
 }
+
+// A single row: eight sums of a panel side by side hide the latency, and weights are one stream.
 static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
-  const int8_t *w = call->w;
+  const uint8_t *row = call->rows[0];
+  const int8_t *panel = call->w;
   for (size_t column = 0; column < call->columns; column += SMR_I8_PANEL) {
-    N(i8_gemm_panels)(1, 1, call, w, column);
-    w += call->panel_stride_bytes;
+    const int8_t *w = panel;
+    __m512i acc[8];
+    acc[0] = N(iload)(call->from + column);
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
+    for (size_t tap = 0; tap < call->tap_count; tap++) {
+      const uint8_t *at = row + call->taps[tap];
+      size_t groups = call->groups;
+      for (; groups >= 8; groups -= 8, at += 32, w += 512) {
+        SMR_UNROLL for (size_t i = 0; i < 8; i++) {
+          N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
+        }
+      }
+      for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
+    }
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
+    N(istore)(call->sums + column, acc[0]);
+    panel += call->panel_stride_bytes;
   }
   return 0;
 }

@@ -29,9 +29,8 @@ struct i8_gemm_cursor {
 
 // Where the next rows begin, as many as a tile may ask for; the last one stands in for those beyond
 // `rows`, unless that is one.
-SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
-                                       const struct smr_i8_gemm_params *params,
-                                       const int8_t **begin) {
+static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
+                               const struct smr_i8_gemm_params *params, const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
   const int8_t *start = a;                      // of the line
   size_t left = rows, step = params->a_stride;  // rows of this line, bytes between them
@@ -60,11 +59,10 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
 
 // Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
 // (their weights are zeros), and returns how many they are.
-SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows,
-                                         size_t chunk, const int8_t *const *begin,
-                                         const int8_t *const *indirect, void *staged,
-                                         uint32_t *row_sums, struct i8_gemm_cursor *cursor,
-                                         const struct smr_i8_gemm_params *params) {
+static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows, size_t chunk,
+                                 const int8_t *const *begin, const int8_t *const *indirect,
+                                 void *staged, uint32_t *row_sums, struct i8_gemm_cursor *cursor,
+                                 const struct smr_i8_gemm_params *params) {
   static const int8_t fill[16] = {0};
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const int8_t *at[SMR_I8_GEMM_MR];
@@ -103,8 +101,8 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
 
 // Adds the products of staged rows, and moves `call` behind the last ones. With call->direct they
 // become int8. A tile may be taller than the rows that are left: its sums have a place, too.
-SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
-                                     struct smr_i8_gemm_rows *call) {
+static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
+                             struct smr_i8_gemm_rows *call) {
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
   while (rows > 0) {
     while (kernel->least > rows) kernel++;
@@ -125,9 +123,9 @@ SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size
 }
 
 // Stages short rows without gaps between them, and returns how many: all or a multiple of `height`.
-SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
-                                         size_t rows, const int8_t *a, size_t first, void *staged,
-                                         const struct smr_i8_gemm_params *params) {
+static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
+                                 size_t rows, const int8_t *a, size_t first, void *staged,
+                                 const struct smr_i8_gemm_params *params) {
   const size_t sum = params->k * params->taps;
   const size_t most = SMR_I8_GEMM_MR * SMR_I8_GEMM_STAGE_BYTES / sum;
   if (most < rows) rows = most - most % height;
@@ -146,11 +144,11 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
 }
 
 // `height` rows at a time, `chunk` elements of which are staged at a time.
-SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
-                                 size_t chunk, size_t rows, size_t columns, const int8_t *a,
-                                 const int8_t *const *indirect, const int8_t *w,
-                                 const struct smr_i8_gemm_columns *arrays, const float *row_scale,
-                                 void *out, const struct smr_i8_gemm_params *params) {
+static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height, size_t chunk,
+                         size_t rows, size_t columns, const int8_t *a,
+                         const int8_t *const *indirect, const int8_t *w,
+                         const struct smr_i8_gemm_columns *arrays, const float *row_scale,
+                         void *out, const struct smr_i8_gemm_params *params) {
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
   _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];

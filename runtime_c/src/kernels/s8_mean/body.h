@@ -46,13 +46,10 @@ SMR_INLINE void N(s8_mean_pixel)(const struct smr_pool_window *window, size_t c,
 static void N(s8_mean_window)(size_t channels, const struct smr_pool_window *window,
                               const struct smr_s8_mean_end *end, int8_t *y) {
   const struct N(i8_limits) limits = N(i8_limits)(end->lo, end->hi, end->zero);
-  if (channels < S8_MEAN_BLOCK) {
-    N(s8_mean_pixel)(window, 0, channels, end, &limits, y);
-    return;
-  }
-  for (size_t c = 0; c < channels; c += S8_MEAN_BLOCK) {
-    if (channels - c < S8_MEAN_BLOCK) c = channels - S8_MEAN_BLOCK;  // some channels once more
-    N(s8_mean_pixel)(window, c, S8_MEAN_BLOCK, end, &limits, y);
+  const size_t n = channels < S8_MEAN_BLOCK ? channels : S8_MEAN_BLOCK;
+  for (size_t c = 0; c < channels; c += n) {
+    if (channels - c < n) c = channels - n;  // some channels once more
+    N(s8_mean_pixel)(window, c, n, end, &limits, y);
   }
 }
 
@@ -83,13 +80,10 @@ SMR_INLINE void N(s8_mean_real_pixel)(const struct smr_pool_window *window, size
 static void N(s8_mean_window_real)(size_t channels, const struct smr_pool_window *window,
                                    const struct smr_s8_mean_real *mean, int8_t *y) {
   const struct N(i8_limits) limits = N(i8_limits)(mean->lo, mean->hi, mean->zero);
-  if (channels < S8_MEAN_BLOCK) {
-    N(s8_mean_real_pixel)(window, 0, channels, mean, &limits, y);
-    return;
-  }
-  for (size_t c = 0; c < channels; c += S8_MEAN_BLOCK) {
-    if (channels - c < S8_MEAN_BLOCK) c = channels - S8_MEAN_BLOCK;  // some channels once more
-    N(s8_mean_real_pixel)(window, c, S8_MEAN_BLOCK, mean, &limits, y);
+  const size_t n = channels < S8_MEAN_BLOCK ? channels : S8_MEAN_BLOCK;
+  for (size_t c = 0; c < channels; c += n) {
+    if (channels - c < n) c = channels - n;  // some channels once more
+    N(s8_mean_real_pixel)(window, c, n, mean, &limits, y);
   }
 }
 

@@ -32,14 +32,10 @@
     size_t c = 0;                                                                                  \
     for (; channels - c >= 4 * X8_BYTES; c += 4 * X8_BYTES)                                        \
       N(x8_##name##_block)(window, c, 4, X8_BYTES, y);                                             \
-    for (; c < channels && channels >= X8_BYTES; c += X8_BYTES) {                                  \
-      if (channels - c < X8_BYTES) c = channels - X8_BYTES; /* some once more */                   \
-      N(x8_##name##_block)(window, c, 1, X8_BYTES, y);                                             \
-    }                                                                                              \
-    if (c == channels) return;                                                                     \
-    if (channels >= 8) {                                                                           \
-      N(x8_##name##_block)(window, 0, 1, channels, y);                                             \
-      return;                                                                                      \
+    const size_t n = channels < X8_BYTES ? channels : X8_BYTES;                                    \
+    for (; c < channels && channels >= 8; c += n) {                                                \
+      if (channels - c < n) c = channels - n; /* some once more */                                 \
+      N(x8_##name##_block)(window, c, 1, n, y);                                                    \
     }                                                                                              \
     for (; c < channels; c++) {                                                                    \
       const type *depth = (const type *)window->x + c;                                             \
