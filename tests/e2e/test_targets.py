@@ -35,6 +35,7 @@ _MAGIC = {"linux": b"\x7fELF", "macos": b"\xcf\xfa\xed\xfe", "windows": b"MZ", "
 _BUILT = (
     *("x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"),
     *("x86_64-linux-musl", "aarch64-macos", "x86_64-windows-gnu", "wasm32-wasi"),
+    "wasm32-wasi-simd128",
     *(
         pytest.param(name, marks=pytest.mark.extended)
         for name in ("aarch64-linux-musl", "x86_64-macos", "aarch64-windows-gnu")

@@ -119,10 +119,10 @@ static uint32_t isa_detect(void) {
 
 static uint32_t isa_detect(void) {
   uint32_t isa = 0;
-#if defined(__wasm_simd128__)
+#if SMR_ARCH_WASM_SIMD
   isa |= SMR_ISA_WASM_SIMD;
 #endif
-#if defined(__riscv_v)
+#if SMR_ARCH_RVV
   isa |= SMR_ISA_RVV;
 #endif
   return isa;

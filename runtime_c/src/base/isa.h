@@ -17,6 +17,18 @@
 #else
 #define SMR_ARCH_AARCH64 0
 #endif
+// Known when compiling: vectors of 128 bits, the same kernels for both (simd/v128_begin.h).
+#if defined(__wasm_simd128__)
+#define SMR_ARCH_WASM_SIMD 1
+#else
+#define SMR_ARCH_WASM_SIMD 0
+#endif
+#if defined(__riscv_v) && (defined(__clang__) || __GNUC__ >= 14)
+#define SMR_ARCH_RVV 1
+#else
+#define SMR_ARCH_RVV 0
+#endif
+#define SMR_ARCH_V128 (SMR_ARCH_WASM_SIMD || SMR_ARCH_RVV)
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error \
@@ -35,6 +47,7 @@ enum {
   SMR_ISA_NEON_I8MM = 1 << 11,   ///< smmla, usdot
   SMR_ISA_WASM_SIMD = 1 << 16,   ///< known at compile time
   SMR_ISA_RVV = 1 << 17,         ///< known at compile time
+  SMR_ISA_V128 = SMR_ARCH_RVV ? SMR_ISA_RVV : SMR_ISA_WASM_SIMD,
 };
 
 /// The instruction sets this process may use: what the CPU and the operating system offer, cut to

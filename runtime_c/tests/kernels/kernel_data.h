@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "simd/half.h"
 
 /// A repeatable sequence; the state is the caller's.
@@ -42,6 +43,11 @@ static inline uint16_t *kernel_halves(size_t n, uint32_t *state) {
   uint16_t *p = (uint16_t *)kernel_alloc(n * sizeof(uint16_t), 4);
   for (size_t i = 0; i < n; i++) p[i] = smr_f32_to_f16(kernel_random_float(state));
   return p;
+}
+
+/// Whether the float kernels of an instruction set round a product and a sum once.
+static inline int kernel_fused(uint32_t isa) {
+  return isa != SMR_ISA_NONE && isa != SMR_ISA_WASM_SIMD;
 }
 
 static inline int kernel_same_bits(float a, float b) {

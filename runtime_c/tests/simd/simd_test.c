@@ -63,6 +63,11 @@ static float simd_masks(float a, float b) { return (a < b && !(b == 2.0f)) || a 
 #include "simd/simd_body.h"
 #include "simd/end.h"
 #endif
+#if SMR_ARCH_V128
+#include "simd/v128_begin.h"
+#include "simd/simd_body.h"
+#include "simd/end.h"
+#endif
 
 static int simd_have(uint32_t isa, const char *name) {
   if ((smr_cpu_isa() & isa) == isa) return 1;
@@ -82,6 +87,9 @@ SMR_TEST(vocabulary) {
   if (simd_have(SMR_ISA_NEON_FP16, "neon-fp16")) smr_check_vocabulary_neonfp16();
   if (simd_have(SMR_ISA_NEON_DOT, "neon-dot")) smr_check_vocabulary_neondot();
   if (simd_have(SMR_ISA_NEON_I8MM, "neon-i8mm")) smr_check_vocabulary_neoni8mm();
+#endif
+#if SMR_ARCH_V128
+  smr_check_vocabulary_v128();
 #endif
   (void)simd_have;
 }

@@ -44,6 +44,7 @@ def test_unknown_target_names_its_neighbours() -> None:
         ("aarch64-linux-gnu", ["neon", "neon-dot"], "neon", ("neon-dot",)),
         ("aarch64-linux-gnu", ["neon-i8mm"], "neon-i8mm", ()),
         ("wasm32-wasi", None, "scalar", ()),
+        ("wasm32-wasi-simd128", None, "wasm-simd", ()),
         ("riscv64-linux-gnu", None, "scalar", ()),
     ],
 )

@@ -15,6 +15,7 @@ from samara.pybridge import UnsupportedError
 ISA_NAMES: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni"),
     "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm"),
+    "wasm32-simd128": ("wasm-simd",),  # no dispatch there: a module with SIMD runs with it or not
 }
 _PORTABLE = ("scalar",)
 # What a set has beneath it and cannot be without.
@@ -28,6 +29,7 @@ _IMPLIED: dict[str, tuple[str, ...]] = {
 _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni"),
     "aarch64": ("neon", "neon-dot", "neon-i8mm"),
+    "wasm32-simd128": ("wasm-simd",),
 }
 
 
@@ -122,6 +124,15 @@ _ALL = (
     _zig("x86_64-windows-gnu", "x86_64", "windows"),
     _zig("aarch64-windows-gnu", "aarch64", "windows"),
     _zig("wasm32-wasi", "wasm32", "wasi"),
+    Target(
+        "wasm32-wasi-simd128",
+        "wasm32-simd128",
+        "wasi",
+        "zig",
+        "wasm32-wasi",
+        package="samara[cross]",
+        flags=("-mcpu=generic+simd128",),
+    ),
     _android("aarch64-linux-android24", "aarch64"),
     _android("x86_64-linux-android24", "x86_64"),
     _android("armv7a-linux-androideabi24", "arm", "-mthumb"),

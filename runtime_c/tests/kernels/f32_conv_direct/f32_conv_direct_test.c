@@ -154,8 +154,8 @@ static int check_output(const struct smr_f32_conv_direct_args *g, int fused) {
   return 1;
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2, SMR_ISA_AVX2 | SMR_ISA_AVX512,
-                                    SMR_ISA_NEON};
+static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2,      SMR_ISA_AVX2 | SMR_ISA_AVX512,
+                                    SMR_ISA_NEON, SMR_ISA_WASM_SIMD, SMR_ISA_RVV};
 enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
 
 static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
@@ -167,7 +167,7 @@ static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   smr_f32_conv_direct_run(config, &d.args, half, units, scratch);
   smr_f32_conv_direct_run(config, &d.args, 0, half, scratch);
   kernel_free(scratch, 4);
-  if (!CHECK(check_output(&d.args, isa != SMR_ISA_NONE))) {
+  if (!CHECK(check_output(&d.args, kernel_fused(isa)))) {
     fprintf(stderr,
             "  %s n=%zu in %zux%zux%zu kernel %zux%zu stride %zux%zu pad %zu %zu %zu %zu %s\n",
             config->name, s->n, s->in_h, s->in_w, s->in_c, s->kernel_h, s->kernel_w, s->stride_h,

@@ -80,7 +80,7 @@ static double exact(enum smr_f32_vunary f, double x, double a, double b) {
     case SMR_F32_ASINH:
       return asinh(x);
     case SMR_F32_ACOSH:
-      return acosh(x);
+      return x < 1 ? (double)NAN : acosh(x);  // musl computes something there
     default:
       return atanh(x);
   }

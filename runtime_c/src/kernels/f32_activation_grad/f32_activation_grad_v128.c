@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of activations for vectors of 128 bits.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_activation_grad/kernels.h"
+
+#if SMR_ARCH_V128
+#include "simd/v128_begin.h"
+#define ACTIVATION_GRAD_TABLE smr_f32_activation_grad_ukernels__v128
+#include "kernels/f32_activation_grad/body.h"
+#include "simd/end.h"
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of softmax and cross-entropy for vectors of 128 bits.
+#include "base/fp.h"
+
+#include "base/isa.h"
+#include "kernels/f32_softmax_grad/kernels.h"
+
+#include <math.h>
+
+#if SMR_ARCH_V128
+#include "simd/v128_begin.h"
+#define SOFTMAX_GRAD_TABLE smr_f32_softmax_grad_ukernels__v128
+#include "kernels/f32_softmax_grad/body.h"
+#include "simd/end.h"
+#endif

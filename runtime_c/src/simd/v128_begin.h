@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a region for vectors of 128 bits as compilers know them, on architectures where those
+// become one instruction each and are known when compiling: WebAssembly with SIMD, RISC-V with V.
+// See simd/common.h for the vocabulary.
+#include "simd/common.h"
+#include "simd/half.h"
+#include "simd/tail.h"
+
+#include <math.h>
+
+#define SMR_SIMD_PLAIN
+#define SMR_SIMD_SUFFIX _v128
+#define SMR_SIMD_ISA SMR_ISA_V128
+#define SMR_SIMD_NAME "v128"
+#define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
+#define VF 4
+
+#ifndef SMR_SIMD_V128_OPS
+#define SMR_SIMD_V128_OPS
+#include "simd/v128_ops.h"
+#endif

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The float kernels in vectors of 128 bits (simd/v128_begin.h), by their own C tests: as WebAssembly
+with SIMD under node, for RISC-V with V under qemu.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+Tool = Callable[[str, str], str]
+Missing = Callable[[str, str], None]
+
+pytestmark = pytest.mark.emulated
+
+_WASI = """\
+import { readFileSync } from "node:fs";
+import { WASI } from "node:wasi";
+const wasi = new WASI({ version: "preview1", args: process.argv.slice(2), returnOnExit: true });
+const code = await WebAssembly.compile(readFileSync(process.argv[2]));
+process.exit(wasi.start(await WebAssembly.instantiate(code, wasi.getImportObject())));
+"""
+_FLAGS = ("-std=c11", "-DSMR_OS_NONE")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How a program for it is made and run."""
+
+    cc: Sequence[str]
+    link: Sequence[str]
+    runner: Sequence[str]
+
+
+@pytest.fixture(scope="module", params=["wasm", "riscv64"])
+def machine(
+    request: pytest.FixtureRequest,
+    need_tool: Tool,
+    missing: Missing,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Machine:
+    if request.param == "wasm":
+        if importlib.util.find_spec("ziglang") is None:
+            missing("zig", "vectors of 128 bits as WebAssembly: ziglang is not installed")
+        script = tmp_path_factory.mktemp("wasi") / "run.mjs"
+        script.write_text(_WASI)
+        cc = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi"]
+        runner = [need_tool("node", "node"), "--no-warnings", str(script)]
+        return Machine([*cc, "-mcpu=generic+simd128"], (), runner)
+    need_tool("riscv64", "riscv64-linux-gnu-gcc")  # for its C library
+    cc = [need_tool("clang", "clang-19"), "--target=riscv64-linux-gnu", "-march=rv64gcv"]
+    cc += ["-mabi=lp64d", "-isystem", "/usr/riscv64-linux-gnu/include"]
+    cpu = "rv64,v=true,vlen=128,vext_spec=v1.0"
+    runner = [need_tool("qemu", "qemu-riscv64"), "-cpu", cpu]
+    return Machine(cc, ("-static", "-fuse-ld=lld", "-lm"), runner)
+
+
+def _do(command: Sequence[str | Path]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr[-2000:]}"
+    return done.stderr
+
+
+def test_kernels(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    """Every family that has such a kernel, and the vocabulary itself."""
+    root = repo / "runtime_c"
+    families = sorted(path.parent for path in root.glob("src/kernels/*/*_v128.c"))
+    assert len(families) >= 24
+    sources = [*(p for f in families for p in sorted(f.glob("*.c"))), *root.glob("src/base/*.c")]
+    # One unit of all: the library's sources bear that.
+    unit, library = tmp_path / "unit.c", tmp_path / "unit.o"
+    unit.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
+    include = [f"-I{root / name}" for name in ("include", "src", "tests")]
+    _do([*machine.cc, *_FLAGS, "-O2", *include, "-c", unit, "-o", library])
+    tests = [root / "tests/simd/simd_test.c"]
+    tests += [root / "tests/kernels" / f.name / f"{f.name}_test.c" for f in families]
+    for test in tests:
+        program = tmp_path / f"{test.stem}.program"
+        _do([*machine.cc, *_FLAGS, "-O1", *include, test, library, *machine.link, "-o", program])
+        said = _do([*machine.runner, program])
+        assert " 0 failed" in said, said[-2000:]
+        assert f"NOT RUN: {test.parent.name} v128" not in said
