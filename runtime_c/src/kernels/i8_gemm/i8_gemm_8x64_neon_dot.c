@@ -74,20 +74,23 @@ SMR_INLINE void N(i8_gemm_tile_1)(const struct smr_i8_gemm_rows *at) {
     acc[0][j] = N(iload)(at->from + 4 * j);
     acc[1][j] = N(izero)();
   }
-  for (size_t g = 0; g < groups; g++, staged += SMR_I8_GROUP, w += SMR_I8_GROUP * SMR_I8_PANEL) {
+  for (size_t left = groups / 2; left > 0; left--) {
+    const int8x8_t a = vld1_s8(staged);
+    SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+      acc[0][j] = vdotq_lane_s32(acc[0][j], vld1q_s8(w + 16 * j), a, 0);
+    }
+    SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+      acc[1][j] = vdotq_lane_s32(acc[1][j], vld1q_s8(w + 64 + 16 * j), a, 1);
+    }
+    staged += 2 * SMR_I8_GROUP;
+    w += 2 * SMR_I8_GROUP * SMR_I8_PANEL;
+  }
+  if (groups % 2 != 0) {
     int32_t four;
     memcpy(&four, staged, sizeof four);
     const int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four));
     SMR_UNROLL for (size_t j = 0; j < 4; j++) {
       acc[0][j] = vdotq_s32(acc[0][j], vld1q_s8(w + 16 * j), a);
-    }
-    if (++g == groups) break;
-    staged += SMR_I8_GROUP;
-    w += SMR_I8_GROUP * SMR_I8_PANEL;
-    memcpy(&four, staged, sizeof four);
-    const int8x16_t next = vreinterpretq_s8_s32(vdupq_n_s32(four));
-    SMR_UNROLL for (size_t j = 0; j < 4; j++) {
-      acc[1][j] = vdotq_s32(acc[1][j], vld1q_s8(w + 16 * j), next);
     }
   }
   SMR_UNROLL for (size_t j = 0; j < 4; j++) {

@@ -15,24 +15,42 @@
 #include "simd/neon_i8mm_begin.h"
 #define I8_NAME(name) N(i8_gemm_##name)
 
+// Fewer than eight bytes.
+SMR_INLINE void N(i8_gemm_few)(int8_t *to, const int8_t *a, size_t n) {
+  if (n & 4) {
+    memcpy(to, a, 4);
+    to += 4;
+    a += 4;
+  }
+  if (n & 2) {
+    memcpy(to, a, 2);
+    to += 2;
+    a += 2;
+  }
+  if (n & 1) *to = *a;
+}
+
 // Rows 2i and 2i + 1 are [k / 8][2][8].
 static void N(i8_gemm_stage)(size_t rows, const int8_t *const *rows_of_a, size_t n, size_t at,
                              void *staged) {
   for (size_t row = 0; row < rows; row++) {
     const int8_t *a = rows_of_a[row];
-    int8_t *to = (int8_t *)staged + row / 2 * 2 * SMR_I8_GEMM_PITCH_BYTES + row % 2 * 8;
-    for (size_t i = at, left = n; left > 0;) {
-      int8_t *place = to + i / 8 * 16 + i % 8;
-      const size_t room = 8 - i % 8, part = left < room ? left : room;
-      if (part == 8) {
-        memcpy(place, a, 8);
-      } else {
-        memcpy(place, a, part);
-      }
-      i += part;
+    int8_t *to =
+        (int8_t *)staged + row / 2 * 2 * SMR_I8_GEMM_PITCH_BYTES + row % 2 * 8 + at / 8 * 16;
+    size_t left = n;
+    if (at % 8 != 0) {
+      const size_t room = 8 - at % 8, part = left < room ? left : room;
+      N(i8_gemm_few)(to + at % 8, a, part);
+      to += 16;
       a += part;
       left -= part;
     }
+    for (; left >= 8; left -= 8) {
+      memcpy(to, a, 8);
+      to += 16;
+      a += 8;
+    }
+    N(i8_gemm_few)(to, a, left);
   }
 }
 

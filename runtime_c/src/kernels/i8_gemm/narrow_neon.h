@@ -16,12 +16,40 @@ SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const int
   }
 }
 
+// Whole panels, row by row, as far as there are some; returns the first column behind them.
+SMR_INLINE size_t I8_NAME(panels_to_i8)(size_t rows, size_t first, size_t columns,
+                                        const int32_t *sums, const struct smr_i8_gemm_direct *to) {
+  const float32x4_t hi = N(set1)(to->hi);
+  const int16x8_t zeros = vdupq_n_s16((int16_t)to->zero);
+  const int8x16_t least = vdupq_n_s8((int8_t)to->lo);
+  size_t j = first;
+  for (; columns - j >= SMR_I8_PANEL; j += SMR_I8_PANEL) {
+    float32x4_t multiplier[4];
+    SMR_UNROLL for (size_t i = 0; i < 4; i++) multiplier[i] = N(load)(to->multiplier + j + 4 * i);
+    const int32_t *from = sums + j;
+    int8_t *out = to->out + j;
+    for (size_t row = 0; row < rows; row++) {
+      int16x4_t v[4];
+      SMR_UNROLL for (size_t i = 0; i < 4; i++) {
+        v[i] = vqmovn_s32(I8_NAME(scale)(N(iload)(from + 4 * i), multiplier[i], hi));
+      }
+      const int8x8_t low = vqmovn_s16(vqaddq_s16(vcombine_s16(v[0], v[1]), zeros));
+      const int8x8_t high = vqmovn_s16(vqaddq_s16(vcombine_s16(v[2], v[3]), zeros));
+      vst1q_s8(out, vmaxq_s8(vcombine_s8(low, high), least));
+      from += SMR_I8_GEMM_SUMS;
+      out += to->out_stride;
+    }
+  }
+  return j;
+}
+
 // Four rows at a time, of which `left` exist.
 static void I8_NAME(to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
                            const struct smr_i8_gemm_direct *direct) {
   // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
   const struct smr_i8_gemm_direct to = *direct;
   const float32x4_t hi = N(set1)(to.hi);
+  first = I8_NAME(panels_to_i8)(rows, first, columns, sums, &to);
   for (size_t j = first; j < columns; j += VF) {
     const size_t n = columns - j;
     const float32x4_t multiplier = N(load)(to.multiplier + j);
