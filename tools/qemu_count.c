@@ -5,6 +5,9 @@
  *   cc -shared -fPIC -o count.so tools/qemu_count.c
  *   qemu-aarch64 -plugin ./count.so program
  *
+ * With `-plugin ./count.so,mark=N` every system call N of the guest prints the count so far as
+ * well.
+ *
  * Debian ships no header for the interface, so what is used of it is declared here (QEMU,
  * docs/devel/tcg-plugins.rst).
  */
@@ -12,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
@@ -22,16 +27,27 @@ void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
                                            void (*translated)(plugin_id, struct qemu_plugin_tb *));
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation,
                                               void *counter, uint64_t add);
+void qemu_plugin_register_vcpu_syscall_cb(plugin_id id,
+                                          void (*called)(plugin_id, unsigned cpu, int64_t number,
+                                                         uint64_t, uint64_t, uint64_t, uint64_t,
+                                                         uint64_t, uint64_t, uint64_t, uint64_t));
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*done)(plugin_id, void *), void *user);
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static uint64_t executed;
+static int64_t marked = -1;
 
 static void on_translate(plugin_id id, struct qemu_plugin_tb *block) {
   (void)id;
   qemu_plugin_register_vcpu_tb_exec_inline(block, INLINE_ADD_U64, &executed,
                                            qemu_plugin_tb_n_insns(block));
+}
+
+static void on_call(plugin_id id, unsigned cpu, int64_t number, uint64_t a, uint64_t b, uint64_t c,
+                    uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h) {
+  (void)id, (void)cpu, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h;
+  if (number == marked) fprintf(stderr, "mark %" PRIu64 "\n", executed);
 }
 
 static void on_finish(plugin_id id, void *user) {
@@ -43,8 +59,10 @@ static void on_finish(plugin_id id, void *user) {
 __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const void *info,
                                                                int argc, char **argv) {
   (void)info;
-  (void)argc;
-  (void)argv;
+  if (argc > 0 && strncmp(argv[0], "mark=", 5) == 0) {
+    marked = strtoll(argv[0] + 5, NULL, 10);
+    qemu_plugin_register_vcpu_syscall_cb(id, on_call);
+  }
   qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
   qemu_plugin_register_atexit_cb(id, on_finish, NULL);
   return 0;
