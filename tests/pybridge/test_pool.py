@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +68,21 @@ def test_child_of_a_fork_runs_the_parents_session_and_its_own(files: dict[str, P
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert np.array_equal(session.run({"x": x})["y"], want)
+
+
+@pytest.mark.slow
+def test_idle_pool_takes_no_time(files: dict[str, Path]) -> None:
+    """Workers sleep soon after a run: 5 s without one cost less than 10 ms of processor time."""
+    program = (
+        "import sys, time, numpy as np\n"
+        "from samara.pybridge import Session\n"
+        "session = Session(sys.argv[1], threads=2)\n"
+        "for _ in range(100):\n"
+        "    session.run({'x': np.ones((100_000, 4), np.float32)})\n"
+        "before = time.process_time_ns()\n"
+        "time.sleep(5)\n"
+        "print(time.process_time_ns() - before)\n"
+    )
+    command = [sys.executable, "-c", program, str(files["dense"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 10_000_000
