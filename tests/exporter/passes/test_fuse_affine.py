@@ -65,6 +65,14 @@ def test_both_after_anything_else_are_a_depthwise_convolution(second: str, turne
     assert after.main.nodes[1].attrs["groups"] == 8
 
 
+def test_volumes_stay() -> None:
+    def build(b: Builder) -> Any:
+        y = b.op("mul", b.input("x", "f32", [1, 2, 4, 4, 8]), b.const(normal(8)))
+        return b.op("add", y, b.const(normal(8, seed=3)))
+
+    assert "conv" not in ops(apply(fuse_affine.PASS, program(build)))
+
+
 @pytest.mark.parametrize("channels", [3, 8])
 def test_a_scale_alone_and_few_channels_stay(channels: int) -> None:
     def build(b: Builder) -> Any:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.passes.programs import apply as apply_pass
 from tests.exporter.passes.programs import conv, normal, ops, program
 from tests.exporter.quantize.programs import agreement, cnn, samples
 
 from samara.exporter.ir import Builder, Program, verify
+from samara.exporter.passes import fuse_affine
 from samara.exporter.quantize._layers import Applied
 from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize.recipe import Recipe
@@ -120,6 +122,18 @@ def test_computed_weights_and_residuals_stay_float() -> None:
     assert [(x.scheme, x.reason) for x in done.layers] == [
         ("float", "int8-weights has no form of it with these operands")
     ]
+
+
+@pytest.mark.parametrize("scheme", WEIGHTS)
+def test_a_factor_per_channel_stays_float(scheme: str) -> None:
+    def build(b: Builder) -> Any:
+        x = b.op("relu", b.input("x", "f32", [1, 6, 6, 8]))
+        return b.op("add", b.op("mul", x, b.const(normal(8))), b.const(normal(8, seed=3)))
+
+    p = apply_pass(fuse_affine.PASS, program(build))
+    done = made(p, scheme).program
+    assert ops(done) == {"relu": 1, "conv": 1}
+    assert dtypes(done) == ["f32"]
 
 
 def test_values_beyond_float16_stay_float() -> None:

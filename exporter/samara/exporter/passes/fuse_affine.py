@@ -56,13 +56,14 @@ def _absorb(r: Rewriter, node: Node) -> bool:
 
 def _to_depthwise(r: Rewriter, node: Node) -> None:
     """mul by a constant per channel of images, which an add of such a constant follows: a depthwise
-    conv of one tap, whose bias that becomes. Normalization before a layer is like this.
+    conv of one tap, whose bias that becomes. Normalization before a layer is like this. Not in three
+    spatial dimensions, where depthwise convs go over pointers.
     """
     y = node.outputs[0]
     after = r.only_user(y)
     if after is None or after.op.name not in ("add", "sub") or y.type.dtype is not DType.F32:
         return
-    channels = y.type.shape[-1].value if y.type.rank in (3, 4, 5) else None
+    channels = y.type.shape[-1].value if y.type.rank in (3, 4) else None
     if channels is None or channels < _LEAST_CHANNELS:
         return
     offset = after.inputs[1] if after.inputs[0] is y else after.inputs[0]

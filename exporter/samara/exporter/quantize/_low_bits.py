@@ -66,6 +66,8 @@ def _product(
     x, w = node.inputs[0], node.inputs[1]
     if x is None or w is None or not _is_float_constant(w) or x.type.dtype is not DType.F32:
         return None
+    if _is_scale(node):
+        return None
     if layer.scheme == FP16:
         return _half(node, (1,), unique)
     reason = ""
@@ -88,6 +90,14 @@ def _product(
         reason = f"{node.op.name} with these operands has no dynamic form"
     done = _made(node, node.op.name, inputs)
     return None if done is None else Narrowed((done,), INT8_WEIGHTS, (made.record,), reason)
+
+
+def _is_scale(node: Node) -> bool:
+    """Whether a convolution is a factor per channel, without sums: as few bytes as its bias, and
+    nothing to gain by rounding what it multiplies.
+    """
+    w = node.inputs[1]
+    return node.op.name == "conv" and w is not None and all(d == 1 for d in w.type.shape[1:])
 
 
 def _block_product(
