@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import mca
 
 ASSEMBLY = """\
 tile_8x8:
@@ -36,20 +33,7 @@ ASSEMBLY_INNER = (
 )
 
 
-@pytest.fixture(scope="module")
-def mca(repo: Path) -> ModuleType:
-    """tools/mca.py as a module."""
-    name = "samara_tools_mca"
-    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "mca.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_innermost_loop(mca: ModuleType) -> None:
+def test_innermost_loop() -> None:
     body = mca.inner_loop(ASSEMBLY, mca.Loop("x", "x.c", "tile", "fmla"))
     assert body.lines == ASSEMBLY_INNER
     assert body.multiplies == 2
@@ -59,12 +43,12 @@ def test_innermost_loop(mca: ModuleType) -> None:
     assert not mca.by_lane(other, mca.Loop("x", "x.c", "other", "fmla"))
 
 
-def test_no_such_loop(mca: ModuleType) -> None:
+def test_no_such_loop() -> None:
     with pytest.raises(SystemExit, match=r"no loop of x\.c has sdot"):
         mca.inner_loop(ASSEMBLY, mca.Loop("x", "x.c", "tile", "sdot"))
 
 
-def test_independent_sums(mca: ModuleType) -> None:
+def test_independent_sums() -> None:
     lines = mca.independent("fmla\tv3.4s, v20.4s, v31.s[1]")
     assert lines[0] == "fmla v16.4s, v1.4s, v1.s[1]"
     assert len({line.split()[1] for line in lines}) == 16
@@ -72,9 +56,7 @@ def test_independent_sums(mca: ModuleType) -> None:
 
 @pytest.mark.emulated
 @pytest.mark.parametrize("name", ["f32_gemm 8x8", "i8_gemm 8x8, dot"])
-def test_products_fill_the_core(
-    name: str, mca: ModuleType, need_tool: Callable[[str, str], str]
-) -> None:
+def test_products_fill_the_core(name: str, need_tool: Callable[[str, str], str]) -> None:
     """At least 85 % of what neoverse-n1 can issue, by lane: no broadcasts."""
     need_tool("clang", "clang-19")
     llvm_mca = need_tool("mca", "llvm-mca-19")
