@@ -159,7 +159,11 @@ SMR_INLINE void N(hstore)(float *p, N(hf) v) { memcpy(p, &v, sizeof v); }
 SMR_INLINE N(hf) N(hload_f16)(const uint16_t *p) {
   return (N(hf)){smr_f16_to_f32(p[0]), smr_f16_to_f32(p[1])};
 }
+#if SMR_ARCH_RVV && __has_builtin(__builtin_elementwise_fma)
+SMR_INLINE N(hf) N(hfma)(N(hf) a, N(hf) b, N(hf) c) { return __builtin_elementwise_fma(a, b, c); }
+#else
 SMR_INLINE N(hf) N(hfma)(N(hf) a, N(hf) b, N(hf) c) { return a * b + c; }
+#endif
 SMR_INLINE N(hf) N(hmin)(N(hf) a, N(hf) b) {
   return (N(hf)){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
 }
