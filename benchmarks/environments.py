@@ -36,8 +36,11 @@ def python_of(folder: Path, environment: Environment) -> Path:
             if kept["problem"]:
                 raise Missing(kept["problem"])
             return home / "bin" / "python"
+    base = _interpreter(environment.python)
+    if base is None:  # one may be installed at any time: not remembered
+        raise Missing("needs Python {}.{} or newer on PATH".format(*environment.python))
     print(f"installing {', '.join(environment.packages)} in {home}", file=sys.stderr)
-    problem = _install(home, environment)
+    problem = _install(home, environment, base)
     home.mkdir(parents=True, exist_ok=True)
     stamp.write_text(json.dumps({"packages": wanted, "problem": problem}), encoding="utf-8")
     if problem:
@@ -45,11 +48,8 @@ def python_of(folder: Path, environment: Environment) -> Path:
     return home / "bin" / "python"
 
 
-def _install(home: Path, environment: Environment) -> str:
-    """Make the environment; why it could not be, or nothing."""
-    base = _interpreter(environment.python)
-    if base is None:
-        return f"needs Python {environment.python[0]}.{environment.python[1]} or newer"
+def _install(home: Path, environment: Environment, base: str) -> str:
+    """Make the environment with the interpreter `base`; why it could not be, or nothing."""
     shutil.rmtree(home, ignore_errors=True)
     home.parent.mkdir(parents=True, exist_ok=True)
     steps: list[Sequence[str]] = [[base, "-m", "venv", "--without-pip", str(home)]]

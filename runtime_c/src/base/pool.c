@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pool of threads that spin for a moment and then sleep, and share one range of tiles at a time.
 //
+// The range is cut into chunks, and every thread has a part of them that lies together: it finds in
+// its own cache what it wrote in the same place of the node before. Who is done with his own part
+// takes from the ends of the others'.
+//
 // One atomic word says whether a job is open and how many workers are inside it:
 //
 //   63           32 31    30          0
@@ -27,15 +31,21 @@ enum {
   POOL_SPIN_US = 50,           // longer than the pause between two nodes, shorter than a time slice
   POOL_SPINS_PER_CLOCK = 16,   // looks at the word between two looks at the clock
   POOL_CHUNKS_PER_THREAD = 4,  // evens out threads that are slower or start late
+  POOL_LINE = 64,              // bytes that the cores' caches pass on together
 };
 
 #define POOL_OPEN (UINT64_C(1) << 31)
 #define POOL_INSIDE (POOL_OPEN - 1)
 #define POOL_GENERATION(word) ((uint32_t)((word) >> 32))
 
-struct pool_worker {
+// One of the threads; number 0 is the caller of run, which nobody started.
+struct pool_thread {
+  // Its part of a job: the job's generation in 32 bits, the first chunk that nobody has taken in 16
+  // and the end in 16. Of another generation: untouched. On a line of its own.
+  _Atomic uint64_t part;
+  char apart[POOL_LINE];
   samara_pool *pool;
-  size_t index;  // thread number, from 1
+  size_t index;
   struct smr_os_thread thread;
 };
 
@@ -49,30 +59,68 @@ struct samara_pool {
 
   atomic_int busy;  // whether a run is going on; a word, for RISC-V swaps no single bytes
   atomic_bool stopping;
-  _Atomic uint64_t word;
-  atomic_size_t next;    // first tile not yet taken
   atomic_size_t asleep;  // workers that wait on `wake`
   atomic_bool waiting;   // the caller waits on `done`
-
-  // The open job.
-  smr_pool_fn fn;
-  void *context;
-  size_t tiles, chunk;
-
   struct smr_os_mutex mutex;
   struct smr_os_cond wake, done;
-  struct pool_worker workers[];
+
+  char apart[POOL_LINE];
+  _Atomic uint64_t word;
+  // The open job, on the line of its word.
+  smr_pool_fn fn;
+  void *context;
+  size_t tiles, chunk, chunks;
+  char apart_too[POOL_LINE];
+
+  struct pool_thread all[];
 };
 
-static void pool_take_chunks(samara_pool *pool, size_t thread) {
-  const size_t tiles = pool->tiles, chunk = pool->chunk;
-  for (;;) {
-    // The look before the addition keeps `next` from running away when many threads come late.
-    if (atomic_load_explicit(&pool->next, memory_order_relaxed) >= tiles) return;
-    const size_t begin = atomic_fetch_add_explicit(&pool->next, chunk, memory_order_relaxed);
-    if (begin >= tiles) return;
-    const size_t end = tiles - begin < chunk ? tiles : begin + chunk;
-    pool->fn(pool->context, begin, end, thread);
+static size_t pool_first_chunk(const samara_pool *pool, size_t thread) {
+  return pool->chunks * thread / pool->threads;
+}
+
+// Chunks that belong together.
+struct pool_piece {
+  size_t begin, end;
+};
+
+// Take of a thread's part: half of what is left from its front, if it is one's own, or a chunk from
+// its end. Empty when nothing is left.
+static struct pool_piece pool_take(samara_pool *pool, uint32_t generation, size_t of, bool own) {
+  _Atomic uint64_t *part = &pool->all[of].part;
+  uint64_t was = atomic_load_explicit(part, memory_order_relaxed), is;
+  struct pool_piece piece;
+  do {
+    size_t begin = (was >> 16) & UINT16_MAX, end = was & UINT16_MAX;
+    if (POOL_GENERATION(was) != generation) {
+      begin = pool_first_chunk(pool, of);
+      end = pool_first_chunk(pool, of + 1);
+    }
+    if (begin >= end) return (struct pool_piece){0, 0};
+    if (own) {
+      piece = (struct pool_piece){begin, begin + (end - begin + 1) / 2};
+      begin = piece.end;
+    } else {
+      piece = (struct pool_piece){end - 1, end};
+      end = piece.begin;
+    }
+    is = (uint64_t)generation << 32 | (uint64_t)begin << 16 | end;
+  } while (!atomic_compare_exchange_weak_explicit(part, &was, is, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return piece;
+}
+
+static void pool_take_chunks(samara_pool *pool, uint32_t generation, size_t thread) {
+  size_t of = thread;
+  for (size_t i = 0; i < pool->threads; i++) {
+    for (;;) {
+      const struct pool_piece piece = pool_take(pool, generation, of, of == thread);
+      if (piece.begin == piece.end) break;
+      const size_t begin = piece.begin * pool->chunk;
+      pool->fn(pool->context, begin,
+               piece.end < pool->chunks ? piece.end * pool->chunk : pool->tiles, thread);
+    }
+    of = of + 1 < pool->threads ? of + 1 : 0;
   }
 }
 
@@ -122,12 +170,12 @@ static void pool_worker_wait(samara_pool *pool, uint32_t seen) {
 }
 
 static void pool_worker_main(void *argument) {
-  struct pool_worker *worker = (struct pool_worker *)argument;
+  struct pool_thread *worker = (struct pool_thread *)argument;
   samara_pool *pool = worker->pool;
   uint32_t seen = 0;
   while (!atomic_load(&pool->stopping)) {
     if (pool_enter(pool, &seen)) {
-      pool_take_chunks(pool, worker->index);
+      pool_take_chunks(pool, seen, worker->index);
       pool_leave(pool);
     } else {
       pool_worker_wait(pool, seen);
@@ -157,6 +205,13 @@ static void pool_wait_until_idle(samara_pool *pool) {
   smr_os_mutex_unlock(&pool->mutex);
 }
 
+// After the last generation: parts that were not touched since the first would look taken.
+static uint32_t pool_forget_parts(samara_pool *pool) {
+  for (size_t i = 0; i < pool->threads; i++)
+    atomic_store_explicit(&pool->all[i].part, 0, memory_order_relaxed);
+  return 1;
+}
+
 void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context) {
   if (tiles == 0) return;
   if (!SMR_HAS(threads) || pool == NULL || pool->started == 0 || tiles == 1 ||
@@ -169,15 +224,15 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
   pool->context = context;
   pool->tiles = tiles;
   pool->chunk = (tiles - 1) / (pool->threads * POOL_CHUNKS_PER_THREAD) + 1;
-  atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+  pool->chunks = (tiles - 1) / pool->chunk + 1;
   // Generation 0 is what a new worker has seen; a job's own is never 0.
   uint32_t generation =
       POOL_GENERATION(atomic_load_explicit(&pool->word, memory_order_relaxed)) + 1;
-  if (generation == 0) generation = 1;
+  if (generation == 0) generation = pool_forget_parts(pool);
   atomic_store(&pool->word, (uint64_t)generation << 32 | POOL_OPEN);
   pool_wake_workers(pool);
 
-  pool_take_chunks(pool, 0);
+  pool_take_chunks(pool, generation, 0);
 
   atomic_fetch_and(&pool->word, ~POOL_OPEN);
   pool_wait_until_idle(pool);
@@ -190,7 +245,7 @@ static void pool_stop(samara_pool *pool) {
   if (pool->join != NULL) {
     if (pool->started != 0) pool->join(pool->thread_user);
   } else {
-    for (size_t i = 0; i < pool->started; i++) smr_os_thread_join(&pool->workers[i].thread);
+    for (size_t i = 1; i <= pool->started; i++) smr_os_thread_join(&pool->all[i].thread);
   }
   pool->started = 0;
 }
@@ -206,9 +261,9 @@ static bool pool_init_locks(samara_pool *pool) {
 }
 
 static bool pool_start_worker(samara_pool *pool, const samara_pool_options *options, size_t i) {
-  struct pool_worker *worker = &pool->workers[i];
+  struct pool_thread *worker = &pool->all[i];
   worker->pool = pool;
-  worker->index = i + 1;
+  worker->index = i;
   if (options->spawn != NULL) {
     return options->spawn(options->thread_user, pool_worker_main, worker) == 0;
   }
@@ -235,7 +290,7 @@ samara_status samara_pool_create(const samara_pool_options *given, samara_pool *
   }
   const samara_allocator allocator = smr_allocator(options.allocator);
   samara_pool *pool = (samara_pool *)smr_allocate_zeroed(
-      &allocator, 1, sizeof *pool + (threads - 1) * sizeof pool->workers[0]);
+      &allocator, 1, sizeof *pool + threads * sizeof pool->all[0]);
   if (pool == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "pool: no memory");
   pool->allocator = allocator;
   pool->process = smr_os_process_id();
@@ -247,7 +302,7 @@ samara_status samara_pool_create(const samara_pool_options *given, samara_pool *
     SMR_FAIL(error, OUT_OF_MEMORY, "pool: the system refuses a lock");
   }
   while (pool->started < threads - 1) {
-    if (!pool_start_worker(pool, &options, pool->started)) {
+    if (!pool_start_worker(pool, &options, pool->started + 1)) {
       const size_t started = pool->started;
       samara_pool_destroy(pool);
       SMR_FAIL(error, UNSUPPORTED, "pool: thread %zu of %zu could not be started", started + 2,

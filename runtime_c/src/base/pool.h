@@ -15,7 +15,8 @@ typedef void (*smr_pool_fn)(void *context, size_t begin, size_t end, size_t thre
 /// Call `fn` so that [0, tiles) is covered exactly once, and return when all of it is done. The
 /// caller takes part as thread 0. Runs inline, as one call, when `pool` is NULL, busy with another
 /// run (from any thread, an enclosing run included), or another process's (after a fork). Allocates
-/// nothing. Ranges differ from run to run: no result may depend on where they are cut.
+/// nothing. Every thread begins with a part of its own, the first ones with the first tiles; who is
+/// done helps the others. No result may depend on where ranges are cut.
 void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context);
 
 #endif

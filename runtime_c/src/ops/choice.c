@@ -14,11 +14,9 @@ static bool choice_is(const char *tuned, const char *name) {
   return strncmp(tuned, name, length) == 0 && (tuned[length] == '\n' || tuned[length] == '\0');
 }
 
-int32_t smr_choose(struct smr_job *job, const struct smr_candidate *candidates, uint32_t count) {
-  uint32_t best = 0;
-  for (uint32_t i = 1; i < count; i++)
-    if (candidates[i].work < candidates[best].work) best = i;
-  if (!SMR_HAS(choices)) return candidates[best].code;
+// Remembers all candidates and returns which of them runs: the best, or what was measured.
+static uint32_t choice_note(struct smr_job *job, const struct smr_candidate *candidates,
+                            uint32_t count, uint32_t best) {
   struct smr_choice *choice = &job->choice;
   *choice = (struct smr_choice){.count = 0};
   for (uint32_t i = 0; i < count && job->tuned != NULL && !job->strict; i++) {
@@ -34,5 +32,14 @@ int32_t smr_choose(struct smr_job *job, const struct smr_candidate *candidates, 
       choice->candidates[at] = choice->candidates[at - 1];
     choice->candidates[at] = candidates[i];
   }
+  return best;
+}
+
+int32_t smr_choose(struct smr_job *job, const struct smr_candidate *candidates, uint32_t count) {
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < count; i++)
+    if (candidates[i].work < candidates[best].work) best = i;
+  if (SMR_HAS(choices)) best = choice_note(job, candidates, count, best);
+  job->work = candidates[best].work;
   return candidates[best].code;
 }

@@ -14,7 +14,7 @@ enum {
 
 // Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
 // up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
-static const double conv_direct_work = 1.1875, conv_tap_start = 3.0;
+static const double conv_direct_work = 1.1875, conv_tap_start = 3.0, conv_depthwise_work = 2.0;
 // Transformed weights take memory and time to load, which a small gain is not worth.
 static const double conv_transform_gain = 0.875;
 
@@ -68,7 +68,7 @@ enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window 
   if (weights->layout == SMR_LAYOUT_DWPANEL ||
       (weights->layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
        groups == w->channels_out && groups > 1)) {
-    list[0] = (struct smr_candidate){"depthwise", macs,
+    list[0] = (struct smr_candidate){"depthwise", conv_depthwise_work * macs,
                                      w->spatial < 3 ? SMR_CONV_DEPTHWISE : SMR_CONV_DEPTHWISE_3D};
     return (enum smr_conv_path)smr_choose(job, list, 1);
   }

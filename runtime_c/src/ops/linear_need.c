@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/linear.h"
+#include "ops/pieces.h"
 
 // From here on rows are cut into tiles of four at least, on every ISA.
 enum { LINEAR_SHORT_ROWS = 8 };
@@ -36,6 +37,9 @@ samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_arg
                               struct smr_f32_gemm_plan *plan) {
   SMR_TRY(smr_linear_need(job, args, job->dims_vary && job->inputs[1]->constant < 0));
   smr_f32_gemm_plan_make(smr_linear_config(job), args, plan);
+  const double row = (double)args->n * (double)args->k * (double)args->taps;
+  const double work = (double)args->batch * (double)args->m * row;
+  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_pieces(job, work));
   return SAMARA_OK;
 }
 

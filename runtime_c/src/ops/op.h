@@ -108,7 +108,8 @@ struct smr_job {
   struct smr_tensor *const *outputs;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t isa;  // SMR_ISA_* bits that may be used
+  uint32_t isa;      // SMR_ISA_* bits that may be used
+  uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/pieces.h)
   bool strict;   // accuracy=strict
   /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims
   /// may come out differently another time, so SMR_NEED names every part it could choose.
@@ -127,6 +128,7 @@ struct smr_job {
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
   struct smr_choice choice;     // by smr_choose
+  double work;                  // multiply-adds (ops/choice.h), by smr_choose; 0: few, or not known
   struct smr_derived derived[SMR_MAX_DERIVED];
   /* set by the session before run */
   void *scratch;  // 64-aligned

@@ -11,6 +11,7 @@
 #include "ops/funcs.h"
 #include "ops/indirect.h"
 #include "ops/linear.h"
+#include "ops/pieces.h"
 #include "ops/window.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
       .dilation_w = g.dilation_w,
       .pad_top = g.pad_top,
       .pad_left = g.pad_left,
+      .pieces = smr_pieces(job, job->work),
       .in_pixel_stride = g.in_pixel_stride,
       .in_row_stride = g.in_row_stride,
       .in_batch_stride = g.in_batch_stride,

@@ -7,6 +7,7 @@
 #include "ops/check.h"
 #include "ops/conv_points.h"
 #include "ops/funcs.h"
+#include "ops/pieces.h"
 #include "ops/qlinear.h"
 #include "ops/qwindows.h"
 #include "ops/window.h"
@@ -65,6 +66,7 @@ static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
       .dilation_w = (size_t)w->dilation[2],
       .pad_top = (size_t)w->pad_begin[1],
       .pad_left = (size_t)w->pad_begin[2],
+      .pieces = smr_pieces(job, job->work),
       .in_pixel_stride = x_pixel,
       .in_row_stride = x_pixel * in_w,
       .in_batch_stride = x_pixel * in_w * in_h,
@@ -101,6 +103,7 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
 
 // Work (ops/choice.h) beyond the multiply-adds: a product over windows starts anew with every tap.
 static const double qconv_tap_start = 1.0;
+static const double qconv_depthwise_work = 8.0;  // a multiply-add has four of a dot product's lanes
 
 static enum qconv_path qconv_choose(struct smr_job *job, const struct qconv_state *s,
                                     int64_t groups) {
@@ -113,7 +116,7 @@ static enum qconv_path qconv_choose(struct smr_job *job, const struct qconv_stat
   uint32_t count = 0;
   if (layout == SMR_LAYOUT_DWPANEL || (layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
                                        groups == w->channels_out && groups > 1)) {
-    list[0] = (struct smr_candidate){"depthwise", macs,
+    list[0] = (struct smr_candidate){"depthwise", qconv_depthwise_work * macs,
                                      w->spatial < 3 ? QCONV_DEPTHWISE : QCONV_DEPTHWISE_3D};
     return (enum qconv_path)smr_choose(job, list, 1);
   }
@@ -146,7 +149,7 @@ static samara_status qconv_prepare_windows(struct smr_job *job, struct qconv_sta
   const struct smr_i8_gemm_config *config = s->linear.config;
   static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
   SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
-                            s->linear.has_w_zero, &s->windows));
+                            s->linear.n, s->linear.has_w_zero, &s->windows));
   struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   args.m = s->windows.lines * s->windows.columns;
   args.windows = &some;
@@ -218,6 +221,7 @@ static samara_status qconv_prepare(struct smr_job *job) {
   if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS) return qconv_prepare_windows(job, s);
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
+  smr_i8_gemm_plan_share(&s->plan, smr_pieces(job, job->work));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;

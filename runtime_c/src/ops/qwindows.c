@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/lean.h"
+#include "ops/pieces.h"
 #include "simd/common.h"
 
 #include <string.h>
@@ -38,16 +39,34 @@ static size_t qwindows_bytes(const struct smr_window *w, struct smr_qwindows *s,
   return bytes;
 }
 
-// Whole lines while they fit, as many as fill the tallest tile best; else part of one.
-static void qwindows_cut(const struct smr_window *w, struct smr_qwindows *s) {
-  const size_t height = (size_t)w->out[1], width = (size_t)w->out[2], mr = s->config->mr;
-  size_t lines = 1, columns = width;
-  while (lines < height && qwindows_bytes(w, s, lines + 1, width) <= QWINDOWS_BYTES) lines++;
-  lines = qwindows_ceil_div(height, qwindows_ceil_div(height, lines));
-  for (size_t fewer = lines; lines < height && 2 * fewer > lines; fewer--) {
-    if (fewer * width % mr != 0) continue;
-    lines = fewer;
-    break;
+// So many lines, or up to twice or half as many, that they fill the tallest tile best.
+static size_t qwindows_full_tiles(const struct smr_qwindows *s, size_t lines, size_t most,
+                                  size_t width) {
+  const size_t mr = s->config->mr;
+  for (size_t fewer = lines; 2 * fewer > lines; fewer--)
+    if (fewer * width % mr == 0) return fewer;
+  for (size_t more = lines + 1; more <= most && more < 2 * lines + 2; more++)
+    if (more * width % mr == 0) return more;
+  return lines;
+}
+
+// Whole lines while they fit, but in as many blocks as threads can share; else part of one.
+static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
+                         struct smr_qwindows *s, size_t n) {
+  const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
+  const size_t height = (size_t)w->out[1], width = (size_t)w->out[2];
+  const double pixel = (double)(s->taps * s->k) * (double)(s->groups * n);
+  const size_t pieces = qwindows_ceil_div(
+      smr_pieces(job, (double)images * (double)height * (double)width * pixel), images);
+  size_t most = 1, columns = width;
+  while (most < height && qwindows_bytes(w, s, most + 1, width) <= QWINDOWS_BYTES) most++;
+  const size_t blocks = qwindows_ceil_div(height, most);
+  size_t lines = qwindows_ceil_div(height, blocks > pieces ? blocks : pieces);
+  if (lines < height) lines = qwindows_full_tiles(s, lines, most, width);
+  if (lines == 1 && height < pieces) {
+    const size_t part = qwindows_ceil_div(width, qwindows_ceil_div(pieces, height));
+    columns = qwindows_ceil_div(part, mr) * mr;
+    if (columns > width) columns = width;
   }
   while (lines == 1 && columns > mr && qwindows_bytes(w, s, 1, columns) > QWINDOWS_BYTES)
     columns = (columns / 2 + mr - 1) / mr * mr;
@@ -55,12 +74,12 @@ static void qwindows_cut(const struct smr_window *w, struct smr_qwindows *s) {
   s->columns = columns;
   s->line_blocks = qwindows_ceil_div(height, lines);
   s->column_blocks = qwindows_ceil_div(width, columns);
-  s->blocks = (size_t)(w->batch * w->out[0]) * s->line_blocks * s->column_blocks;
+  s->blocks = images * s->line_blocks * s->column_blocks;
 }
 
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *w,
                                 const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, bool w_zero, struct smr_qwindows *s) {
+                                size_t channels, size_t n, bool w_zero, struct smr_qwindows *s) {
   const size_t kernel_w = (size_t)w->kernel[2];
   *s = (struct smr_qwindows){.config = config, .groups = groups, .channels = channels};
   s->rows_apart = w->dilation[1] > 1 || w->stride[1] > w->kernel[1];
@@ -73,7 +92,7 @@ samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_wind
     s->taps /= kernel_w;
   }
   s->native = smr_i8_gemm_native(config, s->k, w_zero);
-  qwindows_cut(w, s);
+  qwindows_cut(job, w, s, n);
   s->bytes = qwindows_bytes(w, s, s->lines, s->columns);
   if (s->bytes > PTRDIFF_MAX - QWINDOWS_SLACK)
     SMR_FAIL(job->error, LIMIT, "%s: a window is too large", job->op->name);

@@ -25,10 +25,11 @@ struct smr_qwindows {
   size_t bytes;                    // of all
 };
 
-/// Cut the work of `window`; LIMIT where a block is too large.
+/// Cut the work of `window`, with `n` channels of output in each group; LIMIT where a block is too large.
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *window,
                                 const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, bool w_zero, struct smr_qwindows *windows);
+                                size_t channels, size_t n, bool w_zero,
+                                struct smr_qwindows *windows);
 
 /// Where the taps of a window lie: [taps].
 void smr_qwindows_taps(const struct smr_window *window, const struct smr_qwindows *windows,

@@ -208,7 +208,7 @@ static samara_status eager_run_job(samara_op_context *context, const struct smr_
   if (job->tiles == 0) return SAMARA_OK;
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE)
     SMR_TRY(job->op->funcs->run(job, 0, 0, thread_scratch));
-  if (context->threads == 1 || job->tiles == 1 || smr_job_bytes(job) < SMR_INLINE_BYTES)
+  if (context->threads == 1 || !smr_job_is_worth_sharing(job, false))
     return job->op->funcs->run(job, 0, job->tiles, thread_scratch);
   for (size_t end; tiles.first < job->tiles; tiles.first = end) {
     end = smr_phase_end(job, tiles.first);

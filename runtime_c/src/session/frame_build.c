@@ -199,6 +199,7 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   job->op = op;
   job->name = node->node->name;
   job->isa = session->isa;
+  job->threads = (uint32_t)session->threads;
   job->strict = session->strict;
   job->error = &session->error;
   job->kernel = op->name;

@@ -62,13 +62,30 @@ size_t smr_job_bytes(const struct smr_job *job) {
   return bytes;
 }
 
+// Bytes that a job reads of other nodes and writes for them.
+static size_t run_passed_bytes(const struct smr_job *job) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < job->input_count && bytes < SMR_FOLLOW_BYTES; i++)
+    if (job->inputs[i] != NULL && job->inputs[i]->constant < 0) bytes += job->inputs[i]->size_bytes;
+  for (uint32_t i = 0; i < job->output_count && bytes < SMR_FOLLOW_BYTES; i++)
+    bytes += job->outputs[i]->size_bytes;
+  return bytes;
+}
+
+bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows) {
+  if (job->tiles <= 1) return false;
+  if (job->work >= SMR_INLINE_WORK || smr_job_bytes(job) >= SMR_INLINE_BYTES) return true;
+  return follows && run_passed_bytes(job) >= SMR_FOLLOW_BYTES;
+}
+
 static samara_status run_job(samara_session *session, struct smr_job *job) {
   uint8_t *scratch = (uint8_t *)job->scratch + smr_align64(job->scratch_bytes);
   if (job->tiles == 0) return SAMARA_OK;
   job->deadline = session->deadline;
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->op->funcs->run(job, 0, 0, scratch));
-  if (SMR_HAS(threads) && session->threads > 1 && job->tiles > 1 &&
-      smr_job_bytes(job) >= SMR_INLINE_BYTES)
+  if (SMR_HAS(threads) && session->threads > 1)
+    session->shares = smr_job_is_worth_sharing(job, session->shares);
+  if (SMR_HAS(threads) && session->shares)
     return smr_session_share(session, job, scratch);
   return smr_run_paced(job, 0, job->tiles, scratch, job->op->funcs->run);
 }

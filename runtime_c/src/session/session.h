@@ -18,7 +18,11 @@
 
 struct smr_frame;
 
-enum { SMR_INLINE_BYTES = 32 * 1024 };  // see smr_job_bytes
+enum {
+  SMR_INLINE_BYTES = 128 * 1024,  // see smr_job_bytes
+  SMR_INLINE_WORK = 1 << 18,      // multiply-adds: two microseconds or more
+  SMR_FOLLOW_BYTES = 16 * 1024,   // where the cores have parts of x already
+};
 
 /// A dim or a size without upper bound.
 #define SMR_UNBOUNDED_DIM INT64_MAX
@@ -204,6 +208,7 @@ struct samara_session {
   void *log_user;
   samara_pool *pool;
   size_t threads;
+  bool shares;  // whether the last job's tiles went to the pool
   samara_error *thread_errors;
   size_t *thread_begins;  // where the range began that failed first in this thread
   uint32_t isa;
@@ -414,6 +419,9 @@ samara_status smr_session_run_entry(samara_session *session);
 /// Bytes of a job's operands, counted up to SMR_INLINE_BYTES: below, waking threads costs more than
 /// they save (a wake-up is some 5 us, about what one core needs for this much).
 size_t smr_job_bytes(const struct smr_job *job);
+/// Whether a job's tiles go to the pool: it has several, and many bytes or much arithmetic; or it
+/// follows one that was shared, and would have to fetch much of what another core has in its cache.
+bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows);
 /// Drop a failure that means nothing: OK.
 samara_status smr_session_forgive(samara_session *session);
 /// Count a step; fails when the run is cancelled, too long or too late.

@@ -38,7 +38,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
   struct smr_pace pace = {.job = &job};
   struct smr_qwindows s;
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(smr_cpu_isa());
-  CHECK_EQ_INT(smr_qwindows_make(&job, w, config, groups, channels, w_zero, &s), SAMARA_OK);
+  CHECK_EQ_INT(smr_qwindows_make(&job, w, config, groups, channels, 16, w_zero, &s), SAMARA_OK);
   int8_t *to = malloc(s.bytes);
   size_t *taps = malloc(s.taps * sizeof *taps), all = 0;
   smr_qwindows_taps(w, &s, taps);

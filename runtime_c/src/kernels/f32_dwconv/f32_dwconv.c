@@ -50,6 +50,7 @@ const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
 // that small images give enough units. Very wide rows, or very large windows, are split too.
 enum {
   F32_DWCONV_ROWS = 8,
+  F32_DWCONV_LEAST_ROWS = 3,  // that are worth a block of their own
   F32_DWCONV_CHANNELS = 4 * SMR_PANEL,
   F32_DWCONV_TAPS = 1 << 15,  // of a row of a unit
   F32_DWCONV_COPY_ROWS = 4,   // fewer rows copy too many lines twice
@@ -102,9 +103,15 @@ bool smr_f32_dwconv_copies(const struct smr_f32_dwconv_args *args) {
   return f32_dwconv_copied_rows(args) != 0;
 }
 
+// Rows of a unit: blocks are of nearly equal height.
 static size_t f32_dwconv_rows(const struct smr_f32_dwconv_args *args) {
   const size_t copied = SMR_HAS(f32_dwconv_copied) ? f32_dwconv_copied_rows(args) : 0;
-  return copied != 0 ? copied : F32_DWCONV_ROWS;
+  if (copied != 0) return copied;
+  size_t blocks = f32_dwconv_blocks(args->out_h, F32_DWCONV_LEAST_ROWS);
+  if (blocks > args->pieces) blocks = args->pieces;
+  const size_t high = f32_dwconv_blocks(args->out_h, F32_DWCONV_ROWS);
+  if (blocks < high) blocks = high;
+  return blocks > 1 ? f32_dwconv_blocks(args->out_h, blocks) : F32_DWCONV_ROWS;
 }
 
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args) {

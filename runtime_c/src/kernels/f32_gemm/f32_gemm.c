@@ -145,6 +145,15 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
   plan->units = args->batch * plan->blocks * plan->groups;
 }
 
+void smr_f32_gemm_plan_share(struct smr_f32_gemm_plan *plan, size_t units) {
+  if (plan->units == 0 || plan->units >= units) return;
+  const size_t per_block = plan->units / plan->blocks;
+  const size_t blocks = f32_gemm_ceil_div(units, per_block);
+  plan->block_tiles = f32_gemm_ceil_div(plan->row_tiles, blocks);
+  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+  plan->units = per_block * plan->blocks;
+}
+
 // Start of part i when `all` things are cut into `parts` of nearly equal size.
 static size_t f32_gemm_cut(size_t all, size_t parts, size_t i) {
   const size_t rest = all % parts;

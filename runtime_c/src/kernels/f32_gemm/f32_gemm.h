@@ -144,6 +144,9 @@ struct smr_f32_gemm_plan {
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan);
 
+/// Cut the rows of a plan further, into `units` units or more where it has so many tiles.
+void smr_f32_gemm_plan_share(struct smr_f32_gemm_plan *plan, size_t units);
+
 /// Compute units [begin, end) of `plan->units`. Calls on disjoint ranges may run at the same time
 /// and any split gives the same bits. Needs no scratch. With k == 0 or taps == 0 the sum is empty.
 void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32_gemm_args *args,

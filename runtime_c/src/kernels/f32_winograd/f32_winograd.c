@@ -12,6 +12,7 @@ enum {
   WINOGRAD_ROOM_BYTES = 512 * 1024,  // points and products of a block: half of an L2
   WINOGRAD_FEWEST_TILES = 24,        // of a block: what passes over the weights once,
   WINOGRAD_ENOUGH_TILES = 64,        // and where there are many weights
+  WINOGRAD_SHARED_TILES = 8,         // of a block that is made smaller for threads
   WINOGRAD_LINE = 16,                // floats of a cache line
   WINOGRAD_PAGE = 1024,              // floats; rows this far apart share a set of the L1 cache
 };
@@ -118,6 +119,12 @@ void smr_f32_winograd_plan_make(enum smr_winograd_form form, uint32_t isa,
   plan->tiles = args->batch * plan->tiles_h * plan->tiles_w;
   plan->block_tiles = smr_f32_winograd_block_tiles(form, plan->tiles, args->channels, args->n);
   plan->blocks = f32_winograd_ceil_div(plan->tiles, plan->block_tiles);
+  const size_t threads = args->threads > 1 ? args->threads : 1;
+  const size_t shared = f32_winograd_ceil_div(plan->blocks, threads) * threads;
+  if (plan->tiles / shared >= WINOGRAD_SHARED_TILES) {
+    plan->blocks = shared;
+    plan->block_tiles = f32_winograd_ceil_div(plan->tiles, shared);
+  }
   plan->in_point = f32_winograd_point(plan->block_tiles, plan->in_stride);
   plan->out_point = f32_winograd_point(plan->block_tiles, plan->out_stride);
   struct smr_f32_gemm_args gemm = f32_winograd_gemm(plan, args, plan->block_tiles);

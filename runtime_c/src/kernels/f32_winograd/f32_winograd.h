@@ -73,6 +73,7 @@ struct smr_f32_winograd_ukernels {
 struct smr_f32_winograd_args {
   size_t batch, in_h, in_w, channels, out_h, out_w, n;
   size_t pad_top, pad_left;
+  size_t threads;  ///< blocks are a multiple of it, if that leaves them tiles enough; or 0
   const float *in;
   size_t in_pixel_stride, in_row_stride, in_batch_stride;
   const float *zero;     ///< [channels] zeros: the padding

@@ -45,6 +45,7 @@ const char *smr_i8_dwconv_kernel(const struct smr_i8_dwconv_config *config,
 // that small images give enough units. Very wide rows, or very large windows, are split too.
 enum {
   I8_DWCONV_ROWS = 8,
+  I8_DWCONV_LEAST_ROWS = 3,  // that are worth a block of their own
   I8_DWCONV_CHANNELS = 4 * SMR_I8_PANEL,
   I8_DWCONV_TAPS = 1 << 15,  // of a row of a unit
 };
@@ -60,8 +61,17 @@ static size_t i8_dwconv_columns(const struct smr_i8_dwconv_args *args) {
   return taps < I8_DWCONV_TAPS && taps != 0 ? I8_DWCONV_TAPS / taps : 1;
 }
 
+// Rows of a unit: blocks are of nearly equal height.
+static size_t i8_dwconv_rows(const struct smr_i8_dwconv_args *args) {
+  size_t blocks = i8_dwconv_blocks(args->out_h, I8_DWCONV_LEAST_ROWS);
+  if (blocks > args->pieces) blocks = args->pieces;
+  const size_t high = i8_dwconv_blocks(args->out_h, I8_DWCONV_ROWS);
+  if (blocks < high) blocks = high;
+  return blocks > 1 ? i8_dwconv_blocks(args->out_h, blocks) : I8_DWCONV_ROWS;
+}
+
 size_t smr_i8_dwconv_units(const struct smr_i8_dwconv_args *args) {
-  return args->batch * i8_dwconv_blocks(args->out_h, I8_DWCONV_ROWS) *
+  return args->batch * i8_dwconv_blocks(args->out_h, i8_dwconv_rows(args)) *
          i8_dwconv_blocks(args->out_w, i8_dwconv_columns(args)) *
          i8_dwconv_blocks(args->channels, I8_DWCONV_CHANNELS);
 }
@@ -357,7 +367,8 @@ static void i8_dwconv_run_rect(const struct smr_i8_dwconv_config *config,
 
 void smr_i8_dwconv_run(const struct smr_i8_dwconv_config *config,
                        const struct smr_i8_dwconv_args *args, size_t begin, size_t end) {
-  const size_t row_blocks = i8_dwconv_blocks(args->out_h, I8_DWCONV_ROWS);
+  const size_t rows = i8_dwconv_rows(args);
+  const size_t row_blocks = i8_dwconv_blocks(args->out_h, rows);
   const size_t channel_blocks = i8_dwconv_blocks(args->channels, I8_DWCONV_CHANNELS);
   const size_t columns = i8_dwconv_columns(args);
   const size_t column_blocks = i8_dwconv_blocks(args->out_w, columns);
@@ -365,9 +376,9 @@ void smr_i8_dwconv_run(const struct smr_i8_dwconv_config *config,
     const size_t strip = unit / channel_blocks, block = strip / column_blocks;
     struct i8_dwconv_rect rect = {.image = block / row_blocks,
                                   .channel = unit % channel_blocks * I8_DWCONV_CHANNELS,
-                                  .y0 = block % row_blocks * I8_DWCONV_ROWS,
+                                  .y0 = block % row_blocks * rows,
                                   .x0 = strip % column_blocks * columns};
-    rect.y1 = args->out_h - rect.y0 < I8_DWCONV_ROWS ? args->out_h : rect.y0 + I8_DWCONV_ROWS;
+    rect.y1 = args->out_h - rect.y0 < rows ? args->out_h : rect.y0 + rows;
     rect.x1 = args->out_w - rect.x0 < columns ? args->out_w : rect.x0 + columns;
     i8_dwconv_run_rect(config, args, &rect);
   }

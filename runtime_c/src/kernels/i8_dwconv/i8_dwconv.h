@@ -45,6 +45,7 @@ struct smr_i8_dwconv_args {
   size_t kernel_h, kernel_w;  ///< 1-D convolution: height 1
   size_t stride_h, stride_w, dilation_h, dilation_w;
   size_t pad_top, pad_left;  ///< the other end follows from out_h, out_w
+  size_t pieces;             ///< blocks of rows that threads want, if they are not too low; or 0
   const int8_t *in;
   size_t in_pixel_stride, in_row_stride, in_batch_stride;
   int32_t x_zero;  ///< within [-128, 127]

@@ -79,6 +79,15 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
   plan->units = args->batch * plan->blocks * plan->groups;
 }
 
+void smr_i8_gemm_plan_share(struct smr_i8_gemm_plan *plan, size_t units) {
+  if (plan->units == 0 || plan->units >= units) return;
+  const size_t per_block = plan->units / plan->blocks;
+  const size_t blocks = i8_gemm_ceil_div(units, per_block);
+  plan->block_tiles = i8_gemm_ceil_div(plan->row_tiles, blocks);
+  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+  plan->units = per_block * plan->blocks;
+}
+
 // Start of part i when `all` things are cut into `parts` of nearly equal size.
 static size_t i8_gemm_cut(size_t all, size_t parts, size_t i) {
   const size_t rest = all % parts;

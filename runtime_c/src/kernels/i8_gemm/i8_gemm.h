@@ -118,6 +118,9 @@ struct smr_i8_gemm_plan {
 void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
                            const struct smr_i8_gemm_args *args, struct smr_i8_gemm_plan *plan);
 
+/// Cut the rows of a plan further, into `units` units or more where it has so many tiles.
+void smr_i8_gemm_plan_share(struct smr_i8_gemm_plan *plan, size_t units);
+
 /// Compute units [begin, end) of `plan->units`. Calls on disjoint ranges may run at the same time
 /// and any split gives the same bits. Needs no scratch.
 void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
