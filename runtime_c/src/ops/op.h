@@ -110,7 +110,7 @@ struct smr_job {
   uint32_t output_count;
   uint32_t isa;      // SMR_ISA_* bits that may be used
   uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/pieces.h)
-  bool strict;   // accuracy=strict
+  bool strict;       // accuracy=strict
   /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims
   /// may come out differently another time, so SMR_NEED names every part it could choose.
   bool dims_vary;

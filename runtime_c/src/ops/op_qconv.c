@@ -148,8 +148,8 @@ static samara_status qconv_prepare_depthwise(struct smr_job *job, struct qconv_s
 static samara_status qconv_prepare_windows(struct smr_job *job, struct qconv_state *s) {
   const struct smr_i8_gemm_config *config = s->linear.config;
   static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
-  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
-                            s->linear.n, s->linear.has_w_zero, &s->windows));
+  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels, s->linear.n,
+                            s->linear.has_w_zero, &s->windows));
   struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   args.m = s->windows.lines * s->windows.columns;
   args.windows = &some;

@@ -10,8 +10,8 @@ enum {
   SMR_PIECE_WORK = 1 << 17,   // multiply-adds of the least piece: a microsecond or two
 };
 
-/// Pieces of `work` multiply-adds: 1 for one thread. Only what gives the same bits in any pieces may
-/// depend on it.
+/// Pieces of `work` multiply-adds: 1 for one thread. Only what gives the same bits in any pieces
+/// may depend on it.
 static inline size_t smr_pieces(const struct smr_job *job, double work) {
   const double least = SMR_PIECE_WORK, most = (double)job->threads * SMR_PIECES_PER_THREAD;
   if (job->threads <= 1 || work < 2 * least) return 1;

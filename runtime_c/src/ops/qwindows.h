@@ -25,7 +25,8 @@ struct smr_qwindows {
   size_t bytes;                    // of all
 };
 
-/// Cut the work of `window`, with `n` channels of output in each group; LIMIT where a block is too large.
+/// Cut the work of `window`, with `n` channels of output in each group; LIMIT where a block is too
+/// large.
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *window,
                                 const struct smr_i8_gemm_config *config, size_t groups,
                                 size_t channels, size_t n, bool w_zero,

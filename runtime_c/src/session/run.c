@@ -85,8 +85,7 @@ static samara_status run_job(samara_session *session, struct smr_job *job) {
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->op->funcs->run(job, 0, 0, scratch));
   if (SMR_HAS(threads) && session->threads > 1)
     session->shares = smr_job_is_worth_sharing(job, session->shares);
-  if (SMR_HAS(threads) && session->shares)
-    return smr_session_share(session, job, scratch);
+  if (SMR_HAS(threads) && session->shares) return smr_session_share(session, job, scratch);
   return smr_run_paced(job, 0, job->tiles, scratch, job->op->funcs->run);
 }
 

@@ -52,6 +52,33 @@ SMR_TEST(covers_every_tile_once) {
   }
 }
 
+struct firsts {
+  size_t begins[2];  // of the first range of each thread; SIZE_MAX: it had none
+};
+
+static void note_first(void *context, size_t begin, size_t end, size_t thread) {
+  struct firsts *firsts = context;
+  (void)end;
+  if (firsts->begins[thread] == SIZE_MAX) firsts->begins[thread] = begin;
+  usleep(200);  // time for the other to come
+}
+
+// In every run a thread begins where it began in the last one.
+SMR_TEST(threads_keep_their_part) {
+  samara_pool *pool = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = 2};
+  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  int own = 0;
+  for (int round = 0; round < 50 && own < 10; round++) {
+    struct firsts firsts = {{SIZE_MAX, SIZE_MAX}};
+    smr_pool_run(pool, 80, note_first, &firsts);
+    CHECK_EQ_INT(firsts.begins[0], 0);
+    own += firsts.begins[1] == 40;  // not when the worker came after the caller had taken all
+  }
+  CHECK_EQ_INT(own, 10);
+  samara_pool_destroy(pool);
+}
+
 // Workers fall asleep between the runs.
 SMR_TEST(wakes_sleepers) {
   samara_pool *pool = NULL;
@@ -267,7 +294,8 @@ SMR_TEST(refuses_bad_options) {
   samara_pool_destroy(pool);
 }
 
-SMR_TEST_MAIN(RUN(covers_every_tile_once); RUN(wakes_sleepers); RUN(waits_for_slow_workers);
-              RUN(busy_runs_inline); RUN(shared_by_sessions_of_several_threads);
-              RUN(no_pool_runs_inline); RUN(forked_child_runs_inline); RUN(callers_threads);
+SMR_TEST_MAIN(RUN(covers_every_tile_once); RUN(threads_keep_their_part); RUN(wakes_sleepers);
+              RUN(waits_for_slow_workers); RUN(busy_runs_inline);
+              RUN(shared_by_sessions_of_several_threads); RUN(no_pool_runs_inline);
+              RUN(forked_child_runs_inline); RUN(callers_threads);
               RUN(gives_up_when_threads_are_refused); RUN(refuses_bad_options))

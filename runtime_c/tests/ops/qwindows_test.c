@@ -6,10 +6,11 @@
 
 #include "base/isa.h"
 #include "harness.h"
+#include "ops/pieces.h"
 
 #include <stdlib.h>
 
-enum { ZERO = -3 };
+enum { ZERO = -3, N = 16 };  // padding; channels of output
 
 // Byte `byte` of all taps of output pixel `pixel`, of group `group`.
 static int8_t expected(const struct smr_window *w, const int8_t *x, size_t pixel_stride,
@@ -29,16 +30,16 @@ static int8_t expected(const struct smr_window *w, const int8_t *x, size_t pixel
 }
 
 static void run_case(const struct smr_window *w, size_t groups, size_t channels, size_t gap,
-                     bool w_zero) {
+                     bool w_zero, uint32_t threads) {
   const size_t pixel = groups * channels + gap;
   const size_t x_bytes = (size_t)(w->batch * w->in[0] * w->in[1] * w->in[2]) * pixel - gap;
   int8_t *x = malloc(x_bytes);
   for (size_t i = 0; i < x_bytes; i++) x[i] = (int8_t)(i * 37 % 251);
-  const struct smr_job job = {.name = "no deadline"};
+  const struct smr_job job = {.name = "no deadline", .threads = threads};
   struct smr_pace pace = {.job = &job};
   struct smr_qwindows s;
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(smr_cpu_isa());
-  CHECK_EQ_INT(smr_qwindows_make(&job, w, config, groups, channels, 16, w_zero, &s), SAMARA_OK);
+  CHECK_EQ_INT(smr_qwindows_make(&job, w, config, groups, channels, N, w_zero, &s), SAMARA_OK);
   int8_t *to = malloc(s.bytes);
   size_t *taps = malloc(s.taps * sizeof *taps), all = 0;
   smr_qwindows_taps(w, &s, taps);
@@ -62,6 +63,8 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
     CHECK_EQ_INT(wrong, 0);
   }
   CHECK_EQ_INT(all, w->batch * w->out[0] * w->out[1] * w->out[2]);
+  const double work = (double)(all * s.taps * s.k * groups * N);
+  if (all >= 64 * SMR_PIECES_PER_THREAD) CHECK(s.blocks * 2 >= smr_pieces(&job, work));
   free(x), free(to), free(taps);
 }
 
@@ -78,9 +81,9 @@ SMR_TEST(against_the_definition) {
   static const size_t channels[] = {1, 3, 4, 33};
   for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
     for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++) {
-      run_case(&windows[i], 1, channels[c], 0, false);
-      run_case(&windows[i], 1, channels[c], 2, true);
-      run_case(&windows[i], 2, channels[c], 0, false);
+      run_case(&windows[i], 1, channels[c], 0, false, 1);
+      run_case(&windows[i], 1, channels[c], 2, true, 2);
+      run_case(&windows[i], 2, channels[c], 0, false, 4);
     }
 }
 

@@ -88,6 +88,7 @@ static struct smr_f32_winograd_args args_of(const struct conv *a, const struct o
       .n = a->n,
       .pad_top = a->top,
       .pad_left = a->left,
+      .threads = 1 + (a->batch + a->c) % 3,
       .in = o->x,
       .in_pixel_stride = o->x_pixel,
       .in_row_stride = x_row,
@@ -133,6 +134,7 @@ static float *run(enum smr_winograd_form form, uint32_t isa, const struct conv *
   args.out = y;
   struct smr_f32_winograd_plan plan;
   smr_f32_winograd_plan_make(form, isa, smr_f32_gemm_config(isa), &args, &plan);
+  if (plan.tiles >= 64) CHECK_EQ_INT(plan.blocks % args.threads, 0);
   float *room = (float *)kernel_alloc(smr_f32_winograd_block_floats(&plan) * sizeof(float), 4);
   for (size_t block = 0; block < plan.blocks; block++) {
     const size_t tiles = smr_f32_winograd_tiles(&plan, block);

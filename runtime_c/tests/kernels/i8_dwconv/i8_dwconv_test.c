@@ -85,6 +85,7 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
                                        .dilation_w = s->dilation_w,
                                        .pad_top = s->pad_top,
                                        .pad_left = s->pad_left,
+                                       .pieces = s->channels % 9,
                                        .in = d.in,
                                        .in_pixel_stride = in_pixel,
                                        .in_row_stride = s->in_w * in_pixel,

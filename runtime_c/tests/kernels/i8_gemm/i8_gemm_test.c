@@ -346,6 +346,10 @@ SMR_TEST(driver_covers_every_shape) {
         struct smr_i8_gemm_plan plan;
         smr_i8_gemm_plan_make(configs[c], &d.args, &plan);
         CHECK_EQ_INT(plan.units == 0, p.m == 0 || p.n == 0);
+        const size_t wanted = r % 24,
+                     most = plan.units / (plan.blocks + !plan.blocks) * plan.row_tiles;
+        smr_i8_gemm_plan_share(&plan, wanted);
+        CHECK(plan.units >= (wanted < most ? wanted / 2 : most));  // blocks have as many tiles each
         smr_i8_gemm_run(&plan, &d.args, 0, plan.units);
         if (!CHECK(check_output(&d, configs[c]->a_offset))) report(configs[c]->isa, &p);
         free_data(&d);
