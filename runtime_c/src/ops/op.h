@@ -111,6 +111,7 @@ struct smr_job {
   uint32_t isa;      // SMR_ISA_* bits that may be used
   uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/pieces.h)
   bool strict;       // accuracy=strict
+  bool bfloat16;     // accuracy=bfloat16: products of float32 may round their operands
   /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims
   /// may come out differently another time, so SMR_NEED names every part it could choose.
   bool dims_vary;
@@ -124,6 +125,8 @@ struct smr_job {
   /// Ascending tiles, each the first of a phase: it starts when all tiles before it are done. 0
   /// (the session's preset) ends the list. One run call may still span phases, in order.
   size_t barriers[SMR_MAX_BARRIERS];
+  /// Behind the last barrier phases of so many tiles take turns; 0: one phase is left.
+  size_t turns[2];
   size_t scratch_bytes;         // shared by all threads of this node
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
@@ -182,7 +185,10 @@ struct smr_op_funcs {
 static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
   for (int i = 0; i < SMR_MAX_BARRIERS; i++)
     if (job->barriers[i] > begin) return job->barriers[i];
-  return job->tiles;
+  if (job->turns[0] == 0) return job->tiles;
+  const size_t both = job->turns[0] + job->turns[1];
+  const size_t at = (begin - job->barriers[SMR_MAX_BARRIERS - 1]) % both;
+  return begin - at + (at < job->turns[0] ? job->turns[0] : both);
 }
 
 /// In prepare: fails where this build lacks the part, else notes that the node needs it.

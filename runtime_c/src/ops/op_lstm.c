@@ -18,38 +18,49 @@ enum { LSTM_GATES = 4 };  // i, o, f, c
 static samara_status lstm_prepare(struct smr_job *job) {
   struct lstm_state *state = (struct lstm_state *)job->state;
   state->input_forget = smr_op_attr_int(job, "input_forget") != 0;
-  return smr_recurrent_prepare(job, &state->all, LSTM_GATES, 1);
+  SMR_TRY(smr_recurrent_prepare(job, &state->all, LSTM_GATES, 1));
+  smr_recurrent_share_steps(job, &state->all);
+  return SAMARA_OK;
+}
+
+// What follows the product of a step.
+static void lstm_step(struct smr_recurrent_run *run, size_t step) {
+  const struct lstm_state *state = (const struct lstm_state *)run->job->state;
+  const struct smr_recurrent *all = run->all;
+  const size_t hidden = all->hidden, wide = all->gate_stride, t = smr_recurrent_time(run, step);
+  const struct smr_lstm_options options = {all->clip, state->input_forget, run->peepholes};
+  float *gates = run->gates + t * all->batch * wide;
+  smr_recurrent_keep(run, t);
+  for (size_t n = 0; n < all->batch; n++) {
+    const bool live = t < smr_recurrent_length(run, n);
+    float *row = gates + n * wide;
+    if (live)
+      all->cell->lstm(hidden, row, &options, run->state[1] + n * hidden, run->state[0] + n * hidden,
+                      all->kept ? row : NULL);
+    else if (all->kept)
+      memset(row, 0, wide * sizeof *row);
+    smr_recurrent_emit(run, t, n, live);
+  }
+  if (step + 1 == all->steps) smr_recurrent_end(run);
 }
 
 static samara_status lstm_steps(struct smr_recurrent_run *run) {
-  const struct lstm_state *state = (const struct lstm_state *)run->job->state;
   const struct smr_recurrent *all = run->all;
-  const size_t hidden = all->hidden, wide = all->gate_stride;
-  const struct smr_lstm_options options = {all->clip, state->input_forget, run->peepholes};
+  const size_t wide = all->gate_stride;
   for (size_t step = 0; step < all->steps; step++) {
-    const size_t t = run->reverse ? all->steps - 1 - step : step;
-    float *gates = run->gates + t * all->batch * wide;
-    smr_recurrent_keep(run, t);
+    float *gates = run->gates + smr_recurrent_time(run, step) * all->batch * wide;
     SMR_TRY(smr_recurrent_product(run, 0, run->state[0], NULL, true, gates, wide));
-    for (size_t n = 0; n < all->batch; n++) {
-      const bool live = t < smr_recurrent_length(run, n);
-      float *row = gates + n * wide;
-      if (live)
-        all->cell->lstm(hidden, row, &options, run->state[1] + n * hidden,
-                        run->state[0] + n * hidden, all->kept ? row : NULL);
-      else if (all->kept)
-        memset(row, 0, wide * sizeof *row);
-      smr_recurrent_emit(run, t, n, live);
-    }
+    lstm_step(run, step);
   }
-  smr_recurrent_end(run);
+  if (all->steps == 0) smr_recurrent_end(run);
   return SAMARA_OK;
 }
 
 static samara_status lstm_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct lstm_state *state = (const struct lstm_state *)job->state;
-  return smr_recurrent_tiles(job, &state->all, begin, end, lstm_steps);
+  static const struct smr_recurrent_cell cell = {lstm_steps, lstm_step};
+  return smr_recurrent_tiles(job, &state->all, begin, end, &cell);
 }
 
 const struct smr_op_funcs smr_op_lstm_funcs = {.check = smr_recurrent_check,

@@ -26,8 +26,9 @@ enum {
   RECURRENT_P
 };
 
-// Multiply-adds of an input product, below which waking threads costs more than they give.
-enum { RECURRENT_SHARED_WORK = 1 << 22 };
+// Below these, sharing costs more than it gives: multiply-adds of an input product, whose results
+// the steps then fetch from the other core, and bytes of weights that a step reads.
+enum { RECURRENT_SHARED_WORK = 1 << 22, RECURRENT_SHARED_BYTES = 192 << 10 };
 
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
@@ -203,7 +204,9 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   job->kernel = all->r_plans[0].kernel;
   if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
-  const size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
+  job->turns[0] = 0;
+  size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
+  if (recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
     all->product_tiles = recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
     job->barriers[0] = all->directions;
@@ -211,6 +214,21 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
     job->tiles = job->barriers[1] + all->directions;
   }
   return SAMARA_OK;
+}
+
+void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
+  const size_t units = all->r_plans[0].units, cycle = all->directions * (units + 1);
+  size_t tiles;
+  all->step_tiles = 0;
+  if (job->threads <= 1 || all->product_tiles == 0 || recurrent_has_bytes(all) || units <= 1 ||
+      all->r_bytes < RECURRENT_SHARED_BYTES || all->steps == 0)
+    return;
+  if (!smr_mul_size(all->steps, cycle, &tiles) || !smr_add_size(tiles, job->barriers[1], &tiles))
+    return;
+  all->step_tiles = units;
+  job->turns[0] = all->directions * units;
+  job->turns[1] = all->directions;
+  job->tiles = tiles;
 }
 
 // ---- packing ----
@@ -380,45 +398,20 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
   return smr_linear_multiply(&run->pace, &all->w_plan, &args, begin, end);
 }
 
-static samara_status recurrent_whole(struct smr_recurrent_run *run, smr_recurrent_steps steps) {
+static samara_status recurrent_whole(struct smr_recurrent_run *run,
+                                     const struct smr_recurrent_cell *cell) {
   const struct smr_recurrent *all = run->all;
   recurrent_start(run);
   SMR_TRY(recurrent_input_product(
       run, 0, recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units));
-  return steps(run);
+  return cell->steps(run);
 }
 
-samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
-                                  size_t begin, size_t end, smr_recurrent_steps steps) {
-  const size_t units = all->product_tiles, products = all->directions;
-  const size_t last = units ? products * (1 + units) : 0;
-  while (begin < end) {
-    const bool product = begin >= products && begin < last;
-    const size_t direction = product ? (begin - products) / units : begin % products;
-    struct smr_recurrent_run run = recurrent_open(job, all, direction);
-    if (product) {
-      const size_t first = (begin - products) % units;
-      const size_t count = units - first < end - begin ? units - first : end - begin;
-      SMR_TRY(recurrent_input_product(&run, first, first + count));
-      begin += count;
-      continue;
-    }
-    if (units == 0)
-      SMR_TRY(recurrent_whole(&run, steps));
-    else if (begin < products)
-      recurrent_start(&run);
-    else
-      SMR_TRY(steps(&run));
-    begin++;
-  }
-  return SAMARA_OK;
-}
-
-samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
-                                    const float *bias, bool add, float *out, size_t out_stride) {
+// Units [begin, end) of what h adds to the gates, or of another product of the steps.
+static samara_status recurrent_multiply(struct smr_recurrent_run *run, uint32_t part,
+                                        const float *a, const float *bias, bool add, float *out,
+                                        size_t out_stride, size_t begin, size_t end) {
   const struct smr_recurrent *all = run->all;
-  if (recurrent_has_bytes(all))
-    return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
   struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
   args.a = a;
   args.w = run->r[part];
@@ -429,7 +422,69 @@ samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part
     args.residual = out;
     args.residual_stride = out_stride;
   }
-  return smr_linear_multiply(&run->pace, &all->r_plans[part], &args, 0, all->r_plans[part].units);
+  return smr_linear_multiply(&run->pace, &all->r_plans[part], &args, begin, end);
+}
+
+// Tiles from `begin` behind the last barrier, of shared steps; sets *count to how many were done.
+static samara_status recurrent_shared_steps(const struct smr_job *job,
+                                            const struct smr_recurrent *all, size_t begin,
+                                            size_t most, const struct smr_recurrent_cell *cell,
+                                            size_t *count) {
+  const size_t units = all->step_tiles, cycle = job->turns[0] + job->turns[1];
+  const size_t step = begin / cycle, at = begin % cycle;
+  const bool product = at < job->turns[0];
+  struct smr_recurrent_run run =
+      recurrent_open(job, all, product ? at / units : at - job->turns[0]);
+  *count = 1;
+  if (!product) {
+    cell->step(&run, step);
+    return SAMARA_OK;
+  }
+  const size_t first = at % units;
+  *count = units - first < most ? units - first : most;
+  float *gates = run.gates + smr_recurrent_time(&run, step) * all->batch * all->gate_stride;
+  return recurrent_multiply(&run, 0, run.state[0], NULL, true, gates, all->gate_stride, first,
+                            first + *count);
+}
+
+samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
+                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell) {
+  const size_t units = all->product_tiles, products = all->directions;
+  const size_t last = units ? products * (1 + units) : 0;
+  for (size_t count; begin < end; begin += count) {
+    count = 1;
+    if (all->step_tiles != 0 && begin >= last) {
+      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, cell, &count));
+      continue;
+    }
+    const bool product = begin >= products && begin < last;
+    const size_t direction = product ? (begin - products) / units : begin % products;
+    struct smr_recurrent_run run = recurrent_open(job, all, direction);
+    if (product) {
+      const size_t first = (begin - products) % units;
+      count = units - first < end - begin ? units - first : end - begin;
+      SMR_TRY(recurrent_input_product(&run, first, first + count));
+    } else if (units == 0) {
+      SMR_TRY(recurrent_whole(&run, cell));
+    } else if (begin < products) {
+      recurrent_start(&run);
+    } else {
+      SMR_TRY(cell->steps(&run));
+    }
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
+                                    const float *bias, bool add, float *out, size_t out_stride) {
+  if (recurrent_has_bytes(run->all))
+    return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
+  return recurrent_multiply(run, part, a, bias, add, out, out_stride, 0,
+                            run->all->r_plans[part].units);
+}
+
+size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step) {
+  return run->reverse ? run->all->steps - 1 - step : step;
 }
 
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {

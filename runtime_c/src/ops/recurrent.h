@@ -3,7 +3,8 @@
 //
 // Directions have areas of scratch of their own. A tile is a direction; where the input product is
 // worth it, there are three phases: a direction's preparation, pieces of the products, its steps.
-// Per direction
+// Where threads gain by it each step is two phases: pieces of its product, and the cell. Per
+// direction
 //
 //   gates [T][N][G * H]   = x W^T + bias, for all steps at once; a step adds h R^T to its rows.
 //                         For training they are what the gradient needs, [T][N][4 * H], and in
@@ -65,6 +66,7 @@ struct smr_recurrent {
   int32_t w_derived, r_derived;  // index in job->derived, or -1: packed into scratch
   struct smr_f32_gemm_plan w_plan, r_plans[2];
   size_t product_tiles;  // of a direction's input product; 0: it is part of the one tile
+  size_t step_tiles;     // of a direction's product in one step; 0: all steps are one tile
   const struct smr_f32_cell_kernels *cell;
   smr_f16_to_f32_ukernel widen;
   smr_f32_to_f16_ukernel narrow;
@@ -101,17 +103,28 @@ struct smr_recurrent_run {
   struct smr_pace pace;
 };
 
-/// All steps of a direction, whose preparation and input product are done.
-typedef samara_status (*smr_recurrent_steps)(struct smr_recurrent_run *run);
+/// What a cell does of a direction whose preparation and input product are done: all steps, and
+/// what follows the product of step `step` (counted as they are taken); NULL where it is not to be
+/// shared.
+struct smr_recurrent_cell {
+  samara_status (*steps)(struct smr_recurrent_run *run);
+  void (*step)(struct smr_recurrent_run *run, size_t step);
+};
 
 /// Tiles [begin, end): load states and bias, pack what is not packed, compute the input part of all
-/// gates, and call `steps`. LIMIT, like the product of a step, after the deadline.
+/// gates, and take the steps. LIMIT, like the product of a step, after the deadline.
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
-                                  size_t begin, size_t end, smr_recurrent_steps steps);
+                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell);
+
+/// Share the product of each step between threads, if they gain by it; last in prepare.
+void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all);
 
 /// out [N][out_stride] (+)= a [N][H] R_part^T, plus `bias`. In place where `add`.
 samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
                                     const float *bias, bool add, float *out, size_t out_stride);
+
+/// The row of x of a step, counted as they are taken.
+size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step);
 
 /// Steps of batch entry `n`: its length, cut to [0, T].
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n);
