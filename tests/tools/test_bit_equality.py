@@ -3,26 +3,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import stat
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-
-@pytest.fixture(scope="module")
-def bits(repo: Path) -> ModuleType:
-    """tools/bit_equality.py as a module."""
-    name = "samara_tools_bit_equality"
-    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "bit_equality.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+from tools import bit_equality as bits
 
 
 def _program(folder: Path, text: str) -> Path:
@@ -32,7 +17,7 @@ def _program(folder: Path, text: str) -> Path:
     return path
 
 
-def test_cells(bits: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = '[ "$SAMARA_ISA" = avx2 ] && { echo off by one >&2; exit 1; }; echo selftest passed on scalar'
     program = _program(tmp_path, text)
     vectors = tmp_path / "v.samara"
@@ -49,7 +34,7 @@ def test_cells(bits: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "x86-64 gcc cmake, avx2: WRONG: v.samara: off by one" in lines
 
 
-def test_patches_fit_the_source(bits: ModuleType) -> None:
+def test_patches_fit_the_source() -> None:
     text = bits.ROUNDING.read_text()
     assert len(bits.PATCHES) == 3
     for edits in bits.PATCHES.values():

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from tools import bit_vectors
 
 from samara.exporter.ir import open_program
 from samara.exporter.ops import get_op
@@ -18,20 +16,7 @@ from samara.exporter.testing import exact_rows, is_integer_case
 from samara.pybridge import Model
 
 
-@pytest.fixture(scope="module")
-def bit_vectors(repo: Path) -> ModuleType:
-    """tools/bit_vectors.py as a module."""
-    name = "samara_tools_bit_vectors"
-    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "bit_vectors.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_rows_are_those_of_the_page(repo: Path, bit_vectors: ModuleType, tmp_path: Path) -> None:
+def test_rows_are_those_of_the_page(repo: Path, tmp_path: Path) -> None:
     made = bit_vectors.rows()
     made.save(tmp_path / "rows.samara")
     tested = {
@@ -46,7 +31,7 @@ def test_rows_are_those_of_the_page(repo: Path, bit_vectors: ModuleType, tmp_pat
 
 
 @pytest.mark.parametrize("group", ["rows", "layers", "rounding"])
-def test_this_machine_gives_them(group: str, bit_vectors: ModuleType, tmp_path: Path) -> None:
+def test_this_machine_gives_them(group: str, tmp_path: Path) -> None:
     made = bit_vectors.GROUPS[group]()
     assert len(made) > 60
     made.save(tmp_path / "v.samara")
@@ -60,7 +45,7 @@ def test_a_float_operand_is_no_integer_case() -> None:
     assert get_op("quantize") not in exact_rows()
 
 
-def test_products_that_fusing_would_change_are_found(bit_vectors: ModuleType) -> None:
+def test_products_that_fusing_would_change_are_found() -> None:
     """In each the product rounded first, and rounded once, go to different integers."""
     made = bit_vectors.Vectors()
     bit_vectors._fused(made)

@@ -4,26 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import gen_ops as gen
 
 from samara.exporter.ops import Attr, OpSpec, all_ops, get_op
-
-
-@pytest.fixture(scope="module")
-def gen(repo: Path) -> ModuleType:
-    """tools/gen_ops.py as a module."""
-    path = repo / "tools" / "gen_ops.py"
-    spec = importlib.util.spec_from_file_location("samara_tools_gen_ops", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def changed(name: str, /, **fields: object) -> list[OpSpec]:
@@ -32,7 +19,7 @@ def changed(name: str, /, **fields: object) -> list[OpSpec]:
     return [row if op.name == name else op for op in all_ops()]
 
 
-def test_written_tree_is_fresh(tmp_path: Path, gen: ModuleType) -> None:
+def test_written_tree_is_fresh(tmp_path: Path) -> None:
     assert gen.check(tmp_path, all_ops()) != []
     assert gen.write(tmp_path, all_ops(), relock=False) == []
     assert gen.check(tmp_path, all_ops()) == []
@@ -65,9 +52,7 @@ def test_written_tree_is_fresh(tmp_path: Path, gen: ModuleType) -> None:
         ),
     ],
 )
-def test_changed_rows_are_refused(
-    tmp_path: Path, gen: ModuleType, table: object, fault: str
-) -> None:
+def test_changed_rows_are_refused(tmp_path: Path, table: object, fault: str) -> None:
     gen.write(tmp_path, all_ops(), relock=False)
     ops = table()  # type: ignore[operator]
     assert gen.check(tmp_path, ops)[0] == fault
@@ -76,7 +61,7 @@ def test_changed_rows_are_refused(
     assert (tmp_path / gen.LOCK).read_text(encoding="utf-8") == before
 
 
-def test_relock_starts_anew(tmp_path: Path, gen: ModuleType) -> None:
+def test_relock_starts_anew(tmp_path: Path) -> None:
     gen.write(tmp_path, all_ops(), relock=False)
     ops = [op for op in all_ops() if op.name != "elu"]
     assert gen.write(tmp_path, ops, relock=True) == []
@@ -84,7 +69,7 @@ def test_relock_starts_anew(tmp_path: Path, gen: ModuleType) -> None:
     assert gen.lock_faults(gen.read_lock(lock), ops) == []
 
 
-def test_appending_is_allowed(tmp_path: Path, gen: ModuleType) -> None:
+def test_appending_is_allowed(tmp_path: Path) -> None:
     gen.write(tmp_path, all_ops(), relock=False)
     ops = changed("elu", attrs=(*get_op("elu").attrs, Attr("beta", "f32", 1.0, since=2)))
     assert f"{gen.LOCK} is stale" in gen.check(tmp_path, ops)
@@ -95,7 +80,7 @@ def test_appending_is_allowed(tmp_path: Path, gen: ModuleType) -> None:
     assert gen.lock_faults(rows, all_ops()) != []
 
 
-def test_lock_is_json_lines(gen: ModuleType) -> None:
+def test_lock_is_json_lines() -> None:
     text = gen.write_lock({op.code: gen.lock_row(op) for op in all_ops()})
     rows = [json.loads(line) for line in text.splitlines()]
     assert [row["code"] for row in rows] == [op.code for op in all_ops()]
@@ -108,7 +93,7 @@ def test_lock_is_json_lines(gen: ModuleType) -> None:
     }
 
 
-def test_rows_of_c(gen: ModuleType) -> None:
+def test_rows_of_c() -> None:
     rows = gen.opdefs(all_ops()).splitlines()
     (concat,) = (r for r in rows if r.startswith("SMR_OP(CONCAT"))
     assert concat.startswith("SMR_OP(CONCAT, 132, concat, concat, 1, 255, 1, 1, ")
@@ -124,7 +109,7 @@ def test_rows_of_c(gen: ModuleType) -> None:
         assert f"  {name}\n" in header
 
 
-def test_first_attributes_follow_one_another(gen: ModuleType) -> None:
+def test_first_attributes_follow_one_another() -> None:
     at = 0
     for line in gen.opdefs(all_ops()).splitlines():
         if line.startswith("SMR_OP("):

@@ -3,36 +3,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from tools import make_corpus as corpus
 
 import samara
 from samara.exporter.ir import open_program
 from samara.exporter.ops import get_op
 
 
-@pytest.fixture(scope="module")
-def corpus(repo: Path) -> ModuleType:
-    """tools/make_corpus.py as a module."""
-    path = repo / "tools" / "make_corpus.py"
-    spec = importlib.util.spec_from_file_location("samara_tools_make_corpus", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_operator_has_a_seed(corpus: ModuleType) -> None:
+def test_every_operator_has_a_seed() -> None:
     assert [op.name for op in corpus.missing(corpus.CORPUS)] == []
 
 
 @pytest.mark.parametrize("name", ["add", "conv_grad_weight", "quantize", "lstm_train"])
-def test_seeds_open(corpus: ModuleType, tmp_path: Path, name: str) -> None:
+def test_seeds_open(tmp_path: Path, name: str) -> None:
     file = tmp_path / f"{name}.samara"
     file.write_bytes(corpus.seed(get_op(name)))
     (function,) = samara.Model(file).functions
@@ -41,7 +28,7 @@ def test_seeds_open(corpus: ModuleType, tmp_path: Path, name: str) -> None:
     assert "mul" in [op.name for op in corpus.missing(tmp_path)]
 
 
-def test_seeds_hold_weights_as_their_names_say(corpus: ModuleType) -> None:
+def test_seeds_hold_weights_as_their_names_say() -> None:
     for name, (op, dtypes, forms) in corpus.WEIGHTS.items():
         (node,) = open_program(corpus.CORPUS / f"{name}.samara").functions["main"].nodes
         assert node.op.name == op
@@ -51,7 +38,7 @@ def test_seeds_hold_weights_as_their_names_say(corpus: ModuleType) -> None:
         assert (w.constant is not None) is (forms == ("weights",)), name
 
 
-def test_the_seed_of_every_dtype_runs(corpus: ModuleType, tmp_path: Path) -> None:
+def test_the_seed_of_every_dtype_runs(tmp_path: Path) -> None:
     file = tmp_path / "every_dtype.samara"
     file.write_bytes(corpus.every_dtype())
     session = samara.Session(file)

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
-import pytest
+from tools import size
 
 from samara.exporter.package.size_bill import Row, SizeBill
 
@@ -16,27 +13,14 @@ CORE = ("x86_64-linux-gnu", "s", "core")
 NEW = ("x86_64-linux-gnu", "2", "core")
 
 
-@pytest.fixture(scope="module")
-def size(repo: Path) -> ModuleType:
-    """tools/size.py as a module."""
-    name = "samara_tools_size"
-    spec = importlib.util.spec_from_file_location(name, repo / "tools" / "size.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_budget_text_and_back(size: ModuleType) -> None:
+def test_budget_text_and_back() -> None:
     sizes = {CORE: 40000, NEW: 50000}
     text = size.budget_text(sizes)
     assert size.read_budget(text) == sizes
     assert text.startswith("# SPDX-License-Identifier")
 
 
-def test_two_percent_are_allowed(size: ModuleType) -> None:
+def test_two_percent_are_allowed() -> None:
     assert not list(size.over_budget({CORE: 40800}, {CORE: 40000}))
     (grown,) = size.over_budget({CORE: 40801}, {CORE: 40000})
     assert "40,801 bytes, 2.0% over its budget of 40,000" in grown
@@ -44,13 +28,13 @@ def test_two_percent_are_allowed(size: ModuleType) -> None:
     assert "without a budget" in unknown
 
 
-def test_every_build_has_a_budget(size: ModuleType, repo: Path) -> None:
+def test_every_build_has_a_budget(repo: Path) -> None:
     budget = size.read_budget((repo / "runtime_c" / "size_budget.txt").read_text("utf-8"))
     builds = {s.name for s in size.SUBJECTS}
     assert set(budget) == {(t, o, b) for t in size.TARGETS for o in size.OPTS for b in builds}
 
 
-def test_the_page_has_the_budget(size: ModuleType, repo: Path) -> None:
+def test_the_page_has_the_budget(repo: Path) -> None:
     budget = size.read_budget((repo / "runtime_c" / "size_budget.txt").read_text("utf-8"))
     page = (repo / "docs" / "size.md").read_text("utf-8")
     for subject in size.SUBJECTS:
@@ -59,7 +43,7 @@ def test_the_page_has_the_budget(size: ModuleType, repo: Path) -> None:
         assert row.endswith(f"| {' | '.join(numbers)} |")
 
 
-def test_page(size: ModuleType) -> None:
+def test_page() -> None:
     bill = SizeBill(9000, {".text": 5000}, rows=(Row("core", "model", "", 4000, 1000),))
     text = size.page({CORE: 5000}, {CORE: bill})
     assert "| `core` | opens, verifies, plans, runs if, loop and call | 5,000 |  |  |  |" in text
