@@ -11,6 +11,7 @@
 
 #include "base/isa.h"
 #include "peak.h"
+#include "kernels/bf16_gemm/bf16_gemm.h"
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "kernels/f32_gemm/f32_gemm.h"
@@ -97,13 +98,16 @@ static const float **bench_indirection(const float *a, size_t size, size_t k, co
 }
 
 // taps == 9 is a 3x3 convolution with padding over an image of sqrt(m) x sqrt(m) pixels.
-static void bench_product(const char *name, size_t m, size_t k, size_t n, size_t taps, int f16,
-                          uint32_t isa) {
-  const size_t panels = smr_panels(n), element = f16 ? 2 : 4;
+static void bench_product(const char *name, size_t m, size_t k, size_t n, size_t taps,
+                          smr_gemm_type type, uint32_t isa) {
+  const size_t panels = smr_panels(n);
   float *a = bench_floats(m * k), *zero = (float *)bench_alloc(k * 4);
   float *bias = bench_floats(panels * 16), *out = (float *)bench_alloc(m * n * 4);
-  const size_t stride = smr_panel_stride_bytes(k * taps, element);
-  void *w = f16 ? bench_alloc(panels * stride) : (void *)bench_floats(panels * stride / 4);
+  const size_t stride = type == SMR_GEMM_BF16
+                            ? smr_bf16_gemm_panel_bytes(taps, k)
+                            : smr_panel_stride_bytes(k * taps, type == SMR_GEMM_F16 ? 2 : 4);
+  void *w = type == SMR_GEMM_F32 ? (void *)bench_floats(panels * stride / 4)
+                                 : bench_alloc(panels * stride);
   const float **indirect =
       taps > 1 ? bench_indirection(a, (size_t)lround(sqrt((double)m)), k, zero) : NULL;
   struct bench_gemm g = {.args = {.batch = 1,
@@ -116,7 +120,7 @@ static void bench_product(const char *name, size_t m, size_t k, size_t n, size_t
                                   .indirect = indirect,
                                   .zero = zero,
                                   .w = w,
-                                  .w_type = f16 ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                  .w_type = type,
                                   .panel_stride_bytes = stride,
                                   .bias = bias,
                                   .out = out,
@@ -124,7 +128,9 @@ static void bench_product(const char *name, size_t m, size_t k, size_t n, size_t
                                   .out_stride = n,
                                   .lo = 0,
                                   .hi = 6}};
-  smr_f32_gemm_plan_make(smr_f32_gemm_config(isa), &g.args, &g.plan);
+  smr_f32_gemm_plan_make(
+      type == SMR_GEMM_BF16 ? smr_bf16_gemm_config(isa) : smr_f32_gemm_config(isa), &g.args,
+      &g.plan);
   const double rate = bench_rate(bench_gemm_body, &g, 0.15);
   const double bytes =
       4 * ((double)m * (double)k + (double)m * (double)n) + (double)(panels * stride);
@@ -286,7 +292,10 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
     if (!strstr(products[i].name, filter)) continue;
     bench_product(products[i].name, products[i].m, products[i].k, products[i].n, products[i].taps,
-                  products[i].f16, isa);
+                  products[i].f16 ? SMR_GEMM_F16 : SMR_GEMM_F32, isa);
+    if (!products[i].f16 && smr_bf16_gemm_pays(isa))
+      bench_product(products[i].name, products[i].m, products[i].k, products[i].n, products[i].taps,
+                    SMR_GEMM_BF16, isa);
   }
   static const struct {
     const char *name;

@@ -33,7 +33,7 @@ from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 Array = npt.NDArray[Any]
 
 _LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
-_ACCURACIES = ("default", "strict")
+_ACCURACIES = ("default", "strict", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ class Session:
     min(4, cores).
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
-    accuracy: "strict" excludes transformed and reduced-precision algorithms.
+    accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
+    of float32 by constant weights (matmul, conv) round both to bfloat16 and add up in float32, where
+    the CPU has instructions for that (avx512-bf16, neon-bf16); elsewhere it changes nothing.
     limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises
     LimitError.
     tuned: choices that `samara tune` measured here: a file of it, or its bytes; True for the one in the
@@ -586,6 +588,7 @@ def _options(
         strings.append(ffi.new("char *[]", [c_string(n) for n in names]))
         options.keep, options.keep_count = strings[-1], len(names)
     options.strict_accuracy = accuracy == "strict"
+    options.bfloat16 = accuracy == "bfloat16"
     for key, value in limits.items():
         if key not in _LIMITS:
             raise ShapeError(f"there is no limit {key!r}", fix=f"limits are {', '.join(_LIMITS)}")

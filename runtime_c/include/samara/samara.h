@@ -295,6 +295,9 @@ typedef struct samara_session_options {
   void *log_user;
   const char *tuned; /* text of a file of `samara tune`, borrowed until destroy; one that is for
                         another model, CPU or version is left unused, with a warning */
+  bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
+                        up in float32, where the CPU has instructions for that; elsewhere, and with
+                        strict_accuracy, it changes nothing. `tuned` is left unused with it */
 } samara_session_options;
 
 /* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are

@@ -12,9 +12,9 @@
 #define SMR_ISA_FLOOR SMR_ISA_NONE
 
 #if SMR_ARCH_X86_64
-#define SMR_BUILD_ISA "avx2,avx512,avx512-vnni"
+#define SMR_BUILD_ISA "avx2,avx512,avx512-vnni,avx512-bf16"
 #elif SMR_ARCH_AARCH64
-#define SMR_BUILD_ISA "neon,neon-fp16,neon-dot,neon-i8mm"
+#define SMR_BUILD_ISA "neon,neon-fp16,neon-dot,neon-i8mm,neon-bf16"
 #else
 #define SMR_BUILD_ISA "scalar"
 #endif

@@ -24,16 +24,19 @@ enum {
 // Names one after the other, and of each what it implies: the set itself, which is the highest bit,
 // and everything below it.
 static const char isa_names[] =
-    "scalar\0avx2\0avx512\0avx512-vnni\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0wasm-simd\0rvv\0";
+    "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0"
+    "neon-bf16\0wasm-simd\0rvv\0";
 static const uint32_t isa_implied[] = {
     SMR_ISA_NONE,
     SMR_ISA_AVX2,
     SMR_ISA_AVX2 | SMR_ISA_AVX512,
     SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI,
+    SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_BF16,
     SMR_ISA_NEON,
     SMR_ISA_NEON | SMR_ISA_NEON_FP16,
     SMR_ISA_NEON | SMR_ISA_NEON_DOT,
     SMR_ISA_NEON | SMR_ISA_NEON_DOT | SMR_ISA_NEON_I8MM,
+    SMR_ISA_NEON | SMR_ISA_NEON_BF16,
     SMR_ISA_WASM_SIMD,
     SMR_ISA_RVV,
 };
@@ -100,6 +103,7 @@ static uint32_t isa_detect(void) {
   if ((xcr0 & 0xe0) == 0xe0 && (b & f_dq_bw_vl) == f_dq_bw_vl) {  // opmask and zmm
     isa |= SMR_ISA_AVX512;
     if (c & (1u << 11)) isa |= SMR_ISA_AVX512_VNNI;
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5))) isa |= SMR_ISA_AVX512_BF16;
   }
   return isa;
 }
@@ -112,6 +116,7 @@ static uint32_t isa_detect(void) {
   if (have & SMR_HWCAP_FP16) isa |= SMR_ISA_NEON_FP16;
   if (have & SMR_HWCAP_DOT) isa |= SMR_ISA_NEON_DOT;
   if ((have & SMR_HWCAP_I8MM) && (have & SMR_HWCAP_DOT)) isa |= SMR_ISA_NEON_I8MM;
+  if (have & SMR_HWCAP_BF16) isa |= SMR_ISA_NEON_BF16;
   return isa;
 }
 

@@ -41,10 +41,12 @@ enum {
   SMR_ISA_AVX2 = 1 << 0,         ///< AVX2, FMA and F16C
   SMR_ISA_AVX512 = 1 << 1,       ///< AVX-512 F, BW, DQ and VL
   SMR_ISA_AVX512_VNNI = 1 << 2,  ///< AVX-512 VNNI
+  SMR_ISA_AVX512_BF16 = 1 << 3,  ///< AVX-512 BF16: products of bfloat16
   SMR_ISA_NEON = 1 << 8,         ///< AArch64 Advanced SIMD
   SMR_ISA_NEON_FP16 = 1 << 9,    ///< float16 arithmetic
   SMR_ISA_NEON_DOT = 1 << 10,    ///< sdot, udot
   SMR_ISA_NEON_I8MM = 1 << 11,   ///< smmla, usdot
+  SMR_ISA_NEON_BF16 = 1 << 12,   ///< bfdot, bfcvt
   SMR_ISA_WASM_SIMD = 1 << 16,   ///< known at compile time
   SMR_ISA_RVV = 1 << 17,         ///< known at compile time
   SMR_ISA_V128 = SMR_ARCH_RVV ? SMR_ISA_RVV : SMR_ISA_WASM_SIMD,
@@ -68,10 +70,11 @@ static inline void smr_cpu_relax(void) {
 #endif
 }
 
-/// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni neon neon-fp16 neon-dot neon-i8mm
-/// wasm-simd rvv` separated by commas or spaces. Each stands for itself and what it implies and
-/// nothing above; the list is their union, so "scalar" alone allows none. On success `*mask`
-/// receives the union. False, `*mask` untouched, on an unknown name or an empty list.
+/// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni avx512-bf16 neon neon-fp16 neon-dot
+/// neon-i8mm neon-bf16 wasm-simd rvv` separated by commas or spaces. Each stands for itself and
+/// what it implies and nothing above; the list is their union, so "scalar" alone allows none. On
+/// success `*mask` receives the union. False, `*mask` untouched, on an unknown name or an empty
+/// list.
 bool smr_isa_parse(const char *list, uint32_t *mask);
 
 /// Write the names of the sets in `isa` into `text`, comma-separated, least first ("scalar" if

@@ -11,7 +11,12 @@
 
 // Bits of AT_HWCAP and AT_HWCAP2 in the Linux arm64 ABI; spelled here because old headers lack
 // some.
-enum { HWCAP_ARM64_ASIMDHP = 1 << 10, HWCAP_ARM64_ASIMDDP = 1 << 20, HWCAP2_ARM64_I8MM = 1 << 13 };
+enum {
+  HWCAP_ARM64_ASIMDHP = 1 << 10,
+  HWCAP_ARM64_ASIMDDP = 1 << 20,
+  HWCAP2_ARM64_I8MM = 1 << 13,
+  HWCAP2_ARM64_BF16 = 1 << 14,
+};
 
 uint64_t smr_os_hwcap(void) {
   const unsigned long hwcap = getauxval(AT_HWCAP);
@@ -20,6 +25,7 @@ uint64_t smr_os_hwcap(void) {
   if (hwcap & HWCAP_ARM64_ASIMDHP) have |= SMR_HWCAP_FP16;
   if (hwcap & HWCAP_ARM64_ASIMDDP) have |= SMR_HWCAP_DOT;
   if (hwcap2 & HWCAP2_ARM64_I8MM) have |= SMR_HWCAP_I8MM;
+  if (hwcap2 & HWCAP2_ARM64_BF16) have |= SMR_HWCAP_BF16;
   return have;
 }
 
@@ -62,6 +68,7 @@ uint64_t smr_os_hwcap(void) {
   if (os_hwcap_feature("hw.optional.arm.FEAT_FP16")) have |= SMR_HWCAP_FP16;
   if (os_hwcap_feature("hw.optional.arm.FEAT_DotProd")) have |= SMR_HWCAP_DOT;
   if (os_hwcap_feature("hw.optional.arm.FEAT_I8MM")) have |= SMR_HWCAP_I8MM;
+  if (os_hwcap_feature("hw.optional.arm.FEAT_BF16")) have |= SMR_HWCAP_BF16;
   return have;
 }
 

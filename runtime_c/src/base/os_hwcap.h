@@ -11,6 +11,7 @@ enum {
   SMR_HWCAP_FP16 = 1 << 0,  ///< AArch64 float16 vector arithmetic
   SMR_HWCAP_DOT = 1 << 1,   ///< AArch64 sdot and udot
   SMR_HWCAP_I8MM = 1 << 2,  ///< AArch64 int8 matrix multiply
+  SMR_HWCAP_BF16 = 1 << 3,  ///< AArch64 bfloat16 products
 };
 
 /// SMR_HWCAP_* bits; 0 where nothing is known.

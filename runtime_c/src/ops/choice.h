@@ -34,8 +34,8 @@ struct smr_choice {
 };
 
 /// In prepare: the code of the candidate with the least work (the first of equals), or of the one
-/// that job->tuned names, which accuracy=strict ignores. Notes them in job->choice. `count` is 1 to
-/// 6; names differ.
+/// that job->tuned names, which accuracy=strict and =bfloat16 ignore. Notes them in job->choice.
+/// `count` is 1 to 6; names differ.
 int32_t smr_choose(struct smr_job *job, const struct smr_candidate *candidates, uint32_t count);
 
 #endif /* SMR_OPS_CHOICE_H */

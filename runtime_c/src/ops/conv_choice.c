@@ -6,15 +6,19 @@
 
 #include "ops/check.h"
 #include "ops/conv_winograd.h"
+#include "ops/linear.h"
 
 enum {
   CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
+  CONV_ROUNDED_COLUMNS = 48,            // of a tile that meets a rounded row
   CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
 };
 
 // Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
 // up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
 static const double conv_direct_work = 1.1875, conv_tap_start = 3.0, conv_depthwise_work = 2.0;
+// Products in bfloat16 beside those of float32: two terms an instruction, and rows to be rounded.
+static const double conv_rounded_work = 0.5625, conv_tap_rounding = 192.0;
 // Transformed weights take memory and time to load, which a small gain is not worth.
 static const double conv_transform_gain = 0.875;
 
@@ -53,6 +57,35 @@ static uint32_t conv_list_transforms(const struct smr_job *job, const struct smr
   return count;
 }
 
+// What rounding the pixels of a tap adds to it: they are rounded anew for every group of columns.
+static double conv_rounding_work(int64_t n) {
+  return conv_tap_rounding / (double)(n < CONV_ROUNDED_COLUMNS ? n : CONV_ROUNDED_COLUMNS);
+}
+
+bool smr_conv_may_round(const struct smr_job *job, enum smr_conv_path path) {
+  if (job->dims_vary || !smr_linear_may_round(job)) return false;
+  if (path != SMR_CONV_INDIRECT) return path == SMR_CONV_POINT || path == SMR_CONV_CONTIGUOUS;
+  const struct smr_tensor *w = job->inputs[1];
+  const int64_t channels = w->dims[w->rank - 1], n = w->dims[0] / smr_op_attr_int(job, "groups");
+  return channels % 2 == 0 && n > 0 &&
+         (1 - conv_rounded_work) * (double)channels > conv_rounding_work(n);
+}
+
+// The work of a product on that path: of `outputs` outputs times taps.
+static double conv_product_work(const struct smr_job *job, enum smr_conv_path path,
+                                const struct smr_window *w, double outputs) {
+  const struct smr_tensor *weights = job->inputs[1];
+  const int64_t channels = weights->dims[weights->rank - 1];
+  const bool through = path == SMR_CONV_INDIRECT;
+  const double start = through ? conv_tap_start : 0.0;
+  const bool rounds = smr_conv_may_round(job, path) && smr_linear_rounds(job) &&
+                      channels * smr_window_taps(w) >= SMR_LINEAR_ROUNDED_SUM;
+  if (!rounds) return outputs * ((double)channels + start);
+  const int64_t n = weights->dims[0] / smr_op_attr_int(job, "groups");
+  const double rounding = through ? conv_rounding_work(n) : 0.0;
+  return outputs * (conv_rounded_work * (double)channels + start + rounding);
+}
+
 enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window *w, bool padded,
                                    bool transforms) {
   const struct smr_tensor *x = job->inputs[0], *weights = job->inputs[1];
@@ -78,11 +111,13 @@ enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window 
     dilated = dilated || (w->dilation[i] != 1 && w->kernel[i] != 1);
   }
   if (taps == 1 && !padded && !strided)
-    list[count++] = (struct smr_candidate){"point", macs, SMR_CONV_POINT};
+    list[count++] = (struct smr_candidate){
+        "point", conv_product_work(job, SMR_CONV_POINT, w, outputs), SMR_CONV_POINT};
   else if (w->spatial == 1 && groups == 1 && dense && !padded && !dilated)
-    list[count++] = (struct smr_candidate){"contiguous", macs, SMR_CONV_CONTIGUOUS};
-  list[count++] =
-      (struct smr_candidate){"indirect", macs + conv_tap_start * outputs, SMR_CONV_INDIRECT};
+    list[count++] = (struct smr_candidate){
+        "contiguous", conv_product_work(job, SMR_CONV_CONTIGUOUS, w, outputs), SMR_CONV_CONTIGUOUS};
+  list[count++] = (struct smr_candidate){
+      "indirect", conv_product_work(job, SMR_CONV_INDIRECT, w, outputs), SMR_CONV_INDIRECT};
   if (conv_can_be_direct(job, w, dense, channels))
     list[count++] = (struct smr_candidate){"direct", conv_direct_work * macs, SMR_CONV_DIRECT};
   if (transforms)

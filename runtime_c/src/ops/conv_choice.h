@@ -29,6 +29,10 @@ static inline enum smr_winograd_form smr_conv_form(enum smr_conv_path path) {
 /// Whether the window has padding.
 bool smr_conv_is_padded(const struct smr_window *w);
 
+/// Whether the product on `path` may be computed in bfloat16 (smr_linear_may_round) and gains by
+/// it; not where another time's dims may lead to another path.
+bool smr_conv_may_round(const struct smr_job *job, enum smr_conv_path path);
+
 /// Choose by the work of each (ops/choice.h), as if the window were padded or not; `transforms`:
 /// among Winograd's transforms, too, where they fit.
 enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window *w, bool padded,

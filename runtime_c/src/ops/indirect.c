@@ -49,7 +49,7 @@ samara_status smr_indirect_need(struct smr_job *job, const struct smr_window *wi
 samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    const struct smr_window *window, size_t groups, size_t channels,
                                    size_t n, smr_gemm_type w_type) {
-  const struct smr_f32_gemm_config *config = smr_linear_config(job);
+  const struct smr_f32_gemm_config *config = smr_linear_config_of(job, w_type);
   s->window = *window;
   s->taps = (size_t)smr_window_taps(window);
   s->channels = channels;

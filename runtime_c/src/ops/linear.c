@@ -236,9 +236,20 @@ static void linear_pack_bytes(const struct smr_job *job, const struct smr_linear
 
 // ---- where operands come from ----
 
+bool smr_linear_may_round(const struct smr_job *job) {
+  const struct smr_tensor *w = job->inputs[1];
+  return job->bfloat16 && job->inputs[0]->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 &&
+         w->constant >= 0;
+}
+
+bool smr_linear_rounds(const struct smr_job *job) {
+  return SMR_HAS(bf16_gemm) && smr_linear_may_round(job) && smr_bf16_gemm_pays(job->isa);
+}
+
 // Bytes of a panel as it is read.
 static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_linear *l) {
   const size_t rows = l->taps * l->k;
+  if (l->w_type == SMR_GEMM_BF16) return smr_bf16_gemm_panel_bytes(l->taps, l->k);
   if (!linear_has_bytes(job))
     return smr_panel_stride_bytes(rows, smr_dtype_bytes(job->inputs[1]->dtype));
   if (l->bytes_by_row) return smr_panel_stride_bytes(rows, 1);
@@ -251,6 +262,11 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
   if (linear_is_quantized(job)) SMR_NEED(job, linear_narrow);
   const bool quantized = linear_has_bytes(job);
   l->w_type = smr_linear_type(w);
+  if (l->may_round && l->weight_key != 0 && l->k >= SMR_LINEAR_ROUNDED_SUM &&
+      smr_linear_may_round(job)) {
+    SMR_NEED(job, bf16_gemm);
+    if (smr_linear_rounds(job)) l->w_type = SMR_GEMM_BF16;
+  }
   l->quant = w->quant;
   l->source = (struct smr_f32_gemm_source){.expand = NULL};
   size_t bytes;
@@ -265,16 +281,17 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
     l->source = (struct smr_f32_gemm_source){
         .expand = linear_expand, .row = linear_row, .context = l, .rows = LINEAR_ROWS};
   }
-  const bool whole = quantized && l->unfolds_whole;
-  if ((w->layout != SMR_LAYOUT_PLAIN && !whole) || bytes == 0) {  // of nothing, nothing is read
+  const bool whole = quantized && l->unfolds_whole, rounded = l->w_type == SMR_GEMM_BF16;
+  if ((w->layout != SMR_LAYOUT_PLAIN && !whole && !rounded) ||
+      bytes == 0) {  // of nothing, nothing is read
     l->w_from = SMR_LINEAR_DIRECT;
     return SAMARA_OK;
   }
   SMR_NEED(job, linear_pack);
   if (w->constant >= 0 && l->weight_key != 0 && !whole) {
     l->w_from = SMR_LINEAR_DERIVED;
-    l->w_derived =
-        smr_linear_derive(job, 1, l->weight_key | (quantized ? SMR_LINEAR_KEY_NARROW : 0), bytes);
+    l->w_derived = smr_linear_derive(
+        job, 1, l->weight_key | (quantized || rounded ? SMR_LINEAR_KEY_NARROW : 0), bytes);
   } else if (l->caller_packs) {
     l->w_from = SMR_LINEAR_CALLER;
   } else {
@@ -333,12 +350,47 @@ samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear)
   return linear_place_bias(job, linear);
 }
 
+// Panels of bfloat16 of one group, from either layout of float32.
+static void linear_pack_pairs(const struct smr_job *job, const struct smr_linear *l, size_t group,
+                              char *out) {
+  enum { ROWS = 64 };  // unfolded at a time, an even number
+  const struct smr_tensor *w = job->inputs[1];
+  const size_t stride = smr_panel_stride_bytes(l->k, sizeof(float)), panels = smr_panels(l->n);
+  for (size_t p = 0; p < panels; p++, out += l->panel_stride_bytes) {
+    if (w->layout != SMR_LAYOUT_PLAIN) {
+      const char *panel = (const char *)w->data + (group * panels + p) * stride;
+      smr_bf16_gemm_pack(l->k, (const float *)(const void *)panel, (uint16_t *)(void *)out);
+      continue;
+    }
+    for (size_t k = 0; k < l->k; k += ROWS) {
+      float block[ROWS * SMR_PANEL];
+      const struct smr_pack_f32_args args = {
+          .k = l->k - k < ROWS ? l->k - k : ROWS,
+          .n = l->n - p * SMR_PANEL < SMR_PANEL ? l->n - p * SMR_PANEL : SMR_PANEL,
+          .src = (const float *)w->data + group * l->group_stride + k * l->k_stride +
+                 p * SMR_PANEL * l->n_stride,
+          .type = SMR_GEMM_F32,
+          .k_stride = l->k_stride,
+          .n_stride = l->n_stride,
+          .dst = block,
+          .panel_stride_bytes = sizeof block,
+      };
+      smr_pack_f32(&args, job->isa, 0, 1);
+      smr_bf16_gemm_pack(args.k, block, (uint16_t *)(void *)out + k * SMR_PANEL);
+    }
+  }
+}
+
 void smr_linear_pack_group(const struct smr_job *job, const struct smr_linear *l, size_t group,
                            void *out) {
   const struct smr_tensor *w = job->inputs[1];
   const size_t element = smr_dtype_bytes(w->dtype);
   if (linear_has_bytes(job)) {
     linear_pack_bytes(job, l, group, out);
+    return;
+  }
+  if (SMR_HAS(bf16_gemm) && l->w_type == SMR_GEMM_BF16) {
+    linear_pack_pairs(job, l, group, out);
     return;
   }
   for (size_t tap = 0; tap < l->taps; tap++) {

@@ -12,6 +12,7 @@
 #define SMR_OPS_LINEAR_H
 
 #include "base/isa.h"
+#include "kernels/bf16_gemm/bf16_gemm.h"
 #include "kernels/f16_convert/f16_convert.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "kernels/f32_gemm/f32_gemm.h"
@@ -42,6 +43,18 @@ static inline const struct smr_f32_gemm_config *smr_linear_config(const struct s
   const bool half = !job->strict && job->inputs[0]->dtype == SAMARA_FLOAT32;
   return smr_f32_gemm_config(half ? job->isa : job->isa & ~(uint32_t)SMR_ISA_NEON_FP16);
 }
+/// The same for weights of type `w_type`, as smr_linear_prepare set it.
+static inline const struct smr_f32_gemm_config *smr_linear_config_of(const struct smr_job *job,
+                                                                     smr_gemm_type w_type) {
+  return w_type == SMR_GEMM_BF16 ? smr_bf16_gemm_config(job->isa) : smr_linear_config(job);
+}
+
+/// Whether products of at least SMR_LINEAR_ROUNDED_SUM terms by the weights at input 1 may be
+/// computed in bfloat16: float32 by constants, in a session that asked for it.
+enum { SMR_LINEAR_ROUNDED_SUM = 16 };
+bool smr_linear_may_round(const struct smr_job *job);
+/// Whether they are, on this CPU.
+bool smr_linear_rounds(const struct smr_job *job);
 
 /// Needs of the kernels that a product meets, of float weights; `columns_vary` where args->n may be
 /// another one another time. Plans are made after it, or by smr_linear_plan.
@@ -50,9 +63,16 @@ samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_arg
 /// Plan a product by the weights at input 1, with the kernels that it needs.
 samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_args *args,
                               struct smr_f32_gemm_plan *plan);
+/// Whether the weights at input 1 may have other dims another time: those decide on algorithms.
+static inline bool smr_weights_vary(const struct smr_job *job) {
+  return job->dims_vary && job->inputs[1]->open != 0;
+}
+
 /// Needs of a depthwise convolution; `adds`: it has a residual.
 samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f32_dwconv_args *args,
                                         bool adds);
+/// The same whatever the weights' dims are another time (smr_weights_vary).
+samara_status smr_linear_need_depthwise_any(struct smr_job *job);
 /// Needs of products of any size of float32 weights.
 samara_status smr_linear_need_any(struct smr_job *job);
 
@@ -75,7 +95,7 @@ enum smr_linear_key {
   SMR_LINEAR_KEY_SUMS = 6 << 27,
   SMR_LINEAR_KEY_BLOCKS = 7 << 27,
   SMR_LINEAR_KEY_LIMIT = 1 << 27,   // what the rest stays below
-  SMR_LINEAR_KEY_NARROW = 1 << 30,  // added: panels of bytes
+  SMR_LINEAR_KEY_NARROW = 1 << 30,  // added: panels of bytes; of bfloat16 where w is float32
 };
 
 /// The activation after the clamp, as the kernels' post callback takes it.
@@ -97,6 +117,7 @@ struct smr_linear {
   bool caller_packs;    // computed weights: the operator packs them itself
   bool unfolds_whole;   // quantized weights become floats before the tiles
   bool bytes_by_row;    // quantized depthwise weights that stay bytes: panels [taps][16]
+  bool may_round;       // products of them may be bfloat16's: taps is 1, parts of k are even
   uint32_t bias_input;  // 0: input 2
   /* set by smr_linear_prepare */
   enum smr_linear_source w_from, bias_from;

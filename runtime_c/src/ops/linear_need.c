@@ -36,10 +36,8 @@ samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_arg
 samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_args *args,
                               struct smr_f32_gemm_plan *plan) {
   SMR_TRY(smr_linear_need(job, args, job->dims_vary && job->inputs[1]->constant < 0));
-  smr_f32_gemm_plan_make(smr_linear_config(job), args, plan);
-  const double row = (double)args->n * (double)args->k * (double)args->taps;
-  const double work = (double)args->batch * (double)args->m * row;
-  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_pieces(job, work));
+  smr_f32_gemm_plan_make(smr_linear_config_of(job, args->w_type), args, plan);
+  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_pieces(job));
   return SAMARA_OK;
 }
 
@@ -55,6 +53,17 @@ samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f3
   if (adds || args->channels % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   if (args->w_type == SMR_GEMM_F16) SMR_NEED(job, f32_dwconv_f16w);
   if (job->dims_vary || smr_f32_dwconv_copies(args)) SMR_NEED(job, f32_dwconv_copied);
+  return SAMARA_OK;
+}
+
+samara_status smr_linear_need_depthwise_any(struct smr_job *job) {
+  SMR_NEED(job, f32_dwconv_3s1);
+  SMR_NEED(job, f32_dwconv_3s2);
+  SMR_NEED(job, f32_dwconv_5s1);
+  SMR_NEED(job, f32_dwconv_5s2);
+  SMR_NEED(job, f32_dwconv_part);
+  SMR_NEED(job, f32_dwconv_copied);
+  if (job->inputs[1]->dtype == SAMARA_FLOAT16) SMR_NEED(job, f32_dwconv_f16w);
   return SAMARA_OK;
 }
 

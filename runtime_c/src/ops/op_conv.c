@@ -103,7 +103,7 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
       .dilation_w = g.dilation_w,
       .pad_top = g.pad_top,
       .pad_left = g.pad_left,
-      .pieces = smr_pieces(job, job->work),
+      .pieces = smr_pieces(job),
       .in_pixel_stride = g.in_pixel_stride,
       .in_row_stride = g.in_row_stride,
       .in_batch_stride = g.in_batch_stride,
@@ -198,24 +198,27 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
 static samara_status conv_need(struct smr_job *job, const struct conv_state *s,
                                enum smr_conv_path path) {
   const bool half = job->inputs[1]->dtype == SAMARA_FLOAT16;
+  const bool any = smr_weights_vary(job);
   const size_t last = (s->linear.n + SMR_PANEL - 1) % SMR_PANEL + 1;
   switch (path) {
     case SMR_CONV_DEPTHWISE: {
       const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
       SMR_NEED(job, conv_depthwise);
+      if (any) return smr_linear_need_depthwise_any(job);
       return smr_linear_need_depthwise(job, &args, smr_optional_input(job, 3) != NULL);
     }
     case SMR_CONV_DEPTHWISE_3D:
       SMR_NEED(job, conv_depthwise_3d);
       SMR_NEED(job, f32_dwconv_indirect);
-      if (last != SMR_PANEL || smr_optional_input(job, 3) != NULL) SMR_NEED(job, f32_dwconv_part);
+      if (any || last != SMR_PANEL || smr_optional_input(job, 3) != NULL)
+        SMR_NEED(job, f32_dwconv_part);
       if (half) SMR_NEED(job, f32_dwconv_f16w);
       return SAMARA_OK;
     case SMR_CONV_DIRECT: {
       const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
       SMR_NEED(job, conv_direct);
       if (half) SMR_NEED(job, conv_direct_f16w);
-      if (last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
+      if (any || last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
       if (job->dims_vary || smr_f32_conv_direct_is_small(&args)) SMR_NEED(job, conv_direct_small);
       return SAMARA_OK;
     }
@@ -239,8 +242,17 @@ static samara_status conv_need_plain(struct smr_job *job, const struct conv_stat
   if (path == SMR_CONV_INDIRECT)
     SMR_TRY(smr_indirect_need(job, &s->window, s->linear.n, s->linear.w_type));
   if (path == SMR_CONV_POINT || path == SMR_CONV_CONTIGUOUS)
-    SMR_TRY(smr_linear_need(job, &args, false));
+    SMR_TRY(smr_linear_need(job, &args, smr_weights_vary(job)));
   return conv_need(job, s, path);
+}
+
+// Needs of weights that may have other dims another time: of each path that attributes allow.
+static samara_status conv_need_any(struct smr_job *job, const struct conv_state *s) {
+  const bool deep = s->window.spatial == 3, grouped = smr_op_attr_int(job, "groups") > 1;
+  if (grouped) SMR_TRY(conv_need(job, s, deep ? SMR_CONV_DEPTHWISE_3D : SMR_CONV_DEPTHWISE));
+  if (!grouped && !deep) SMR_TRY(conv_need(job, s, SMR_CONV_DIRECT));
+  SMR_TRY(conv_need_plain(job, s, SMR_CONV_INDIRECT));
+  return conv_need_plain(job, s, SMR_CONV_POINT);
 }
 
 // Needs of the path and of what else it could be. Padding that is not a constant may also be there
@@ -250,6 +262,7 @@ static samara_status conv_need_plain(struct smr_job *job, const struct conv_stat
 static samara_status conv_need_paths(struct smr_job *job, const struct conv_state *s,
                                      enum smr_conv_path plain, enum smr_conv_path other) {
   SMR_TRY(conv_need(job, s, s->path));
+  if (smr_weights_vary(job)) SMR_TRY(conv_need_any(job, s));
   if (plain != s->path) SMR_TRY(conv_need_plain(job, s, plain));
   return other != plain ? conv_need_plain(job, s, other) : SAMARA_OK;
 }
@@ -315,6 +328,7 @@ static samara_status conv_prepare(struct smr_job *job) {
                                                     : 0,
   };
   s->linear.unfolds_whole = depthwise || plain == SMR_CONV_DIRECT;
+  s->linear.may_round = !transforms && smr_conv_may_round(job, plain);
   SMR_TRY(transforms && !job->dims_vary ? smr_linear_prepare_end(job, &s->linear)
                                         : smr_linear_prepare(job, &s->linear));
   SMR_TRY(conv_need_paths(job, s, plain, other));

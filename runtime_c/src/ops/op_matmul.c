@@ -178,6 +178,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
       .n_stride = transpose_w ? s->k : 1,
       .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
       .caller_packs = s->products > 1,
+      .may_round = true,
   };
   SMR_TRY(smr_linear_prepare(job, &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
@@ -197,6 +198,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
                                          .a_stride = s->k,
                                          .w_type = s->linear.w_type,
                                          .source = s->linear.source};
+  job->work = (double)smr_numel(job->outputs[0]) * (double)(int64_t)s->k;
   SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
   job->kernel = s->plan.kernel;

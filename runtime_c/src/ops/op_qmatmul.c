@@ -107,8 +107,8 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   smr_qlinear_args(job, &s->linear, 0, &args);
   args.batch = 1;
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
-  job->work = (double)s->products * (double)s->m * (double)s->k * (double)n;
-  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_pieces(job, job->work));
+  job->work = (double)smr_numel(job->outputs[0]) * (double)(int64_t)s->k;
+  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);
   if (qmatmul_transposes_x(s) && !qmatmul_per_product(s) && job->tiles > 0) {

@@ -180,9 +180,29 @@ static samara_status spread_need(struct smr_job *job, const struct smr_spread *s
   }
 }
 
+// Needs of weights that may have other dims another time: of each path.
+static samara_status spread_need_any(struct smr_job *job, const struct smr_spread *s) {
+  const struct smr_f32_gemm_args args = {
+      .m = 1,
+      .n = s->n,
+      .w_type = job->inputs[1]->dtype == SAMARA_FLOAT16 ? SMR_GEMM_F16 : SMR_GEMM_F32};
+  if (s->groups > 1) {
+    SMR_TRY(spread_need(job, s, SMR_SPREAD_DEPTHWISE));
+    SMR_TRY(spread_need(job, s, SMR_SPREAD_DEPTHWISE_PHASES));
+    SMR_TRY(smr_linear_need_depthwise_any(job));
+    SMR_NEED(job, f32_dwconv_quads);
+  }
+  SMR_TRY(spread_need(job, s, SMR_SPREAD_POINT));
+  SMR_TRY(spread_need(job, s, SMR_SPREAD_INDIRECT));
+  SMR_TRY(spread_need(job, s, SMR_SPREAD_PHASES));
+  if (job->inputs[1]->dtype == SAMARA_FLOAT32) SMR_TRY(spread_need(job, s, SMR_SPREAD_FOLD));
+  return smr_linear_need(job, &args, true);
+}
+
 // Needs of the path, and of those that other dims may lead to.
 static samara_status spread_need_paths(struct smr_job *job, const struct smr_spread *s) {
   SMR_TRY(spread_need(job, s, s->path));
+  if (smr_weights_vary(job)) return spread_need_any(job, s);
   if (!job->dims_vary || spread_is_depthwise(s)) return SAMARA_OK;
   const enum smr_spread_path plain = spread_choose(job, s, false);
   const struct smr_f32_gemm_args args = {.m = 1, .n = s->n};

@@ -29,6 +29,7 @@ static samara_status create_options(samara_session *session,
   session->log = options->log != NULL ? options->log : session->model->log;
   session->log_user = options->log != NULL ? options->log_user : session->model->log_user;
   session->strict = options->strict_accuracy;
+  session->bfloat16 = options->bfloat16 && !options->strict_accuracy;
   session->max_arena_bytes = options->max_arena_bytes;
   session->max_steps = options->max_steps;
   session->deadline.limit_ns =

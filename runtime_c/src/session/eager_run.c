@@ -229,8 +229,8 @@ static samara_status eager_run_frame(samara_op_context *context, const samara_op
     struct eager_copying copying = {
         .plan = &copy->plan, .from = tensor->data, .to = at + copy->offset};
     tensor->data = copying.to;
-    smr_pool_run(smr_job_bytes(job) < SMR_INLINE_BYTES ? NULL : context->pool, copy->plan.tiles,
-                 eager_copy_range, &copying);
+    smr_pool_run(smr_job_bytes(job, true) < SMR_INLINE_BYTES ? NULL : context->pool,
+                 copy->plan.tiles, eager_copy_range, &copying);
   }
   return eager_run_job(context, job, at + op->copy_bytes);
 }
@@ -372,7 +372,7 @@ static samara_status eager_frames(samara_op_context *context, const struct eager
     at += op->frame_bytes;
     if (!eager_is_simple(op)) continue;
     group->items[group->count++] = (struct eager_item){.job = job, .start = tiles, .index = i};
-    group->bytes += smr_job_bytes(job);
+    group->bytes += smr_job_bytes(job, true);
     tiles += job->tiles;
   }
   group->items[group->count].start = tiles;

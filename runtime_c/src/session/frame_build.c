@@ -201,6 +201,7 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   job->isa = session->isa;
   job->threads = (uint32_t)session->threads;
   job->strict = session->strict;
+  job->bfloat16 = session->bfloat16;
   job->error = &session->error;
   job->kernel = op->name;
   if (SMR_HAS(choices) && session->tuned != NULL)

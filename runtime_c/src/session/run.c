@@ -53,29 +53,22 @@ samara_tensor smr_public_tensor(const struct smr_tensor *tensor) {
 
 // ---- one node ----
 
-size_t smr_job_bytes(const struct smr_job *job) {
+size_t smr_job_bytes(const struct smr_job *job, bool constants) {
   size_t bytes = 0;
-  for (uint32_t i = 0; i < job->input_count && bytes < SMR_INLINE_BYTES; i++)
-    if (job->inputs[i] != NULL) bytes += job->inputs[i]->size_bytes;
+  for (uint32_t i = 0; i < job->input_count && bytes < SMR_INLINE_BYTES; i++) {
+    const struct smr_tensor *x = job->inputs[i];
+    if (x != NULL && (constants || x->constant < 0)) bytes += x->size_bytes;
+  }
   for (uint32_t i = 0; i < job->output_count && bytes < SMR_INLINE_BYTES; i++)
-    bytes += job->outputs[i]->size_bytes;
-  return bytes;
-}
-
-// Bytes that a job reads of other nodes and writes for them.
-static size_t run_passed_bytes(const struct smr_job *job) {
-  size_t bytes = 0;
-  for (uint32_t i = 0; i < job->input_count && bytes < SMR_FOLLOW_BYTES; i++)
-    if (job->inputs[i] != NULL && job->inputs[i]->constant < 0) bytes += job->inputs[i]->size_bytes;
-  for (uint32_t i = 0; i < job->output_count && bytes < SMR_FOLLOW_BYTES; i++)
     bytes += job->outputs[i]->size_bytes;
   return bytes;
 }
 
 bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows) {
   if (job->tiles <= 1) return false;
-  if (job->work >= SMR_INLINE_WORK || smr_job_bytes(job) >= SMR_INLINE_BYTES) return true;
-  return follows && run_passed_bytes(job) >= SMR_FOLLOW_BYTES;
+  if (job->work >= (double)SMR_INLINE_WORK || smr_job_bytes(job, true) >= SMR_INLINE_BYTES)
+    return true;
+  return follows && smr_job_bytes(job, false) >= SMR_FOLLOW_BYTES;
 }
 
 static samara_status run_job(samara_session *session, struct smr_job *job) {

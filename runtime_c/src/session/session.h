@@ -213,6 +213,7 @@ struct samara_session {
   size_t *thread_begins;  // where the range began that failed first in this thread
   uint32_t isa;
   bool strict;
+  bool bfloat16;
   bool keep_all;
   bool profiling;
   bool profiled;  // the last run was
@@ -416,9 +417,10 @@ samara_status smr_session_share(samara_session *session, const struct smr_job *j
                                 uint8_t *scratch);
 /// Run the entry function on the inputs given to its frame, and set the results.
 samara_status smr_session_run_entry(samara_session *session);
-/// Bytes of a job's operands, counted up to SMR_INLINE_BYTES: below, waking threads costs more than
-/// they save (a wake-up is some 5 us, about what one core needs for this much).
-size_t smr_job_bytes(const struct smr_job *job);
+/// Bytes of a job's operands, with or without its constants, counted up to SMR_INLINE_BYTES: below,
+/// waking threads costs more than they save (a wake-up is some 5 us, about what one core needs for
+/// this much).
+size_t smr_job_bytes(const struct smr_job *job, bool constants);
 /// Whether a job's tiles go to the pool: it has several, and many bytes or much arithmetic; or it
 /// follows one that was shared, and would have to fetch much of what another core has in its cache.
 bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows);

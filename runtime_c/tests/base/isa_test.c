@@ -18,6 +18,10 @@ SMR_TEST(parses_ceilings) {
   CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512);
   CHECK(smr_isa_parse("avx512-vnni", &mask));
   CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI);
+  CHECK(smr_isa_parse("avx512-bf16", &mask));
+  CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_BF16);
+  CHECK(smr_isa_parse("neon-bf16", &mask));
+  CHECK_EQ_INT(mask, SMR_ISA_NEON | SMR_ISA_NEON_BF16);
   CHECK(smr_isa_parse("neon-i8mm", &mask));
   CHECK_EQ_INT(mask, SMR_ISA_NEON | SMR_ISA_NEON_DOT | SMR_ISA_NEON_I8MM);
   CHECK(smr_isa_parse("neon-fp16", &mask));

@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "harness.h"
+#include "kernels/bf16_gemm/bf16_gemm.h"
 #include "op_harness.h"
 #include "ops/conv_choice.h"
 
@@ -98,5 +99,27 @@ SMR_TEST(a_measurement_decides) {
   op_end(&t);
 }
 
+// Twice as many multiply-adds at a time: transforms have to save more than that.
+SMR_TEST(products_in_bfloat16) {
+  static const struct layer rounded[] = {
+      {"indirect", "winograd_f23", 14, 256, 256, 3, 1, 1, 1},
+      {"indirect", "direct", 32, 12, 96, 5, 1, 1, 2},
+      {"direct", "direct", 32, 8, 8, 3, 1, 1, 1},
+      {"winograd_f43", "winograd_f43", 55, 33, 64, 3, 1, 1, 1},  // odd taps are not rounded
+      {"direct", "direct", 224, 3, 64, 3, 1, 1, 1},
+      {"depthwise", "depthwise", 56, 64, 64, 3, 1, 64, 1},
+  };
+  for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+    struct op_test t;
+    begin(&t, &rounded[i]);
+    t.job.bfloat16 = true;
+    const bool pays = smr_bf16_gemm_pays(t.job.isa);
+    CHECK_STR(chosen(&t, true), pays ? rounded[i].algorithm : rounded[i].plain);
+    t.job.isa &= ~(uint32_t)(SMR_ISA_AVX512_BF16 | SMR_ISA_NEON_BF16);
+    CHECK_STR(chosen(&t, true), rounded[i].plain);
+    op_end(&t);
+  }
+}
+
 SMR_TEST_MAIN(RUN(layers_of_networks); RUN(open_dims); RUN(instruction_sets_do_not_matter);
-              RUN(a_measurement_decides))
+              RUN(a_measurement_decides); RUN(products_in_bfloat16))

@@ -6,6 +6,7 @@
 
 #include "ops/opattrs.h"
 #include "session/model_literal.h"
+#include "session/session.h"
 
 static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
 
@@ -55,6 +56,22 @@ SMR_TEST(bad_options_are_refused_with_a_reason) {
   literal_free(l);
 }
 
+SMR_TEST(strict_accuracy_wins) {
+  struct literal *l = one_node();
+  const samara_model *model = literal_finish(l);
+  for (int i = 0; i < 4; i++) {
+    const samara_session_options options = {
+        .struct_size = sizeof options, .strict_accuracy = i & 1, .bfloat16 = i & 2};
+    samara_session *s = NULL;
+    if (CHECK_EQ_INT(samara_session_create(model, &options, &s, NULL), SAMARA_OK)) {
+      CHECK_EQ_INT(s->strict, i & 1);
+      CHECK_EQ_INT(s->bfloat16, i == 2);
+    }
+    samara_session_destroy(s);
+  }
+  literal_free(l);
+}
+
 SMR_TEST(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
@@ -69,5 +86,5 @@ SMR_TEST(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation) {
   literal_free(l);
 }
 
-SMR_TEST_MAIN(RUN(bad_options_are_refused_with_a_reason);
+SMR_TEST_MAIN(RUN(bad_options_are_refused_with_a_reason); RUN(strict_accuracy_wins);
               RUN(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation))

@@ -48,6 +48,9 @@ static float simd_masks(float a, float b) { return (a < b && !(b == 2.0f)) || a 
 #include "simd/avx512vnni_begin.h"
 #include "simd/simd_body.h"
 #include "simd/end.h"
+#include "simd/avx512bf16_begin.h"
+#include "simd/simd_body.h"
+#include "simd/end.h"
 #endif
 #if SMR_ARCH_AARCH64
 #include "simd/neon_begin.h"
@@ -60,6 +63,9 @@ static float simd_masks(float a, float b) { return (a < b && !(b == 2.0f)) || a 
 #include "simd/simd_body.h"
 #include "simd/end.h"
 #include "simd/neon_i8mm_begin.h"
+#include "simd/simd_body.h"
+#include "simd/end.h"
+#include "simd/neon_bf16_begin.h"
 #include "simd/simd_body.h"
 #include "simd/end.h"
 #endif
@@ -81,12 +87,14 @@ SMR_TEST(vocabulary) {
   if (simd_have(SMR_ISA_AVX2, "avx2")) smr_check_vocabulary_avx2();
   if (simd_have(SMR_ISA_AVX512, "avx512")) smr_check_vocabulary_avx512();
   if (simd_have(SMR_ISA_AVX512_VNNI, "avx512-vnni")) smr_check_vocabulary_avx512vnni();
+  if (simd_have(SMR_ISA_AVX512_BF16, "avx512-bf16")) smr_check_vocabulary_avx512bf16();
 #endif
 #if SMR_ARCH_AARCH64
   if (simd_have(SMR_ISA_NEON, "neon")) smr_check_vocabulary_neon();
   if (simd_have(SMR_ISA_NEON_FP16, "neon-fp16")) smr_check_vocabulary_neonfp16();
   if (simd_have(SMR_ISA_NEON_DOT, "neon-dot")) smr_check_vocabulary_neondot();
   if (simd_have(SMR_ISA_NEON_I8MM, "neon-i8mm")) smr_check_vocabulary_neoni8mm();
+  if (simd_have(SMR_ISA_NEON_BF16, "neon-bf16")) smr_check_vocabulary_neonbf16();
 #endif
 #if SMR_ARCH_V128
   smr_check_vocabulary_v128();

@@ -93,6 +93,20 @@ def test_a_row_takes_all_its_sets(runtime: Path) -> None:
 
     assert sets("avx2", "avx512-vnni") == ["AVX512_VNNI", "AVX2", "NONE"]
     assert sets("avx2", "avx512") == ["AVX512", "AVX2", "NONE"]
+    assert sets("avx2", "avx512-bf16") == ["AVX512", "AVX2", "NONE"]
+
+
+def test_products_in_bfloat16_are_left_out_unless_named(runtime: Path) -> None:
+    def part(selection: Selection) -> str:
+        text = lists(selection, runtime)["base/parts.inc"]
+        found = re.search(r"SMR_PART\(bf16_gemm, (\d)\)", text)
+        assert found is not None
+        return found[1]
+
+    named = Selection(isa=("neon-bf16",), floor="neon", parts=frozenset({"bf16_gemm"}))
+    assert (part(Selection()), part(named)) == ("0", "1")
+    rows = _rows(lists(named, runtime)["kernels/bf16_gemm/kernels.inc"])
+    assert [row.split(",")[1].strip() for row in rows] == ["neon_bf16", "scalar"]
 
 
 def test_half_rows_bring_the_row_they_lean_on(runtime: Path) -> None:

@@ -26,9 +26,11 @@ _FLOOR_FAMILIES = frozenset({"q8_softmax"})
 _IMPLIED = {
     "avx512": {"avx2"},
     "avx512-vnni": {"avx2", "avx512"},
+    "avx512-bf16": {"avx2", "avx512"},
     "neon-fp16": {"neon"},
     "neon-dot": {"neon"},
     "neon-i8mm": {"neon", "neon-dot"},
+    "neon-bf16": {"neon"},
 }
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
 # Parts that only the full library has: eager operators, and listing what a model needs.

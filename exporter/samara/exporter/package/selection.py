@@ -18,10 +18,12 @@ ISA_NAMES = (
     "avx2",
     "avx512",
     "avx512-vnni",
+    "avx512-bf16",
     "neon",
     "neon-fp16",
     "neon-dot",
     "neon-i8mm",
+    "neon-bf16",
     "wasm-simd",
     "rvv",
 )

@@ -20,7 +20,9 @@ _SUFFIX = re.compile(
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|[^\s\w]')
 _LINE_MARKER = re.compile(r'#(?:line)? (\d+) "((?:\\.|[^"\\])*)"')
 _FILE_MARKER = re.compile(r"// ---- (\S+) ----$", re.MULTILINE)
-_ISA_SUFFIX = re.compile(r"_(scalar|avx2|avx512vnni|avx512|neon_fp16|neon_dot|neon_i8mm|neon)\.c\Z")
+_ISA_SUFFIX = re.compile(
+    r"_(scalar|avx2|avx512vnni|avx512bf16|avx512|neon_fp16|neon_dot|neon_i8mm|neon_bf16|neon)\.c\Z"
+)
 _SWITCH_TABLE = "CSWTCH."  # gcc does not say of which function
 _NO_NAMES = frozenset(
     ("__attribute__", "__declspec", "_Alignas", "alignas", "__asm__", "_Static_assert", "__pragma")
@@ -263,7 +265,8 @@ def _place(source: str) -> tuple[str, str, str]:
     parts = source.split("/")
     if parts[0] == "kernels" and len(parts) > 2:
         isa = _ISA_SUFFIX.search(source)
-        return "kernels", parts[1], isa[1].replace("_", "-").replace("vnni", "-vnni") if isa else ""
+        name = re.sub("_|(?<=512)(?=.)", "-", isa[1]) if isa else ""
+        return "kernels", parts[1], name
     stem = parts[-1].removesuffix(".c")
     if len(parts) == 1:
         return "custom operators", stem, ""

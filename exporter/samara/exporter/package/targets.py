@@ -13,8 +13,8 @@ from samara.pybridge import UnsupportedError
 
 # Instruction sets by architecture, least first; docs/building.md says what each one means.
 ISA_NAMES: dict[str, tuple[str, ...]] = {
-    "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni"),
-    "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm"),
+    "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
+    "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16"),
     "wasm32-simd128": ("wasm-simd",),  # no dispatch there: a module with SIMD runs with it or not
 }
 _PORTABLE = ("scalar",)
@@ -22,9 +22,11 @@ _PORTABLE = ("scalar",)
 _IMPLIED: dict[str, tuple[str, ...]] = {
     "avx512": ("avx2",),
     "avx512-vnni": ("avx512",),
+    "avx512-bf16": ("avx512",),
     "neon-fp16": ("neon",),
     "neon-dot": ("neon",),
     "neon-i8mm": ("neon-dot",),
+    "neon-bf16": ("neon",),
 }
 _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni"),

@@ -24,6 +24,42 @@ SMR_INLINE size_t GEMM_NAME(column)(size_t j, size_t stride, size_t element_byte
   return j / GEMM_PANEL_VECTORS * stride + j % GEMM_PANEL_VECTORS * VF * element_bytes;
 }
 
+// The end of a tile: what GEMM_NAME(tile) says of its arguments holds.
+SMR_INLINE void GEMM_NAME(tile_end)(const size_t mr, const size_t nv, const int half,
+                                    const int exact, size_t rows, size_t columns,
+                                    N(vf) (*acc)[GEMM_MAX_NV], N(hf) * acc_half, void *out,
+                                    const void *residual,
+                                    const struct smr_f32_gemm_params *params) {
+  // A whole tile goes where it belongs; what needs more is finished from a copy of the sums.
+  const size_t width = nv * VF + (half ? VF / 2 : 0);
+  const int whole =
+      !residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr);
+  float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
+  float *p = whole ? (float *)out : sums;
+  const size_t out_stride = whole ? params->out_stride : width;
+  // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
+  if (whole && params->lo != -INFINITY) {
+    const N(vf) lo = N(set1)(params->lo);
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(max)(lo, acc[i][j]);
+      if (half) acc_half[i] = N(hmax)(N(hlow)(lo), acc_half[i]);
+    }
+  }
+  if (whole && params->hi != INFINITY) {
+    const N(vf) hi = N(set1)(params->hi);
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(min)(hi, acc[i][j]);
+      if (half) acc_half[i] = N(hmin)(N(hlow)(hi), acc_half[i]);
+    }
+  }
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(p + j * VF, acc[i][j]);
+    if (half) N(hstore)(p + nv * VF, acc_half[i]);
+    p += out_stride;
+  }
+  if (!whole) GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
+}
+
 // A tile of mr rows by nv vectors (and half a vector). If not `exact`, rows <= mr of it exist and
 // the others repeat the last. `columns` of it are stored. GEMM_ROWS: `a` or `pointers`
 // [rows][taps]; GEMM_OFFSETS: `pointers` [mr] and `offsets` [k]; GEMM_STRIDED: `a`, exact.
@@ -91,34 +127,8 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
     }
   }
 
-  // A whole tile goes where it belongs; what needs more is finished from a copy of the sums.
-  const size_t width = nv * VF + (half ? VF / 2 : 0);
-  const int whole =
-      !residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr);
-  float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
-  float *p = whole ? (float *)out : sums;
-  const size_t out_stride = whole ? params->out_stride : width;
-  // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
-  if (whole && params->lo != -INFINITY) {
-    const N(vf) lo = N(set1)(params->lo);
-    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(max)(lo, acc[i][j]);
-      if (half) acc_half[i] = N(hmax)(N(hlow)(lo), acc_half[i]);
-    }
-  }
-  if (whole && params->hi != INFINITY) {
-    const N(vf) hi = N(set1)(params->hi);
-    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(min)(hi, acc[i][j]);
-      if (half) acc_half[i] = N(hmin)(N(hlow)(hi), acc_half[i]);
-    }
-  }
-  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-    SMR_UNROLL for (size_t j = 0; j < nv; j++) N(store)(p + j * VF, acc[i][j]);
-    if (half) N(hstore)(p + nv * VF, acc_half[i]);
-    p += out_stride;
-  }
-  if (!whole) GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
+  GEMM_NAME(tile_end)
+  (mr, nv, half, exact, rows, columns, acc, acc_half, out, residual, params);
 }
 
 // One instance over rows of A, with the signature of a micro-kernel: mr rows, nv vectors, with or

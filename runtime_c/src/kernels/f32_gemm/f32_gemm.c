@@ -15,59 +15,61 @@ size_t smr_panel_stride_bytes(size_t rows, size_t element_bytes) {
 
 static const struct smr_f32_gemm_row {
   uint32_t isa;
-  struct smr_f32_gemm_config config;
-  const char *names[5];  // ukernel by weight type, tall, matrix-vector by weight type
-  bool half;             // float16 arithmetic; the next row is the one without
+  struct smr_f32_gemm_config config;  // after one with `half` the one without
 } f32_gemm_rows[] = {
 #define GEMM_IN(part, name) SMR_HAS(part) ? smr_f32_gemm_ukernel_##name : NULL
-#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                    \
-  {bit,                                                                                            \
-   {#suffix,                                                                                       \
-    rows,                                                                                          \
-    {columns, columns},                                                                            \
-    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                              \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                                   \
-    tall_rows,                                                                                     \
-    GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),                                              \
-    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},              \
-    {SMR_PANEL, SMR_PANEL}},                                                                       \
-   {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
-    "f32_gemm_" #tall_rows "x16__" #suffix, "f32_gemm_gemv__" #suffix,                             \
-    "f32_gemm_gemv_f16w__" #suffix},                                                               \
-   false},
-#define SMR_UKERNEL(bit, suffix, rows, columns)                                                    \
-  {bit,                                                                                            \
-   {#suffix,                                                                                       \
-    rows,                                                                                          \
-    {columns, columns},                                                                            \
-    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                              \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                                   \
-    0,                                                                                             \
-    NULL,                                                                                          \
-    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},              \
-    {SMR_PANEL, SMR_PANEL}},                                                                       \
-   {"f32_gemm_" #rows "x" #columns "__" #suffix, "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, \
-    NULL, "f32_gemm_gemv__" #suffix, "f32_gemm_gemv_f16w__" #suffix},                              \
-   false},
-#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)            \
-  {bit,                                                                               \
-   {#suffix,                                                                          \
-    rows,                                                                             \
-    {other_columns, columns},                                                         \
-    {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                            \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                      \
-    0,                                                                                \
-    NULL,                                                                             \
-    {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},  \
-    {SMR_PANEL, columns}},                                                            \
-   {"f32_gemm_" #rows "x" #other_columns "__" #other,                                 \
-    "f32_gemm_" #rows "x" #columns "_f16w__" #suffix, NULL, "f32_gemm_gemv__" #other, \
-    "f32_gemm_gemv_f16w__" #suffix},                                                  \
-   true},
+#define GEMM_NAMED(name) "f32_gemm_" #name
+#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                \
+  {bit,                                                                                        \
+   {#suffix,                                                                                   \
+    rows,                                                                                      \
+    {columns, columns},                                                                        \
+    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                          \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                               \
+    tall_rows,                                                                                 \
+    GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),                                          \
+    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},          \
+    {SMR_PANEL, SMR_PANEL},                                                                    \
+    {GEMM_NAMED(rows##x##columns##__##suffix), GEMM_NAMED(rows##x##columns##_f16w__##suffix)}, \
+    GEMM_NAMED(tall_rows##x16__##suffix),                                                      \
+    {GEMM_NAMED(gemv__##suffix), GEMM_NAMED(gemv_f16w__##suffix)},                             \
+    false}},
+#define SMR_UKERNEL(bit, suffix, rows, columns)                                                \
+  {bit,                                                                                        \
+   {#suffix,                                                                                   \
+    rows,                                                                                      \
+    {columns, columns},                                                                        \
+    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                          \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                               \
+    0,                                                                                         \
+    NULL,                                                                                      \
+    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},          \
+    {SMR_PANEL, SMR_PANEL},                                                                    \
+    {GEMM_NAMED(rows##x##columns##__##suffix), GEMM_NAMED(rows##x##columns##_f16w__##suffix)}, \
+    NULL,                                                                                      \
+    {GEMM_NAMED(gemv__##suffix), GEMM_NAMED(gemv_f16w__##suffix)},                             \
+    false}},
+#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)           \
+  {bit,                                                                              \
+   {#suffix,                                                                         \
+    rows,                                                                            \
+    {other_columns, columns},                                                        \
+    {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                           \
+     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                     \
+    0,                                                                               \
+    NULL,                                                                            \
+    {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)}, \
+    {SMR_PANEL, columns},                                                            \
+    {GEMM_NAMED(rows##x##other_columns##__##other),                                  \
+     GEMM_NAMED(rows##x##columns##_f16w__##suffix)},                                 \
+    NULL,                                                                            \
+    {GEMM_NAMED(gemv__##other), GEMM_NAMED(gemv_f16w__##suffix)},                    \
+    true}},
 #include "kernels/f32_gemm/kernels.inc"
 #undef SMR_UKERNEL
 #undef SMR_UKERNEL_TALL
 #undef SMR_UKERNEL_HALF
+#undef GEMM_NAMED
 #undef GEMM_IN
 };
 
@@ -77,11 +79,11 @@ const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa) {
   return &f32_gemm_rows[i].config;
 }
 
-// The row a config belongs to, for its names.
-static const struct smr_f32_gemm_row *f32_gemm_row_of(const struct smr_f32_gemm_config *config) {
+// The config without float16 arithmetic beside one with.
+static const struct smr_f32_gemm_config *f32_gemm_plain(const struct smr_f32_gemm_config *config) {
   size_t i = 0;
   while (&f32_gemm_rows[i].config != config) i++;
-  return &f32_gemm_rows[i];
+  return &f32_gemm_rows[i + 1].config;
 }
 
 enum {
@@ -96,18 +98,15 @@ static size_t f32_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0
 
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
-  const struct smr_f32_gemm_row *row = f32_gemm_row_of(config);
   const size_t panels = smr_panels(args->n);
   const size_t sum = args->indirect ? args->k * args->taps : args->k;
-  if (row->half && (panels < F32_GEMM_HALF_PANELS || sum < F32_GEMM_HALF_SUM)) {
-    row++;
-    config = &row->config;
-  }
+  if (config->half && (panels < F32_GEMM_HALF_PANELS || sum < F32_GEMM_HALF_SUM))
+    config = f32_gemm_plain(config);
   size_t mr = config->mr;
   *plan = (struct smr_f32_gemm_plan){
       .config = config,
       .ukernel = config->ukernel[args->w_type],
-      .kernel = row->names[args->w_type],
+      .kernel = config->names[args->w_type],
       .group_panels = config->nr[args->w_type] / SMR_PANEL,
   };
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;
@@ -115,7 +114,7 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
   if (!args->indirect && args->m <= (args->source.rows > 1 ? args->source.rows : 1)) {
     mr = 1;
     plan->ukernel = config->gemv[args->w_type];
-    plan->kernel = row->names[3 + args->w_type];
+    plan->kernel = config->gemv_names[args->w_type];
     plan->group_panels = config->gemv_nr[args->w_type] / SMR_PANEL;
   } else if (config->tall_mr && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2 &&
              !args->indirect && args->w_type == SMR_GEMM_F32 &&
@@ -123,7 +122,7 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
     // Taller tiles hide more of the loads, but that many rows a page apart evict each other.
     mr = config->tall_mr;
     plan->ukernel = config->tall;
-    plan->kernel = row->names[2];
+    plan->kernel = config->tall_name;
   }
   plan->row_tiles = f32_gemm_ceil_div(args->m, mr);
 

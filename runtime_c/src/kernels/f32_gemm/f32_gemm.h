@@ -35,7 +35,9 @@
 
 enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/format.md
 
-typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1 } smr_gemm_type;
+/// SMR_GEMM_BF16 is a type of weights alone, with kernels of their own (kernels/bf16_gemm).
+typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1, SMR_GEMM_BF16 = 2 } smr_gemm_type;
+enum { SMR_GEMM_TYPES = 3 };
 
 /// What a tile needs besides its pointers; the same for all tiles of one batch entry.
 struct smr_f32_gemm_params {
@@ -63,13 +65,15 @@ typedef void (*smr_f32_gemm_ukernel)(size_t rows, size_t columns, const float *a
 /// A matrix-vector kernel has the same signature, rows == 1 and any number of columns.
 struct smr_f32_gemm_config {
   const char *isa;
-  size_t mr;     ///< rows of the largest tile of `ukernel`
-  size_t nr[2];  ///< its columns, by weight type; multiples of 16
-  smr_f32_gemm_ukernel ukernel[2];
+  size_t mr;                  ///< rows of the largest tile of `ukernel`
+  size_t nr[SMR_GEMM_TYPES];  ///< its columns, by weight type; multiples of 16
+  smr_f32_gemm_ukernel ukernel[SMR_GEMM_TYPES];
   size_t tall_mr;             ///< rows of `tall` (direct, columns <= 16), 0 if there is none
   smr_f32_gemm_ukernel tall;  ///< float32 weights only
-  smr_f32_gemm_ukernel gemv[2];
-  size_t gemv_nr[2];  ///< columns that a call of `gemv` is best given; multiples of 16
+  smr_f32_gemm_ukernel gemv[SMR_GEMM_TYPES];
+  size_t gemv_nr[SMR_GEMM_TYPES];  ///< columns that a call of `gemv` is best given
+  const char *names[SMR_GEMM_TYPES], *tall_name, *gemv_names[SMR_GEMM_TYPES];  ///< for profiles
+  bool half;  ///< float16 arithmetic, beside which there is a config without
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a region compiled for AVX-512 BF16 on top of F, BW, DQ and VL; see simd/common.h for the
+// vocabulary.
+#include "simd/common.h"
+
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#if defined(SMR_SIMD_HOT)
+SMR_HOT_REGION
+#endif
+#pragma GCC target( \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c,prefer-vector-width=512")
+#endif
+
+#define SMR_SIMD_SUFFIX _avx512bf16
+#define SMR_SIMD_ISA SMR_ISA_AVX512_BF16
+#define SMR_SIMD_NAME "avx512-bf16"
+#define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
+#define VF 16
+
+#ifndef SMR_SIMD_AVX512BF16_OPS
+#define SMR_SIMD_AVX512BF16_OPS
+// Without optimisation GCC's intrinsics are macros whose casts its own warnings dislike.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "simd/avx512_ops.h"
+#pragma GCC diagnostic pop
+#endif

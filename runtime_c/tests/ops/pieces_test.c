@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces for threads: none for one, none of too little work, so many at most.
+#include "base/fp.h"
+
+#include "ops/pieces.h"
+
+#include "harness.h"
+
+enum { LEAST = 1 << 17 };
+
+SMR_TEST(follows_work_and_threads) {
+  static const struct {
+    uint32_t threads;
+    double work;
+    size_t pieces;
+  } cases[] = {
+      {0, 1e12, 1},
+      {1, 1e12, 1},
+      {2, 0, 1},
+      {2, 1.9 * LEAST, 1},
+      {2, 2.0 * LEAST, 2},
+      {2, 5.5 * LEAST, 5},
+      {2, 1e300, 2 * SMR_PIECES_PER_THREAD},
+      {256, 1e300, 256 * SMR_PIECES_PER_THREAD},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct smr_job job = {.threads = cases[i].threads, .work = cases[i].work};
+    CHECK_EQ_INT(smr_pieces(&job), cases[i].pieces);
+  }
+}
+
+SMR_TEST_MAIN(RUN(follows_work_and_threads))
