@@ -138,6 +138,9 @@ static samara_status qavg_pool_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
+// a / by, upwards, for a >= 0; mostly there is nothing to divide.
+static int64_t pool_ceil_div(int64_t a, int64_t by) { return by == 1 ? a : (a + by - 1) / by; }
+
 // The taps of output index `o` along an axis that lie inside the input.
 struct pool_span {
   int64_t first;  // input index of the first
@@ -149,11 +152,11 @@ static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, 
                                      bool count_padding) {
   const int64_t start = o * w->stride[axis] - w->pad_begin[axis], by = w->dilation[axis];
   const int64_t kernel = w->kernel[axis];
-  const int64_t before = start < 0 ? (-start + by - 1) / by : 0;  // taps left of the input
+  const int64_t before = start < 0 ? pool_ceil_div(-start, by) : 0;  // taps left of the input
   // Taps at or beyond `limit` are not counted.
   const int64_t limit = w->in[axis], padded = limit + w->pad_end[axis];
-  int64_t inside = start < limit ? (limit - start + by - 1) / by : 0;
-  int64_t counted = start < padded ? (padded - start + by - 1) / by : 0;
+  int64_t inside = start < limit ? pool_ceil_div(limit - start, by) : 0;
+  int64_t counted = start < padded ? pool_ceil_div(padded - start, by) : 0;
   if (inside > kernel) inside = kernel;
   if (counted > kernel) counted = kernel;
   const int64_t count = inside > before ? inside - before : 0;

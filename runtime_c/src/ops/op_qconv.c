@@ -22,6 +22,7 @@ enum qconv_path {
 };
 
 enum {
+  QCONV_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
   QCONV_HAS_DEPTHWISE = SMR_HAS(qconv_depthwise) || SMR_HAS(qconv_depthwise_3d),
 };
 
@@ -29,6 +30,7 @@ struct qconv_state {
   struct smr_qlinear linear;
   struct smr_window window;
   enum qconv_path path;
+  bool filled;                    // WINDOWS: rows of taps are filled up to whole groups
   size_t taps, channels, pixels;  // channels of one group, pixels of the output
   struct smr_i8_gemm_plan plan;   // WINDOWS: of a block
   struct smr_qwindows windows;
@@ -66,7 +68,7 @@ static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
       .dilation_w = (size_t)w->dilation[2],
       .pad_top = (size_t)w->pad_begin[1],
       .pad_left = (size_t)w->pad_begin[2],
-      .pieces = smr_pieces(job, job->work),
+      .pieces = smr_pieces(job),
       .in_pixel_stride = x_pixel,
       .in_row_stride = x_pixel * in_w,
       .in_batch_stride = x_pixel * in_w * in_h,
@@ -148,8 +150,8 @@ static samara_status qconv_prepare_depthwise(struct smr_job *job, struct qconv_s
 static samara_status qconv_prepare_windows(struct smr_job *job, struct qconv_state *s) {
   const struct smr_i8_gemm_config *config = s->linear.config;
   static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
-  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels, s->linear.n,
-                            s->linear.has_w_zero, &s->windows));
+  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
+                            s->linear.has_w_zero, s->filled, &s->windows));
   struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   args.m = s->windows.lines * s->windows.columns;
   args.windows = &some;
@@ -162,12 +164,26 @@ static samara_status qconv_prepare_windows(struct smr_job *job, struct qconv_sta
   return smr_thread_scratch_take(job, s->windows.bytes, 1, &offset);
 }
 
+// Whether rows of taps that are no whole groups are worth a copy of their weights with zeros behind
+// each, so that kernels which can read windows in place do so: those of first layers.
+static bool qconv_fills(const struct smr_job *job, const struct smr_window *w, size_t groups) {
+  const struct smr_tensor *weights = job->inputs[1];
+  const size_t k = (size_t)(w->kernel[2] * weights->dims[weights->rank - 1]);
+  for (uint32_t i = 0; i < weights->quant->count; i++)
+    if (weights->quant->zero_points[i] != 0) return false;
+  return weights->constant >= 0 && smr_qwindows_merge(w, groups) && k % SMR_I8_GROUP != 0 &&
+         smr_numel(weights) <= QCONV_FILLED_BYTES;
+}
+
 // What a build without them lacks. Weights that are not constant, whose dims may vary too, may take
 // any path; of those that are, the padding may still be one that only the session knows.
-static samara_status qconv_need(struct smr_job *job, const struct qconv_state *s) {
+static samara_status qconv_need(struct smr_job *job, const struct qconv_state *s, bool fills) {
   const bool vary = job->dims_vary, any = vary && job->inputs[1]->constant < 0;
   const enum qconv_path path = s->path;
   const bool depthwise = path == QCONV_DEPTHWISE || path == QCONV_DEPTHWISE_3D;
+  if (fills && job->inputs[1]->layout != SMR_LAYOUT_PLAIN &&
+      (path == QCONV_WINDOWS || (vary && !depthwise)))
+    SMR_NEED(job, qlinear_pad);
   if (path == QCONV_DEPTHWISE || any) {
     SMR_NEED(job, qconv_depthwise);
     SMR_TRY(smr_qlinear_need_depthwise(job, &s->window, (size_t)s->window.channels_in));
@@ -193,7 +209,10 @@ static samara_status qconv_prepare(struct smr_job *job) {
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
   s->path = qconv_choose(job, s, groups);
-  SMR_TRY(qconv_need(job, s));
+  const bool fills = qconv_fills(job, &s->window, (size_t)groups);
+  SMR_TRY(qconv_need(job, s, fills));
+  s->filled = SMR_HAS(qlinear_pad) && fills && s->path == QCONV_WINDOWS &&
+              smr_i8_gemm_native(smr_i8_gemm_config(job->isa), SMR_I8_GROUP, false);
   const bool depthwise =
       QCONV_HAS_DEPTHWISE && (s->path == QCONV_DEPTHWISE || s->path == QCONV_DEPTHWISE_3D);
   const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
@@ -211,6 +230,12 @@ static samara_status qconv_prepare(struct smr_job *job) {
                     : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
                                                     : 0,
   };
+  if (SMR_HAS(qlinear_pad) && s->filled) {
+    s->linear.pads_taps = s->linear.pads_file = true;
+    s->linear.tap_stride = s->linear.k = s->channels * (size_t)s->window.kernel[2];
+    s->linear.taps = s->taps / (size_t)s->window.kernel[2];
+    s->linear.weight_key = (uint32_t)s->linear.k;  // of no SMR_LINEAR_KEY_
+  }
   SMR_TRY(smr_qlinear_prepare(job, &s->linear));
   if (smr_numel(job->outputs[0]) == 0) {
     job->kernel = "nothing";
@@ -221,7 +246,7 @@ static samara_status qconv_prepare(struct smr_job *job) {
   if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS) return qconv_prepare_windows(job, s);
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
-  smr_i8_gemm_plan_share(&s->plan, smr_pieces(job, job->work));
+  smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;

@@ -28,8 +28,11 @@ static bool qlinear_requantizes(const struct smr_qlinear *l) {
 static bool qlinear_caller_packs(const struct smr_qlinear *l) {
   return SMR_HAS(qlinear_computed) && l->w_from == SMR_LINEAR_CALLER;
 }
+static bool qlinear_pads_file(const struct smr_job *job, const struct smr_qlinear *l) {
+  return SMR_HAS(qlinear_pad) && l->pads_file && job->inputs[1]->layout != SMR_LAYOUT_PLAIN;
+}
 static bool qlinear_derives_weights(const struct smr_qlinear *l) {
-  return SMR_HAS(qlinear_pack) && l->w_from == SMR_LINEAR_DERIVED;
+  return (SMR_HAS(qlinear_pack) || SMR_HAS(qlinear_pad)) && l->w_from == SMR_LINEAR_DERIVED;
 }
 static bool qlinear_sums_in_scratch(const struct smr_qlinear *l) {
   return SMR_HAS(qlinear_computed) && l->sums_from == SMR_LINEAR_SCRATCH;
@@ -160,7 +163,7 @@ samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
   size_t sums;
   if (!qlinear_sizes(l, &sums))
     SMR_FAIL(job->error, LIMIT, "%s: weights are too large to pack", job->op->name);
-  packed = packed || !SMR_HAS(qlinear_pack);
+  packed = (packed || !SMR_HAS(qlinear_pack)) && !qlinear_pads_file(job, l);
   const size_t sums_bytes = qlinear_is_depthwise(l) ? 0 : sums * sizeof(int32_t);
   const size_t derived_bytes = (packed ? 0 : l->w_bytes) + sums_bytes;
   const bool derives = (constant || !SMR_HAS(qlinear_computed)) && derived_bytes != 0;
@@ -234,12 +237,33 @@ void smr_qlinear_pack_group(const struct smr_job *job, const struct smr_qlinear 
   }
 }
 
+// The file's panels, whose taps lie without gaps.
+static void qlinear_pad(const struct smr_job *job, const struct smr_qlinear *l, int8_t *out) {
+  const size_t stride = smr_i8_panel_stride_bytes(l->taps * l->k);
+  const int8_t *w = job->inputs[1]->data;
+  memset(out, 0, l->w_bytes);
+  for (size_t panel = 0; panel < l->columns; panel += SMR_I8_PANEL, w += stride) {
+    for (size_t row = 0; row < l->taps * l->k; row++) {
+      const size_t to = row / l->k * l->tap_rows + row % l->k;
+      for (size_t j = 0; j < SMR_I8_PANEL; j++)
+        out[(to / SMR_I8_GROUP * SMR_I8_PANEL + j) * SMR_I8_GROUP + to % SMR_I8_GROUP] =
+            w[(row / SMR_I8_GROUP * SMR_I8_PANEL + j) * SMR_I8_GROUP + row % SMR_I8_GROUP];
+    }
+    out += l->panel_stride_bytes;
+  }
+}
+
 static void qlinear_pack_weights(const struct smr_job *job, const struct smr_qlinear *l,
                                  int8_t *out) {
   if (qlinear_is_depthwise(l)) {
     qlinear_pack_depthwise(job, l, out);
     return;
   }
+  if (qlinear_pads_file(job, l)) {
+    qlinear_pad(job, l, out);
+    return;
+  }
+  if (!SMR_HAS(qlinear_pack)) return;
   for (size_t g = 0; g < l->groups; g++)
     smr_qlinear_pack_group(job, l, g, out + g * l->w_group_bytes);
 }

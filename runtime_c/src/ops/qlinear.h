@@ -23,6 +23,7 @@ struct smr_qlinear {
   size_t (*source_tap)(const struct smr_job *job, size_t tap);  // NULL: itself
   bool depthwise;  // panels [n/16][taps][16], k and groups are 1; else [n/16][rows/4][16][4]
   bool pads_taps;  // each tap is filled up to a multiple of four rows
+  bool pads_file;  // but not in the panels of a file: one group, constant; needs qlinear_pad
   size_t parts;    // ranges of taps, in their order, that have column sums of their own
   size_t (*part_taps)(const struct smr_job *job, size_t part);  // NULL: one part
   uint32_t weight_key;  // SMR_LINEAR_KEY_ and exact rest; 0: cannot be said, so never derived

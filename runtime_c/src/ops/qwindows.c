@@ -52,12 +52,10 @@ static size_t qwindows_full_tiles(const struct smr_qwindows *s, size_t lines, si
 
 // Whole lines while they fit, but in as many blocks as threads can share; else part of one.
 static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
-                         struct smr_qwindows *s, size_t n) {
+                         struct smr_qwindows *s) {
   const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
   const size_t height = (size_t)w->out[1], width = (size_t)w->out[2];
-  const double pixel = (double)(s->taps * s->k) * (double)(s->groups * n);
-  const size_t pieces = qwindows_ceil_div(
-      smr_pieces(job, (double)images * (double)height * (double)width * pixel), images);
+  const size_t pieces = qwindows_ceil_div(smr_pieces(job), images);
   size_t most = 1, columns = width;
   while (most < height && qwindows_bytes(w, s, most + 1, width) <= QWINDOWS_BYTES) most++;
   const size_t blocks = qwindows_ceil_div(height, most);
@@ -77,22 +75,32 @@ static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
   s->blocks = images * s->line_blocks * s->column_blocks;
 }
 
+// Dilated columns have lines of their own.
+static bool qwindows_columns_apart(const struct smr_window *w) {
+  return w->dilation[2] > 1 && w->kernel[2] > 1;
+}
+
+bool smr_qwindows_merge(const struct smr_window *w, size_t groups) {
+  return groups == 1 && !qwindows_columns_apart(w);
+}
+
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *w,
                                 const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, size_t n, bool w_zero, struct smr_qwindows *s) {
+                                size_t channels, bool w_zero, bool filled, struct smr_qwindows *s) {
   const size_t kernel_w = (size_t)w->kernel[2];
   *s = (struct smr_qwindows){.config = config, .groups = groups, .channels = channels};
   s->rows_apart = w->dilation[1] > 1 || w->stride[1] > w->kernel[1];
-  s->columns_apart = w->dilation[2] > 1 && kernel_w > 1;
+  s->columns_apart = qwindows_columns_apart(w);
   s->row_taps = s->columns_apart ? kernel_w : 1;
   s->k = channels;
   s->taps = (size_t)smr_window_taps(w);
-  if (groups == 1 && !s->columns_apart) {
+  if (smr_qwindows_merge(w, groups)) {
     s->k *= kernel_w;
     s->taps /= kernel_w;
+    if (filled) s->k = qwindows_ceil_div(s->k, SMR_I8_GROUP) * SMR_I8_GROUP;
   }
   s->native = smr_i8_gemm_native(config, s->k, w_zero);
-  qwindows_cut(job, w, s, n);
+  qwindows_cut(job, w, s);
   s->bytes = qwindows_bytes(w, s, s->lines, s->columns);
   if (s->bytes > PTRDIFF_MAX - QWINDOWS_SLACK)
     SMR_FAIL(job->error, LIMIT, "%s: a window is too large", job->op->name);

@@ -15,7 +15,8 @@
 struct smr_qwindows {
   const struct smr_i8_gemm_config *config;
   size_t groups, channels;  // channels of one group
-  size_t k, taps;           // bytes of a tap, as the product sees it; taps of one row merge
+  size_t k, taps;           // bytes of a tap, as the product sees it; taps of one row merge, and
+                            // may be filled up to whole groups, with the bytes behind them
   size_t lines, columns;    // of a block: whole lines, or part of one
   size_t line_blocks, column_blocks, blocks;
   size_t rows, row_taps;           // lines copied for a plane of taps, and for each of its rows
@@ -25,11 +26,14 @@ struct smr_qwindows {
   size_t bytes;                    // of all
 };
 
-/// Cut the work of `window`, with `n` channels of output in each group; LIMIT where a block is too
-/// large.
+/// Whether the taps of a row lie side by side in copied lines.
+bool smr_qwindows_merge(const struct smr_window *window, size_t groups);
+
+/// Cut the work of `window`; LIMIT where a block is too
+/// large. `filled`: the weights of every row of taps, which merge, are filled up to whole groups.
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *window,
                                 const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, size_t n, bool w_zero,
+                                size_t channels, bool w_zero, bool filled,
                                 struct smr_qwindows *windows);
 
 /// Where the taps of a window lie: [taps].

@@ -83,33 +83,35 @@ static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const siz
   }
 }
 
-#include "kernels/i8_gemm/narrow512.h"
-#include "kernels/i8_gemm/scale.h"
-
-// Finished rows of a panel of a tile. For short sums storing and loading them once more would be
-// felt.
+// Finished rows of a panel of a tile as bytes, from `out` on. For short sums storing and loading
+// them once more would be felt. The upper end is clamped before the conversion, which has no answer
+// for what is too large: as integers, whose order is that of floats unless both are negative. What
+// is too small becomes the least integer. hi >= 0.
 SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
                                      const struct smr_i8_gemm_direct *to, size_t column,
                                      size_t columns) {
-  const __m512 hi = N(set1)(to->hi), multiplier = N(load)(to->multiplier + column);
+  const __m512 multiplier = N(load)(to->multiplier + column);
+  const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
+  const __m512i lo = N(iset1)(to->lo - to->zero), zero = N(iset1)(to->zero);
+  const __mmask16 mask = N(mask_n)(columns - column < 16 ? columns - column : 16);
   int8_t *out = to->out + column;
-  SMR_UNROLL for (size_t i = 0; i < mr; i += 4) {
-    __m512i v[4];
-    SMR_UNROLL for (size_t r = 0; r < 4; r++) {
-      v[r] = N(i8_gemm_scale)(acc[i + r < mr ? i + r : i], multiplier, hi);
-    }
-    N(i8_gemm_narrow)(out, to->out_stride, mr - i < 4 ? mr - i : 4, columns - column, v, to->zero,
-                      to->lo);
-    out += 4 * to->out_stride;
+  SMR_UNROLL for (size_t i = 0; i < mr; i++, out += to->out_stride) {
+    const __m512i v = _mm512_castps_si512(N(mul)(N(to_float)(acc[i]), multiplier));
+    const __m512i sum = N(to_int)(_mm512_castsi512_ps(_mm512_min_epi32(v, hi)));
+    _mm512_mask_cvtsepi32_storeu_epi8(out, mask, N(iadd)(_mm512_max_epi32(sum, lo), zero));
   }
 }
 
+// Bytes of a panel ahead that are asked for: weights of a net come from L3 or memory, and by itself
+// a processor looks no further than to the end of a page.
+enum { N(i8_gemm_ahead) = 4096 };
+
 // Products of mr rows and nv panels at `w`, added to acc.
 SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
-                                const struct smr_i8_gemm_rows *call, const int8_t *w,
-                                __m512i (*acc)[2]) {
+                                const struct smr_i8_gemm_rows *call, const uint8_t *const *from,
+                                const int8_t *w, __m512i (*acc)[2]) {
   const uint8_t *rows[8];
-  SMR_UNROLL for (size_t i = 0; i < mr; i++) rows[i] = call->rows[i];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) rows[i] = from[i];
   const size_t *taps = call->taps, *end = taps + call->tap_count;
   const size_t tap_bytes = call->groups * SMR_I8_GROUP, stride = call->panel_stride_bytes;
   for (; taps != end; taps++) {
@@ -118,45 +120,57 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
       __m512i b[2];
       SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = _mm512_loadu_si512(w + j * stride);
       SMR_UNROLL for (size_t i = 0; i < mr; i++) N(i8_gemm_dot)(nv, acc[i], rows[i], at, b);
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) {
+        _mm_prefetch((const char *)(w + j * stride) + N(i8_gemm_ahead), _MM_HINT_T0);
+      }
       w += SMR_I8_GROUP * SMR_I8_PANEL;
     }
   }
 }
 
-// Pairs of panels, then a single one. What the tallest tile computes may become output. All but the
-// products is there once: the second panel of a pair takes the place of the first.
+// Pairs of panels, then a single one. What the tallest tile computes may become output, tile after
+// tile: the conversion of one meets the products of the next. All but the products is there once:
+// the second panel of a pair takes the place of the first.
 SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
-  const int8_t *w = call->w;
   const bool direct = mr == 8 && call->direct != NULL;
-  for (size_t column = 0; column < call->columns; w += 2 * call->panel_stride_bytes) {
-    const bool pair = column + SMR_I8_PANEL < call->columns;
-    const int32_t *from = call->from + column;
-    __m512i acc[8][2];
-    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      acc[i][0] = N(iload)(from);
-      acc[i][1] = N(iload)(from + (pair ? SMR_I8_PANEL : 0));
-      from += call->from_stride;
-    }
-    if (pair)
-      N(i8_gemm_tile)(mr, 2, call, w, acc);
-    else
-      N(i8_gemm_tile)(mr, 1, call, w, acc);
-    for (size_t left = pair ? 2 : 1; left > 0; left--, column += SMR_I8_PANEL) {
-      __m512i sums[8];
+  // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
+  struct smr_i8_gemm_direct to = {.out = NULL};
+  if (direct) to = *call->direct;
+  const uint8_t *const *rows = call->rows, *const *end = rows + (direct ? call->tiles * mr : 1);
+  const size_t columns = call->columns;
+  for (; rows < end; rows += mr) {
+    const int8_t *w = call->w;
+    for (size_t column = 0; column < columns; w += 2 * call->panel_stride_bytes) {
+      const bool pair = column + SMR_I8_PANEL < columns;
+      const int32_t *from = call->from + column;
+      __m512i acc[8][2];
       SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        sums[i] = acc[i][0];
-        acc[i][0] = acc[i][1];
+        acc[i][0] = N(iload)(from);
+        acc[i][1] = N(iload)(from + (pair ? SMR_I8_PANEL : 0));
+        from += call->from_stride;
       }
-      if (direct) {
-        N(i8_gemm_panel_out)(mr, sums, call->direct, column, call->columns);
-      } else {
+      if (pair)
+        N(i8_gemm_tile)(mr, 2, call, rows, w, acc);
+      else
+        N(i8_gemm_tile)(mr, 1, call, rows, w, acc);
+      for (size_t left = pair ? 2 : 1; left > 0; left--, column += SMR_I8_PANEL) {
+        __m512i sums[8];
         SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-          N(istore)(call->sums + column + i * SMR_I8_GEMM_SUMS, sums[i]);
+          sums[i] = acc[i][0];
+          acc[i][0] = acc[i][1];
+        }
+        if (direct) {
+          N(i8_gemm_panel_out)(mr, sums, &to, column, columns);
+        } else {
+          SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+            N(istore)(call->sums + column + i * SMR_I8_GEMM_SUMS, sums[i]);
+          }
         }
       }
     }
+    if (direct) to.out += mr * to.out_stride;
   }
-  return direct ? call->columns : 0;
+  return direct ? columns : 0;
 }
 
 static size_t N(i8_gemm_rows_8)(const struct smr_i8_gemm_rows *call) {

@@ -22,13 +22,16 @@ void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size
     memcpy((int8_t *)staged + i * SMR_I8_GEMM_PITCH_BYTES + at, a[i], n);
 }
 
+// Rows that a call of the tallest tile takes at a time where it can: a strip.
+enum { I8_GEMM_STRIP = SMR_LEAN(128, SMR_I8_GEMM_MR) };
+
 // How far staging has come along the rows.
 struct i8_gemm_cursor {
   size_t tap, c;
 };
 
-// Where the next rows begin, as many as a tile may ask for; the last one stands in for those beyond
-// `rows`, unless that is one.
+// Where the next rows begin, at least as many as a tile may ask for; the last one stands in for
+// those beyond `rows`, unless that is one.
 static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
                                const struct smr_i8_gemm_params *params, const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
@@ -47,14 +50,17 @@ static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
     SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) begin[i] = a + i * step;
     return;
   }
-  for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) {
-    begin[i] = a;
-    if (i + 1 >= rows) continue;
-    a += step;
-    if (--left > 0) continue;
-    left = windows->line;
-    a = start += windows->line_bytes;
+  size_t i = 0;
+  while (i < rows) {
+    if (left == 0) {
+      left = windows->line;
+      a = start += windows->line_bytes;
+    }
+    const size_t end = left < rows - i ? i + left : rows;
+    left -= end - i;
+    for (; i < end; i++, a += step) begin[i] = a;
   }
+  for (; i < SMR_I8_GEMM_MR; i++) begin[i] = begin[rows - 1];
 }
 
 // Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
@@ -106,9 +112,13 @@ static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
   while (rows > 0) {
     while (kernel->least > rows) kernel++;
-    const size_t height = kernel->rows < rows ? kernel->rows : rows;
+    size_t height = kernel->rows < rows ? kernel->rows : rows;
     struct smr_i8_gemm_direct *to = call->direct;
     if (height < kernel->rows) call->direct = NULL;
+    if (funcs->in_place && call->direct) {
+      call->tiles = rows / kernel->rows;
+      height *= call->tiles;
+    }
     const size_t done = kernel->run(call);
     if (SMR_HAS(i8_gemm_to_i8) && to) {
       if (done < call->columns) funcs->ends->to_i8(height, done, call->columns, call->sums, to);
@@ -162,7 +172,7 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
   direct.lo = params->lo;
   direct.zero = params->zero;
   struct smr_i8_gemm_rows call;
-  const int8_t *begin[SMR_I8_GEMM_MR];
+  const int8_t *begin[I8_GEMM_STRIP];
   const uint8_t *placed[SMR_I8_GEMM_MR];
   static const size_t no_offset[1] = {0};
   const struct smr_i8_gemm_windows *windows = SMR_HAS(i8_gemm_windows) ? params->windows : NULL;
@@ -174,8 +184,17 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
   const uint8_t *next = NULL;
   call.panel_stride_bytes = params->panel_stride_bytes;
   call.columns = columns;
+  // What tiles do not make bytes themselves.
+  const bool apart = w_zero || params->hi < params->zero;
+  const bool strips = (native || dense) && height > 1 && params->to == SMR_I8_TO_I8 && !apart;
   for (size_t n; rows > 0; rows -= n, first += n) {
-    n = rows < height ? rows : height;
+    if (dense && ready == 0) {
+      ready = i8_gemm_stage_many(config, height, rows, a, first, staged, params);
+      next = (const uint8_t *)staged;
+    }
+    n = dense ? ready : rows;
+    if (strips && n > I8_GEMM_STRIP) n = I8_GEMM_STRIP;
+    if (n > height) n = strips ? n - n % height : height;
     if (w_zero) memset(row_sums, 0, sizeof row_sums);
     struct i8_gemm_cursor cursor = {0, 0};
     call.w = w;
@@ -186,17 +205,13 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
     call.tap_count = 1;
     if (!dense && !indirect) i8_gemm_begin_rows(n, a, first, params, begin);
     do {
-      const uint8_t *place = (const uint8_t *)staged;
-      size_t filled = dense ? sum : params->k, pitch = SMR_I8_GEMM_PITCH_BYTES;
+      size_t filled = dense ? sum : params->k;
+      call.rows = (const uint8_t *const *)(const void *)begin;
       if (dense) {
-        if (ready == 0) {
-          ready = i8_gemm_stage_many(config, height, rows, a, first, staged, params);
-          next = (const uint8_t *)staged;
-        }
-        place = next;
-        pitch = filled;
+        for (size_t i = 0; i < n || i < SMR_I8_GEMM_MR; i++)
+          begin[i] = (const int8_t *)next + (i < n ? i : n - 1) * sum;
         ready -= n;
-        next += n * filled;
+        next += n * sum;
         cursor.tap = params->taps;
       } else if (native) {
         call.taps = windows->taps;
@@ -204,18 +219,14 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
       } else {
         filled = i8_gemm_stage_rows(config, n, chunk, begin, indirect, staged,
                                     w_zero ? row_sums : NULL, &cursor, params);
+        call.rows = placed;
+        const uint8_t *row = (const uint8_t *)staged;
+        for (size_t i = 0; funcs->in_place && i < SMR_I8_GEMM_MR; i++) {
+          placed[i] = row;
+          if (i + 1 < n) row += SMR_I8_GEMM_PITCH_BYTES;
+        }
       }
-      call.rows = placed;
-      if (native) {
-        call.rows = (const uint8_t *const *)(const void *)begin;
-      } else if (n == 1) {
-        placed[0] = place;
-      } else if (funcs->in_place) {
-        SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) placed[i] =
-            place + (i < n ? i : n - 1) * pitch;
-      }
-      if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !w_zero)
-        call.direct = &direct;
+      if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !apart) call.direct = &direct;
       call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
       call.staged = staged;
       call.sums = sums;
@@ -226,7 +237,7 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
     } while (cursor.tap < params->taps);
     if (w_zero) funcs->ends->subtract_zeros(n, columns, sums, row_sums, w_zero);
     if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
-      if (w_zero) {
+      if (apart) {
         funcs->ends->to_i8(n, 0, columns, sums, &direct);
         direct.out += n * direct.out_stride;
       }

@@ -21,7 +21,7 @@ enum {
   SMR_I8_GEMM_PITCH_BYTES = SMR_I8_GEMM_STAGE_BYTES + 64
 };
 
-/// How sums become int8, from a first column on.
+/// How sums become int8, from a first column on. Of `direct` products hi >= 0.
 struct smr_i8_gemm_direct {
   const float *multiplier;
   int8_t *out;
@@ -34,6 +34,7 @@ struct smr_i8_gemm_direct {
 struct smr_i8_gemm_rows {
   const void *staged;          // the first row, unless
   const uint8_t *const *rows;  // in_place: rows of the tallest tile lie here, those that there are
+  size_t tiles;                // in_place, direct: so many of the tallest, each with its rows
   const size_t *taps;          // in_place: bytes from a row to each of its taps of `groups` groups
   size_t tap_count;
   const int8_t *w;

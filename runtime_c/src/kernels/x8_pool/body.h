@@ -7,20 +7,30 @@
 #define X8_POOL_KERNEL_(name, suffix) smr_x8_pool_##name##_ukernel__##suffix
 #define X8_POOL_KERNEL(name, suffix) X8_POOL_KERNEL_(name, suffix)
 
-// One kernel. Several blocks of channels at a time hide the latency of their loads.
+// One kernel: blocks of channels in pairs, their taps of a row in threes.
 #define X8_POOL(name, type)                                                                        \
   SMR_INLINE void N(x8_##name##_block)(const struct smr_pool_window *window, size_t c,             \
                                        const size_t blocks, size_t n, type *y) {                   \
-    X8_V largest[4];                                                                               \
+    X8_V largest[2];                                                                               \
     const char *depth = (const char *)window->x + c;                                               \
+    const size_t step = window->stride[2];                                                         \
     SMR_UNROLL for (size_t b = 0; b < blocks; b++) largest[b] =                                    \
         N(x8_load)(depth + b * X8_BYTES, n);                                                       \
     for (size_t i = 0; i < window->n[0]; i++) {                                                    \
       for (size_t j = 0; j < window->n[1]; j++) {                                                  \
         const char *x = depth + i * window->stride[0] + j * window->stride[1];                     \
-        for (size_t k = 0; k < window->n[2]; k++) {                                                \
+        size_t k = window->n[2];                                                                   \
+        for (; blocks > 1 && k >= 3; k -= 3, x += 3 * step) {                                      \
+          SMR_UNROLL for (size_t b = 0; b < blocks; b++) {                                         \
+            const char *at = x + b * X8_BYTES;                                                     \
+            const X8_V two = N(x8_##name)(N(x8_load)(at, n), N(x8_load)(at + step, n));            \
+            largest[b] =                                                                           \
+                N(x8_##name)(largest[b], N(x8_##name)(two, N(x8_load)(at + 2 * step, n)));         \
+          }                                                                                        \
+        }                                                                                          \
+        for (; k > 0; k--, x += step) {                                                            \
           SMR_UNROLL for (size_t b = 0; b < blocks; b++) largest[b] =                              \
-              N(x8_##name)(largest[b], N(x8_load)(x + k * window->stride[2] + b * X8_BYTES, n));   \
+              N(x8_##name)(largest[b], N(x8_load)(x + b * X8_BYTES, n));                           \
         }                                                                                          \
       }                                                                                            \
     }                                                                                              \
@@ -30,8 +40,8 @@
   void X8_POOL_KERNEL(name, X8_POOL_SUFFIX)(size_t channels, const struct smr_pool_window *window, \
                                             type *y) {                                             \
     size_t c = 0;                                                                                  \
-    for (; channels - c >= 4 * X8_BYTES; c += 4 * X8_BYTES)                                        \
-      N(x8_##name##_block)(window, c, 4, X8_BYTES, y);                                             \
+    for (; channels - c >= 2 * X8_BYTES; c += 2 * X8_BYTES)                                        \
+      N(x8_##name##_block)(window, c, 2, X8_BYTES, y);                                             \
     const size_t n = channels < X8_BYTES ? channels : X8_BYTES;                                    \
     for (; c < channels && channels >= 8; c += n) {                                                \
       if (channels - c < n) c = channels - n; /* some once more */                                 \
