@@ -19,8 +19,10 @@ char *strchr(const char *s, int c);
 size_t strspn(const char *s, const char *accept);
 size_t strcspn(const char *s, const char *reject);
 
+#ifndef INFINITY /* float.h of newer compilers has both */
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
+#endif
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
 #define isfinite(x) __builtin_isfinite(x)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the library of SAMARA_LIBRARY answers, a program of the tests.
 
-Arguments: folders with a model.samara and its inputs.npz. Printed is a JSON list by folder, of objects
-from instruction sets to the digest of all outputs or what was said against the run.
+Read are lines, each a folder with a model.samara and its inputs.npz. Printed is a JSON list by folder,
+of objects from instruction sets to the digest of all outputs or what was said against the run.
 """
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ def _answer(folder: Path, isa: str) -> str:
 
 
 if __name__ == "__main__":
-    json.dump([answers(Path(name)) for name in sys.argv[1:]], sys.stdout)
+    json.dump([answers(Path(name)) for name in sys.stdin.read().splitlines()], sys.stdout)

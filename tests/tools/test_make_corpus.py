@@ -21,7 +21,9 @@ def test_every_operator_has_a_seed() -> None:
 @pytest.mark.parametrize("name", ["add", "conv_grad_weight", "quantize", "lstm_train"])
 def test_seeds_open(tmp_path: Path, name: str) -> None:
     file = tmp_path / f"{name}.samara"
-    file.write_bytes(corpus.seed(get_op(name)))
+    seed = corpus.seed(get_op(name))
+    assert seed is not None
+    file.write_bytes(seed)
     (function,) = samara.Model(file).functions
     assert function
     assert name not in [op.name for op in corpus.missing(tmp_path)]

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.ir import Array, ProgramBuilder, save_program
+from samara.exporter.reports import _feeds
 from samara.exporter.reports._feeds import choose_feeds, random_array, read_feeds
 from samara.exporter.types import SamaraError, ShapeError, sym
 from samara.pybridge import Session, TensorSpec
@@ -132,3 +134,35 @@ def test_no_size_fits(tmp_path: Path) -> None:
     with pytest.raises(ShapeError, match="no sizes were found for the symbolic dims n") as caught:
         choose_feeds(Session(tmp_path / "m.samara"))
     assert caught.value.fix == "give a shape: --shape x=64"
+
+
+def test_no_data_is_made_in_sizes_that_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[int, ...]] = []
+
+    def counted(spec: TensorSpec, shape: Sequence[int], seed: int, top: int) -> Array:
+        made.append(tuple(shape))
+        return random_array(spec, shape, seed, top)
+
+    program = ProgramBuilder()
+    f = program.function("main")
+    x = f.input("x", "f32", ["long"])
+    f.finish([f.op("reshape", x, shape=[7, 11], name="y")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    monkeypatch.setattr(_feeds, "random_array", counted)
+    assert choose_feeds(Session(tmp_path / "m.samara")).sizes == {"long": 77}
+    assert made == [(77,)]
+
+
+def test_sizes_stay_within_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    x = f.input("x", "f32", ["n", "h", "w"])
+    f.finish([f.op("relu", x, name="y")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    monkeypatch.setattr(_feeds, "_MOST_ELEMENTS", 1000)
+    session = Session(tmp_path / "m.samara")
+    assert choose_feeds(session).arrays["x"].shape == (1, 16, 16)
+    given = choose_feeds(session, shapes={"x": (1, 50, 50)})  # whoever asks for more gets it
+    assert given.arrays["x"].shape == (1, 50, 50)

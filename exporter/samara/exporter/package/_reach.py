@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 
 from samara.exporter.package._c_text import (
@@ -153,10 +153,9 @@ class _Source:
             self._collect(each, found)
 
     @cached_property
-    def exact(self) -> set[str]:
+    def exact(self) -> frozenset[str]:
         """Names that it defines as they are written."""
-        found = declarations(self._library.read(self.path), self.path)
-        return {each.name for each in found if each.defines and _NAME.match(each.name)}
+        return _defined(self._library.read(self.path), self.path)
 
     @cached_property
     def spelled(self) -> tuple[set[str], re.Pattern[str]]:
@@ -164,10 +163,9 @@ class _Source:
         words: set[str] = set()
         pasted: set[str] = set()
         for path in self._content(self.path):
-            for line in logical_lines(self._library.read(path)):
-                words.update(_tokens(line.text))
-                if line.directive == "define" and "##" in line.rest:
-                    pasted.update(_pasted(_macro(line.rest)[1].body))
+            more_words, more_pasted = _words(self._library.read(path))
+            words |= more_words
+            pasted |= more_pasted
         macros: Macros = {}
         for header in self.headers:
             macros.update(self._library.macros(header))
@@ -224,6 +222,26 @@ class _Source:
                 each = match[1] if match else ""
                 if self._library.is_content(each):
                     self._walk(each, macros, tokens)
+
+
+# What only a file's own text says is kept for the next library made of the same sources.
+@cache
+def _defined(text: str, path: str) -> frozenset[str]:
+    """The smr_ and samara_ names that a text defines as they are written."""
+    found = declarations(text, path)
+    return frozenset(each.name for each in found if each.defines and _NAME.match(each.name))
+
+
+@cache
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The tokens of a text, and patterns of the names that its macros paste."""
+    words: set[str] = set()
+    pasted: set[str] = set()
+    for line in logical_lines(text):
+        words.update(_tokens(line.text))
+        if line.directive == "define" and "##" in line.rest:
+            pasted.update(_pasted(_macro(line.rest)[1].body))
+    return frozenset(words), frozenset(pasted)
 
 
 def _pattern(pasted: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -55,12 +55,14 @@ class _Sources:
     root: Path
     lists: Mapping[str, str]
     extra: Mapping[str, Path]
+    _read: dict[str, str] = field(default_factory=dict)
 
     def bare(self, path: str) -> str:
         """A file's text without comments and without what is there for C++."""
-        if path in self.lists:
-            return strip_comments(self.lists[path])
-        return _bare(self.find(path))
+        if path not in self._read:
+            own = self.lists.get(path)
+            self._read[path] = _bare(self.find(path)) if own is None else strip_comments(own)
+        return self._read[path]
 
     def find(self, path: str) -> Path:
         if path in self.extra:

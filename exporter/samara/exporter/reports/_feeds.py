@@ -6,6 +6,7 @@ model accepts.
 from __future__ import annotations
 
 import itertools
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ _TOPS = (256, 2)
 _LARGEST = 1024
 # Two free symbols are tried in all pairs; with more, only equal sizes.
 _PAIRED_SYMBOLS = 2
+# Elements of one input beyond which chosen sizes are not tried: four symbols of 224 are 20 GB.
+_MOST_ELEMENTS = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +124,17 @@ def choose_feeds(
         return Feeds(arrays | _random(missing, fixed, seed, tops[0]), {}, True)
     why: SamaraError | None = None
     for sizes in _candidates(free, _batch_symbols(session.inputs)) if free else ({},):
+        chosen = {s.name: _shape(s, {**fixed, **sizes}) for s in missing}
+        if sizes and any(math.prod(shape) > _MOST_ELEMENTS for shape in chosen.values()):
+            continue
+        try:  # before there is data: that takes longer than a refusal
+            session.resize({name: a.shape for name, a in arrays.items()} | chosen)
+        except SamaraError as error:
+            why = error
+            continue
         for top in tops:
             feeds = arrays | _random(missing, {**fixed, **sizes}, seed, top)
             try:
-                session.resize({name: a.shape for name, a in feeds.items()})
                 session.run(feeds)
             except SamaraError as error:
                 why = error
@@ -156,10 +166,11 @@ def random_array(spec: TensorSpec, shape: Sequence[int], seed: int, top: int = _
 def _random(
     specs: Sequence[TensorSpec], sizes: Mapping[str, int], seed: int, top: int
 ) -> dict[str, Array]:
-    return {
-        s.name: random_array(s, [sizes[d] if isinstance(d, str) else d for d in s.shape], seed, top)
-        for s in specs
-    }
+    return {s.name: random_array(s, _shape(s, sizes), seed, top) for s in specs}
+
+
+def _shape(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(sizes[d] if isinstance(d, str) else d for d in spec.shape)
 
 
 def _is_index(spec: TensorSpec) -> bool:
