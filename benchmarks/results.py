@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 
@@ -190,11 +190,18 @@ def columns(cells: Sequence[Sequence[str]]) -> str:
 def report_from(plain: Mapping[str, Any]) -> Report:
     """The report that was written as JSON."""
     rows = [
-        Row(**{**r, "cost": None if r["cost"] is None else Cost(**r["cost"])})
+        Row(**{**r, "cost": None if r.get("cost") is None else Cost(**r["cost"])})
         for r in plain["rows"]
     ]
     own = {k: Own(**v) for k, v in plain["own"].items()}
     return Report(**{**plain, "rows": rows, "own": own})
+
+
+def plain(report: Report) -> dict[str, Any]:
+    """The report as JSON takes it; fields of rows that say nothing are left out."""
+    found = asdict(report)
+    found["rows"] = [{k: v for k, v in r.items() if v not in (None, "")} for r in found["rows"]]
+    return found
 
 
 def merged(reports: Sequence[Report]) -> Report:

@@ -6,8 +6,9 @@
 `make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a process of
 its own; they take turns, round by round, and those that wait are stopped. Answers are checked
 against float64; an engine whose answer is off does not count. Everything goes to
-build/bench/results.json; --page also writes docs/benchmarks.md. Exit status 1: samara's own answer
-was off.
+build/bench/results.json; --page also writes docs/benchmarks.md, where models that were not measured
+keep what was found on such a machine before (benchmarks/page.json). Exit status 1: samara's own
+answer was off.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,24 @@ from benchmarks import page, reference
 from benchmarks.engines import NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
 from benchmarks.files import Files
-from benchmarks.results import Cost, Own, Report, Row, lead, merged, report_from, spread, summary
+from benchmarks.results import (
+    Cost,
+    Own,
+    Report,
+    Row,
+    lead,
+    merged,
+    plain,
+    report_from,
+    spread,
+    summary,
+)
 from benchmarks.rounds import MemoryPeak, Times, Worker, interleave
 from benchmarks.zoo import MODELS
 from benchmarks.zoo.count import operations
 
 FOLDER = ROOT / "build" / "bench"
+PAGE = Path(__file__).with_name("page.json")  # what docs/benchmarks.md was made of
 # The least that an answer may be above its noise. float32's is four digits and more; random
 # weights, which nothing has trained to bear it, leave little of int8.
 BOUNDS_DB = {"float32": 60.0, "int8": 10.0}
@@ -162,8 +175,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(summary(report, options.engines))
     if options.page:
-        page.update(ROOT / "docs" / "benchmarks.md", report)
+        page.update(ROOT / "docs" / "benchmarks.md", _kept(report))
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
+
+
+def _kept(report: Report) -> Report:
+    """The report over what the page had before, if that was measured on such a machine; kept for the
+    next one.
+    """
+    before = _read(PAGE) if PAGE.is_file() else None
+    if before is not None and before.machine == report.machine:
+        report = merged([before, report])
+    lines = plain(report)
+    rows = ",\n".join(json.dumps(r) for r in lines.pop("rows"))
+    PAGE.write_text(f'{json.dumps(lines)[:-1]}, "rows": [\n{rows}\n]}}\n', encoding="utf-8")
+    return report
 
 
 def _read(path: Path) -> Report:
@@ -194,7 +220,7 @@ def _measured(options: argparse.Namespace) -> Report:
         rows += found
         # Written again after every contest: a run takes long, and what it found shall not be lost.
         report = replace(report, rows=rows, own=own)
-        options.json.write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(plain(report), indent=1) + "\n", encoding="utf-8")
         ratio = lead(found)
         text = "no comparison" if ratio is None else f"best peer : samara {ratio:.2f}"
         print(f"{contest.model} {contest.form} {contest.threads}: {text}", file=sys.stderr)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from benchmarks.results import (
     lead,
     merged,
     milliseconds,
+    plain,
     report_from,
     spread,
     summary,
@@ -90,7 +91,8 @@ def test_plan_fills_a_round() -> None:
 
 
 def test_json_comes_back(report: Report) -> None:
-    assert report_from(json.loads(json.dumps(asdict(report)))) == report
+    assert report_from(json.loads(json.dumps(plain(report)))) == report
+    assert all("problem" not in r or r["problem"] for r in plain(report)["rows"])
 
 
 def test_later_runs_replace_earlier_ones(report: Report) -> None:
@@ -173,6 +175,29 @@ def test_an_earlier_result_is_shown(
     report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "results.json"
-    path.write_text(json.dumps(asdict(report)), encoding="utf-8")
+    path.write_text(json.dumps(plain(report)), encoding="utf-8")
     assert run.main(["--from-json", str(path)]) == 0
     assert "best peer" in capsys.readouterr().out
+
+
+def test_the_page_keeps_what_was_not_measured_again(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "PAGE", tmp_path / "page.json")
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    shown = tmp_path / "docs" / "benchmarks.md"
+    shown.write_text(f"{page.BEGIN}\n{page.END}\n", encoding="utf-8")
+    result = tmp_path / "results.json"
+    arguments = ["--from-json", str(result), "--page"]
+    result.write_text(json.dumps(plain(report)), encoding="utf-8")
+    assert run.main(arguments) == 0
+    again = replace(report, rows=[_row("samara", 9 * MILLION), _row("ncnn", 3 * MILLION)])
+    result.write_text(json.dumps(plain(again)), encoding="utf-8")
+    assert run.main(arguments) == 0
+    assert "| keyword DS-CNN | 9.00 | 3.00 |" in shown.read_text(encoding="utf-8")
+    assert "| YOLO-style detector | 4.00 | 2.00 |" in shown.read_text(encoding="utf-8")
+    other = replace(again, machine="another machine")
+    result.write_text(json.dumps(plain(other)), encoding="utf-8")
+    assert run.main(arguments) == 0
+    assert "YOLO" not in shown.read_text(encoding="utf-8").split("| model |")[1]
