@@ -43,6 +43,17 @@ def test_table_and_trace(samara: Samara, samara_path: Path, tmp_path: Path) -> N
     assert {"kernel", "algorithm", "runner_up"} <= conv.keys()
 
 
+def test_accuracy(samara: Samara, samara_path: Path) -> None:
+    result = samara("bench", samara_path, *QUICK, "--accuracy", "strict")
+    assert result.exit_code == 0, result.output
+    refused = samara("bench", samara_path, *QUICK, "--accuracy", "high")
+    assert refused.exit_code == 1
+    assert "accuracy must be one of" in refused.stderr
+    away = samara("bench", samara_path, *QUICK, "--accuracy", "strict", "--on", "qemu:max")
+    assert away.exit_code == 2
+    assert "--accuracy is for this machine" in away.stderr
+
+
 def test_peer_json_and_baseline(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
     result = samara("bench", onnx_path, *QUICK, "--against", "onnxruntime", "--json")
     assert result.exit_code == 0, result.output

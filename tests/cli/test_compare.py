@@ -33,6 +33,17 @@ def test_two_configurations_with_inputs(samara: Samara, onnx_path: Path, tmp_pat
     assert facts["rows"][0]["shape"][0] == 2
 
 
+def test_accuracy_of_a_side(samara: Samara, samara_path: Path) -> None:
+    sides = (f"{samara_path}@isa=scalar,accuracy=strict", f"{samara_path}@isa=scalar,threads=2")
+    result = samara("compare", *sides, "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["b"] == sides[1]
+    refused = samara("compare", samara_path, f"{samara_path}@accuracy=high")
+    assert refused.exit_code == 1
+    assert "accuracy must be one of" in refused.stderr
+
+
 def test_difference_is_exit_1(samara: Samara, tmp_path: Path) -> None:
     for name, factor in (("a", 2.0), ("b", 3.0)):
         program = ProgramBuilder()

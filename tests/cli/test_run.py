@@ -46,9 +46,16 @@ def test_npz_json_and_onnx(samara: Samara, onnx_path: Path, tmp_path: Path) -> N
     assert "converted in memory" in result.stderr
 
 
+def test_accuracy(samara: Samara, samara_path: Path) -> None:
+    for word in ("strict", "bfloat16"):
+        result = samara("run", samara_path, "--accuracy", word)
+        assert result.exit_code == 0, result.output
+
+
 def test_failures(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
     assert samara("run", samara_path, "--function", "f").exit_code == 1
     assert samara("run", samara_path, "--isa", "mmx").exit_code == 1
+    assert samara("run", samara_path, "--accuracy", "high").exit_code == 1
     assert samara("run", samara_path, "--input", tmp_path / "none.npy").exit_code == 1
     assert samara("run", samara_path, "--shape", "image").exit_code == 2
     np.save(tmp_path / "wide.npy", np.ones((1, 3, 8, 9), np.float32))

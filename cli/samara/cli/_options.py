@@ -51,6 +51,14 @@ Tuned = Annotated[
         help="Choices of samara tune: a file, or the one it keeps in the cache; default: SAMARA_TUNED.",
     ),
 ]
+Accuracy = Annotated[
+    str,
+    typer.Option(
+        "--accuracy",
+        metavar="default|strict|bfloat16",
+        help="strict: no transformed algorithms; bfloat16: float products of rounded operands.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of random inputs.")]
 
 

@@ -74,6 +74,7 @@ def bench(
         typer.Option("--tool", metavar="FILE", help="With --on: a samara-bench for that machine."),
     ] = None,
     tuned: opt.Tuned = None,
+    accuracy: opt.Accuracy = "default",
     function: opt.Function = None,
     inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
@@ -100,6 +101,7 @@ def bench(
             "--profile": profile,
             "--input": inputs,
             "--tuned": tuned,
+            "--accuracy": accuracy != "default",
         }
         for option, given in refused.items():
             if given:
@@ -131,6 +133,7 @@ def bench(
                 seed=seed,
                 baseline=baseline,
                 tuned=opt.tuned(tuned),
+                accuracy=accuracy,
                 progress=progress,
             )
         if profile is not None:

@@ -35,7 +35,8 @@ def compare(
 
     Differences are shown as they are, in units of the tolerance of a model (1e-4 + 1e-3 |b| + 2e-5 of the
     range; integers must be equal) and as signal-to-noise ratio. The exit status is 1 when an output is
-    beyond the tolerance. Options after @: isa=…, threads=…, backend=cpu or backend=reference.
+    beyond the tolerance. Options after @: isa=…, threads=…, accuracy=…,
+    backend=cpu or backend=reference.
 
     \b
     samara compare model.samara                             (against the reference interpreter)

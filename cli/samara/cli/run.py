@@ -24,6 +24,7 @@ def run(
     ] = None,
     isa: opt.Isa = None,
     tuned: opt.Tuned = None,
+    accuracy: opt.Accuracy = "default",
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -60,6 +61,7 @@ def run(
             threads=threads,
             isa=isa,
             tuned=opt.tuned(tuned),
+            accuracy=accuracy,
             seed=seed,
             top=top,
             output=output,

@@ -203,6 +203,7 @@ def bench(
     seed: int = 0,
     baseline: str | os.PathLike[str] | None = None,
     tuned: str | bool | None = None,
+    accuracy: str = "default",
     progress: Progress = lambda _done, _total: None,
 ) -> BenchReport:
     """Measure the model with every number of threads and ISA ceiling, and the peers in `against`
@@ -211,7 +212,8 @@ def bench(
     Engines take turns, one round each, so that what else the machine does hits all alike. A peer
     that cannot be loaded or run becomes a row that says why. cold: also measure open, create and
     first run. node: also the nodes that this text names, by a part of their name or operator, or
-    of a tensor that was fused into them.
+    of a tensor that was fused into them. accuracy: as a Session takes it; cold starts are those of
+    the default.
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}")
@@ -222,7 +224,9 @@ def bench(
         )
     old = None if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
-    first = Session(model, function=function, threads=1, isa=isas[0], tuned=tuned)
+    first = Session(
+        model, function=function, threads=1, isa=isas[0], tuned=tuned, accuracy=accuracy
+    )
     given = read_feeds(inputs or {}, files, [s.name for s in first.inputs])
     chosen = choose_feeds(first, given=given, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
@@ -230,7 +234,7 @@ def bench(
     failed: list[BenchRow] = []
     for count in threads:
         for isa in isas:
-            contenders.append(_samara(model, function, count, isa, tuned, chosen))
+            contenders.append(_samara(model, function, count, isa, tuned, accuracy, chosen))
         for engine in against:
             made = _peer(engine, file, count, chosen)
             contenders += [made] if isinstance(made, _Contender) else []
@@ -290,9 +294,12 @@ def _samara(
     threads: int,
     isa: str | None,
     tuned: str | bool | None,
+    accuracy: str,
     chosen: Feeds,
 ) -> _Contender:
-    session = Session(model, function=function, threads=threads, isa=isa, tuned=tuned)
+    session = Session(
+        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
     outputs = session.run(chosen.arrays)
     session.reset()
     feeds = dict(chosen.arrays)

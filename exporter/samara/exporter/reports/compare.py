@@ -21,7 +21,7 @@ from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 
 REFERENCE = "reference"
-_OPTIONS = ("isa", "backend", "threads")
+_OPTIONS = ("isa", "backend", "threads", "accuracy")
 _NARROW = ".q8"  # how quantization calls the int8 form of a tensor
 
 Progress = Callable[[str], None]
@@ -31,18 +31,20 @@ Progress = Callable[[str], None]
 class Side:
     """One way of running a file.
 
-    backend "reference" is the numpy interpreter, which knows neither ISA nor threads.
+    backend "reference" is the numpy interpreter, which knows neither ISA nor threads nor accuracy.
     """
 
     path: str
     isa: str | None = None
     threads: int = 1
     backend: str = "cpu"
+    accuracy: str = "default"
 
     def __str__(self) -> str:
         options = [f"isa={self.isa}"] if self.isa else []
         options += [f"backend={self.backend}"] if self.backend != "cpu" else []
         options += [f"threads={self.threads}"] if self.threads != 1 else []
+        options += [f"accuracy={self.accuracy}"] if self.accuracy != "default" else []
         return self.path + ("@" + ",".join(options) if options else "")
 
 
@@ -162,7 +164,8 @@ def parse_side(text: str) -> Side:
         threads = int(values.get("threads", "1"))
     except ValueError:
         raise ShapeError(f"{text}: threads={values['threads']} is no number") from None
-    return Side(path, values.get("isa"), threads, values.get("backend", "cpu"))
+    backend, accuracy = values.get("backend", "cpu"), values.get("accuracy", "default")
+    return Side(path, values.get("isa"), threads, backend, accuracy)
 
 
 def compare(
@@ -300,6 +303,7 @@ def _run(
         threads=side.threads,
         isa=side.isa,
         backend=side.backend,
+        accuracy=side.accuracy,
         keep="all",
     )
     session.run(feeds)

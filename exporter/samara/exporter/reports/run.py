@@ -88,6 +88,7 @@ def run(
     threads: int | None = None,
     isa: str | None = None,
     tuned: str | bool | None = None,
+    accuracy: str = "default",
     seed: int = 0,
     top: int = 0,
     output: str | os.PathLike[str] | None = None,
@@ -96,11 +97,13 @@ def run(
     """Run a `.samara` file once. Inputs that no file gives get seeded random data.
 
     inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: an .npz
-    to write. profile: a Chrome trace to write. The time is that of a second run, when caches are
-    warm; state is put back in between.
+    to write. profile: a Chrome trace to write. accuracy: as a Session takes it. The time is that of
+    a second run, when caches are warm; state is put back in between.
     """
     model = Model(path)
-    session = Session(model, function=function, threads=threads, isa=isa, tuned=tuned)
+    session = Session(
+        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
     names = [s.name for s in session.inputs]
     chosen = choose_feeds(
         session, given=read_feeds(inputs or {}, files, names), shapes=shapes, seed=seed
