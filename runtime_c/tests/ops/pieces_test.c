@@ -6,10 +6,9 @@
 
 #include "harness.h"
 
-enum { LEAST = 1 << 17 };
-
 SMR_TEST(follows_work_and_threads) {
-  static const struct {
+  const double least = 1 << 17;  // multiply-adds of a piece
+  const struct {
     uint32_t threads;
     double work;
     size_t pieces;
@@ -17,9 +16,9 @@ SMR_TEST(follows_work_and_threads) {
       {0, 1e12, 1},
       {1, 1e12, 1},
       {2, 0, 1},
-      {2, 1.9 * LEAST, 1},
-      {2, 2.0 * LEAST, 2},
-      {2, 5.5 * LEAST, 5},
+      {2, 1.9 * least, 1},
+      {2, 2.0 * least, 2},
+      {2, 5.5 * least, 5},
       {2, 1e300, 2 * SMR_PIECES_PER_THREAD},
       {256, 1e300, 256 * SMR_PIECES_PER_THREAD},
   };
