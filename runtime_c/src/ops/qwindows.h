@@ -29,8 +29,8 @@ struct smr_qwindows {
 /// Whether the taps of a row lie side by side in copied lines.
 bool smr_qwindows_merge(const struct smr_window *window, size_t groups);
 
-/// Cut the work of `window`; LIMIT where a block is too
-/// large. `filled`: the weights of every row of taps, which merge, are filled up to whole groups.
+/// Cut the work of `window`; LIMIT where a block is too large. `filled`: the weights of every row
+/// of taps, which merge, are filled up to whole groups.
 samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *window,
                                 const struct smr_i8_gemm_config *config, size_t groups,
                                 size_t channels, bool w_zero, bool filled,

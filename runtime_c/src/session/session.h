@@ -418,8 +418,8 @@ samara_status smr_session_share(samara_session *session, const struct smr_job *j
 /// Run the entry function on the inputs given to its frame, and set the results.
 samara_status smr_session_run_entry(samara_session *session);
 /// Bytes of a job's operands, with or without its constants, counted up to SMR_INLINE_BYTES: below,
-/// waking threads costs more than they save (a wake-up is some 5 us, about what one core needs for
-/// this much).
+/// threads cost more than they save (0.4 us where they still look for work, some 5 us where they
+/// sleep; one core moves this much in a few).
 size_t smr_job_bytes(const struct smr_job *job, bool constants);
 /// Whether a job's tiles go to the pool: it has several, and many bytes or much arithmetic; or it
 /// follows one that was shared, and would have to fetch much of what another core has in its cache.
