@@ -311,9 +311,9 @@ static const int32_t *qlinear_sums(const struct smr_job *job, const struct smr_q
 }
 
 // start = bias - shift * (sum - rows * w_zero), modulo 2^32.
-SMR_VECTORIZED static void qlinear_starts(size_t n, uint32_t shift, uint32_t rows,
-                                          const int32_t *bias, const int32_t *w_zero,
-                                          const int32_t *sums, int32_t *start) {
+SMR_HOT_VECTORIZED static void qlinear_starts(size_t n, uint32_t shift, uint32_t rows,
+                                              const int32_t *bias, const int32_t *w_zero,
+                                              const int32_t *sums, int32_t *start) {
   if (bias != NULL)
     for (size_t i = 0; i < n; i++)
       start[i] = (int32_t)((uint32_t)bias[i] - shift * (uint32_t)sums[i]);
@@ -324,8 +324,8 @@ SMR_VECTORIZED static void qlinear_starts(size_t n, uint32_t shift, uint32_t row
     start[i] = (int32_t)((uint32_t)start[i] + shift * rows * (uint32_t)w_zero[i]);
 }
 
-SMR_VECTORIZED static void qlinear_multipliers(size_t n, float x, const float *w, float y,
-                                               float *out) {
+SMR_HOT_VECTORIZED static void qlinear_multipliers(size_t n, float x, const float *w, float y,
+                                                   float *out) {
   for (size_t i = 0; i < n; i++) {
     const float product = x * w[i];
     out[i] = product / y;

@@ -64,18 +64,28 @@
 
 // Builds for size (GCC; clang's are fast enough): -Os spills accumulators and leaves loops as they
 // are written. An ISA file that defines SMR_SIMD_HOT before it opens its region is compiled for
-// speed all the same, as is a single function behind SMR_HOT.
+// speed all the same, as is a single function behind SMR_HOT. Functions begin at 32 bytes, for the
+// sake of their loops. On x86 a function keeps the costs of -Os, by which copying 64 bytes is a
+// `rep movs`, until its target differs from the command line's: SMR_HOT names another tuning.
+// SMR_VECTORIZED alone, before fallbacks mostly, leaves loops small there; SMR_HOT_VECTORIZED is
+// for those that every run meets.
 #if defined(SMR_FOR_SIZE)
 #define SMR_PRAGMA(text) _Pragma(#text)
-#define SMR_HOT   \
-  __attribute__(( \
-      optimize("O2,no-tree-pre,tree-dominator-opts,optimize-sibling-calls,tree-tail-merge")))
-#define SMR_HOT_REGION \
-  SMR_PRAGMA(          \
-      GCC optimize("O2,no-tree-pre,tree-dominator-opts,optimize-sibling-calls,tree-tail-merge"))
+#define SMR_OPTIMIZE(passes) SMR_PRAGMA(GCC optimize(passes))
+#define SMR_HOT_PASSES \
+  "O2,tree-dominator-opts,optimize-sibling-calls,tree-tail-merge,align-functions=32"
+#define SMR_HOT_REGION SMR_OPTIMIZE(SMR_HOT_PASSES)
+#if defined(__x86_64__)
+#define SMR_HOT __attribute__((optimize(SMR_HOT_PASSES), target("tune=haswell")))
+#else
+#define SMR_HOT __attribute__((optimize(SMR_HOT_PASSES)))
+#endif
+#define SMR_HOT_VECTORIZED \
+  __attribute__((optimize(SMR_HOT_PASSES, "tree-vectorize", "vect-cost-model=dynamic")))
 #else
 #define SMR_HOT
 #define SMR_HOT_REGION
+#define SMR_HOT_VECTORIZED SMR_VECTORIZED
 #endif
 
 // Hides where a pointer came from: what follows is addressed relative to it, by offsets that

@@ -183,8 +183,8 @@ SMR_HOT static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
 }
 
 // What the areas of a rectangle have in common.
-static struct smr_f32_dwconv_area f32_dwconv_area_of(const struct smr_f32_dwconv_args *args,
-                                                     const struct smr_f32_dwconv_rect *rect) {
+SMR_HOT static struct smr_f32_dwconv_area f32_dwconv_area_of(
+    const struct smr_f32_dwconv_args *args, const struct smr_f32_dwconv_rect *rect) {
   const size_t channels = args->channels - rect->channel, b = rect->image;
   struct smr_f32_dwconv_area area = {
       .channels = channels < F32_DWCONV_CHANNELS ? channels : F32_DWCONV_CHANNELS,
@@ -254,9 +254,10 @@ SMR_HOT static void f32_dwconv_copy(const struct smr_f32_dwconv_args *args, cons
 }
 
 // A unit of whole rows by way of `copy`, which holds the padding already if it is not `fresh`.
-static void f32_dwconv_run_copied(const struct smr_f32_dwconv_config *config,
-                                  const struct smr_f32_dwconv_args *args,
-                                  struct smr_f32_dwconv_rect rect, bool fresh, float *copy) {
+SMR_HOT static void f32_dwconv_run_copied(const struct smr_f32_dwconv_config *config,
+                                          const struct smr_f32_dwconv_args *args,
+                                          struct smr_f32_dwconv_rect rect, bool fresh,
+                                          float *copy) {
   const size_t width = f32_dwconv_copied_width(args), y = rect.y0, rows = rect.y1 - y;
   const size_t lines = (rows - 1) * args->stride_h + (args->kernel_h - 1) * args->dilation_h + 1;
   struct smr_f32_dwconv_args inner = *args;
@@ -282,8 +283,8 @@ static void f32_dwconv_run_copied(const struct smr_f32_dwconv_config *config,
   }
 }
 
-void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
-                        const struct smr_f32_dwconv_args *args, size_t begin, size_t end) {
+SMR_HOT void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
+                                const struct smr_f32_dwconv_args *args, size_t begin, size_t end) {
   const bool copied = SMR_HAS(f32_dwconv_copied) && smr_f32_dwconv_copies(args);
   const size_t rows = f32_dwconv_rows(args);
   const size_t row_blocks = f32_dwconv_blocks(args->out_h, rows);

@@ -37,7 +37,7 @@ SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m256i v, int32_t zero, int32_t lo,
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   const __m128i moved = _mm_adds_epi16(words, _mm_set1_epi16((int16_t)zero));
   const __m128i bytes = _mm_max_epi8(_mm_packs_epi16(moved, moved), _mm_set1_epi8((int8_t)lo));
-  const uint64_t eight[1] = {(uint64_t)_mm_cvtsi128_si64(bytes)};
+  const uint64_t eight[2] = {(uint64_t)_mm_cvtsi128_si64(bytes)};
   if (n == 8)
     memcpy(p, eight, 8);
   else
