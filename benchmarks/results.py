@@ -205,15 +205,23 @@ def plain(report: Report) -> dict[str, Any]:
 
 
 def merged(reports: Sequence[Report]) -> Report:
-    """One report of several runs on the same machine; a model measured anew replaces its rows."""
-    contests: dict[tuple[str, str, int], list[Row]] = {}
+    """One report of several runs on the same machine; a model measured anew replaces its rows, but
+    for the memory of engines whose memory was not.
+    """
+    contests: dict[tuple[str, str, int], tuple[Report, list[Row]]] = {}
     for report in reports:
-        contests.update(group(report.rows))
+        for key, rows in group(report.rows).items():
+            _, before = contests.get(key, (report, []))
+            costs = {r.engine: r.cost for r in before}
+            kept = [
+                r if r.cost or not r.counts else replace(r, cost=costs.get(r.engine)) for r in rows
+            ]
+            contests[key] = report, kept
     return replace(
         reports[-1],
-        rounds=min(r.rounds for r in reports),
+        rounds=min(report.rounds for report, _ in contests.values()),
         peaks={k: v for r in reports for k, v in r.peaks.items()},
         operations={k: v for r in reports for k, v in r.operations.items()},
-        rows=[row for rows in contests.values() for row in rows],
+        rows=[row for _, rows in contests.values() for row in rows],
         own={k: v for r in reports for k, v in r.own.items()},
     )

@@ -104,6 +104,13 @@ def test_later_runs_replace_earlier_ones(report: Report) -> None:
     ]
     assert both.peaks == {"float32": 100.0, "int8": 7.0}
     assert both.own == report.own
+    assert both.rows[0].cost == report.rows[0].cost, "memory was not measured anew"
+
+
+def test_rounds_are_those_of_rows_that_are_left(report: Report) -> None:
+    quick = replace(report, rounds=1, rows=report.rows[:2])
+    assert merged([quick, report]).rounds == report.rounds
+    assert merged([report, quick]).rounds == 1
 
 
 def test_summary_has_ratios_and_reasons(report: Report) -> None:
