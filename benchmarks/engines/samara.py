@@ -41,11 +41,10 @@ class Session:
 
     def feed(self, array: Array) -> None:
         session = self._session
-        (self._name,) = session.run({session.inputs[0].name: array})
-        (shape,) = session.output_shapes
+        (spec,), (shape,) = session.outputs, session.output_shapes
         assert shape is not None
         self._out = np.empty(shape, np.float32)
-        self.run = session.bind({session.inputs[0].name: array}, {self._name: self._out})
+        self.run = session.bind({session.inputs[0].name: array}, {spec.name: self._out})
 
     def run(self) -> None:
         raise RuntimeError("feed first")
