@@ -26,6 +26,9 @@
 /// SMR_ALIGNMENT-aligned memory or NULL. Large blocks lie in huge pages where the system has them.
 void *smr_os_allocate(size_t size_bytes);
 void smr_os_release(void *pointer);
+/// Map the pages of this thread's stack that runs may need, where the system does that by request:
+/// nothing is written, and a stack that is smaller is left alone.
+void smr_os_map_stack(void);
 
 // ---- files ----
 

@@ -50,6 +50,8 @@ void smr_os_release(void *pointer) {
 
 #endif
 
+void smr_os_map_stack(void) {}
+
 // ---- files ----
 
 samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,

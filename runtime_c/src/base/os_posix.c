@@ -52,6 +52,17 @@ void *smr_os_allocate(size_t size_bytes) {
 
 void smr_os_release(void *pointer) { free(pointer); }
 
+void smr_os_map_stack(void) {
+#if defined(MADV_POPULATE_WRITE)
+  // Kernels copy to the stack. The pages below this frame keep what they hold; where they are none,
+  // or the system is too old, the call is refused.
+  enum { OS_STACK_PAGE_BYTES = 4096, OS_STACK_BYTES = 40 * 1024 };
+  const uintptr_t end =
+      (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(OS_STACK_PAGE_BYTES - 1);
+  (void)madvise((void *)(end - OS_STACK_BYTES), OS_STACK_BYTES, MADV_POPULATE_WRITE);
+#endif
+}
+
 // ---- files ----
 
 // `reason`: errno, or 0 where the file has ended.

@@ -23,6 +23,8 @@
 void *smr_os_allocate(size_t size_bytes) { return _aligned_malloc(size_bytes, SMR_ALIGNMENT); }
 void smr_os_release(void *pointer) { _aligned_free(pointer); }
 
+void smr_os_map_stack(void) {}
+
 // ---- files ----
 
 static samara_status os_map_handle(HANDLE handle, struct smr_os_file *out, samara_error *error) {

@@ -173,6 +173,7 @@ static void pool_worker_main(void *argument) {
   struct pool_thread *worker = (struct pool_thread *)argument;
   samara_pool *pool = worker->pool;
   uint32_t seen = 0;
+  smr_os_map_stack();
   while (!atomic_load(&pool->stopping)) {
     if (pool_enter(pool, &seen)) {
       pool_take_chunks(pool, seen, worker->index);

@@ -19,6 +19,9 @@ enum {
   MODEL_MAX_PROGRAM = 256 << 20,
   // What systems map at once around a page that is read, if it is in memory: Linux by default.
   MODEL_PREFETCH_BYTES = 64 * 1024,
+  // A file that fits into the caches near a core is read there whole, a line at a time.
+  MODEL_CACHED_BYTES = 2 * 1024 * 1024,
+  MODEL_LINE_BYTES = 64,
 };
 
 // A derived copy; its bytes follow in a block of their own.
@@ -186,8 +189,9 @@ void smr_model_prefetch(const samara_model *model) {
   if (model->private_ == NULL) return;  // nobody opened it
   const struct smr_os_file *file = &model->private_->file;
   const volatile uint8_t *bytes = file->data;
-  for (size_t i = 0; file->mapped && i < file->size_bytes; i += MODEL_PREFETCH_BYTES)
-    (void)bytes[i];
+  const size_t step =
+      file->size_bytes <= MODEL_CACHED_BYTES ? MODEL_LINE_BYTES : MODEL_PREFETCH_BYTES;
+  for (size_t i = 0; file->mapped && i < file->size_bytes; i += step) (void)bytes[i];
 }
 
 samara_status samara_model_open_memory(const void *data, size_t size_bytes,

@@ -200,8 +200,8 @@ struct samara_model {
 /// The entry of that name (NULL: the first), or NULL.
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
 
-/// Read here and there in a mapped file, so that the system maps its pages: what a session reads
-/// anyway, but many pages at a time and before its first run.
+/// Read here and there in a mapped file, so that the system maps its pages, and all of a small one,
+/// so that it lies in the caches: what a session reads anyway, but before its first run.
 void smr_model_prefetch(const samara_model *model);
 
 /// Constant `constant` in `what->layout`: as the file has it, or a copy made by `job->op->pack` the

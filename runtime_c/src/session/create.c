@@ -8,6 +8,7 @@
 
 #include "base/build.h"
 #include "base/isa.h"
+#include "base/os.h"
 
 samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *error) {
   if (!smr_cpu_isa_override_valid())
@@ -101,7 +102,6 @@ static bool create_first_dims(samara_session *session) {
 static samara_status create_build(samara_session *session) {
   const samara_model *model = session->model;
   const struct smr_function *f = session->function;
-  smr_model_prefetch(model);
   SMR_TAKE(session, session->frames, model->function_count);
   SMR_TAKE(session, session->order, model->function_count);
   SMR_TAKE(session, session->inputs, f->input_count);
@@ -117,7 +117,10 @@ static samara_status create_build(samara_session *session) {
   }
   SMR_TRY(smr_frame_build(session, (uint32_t)(f - model->functions), &session->entry));
   if (SMR_HAS(keep)) SMR_TRY(smr_keep_end(session));
-  return create_first_dims(session) ? smr_session_shape(session) : SAMARA_OK;
+  if (create_first_dims(session)) SMR_TRY(smr_session_shape(session));
+  smr_model_prefetch(model);
+  smr_os_map_stack();
+  return SAMARA_OK;
 }
 
 samara_status samara_session_create(const samara_model *model,

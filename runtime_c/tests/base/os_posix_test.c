@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/stack_pages.h"
 #include "harness.h"
 
 enum { FILE_BYTES = 20000 };
@@ -174,6 +175,20 @@ SMR_TEST(large_blocks) {
   }
 }
 
-SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_paths); RUN(maps_parts_of_descriptors);
-              RUN(reads_what_it_cannot_map); RUN(says_why_not); RUN(clock_and_process);
-              RUN(threads_locks_and_signals))
+static void map_stack(void *argument) {
+  smr_os_map_stack();
+  *(size_t *)argument = stack_pages_mapped();
+}
+
+SMR_TEST(maps_the_stack_of_a_thread) {
+  struct smr_os_thread thread;
+  size_t mapped = 0;
+  if (!stack_pages_known()) SKIP("the system does not map pages by request");
+  REQUIRE(smr_os_thread_start(&thread, map_stack, &mapped));
+  smr_os_thread_join(&thread);
+  CHECK_EQ_INT(mapped, STACK_PAGES);
+}
+
+SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
+              RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map); RUN(says_why_not);
+              RUN(clock_and_process); RUN(threads_locks_and_signals))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/stack_pages.h"
 #include "harness.h"
 
 struct cover {
@@ -209,6 +210,7 @@ struct hooks {
   struct {
     void (*thread)(void *arg);
     void *arg;
+    size_t mapped;  // pages of its stack, at its end
   } start[8];
 };
 
@@ -217,6 +219,7 @@ static void *hook_main(void *argument) {
   const size_t i = (size_t)(uintptr_t)((void **)argument)[1];
   free(argument);
   hooks->start[i].thread(hooks->start[i].arg);
+  hooks->start[i].mapped = stack_pages_mapped();
   return NULL;
 }
 
@@ -252,6 +255,8 @@ SMR_TEST(callers_threads) {
   for (int i = 0; i < 50; i++) check_cover(pool, 41);
   samara_pool_destroy(pool);
   CHECK_EQ_INT(hooks.joined, 1);
+  for (size_t i = 0; stack_pages_known() && i < hooks.started; i++)
+    CHECK_EQ_INT(hooks.start[i].mapped, STACK_PAGES);
 }
 
 SMR_TEST(gives_up_when_threads_are_refused) {

@@ -6,6 +6,7 @@
 #include "model/model.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -184,6 +185,38 @@ SMR_TEST(opens_files) {
   CHECK_EQ_INT(samara_model_open_fd(0, 2, 0, NULL, &model, &error), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_model_open_path(NULL, NULL, &model, &error), SAMARA_BAD_ARGUMENT);
   free(bytes);
+}
+
+static long faults(void) {
+  struct rusage used;
+  return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_minflt : 0;
+}
+
+// A system that maps one page at a time would count each of them.
+SMR_TEST(all_of_a_small_file_is_read_before_it_is_used) {
+  enum { BIG_BYTES = 1 << 20, PAGE_BYTES = 4096, FEW_FAULTS = 4 };
+  char path[] = "/tmp/samara_model_test_XXXXXX";
+  const int fd = mkstemp(path);
+  REQUIRE(fd >= 0);
+  static const int64_t elements = BIG_BYTES / 4;
+  struct mb_model *m = mb_sample();
+  const int32_t big = mb_data(m, "big", SAMARA_FLOAT32, 1, &elements, NULL, 0);
+  size_t size;
+  uint8_t *bytes = mb_write(m, &size);
+  mb_free(m);
+  CHECK(write(fd, bytes, size) == (ssize_t)size);
+  free(bytes);
+  samara_model *model = NULL;
+  CHECK_EQ_INT(samara_model_open_fd(fd, 0, 0, NULL, &model, NULL), SAMARA_OK);
+  close(fd);
+  unlink(path);
+  REQUIRE(model != NULL);
+  smr_model_prefetch(model);
+  const volatile uint8_t *data = model->constants[big].data;
+  const long before = faults();
+  for (size_t i = 0; i < BIG_BYTES; i += PAGE_BYTES) (void)data[i];
+  CHECK(faults() - before <= FEW_FAULTS);
+  samara_model_close(model);
 }
 
 struct source {
@@ -457,7 +490,8 @@ SMR_TEST(derived_copies_may_find_no_memory) {
 
 SMR_TEST_MAIN(RUN(derived_copies_may_find_no_memory); RUN(opens_from_memory);
               RUN(opens_from_constant_memory_in_place); RUN(opens_from_memory_aligned_to_4);
-              RUN(opens_files); RUN(opens_through_callbacks); RUN(refuses_headers);
-              RUN(refuses_cut_files); RUN(checksum_may_be_trusted_but_nothing_else);
-              RUN(refuses_newer_files); RUN(entries_by_name); RUN(null_arguments);
-              RUN(every_allocation_may_fail); RUN(derived_copies_are_made_once))
+              RUN(opens_files); RUN(all_of_a_small_file_is_read_before_it_is_used);
+              RUN(opens_through_callbacks); RUN(refuses_headers); RUN(refuses_cut_files);
+              RUN(checksum_may_be_trusted_but_nothing_else); RUN(refuses_newer_files);
+              RUN(entries_by_name); RUN(null_arguments); RUN(every_allocation_may_fail);
+              RUN(derived_copies_are_made_once))

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creating sessions: options, instruction sets, first shapes, bad models.
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE
+#endif
 #include "base/fp.h"
 
 #include "harness.h"
 
+#include "base/os.h"
+#include "base/stack_pages.h"
 #include "ops/opattrs.h"
 #include "session/model_literal.h"
 #include "session/session.h"
@@ -86,5 +91,30 @@ SMR_TEST(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation) {
   literal_free(l);
 }
 
-SMR_TEST_MAIN(RUN(bad_options_are_refused_with_a_reason); RUN(strict_accuracy_wins);
+struct own_stack {
+  const samara_model *model;
+  samara_session *session;
+  size_t mapped;
+};
+
+static void create_on_own_stack(void *argument) {
+  struct own_stack *own = argument;
+  if (samara_session_create(own->model, NULL, &own->session, NULL) == SAMARA_OK)
+    own->mapped = stack_pages_mapped();
+}
+
+SMR_TEST(the_first_run_finds_its_stack_mapped) {
+  if (!stack_pages_known()) SKIP("the system does not map pages by request");
+  struct literal *l = one_node();
+  struct own_stack own = {.model = literal_finish(l)};
+  struct smr_os_thread thread;
+  REQUIRE(smr_os_thread_start(&thread, create_on_own_stack, &own));
+  smr_os_thread_join(&thread);
+  CHECK_EQ_INT(own.mapped, STACK_PAGES);
+  samara_session_destroy(own.session);
+  literal_free(l);
+}
+
+SMR_TEST_MAIN(RUN(bad_options_are_refused_with_a_reason); RUN(the_first_run_finds_its_stack_mapped);
+              RUN(strict_accuracy_wins);
               RUN(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation))
