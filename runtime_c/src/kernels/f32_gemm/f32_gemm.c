@@ -19,56 +19,34 @@ static const struct smr_f32_gemm_row {
 } f32_gemm_rows[] = {
 #define GEMM_IN(part, name) SMR_HAS(part) ? smr_f32_gemm_ukernel_##name : NULL
 #define GEMM_NAMED(name) "f32_gemm_" #name
-#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                                \
-  {bit,                                                                                        \
-   {#suffix,                                                                                   \
-    rows,                                                                                      \
-    {columns, columns},                                                                        \
-    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                          \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                               \
-    tall_rows,                                                                                 \
-    GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),                                          \
-    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},          \
-    {SMR_PANEL, SMR_PANEL},                                                                    \
-    {GEMM_NAMED(rows##x##columns##__##suffix), GEMM_NAMED(rows##x##columns##_f16w__##suffix)}, \
-    GEMM_NAMED(tall_rows##x16__##suffix),                                                      \
-    {GEMM_NAMED(gemv__##suffix), GEMM_NAMED(gemv_f16w__##suffix)},                             \
-    false}},
-#define SMR_UKERNEL(bit, suffix, rows, columns)                                                \
-  {bit,                                                                                        \
-   {#suffix,                                                                                   \
-    rows,                                                                                      \
-    {columns, columns},                                                                        \
-    {GEMM_IN(f32_gemm, rows##x##columns##__##suffix),                                          \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                               \
-    0,                                                                                         \
-    NULL,                                                                                      \
-    {GEMM_IN(f32_gemv, gemv__##suffix), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)},          \
-    {SMR_PANEL, SMR_PANEL},                                                                    \
-    {GEMM_NAMED(rows##x##columns##__##suffix), GEMM_NAMED(rows##x##columns##_f16w__##suffix)}, \
-    NULL,                                                                                      \
-    {GEMM_NAMED(gemv__##suffix), GEMM_NAMED(gemv_f16w__##suffix)},                             \
-    false}},
-#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)           \
-  {bit,                                                                              \
-   {#suffix,                                                                         \
-    rows,                                                                            \
-    {other_columns, columns},                                                        \
-    {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                           \
-     GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                     \
-    0,                                                                               \
-    NULL,                                                                            \
-    {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)}, \
-    {SMR_PANEL, columns},                                                            \
-    {GEMM_NAMED(rows##x##other_columns##__##other),                                  \
-     GEMM_NAMED(rows##x##columns##_f16w__##suffix)},                                 \
-    NULL,                                                                            \
-    {GEMM_NAMED(gemv__##other), GEMM_NAMED(gemv_f16w__##suffix)},                    \
-    true}},
+// Kernels of float16 weights are `suffix`, those of float32 ones `other`; then what else there is.
+#define GEMM_ROW(bit, suffix, rows, columns, other, other_columns, ...)                      \
+  {bit,                                                                                      \
+   {.isa = #suffix,                                                                          \
+    .mr = rows,                                                                              \
+    .nr = {other_columns, columns},                                                          \
+    .ukernel = {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                        \
+                GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                  \
+    .gemv = {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)}, \
+    .gemv_nr[SMR_GEMM_F32] = SMR_PANEL,                                                      \
+    .names = {GEMM_NAMED(rows##x##other_columns##__##other),                                 \
+              GEMM_NAMED(rows##x##columns##_f16w__##suffix)},                                \
+    .gemv_names = {GEMM_NAMED(gemv__##other), GEMM_NAMED(gemv_f16w__##suffix)},              \
+    __VA_ARGS__}},
+#define SMR_UKERNEL(bit, suffix, rows, columns) \
+  GEMM_ROW(bit, suffix, rows, columns, suffix, columns, .gemv_nr[SMR_GEMM_F16] = SMR_PANEL)
+#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                             \
+  GEMM_ROW(bit, suffix, rows, columns, suffix, columns, .gemv_nr[SMR_GEMM_F16] = SMR_PANEL, \
+           .tall_mr = tall_rows, .tall = GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),  \
+           .tall_name = GEMM_NAMED(tall_rows##x16__##suffix))
+#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)                     \
+  GEMM_ROW(bit, suffix, rows, columns, other, other_columns, .gemv_nr[SMR_GEMM_F16] = columns, \
+           .half = true)
 #include "kernels/f32_gemm/kernels.inc"
 #undef SMR_UKERNEL
 #undef SMR_UKERNEL_TALL
 #undef SMR_UKERNEL_HALF
+#undef GEMM_ROW
 #undef GEMM_NAMED
 #undef GEMM_IN
 };
