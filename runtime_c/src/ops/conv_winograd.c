@@ -5,6 +5,7 @@
 #include "ops/conv_winograd.h"
 
 #include "base/checked.h"
+#include "base/cut.h"
 #include "ops/check.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ double smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_wind
       smr_f32_winograd_block_tiles(form, tiles, (size_t)w->channels_in, (size_t)w->channels_out);
   const double c = (double)w->channels_in, n = (double)w->channels_out;
   const double points = (double)smr_winograd_points(form), all = (double)tiles * points;
-  const double passes = (double)(tiles / block + (tiles % block != 0));
+  const double passes = (double)smr_ceil_div(tiles, block);
   return all * c * n + all * (c * winograd_in_work + n * winograd_out_work) +
          (passes * points - (double)SMR_WINOGRAD_TAPS) * c * n * winograd_weight_work;
 }

@@ -523,7 +523,7 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
 // Multiply-adds of a unit; what does not fit is much.
 static size_t linear_unit_work(const struct smr_f32_gemm_plan *plan,
                                const struct smr_f32_gemm_args *args) {
-  size_t work = args->m / plan->blocks + 1;
+  size_t work = args->m / plan->rows.count + 1;
   if (!smr_mul_size(work, args->n / plan->groups + 1, &work) ||
       !smr_mul_size(work, args->k + 1, &work) ||
       (args->indirect != NULL && !smr_mul_size(work, args->taps, &work)))

@@ -2,6 +2,7 @@
 // concat and split: rows of several tensors side by side.
 #include "base/fp.h"
 
+#include "base/cut.h"
 #include "ops/check.h"
 #include "ops/move.h"
 #include "ops/pace.h"
@@ -25,7 +26,7 @@ static samara_status join_prepare(struct smr_job *job, const struct smr_tensor *
   state->row_bytes = smr_extent(joined, state->axis, joined->rank) * element;
   state->by_rows = state->axis + 1u == joined->rank && state->row_bytes <= SMR_MOVE_TILE_BYTES;
   const size_t unit = state->by_rows ? state->row_bytes : JOIN_UNIT_BYTES;
-  const size_t count = unit != 0 ? state->total_bytes / unit + (state->total_bytes % unit != 0) : 0;
+  const size_t count = unit != 0 ? smr_ceil_div(state->total_bytes, unit) : 0;
   state->units = smr_units_make(job, count, unit);
   job->kernel = "join";
   return SAMARA_OK;

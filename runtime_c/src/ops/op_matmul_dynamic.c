@@ -4,6 +4,7 @@
 // Three phases: rows become bytes, each with its own scale; products; the activation, if any.
 #include "base/fp.h"
 
+#include "base/cut.h"
 #include "ops/check.h"
 #include "ops/dynamic.h"
 #include "ops/funcs.h"
@@ -29,10 +30,6 @@ static samara_status matmul_dynamic_check(const struct smr_job *job) {
 
 static size_t matmul_dynamic_rows(size_t width) {
   return width < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (width ? width : 1) : 1;
-}
-
-static size_t matmul_dynamic_pieces(size_t all, size_t piece) {
-  return all / piece + (all % piece != 0);
 }
 
 static struct smr_i8_gemm_args matmul_dynamic_args(const struct smr_job *job,
@@ -72,10 +69,10 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   job->tiles = 0;
   if (s->plan.units == 0) return SAMARA_OK;
   s->rows = matmul_dynamic_rows(s->k);
-  s->pieces = matmul_dynamic_pieces(s->m, s->rows);
+  s->pieces = smr_ceil_div(s->m, s->rows);
   if (s->dynamic.linear.post.function != NULL) {
     s->post_rows = matmul_dynamic_rows(n);
-    s->posts = matmul_dynamic_pieces(s->m, s->post_rows);
+    s->posts = smr_ceil_div(s->m, s->post_rows);
   }
   job->barriers[0] = s->pieces;
   if (s->posts != 0) job->barriers[1] = s->pieces + s->plan.units;

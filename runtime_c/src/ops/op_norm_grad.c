@@ -6,6 +6,7 @@
 #include "base/fp.h"
 
 #include "base/checked.h"
+#include "base/cut.h"
 #include "kernels/f32_norm_grad/f32_norm_grad.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
@@ -53,9 +54,9 @@ static samara_status norm_grad_prepare(struct smr_job *job) {
   s->tile_rows = SMR_GRAIN / s->n;
   if (s->tile_rows < NORM_GRAD_LEAST) s->tile_rows = NORM_GRAD_LEAST;
   if (s->tile_rows > NORM_GRAD_MOST) s->tile_rows = NORM_GRAD_MOST;
-  s->row_tiles = s->rows / s->tile_rows + (s->rows % s->tile_rows != 0);
+  s->row_tiles = smr_ceil_div(s->rows, s->tile_rows);
   job->barriers[0] = s->row_tiles;
-  job->tiles = s->row_tiles + s->n / NORM_GRAD_COLUMNS + (s->n % NORM_GRAD_COLUMNS != 0);
+  job->tiles = s->row_tiles + smr_ceil_div(s->n, NORM_GRAD_COLUMNS);
   if (!smr_mul_size(s->row_tiles, s->n, &job->scratch_bytes) ||
       !smr_mul_size(job->scratch_bytes, s->sums * sizeof(float), &job->scratch_bytes))
     SMR_FAIL(job->error, LIMIT, "%s: scratch does not fit memory", job->op->name);

@@ -4,6 +4,7 @@
 
 #include "ops/outer.h"
 
+#include "base/cut.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "ops/check.h"
 #include "ops/linear.h"
@@ -23,14 +24,12 @@ enum {
   OUTER_FAR_TILES = 4,  // tiles that must meet a copy to pay for it
 };
 
-static size_t outer_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
 static size_t outer_least(size_t a, size_t b) { return a < b ? a : b; }
 
 // Start of piece i when `all` things are cut into `pieces` of nearly equal size, multiples of
 // `unit`.
 static size_t outer_cut(size_t all, size_t unit, size_t pieces, size_t i) {
-  const size_t units = outer_ceil(all, unit), rest = units % pieces;
-  return outer_least(all, (units / pieces * i + (i < rest ? i : rest)) * unit);
+  return outer_least(all, smr_cut(smr_ceil_div(all, unit), pieces, i) * unit);
 }
 
 static size_t outer_column_unit(const struct smr_outer *s) {
@@ -85,15 +84,15 @@ static void outer_cut_tile(const struct smr_outer *s, size_t rows, size_t column
                            size_t *row_tiles, size_t *column_tiles) {
   const struct smr_f32_outer_config *config = s->config;
   const size_t unit = outer_column_unit(s);
-  *column_tiles = outer_ceil(columns, config->nr);
-  const size_t widest = outer_ceil(outer_ceil(columns, unit), *column_tiles) * unit;
-  *row_tiles = outer_ceil(rows, widest <= config->narrow ? config->tall : config->mr);
+  *column_tiles = smr_ceil_div(columns, config->nr);
+  const size_t widest = smr_ceil_div(smr_ceil_div(columns, unit), *column_tiles) * unit;
+  *row_tiles = smr_ceil_div(rows, widest <= config->narrow ? config->tall : config->mr);
 }
 
 static void outer_cut_tiles(struct smr_outer *s) {
   if (s->kind == SMR_OUTER_DIAGONAL) {
     s->a_tiles = 1;
-    s->b_tiles = outer_ceil(s->length, 4 * SMR_PANEL);
+    s->b_tiles = smr_ceil_div(s->length, 4 * SMR_PANEL);
   } else if (s->kind == SMR_OUTER_PLAIN) {
     outer_cut_tile(s, s->a_channels, s->length, &s->a_tiles, &s->b_tiles);
   } else {
@@ -112,12 +111,12 @@ static void outer_cut_pixels(struct smr_outer *s) {
   const size_t floats =
       s->groups * (width * s->a_channels + (size_t)(w->in[2] * w->stride[1]) * s->b_channels);
   size_t rows = OUTER_CHUNK_BYTES / sizeof(float) / (floats ? floats : 1);
-  if (rows * width < OUTER_CHUNK_PIXELS) rows = outer_ceil(OUTER_CHUNK_PIXELS, width);
-  s->row_blocks = outer_ceil(height, rows);
-  s->chunk_rows = outer_ceil(height, s->row_blocks);
-  s->row_blocks = outer_ceil(height, s->chunk_rows);
+  if (rows * width < OUTER_CHUNK_PIXELS) rows = smr_ceil_div(OUTER_CHUNK_PIXELS, width);
+  s->row_blocks = smr_ceil_div(height, rows);
+  s->chunk_rows = smr_ceil_div(height, s->row_blocks);
+  s->row_blocks = smr_ceil_div(height, s->chunk_rows);
   s->chunk_planes = rows / height ? outer_least(rows / height, s->planes) : 1;
-  s->plane_blocks = outer_ceil(s->planes, s->chunk_planes);
+  s->plane_blocks = smr_ceil_div(s->planes, s->chunk_planes);
   s->chunks = s->images * s->plane_blocks * s->row_blocks;
 }
 
@@ -143,8 +142,8 @@ static void outer_cut_work(struct smr_outer *s) {
   parts = outer_least(parts, s->chunks);
   if (parts < 2) parts = 1;
   // As few as have the same longest part.
-  s->parts = parts == 1 ? 1 : outer_ceil(s->chunks, outer_ceil(s->chunks, parts));
-  s->slices = outer_least(outer_ceil(units, s->parts), s->segments * s->a_tiles * s->b_tiles);
+  s->parts = parts == 1 ? 1 : smr_ceil_div(s->chunks, smr_ceil_div(s->chunks, parts));
+  s->slices = outer_least(smr_ceil_div(units, s->parts), s->segments * s->a_tiles * s->b_tiles);
 }
 
 samara_status smr_outer_prepare(struct smr_job *job, struct smr_outer *s) {
@@ -169,11 +168,11 @@ samara_status smr_outer_prepare(struct smr_job *job, struct smr_outer *s) {
   const size_t across = s->kind == SMR_OUTER_PLAIN      ? OUTER_COLUMNS
                         : s->kind == SMR_OUTER_DIAGONAL ? s->groups
                                                         : s->a_channels;
-  s->finish_rows = outer_ceil(s->partial_floats, across);
+  s->finish_rows = smr_ceil_div(s->partial_floats, across);
   s->finish_group = OUTER_FINISH_FLOATS / (across * s->parts);
   if (s->finish_group == 0) s->finish_group = 1;
   job->barriers[0] = job->tiles;
-  job->tiles += outer_ceil(s->finish_rows, s->finish_group);
+  job->tiles += smr_ceil_div(s->finish_rows, s->finish_group);
   size_t floats;
   if (!smr_mul_size(s->partial_floats, s->parts, &floats)) floats = SIZE_MAX;
   return smr_scratch_take(job, floats, sizeof(float), &s->partial_offset);

@@ -5,6 +5,7 @@
 #include "ops/qwindows.h"
 
 #include "base/checked.h"
+#include "base/cut.h"
 #include "base/lean.h"
 #include "ops/pieces.h"
 #include "simd/common.h"
@@ -15,8 +16,6 @@ enum {
   QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // of a block's lines, where they can be so few
   QWINDOWS_SLACK = 64,                           // that copying may change behind the last line
 };
-
-static size_t qwindows_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 // Copied lines of a plane of taps for so many lines of output.
 static size_t qwindows_rows(const struct smr_window *w, const struct smr_qwindows *s,
@@ -55,23 +54,23 @@ static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
                          struct smr_qwindows *s) {
   const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
   const size_t height = (size_t)w->out[1], width = (size_t)w->out[2];
-  const size_t pieces = qwindows_ceil_div(smr_pieces(job), images);
+  const size_t pieces = smr_ceil_div(smr_pieces(job), images);
   size_t most = 1, columns = width;
   while (most < height && qwindows_bytes(w, s, most + 1, width) <= QWINDOWS_BYTES) most++;
-  const size_t blocks = qwindows_ceil_div(height, most);
-  size_t lines = qwindows_ceil_div(height, blocks > pieces ? blocks : pieces);
+  const size_t blocks = smr_ceil_div(height, most);
+  size_t lines = smr_ceil_div(height, blocks > pieces ? blocks : pieces);
   if (lines < height) lines = qwindows_full_tiles(s, lines, most, width);
   if (lines == 1 && height < pieces) {
-    const size_t part = qwindows_ceil_div(width, qwindows_ceil_div(pieces, height));
-    columns = qwindows_ceil_div(part, mr) * mr;
+    const size_t part = smr_ceil_div(width, smr_ceil_div(pieces, height));
+    columns = smr_ceil_div(part, mr) * mr;
     if (columns > width) columns = width;
   }
   while (lines == 1 && columns > mr && qwindows_bytes(w, s, 1, columns) > QWINDOWS_BYTES)
     columns = (columns / 2 + mr - 1) / mr * mr;
   s->lines = lines;
   s->columns = columns;
-  s->line_blocks = qwindows_ceil_div(height, lines);
-  s->column_blocks = qwindows_ceil_div(width, columns);
+  s->line_blocks = smr_ceil_div(height, lines);
+  s->column_blocks = smr_ceil_div(width, columns);
   s->blocks = images * s->line_blocks * s->column_blocks;
 }
 
@@ -97,7 +96,7 @@ samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_wind
   if (smr_qwindows_merge(w, groups)) {
     s->k *= kernel_w;
     s->taps /= kernel_w;
-    if (filled) s->k = qwindows_ceil_div(s->k, SMR_I8_GROUP) * SMR_I8_GROUP;
+    if (filled) s->k = smr_ceil_div(s->k, SMR_I8_GROUP) * SMR_I8_GROUP;
   }
   s->native = smr_i8_gemm_native(config, s->k, w_zero);
   qwindows_cut(job, w, s);

@@ -4,6 +4,7 @@
 
 #include "ops/spread_depthwise.h"
 
+#include "base/cut.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "ops/pace.h"
 #include "ops/spread_taps.h"
@@ -168,17 +169,13 @@ static bool spread_is_quads(const struct smr_job *job, const struct smr_spread *
          like.lo == -INFINITY && like.hi == INFINITY;
 }
 
-static size_t spread_quad_blocks(size_t all, size_t block) {
-  return all / block + (all % block != 0);
-}
-
 static samara_status spread_prepare_quads(struct smr_job *job, const struct smr_spread *s) {
   const struct spread_quad_axis rows = spread_quad_axis_of(&s->window, 1);
   if (s->groups % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   job->kernel = smr_f32_dwconv_quads_kernel(smr_f32_dwconv_config(job->isa));
   job->tiles = (size_t)s->window.batch *
-               spread_quad_blocks((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS) *
-               spread_quad_blocks(s->groups, SPREAD_QUAD_CHANNELS);
+               smr_ceil_div((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS) *
+               smr_ceil_div(s->groups, SPREAD_QUAD_CHANNELS);
   return SAMARA_OK;
 }
 
@@ -245,8 +242,8 @@ static samara_status spread_quad_tile(struct smr_pace *pace, const struct smr_sp
   const struct smr_window *w = &s->window;
   const struct spread_quad_axis rows = spread_quad_axis_of(w, 1),
                                 columns = spread_quad_axis_of(w, 2);
-  const size_t panels = spread_quad_blocks(s->groups, SPREAD_QUAD_CHANNELS);
-  const size_t blocks = spread_quad_blocks((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS);
+  const size_t panels = smr_ceil_div(s->groups, SPREAD_QUAD_CHANNELS);
+  const size_t blocks = smr_ceil_div((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS);
   const size_t channel = tile % panels * SPREAD_QUAD_CHANNELS, image = tile / panels / blocks;
   const int64_t from = rows.first + (int64_t)(tile / panels % blocks) * SPREAD_QUAD_ROWS;
   const int64_t to = spread_within(from + SPREAD_QUAD_ROWS, from, rows.last);

@@ -4,6 +4,7 @@
 
 #include "kernels/f32_gemm/f32_gemm.h"
 
+#include "base/cut.h"
 #include "base/isa.h"
 #include "kernels/f32_gemm/kernels.h"
 
@@ -72,8 +73,6 @@ enum {
   F32_GEMM_HALF_SUM = 32,    // panels in sums so long
 };
 
-static size_t f32_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
   const size_t panels = smr_panels(args->n);
@@ -102,7 +101,7 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
     plan->ukernel = config->tall;
     plan->kernel = config->tall_name;
   }
-  plan->row_tiles = f32_gemm_ceil_div(args->m, mr);
+  const size_t row_tiles = smr_ceil_div(args->m, mr);
 
   // Rows per block: A's rows stay in L2 while all column groups pass over them.
   const size_t depth = sum > 0 ? sum : 1;
@@ -112,29 +111,16 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
   // Unfolding panels costs as much as some rows: more of them share it.
   const size_t least = args->source.rows ? 16 : 4;
   size_t tiles = rows / mr < least ? least : rows / mr;
-  if (tiles > plan->row_tiles) tiles = plan->row_tiles;
-  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, tiles);
-  plan->block_tiles = f32_gemm_ceil_div(plan->row_tiles, plan->blocks);
-  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+  if (tiles > row_tiles) tiles = row_tiles;
+  plan->rows = smr_tile_blocks_make(row_tiles, smr_ceil_div(row_tiles, tiles));
 
   // Column groups of nearly equal width: four panels are 2 + 2, not 3 + 1.
-  plan->groups = f32_gemm_ceil_div(panels, plan->group_panels);
-  plan->units = args->batch * plan->blocks * plan->groups;
+  plan->groups = smr_ceil_div(panels, plan->group_panels);
+  plan->units = args->batch * plan->rows.count * plan->groups;
 }
 
 void smr_f32_gemm_plan_share(struct smr_f32_gemm_plan *plan, size_t units) {
-  if (plan->units == 0 || plan->units >= units) return;
-  const size_t per_block = plan->units / plan->blocks;
-  const size_t blocks = f32_gemm_ceil_div(units, per_block);
-  plan->block_tiles = f32_gemm_ceil_div(plan->row_tiles, blocks);
-  plan->blocks = f32_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
-  plan->units = per_block * plan->blocks;
-}
-
-// Start of part i when `all` things are cut into `parts` of nearly equal size.
-static size_t f32_gemm_cut(size_t all, size_t parts, size_t i) {
-  const size_t rest = all % parts;
-  return all / parts * i + (i < rest ? i : rest);
+  plan->units = smr_tile_blocks_share(&plan->rows, plan->units, units);
 }
 
 size_t smr_f32_gemm_source_bytes(const struct smr_f32_gemm_config *config, size_t rows) {
@@ -170,14 +156,14 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
                           const struct smr_f32_gemm_args *args, size_t b, size_t block,
                           size_t group, size_t group_end) {
   const size_t panels = smr_panels(args->n);
-  const size_t panel = f32_gemm_cut(panels, plan->groups, group);
-  const size_t panel_end = f32_gemm_cut(panels, plan->groups, group_end);
+  const size_t panel = smr_cut(panels, plan->groups, group);
+  const size_t panel_end = smr_cut(panels, plan->groups, group_end);
   const size_t column = panel * SMR_PANEL;
   const size_t column_end = panel_end * SMR_PANEL < args->n ? panel_end * SMR_PANEL : args->n;
   const size_t columns = column_end - column;
-  size_t tile_begin = block * plan->block_tiles;
-  const size_t tile_last = tile_begin + plan->block_tiles;
-  const size_t tile_end = tile_last < plan->row_tiles ? tile_last : plan->row_tiles;
+  size_t tile_begin = block * plan->rows.each;
+  const size_t tile_last = tile_begin + plan->rows.each;
+  const size_t tile_end = tile_last < plan->rows.tiles ? tile_last : plan->rows.tiles;
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
 
   struct smr_f32_gemm_params params = {
@@ -202,8 +188,8 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
                                         : NULL;
   const float *a = args->indirect ? NULL : args->a + b * args->a_batch_stride;
 
-  const size_t first = f32_gemm_cut(args->m, plan->row_tiles, tile_begin);
-  const size_t height = args->m / plan->row_tiles, taller = args->m % plan->row_tiles;
+  const size_t first = smr_cut(args->m, plan->rows.tiles, tile_begin);
+  const size_t height = args->m / plan->rows.tiles, taller = args->m % plan->rows.tiles;
   size_t row = first;
   if (SMR_HAS(f32_gemm_source) && args->source.expand &&
       plan->ukernel == plan->config->gemv[args->w_type]) {
@@ -241,6 +227,7 @@ void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32
     const size_t left = plan->groups - group;
     // A row's panels in one call: what comes before each takes longer than a short panel does.
     count = !vector ? 1 : left < end - unit ? left : end - unit;
-    f32_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group, group + count);
+    f32_gemm_unit(plan, args, rest / plan->rows.count, rest % plan->rows.count, group,
+                  group + count);
   }
 }

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cut.h"
 #include "base/parts.h"
 
 enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/format.md
@@ -136,13 +137,11 @@ struct smr_f32_gemm_args {
 struct smr_f32_gemm_plan {
   const struct smr_f32_gemm_config *config;
   smr_f32_gemm_ukernel ukernel;
-  size_t units;         ///< length of the 1-D range to split; 0 if there is nothing to do
-  size_t row_tiles;     ///< tiles over m, of nearly equal height
-  size_t block_tiles;   ///< row tiles per block
-  size_t blocks;        ///< blocks over m
-  size_t group_panels;  ///< panels per column group
-  size_t groups;        ///< column groups over n
-  const char *kernel;   ///< name for profiles, e.g. "f32_gemm_8x48__avx512"
+  size_t units;                 ///< length of the 1-D range to split; 0 if there is nothing to do
+  struct smr_tile_blocks rows;  ///< tiles over m, of nearly equal height
+  size_t group_panels;          ///< panels per column group
+  size_t groups;                ///< column groups over n
+  const char *kernel;           ///< name for profiles, e.g. "f32_gemm_8x48__avx512"
 };
 
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,

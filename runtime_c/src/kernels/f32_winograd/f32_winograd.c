@@ -4,6 +4,7 @@
 
 #include "kernels/f32_winograd/f32_winograd.h"
 
+#include "base/cut.h"
 #include "base/isa.h"
 #include "base/lean.h"
 #include "kernels/f32_winograd/kernels.h"
@@ -36,12 +37,9 @@ static size_t f32_winograd_row(uint32_t isa) {
   return i;
 }
 
-static size_t f32_winograd_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 // First tile of block i.
 static size_t f32_winograd_first(const struct smr_f32_winograd_plan *plan, size_t i) {
-  const size_t rest = plan->tiles % plan->blocks;
-  return plan->tiles / plan->blocks * i + (i < rest ? i : rest);
+  return smr_cut(plan->tiles, plan->blocks, i);
 }
 
 size_t smr_f32_winograd_tiles(const struct smr_f32_winograd_plan *plan, size_t block) {
@@ -64,7 +62,7 @@ size_t smr_f32_winograd_block_tiles(enum smr_winograd_form form, size_t tiles, s
                                     size_t n) {
   const size_t most = f32_winograd_most(form, channels, n);
   if (tiles == 0) return 1;
-  return f32_winograd_ceil_div(tiles, f32_winograd_ceil_div(tiles, most));
+  return smr_ceil_div(tiles, smr_ceil_div(tiles, most));
 }
 
 // Rows of `width` floats: not a page apart.
@@ -75,7 +73,7 @@ static size_t f32_winograd_stride(size_t width) {
 // Points of `tiles` rows: an odd number of lines apart, so that the same tile of all points does
 // not fall into one set.
 static size_t f32_winograd_point(size_t tiles, size_t stride) {
-  return (f32_winograd_ceil_div(tiles * stride, WINOGRAD_LINE) | 1) * WINOGRAD_LINE;
+  return (smr_ceil_div(tiles * stride, WINOGRAD_LINE) | 1) * WINOGRAD_LINE;
 }
 
 static struct smr_f32_gemm_args f32_winograd_gemm(const struct smr_f32_winograd_plan *plan,
@@ -110,20 +108,20 @@ void smr_f32_winograd_plan_make(enum smr_winograd_form form, uint32_t isa,
   *plan = (struct smr_f32_winograd_plan){
       .form = form,
       .ukernels = &f32_winograd_rows[row].table[form],
-      .tiles_h = f32_winograd_ceil_div(args->out_h, side),
-      .tiles_w = f32_winograd_ceil_div(args->out_w, side),
+      .tiles_h = smr_ceil_div(args->out_h, side),
+      .tiles_w = smr_ceil_div(args->out_w, side),
       .in_stride = f32_winograd_stride(args->channels),
       .out_stride = f32_winograd_stride(args->n),
       .kernel = f32_winograd_rows[row].names[form],
   };
   plan->tiles = args->batch * plan->tiles_h * plan->tiles_w;
   plan->block_tiles = smr_f32_winograd_block_tiles(form, plan->tiles, args->channels, args->n);
-  plan->blocks = f32_winograd_ceil_div(plan->tiles, plan->block_tiles);
+  plan->blocks = smr_ceil_div(plan->tiles, plan->block_tiles);
   const size_t threads = args->threads > 1 ? args->threads : 1;
-  const size_t shared = f32_winograd_ceil_div(plan->blocks, threads) * threads;
+  const size_t shared = smr_ceil_div(plan->blocks, threads) * threads;
   if (plan->tiles / shared >= WINOGRAD_SHARED_TILES) {
     plan->blocks = shared;
-    plan->block_tiles = f32_winograd_ceil_div(plan->tiles, shared);
+    plan->block_tiles = smr_ceil_div(plan->tiles, shared);
   }
   plan->in_point = f32_winograd_point(plan->block_tiles, plan->in_stride);
   plan->out_point = f32_winograd_point(plan->block_tiles, plan->out_stride);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cut.h"
 #include "base/isa.h"
 #include "kernels/i8_dwconv/kernels.h"
 #include "simd/common.h"
@@ -50,10 +51,6 @@ enum {
   I8_DWCONV_TAPS = 1 << 15,  // of a row of a unit
 };
 
-static size_t i8_dwconv_blocks(size_t all, size_t block) {
-  return all / block + (all % block != 0);
-}
-
 // Pixels of a row of a unit.
 static size_t i8_dwconv_columns(const struct smr_i8_dwconv_args *args) {
   if (args->kernel_h > I8_DWCONV_TAPS || args->kernel_w > I8_DWCONV_TAPS) return 1;
@@ -63,17 +60,17 @@ static size_t i8_dwconv_columns(const struct smr_i8_dwconv_args *args) {
 
 // Rows of a unit: blocks are of nearly equal height.
 static size_t i8_dwconv_rows(const struct smr_i8_dwconv_args *args) {
-  size_t blocks = i8_dwconv_blocks(args->out_h, I8_DWCONV_LEAST_ROWS);
+  size_t blocks = smr_ceil_div(args->out_h, I8_DWCONV_LEAST_ROWS);
   if (blocks > args->pieces) blocks = args->pieces;
-  const size_t high = i8_dwconv_blocks(args->out_h, I8_DWCONV_ROWS);
+  const size_t high = smr_ceil_div(args->out_h, I8_DWCONV_ROWS);
   if (blocks < high) blocks = high;
-  return blocks > 1 ? i8_dwconv_blocks(args->out_h, blocks) : I8_DWCONV_ROWS;
+  return blocks > 1 ? smr_ceil_div(args->out_h, blocks) : I8_DWCONV_ROWS;
 }
 
 size_t smr_i8_dwconv_units(const struct smr_i8_dwconv_args *args) {
-  return args->batch * i8_dwconv_blocks(args->out_h, i8_dwconv_rows(args)) *
-         i8_dwconv_blocks(args->out_w, i8_dwconv_columns(args)) *
-         i8_dwconv_blocks(args->channels, I8_DWCONV_CHANNELS);
+  return args->batch * smr_ceil_div(args->out_h, i8_dwconv_rows(args)) *
+         smr_ceil_div(args->out_w, i8_dwconv_columns(args)) *
+         smr_ceil_div(args->channels, I8_DWCONV_CHANNELS);
 }
 
 // Taps [begin, end) of one axis that fall inside the image for output position `at`.
@@ -368,10 +365,10 @@ static void i8_dwconv_run_rect(const struct smr_i8_dwconv_config *config,
 void smr_i8_dwconv_run(const struct smr_i8_dwconv_config *config,
                        const struct smr_i8_dwconv_args *args, size_t begin, size_t end) {
   const size_t rows = i8_dwconv_rows(args);
-  const size_t row_blocks = i8_dwconv_blocks(args->out_h, rows);
-  const size_t channel_blocks = i8_dwconv_blocks(args->channels, I8_DWCONV_CHANNELS);
+  const size_t row_blocks = smr_ceil_div(args->out_h, rows);
+  const size_t channel_blocks = smr_ceil_div(args->channels, I8_DWCONV_CHANNELS);
   const size_t columns = i8_dwconv_columns(args);
-  const size_t column_blocks = i8_dwconv_blocks(args->out_w, columns);
+  const size_t column_blocks = smr_ceil_div(args->out_w, columns);
   for (size_t unit = begin; unit < end; unit++) {
     const size_t strip = unit / channel_blocks, block = strip / column_blocks;
     struct i8_dwconv_rect rect = {.image = block / row_blocks,

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cut.h"
 #include "base/isa.h"
 #include "base/parts.h"
 #include "kernels/i8_gemm/kernels.h"
@@ -41,8 +42,6 @@ static const struct i8_gemm_row *i8_gemm_row_of(const struct smr_i8_gemm_config 
 // would take more: as many rows as the float product takes leave work for all threads.
 enum { I8_GEMM_A_BLOCK_BYTES = 32 * 1024, I8_GEMM_OUT_BLOCK_BYTES = 64 * 1024 };
 
-static size_t i8_gemm_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 static size_t i8_gemm_out_bytes(smr_i8_output to) {
   return to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
 }
@@ -61,45 +60,32 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
       .group_panels = config->nr / SMR_I8_PANEL,
   };
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;
-  plan->row_tiles = i8_gemm_ceil_div(args->m, config->mr);
+  const size_t row_tiles = smr_ceil_div(args->m, config->mr);
 
   const size_t sum = args->indirect || args->windows ? args->k * args->taps : args->k;
   size_t rows = I8_GEMM_A_BLOCK_BYTES / (sum > 0 ? sum : 1);
   const size_t out_rows = I8_GEMM_OUT_BLOCK_BYTES / i8_gemm_out_bytes(args->to) / args->n;
   if (out_rows < rows) rows = out_rows;
   size_t tiles = rows / config->mr < 4 ? 4 : rows / config->mr;
-  if (tiles > plan->row_tiles) tiles = plan->row_tiles;
-  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, tiles);
-  plan->block_tiles = i8_gemm_ceil_div(plan->row_tiles, plan->blocks);
-  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
+  if (tiles > row_tiles) tiles = row_tiles;
+  plan->rows = smr_tile_blocks_make(row_tiles, smr_ceil_div(row_tiles, tiles));
 
   // Column groups of nearly equal width, in pairs of panels, which some tiles take together: ten
   // panels of groups of eight are 6 + 4, not 8 + 2.
-  plan->groups = i8_gemm_ceil_div(i8_gemm_ceil_div(args->n, SMR_I8_PANEL), plan->group_panels);
-  plan->units = args->batch * plan->blocks * plan->groups;
+  plan->groups = smr_ceil_div(smr_ceil_div(args->n, SMR_I8_PANEL), plan->group_panels);
+  plan->units = args->batch * plan->rows.count * plan->groups;
 }
 
 void smr_i8_gemm_plan_share(struct smr_i8_gemm_plan *plan, size_t units) {
-  if (plan->units == 0 || plan->units >= units) return;
-  const size_t per_block = plan->units / plan->blocks;
-  const size_t blocks = i8_gemm_ceil_div(units, per_block);
-  plan->block_tiles = i8_gemm_ceil_div(plan->row_tiles, blocks);
-  plan->blocks = i8_gemm_ceil_div(plan->row_tiles, plan->block_tiles);
-  plan->units = per_block * plan->blocks;
-}
-
-// Start of part i when `all` things are cut into `parts` of nearly equal size.
-static size_t i8_gemm_cut(size_t all, size_t parts, size_t i) {
-  const size_t rest = all % parts;
-  return all / parts * i + (i < rest ? i : rest);
+  plan->units = smr_tile_blocks_share(&plan->rows, plan->units, units);
 }
 
 // One column group over one block of rows.
 static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
                          size_t b, size_t block, size_t group) {
-  const size_t pairs = i8_gemm_ceil_div(args->n, 2 * SMR_I8_PANEL);
-  const size_t panel = 2 * i8_gemm_cut(pairs, plan->groups, group);
-  const size_t panel_end = 2 * i8_gemm_cut(pairs, plan->groups, group + 1);
+  const size_t pairs = smr_ceil_div(args->n, 2 * SMR_I8_PANEL);
+  const size_t panel = 2 * smr_cut(pairs, plan->groups, group);
+  const size_t panel_end = 2 * smr_cut(pairs, plan->groups, group + 1);
   const size_t column = panel * SMR_I8_PANEL;
   const size_t column_end = panel_end * SMR_I8_PANEL < args->n ? panel_end * SMR_I8_PANEL : args->n;
   const size_t out_bytes = i8_gemm_out_bytes(args->to);
@@ -137,8 +123,8 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
     smr_i8_gemm_call_row(plan->config, column_end - column, a, w, &arrays, row_scale, out, &params);
     return;
   }
-  const size_t row = block * plan->block_tiles * plan->config->mr;
-  const size_t most = plan->block_tiles * plan->config->mr, left = args->m - row;
+  const size_t row = block * plan->rows.each * plan->config->mr;
+  const size_t most = plan->rows.each * plan->config->mr, left = args->m - row;
   params.first = row;
   smr_i8_gemm_call(
       plan->config, left < most ? left : most, column_end - column,
@@ -152,7 +138,7 @@ void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_ge
                      size_t begin, size_t end) {
   for (size_t unit = begin; unit < end; unit++) {
     const size_t group = unit % plan->groups, rest = unit / plan->groups;
-    i8_gemm_unit(plan, args, rest / plan->blocks, rest % plan->blocks, group);
+    i8_gemm_unit(plan, args, rest / plan->rows.count, rest % plan->rows.count, group);
   }
 }
 
@@ -166,7 +152,7 @@ void smr_i8_gemm_copy(const struct smr_i8_gemm_config *config, const int8_t *fro
 }
 
 size_t smr_i8_panel_stride_bytes(size_t rows) {
-  return i8_gemm_ceil_div(rows, SMR_I8_GROUP) * SMR_I8_GROUP * SMR_I8_PANEL;
+  return smr_ceil_div(rows, SMR_I8_GROUP) * SMR_I8_GROUP * SMR_I8_PANEL;
 }
 
 // A group of four rows of one panel: rows and columns that do not exist are zeros.
@@ -234,7 +220,7 @@ void smr_i8_gemm_start(const struct smr_i8_gemm_config *config, size_t rows, siz
   const uint32_t shift = (uint32_t)a_zero + (uint32_t)config->a_offset;
   for (size_t column = 0; column < n; column += SMR_I8_PANEL, panels += stride) {
     int32_t sums[SMR_I8_PANEL];
-    i8_gemm_column_sums(i8_gemm_ceil_div(rows, SMR_I8_GROUP), panels, sums);
+    i8_gemm_column_sums(smr_ceil_div(rows, SMR_I8_GROUP), panels, sums);
     for (size_t j = 0; j < SMR_I8_PANEL; j++) {
       uint32_t sum = 0;
       if (column + j < n) {

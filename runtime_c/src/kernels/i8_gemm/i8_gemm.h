@@ -35,6 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cut.h"
+
 enum { SMR_I8_PANEL = 16, SMR_I8_GROUP = 4 };  // channels of a panel, rows that lie together
 
 /// Rows of A that are windows of one place: row i lies at i / line * line_bytes + i % line *
@@ -109,10 +111,10 @@ struct smr_i8_gemm_args {
 /// How a product is cut; depends on sizes and the config, not on pointers or threads.
 struct smr_i8_gemm_plan {
   const struct smr_i8_gemm_config *config;
-  size_t units;  ///< length of the 1-D range to split; 0 if there is nothing to do
-  size_t row_tiles, block_tiles, blocks;  ///< tiles over m; row tiles per block; blocks over m
-  size_t group_panels, groups;            ///< panels per column group; column groups over n
-  const char *kernel;                     ///< name for profiles, e.g. "i8_gemm_8x32__avx512vnni"
+  size_t units;                 ///< length of the 1-D range to split; 0 if there is nothing to do
+  struct smr_tile_blocks rows;  ///< tiles over m
+  size_t group_panels, groups;  ///< panels per column group; column groups over n
+  const char *kernel;           ///< name for profiles, e.g. "i8_gemm_8x32__avx512vnni"
 };
 
 void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,

@@ -4,6 +4,7 @@
 
 #include "kernels/view_copy/view_copy.h"
 
+#include "base/cut.h"
 #include "simd/common.h"
 
 #include <stdbool.h>
@@ -52,8 +53,6 @@ static uint32_t view_find_across(const struct view_axis *axes, uint32_t rank, si
   return best;
 }
 
-static size_t view_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 static void view_plan_outer(struct smr_view_plan *plan, const struct view_axis *axes, uint32_t rank,
                             uint32_t across) {
   size_t stride = plan->element_bytes * plan->n, dst[SMR_VIEW_MAX_RANK];
@@ -101,7 +100,7 @@ void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan)
     // Three bytes or words side by side go without blocks.
     const bool triples = (element == 1 || element == 4) && plan->n == 3 && across + 2 == rank;
     plan->chunk = (triples ? VIEW_TILE_BYTES / 3 : VIEW_BLOCK_BYTES) / element;
-    plan->chunks = view_ceil_div(plan->across, plan->chunk);
+    plan->chunks = smr_ceil_div(plan->across, plan->chunk);
     unit_bytes = plan->chunk * plan->n * element;
   } else {
     plan->kind = last.step == 0                    ? SMR_VIEW_FILL
@@ -109,13 +108,13 @@ void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan)
                                                    : SMR_VIEW_GATHER;
     const size_t most = VIEW_CHUNK_BYTES / element;
     plan->chunk = plan->n < most ? plan->n : most;
-    plan->chunks = view_ceil_div(plan->n, plan->chunk);
+    plan->chunks = smr_ceil_div(plan->n, plan->chunk);
     unit_bytes = plan->chunk * element;
   }
   plan->kernel = kernels[plan->kind];
   view_plan_outer(plan, axes, rank, across);
   plan->tile_units = unit_bytes < VIEW_TILE_BYTES ? VIEW_TILE_BYTES / unit_bytes : 1;
-  plan->tiles = view_ceil_div(plan->units, plan->tile_units);
+  plan->tiles = smr_ceil_div(plan->units, plan->tile_units);
 }
 
 // ---- the four ways ----

@@ -120,7 +120,7 @@ SMR_TEST(driver_covers_every_shape) {
         smr_f32_gemm_plan_make(config, &data.args, &plan);
         CHECK_EQ_INT(plan.units == 0, p.m == 0 || p.n == 0);
         const size_t wanted = r % 24,
-                     most = plan.units / (plan.blocks + !plan.blocks) * plan.row_tiles;
+                     most = plan.units / (plan.rows.count + !plan.rows.count) * plan.rows.tiles;
         smr_f32_gemm_plan_share(&plan, wanted);
         CHECK(plan.units >= (wanted < most ? wanted / 2 : most));  // blocks have as many tiles each
         run_all(&plan, &data.args);

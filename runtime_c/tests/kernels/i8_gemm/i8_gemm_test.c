@@ -347,7 +347,7 @@ SMR_TEST(driver_covers_every_shape) {
         smr_i8_gemm_plan_make(configs[c], &d.args, &plan);
         CHECK_EQ_INT(plan.units == 0, p.m == 0 || p.n == 0);
         const size_t wanted = r % 24,
-                     most = plan.units / (plan.blocks + !plan.blocks) * plan.row_tiles;
+                     most = plan.units / (plan.rows.count + !plan.rows.count) * plan.rows.tiles;
         smr_i8_gemm_plan_share(&plan, wanted);
         CHECK(plan.units >= (wanted < most ? wanted / 2 : most));  // blocks have as many tiles each
         smr_i8_gemm_run(&plan, &d.args, 0, plan.units);
