@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/cut.h"
 #include "ops/check.h"
+#include "ops/planes.h"
 
 #include <string.h>
 
@@ -62,31 +63,17 @@ double smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_wind
 
 static struct smr_f32_winograd_args winograd_args(const struct smr_job *job,
                                                   const struct smr_window *w) {
-  const struct smr_tensor *y = job->outputs[0], *residual = smr_optional_input(job, 3);
-  const size_t x_pixel = (size_t)job->inputs[0]->pixel_stride, y_pixel = (size_t)y->pixel_stride;
-  const size_t r_pixel = residual != NULL ? (size_t)residual->pixel_stride : 0;
-  const size_t in_h = (size_t)w->in[1], in_w = (size_t)w->in[2];
-  const size_t out_h = (size_t)w->out[1], out_w = (size_t)w->out[2];
+  const size_t x_pixel = smr_pixel_stride(job->inputs[0]);
+  const size_t y_pixel = smr_pixel_stride(job->outputs[0]);
+  const size_t r_pixel = smr_pixel_stride(smr_optional_input(job, 3));
   return (struct smr_f32_winograd_args){
-      .batch = (size_t)w->batch,
-      .in_h = in_h,
-      .in_w = in_w,
+      SMR_PLANES(w),
+      SMR_PLANES_STRIDES(in, x_pixel, w->in),
+      SMR_PLANES_STRIDES(out, y_pixel, w->out),
+      SMR_PLANES_STRIDES(residual, r_pixel, w->out),
       .channels = (size_t)w->channels_in,
-      .out_h = out_h,
-      .out_w = out_w,
       .n = (size_t)w->channels_out,
-      .pad_top = (size_t)w->pad_begin[1],
-      .pad_left = (size_t)w->pad_begin[2],
       .threads = job->threads,
-      .in_pixel_stride = x_pixel,
-      .in_row_stride = x_pixel * in_w,
-      .in_batch_stride = x_pixel * in_w * in_h,
-      .out_pixel_stride = y_pixel,
-      .out_row_stride = y_pixel * out_w,
-      .out_batch_stride = y_pixel * out_w * out_h,
-      .residual_pixel_stride = r_pixel,
-      .residual_row_stride = r_pixel * out_w,
-      .residual_batch_stride = r_pixel * out_w * out_h,
   };
 }
 

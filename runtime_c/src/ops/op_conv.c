@@ -12,6 +12,7 @@
 #include "ops/indirect.h"
 #include "ops/linear.h"
 #include "ops/pieces.h"
+#include "ops/planes.h"
 #include "ops/window.h"
 
 #include <string.h>
@@ -39,45 +40,29 @@ struct conv_state {
 
 static bool conv_widens(const struct conv_state *s) { return SMR_HAS(type_float16) && s->widens_x; }
 
+// Elements between the pixels that kernels read.
+static size_t conv_x_pixel(const struct smr_job *job, const struct conv_state *s) {
+  return conv_widens(s) ? (size_t)s->window.channels_in : (size_t)job->inputs[0]->pixel_stride;
+}
+
+// Geometry and epilogue; pointers to x, w, bias, out and residual are not set.
 static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job,
                                                         const struct conv_state *s) {
   const struct smr_window *w = &s->window;
-  const size_t x_pixel =
-      conv_widens(s) ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
-  const size_t y_pixel = (size_t)job->outputs[0]->pixel_stride;
-  const struct smr_tensor *residual = smr_optional_input(job, 3);
-  const size_t r_pixel = residual != NULL ? (size_t)residual->pixel_stride : 0;
-  const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
-  const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
+  const size_t x_pixel = conv_x_pixel(job, s), y_pixel = smr_pixel_stride(job->outputs[0]);
+  const size_t r_pixel = smr_pixel_stride(smr_optional_input(job, 3));
   return (struct smr_f32_conv_direct_args){
-      .batch = (size_t)w->batch,
+      SMR_PLANES(w),
+      SMR_PLANES_TAPS(w),
+      SMR_PLANES_STRIDES(in, x_pixel, w->in),
+      SMR_PLANES_STRIDES(out, y_pixel, w->out),
+      SMR_PLANES_STRIDES(residual, r_pixel, w->out),
       .n = s->linear.n,
-      .in_h = in_h,
-      .in_w = in_w,
       .in_c = s->channels,
-      .out_h = out_h,
-      .out_w = out_w,
-      .kernel_h = (size_t)w->kernel[1],
-      .kernel_w = (size_t)w->kernel[2],
-      .stride_h = (size_t)w->stride[1],
-      .stride_w = (size_t)w->stride[2],
-      .dilation_h = (size_t)w->dilation[1],
-      .dilation_w = (size_t)w->dilation[2],
-      .pad_top = (size_t)w->pad_begin[1],
-      .pad_left = (size_t)w->pad_begin[2],
-      .in_pixel_stride = x_pixel,
-      .in_row_stride = x_pixel * in_w,
       .in_channel_stride = 1,
-      .in_batch_stride = x_pixel * in_w * in_h,
       .w_type = s->linear.w_type,
       .panel_stride_bytes = s->linear.panel_stride_bytes,
       .out_type = smr_linear_type(job->outputs[0]),
-      .out_pixel_stride = y_pixel,
-      .out_row_stride = y_pixel * out_w,
-      .out_batch_stride = y_pixel * out_w * out_h,
-      .residual_pixel_stride = r_pixel,
-      .residual_row_stride = r_pixel * out_w,
-      .residual_batch_stride = r_pixel * out_w * out_h,
       .lo = s->linear.lo,
       .hi = s->linear.hi,
   };
@@ -173,8 +158,6 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
     args.residual_stride = (size_t)residual->pixel_stride;
     args.residual_batch_stride = s->linear.n;
   }
-  const size_t x_pixel =
-      conv_widens(s) ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
   if (s->path == SMR_CONV_CONTIGUOUS) {
     args.batch = (size_t)w->batch;
     args.m = (size_t)w->out[2];
@@ -188,7 +171,7 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
   } else {
     args.m = s->pixels;
     args.k = s->channels;
-    args.a_stride = x_pixel;
+    args.a_stride = conv_x_pixel(job, s);
     args.a_batch_stride = s->channels;
   }
   return args;

@@ -8,6 +8,7 @@
 #include "ops/conv_points.h"
 #include "ops/funcs.h"
 #include "ops/pieces.h"
+#include "ops/planes.h"
 #include "ops/qlinear.h"
 #include "ops/qwindows.h"
 #include "ops/window.h"
@@ -50,33 +51,16 @@ static size_t qconv_x_pixel(const struct smr_job *job) {
 static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
                                                       const struct qconv_state *s) {
   const struct smr_window *w = &s->window;
-  const size_t x_pixel = qconv_x_pixel(job), y_pixel = (size_t)job->outputs[0]->pixel_stride;
-  const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
-  const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
+  const size_t x_pixel = qconv_x_pixel(job), y_pixel = smr_pixel_stride(job->outputs[0]);
   return (struct smr_i8_dwconv_args){
-      .batch = (size_t)w->batch,
+      SMR_PLANES(w),
+      SMR_PLANES_TAPS(w),
+      SMR_PLANES_STRIDES(in, x_pixel, w->in),
+      SMR_PLANES_STRIDES(out, y_pixel, w->out),
       .channels = s->linear.n,
-      .in_h = in_h,
-      .in_w = in_w,
-      .out_h = out_h,
-      .out_w = out_w,
-      .kernel_h = (size_t)w->kernel[1],
-      .kernel_w = (size_t)w->kernel[2],
-      .stride_h = (size_t)w->stride[1],
-      .stride_w = (size_t)w->stride[2],
-      .dilation_h = (size_t)w->dilation[1],
-      .dilation_w = (size_t)w->dilation[2],
-      .pad_top = (size_t)w->pad_begin[1],
-      .pad_left = (size_t)w->pad_begin[2],
       .pieces = smr_pieces(job),
-      .in_pixel_stride = x_pixel,
-      .in_row_stride = x_pixel * in_w,
-      .in_batch_stride = x_pixel * in_w * in_h,
       .x_zero = s->linear.x_zero,
       .panel_stride_bytes = s->linear.panel_stride_bytes,
-      .out_pixel_stride = y_pixel,
-      .out_row_stride = y_pixel * out_w,
-      .out_batch_stride = y_pixel * out_w * out_h,
       .end = {.to = s->linear.to, .zero = s->linear.zero, .lo = s->linear.lo, .hi = s->linear.hi},
   };
 }
