@@ -153,6 +153,81 @@ static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t
   return rows;
 }
 
+// How rows reach the tiles.
+enum i8_gemm_way {
+  I8_GEMM_STAGED,  // copied, a chunk of each at a time
+  I8_GEMM_DENSE,   // short ones without gaps, many copied as one
+  I8_GEMM_NATIVE,  // windows that are in the tiles' form, in place
+};
+
+static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *config, size_t height,
+                                       bool indirect, bool w_zero,
+                                       const struct smr_i8_gemm_params *params) {
+  const struct smr_i8_gemm_windows *windows = SMR_HAS(i8_gemm_windows) ? params->windows : NULL;
+  const size_t sum = params->k * params->taps;
+  if (windows && windows->native) return I8_GEMM_NATIVE;
+  const bool dense = config->funcs->in_place && height > 1 && !indirect && !w_zero && sum > 0 &&
+                     sum <= SMR_I8_GEMM_STAGE_BYTES && (windows || params->a_stride == sum);
+  return dense ? I8_GEMM_DENSE : I8_GEMM_STAGED;
+}
+
+// Pointers to `rows` rows `pitch` bytes apart, and to the last one up to the height of a tile.
+static void i8_gemm_line_up(size_t rows, const void *first, size_t pitch, const int8_t **begin) {
+  for (size_t i = 0; i < rows || i < SMR_I8_GEMM_MR; i++)
+    begin[i] = (const int8_t *)first + (i < rows ? i : rows - 1) * pitch;
+}
+
+// Rows of the next strip where so many are left; without strips, of the next tile.
+static size_t i8_gemm_strip_rows(size_t left, size_t height, bool strips) {
+  const size_t most = strips && left > I8_GEMM_STRIP ? I8_GEMM_STRIP : left;
+  if (most <= height) return most;
+  return strips ? most - most % height : height;
+}
+
+// What sums become, from the next row on.
+struct i8_gemm_out {
+  struct smr_i8_gemm_direct direct;  // SMR_I8_TO_I8
+  bool apart;                        // of which tiles make none themselves
+  void *out;                         // the others
+  const float *row_scale;            // SMR_I8_TO_F32
+};
+
+static struct i8_gemm_out i8_gemm_out_of(const struct smr_i8_gemm_columns *arrays,
+                                         const struct smr_i8_gemm_params *params, bool w_zero,
+                                         void *out, const float *row_scale) {
+  return (struct i8_gemm_out){
+      .direct = {.multiplier = arrays->multiplier,
+                 .out = out,
+                 .out_stride = params->out_stride,
+                 .hi = (float)(params->hi - params->zero),
+                 .lo = params->lo,
+                 .zero = params->zero},
+      .apart = w_zero || params->hi < params->zero,
+      .out = out,
+      .row_scale = row_scale,
+  };
+}
+
+// Finishes the sums of rows that tiles have not.
+static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t rows, size_t columns,
+                           const int32_t *sums, const struct smr_i8_gemm_columns *arrays,
+                           const struct smr_i8_gemm_params *params, struct i8_gemm_out *to) {
+  if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
+    if (!to->apart) return;
+    funcs->ends->to_i8(rows, 0, columns, sums, &to->direct);
+    to->direct.out += rows * to->direct.out_stride;
+  } else if (SMR_HAS(i8_gemm_to_i32) && params->to == SMR_I8_TO_I32) {
+    int32_t *out = to->out;
+    for (size_t i = 0; i < rows; i++)
+      memcpy(out + i * params->out_stride, sums + i * SMR_I8_GEMM_SUMS, columns * sizeof *sums);
+    to->out = out + rows * params->out_stride;
+  } else if (SMR_HAS(i8_gemm_to_f32)) {
+    funcs->ends->to_f32(rows, columns, sums, arrays, to->row_scale, to->out, params);
+    to->row_scale += rows;
+    to->out = (float *)to->out + rows * params->out_stride;
+  }
+}
+
 // `height` rows at a time, `chunk` elements of which are staged at a time.
 static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height, size_t chunk,
                          size_t rows, size_t columns, const int8_t *a,
@@ -163,70 +238,51 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
   _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
   _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
   uint32_t row_sums[SMR_I8_GEMM_MR];
-  const int32_t *w_zero = SMR_HAS(i8_gemm_w_zero) ? arrays->w_zero : NULL;
-  struct smr_i8_gemm_direct direct;
-  direct.multiplier = arrays->multiplier;
-  direct.out = out;
-  direct.out_stride = params->out_stride;
-  direct.hi = (float)(params->hi - params->zero);
-  direct.lo = params->lo;
-  direct.zero = params->zero;
-  struct smr_i8_gemm_rows call;
-  const int8_t *begin[I8_GEMM_STRIP];
-  const uint8_t *placed[SMR_I8_GEMM_MR];
+  const int8_t *begin[I8_GEMM_STRIP], *placed[SMR_I8_GEMM_MR];
   static const size_t no_offset[1] = {0};
-  const struct smr_i8_gemm_windows *windows = SMR_HAS(i8_gemm_windows) ? params->windows : NULL;
-  const bool native = windows && windows->native;
+  const int32_t *w_zero = SMR_HAS(i8_gemm_w_zero) ? arrays->w_zero : NULL;
   const size_t sum = params->k * params->taps;
-  const bool dense = funcs->in_place && height > 1 && !native && !indirect && !w_zero && sum > 0 &&
-                     sum <= SMR_I8_GEMM_STAGE_BYTES && (windows || params->a_stride == sum);
-  size_t ready = 0, first = params->first;  // dense: rows that lie staged from `next` on
-  const uint8_t *next = NULL;
+  const enum i8_gemm_way way = i8_gemm_way_of(config, height, indirect, w_zero, params);
+  const bool native = SMR_HAS(i8_gemm_windows) && way == I8_GEMM_NATIVE;
+  struct i8_gemm_out to = i8_gemm_out_of(arrays, params, w_zero != NULL, out, row_scale);
+  const bool direct = params->to == SMR_I8_TO_I8 && !to.apart;
+  const bool strips = way != I8_GEMM_STAGED && height > 1 && direct;
+  struct smr_i8_gemm_rows call;
   call.panel_stride_bytes = params->panel_stride_bytes;
   call.columns = columns;
-  // What tiles do not make bytes themselves.
-  const bool apart = w_zero || params->hi < params->zero;
-  const bool strips = (native || dense) && height > 1 && params->to == SMR_I8_TO_I8 && !apart;
+  call.taps = native ? params->windows->taps : no_offset;
+  call.tap_count = native ? params->taps : 1;
+  size_t ready = 0, first = params->first;  // dense: rows that lie staged from `next` on
+  const char *next = NULL;
   for (size_t n; rows > 0; rows -= n, first += n) {
-    if (dense && ready == 0) {
+    if (way == I8_GEMM_DENSE && ready == 0) {
       ready = i8_gemm_stage_many(config, height, rows, a, first, staged, params);
-      next = (const uint8_t *)staged;
+      next = staged;
     }
-    n = dense ? ready : rows;
-    if (strips && n > I8_GEMM_STRIP) n = I8_GEMM_STRIP;
-    if (n > height) n = strips ? n - n % height : height;
+    n = i8_gemm_strip_rows(way == I8_GEMM_DENSE ? ready : rows, height, strips);
+    if (way == I8_GEMM_DENSE) {
+      i8_gemm_line_up(n, next, sum, begin);
+      ready -= n;
+      next += n * sum;
+    } else if (!indirect) {
+      i8_gemm_begin_rows(n, a, first, params, begin);
+    }
     if (w_zero) memset(row_sums, 0, sizeof row_sums);
-    struct i8_gemm_cursor cursor = {0, 0};
+    struct i8_gemm_cursor cursor = {way == I8_GEMM_STAGED ? 0 : params->taps, 0};
     call.w = w;
     call.from = arrays->start;
     call.from_stride = 0;
     call.direct = NULL;
-    call.taps = no_offset;
-    call.tap_count = 1;
-    if (!dense && !indirect) i8_gemm_begin_rows(n, a, first, params, begin);
     do {
-      size_t filled = dense ? sum : params->k;
+      size_t filled = native ? params->k : sum;
       call.rows = (const uint8_t *const *)(const void *)begin;
-      if (dense) {
-        for (size_t i = 0; i < n || i < SMR_I8_GEMM_MR; i++)
-          begin[i] = (const int8_t *)next + (i < n ? i : n - 1) * sum;
-        ready -= n;
-        next += n * sum;
-        cursor.tap = params->taps;
-      } else if (native) {
-        call.taps = windows->taps;
-        call.tap_count = cursor.tap = params->taps;
-      } else {
+      if (way == I8_GEMM_STAGED) {
         filled = i8_gemm_stage_rows(config, n, chunk, begin, indirect, staged,
                                     w_zero ? row_sums : NULL, &cursor, params);
-        call.rows = placed;
-        const uint8_t *row = (const uint8_t *)staged;
-        for (size_t i = 0; funcs->in_place && i < SMR_I8_GEMM_MR; i++) {
-          placed[i] = row;
-          if (i + 1 < n) row += SMR_I8_GEMM_PITCH_BYTES;
-        }
+        if (funcs->in_place) i8_gemm_line_up(n, staged, SMR_I8_GEMM_PITCH_BYTES, placed);
+        call.rows = (const uint8_t *const *)(const void *)placed;
       }
-      if (cursor.tap >= params->taps && params->to == SMR_I8_TO_I8 && !apart) call.direct = &direct;
+      if (cursor.tap >= params->taps && direct) call.direct = &to.direct;
       call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
       call.staged = staged;
       call.sums = sums;
@@ -236,24 +292,10 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
       call.from_stride = SMR_I8_GEMM_SUMS;
     } while (cursor.tap < params->taps);
     if (w_zero) funcs->ends->subtract_zeros(n, columns, sums, row_sums, w_zero);
-    if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
-      if (apart) {
-        funcs->ends->to_i8(n, 0, columns, sums, &direct);
-        direct.out += n * direct.out_stride;
-      }
-    } else if (SMR_HAS(i8_gemm_to_i32) && params->to == SMR_I8_TO_I32) {
-      int32_t *to = out;
-      for (size_t i = 0; i < n; i++)
-        memcpy(to + i * params->out_stride, sums + i * SMR_I8_GEMM_SUMS, columns * sizeof *sums);
-      out = to + n * params->out_stride;
-    } else if (SMR_HAS(i8_gemm_to_f32)) {
-      funcs->ends->to_f32(n, columns, sums, arrays, row_scale, out, params);
-      row_scale += n;
-      out = (float *)out + n * params->out_stride;
-    }
+    i8_gemm_finish(funcs, n, columns, sums, arrays, params, &to);
     if (SMR_HAS(i8_gemm_indirect) && indirect)
       indirect += n * params->taps;
-    else if (!windows)
+    else if (!SMR_HAS(i8_gemm_windows) || !params->windows)
       a += n * params->a_stride;
   }
 }
