@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 for _room in ("exporter", "pybridge", "cli"):
     sys.path.insert(0, str(ROOT / _room))
 
-from samara.exporter.ir import schema  # noqa: E402
+from samara.exporter.ir import schema_text  # noqa: E402
 from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops  # noqa: E402
 from samara.exporter.testing import exact_rows, is_integer_case  # noqa: E402
 from samara.exporter.types import DType  # noqa: E402
@@ -314,7 +314,7 @@ def generate(ops: Sequence[OpSpec]) -> dict[str, str]:
         OPATTRS_H: opattrs_h(ops),
         DOCS: docs(ops),
         EXACT: exact(ops),
-        **schema.generate(),
+        **schema_text.generate(),
     }
 
 

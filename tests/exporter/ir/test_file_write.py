@@ -23,6 +23,7 @@ from samara.exporter.ir import (
     from_bytes,
     save_program,
     schema,
+    schema_text,
     to_bytes,
 )
 from samara.exporter.ir.file_write import default_of, fnv1a
@@ -225,7 +226,7 @@ def test_flatc_prints_a_file(
     save_program(program, tmp_path / "m.samara", golden=golden)
     done = subprocess.run(
         [flatc, "--json", "--raw-binary", "--strict-json", "-o", str(tmp_path),
-         str(repo / schema.FBS_PATH), "--", str(tmp_path / "m.samara")],
+         str(repo / schema_text.FBS_PATH), "--", str(tmp_path / "m.samara")],
         capture_output=True,
         text=True,
         check=False,

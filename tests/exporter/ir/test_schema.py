@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema: ids, generated texts, and that stock flatc takes them."""
+"""The schema: ids, attribute tables and the version that files ask for."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,36 +70,6 @@ def test_codes_beyond_the_union_are_refused() -> None:
     )
     with pytest.raises(ValueError, match="late has attributes and code 251"):
         schema.attribute_table(spec)
-
-
-def test_rows_for_c_are_consistent() -> None:
-    text = schema.generate()[schema.INC_PATH]
-    tables = [line for line in text.splitlines() if line.startswith("SMR_TABLE(")]
-    fields = [line for line in text.splitlines() if line.startswith("SMR_FIELD(")]
-    at = 0
-    for line in tables:
-        name, first, count = line.removeprefix("SMR_TABLE(").removesuffix(")").split(", ")
-        assert int(first) == at
-        assert all(f.startswith(f"SMR_FIELD({name}, ") for f in fields[at : at + int(count)])
-        at += int(count)
-    assert at == len(fields)
-    assert tables[0].startswith("SMR_TABLE(MODEL, 0, ")
-    assert 'SMR_FIELD(FUNCTION, exprs, "exprs", 1, VEC_STRUCT, 24, 0)' in fields
-    assert 'SMR_FIELD(NODE, attrs_type, "attrs_type", 3, UNION_TYPE, 0, 0)' in fields
-    assert "_ATTRS" not in text  # those follow from opattrs.inc
-
-
-def test_flatc_takes_the_schema(need_tool: Callable[[str, str], str], tmp_path: Path) -> None:
-    flatc = need_tool("flatc", "flatc")
-    path = tmp_path / "samara.fbs"
-    path.write_text(schema.generate()[schema.FBS_PATH], encoding="utf-8")
-    done = subprocess.run(
-        [flatc, "--schema", "--binary", "-o", str(tmp_path), str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_runtime_version_is_the_headers(repo: Path) -> None:
