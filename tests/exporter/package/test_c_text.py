@@ -50,6 +50,9 @@ def test_directives_keep_their_spliced_lines() -> None:
         ("struct N(a) {\n  int x;\n};\n", "struct N(a) {\n  int x;\n};\n"),
         ("typedef struct a a;\nstruct b;\n", "typedef struct a a;\nstruct b;\n"),
         ("ROW(1, f(x))\nint g(void);\n", "ROW(1, f(x))\nstatic int g(void);\n"),
+        ("ROW(1, {2, 3})\nint g(void);\n", "ROW(1, {2, 3})\nstatic int g(void);\n"),
+        ("ROW({2, 3}, 1)\nint g(void);\n", "ROW({2, 3}, 1)\nstatic int g(void);\n"),
+        ("#define ROW(a) F(a, .x = {1, 2})\nint g(void);\n", "#define ROW(a) F(a, .x = {1, 2})\nstatic int g(void);\n"),
         (
             "static const struct {\n  int x;\n} rows[] = {{1}};\nint g(void);\n",
             "static const struct {\n  int x;\n} rows[] = {{1}};\nstatic int g(void);\n",

@@ -128,12 +128,12 @@ class _Scanner:
 
     def _token(self, token: str, start: int, end: int) -> None:
         if token == "{":
-            if self.braces == 0 and self._named and self.found:
+            if self.braces == 0 and self._parens == 0 and self._named and self.found:
                 self._defines()
             self.braces += 1
         elif token == "}":
             self.braces -= 1
-            if self.braces == 0 and (self._named or not self._is_type()):
+            if self.braces == 0 and self._parens == 0 and (self._named or not self._is_type()):
                 self._begin()
         elif self.braces == 0:
             self._outside(token, start, end)
