@@ -110,69 +110,7 @@ __attribute__((used)) void probe_main(void) {
 
 #if PROBE_NO_LIBRARY
 
-// Otherwise the compiler finds that a loop is memset and calls it from memset.
-#if defined(__clang__)
-#define PROBE_PLAIN __attribute__((noinline, no_builtin))
-#else
-#define PROBE_PLAIN __attribute__((noinline, optimize("no-tree-loop-distribute-patterns")))
-#endif
-
-PROBE_PLAIN void *memmove(void *to, const void *from, size_t n) {
-  unsigned char *t = to;
-  const unsigned char *f = from;
-  if (t < f)
-    for (size_t i = 0; i < n; i++) t[i] = f[i];
-  else
-    for (size_t i = n; i > 0; i--) t[i - 1] = f[i - 1];
-  return to;
-}
-// A loop of its own: from a call of memmove compilers would make one of memcpy.
-PROBE_PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t n) {
-  unsigned char *t = to;
-  const unsigned char *f = from;
-  for (size_t i = 0; i < n; i++) t[i] = f[i];
-  return to;
-}
-PROBE_PLAIN void *memset(void *to, int value, size_t n) {
-  unsigned char *t = to;
-  for (size_t i = 0; i < n; i++) t[i] = (unsigned char)value;
-  return to;
-}
-PROBE_PLAIN int memcmp(const void *a, const void *b, size_t n) {
-  const unsigned char *p = a, *q = b;
-  for (size_t i = 0; i < n; i++)
-    if (p[i] != q[i]) return p[i] - q[i];
-  return 0;
-}
-PROBE_PLAIN size_t strlen(const char *s) {
-  size_t n = 0;
-  while (s[n] != '\0') n++;
-  return n;
-}
-PROBE_PLAIN int strcmp(const char *a, const char *b) {
-  for (; *a != '\0' && *a == *b; a++, b++) {
-  }
-  return (unsigned char)*a - (unsigned char)*b;
-}
-PROBE_PLAIN int strncmp(const char *a, const char *b, size_t n) {
-  for (; n > 0 && *a != '\0' && *a == *b; a++, b++, n--) {
-  }
-  return n > 0 ? (unsigned char)*a - (unsigned char)*b : 0;
-}
-char *strchr(const char *s, int c) {
-  while (*s != (char)c && *s != '\0') s++;
-  return *s == (char)c ? (char *)(uintptr_t)s : NULL;
-}
-size_t strspn(const char *s, const char *accept) {
-  size_t n = 0;
-  while (s[n] != '\0' && strchr(accept, s[n]) != NULL) n++;
-  return n;
-}
-size_t strcspn(const char *s, const char *reject) {
-  size_t n = 0;
-  while (s[n] != '\0' && strchr(reject, s[n]) == NULL) n++;
-  return n;
-}
+#include "bare_strings.h"
 
 // What a run computes does not matter here, as long as it goes through.
 #define PROBE_1(name)                 \

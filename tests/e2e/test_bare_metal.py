@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keyword net on microcontrollers: built for each core, run on its machine in qemu-system-arm.
+"""The keyword net on microcontrollers: built for each core, run on its machine in qemu-system-arm or -riscv32.
 
 The answers are the host's, bit for bit, and the header's figures are what the image really takes. Flash, RAM, stack
 and instructions are printed (`-s`, or the report of a failure).
@@ -52,8 +52,9 @@ def test_keyword_net_gives_the_hosts_bytes(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    need_tool("cortex-m", CPUS[cpu].compiler)
-    qemu = need_tool("qemu-system-arm", "qemu-system-arm")
+    emulator = MACHINES[cpu].emulator
+    need_tool("cortex-m" if "arm" in emulator else cpu, CPUS[cpu].compiler)
+    qemu = need_tool(emulator, emulator)
     report = written(net, cpu, tmp_path)
     inputs = [next(iter(case.inputs.values())) for case in recorded(models / MODEL)]
     image = build(cpu, tmp_path, inputs)

@@ -5,12 +5,26 @@
 
 #include <stdint.h>
 
+#if defined(__riscv)
+static inline int board_call(int operation, const void *argument) {
+  register int a0 __asm__("a0") = operation;
+  register const void *a1 __asm__("a1") = argument;
+  __asm__ volatile(
+      ".option push\n .option norvc\n .balign 16\n"  // the three lie in one page, uncompressed
+      "slli zero, zero, 0x1f\n ebreak\n srai zero, zero, 7\n .option pop"
+      : "+r"(a0)
+      : "r"(a1)
+      : "memory");
+  return a0;
+}
+#else
 static inline int board_call(int operation, const void *argument) {
   register int r0 __asm__("r0") = operation;
   register const void *r1 __asm__("r1") = argument;
   __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
   return r0;
 }
+#endif
 
 static inline void board_write(const char *text) { board_call(0x04, text); }
 
@@ -20,6 +34,20 @@ __attribute__((noreturn)) static inline void board_exit(int status) {
   for (;;) {
   }
 }
+
+#if defined(__riscv)
+
+static inline void board_clock_start(void) {}
+
+// Instructions retired.
+static inline uint32_t board_clock_ticks(void) {
+  uint32_t count;
+  __asm__ volatile(".option push\n .option arch, +zicsr\n csrr %0, minstret\n .option pop"
+                   : "=r"(count));
+  return count;
+}
+
+#else
 
 // SysTick counts the emulator's clock, which -icount ties to instructions. 24 bits, downwards.
 #define BOARD_SYSTICK ((volatile uint32_t *)0xe000e010u)
@@ -33,5 +61,7 @@ static inline void board_clock_start(void) {
 }
 
 static inline uint32_t board_clock_ticks(void) { return 0xffffff - BOARD_SYSTICK[2]; }
+
+#endif
 
 #endif

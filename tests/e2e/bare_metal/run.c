@@ -61,7 +61,9 @@ static uint32_t image_calibrate(void) {
   uint32_t count = IMAGE_LOOP;
   board_clock_start();
   const uint32_t start = board_clock_ticks();
-#if defined(__ARM_ARCH_6M__)
+#if defined(__riscv)
+  __asm__ volatile("1: addi %0, %0, -1\n bnez %0, 1b" : "+r"(count));
+#elif defined(__ARM_ARCH_6M__)
   __asm__ volatile("1: sub %0, #1\n bne 1b" : "+l"(count) : : "cc");
 #else
   __asm__ volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(count) : : "cc");
