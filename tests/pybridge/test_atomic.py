@@ -136,12 +136,12 @@ def test_a_writer_that_lost_its_file_before_its_lock_takes_another(
 
     lost: list[Path] = []
 
-    def lock(file: object, wait: bool) -> None:
+    def lock(handle: int, *, wait: bool) -> None:
         if wait and not lost:  # another writer is quicker
             lost.extend(tmp_path.glob(".a.*"))
             lost[0].unlink()
 
-    monkeypatch.setattr(atomic, "_lock", lock)
+    monkeypatch.setattr(atomic, "lock", lock)
     with replacing(tmp_path / "a") as file:
         assert file.name != str(lost[0])
         file.write(b"x")

@@ -46,7 +46,7 @@ def remove_leftovers(target: Path) -> None:
         if pattern.fullmatch(name) is None:
             continue
         with contextlib.suppress(OSError), open(target.parent / name, "rb") as file:
-            _lock(file, wait=False)
+            lock(file.fileno(), wait=False)
             os.unlink(file.name)
 
 
@@ -57,28 +57,30 @@ def _fresh(target: Path) -> Iterator[BinaryIO]:
         name = target.parent / f".{target.name}.{secrets.token_hex(8)}.saving"
         with open(name, "xb") as file:
             with contextlib.suppress(OSError):  # not every file system has locks
-                _lock(file, wait=True)
+                lock(file.fileno(), wait=True)
             # Between its creation and its lock the file looks like a leftover to another writer.
-            if _is_there(file):
+            if is_there(file.fileno(), file.name):
                 yield file
                 return
 
 
-def _is_there(file: BinaryIO) -> bool:
-    """Whether an open file still has its name."""
+def is_there(handle: int, name: str | os.PathLike[str]) -> bool:
+    """Whether an open file or folder still has its name."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
+        return os.path.samestat(os.fstat(handle), os.stat(name))
     except FileNotFoundError:
         return False
 
 
-def _lock(file: BinaryIO, wait: bool) -> None:
-    """Lock a file until it is closed. OSError when another process holds it and `wait` is not set."""
+def lock(handle: int, *, wait: bool) -> None:
+    """Lock an open file or folder until it is closed. OSError when another process holds it and
+    `wait` is not set, and where there are no locks.
+    """
     if sys.platform == "win32":
         if not wait:
             raise OSError("open files cannot be told from leftovers here")
     else:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ def test_failure_leaves_the_earlier_build(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert (out / "content").read_text() == "a"
+    assert [p.name for p in tmp_path.iterdir()] == ["dist"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open folders cannot be told from leftovers")
+def test_what_killed_builds_left_goes_and_what_living_ones_fill_stays(tmp_path: Path) -> None:
+    left = tmp_path / ".dist.0123456789abcdef.building"
+    (left / "lib").mkdir(parents=True)
+    with dist.whole_folder(tmp_path / "dist") as first:
+        assert not left.exists()
+        _build(first)
+        with dist.whole_folder(tmp_path / "dist") as second:
+            assert first.exists()
+            _build(second, "b")
+    assert (tmp_path / "dist" / "content").read_text() == "a"
     assert [p.name for p in tmp_path.iterdir()] == ["dist"]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from samara.exporter.package.selection import MAGIC
 from samara.exporter.package.targets import Target
 from samara.pybridge import SamaraError
+from samara.pybridge.atomic import is_there, lock
 
 MANIFEST = "ops.txt"
 CUSTOM_HEADER = "samara_custom_ops.h"
@@ -28,14 +29,15 @@ _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILIN
 def whole_folder(out: Path) -> Iterator[Path]:
     """A new folder to fill, which becomes `out` when the block ends well and vanishes when it raises.
 
-    An earlier build at `out` is replaced; SamaraError for anything else that is there.
+    An earlier build at `out` is replaced; SamaraError for anything else that is there. A process
+    that is killed leaves a `.NAME.….building` behind, which the next build of that name removes.
     """
     _refuse_foreign(out)
-    parent = out.absolute().parent
+    place = out.absolute()
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        fresh = parent / f".{out.name}.{secrets.token_hex(8)}.building"
-        fresh.mkdir()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(place)
+        fresh, handle = _fresh(place)
     except OSError as error:
         raise SamaraError(f"{out} cannot be written: {error.strerror}", fix="check -o") from None
     try:
@@ -53,6 +55,42 @@ def whole_folder(out: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _fresh(out: Path) -> tuple[Path, int | None]:
+    """A new folder beside `out`, open and locked, where folders can be."""
+    while True:
+        fresh = out.parent / f".{out.name}.{secrets.token_hex(8)}.building"
+        fresh.mkdir()
+        try:
+            handle = os.open(fresh, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        except OSError:  # Windows
+            return fresh, None
+        with contextlib.suppress(OSError):
+            lock(handle, wait=True)
+        # Between its creation and its lock the folder looks like a leftover to another build.
+        if is_there(handle, fresh):
+            return fresh, handle
+        os.close(handle)
+
+
+def _remove_leftovers(out: Path) -> None:
+    """Remove what killed builds of `out` left; what living ones are filling is locked."""
+    pattern = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{16}}\.building")
+    for name in os.listdir(out.parent):
+        if pattern.fullmatch(name) is None:
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.open(out.parent / name, os.O_RDONLY)
+            try:
+                lock(handle, wait=False)
+                shutil.rmtree(out.parent / name, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def _refuse_foreign(out: Path) -> None:
