@@ -7,6 +7,7 @@
 #include "simd/half.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define NARROW_KERNELS smr_f32_narrow_ukernels__avx512
 #include "kernels/f32_narrow/body.h"

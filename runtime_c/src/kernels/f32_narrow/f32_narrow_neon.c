@@ -7,6 +7,7 @@
 #include "simd/half.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 #define NARROW_KERNELS smr_f32_narrow_ukernels__neon
 #include "kernels/f32_narrow/body.h"

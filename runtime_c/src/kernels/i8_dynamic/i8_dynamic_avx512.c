@@ -6,6 +6,7 @@
 #include "kernels/i8_dynamic/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define DYNAMIC_KERNELS smr_i8_dynamic_ukernels__avx512
 #include "kernels/i8_dynamic/body.h"

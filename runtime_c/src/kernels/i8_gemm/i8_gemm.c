@@ -81,8 +81,9 @@ void smr_i8_gemm_plan_share(struct smr_i8_gemm_plan *plan, size_t units) {
 }
 
 // One column group over one block of rows.
-static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
-                         size_t b, size_t block, size_t group) {
+SMR_HOT static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan,
+                                 const struct smr_i8_gemm_args *args, size_t b, size_t block,
+                                 size_t group) {
   const size_t pairs = smr_ceil_div(args->n, 2 * SMR_I8_PANEL);
   const size_t panel = 2 * smr_cut(pairs, plan->groups, group);
   const size_t panel_end = 2 * smr_cut(pairs, plan->groups, group + 1);
@@ -134,8 +135,8 @@ static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan, const struct smr_i
       &params);
 }
 
-void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
-                     size_t begin, size_t end) {
+SMR_HOT void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan,
+                             const struct smr_i8_gemm_args *args, size_t begin, size_t end) {
   for (size_t unit = begin; unit < end; unit++) {
     const size_t group = unit % plan->groups, rest = unit / plan->groups;
     i8_gemm_unit(plan, args, rest / plan->rows.count, rest % plan->rows.count, group);
@@ -156,8 +157,8 @@ size_t smr_i8_panel_stride_bytes(size_t rows) {
 }
 
 // A group of four rows of one panel: rows and columns that do not exist are zeros.
-static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t *w, size_t row_stride,
-                              size_t column_stride, int8_t *group) {
+SMR_HOT static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t *w,
+                                      size_t row_stride, size_t column_stride, int8_t *group) {
   memset(group, 0, SMR_I8_GROUP * SMR_I8_PANEL);
   for (size_t j = 0; j < columns; j++) {
     for (size_t r = 0; r < rows; r++) {
@@ -167,7 +168,7 @@ static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t *w, size
 }
 
 // The same for a whole group whose rows are contiguous: a transpose of 4x16.
-static void i8_gemm_pack_rows(const int8_t *w, size_t row_stride, int8_t *group) {
+SMR_HOT static void i8_gemm_pack_rows(const int8_t *w, size_t row_stride, int8_t *group) {
   uint8_t row[SMR_I8_GROUP][SMR_I8_PANEL];
   uint16_t low[SMR_I8_PANEL], high[SMR_I8_PANEL];
   uint32_t words[SMR_I8_PANEL];
@@ -178,8 +179,8 @@ static void i8_gemm_pack_rows(const int8_t *w, size_t row_stride, int8_t *group)
   memcpy(group, words, sizeof words);
 }
 
-void smr_i8_pack(size_t rows, size_t n, const int8_t *w, size_t row_stride, size_t column_stride,
-                 int8_t *panels) {
+SMR_HOT void smr_i8_pack(size_t rows, size_t n, const int8_t *w, size_t row_stride,
+                         size_t column_stride, int8_t *panels) {
   const size_t stride = smr_i8_panel_stride_bytes(rows);
   for (size_t column = 0; column < n; column += SMR_I8_PANEL, panels += stride) {
     const size_t columns = n - column < SMR_I8_PANEL ? n - column : SMR_I8_PANEL;
@@ -203,7 +204,7 @@ void smr_i8_pack(size_t rows, size_t n, const int8_t *w, size_t row_stride, size
 }
 
 // The column sums of one panel of `groups` groups of rows.
-static void i8_gemm_column_sums(size_t groups, const int8_t *panel, int32_t *sums) {
+SMR_HOT static void i8_gemm_column_sums(size_t groups, const int8_t *panel, int32_t *sums) {
   for (size_t j = 0; j < SMR_I8_PANEL; j++) sums[j] = 0;
   for (size_t g = 0; g < groups; g++, panel += SMR_I8_GROUP * SMR_I8_PANEL) {
     for (size_t j = 0; j < SMR_I8_PANEL; j++) {
@@ -213,9 +214,9 @@ static void i8_gemm_column_sums(size_t groups, const int8_t *panel, int32_t *sum
   }
 }
 
-void smr_i8_gemm_start(const struct smr_i8_gemm_config *config, size_t rows, size_t n,
-                       const int8_t *panels, const int32_t *bias, int32_t a_zero,
-                       const int32_t *w_zero, int32_t *start) {
+SMR_HOT void smr_i8_gemm_start(const struct smr_i8_gemm_config *config, size_t rows, size_t n,
+                               const int8_t *panels, const int32_t *bias, int32_t a_zero,
+                               const int32_t *w_zero, int32_t *start) {
   const size_t stride = smr_i8_panel_stride_bytes(rows);
   const uint32_t shift = (uint32_t)a_zero + (uint32_t)config->a_offset;
   for (size_t column = 0; column < n; column += SMR_I8_PANEL, panels += stride) {

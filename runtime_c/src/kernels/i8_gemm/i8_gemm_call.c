@@ -32,8 +32,9 @@ struct i8_gemm_cursor {
 
 // Where the next rows begin, at least as many as a tile may ask for; the last one stands in for
 // those beyond `rows`, unless that is one.
-static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
-                               const struct smr_i8_gemm_params *params, const int8_t **begin) {
+SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
+                                       const struct smr_i8_gemm_params *params,
+                                       const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
   const int8_t *start = a;                      // of the line
   size_t left = rows, step = params->a_stride;  // rows of this line, bytes between them
@@ -65,10 +66,11 @@ static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
 
 // Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
 // (their weights are zeros), and returns how many they are.
-static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows, size_t chunk,
-                                 const int8_t *const *begin, const int8_t *const *indirect,
-                                 void *staged, uint32_t *row_sums, struct i8_gemm_cursor *cursor,
-                                 const struct smr_i8_gemm_params *params) {
+SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows,
+                                         size_t chunk, const int8_t *const *begin,
+                                         const int8_t *const *indirect, void *staged,
+                                         uint32_t *row_sums, struct i8_gemm_cursor *cursor,
+                                         const struct smr_i8_gemm_params *params) {
   static const int8_t fill[16] = {0};
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const int8_t *at[SMR_I8_GEMM_MR];
@@ -107,8 +109,8 @@ static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t
 
 // Adds the products of staged rows, and moves `call` behind the last ones. With call->direct they
 // become int8. A tile may be taller than the rows that are left: its sums have a place, too.
-static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
-                             struct smr_i8_gemm_rows *call) {
+SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
+                                     struct smr_i8_gemm_rows *call) {
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
   while (rows > 0) {
     while (kernel->least > rows) kernel++;
@@ -133,9 +135,9 @@ static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
 }
 
 // Stages short rows without gaps between them, and returns how many: all or a multiple of `height`.
-static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
-                                 size_t rows, const int8_t *a, size_t first, void *staged,
-                                 const struct smr_i8_gemm_params *params) {
+SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
+                                         size_t rows, const int8_t *a, size_t first, void *staged,
+                                         const struct smr_i8_gemm_params *params) {
   const size_t sum = params->k * params->taps;
   const size_t most = SMR_I8_GEMM_MR * SMR_I8_GEMM_STAGE_BYTES / sum;
   if (most < rows) rows = most - most % height;
@@ -160,9 +162,9 @@ enum i8_gemm_way {
   I8_GEMM_NATIVE,  // windows that are in the tiles' form, in place
 };
 
-static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *config, size_t height,
-                                       bool indirect, bool w_zero,
-                                       const struct smr_i8_gemm_params *params) {
+SMR_HOT static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *config,
+                                               size_t height, bool indirect, bool w_zero,
+                                               const struct smr_i8_gemm_params *params) {
   const struct smr_i8_gemm_windows *windows = SMR_HAS(i8_gemm_windows) ? params->windows : NULL;
   const size_t sum = params->k * params->taps;
   if (windows && windows->native) return I8_GEMM_NATIVE;
@@ -172,13 +174,14 @@ static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *config, 
 }
 
 // Pointers to `rows` rows `pitch` bytes apart, and to the last one up to the height of a tile.
-static void i8_gemm_line_up(size_t rows, const void *first, size_t pitch, const int8_t **begin) {
+SMR_HOT static void i8_gemm_line_up(size_t rows, const void *first, size_t pitch,
+                                    const int8_t **begin) {
   for (size_t i = 0; i < rows || i < SMR_I8_GEMM_MR; i++)
     begin[i] = (const int8_t *)first + (i < rows ? i : rows - 1) * pitch;
 }
 
 // Rows of the next strip where so many are left; without strips, of the next tile.
-static size_t i8_gemm_strip_rows(size_t left, size_t height, bool strips) {
+SMR_HOT static size_t i8_gemm_strip_rows(size_t left, size_t height, bool strips) {
   const size_t most = strips && left > I8_GEMM_STRIP ? I8_GEMM_STRIP : left;
   if (most <= height) return most;
   return strips ? most - most % height : height;
@@ -192,9 +195,9 @@ struct i8_gemm_out {
   const float *row_scale;            // SMR_I8_TO_F32
 };
 
-static struct i8_gemm_out i8_gemm_out_of(const struct smr_i8_gemm_columns *arrays,
-                                         const struct smr_i8_gemm_params *params, bool w_zero,
-                                         void *out, const float *row_scale) {
+SMR_HOT static struct i8_gemm_out i8_gemm_out_of(const struct smr_i8_gemm_columns *arrays,
+                                                 const struct smr_i8_gemm_params *params,
+                                                 bool w_zero, void *out, const float *row_scale) {
   return (struct i8_gemm_out){
       .direct = {.multiplier = arrays->multiplier,
                  .out = out,
@@ -209,9 +212,11 @@ static struct i8_gemm_out i8_gemm_out_of(const struct smr_i8_gemm_columns *array
 }
 
 // Finishes the sums of rows that tiles have not.
-static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t rows, size_t columns,
-                           const int32_t *sums, const struct smr_i8_gemm_columns *arrays,
-                           const struct smr_i8_gemm_params *params, struct i8_gemm_out *to) {
+SMR_HOT static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t rows,
+                                   size_t columns, const int32_t *sums,
+                                   const struct smr_i8_gemm_columns *arrays,
+                                   const struct smr_i8_gemm_params *params,
+                                   struct i8_gemm_out *to) {
   if (SMR_HAS(i8_gemm_to_i8) && params->to == SMR_I8_TO_I8) {
     if (!to->apart) return;
     funcs->ends->to_i8(rows, 0, columns, sums, &to->direct);
@@ -229,11 +234,11 @@ static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t rows, s
 }
 
 // `height` rows at a time, `chunk` elements of which are staged at a time.
-static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height, size_t chunk,
-                         size_t rows, size_t columns, const int8_t *a,
-                         const int8_t *const *indirect, const int8_t *w,
-                         const struct smr_i8_gemm_columns *arrays, const float *row_scale,
-                         void *out, const struct smr_i8_gemm_params *params) {
+SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
+                                 size_t chunk, size_t rows, size_t columns, const int8_t *a,
+                                 const int8_t *const *indirect, const int8_t *w,
+                                 const struct smr_i8_gemm_columns *arrays, const float *row_scale,
+                                 void *out, const struct smr_i8_gemm_params *params) {
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
   _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
@@ -300,10 +305,10 @@ static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
   }
 }
 
-void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,
-                      const int8_t *a, const int8_t *const *indirect, const int8_t *w,
-                      const struct smr_i8_gemm_columns *arrays, const float *row_scale, void *out,
-                      const struct smr_i8_gemm_params *params) {
+SMR_HOT void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,
+                              const int8_t *a, const int8_t *const *indirect, const int8_t *w,
+                              const struct smr_i8_gemm_columns *arrays, const float *row_scale,
+                              void *out, const struct smr_i8_gemm_params *params) {
   i8_gemm_call(config, config->mr, SMR_I8_GEMM_STAGE_BYTES / config->funcs->staged_bytes, rows,
                columns, a, indirect, w, arrays, row_scale, out, params);
 }

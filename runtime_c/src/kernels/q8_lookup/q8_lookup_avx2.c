@@ -7,6 +7,7 @@
 #include "kernels/q8_lookup/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 
 // Part `h` of the table for bytes 16 h to 16 h + 15, seen as unsigned; the table starts at -128.

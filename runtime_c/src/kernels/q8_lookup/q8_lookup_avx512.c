@@ -7,6 +7,7 @@
 #include "kernels/q8_lookup/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 
 // Without optimisation GCC's intrinsics are macros whose casts its own warnings dislike.

@@ -7,6 +7,7 @@
 #include "kernels/q8_lookup/kernels.h"
 
 #if SMR_ARCH_AARCH64
+#define SMR_SIMD_HOT
 #include "simd/neon_begin.h"
 
 static void N(q8_lookup)(size_t n, const int8_t *x, const int8_t table[256], int8_t *y) {

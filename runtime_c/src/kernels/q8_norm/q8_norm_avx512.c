@@ -8,6 +8,7 @@
 #include <math.h>
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx512_begin.h"
 #define Q8_NORM_TABLE smr_q8_norm_ukernels__avx512
 #include "kernels/q8_norm/body.h"

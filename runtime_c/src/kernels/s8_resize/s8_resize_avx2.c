@@ -6,6 +6,7 @@
 #include "kernels/s8_resize/kernels.h"
 
 #if SMR_ARCH_X86_64
+#define SMR_SIMD_HOT
 #include "simd/avx2_begin.h"
 #define S8_RESIZE_TABLE smr_s8_resize_ukernels__avx2
 #include "kernels/s8_resize/body.h"
