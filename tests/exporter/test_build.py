@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.build import build, c_name, gathered, model_features
+from samara.exporter.build import build, c_name, gathered, model_features, write_source
 from samara.exporter.export import export
 from samara.exporter.ir import ProgramBuilder, to_bytes
 from samara.exporter.ops import custom_keys
@@ -110,9 +110,9 @@ def test_onnx_models_are_converted(tmp_path: Path) -> None:
     assert "converted in memory" in notes[0]
 
 
-def test_custom_operators_join(
-    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+@pytest.fixture
+def swish(tmp_path: Path) -> Path:
+    """y = x * sigmoid(2 x) of five numbers, by the custom operator."""
     program = ProgramBuilder()
     b = program.function("main")
     x = b.input("x", "f32", [5])
@@ -122,9 +122,14 @@ def test_custom_operators_join(
     b.finish([y], ["y"])
     model = tmp_path / "swish.samara"
     model.write_bytes(to_bytes(program.finish(["main"])))
+    return model
 
+
+def test_custom_operators_join(
+    repo: Path, swish: Path, tmp_path: Path, rng: np.random.Generator
+) -> None:
     source, known = repo / "examples" / "custom_op" / "swish_beta.c", registered_kernels()
-    report = build([model], out=tmp_path / "dist", custom=[source], isa=["scalar"], features=[])
+    report = build([swish], out=tmp_path / "dist", custom=[source], isa=["scalar"], features=[])
     assert registered_kernels() == known
     assert "swish_beta, above" in report.notes[0]
     assert "-lm" in report.libraries or not report.libraries
@@ -132,12 +137,34 @@ def test_custom_operators_join(
     given = rng.standard_normal(5, dtype=np.float32)
     np.save(tmp_path / "x.npy", given)
     done = _samara_run(
-        tmp_path / "dist", model, "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path
+        tmp_path / "dist", swish, "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path
     )
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(
         np.load(tmp_path / "y.npy"), given / (1 + np.exp(-2 * given)), rtol=1e-6
     )
+
+
+def test_custom_operators_join_a_single_file(repo: Path, swish: Path, tmp_path: Path) -> None:
+    source = repo / "examples" / "custom_op" / "swish_beta.c"
+    write_source([swish], out=tmp_path, name="one", embed=True, custom=[source])
+    (tmp_path / "main.c").write_text(
+        '#include "one.h"\n#include <stdio.h>\n'
+        "int main(void) {\n"
+        "  const float x[ONE_INPUT_X_SIZE] = {-2, -1, 0, 1, 2};\n"
+        "  float y[ONE_OUTPUT_Y_SIZE];\n"
+        "  one_net *net;\n"
+        "  if (one_open(&net, NULL) != ONE_OK || one_run(net, x, y) != ONE_OK) return 1;\n"
+        '  for (int i = 0; i < 5; i++) printf("%.9g\\n", (double)y[i]);\n'
+        "  one_close(net);\n"
+        "}\n"
+    )
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "one_model.c", "main.c", "-o", "main", "-lm"]
+    subprocess.run([*command, "-lpthread"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+    x = np.arange(-2, 3, dtype=np.float32)
+    found = np.array(done.stdout.split(), np.float32)
+    np.testing.assert_allclose(found, x / (1 + np.exp(-2 * x)), rtol=1e-6)
 
 
 def test_wrong_requests_come_before_work(

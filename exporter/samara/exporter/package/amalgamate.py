@@ -134,7 +134,9 @@ def amalgamate(
     extra = {path.name: path for path in extra_sources}
     files = _Sources(sources, lists, extra)
     library = Library(files.bare, [*files.compiled(), *extra], files.all())
-    reached = library.reached([*public, *_defined_in(library, extra)])
+    needed = library.reached([*public, *_used_by(library, extra)])
+    # Names of an extra source need not be the runtime's, so that none may lead to it.
+    reached = [*(path for path in needed if path not in extra), *extra]
 
     # Last comes what includes the system's headers: Windows' define words like `far` and `small`.
     unit = Unit(lambda path: _linkage(files.bare(path), path, public))
@@ -154,8 +156,8 @@ def amalgamate(
     )
 
 
-def _defined_in(library: Library, extra: Mapping[str, Path]) -> set[str]:
-    """What the extra sources define: they are there because the caller wants all of it."""
+def _used_by(library: Library, extra: Mapping[str, Path]) -> set[str]:
+    """All that the extra sources name, for the caller wants all of them."""
     found = (source for source in library.sources if source.path in extra)
     return {name for source in found for name in source.names[0]}
 
