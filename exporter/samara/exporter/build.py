@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from samara.exporter.ir import read_file
 from samara.exporter.package.build import BuildReport as BuildReport
 from samara.exporter.package.build import build_dist, for_target, merged
-from samara.exporter.package.dist import custom_header
+from samara.exporter.package.dist import custom_names
 from samara.exporter.package.selection import MAGIC, Selection
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain
@@ -98,7 +98,7 @@ def model_features(path: Path) -> tuple[str, ...]:
 def _kernels_of(custom: Sequence[Path]) -> Iterator[None]:
     """Let this process's sessions find the operators of C files."""
     tools = find_toolchain(find_target("host"))
-    _, symbols = custom_header(custom)
+    symbols = custom_names(custom)
     with tempfile.TemporaryDirectory(prefix="samara-") as name:
         objects = []
         for number, source in enumerate(custom):

@@ -218,11 +218,8 @@ endif()
 """
 
 
-def custom_header(sources: Sequence[Path]) -> tuple[str, list[str]]:
-    """A header that declares the custom operators of `sources`, and their names.
-
-    SamaraError for a source that defines none.
-    """
+def custom_names(sources: Sequence[Path]) -> list[str]:
+    """The custom operators that C files define. SamaraError for a file that defines none."""
     names: list[str] = []
     for source in sources:
         found = _CUSTOM_OP.findall(_text(source))
@@ -232,6 +229,14 @@ def custom_header(sources: Sequence[Path]) -> tuple[str, list[str]]:
                 fix="at file scope: const samara_custom_op my_op = {.struct_size = …};",
             )
         names += found
+    return names
+
+
+def custom_header(sources: Sequence[Path]) -> tuple[str, list[str]]:
+    """A header that declares the custom operators of `sources`, and their names; SamaraError as
+    custom_names().
+    """
+    names = custom_names(sources)
     declared = ", ".join(names)
     text = f"""\
 /* SPDX-License-Identifier: Apache-2.0 */

@@ -20,6 +20,7 @@ from samara.exporter.package import features as feature_table
 from samara.exporter.package import typed_api
 from samara.exporter.package._c_text import renamer
 from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.dist import custom_names
 from samara.exporter.package.lists import lists
 from samara.exporter.package.ports import Signature, signatures
 from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
@@ -28,7 +29,6 @@ from samara.pybridge import SamaraError, Session, UnsupportedError, sources
 # What a file that goes anywhere can choose from at run time; neon-fp16 joins for float16 data.
 _EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
 _TRIED = (1, 8, 16, 32, 64, 128, 224, 256, 512, 1024)  # sizes for an example, smallest first
-_CUSTOM_OP = re.compile(r"^(?:SAMARA_API\s+)?const\s+samara_custom_op\s+(\w+)\s*=", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def write(
     _check_name(name)
     data = models[0].read_bytes()
     functions = signatures(open_program(models[0]))
-    ops = _custom_ops(custom)
+    ops = custom_names(custom)
     # Without the model inside it comes from a file.
     names = dict.fromkeys((*features, *(() if embed else ("files",))))
     public = feature_table.functions(tuple(names))
@@ -141,20 +141,6 @@ def _check_name(name: str) -> None:
             f"{name!r} cannot begin the names of C functions",
             fix="give a --name of letters, digits and underscores, a letter first",
         )
-
-
-def _custom_ops(custom: Sequence[Path]) -> list[str]:
-    """The names of the operators that C files define."""
-    names: list[str] = []
-    for path in custom:
-        found = _CUSTOM_OP.findall(path.read_text(encoding="utf-8"))
-        if not found:
-            raise SamaraError(
-                f"{path} defines no custom operator",
-                fix="at file scope: const samara_custom_op my_op = {.struct_size = …};",
-            )
-        names += found
-    return names
 
 
 def _completed(
