@@ -5,14 +5,11 @@
 // its own cache what it wrote in the same place of the node before. Who is done with his own part
 // takes from the ends of the others'.
 //
-// One atomic word says whether a job is open and how many workers are inside it:
-//
-//   63           32 31    30          0
-//   [  generation  ][open][  inside   ]
-//
-// A worker enters an open job it has not seen by counting itself in; the caller closes the job when
-// the tiles have run out and waits until nobody is inside. So a worker that wakes late is never
-// waited for, and the job's plain fields change only while nobody can read them.
+// What small jobs cost is lines of memory that wander between the cores, so they are few: the
+// job's, which workers watch, with its generation; and one per thread, with what is left of its
+// part and, when it finds no more to take, how many chunks it has done. The caller waits until all
+// chunks are done. So a worker that wakes late, and takes nothing, is never waited for. It may
+// still be reading the job while the next one is written; the generation, odd meanwhile, tells it.
 #include "base/fp.h"
 
 #include "base/pool.h"
@@ -27,26 +24,34 @@
 
 enum {
   POOL_MAX_THREADS = 256,
-  POOL_DEFAULT_THREADS = 4,    // beyond these, phones have slow cores only
-  POOL_SPIN_US = 50,           // longer than the pause between two nodes, shorter than a time slice
-  POOL_SPINS_PER_CLOCK = 16,   // looks at the word between two looks at the clock
-  POOL_CHUNKS_PER_THREAD = 4,  // evens out threads that are slower or start late
-  POOL_LINE = 64,              // bytes that the cores' caches pass on together
+  POOL_DEFAULT_THREADS = 4,   // beyond these, phones have slow cores only
+  POOL_SPIN_US = 50,          // longer than the pause between two nodes, shorter than a time slice
+  POOL_SPINS_PER_CLOCK = 16,  // looks at the word between two looks at the clock
+  POOL_CHUNKS_PER_THREAD = 16,  // evens out threads that are slower or start late
+  POOL_LINE = 64,               // bytes that the cores' caches pass on together
 };
 
-#define POOL_OPEN (UINT64_C(1) << 31)
-#define POOL_INSIDE (POOL_OPEN - 1)
 #define POOL_GENERATION(word) ((uint32_t)((word) >> 32))
 
 // One of the threads; number 0 is the caller of run, which nobody started.
 struct pool_thread {
   // Its part of a job: the job's generation in 32 bits, the first chunk that nobody has taken in 16
-  // and the end in 16. Of another generation: untouched. On a line of its own.
+  // and the end in 16. Of another generation: untouched.
   _Atomic uint64_t part;
-  char apart[POOL_LINE];
+  // A job's generation in 32 bits, and how many of its chunks the thread has done.
+  _Atomic uint64_t done;
+  char apart[POOL_LINE];  // from the next thread's
   samara_pool *pool;
   size_t index;
   struct smr_os_thread thread;
+};
+
+// A job, as the threads read it: at once, for the next one may be written any time.
+struct pool_job {
+  uint32_t generation;
+  smr_pool_fn fn;
+  void *context;
+  size_t tiles, chunk, chunks;
 };
 
 struct samara_pool {
@@ -60,111 +65,116 @@ struct samara_pool {
   atomic_int busy;  // whether a run is going on; a word, for RISC-V swaps no single bytes
   atomic_bool stopping;
   atomic_size_t asleep;  // workers that wait on `wake`
-  atomic_bool waiting;   // the caller waits on `done`
+  atomic_bool waiting;   // the caller waits on `all_done`
   struct smr_os_mutex mutex;
-  struct smr_os_cond wake, done;
+  struct smr_os_cond wake, all_done;
 
   char apart[POOL_LINE];
-  _Atomic uint64_t word;
-  // The open job, on the line of its word.
-  smr_pool_fn fn;
-  void *context;
-  size_t tiles, chunk, chunks;
+  _Atomic uint32_t generation;  // of the job below; odd while it is written, 0: there was none yet
+  _Atomic(smr_pool_fn) fn;
+  _Atomic(void *) context;
+  atomic_size_t tiles, chunk, chunks;
   char apart_too[POOL_LINE];
 
   struct pool_thread all[];
 };
 
-static size_t pool_first_chunk(const samara_pool *pool, size_t thread) {
-  return pool->chunks * thread / pool->threads;
-}
+// ---- chunks ----
 
 // Chunks that belong together.
 struct pool_piece {
   size_t begin, end;
 };
 
-// Take of a thread's part: half of what is left from its front, if it is one's own, or a chunk from
-// its end. Empty when nothing is left.
-static struct pool_piece pool_take(samara_pool *pool, uint32_t generation, size_t of, bool own) {
+// Take of a thread's part: three quarters of what is left, from its front, if it is one's own, or a
+// chunk from its end. Empty when nothing is left, or when the job is over and a later one is being
+// done.
+static struct pool_piece pool_take(samara_pool *pool, const struct pool_job *job, size_t of,
+                                   bool own) {
   _Atomic uint64_t *part = &pool->all[of].part;
   uint64_t was = atomic_load_explicit(part, memory_order_relaxed), is;
   struct pool_piece piece;
   do {
     size_t begin = (was >> 16) & UINT16_MAX, end = was & UINT16_MAX;
-    if (POOL_GENERATION(was) != generation) {
-      begin = pool_first_chunk(pool, of);
-      end = pool_first_chunk(pool, of + 1);
+    if (POOL_GENERATION(was) != job->generation) {
+      if ((int32_t)(POOL_GENERATION(was) - job->generation) > 0) return (struct pool_piece){0, 0};
+      begin = job->chunks * of / pool->threads;
+      end = job->chunks * (of + 1) / pool->threads;
     }
     if (begin >= end) return (struct pool_piece){0, 0};
     if (own) {
-      piece = (struct pool_piece){begin, begin + (end - begin + 1) / 2};
+      piece = (struct pool_piece){begin, end - (end - begin) / 4};
       begin = piece.end;
     } else {
       piece = (struct pool_piece){end - 1, end};
       end = piece.begin;
     }
-    is = (uint64_t)generation << 32 | (uint64_t)begin << 16 | end;
-  } while (!atomic_compare_exchange_weak_explicit(part, &was, is, memory_order_relaxed,
+    is = (uint64_t)job->generation << 32 | (uint64_t)begin << 16 | end;
+    // What was read of the job before was the job's, if nobody has taken this chunk.
+  } while (!atomic_compare_exchange_weak_explicit(part, &was, is, memory_order_acq_rel,
                                                   memory_order_relaxed));
   return piece;
 }
 
-static void pool_take_chunks(samara_pool *pool, uint32_t generation, size_t thread) {
-  size_t of = thread;
+// Do chunks until nobody has any; returns how many.
+static size_t pool_do_chunks(samara_pool *pool, const struct pool_job *job, size_t thread) {
+  size_t of = thread, done = 0;
   for (size_t i = 0; i < pool->threads; i++) {
     for (;;) {
-      const struct pool_piece piece = pool_take(pool, generation, of, of == thread);
+      const struct pool_piece piece = pool_take(pool, job, of, of == thread);
       if (piece.begin == piece.end) break;
-      const size_t begin = piece.begin * pool->chunk;
-      pool->fn(pool->context, begin,
-               piece.end < pool->chunks ? piece.end * pool->chunk : pool->tiles, thread);
+      job->fn(job->context, piece.begin * job->chunk,
+              piece.end < job->chunks ? piece.end * job->chunk : job->tiles, thread);
+      done += piece.end - piece.begin;
     }
     of = of + 1 < pool->threads ? of + 1 : 0;
   }
+  return done;
 }
 
-// Enter the open job if there is one that is not `*seen`.
-static bool pool_enter(samara_pool *pool, uint32_t *seen) {
-  uint64_t word = atomic_load_explicit(&pool->word, memory_order_acquire);
-  while ((word & POOL_OPEN) && POOL_GENERATION(word) != *seen) {
-    if (atomic_compare_exchange_weak_explicit(&pool->word, &word, word + 1, memory_order_acquire,
-                                              memory_order_acquire)) {
-      *seen = POOL_GENERATION(word);
-      return true;
-    }
-  }
-  return false;
+// ---- workers ----
+
+// Whether there is a job that is not `seen`, or was.
+static bool pool_has_news(const samara_pool *pool, uint32_t seen) {
+  const uint32_t generation = atomic_load_explicit(&pool->generation, memory_order_acquire);
+  return generation != seen && generation % 2 == 0;
 }
 
-static void pool_leave(samara_pool *pool) {
-  const uint64_t word = atomic_fetch_sub(&pool->word, 1) - 1;
-  if ((word & (POOL_OPEN | POOL_INSIDE)) == 0 && atomic_load(&pool->waiting)) {
-    smr_os_mutex_lock(&pool->mutex);
-    smr_os_cond_broadcast(&pool->done);
-    smr_os_mutex_unlock(&pool->mutex);
-  }
+// The job, unless it is written just now. Loads that acquire keep their order.
+static bool pool_read(const samara_pool *pool, struct pool_job *job) {
+  job->generation = atomic_load_explicit(&pool->generation, memory_order_acquire);
+  job->fn = atomic_load_explicit(&pool->fn, memory_order_acquire);
+  job->context = atomic_load_explicit(&pool->context, memory_order_acquire);
+  job->tiles = atomic_load_explicit(&pool->tiles, memory_order_acquire);
+  job->chunk = atomic_load_explicit(&pool->chunk, memory_order_acquire);
+  job->chunks = atomic_load_explicit(&pool->chunks, memory_order_acquire);
+  return job->generation % 2 == 0 &&
+         job->generation == atomic_load_explicit(&pool->generation, memory_order_relaxed);
 }
 
-// Whether a worker has something to do; sequentially consistent, paired with pool_open.
-static bool pool_has_news(samara_pool *pool, uint32_t seen) {
-  const uint64_t word = atomic_load(&pool->word);
-  return atomic_load(&pool->stopping) || ((word & POOL_OPEN) && POOL_GENERATION(word) != seen);
+static void pool_worker_job(samara_pool *pool, const struct pool_job *job, size_t thread) {
+  const size_t done = pool_do_chunks(pool, job, thread);
+  if (done == 0) return;
+  // Sequentially consistent, as `waiting` is: one of the two sees the other.
+  atomic_store(&pool->all[thread].done, (uint64_t)job->generation << 32 | done);
+  if (!atomic_load(&pool->waiting)) return;
+  smr_os_mutex_lock(&pool->mutex);
+  smr_os_cond_broadcast(&pool->all_done);
+  smr_os_mutex_unlock(&pool->mutex);
 }
-
-static bool pool_idle(samara_pool *pool) { return (atomic_load(&pool->word) & POOL_INSIDE) == 0; }
 
 static void pool_worker_wait(samara_pool *pool, uint32_t seen) {
   const uint64_t start = smr_os_now_ns();
   do {
     for (int i = 0; i < POOL_SPINS_PER_CLOCK; i++) {
-      if (pool_has_news(pool, seen)) return;
+      if (pool_has_news(pool, seen) || atomic_load(&pool->stopping)) return;
       smr_cpu_relax();
     }
   } while (smr_os_now_ns() - start < POOL_SPIN_US * UINT64_C(1000));
   smr_os_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->asleep, 1);
-  while (!pool_has_news(pool, seen)) smr_os_cond_wait(&pool->wake, &pool->mutex);
+  while (!pool_has_news(pool, seen) && !atomic_load(&pool->stopping))
+    smr_os_cond_wait(&pool->wake, &pool->mutex);
   atomic_fetch_sub(&pool->asleep, 1);
   smr_os_mutex_unlock(&pool->mutex);
 }
@@ -175,9 +185,10 @@ static void pool_worker_main(void *argument) {
   uint32_t seen = 0;
   smr_os_map_stack();
   while (!atomic_load(&pool->stopping)) {
-    if (pool_enter(pool, &seen)) {
-      pool_take_chunks(pool, seen, worker->index);
-      pool_leave(pool);
+    struct pool_job job;
+    if (pool_has_news(pool, seen) && pool_read(pool, &job)) {
+      seen = job.generation;
+      pool_worker_job(pool, &job, worker->index);
     } else {
       pool_worker_wait(pool, seen);
     }
@@ -185,32 +196,60 @@ static void pool_worker_main(void *argument) {
 }
 
 static void pool_wake_workers(samara_pool *pool) {
-  if (atomic_load(&pool->asleep) == 0) return;
   smr_os_mutex_lock(&pool->mutex);
   smr_os_cond_broadcast(&pool->wake);
   smr_os_mutex_unlock(&pool->mutex);
 }
 
-static void pool_wait_until_idle(samara_pool *pool) {
+// ---- the caller ----
+
+// Whether the workers have done what the caller has not.
+static bool pool_is_done(samara_pool *pool, const struct pool_job *job, size_t own) {
+  size_t done = own;
+  for (size_t i = 1; i < pool->threads && done < job->chunks; i++) {
+    const uint64_t said = atomic_load(&pool->all[i].done);
+    if (POOL_GENERATION(said) == job->generation) done += (uint32_t)said;
+  }
+  return done == job->chunks;
+}
+
+static void pool_wait_until_done(samara_pool *pool, const struct pool_job *job, size_t own) {
+  if (pool_is_done(pool, job, own)) return;
   const uint64_t start = smr_os_now_ns();
   do {
     for (int i = 0; i < POOL_SPINS_PER_CLOCK; i++) {
-      if (pool_idle(pool)) return;
+      if (pool_is_done(pool, job, own)) return;
       smr_cpu_relax();
     }
   } while (smr_os_now_ns() - start < POOL_SPIN_US * UINT64_C(1000));
   smr_os_mutex_lock(&pool->mutex);
   atomic_store(&pool->waiting, true);
-  while (!pool_idle(pool)) smr_os_cond_wait(&pool->done, &pool->mutex);
+  while (!pool_is_done(pool, job, own)) smr_os_cond_wait(&pool->all_done, &pool->mutex);
   atomic_store(&pool->waiting, false);
   smr_os_mutex_unlock(&pool->mutex);
 }
 
-// After the last generation: parts that were not touched since the first would look taken.
-static uint32_t pool_forget_parts(samara_pool *pool) {
-  for (size_t i = 0; i < pool->threads; i++)
-    atomic_store_explicit(&pool->all[i].part, 0, memory_order_relaxed);
-  return 1;
+// The generation after that of the last job. Never 0, which is what new workers have seen; where it
+// begins anew, what is left of the old ones is forgotten.
+static uint32_t pool_next_generation(samara_pool *pool) {
+  const uint32_t next = atomic_load_explicit(&pool->generation, memory_order_relaxed) + 2;
+  if (next != 0) return next;
+  for (size_t i = 0; i < pool->threads; i++) {
+    atomic_store(&pool->all[i].part, 0);
+    atomic_store(&pool->all[i].done, 0);
+  }
+  return 2;
+}
+
+static void pool_write(samara_pool *pool, const struct pool_job *job) {
+  atomic_store_explicit(&pool->generation, job->generation - 1, memory_order_relaxed);
+  // Stores that release stay behind the one that makes the generation odd.
+  atomic_store_explicit(&pool->fn, job->fn, memory_order_release);
+  atomic_store_explicit(&pool->context, job->context, memory_order_release);
+  atomic_store_explicit(&pool->tiles, job->tiles, memory_order_release);
+  atomic_store_explicit(&pool->chunk, job->chunk, memory_order_release);
+  atomic_store_explicit(&pool->chunks, job->chunks, memory_order_release);
+  atomic_store_explicit(&pool->generation, job->generation, memory_order_release);
 }
 
 void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context) {
@@ -221,24 +260,21 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
     fn(context, 0, tiles, 0);
     return;
   }
-  pool->fn = fn;
-  pool->context = context;
-  pool->tiles = tiles;
-  pool->chunk = (tiles - 1) / (pool->threads * POOL_CHUNKS_PER_THREAD) + 1;
-  pool->chunks = (tiles - 1) / pool->chunk + 1;
-  // Generation 0 is what a new worker has seen; a job's own is never 0.
-  uint32_t generation =
-      POOL_GENERATION(atomic_load_explicit(&pool->word, memory_order_relaxed)) + 1;
-  if (generation == 0) generation = pool_forget_parts(pool);
-  atomic_store(&pool->word, (uint64_t)generation << 32 | POOL_OPEN);
-  pool_wake_workers(pool);
-
-  pool_take_chunks(pool, generation, 0);
-
-  atomic_fetch_and(&pool->word, ~POOL_OPEN);
-  pool_wait_until_idle(pool);
+  const size_t chunk = (tiles - 1) / (pool->threads * POOL_CHUNKS_PER_THREAD) + 1;
+  const struct pool_job job = {.generation = pool_next_generation(pool),
+                               .fn = fn,
+                               .context = context,
+                               .tiles = tiles,
+                               .chunk = chunk,
+                               .chunks = (tiles - 1) / chunk + 1};
+  pool_write(pool, &job);
+  // A worker that falls asleep at this very moment may be missed: its part is done by others then.
+  if (atomic_load_explicit(&pool->asleep, memory_order_relaxed) != 0) pool_wake_workers(pool);
+  pool_wait_until_done(pool, &job, pool_do_chunks(pool, &job, 0));
   atomic_store_explicit(&pool->busy, 0, memory_order_release);
 }
+
+// ---- making and destroying ----
 
 static void pool_stop(samara_pool *pool) {
   atomic_store(&pool->stopping, true);
@@ -254,7 +290,7 @@ static void pool_stop(samara_pool *pool) {
 static bool pool_init_locks(samara_pool *pool) {
   if (!smr_os_mutex_init(&pool->mutex)) return false;
   if (smr_os_cond_init(&pool->wake)) {
-    if (smr_os_cond_init(&pool->done)) return true;
+    if (smr_os_cond_init(&pool->all_done)) return true;
     smr_os_cond_destroy(&pool->wake);
   }
   smr_os_mutex_destroy(&pool->mutex);
@@ -320,7 +356,7 @@ void samara_pool_destroy(samara_pool *pool) {
   // After a fork the child has the pool's memory but none of its threads, and locks in any state.
   if (pool->process == smr_os_process_id()) {
     pool_stop(pool);
-    smr_os_cond_destroy(&pool->done);
+    smr_os_cond_destroy(&pool->all_done);
     smr_os_cond_destroy(&pool->wake);
     smr_os_mutex_destroy(&pool->mutex);
   }
@@ -330,6 +366,4 @@ void samara_pool_destroy(samara_pool *pool) {
 
 size_t samara_pool_threads(const samara_pool *pool) { return pool != NULL ? pool->threads : 1; }
 
-#undef POOL_OPEN
-#undef POOL_INSIDE
 #undef POOL_GENERATION

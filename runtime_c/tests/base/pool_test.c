@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,26 @@ SMR_TEST(covers_every_tile_once) {
   }
 }
 
+// More threads than cores, and jobs that are over before most of them wake: who comes late to a job
+// must not take the next one's tiles for its own.
+SMR_TEST(late_workers_do_no_harm) {
+  samara_pool *pool = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = 8};
+  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  unsigned char hits[40];
+  size_t wrong = 0;
+  for (size_t round = 0; round < 20000; round++) {
+    const size_t tiles = 2 + round * 7 % (sizeof hits - 1);
+    memset(hits, 0, sizeof hits);
+    struct cover cover = {.pool = pool, .tiles = tiles, .threads = 8, .hits = hits};
+    smr_pool_run(pool, tiles, cover_range, &cover);
+    for (size_t i = 0; i < sizeof hits; i++) wrong += hits[i] != (i < tiles);
+    wrong += cover.bad_thread;
+  }
+  CHECK_EQ_INT(wrong, 0);
+  samara_pool_destroy(pool);
+}
+
 struct firsts {
   size_t begins[2];  // of the first range of each thread; SIZE_MAX: it had none
 };
@@ -72,9 +93,9 @@ SMR_TEST(threads_keep_their_part) {
   int own = 0;
   for (int round = 0; round < 50 && own < 10; round++) {
     struct firsts firsts = {{SIZE_MAX, SIZE_MAX}};
-    smr_pool_run(pool, 80, note_first, &firsts);
+    smr_pool_run(pool, 96, note_first, &firsts);
     CHECK_EQ_INT(firsts.begins[0], 0);
-    own += firsts.begins[1] == 40;  // not when the worker came after the caller had taken all
+    own += firsts.begins[1] == 48;  // not when the worker came after the caller had taken all
   }
   CHECK_EQ_INT(own, 10);
   samara_pool_destroy(pool);
@@ -299,8 +320,8 @@ SMR_TEST(refuses_bad_options) {
   samara_pool_destroy(pool);
 }
 
-SMR_TEST_MAIN(RUN(covers_every_tile_once); RUN(threads_keep_their_part); RUN(wakes_sleepers);
-              RUN(waits_for_slow_workers); RUN(busy_runs_inline);
-              RUN(shared_by_sessions_of_several_threads); RUN(no_pool_runs_inline);
-              RUN(forked_child_runs_inline); RUN(callers_threads);
+SMR_TEST_MAIN(RUN(covers_every_tile_once); RUN(late_workers_do_no_harm);
+              RUN(threads_keep_their_part); RUN(wakes_sleepers); RUN(waits_for_slow_workers);
+              RUN(busy_runs_inline); RUN(shared_by_sessions_of_several_threads);
+              RUN(no_pool_runs_inline); RUN(forked_child_runs_inline); RUN(callers_threads);
               RUN(gives_up_when_threads_are_refused); RUN(refuses_bad_options))
