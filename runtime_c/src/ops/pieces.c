@@ -4,12 +4,17 @@
 
 #include "ops/pieces.h"
 
-// Multiply-adds of the least piece: a microsecond or two.
-static const double pieces_least = 1 << 17;
+// Multiply-adds of the least piece, a microsecond or two; and of one where what a piece prepares
+// for itself no longer counts.
+static const double pieces_small = 1 << 16, pieces_large = 1 << 19;
 
 size_t smr_pieces(const struct smr_job *job) {
-  const double pieces = job->work / pieces_least;
-  const size_t most = SMR_PIECES_PER_THREAD * (size_t)job->threads;
-  if (!SMR_HAS(threads) || job->threads <= 1 || pieces < 2) return 1;
-  return pieces < (double)(int64_t)most ? (size_t)(int64_t)pieces : most;
+  if (!SMR_HAS(threads) || job->threads <= 1 || job->work < 2 * pieces_small) return 1;
+  const size_t threads = job->threads, many = SMR_PIECES_PER_THREAD * threads;
+  // As many for every thread where there are enough, and few different numbers: the work comes in
+  // rows of tiles, which do not cut evenly in any.
+  if (job->work >= (double)(int64_t)many * pieces_large) return many;
+  const double small = job->work / pieces_small;
+  if (small >= (double)(int64_t)(2 * threads)) return 2 * threads;
+  return small < (double)(int64_t)threads ? (size_t)(int64_t)small : threads;
 }

@@ -5,7 +5,7 @@
 
 #include "ops/op.h"
 
-enum { SMR_PIECES_PER_THREAD = 4 };  // of small work, at most: one thread may come late
+enum { SMR_PIECES_PER_THREAD = 4 };  // at most: one thread may come late
 
 /// Pieces of job->work: 1 for one thread. Only what gives the same bits in any pieces may depend on
 /// it.

@@ -7,7 +7,7 @@
 #include "harness.h"
 
 SMR_TEST(follows_work_and_threads) {
-  const double least = 1 << 17;  // multiply-adds of a piece
+  const double least = 1 << 16, large = 1 << 19;  // multiply-adds of a piece
   const struct {
     uint32_t threads;
     double work;
@@ -18,7 +18,11 @@ SMR_TEST(follows_work_and_threads) {
       {2, 0, 1},
       {2, 1.9 * least, 1},
       {2, 2.0 * least, 2},
-      {2, 5.5 * least, 5},
+      {2, 3.9 * least, 2},
+      {2, 4.0 * least, 4},
+      {2, 7.9 * large, 4},
+      {2, 8.0 * large, 8},
+      {8, 5.5 * least, 5},
       {2, 1e300, 2 * SMR_PIECES_PER_THREAD},
       {256, 1e300, 256 * SMR_PIECES_PER_THREAD},
   };

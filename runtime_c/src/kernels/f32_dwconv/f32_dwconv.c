@@ -103,15 +103,18 @@ bool smr_f32_dwconv_copies(const struct smr_f32_dwconv_args *args) {
   return f32_dwconv_copied_rows(args) != 0;
 }
 
-// Rows of a unit: blocks are of nearly equal height.
+// Rows of a unit: blocks are of nearly equal height. What is copied is cut for threads only where
+// channels give too few units, for blocks copy what they share twice.
 static size_t f32_dwconv_rows(const struct smr_f32_dwconv_args *args) {
   const size_t copied = SMR_HAS(f32_dwconv_copied) ? f32_dwconv_copied_rows(args) : 0;
-  if (copied != 0) return copied;
+  const size_t most = copied != 0 ? copied : F32_DWCONV_ROWS;
+  const size_t beside = copied != 0 ? f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS) : 1;
   size_t blocks = f32_dwconv_blocks(args->out_h, F32_DWCONV_LEAST_ROWS);
-  if (blocks > args->pieces) blocks = args->pieces;
-  const size_t high = f32_dwconv_blocks(args->out_h, F32_DWCONV_ROWS);
+  const size_t wanted = beside != 0 ? f32_dwconv_blocks(args->pieces, beside) : 1;
+  if (blocks > wanted) blocks = wanted;
+  const size_t high = f32_dwconv_blocks(args->out_h, most);
   if (blocks < high) blocks = high;
-  return blocks > 1 ? f32_dwconv_blocks(args->out_h, blocks) : F32_DWCONV_ROWS;
+  return blocks > 1 ? f32_dwconv_blocks(args->out_h, blocks) : most;
 }
 
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args) {
