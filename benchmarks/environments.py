@@ -83,9 +83,13 @@ def _interpreter(least: tuple[int, int]) -> str | None:
 
 def variables() -> dict[str, str]:
     """The environment variables of an engine's process: it finds this package, and nothing of a
-    user's own packages.
+    user's own packages; samara's library is the one that users get, where it is built and
+    SAMARA_LIBRARY names no other.
     """
+    libraries = (ROOT / "build" / "release").glob("*samara.*")
+    release = [str(p) for p in libraries if p.suffix in (".so", ".dylib", ".dll")]
     return {
+        **({"SAMARA_LIBRARY": release[0]} if release else {}),
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "PYTHONNOUSERSITE": "1",

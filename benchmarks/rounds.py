@@ -90,15 +90,23 @@ class Times:
     cpu: list[int] = field(default_factory=list)
 
 
-def interleave(workers: Sequence[Worker], rounds: int) -> dict[str, Times | str]:
-    """Times of every worker over the rounds, or why it stopped; who begins changes with the round.
-    The workers have had their first run.
+def interleave(
+    workers: Sequence[Worker], rounds: int, seconds: float = 0
+) -> dict[str, Times | str]:
+    """Times of every worker over so many rounds at least, and until the seconds are over, or why it
+    stopped; who begins changes with the round. The workers have had their first run.
+
+    The seconds are for small models: what a second thread is worth changes several times a second on
+    a virtual machine, as its processors are moved on those of the host, and short rounds in a row
+    would see one such state.
     """
+    until = time.monotonic() + seconds
     found: dict[str, Times | str] = {w.engine: Times() for w in workers}
     plans: dict[str, tuple[int, int]] = {}
     for w in workers:
         w.pause()
-    for r in range(rounds):
+    r = 0
+    while r < rounds or time.monotonic() < until:
         for k in range(len(workers)):
             w = workers[(r + k) % len(workers)]
             times = found[w.engine]
@@ -116,6 +124,7 @@ def interleave(workers: Sequence[Worker], rounds: int) -> dict[str, Times | str]
                 found[w.engine] = str(missing)
                 continue
             w.pause()
+        r += 1
     return found
 
 

@@ -58,7 +58,7 @@ class Contest:
     def __init__(self, files: Files, model: str, form: str, threads: int) -> None:
         self.files, self.model, self.form, self.threads = files, model, form, threads
 
-    def rows(self, engines: Sequence[str], rounds: int, clock: str) -> list[Row]:
+    def rows(self, engines: Sequence[str], rounds: int, seconds: float, clock: str) -> list[Row]:
         """A row of every engine."""
         with ExitStack() as stack:
             rows: dict[str, Row] = {}
@@ -74,7 +74,7 @@ class Contest:
                     worker.pause()
                 except Missing as missing:
                     rows[name] = replace(row, problem=str(missing))
-            for name, times in interleave(workers, rounds).items():
+            for name, times in interleave(workers, rounds, seconds).items():
                 rows[name] = _timed(rows[name], times, clock)
         return list(rows.values())
 
@@ -211,7 +211,7 @@ def _measured(options: argparse.Namespace) -> Report:
     rows: list[Row] = []
     own: dict[str, Own] = {}
     for contest in contests(options, files):
-        found = contest.rows(options.engines, options.rounds, options.clock)
+        found = contest.rows(options.engines, options.rounds, options.seconds, options.clock)
         if options.memory and contest.threads == options.threads[0]:
             found = [replace(r, cost=contest.costs(r.engine)) if r.counts else r for r in found]
             if any(r.engine == "samara" and r.counts for r in found):
@@ -249,7 +249,10 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--int8", action="store_true", help="only the int8 forms")
     parser.add_argument("--float32", action="store_true", help="only float32")
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20, help="at least")
+    parser.add_argument(
+        "--seconds", type=float, default=10, help="of rounds at least, for small models"
+    )
     parser.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu: the processes' own time"
     )
