@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,17 +12,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from samara.pybridge._arguments import (
+    as_input,
+    as_output,
+    check_shape,
+    copied,
+    explain_inputs,
+    explain_outputs,
+    fixed_shape,
+    unpacked,
+)
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import check_backend, pool_for
 from samara.pybridge._state import State
 from samara.pybridge.custom import custom_ops, explained
 from samara.pybridge.dtypes import (
-    NAMES,
     PACKED,
-    numpy_dtype,
     pack_nibbles,
     packed_bytes,
-    unpack_nibbles,
 )
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
 from samara.pybridge.memory import MemoryRow, session_rows
@@ -115,7 +121,7 @@ class Session:
         self._out_packed = [s.dtype in PACKED for s in spec.outputs]
         self._names = [s.name for s in spec.inputs]
         self._out_names = [s.name for s in spec.outputs]
-        self._shapes: list[tuple[int, ...] | None] = [_static(s) for s in spec.inputs]
+        self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
         self._profiling = False
         # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
@@ -198,7 +204,8 @@ class Session:
                 raise ShapeError(
                     f"output {name!r} is not bound", fix=f"out= needs {self._out_names}"
                 )
-            outs[i] = ffi.from_buffer(self._writable(i, out[name]), require_writable=True)
+            given = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
+            outs[i] = ffi.from_buffer(given, require_writable=True)
             alive.append(out[name])
         shapes = list(self._shapes)
         repeat = (ins, alive)
@@ -251,7 +258,7 @@ class Session:
             error = self._failure(status)
             error.fix = error.fix or "name it in keep= when making the session"
             raise error
-        return _copy(tensor)
+        return copied(tensor)
 
     # ---- state
 
@@ -356,7 +363,7 @@ class Session:
     def _feed(self, feeds: Mapping[str, Any]) -> list[Array]:
         """Arrays to read, their pointers set, the session resized when shapes changed."""
         if len(feeds) != len(self._names):
-            self._explain_names(feeds)
+            explain_inputs(feeds, self._names)
         held: list[Array] = []
         shapes: list[tuple[int, ...] | None] = []
         changed = False
@@ -368,7 +375,9 @@ class Session:
                 or array.dtype != self._dtypes[i]
                 or not array.flags.c_contiguous
             ):
-                array = self._coerce(i, feeds)
+                if name not in feeds:
+                    explain_inputs(feeds, self._names)
+                array = as_input(self.inputs[i], feeds[name], self._dtypes[i])
             shapes.append(array.shape)
             if array.shape != self._shapes[i]:
                 changed = True
@@ -383,7 +392,7 @@ class Session:
     def _run(self, out: Mapping[str, Array] | None) -> dict[str, Array]:
         """Run on the inputs that `_feed` has pointed at, into `out` or fresh arrays."""
         if out is not None:
-            self._check_out_names(out)
+            explain_outputs(out, self._out_names)
         made: dict[str, Array] = {}
         late: list[int] = []
         packed: list[tuple[Array, Array, str]] = []
@@ -391,7 +400,7 @@ class Session:
         for i, name in enumerate(self._out_names):
             shape = self._out_shapes[i]
             if out is not None and name in out:
-                array = self._writable(i, out[name])
+                array = as_output(self.outputs[i], out[name], self._out_dtypes[i], shape)
             elif shape is None:
                 late.append(i)
                 pointers[i] = NULL
@@ -407,59 +416,14 @@ class Session:
         if status:
             raise self._failure(status)
         for array, data, name in packed:
-            array[...] = _unpacked(
+            array[...] = unpacked(
                 data, self.outputs[self._out_names.index(name)].dtype, array.shape
             )
         for i in late:
             tensor = ffi.new("samara_tensor *")
             self._check(self._lib.samara_session_output(self.handle, i, tensor))
-            made[self._out_names[i]] = _copy(tensor)
+            made[self._out_names[i]] = copied(tensor)
         return {name: made[name] for name in self._out_names} if late else made
-
-    def _coerce(self, i: int, feeds: Mapping[str, Any]) -> Array:
-        """Input i as a C-contiguous array of its dtype; ShapeError when it is not one and must
-        not become one.
-        """
-        spec = self.inputs[i]
-        if spec.name not in feeds:
-            self._explain_names(feeds)
-        value = feeds[spec.name]
-        if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-            value = np.from_dlpack(value)
-        array = np.asarray(value)
-        want = self._dtypes[i]
-        if array.dtype != want:
-            if (
-                not (array.ndim == 0 or not isinstance(value, np.ndarray))
-                or array.dtype.kind not in "biuf"
-            ):
-                raise ShapeError(
-                    f"input {spec.name!r} is {array.dtype}, the model takes {spec.dtype}",
-                    fix=f"pass it through .astype({_spelled(want)})",
-                )
-            with np.errstate(all="ignore"):
-                converted = array.astype(
-                    want
-                )  # Python numbers and lists have no dtype of their own
-            if (want.kind in "iub" or self._packed[i]) and not np.array_equal(
-                converted.astype(array.dtype), array
-            ):
-                raise ShapeError(f"input {spec.name!r} does not fit {spec.dtype}")
-            array = converted
-        self._check_shape(spec, array.shape)
-        contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
-        return contiguous
-
-    def _check_shape(self, spec: TensorSpec, shape: tuple[int, ...]) -> None:
-        fits = len(shape) == len(spec.shape) and all(
-            isinstance(want, str) or want == got
-            for want, got in zip(spec.shape, shape, strict=True)
-        )
-        if not fits:
-            raise ShapeError(
-                f"input {spec.name!r} has shape {list(shape)}, the model takes {_shape_text(spec)}",
-                fix=_shape_fix(spec, shape),
-            )
 
     def _resize(self, shapes: Sequence[tuple[int, ...] | None]) -> None:
         if any(s is None for s in shapes):
@@ -469,7 +433,7 @@ class Session:
             )
         for spec, shape in zip(self.inputs, shapes, strict=True):
             assert shape is not None
-            self._check_shape(spec, shape)
+            check_shape(spec, shape)
         arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes if s is not None]
         pointers = ffi.new("int64_t *[]", arrays or [NULL])
         self._check(self._lib.samara_session_resize(self.handle, pointers, len(arrays)))
@@ -485,60 +449,10 @@ class Session:
             shape = tuple(int(tensor.shape[k]) for k in range(tensor.rank))
             self._out_shapes.append(None if any(n < 0 for n in shape) else shape)
 
-    def _check_out_names(self, out: Mapping[str, Any]) -> None:
-        for name in out:
-            if name not in self._out_names:
-                near = difflib.get_close_matches(name, self._out_names, n=1)
-                raise ShapeError(
-                    f"the model has no output {name!r}",
-                    fix=(f"did you mean {near[0]!r}? " if near else "")
-                    + f"it gives {', '.join(self._out_names)}",
-                )
-
-    def _writable(self, i: int, array: Any) -> Array:
-        """`array` if output i can be written to it; ShapeError otherwise."""
-        spec, shape = self.outputs[i], self._out_shapes[i]
-        if shape is None:
-            raise ShapeError(
-                f"output {spec.name!r} has a shape that depends on data",
-                fix="take the fresh array instead of out=",
-            )
-        if (
-            not isinstance(array, np.ndarray)
-            or array.dtype != self._out_dtypes[i]
-            or array.shape != shape
-        ):
-            got = (
-                f"{array.dtype} {list(array.shape)}"
-                if isinstance(array, np.ndarray)
-                else type(array).__name__
-            )
-            raise ShapeError(
-                f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}"
-            )
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise ShapeError(f"out[{spec.name!r}] is not contiguous and writable")
-        return array
-
     def _index(self, name: str) -> int:
         if name not in self._names:
-            self._explain_names({name: None})
+            explain_inputs({name: None}, self._names)
         return self._names.index(name)
-
-    def _explain_names(self, feeds: Mapping[str, Any]) -> None:
-        for name in feeds:
-            if name not in self._names:
-                near = difflib.get_close_matches(name, self._names, n=1)
-                raise ShapeError(
-                    f"the model has no input {name!r}",
-                    fix=(f"did you mean {near[0]!r}? " if near else "")
-                    + f"it takes {', '.join(self._names)}",
-                )
-        missing = [n for n in self._names if n not in feeds]
-        if missing:
-            raise ShapeError(
-                f"input {missing[0]!r} is missing", fix=f"the model takes {', '.join(self._names)}"
-            )
 
     def _failure(self, status: int) -> SamaraError:
         return failure(status, text(self._lib.samara_session_error(self.handle)))
@@ -601,45 +515,3 @@ def _options(
         else:
             setattr(options, key, int(value))
     return options
-
-
-def _static(spec: TensorSpec) -> tuple[int, ...] | None:
-    return (
-        tuple(d for d in spec.shape if isinstance(d, int))
-        if all(isinstance(d, int) for d in spec.shape)
-        else None
-    )
-
-
-def _copy(tensor: Any) -> Array:
-    shape = tuple(int(tensor.shape[i]) for i in range(tensor.rank))
-    data = ffi.buffer(tensor.data, tensor.size_bytes) if tensor.size_bytes else b""
-    name = NAMES[tensor.dtype]
-    if name in PACKED:
-        return _unpacked(np.frombuffer(data, np.uint8), name, shape)
-    return np.frombuffer(data, numpy_dtype(name)).reshape(shape).copy()
-
-
-def _unpacked(data: npt.NDArray[np.uint8], name: str, shape: tuple[int, ...]) -> Array:
-    return unpack_nibbles(data, numpy_dtype(name), shape)
-
-
-def _spelled(dtype: np.dtype[Any]) -> str:
-    """How a user writes a dtype."""
-    return f"ml_dtypes.{dtype.name}" if dtype.kind == "V" else f"np.{dtype.name}"
-
-
-def _shape_text(spec: TensorSpec) -> str:
-    return "[" + ", ".join(str(d) for d in spec.shape) + "]"
-
-
-def _shape_fix(spec: TensorSpec, shape: tuple[int, ...]) -> str | None:
-    if len(shape) == len(spec.shape) - 1:
-        return f"is the batch axis missing? pass array[np.newaxis] for {_shape_text(spec)}"
-    if (
-        len(shape) == 4
-        and len(spec.shape) == 4
-        and (shape[0], shape[3], shape[1], shape[2]) == spec.shape
-    ):
-        return "the model is channels-first (NCHW): pass array.transpose(0, 3, 1, 2), or export with layout NHWC"
-    return None
