@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.ops.programs import one_node
 from tests.ops.test_native import usable_isas
@@ -38,11 +39,12 @@ def _qconv(image: tuple[int, int, int], n: int, kernel: tuple[int, int], **attrs
     return Case((x, weights, ("i32", (n,))), {**_PLAIN, **_OUT, **attrs}, -5000, 5000)
 
 
-def _lstm(steps: int, batch: int, size: int, hidden: int, direction: str) -> Case:
+def _lstm(steps: int, batch: int, size: int, hidden: int, direction: str, *lengths: int) -> Case:
     d = 2 if direction == "bidirectional" else 1
     shapes = ((steps, batch, size), (d, 4 * hidden, size), (d, 4 * hidden, hidden))
-    states = (None, ("f32", (d, batch, hidden)), ("f32", (d, batch, hidden)))
-    inputs = (*(("f32", s) for s in shapes), ("f32", (d, 8 * hidden)), *states)
+    states = (("f32", (d, batch, hidden)), ("f32", (d, batch, hidden)))
+    cut = np.array(lengths, np.int32) if lengths else None
+    inputs = (*(("f32", s) for s in shapes), ("f32", (d, 8 * hidden)), cut, *states)
     return Case(inputs, {"hidden": hidden, "direction": direction}, -0.2, 0.2)
 
 
@@ -67,7 +69,9 @@ CASES: dict[str, tuple[str, Case]] = {
         Case((("qs8", (130, 70), X8), ("qs8", (70, 90), W8)), _OUT, -5000, 5000),
     ),
     "lstm": ("lstm", _lstm(70, 1, 120, 128, "forward")),
-    "lstm_both_ways": ("lstm", _lstm(40, 3, 90, 130, "bidirectional")),
+    "lstm_both_ways": ("lstm", _lstm(40, 3, 90, 200, "bidirectional", 40, 7, 0)),
+    "lstm_of_padded_gates": ("lstm", _lstm(70, 1, 120, 201, "forward")),
+    "lstm_of_many": ("lstm", _lstm(3, 300, 90, 128, "bidirectional")),
     "lstm_reverse": ("lstm", _lstm(70, 1, 120, 128, "reverse")),
 }
 

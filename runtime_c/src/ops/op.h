@@ -125,8 +125,8 @@ struct smr_job {
   /// Ascending tiles, each the first of a phase: it starts when all tiles before it are done. 0
   /// (the session's preset) ends the list. One run call may still span phases, in order.
   size_t barriers[SMR_MAX_BARRIERS];
-  /// Behind the last barrier phases of so many tiles take turns; 0: one phase is left.
-  size_t turns[2];
+  /// Behind the last barrier each phase has so many tiles, the last one what is left; 0: one phase.
+  size_t phase_tiles;
   size_t scratch_bytes;         // shared by all threads of this node
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
@@ -185,10 +185,10 @@ struct smr_op_funcs {
 static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
   for (int i = 0; i < SMR_MAX_BARRIERS; i++)
     if (job->barriers[i] > begin) return job->barriers[i];
-  if (job->turns[0] == 0) return job->tiles;
-  const size_t both = job->turns[0] + job->turns[1];
-  const size_t at = (begin - job->barriers[SMR_MAX_BARRIERS - 1]) % both;
-  return begin - at + (at < job->turns[0] ? job->turns[0] : both);
+  if (job->phase_tiles == 0) return job->tiles;
+  const size_t at = (begin - job->barriers[SMR_MAX_BARRIERS - 1]) % job->phase_tiles;
+  const size_t left = job->tiles - (begin - at);
+  return begin - at + (job->phase_tiles < left ? job->phase_tiles : left);
 }
 
 /// In prepare: fails where this build lacks the part, else notes that the node needs it.

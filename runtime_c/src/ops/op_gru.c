@@ -62,7 +62,7 @@ static samara_status gru_steps(struct smr_recurrent_run *run) {
                        run->state[0] + n * hidden, all->kept ? input : NULL);
       else if (all->kept)
         memset(row, 0, wide * sizeof *row);
-      smr_recurrent_emit(run, t, n, live);
+      smr_recurrent_emit(run, t, n, 0, hidden, live);
     }
   }
   smr_recurrent_end(run);

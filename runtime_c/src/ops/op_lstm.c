@@ -23,25 +23,25 @@ static samara_status lstm_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// What follows the product of a step.
-static void lstm_step(struct smr_recurrent_run *run, size_t step) {
+// What follows the product of a step for hidden units [begin, end).
+static void lstm_step(const struct smr_recurrent_run *run, size_t step, size_t begin, size_t end) {
   const struct lstm_state *state = (const struct lstm_state *)run->job->state;
   const struct smr_recurrent *all = run->all;
   const size_t hidden = all->hidden, wide = all->gate_stride, t = smr_recurrent_time(run, step);
-  const struct smr_lstm_options options = {all->clip, state->input_forget, run->peepholes};
+  const struct smr_lstm_options options = {hidden, all->clip, state->input_forget, run->peepholes};
   float *gates = run->gates + t * all->batch * wide;
-  smr_recurrent_keep(run, t);
   for (size_t n = 0; n < all->batch; n++) {
     const bool live = t < smr_recurrent_length(run, n);
-    float *row = gates + n * wide;
+    float *row = gates + n * wide, *h = run->state[0] + n * hidden;
     if (live)
-      all->cell->lstm(hidden, row, &options, run->state[1] + n * hidden, run->state[0] + n * hidden,
+      all->cell->lstm(begin, end, row, &options, run->state[1] + n * hidden, h,
                       all->kept ? row : NULL);
     else if (all->kept)
       memset(row, 0, wide * sizeof *row);
-    smr_recurrent_emit(run, t, n, live);
+    else if (run->before != run->state[0])
+      memcpy(h + begin, run->before + n * hidden + begin, (end - begin) * sizeof *h);
+    smr_recurrent_emit(run, t, n, begin, end, live);
   }
-  if (step + 1 == all->steps) smr_recurrent_end(run);
 }
 
 static samara_status lstm_steps(struct smr_recurrent_run *run) {
@@ -49,10 +49,11 @@ static samara_status lstm_steps(struct smr_recurrent_run *run) {
   const size_t wide = all->gate_stride;
   for (size_t step = 0; step < all->steps; step++) {
     float *gates = run->gates + smr_recurrent_time(run, step) * all->batch * wide;
+    smr_recurrent_keep(run, smr_recurrent_time(run, step));
     SMR_TRY(smr_recurrent_product(run, 0, run->state[0], NULL, true, gates, wide));
-    lstm_step(run, step);
+    lstm_step(run, step, 0, all->hidden);
   }
-  if (all->steps == 0) smr_recurrent_end(run);
+  smr_recurrent_end(run);
   return SAMARA_OK;
 }
 

@@ -28,7 +28,7 @@ static samara_status lstm_grad_direction(const struct smr_job *job,
   const size_t hidden = all->hidden, wide = LSTM_GRAD_GATES * hidden;
   struct smr_recurrent_grad_run run;
   smr_recurrent_grad_begin(job, all, direction, LSTM_GRAD_DH0, &run);
-  const struct smr_lstm_options options = {all->clip, state->input_forget, run.peepholes};
+  const struct smr_lstm_options options = {hidden, all->clip, state->input_forget, run.peepholes};
   float *all_gates = (float *)job->outputs[0]->data;
   for (size_t step = 0; step < all->steps; step++) {
     const size_t t = run.reverse ? step : all->steps - 1 - step;
@@ -37,7 +37,7 @@ static samara_status lstm_grad_direction(const struct smr_job *job,
       const bool live = smr_recurrent_grad_row(&run, t, n, &row);
       float *gates = all_gates + row.index * wide;
       if (live)
-        all->cell->lstm_grad(hidden, row.kept, &options, row.before, row.dy, run.dh + n * hidden,
+        all->cell->lstm_grad(row.kept, &options, row.before, row.dy, run.dh + n * hidden,
                              run.dc + n * hidden, gates);
       else
         memset(gates, 0, wide * sizeof *gates);

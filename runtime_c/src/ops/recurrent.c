@@ -29,6 +29,8 @@ enum {
 // Below these, sharing costs more than it gives: multiply-adds of an input product, whose results
 // the steps then fetch from the other core, and bytes of weights that a step reads.
 enum { RECURRENT_SHARED_WORK = 1 << 22, RECURRENT_SHARED_BYTES = 192 << 10 };
+enum { RECURRENT_BLOCKS_PER_THREAD = 2 };
+enum { RECURRENT_PADDED = 16 };  // gates have panels of their own where those are 1/16 more at most
 
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
@@ -73,30 +75,33 @@ static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
 
 static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
                                        struct smr_recurrent_weights *weights, size_t first,
-                                       size_t n, size_t k, size_t *bytes) {
+                                       size_t n, size_t count, size_t k, size_t *bytes) {
   const size_t element = recurrent_weight_bytes(all);
   const size_t stride =
       recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
-  size_t row, size, sums = 0;
+  size_t row, matrix, size, sums = 0;
   // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
   if (recurrent_has_bytes(all)) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
   if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
-      !smr_mul_size(stride, smr_panels(n), &size) || !smr_add_size(sums, size, &size) ||
-      !smr_add_size(*bytes, size, &size) || size > PTRDIFF_MAX / 4)
+      !smr_mul_size(stride, smr_panels(n), &matrix) || !smr_mul_size(matrix, count, &size) ||
+      !smr_add_size(sums, size, &size) || !smr_add_size(*bytes, size, &size) ||
+      size > PTRDIFF_MAX / 4)
     SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
   *weights = (struct smr_recurrent_weights){.n = n,
                                             .k = k,
                                             .first = first,
+                                            .count = count,
                                             .panel_stride_bytes = stride,
                                             .offset_bytes = *bytes,
-                                            .sums_bytes = stride * smr_panels(n)};
+                                            .matrix_bytes = matrix,
+                                            .sums_bytes = matrix * count};
   *bytes = size;
   return SAMARA_OK;
 }
 
 // Ask for a packed copy of a constant, or for room in scratch.
 static samara_status recurrent_place(struct smr_job *job, const struct smr_recurrent *all,
-                                     int32_t input, size_t bytes, int32_t *derived,
+                                     int32_t input, size_t count, size_t bytes, int32_t *derived,
                                      size_t *offset) {
   *derived = -1;
   *offset = 0;
@@ -104,9 +109,11 @@ static samara_status recurrent_place(struct smr_job *job, const struct smr_recur
     return smr_scratch_take(job, bytes, 1, offset);
   int32_t slot = 0;
   while (job->derived[slot].input >= 0) slot++;
-  // The operator and the dims of the constant say all about the layout but which of the two it is.
-  job->derived[slot] = (struct smr_derived){
-      .input = input, .layout = (uint32_t)input, .size_bytes = bytes * all->directions};
+  // The operator and the dims of the constant say all about the layout but which of the two it is,
+  // and in how many matrices it lies.
+  job->derived[slot] = (struct smr_derived){.input = input,
+                                            .layout = (uint32_t)input | (uint32_t)(count - 1) << 8,
+                                            .size_bytes = bytes * all->directions};
   *derived = slot;
   return SAMARA_OK;
 }
@@ -135,15 +142,20 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
 
 static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
                                                const struct smr_recurrent_weights *weights,
-                                               size_t rows) {
-  return (struct smr_f32_gemm_args){.batch = 1,
+                                               size_t rows, bool apart) {
+  // Matrices whose last panels are full are one.
+  const size_t count = apart || weights->n % SMR_PANEL != 0 ? weights->count : 1;
+  return (struct smr_f32_gemm_args){.batch = count,
                                     .m = rows,
-                                    .n = weights->n,
+                                    .n = weights->count / count * weights->n,
                                     .k = weights->k,
                                     .taps = 1,
                                     .a_stride = weights->k,
                                     .w_type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
                                     .panel_stride_bytes = weights->panel_stride_bytes,
+                                    .w_batch_stride_bytes = weights->matrix_bytes,
+                                    .out_batch_stride = weights->n,
+                                    .residual_batch_stride = weights->n,
                                     .out_type = SMR_GEMM_F32,
                                     .lo = -INFINITY,
                                     .hi = INFINITY};
@@ -183,28 +195,36 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   const size_t wide = gates * all->hidden, head = r_parts > 1 ? wide - all->hidden : wide;
-  SMR_TRY(recurrent_weights(job, all, &all->w, 0, wide, all->inputs, &all->w_bytes));
-  SMR_TRY(recurrent_weights(job, all, &all->r[0], 0, head, all->hidden, &all->r_bytes));
+  // Blocks of hidden units can be computed alone where each gate has panels of its own.
+  const size_t panels = smr_panels(wide), more = gates * smr_panels(all->hidden) - panels;
+  const bool pads = more > panels / RECURRENT_PADDED;
+  const size_t apart = r_parts > 1 || recurrent_has_bytes(all) || pads ? 1 : gates;
+  SMR_TRY(recurrent_weights(job, all, &all->w, 0, wide, 1, all->inputs, &all->w_bytes));
+  SMR_TRY(
+      recurrent_weights(job, all, &all->r[0], 0, head / apart, apart, all->hidden, &all->r_bytes));
   if (r_parts > 1)
-    SMR_TRY(recurrent_weights(job, all, &all->r[1], head, all->hidden, all->hidden, &all->r_bytes));
+    SMR_TRY(
+        recurrent_weights(job, all, &all->r[1], head, all->hidden, 1, all->hidden, &all->r_bytes));
   all->r_parts = r_parts;
-  SMR_TRY(recurrent_place(job, all, RECURRENT_W, all->w_bytes, &all->w_derived, &all->w_offset));
-  SMR_TRY(recurrent_place(job, all, RECURRENT_R, all->r_bytes, &all->r_derived, &all->r_offset));
+  SMR_TRY(recurrent_place(job, all, RECURRENT_W, 1, all->w_bytes, &all->w_derived, &all->w_offset));
+  SMR_TRY(
+      recurrent_place(job, all, RECURRENT_R, apart, all->r_bytes, &all->r_derived, &all->r_offset));
   SMR_TRY(recurrent_scratch(job, all));
 
   const struct smr_f32_gemm_config *config = smr_linear_config(job);
-  const struct smr_f32_gemm_args x_args = recurrent_args(all, &all->w, all->steps * all->batch);
+  const struct smr_f32_gemm_args x_args =
+      recurrent_args(all, &all->w, all->steps * all->batch, false);
   if (!all->quantized) SMR_TRY(smr_linear_need(job, &x_args, false));
   smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
   for (uint32_t i = 0; i < r_parts; i++) {
-    const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch);
+    const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch, false);
     if (!all->quantized) SMR_TRY(smr_linear_need(job, &args, false));
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
   if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
-  job->turns[0] = 0;
+  job->phase_tiles = all->step_tiles = 0;
   size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
   if (recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
@@ -217,17 +237,21 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
 }
 
 void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
-  const size_t units = all->r_plans[0].units, cycle = all->directions * (units + 1);
-  size_t tiles;
-  all->step_tiles = 0;
-  if (job->threads <= 1 || all->product_tiles == 0 || recurrent_has_bytes(all) || units <= 1 ||
+  if (job->threads <= 1 || all->product_tiles == 0 || all->r[0].count == 1 || all->kept != 0 ||
       all->r_bytes < RECURRENT_SHARED_BYTES || all->steps == 0)
     return;
-  if (!smr_mul_size(all->steps, cycle, &tiles) || !smr_add_size(tiles, job->barriers[1], &tiles))
+  const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[0], all->batch, true);
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &all->step_plan);
+  const size_t groups = all->step_plan.groups, most = job->threads * RECURRENT_BLOCKS_PER_THREAD;
+  const size_t blocks = groups < most ? groups : most;
+  size_t tiles;
+  // Tiles of a gate may be others than those of all gates, which another number of threads takes.
+  if (blocks <= 1 || all->step_plan.ukernel != all->r_plans[0].ukernel ||
+      !smr_mul_size(all->steps, all->directions * blocks, &tiles) ||
+      !smr_add_size(tiles, job->barriers[1] + all->directions, &tiles))
     return;
-  all->step_tiles = units;
-  job->turns[0] = all->directions * units;
-  job->turns[1] = all->directions;
+  all->step_tiles = blocks;
+  job->phase_tiles = all->directions * blocks;
   job->tiles = tiles;
 }
 
@@ -241,16 +265,19 @@ static void recurrent_pack_part(const struct smr_job *job, const struct smr_recu
     smr_recurrent_narrow_pack(job, weights, src, out);
     return;
   }
-  const struct smr_pack_f32_args args = {
-      .k = weights->k,
-      .n = weights->n,
-      .src = (const char *)src + weights->first * weights->k * recurrent_weight_bytes(all),
-      .type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
-      .k_stride = 1,
-      .n_stride = weights->k,
-      .dst = (char *)out + weights->offset_bytes,
-      .panel_stride_bytes = weights->panel_stride_bytes};
-  smr_pack_f32(&args, job->isa, 0, smr_panels(weights->n));
+  for (size_t i = 0; i < weights->count; i++) {
+    const size_t first = weights->first + i * weights->n;
+    const struct smr_pack_f32_args args = {
+        .k = weights->k,
+        .n = weights->n,
+        .src = (const char *)src + first * weights->k * recurrent_weight_bytes(all),
+        .type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
+        .k_stride = 1,
+        .n_stride = weights->k,
+        .dst = (char *)out + weights->offset_bytes + i * weights->matrix_bytes,
+        .panel_stride_bytes = weights->panel_stride_bytes};
+    smr_pack_f32(&args, job->isa, 0, smr_panels(weights->n));
+  }
 }
 
 static void recurrent_pack_direction(const struct smr_job *job, const struct smr_recurrent *all,
@@ -334,6 +361,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
   if (all->inner_bias) run.inner_bias = (float *)(void *)(area + all->inner_offset);
   if (smr_optional_input(job, RECURRENT_P) != NULL)
     run.peepholes = (float *)(void *)(area + all->peephole_offset);
+  run.before = run.state[0];
   run.w = recurrent_packed(&run, RECURRENT_W);
   const char *r = recurrent_packed(&run, RECURRENT_R);
   for (uint32_t i = 0; i < all->r_parts; i++) run.r[i] = r + all->r[i].offset_bytes;
@@ -388,7 +416,7 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
                                              size_t end) {
   const struct smr_recurrent *all = run->all;
   if (recurrent_has_bytes(all)) return smr_recurrent_narrow_input(run, begin, end);
-  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch);
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch, false);
   args.a = recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
                                   : (const float *)run->job->inputs[RECURRENT_X]->data;
   args.w = run->w;
@@ -407,22 +435,40 @@ static samara_status recurrent_whole(struct smr_recurrent_run *run,
   return cell->steps(run);
 }
 
-// Units [begin, end) of what h adds to the gates, or of another product of the steps.
-static samara_status recurrent_multiply(struct smr_recurrent_run *run, uint32_t part,
-                                        const float *a, const float *bias, bool add, float *out,
-                                        size_t out_stride, size_t begin, size_t end) {
+// What h adds to the gates, or another product of the steps.
+static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_run *run,
+                                                    uint32_t part, const float *a, bool add,
+                                                    float *out, size_t out_stride, bool apart) {
   const struct smr_recurrent *all = run->all;
-  struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch);
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch, apart);
   args.a = a;
   args.w = run->r[part];
-  args.bias = bias;
   args.out = out;
   args.out_stride = out_stride;
   if (add) {
     args.residual = out;
     args.residual_stride = out_stride;
   }
-  return smr_linear_multiply(&run->pace, &all->r_plans[part], &args, begin, end);
+  return args;
+}
+
+// Blocks [begin, end) of hidden units of a step: their columns of all gates, then their cells.
+static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step, size_t begin,
+                                      size_t end, const struct smr_recurrent_cell *cell) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_f32_gemm_plan *plan = &all->step_plan;
+  const size_t panels = smr_panels(all->hidden), groups = plan->groups;
+  const size_t first = smr_cut(groups, all->step_tiles, begin);
+  const size_t last = smr_cut(groups, all->step_tiles, end);
+  const size_t unit = smr_cut(panels, groups, first) * SMR_PANEL;
+  const size_t unit_end = smr_cut(panels, groups, last) * SMR_PANEL;
+  float *gates = run->gates + smr_recurrent_time(run, step) * all->batch * all->gate_stride;
+  const struct smr_f32_gemm_args args =
+      recurrent_step_args(run, 0, run->before, true, gates, all->gate_stride, true);
+  for (size_t i = 0; i < args.batch * plan->rows.count; i++)
+    SMR_TRY(smr_linear_multiply(&run->pace, plan, &args, i * groups + first, i * groups + last));
+  cell->step(run, step, unit, unit_end < all->hidden ? unit_end : all->hidden);
+  return SAMARA_OK;
 }
 
 // Tiles from `begin` behind the last barrier, of shared steps; sets *count to how many were done.
@@ -430,21 +476,21 @@ static samara_status recurrent_shared_steps(const struct smr_job *job,
                                             const struct smr_recurrent *all, size_t begin,
                                             size_t most, const struct smr_recurrent_cell *cell,
                                             size_t *count) {
-  const size_t units = all->step_tiles, cycle = job->turns[0] + job->turns[1];
-  const size_t step = begin / cycle, at = begin % cycle;
-  const bool product = at < job->turns[0];
-  struct smr_recurrent_run run =
-      recurrent_open(job, all, product ? at / units : at - job->turns[0]);
+  const size_t blocks = all->step_tiles, step = begin / job->phase_tiles;
+  const size_t at = begin % job->phase_tiles, first = at % blocks;
+  const bool stores = step == all->steps;
+  struct smr_recurrent_run run = recurrent_open(job, all, stores ? at : at / blocks);
+  // A step that reads all of h while another thread writes its part of it: there are two of them.
+  float *const h[2] = {run.state[0], run.more};
+  run.before = h[step % 2];
+  run.state[0] = h[stores ? step % 2 : (step + 1) % 2];
   *count = 1;
-  if (!product) {
-    cell->step(&run, step);
+  if (stores) {
+    smr_recurrent_end(&run);
     return SAMARA_OK;
   }
-  const size_t first = at % units;
-  *count = units - first < most ? units - first : most;
-  float *gates = run.gates + smr_recurrent_time(&run, step) * all->batch * all->gate_stride;
-  return recurrent_multiply(&run, 0, run.state[0], NULL, true, gates, all->gate_stride, first,
-                            first + *count);
+  *count = blocks - first < most ? blocks - first : most;
+  return recurrent_blocks(&run, step, first, first + *count, cell);
 }
 
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
@@ -479,8 +525,10 @@ samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part
                                     const float *bias, bool add, float *out, size_t out_stride) {
   if (recurrent_has_bytes(run->all))
     return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
-  return recurrent_multiply(run, part, a, bias, add, out, out_stride, 0,
-                            run->all->r_plans[part].units);
+  struct smr_f32_gemm_args args = recurrent_step_args(run, part, a, add, out, out_stride, false);
+  args.bias = bias;
+  const struct smr_f32_gemm_plan *plan = &run->all->r_plans[part];
+  return smr_linear_multiply(&run->pace, plan, &args, 0, plan->units);
 }
 
 size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step) {
@@ -495,15 +543,17 @@ size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {
   return (size_t)length < run->all->steps ? (size_t)length : run->all->steps;
 }
 
-void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, bool live) {
+void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, size_t begin,
+                        size_t end, bool live) {
   const struct smr_recurrent *all = run->all;
   const struct smr_tensor *y = run->job->outputs[0];
   const size_t row = (t * all->directions + run->direction) * all->batch + n;
+  const size_t at = row * all->hidden + begin;
   if (live)
-    recurrent_store(all, y, row * all->hidden, all->hidden, run->state[0] + n * all->hidden);
+    recurrent_store(all, y, at, end - begin, run->state[0] + n * all->hidden + begin);
   else
-    memset((char *)y->data + row * all->hidden * recurrent_element(all), 0,
-           all->hidden * recurrent_element(all));
+    memset((char *)y->data + at * recurrent_element(all), 0,
+           (end - begin) * recurrent_element(all));
 }
 
 void smr_recurrent_keep(const struct smr_recurrent_run *run, size_t t) {

@@ -3,14 +3,15 @@
 //
 // Directions have areas of scratch of their own. A tile is a direction; where the input product is
 // worth it, there are three phases: a direction's preparation, pieces of the products, its steps.
-// Where threads gain by it each step is two phases: pieces of its product, and the cell. Per
-// direction
+// Where threads gain by it each step of lstm is a phase of its own, whose tiles are blocks of
+// hidden units: their columns of all gates, then their cells, into the other one of two h. A last
+// phase stores what is left. Per direction
 //
 //   gates [T][N][G * H]   = x W^T + bias, for all steps at once; a step adds h R^T to its rows.
 //                         For training they are what the gradient needs, [T][N][4 * H], and in
 //                         float32 lie in the output itself
 //   h, c  [N][H]          the running state
-//   more  [N][2 * H]      gru: r h, and h R_h^T
+//   more  [N][2 * H]      gru: r h, and h R_h^T; shared steps of lstm: the other h
 //   bias  [G * H] and [H] of the input product; gru: of the inner one, each padded to panels
 //
 // Where w and r are quantized, rows of x and h become bytes with scales of their own before each
@@ -30,11 +31,13 @@ enum {
   SMR_RECURRENT_KEPT = 4,  // what is kept per hidden unit: all gates; gru: z, r, h and what r meets
 };
 
-/// A matrix whose rows are output columns: columns [first, first + n) of the gates.
+/// Matrices whose rows are output columns: `count` of n columns each, the first at column `first`
+/// of the gates, with panels of their own.
 struct smr_recurrent_weights {
-  size_t n, k, first;
+  size_t n, k, first, count;
   size_t panel_stride_bytes;
   size_t offset_bytes;  // of its panels in a direction's packed copy
+  size_t matrix_bytes;  // of each one's panels
   size_t sums_bytes;    // quantized: from there on, sums of each column's bytes
 };
 
@@ -64,9 +67,9 @@ struct smr_recurrent {
   uint32_t r_parts;
   size_t w_bytes, r_bytes;       // packed, per direction
   int32_t w_derived, r_derived;  // index in job->derived, or -1: packed into scratch
-  struct smr_f32_gemm_plan w_plan, r_plans[2];
+  struct smr_f32_gemm_plan w_plan, r_plans[2], step_plan;  // step_plan: gate by gate
   size_t product_tiles;  // of a direction's input product; 0: it is part of the one tile
-  size_t step_tiles;     // of a direction's product in one step; 0: all steps are one tile
+  size_t step_tiles;     // blocks of hidden units in one step; 0: all steps are one tile
   const struct smr_f32_cell_kernels *cell;
   smr_f16_to_f32_ukernel widen;
   smr_f32_to_f16_ukernel narrow;
@@ -98,17 +101,18 @@ struct smr_recurrent_run {
   bool reverse;
   char *area;
   float *gates, *state[SMR_RECURRENT_STATES], *more, *bias;
+  const float *before;                  // h as the step finds it; may be state[0]
   const float *inner_bias, *peepholes;  // or NULL
   const void *w, *r[2];                 // panels
   struct smr_pace pace;
 };
 
 /// What a cell does of a direction whose preparation and input product are done: all steps, and
-/// what follows the product of step `step` (counted as they are taken); NULL where it is not to be
-/// shared.
+/// what follows the product of step `step` (counted as they are taken) for hidden units [begin,
+/// end); NULL where it is not to be shared.
 struct smr_recurrent_cell {
   samara_status (*steps)(struct smr_recurrent_run *run);
-  void (*step)(struct smr_recurrent_run *run, size_t step);
+  void (*step)(const struct smr_recurrent_run *run, size_t step, size_t begin, size_t end);
 };
 
 /// Tiles [begin, end): load states and bias, pack what is not packed, compute the input part of all
@@ -116,7 +120,7 @@ struct smr_recurrent_cell {
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
                                   size_t begin, size_t end, const struct smr_recurrent_cell *cell);
 
-/// Share the product of each step between threads, if they gain by it; last in prepare.
+/// Share each step between threads, if they gain by it; last in prepare.
 void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all);
 
 /// out [N][out_stride] (+)= a [N][H] R_part^T, plus `bias`. In place where `add`.
@@ -129,8 +133,10 @@ size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step);
 /// Steps of batch entry `n`: its length, cut to [0, T].
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n);
 
-/// Row [t, direction, n] of y becomes the state h of entry n; zeros where it is not `live`.
-void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, bool live);
+/// Hidden units [begin, end) of row [t, direction, n] of y become the state h of entry n; zeros
+/// where it is not `live`.
+void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, size_t begin,
+                        size_t end, bool live);
 
 /// For training: keep the states as they are before step `t`.
 void smr_recurrent_keep(const struct smr_recurrent_run *run, size_t t);

@@ -17,9 +17,10 @@ SMR_INLINE N(vf) N(f32_cell_clip)(N(vf) x, float clip) {
   return N(clamp)(x, N(set1)(-clip), N(set1)(clip));
 }
 
-SMR_INLINE void N(f32_cell_lstm_block)(size_t n, size_t at, size_t lanes, const float *gates,
+SMR_INLINE void N(f32_cell_lstm_block)(size_t at, size_t lanes, const float *gates,
                                        const struct smr_lstm_options *options, float *c, float *h,
                                        float *kept) {
+  const size_t n = options->n;
   const float clip = options->clip, *peepholes = options->peepholes;
   N(vf) i = N(f32_cell_get)(gates + at, lanes), o = N(f32_cell_get)(gates + n + at, lanes);
   N(vf) f = N(f32_cell_get)(gates + 2 * n + at, lanes);
@@ -44,11 +45,11 @@ SMR_INLINE void N(f32_cell_lstm_block)(size_t n, size_t at, size_t lanes, const 
   N(f32_cell_put)(kept + 3 * n + at, g, lanes);
 }
 
-static void N(f32_cell_lstm)(size_t n, const float *gates, const struct smr_lstm_options *options,
-                             float *c, float *h, float *kept) {
-  size_t at = 0;
-  for (; at < n; at += VF)
-    N(f32_cell_lstm_block)(n, at, n - at < VF ? n - at : VF, gates, options, c, h, kept);
+static void N(f32_cell_lstm)(size_t begin, size_t end, const float *gates,
+                             const struct smr_lstm_options *options, float *c, float *h,
+                             float *kept) {
+  for (size_t at = begin; at < end; at += VF)
+    N(f32_cell_lstm_block)(at, end - at < VF ? end - at : VF, gates, options, c, h, kept);
 }
 
 SMR_INLINE void N(f32_cell_gru_gates_block)(size_t n, size_t at, size_t lanes, float clip,
@@ -120,11 +121,12 @@ SMR_INLINE N(vf) N(f32_cell_dh)(size_t at, size_t lanes, const float *dy, const 
   return dy ? N(add)(later, N(f32_cell_get)(dy + at, lanes)) : later;
 }
 
-SMR_INLINE void N(f32_cell_lstm_grad_block)(size_t n, size_t at, size_t lanes, const float *kept,
+SMR_INLINE void N(f32_cell_lstm_grad_block)(size_t at, size_t lanes, const float *kept,
                                             const struct smr_lstm_options *options,
                                             const struct N(f32_cell_ends) * ends,
                                             const float *before, const float *dy, float *dh,
                                             float *dc, float *dgates) {
+  const size_t n = options->n;
   const float *peepholes = options->peepholes;
   const N(vf) i = N(f32_cell_get)(kept + at, lanes), o = N(f32_cell_get)(kept + n + at, lanes);
   const N(vf) f = N(f32_cell_get)(kept + 2 * n + at, lanes);
@@ -156,14 +158,15 @@ SMR_INLINE void N(f32_cell_lstm_grad_block)(size_t n, size_t at, size_t lanes, c
   N(f32_cell_put)(dh + at, N(zero)(), lanes);
 }
 
-static void N(f32_cell_lstm_grad)(size_t n, const float *kept,
-                                  const struct smr_lstm_options *options, const float *before,
-                                  const float *dy, float *dh, float *dc, float *dgates) {
+static void N(f32_cell_lstm_grad)(const float *kept, const struct smr_lstm_options *options,
+                                  const float *before, const float *dy, float *dh, float *dc,
+                                  float *dgates) {
   const struct N(f32_cell_ends) ends = N(f32_cell_ends_of)(options->clip);
+  const size_t n = options->n;
   size_t at = 0;
   for (; at < n; at += VF)
-    N(f32_cell_lstm_grad_block)(n, at, n - at < VF ? n - at : VF, kept, options, &ends, before, dy,
-                                dh, dc, dgates);
+    N(f32_cell_lstm_grad_block)(at, n - at < VF ? n - at : VF, kept, options, &ends, before, dy, dh,
+                                dc, dgates);
 }
 
 SMR_INLINE void N(f32_cell_gru_grad_block)(size_t n, size_t at, size_t lanes,

@@ -10,16 +10,18 @@
 
 /// What an LSTM cell does besides the formula.
 struct smr_lstm_options {
+  size_t n;                // hidden units: floats between two gates, and two peepholes
   float clip;              // gates are clamped to [-clip, clip] first; INFINITY: they are not
   bool input_forget;       // the forget gate is 1 - input gate
   const float *peepholes;  // [3][n], of i, o and f; or NULL
 };
 
-/// gates [4][n] in the order i, o, f, c, before activation. c and h [n] are the state: c is read
+/// Hidden units [begin, end) of n. gates [4][n] in the order i, o, f, c, before activation. c and h
+/// [n] are the state: c is read
 /// and written, h is written. With s for sigmoid and p for peepholes:
 ///   i = s(gi + pi c)   f = s(gf + pf c)   c = f c + i tanh(gc)   o = s(go + po c)   h = o tanh(c)
 /// kept [4][n], unless NULL, becomes i, o, f, tanh(gc); it may be `gates`.
-typedef void (*smr_f32_lstm_cell)(size_t n, const float *gates,
+typedef void (*smr_f32_lstm_cell)(size_t begin, size_t end, const float *gates,
                                   const struct smr_lstm_options *options, float *c, float *h,
                                   float *kept);
 
@@ -35,9 +37,9 @@ typedef void (*smr_f32_gru_cell)(size_t n, float clip, const float *zr, const fl
 /// gradient of h is dh + dy (NULL: dh alone); dh becomes 0, dc, the gradient of the new c, that of
 /// the old one, dgates [4][n] the gradient of the gates before activation. Where a gate is at an
 /// end of its range, nothing flows through the clamp.
-typedef void (*smr_f32_lstm_cell_grad)(size_t n, const float *kept,
-                                       const struct smr_lstm_options *options, const float *before,
-                                       const float *dy, float *dh, float *dc, float *dgates);
+typedef void (*smr_f32_lstm_cell_grad)(const float *kept, const struct smr_lstm_options *options,
+                                       const float *before, const float *dy, float *dh, float *dc,
+                                       float *dgates);
 
 /// The gradient of smr_f32_gru_cell. kept [4][n] holds z, r, the tanh and `state`, `before` the old
 /// h. The gradient of h is dh + dy (NULL: dh alone); dh becomes z times it, what reaches the old h

@@ -24,7 +24,9 @@ static void check_lstm(const struct smr_f32_cell_kernels *k, size_t n, bool peep
   float *c = scaled(n, 2, &seed), *h = (float *)kernel_alloc(n * sizeof *h, 4);
   float *c0 = (float *)kernel_alloc(n * sizeof *c0, 4);
   memcpy(c0, c, n * sizeof *c0);
-  k->lstm(n, gates, &(struct smr_lstm_options){clip, coupled, peep ? p : NULL}, c, h, NULL);
+  const struct smr_lstm_options options = {n, clip, coupled, peep ? p : NULL};
+  k->lstm(0, n / 2, gates, &options, c, h, NULL);  // in two blocks
+  k->lstm(n / 2, n, gates, &options, c, h, NULL);
   for (size_t j = 0; j < n; j++) {
     const double pi = peep ? (double)p[j] : 0, po = peep ? (double)p[n + j] : 0;
     const double pf = peep ? (double)p[2 * n + j] : 0, old = (double)c0[j], cut = (double)clip;
@@ -140,12 +142,12 @@ static void check_lstm_grad(const struct smr_f32_cell_kernels *k,
   memcpy(dc0, dc, n * sizeof *dc);
   memcpy(dh0, dh, n * sizeof *dh);
   // The forward kernel keeps its own gates, so that those at an end are known by their bits.
-  const struct smr_lstm_options options = {clip, coupled, peep ? p : NULL};
+  const struct smr_lstm_options options = {n, clip, coupled, peep ? p : NULL};
   float *c = (float *)kernel_alloc(n * sizeof *c, 4), *h = (float *)kernel_alloc(n * sizeof *h, 4);
   memcpy(c, old, n * sizeof *c);
   memcpy(kept, gates, 4 * n * sizeof *kept);
-  k->lstm(n, kept, &options, c, h, kept);
-  g->lstm_grad(n, kept, &options, old, n % 2 ? dy : NULL, dh, dc, got);
+  k->lstm(0, n, kept, &options, c, h, kept);
+  g->lstm_grad(kept, &options, old, n % 2 ? dy : NULL, dh, dc, got);
   for (size_t j = 0; j < n; j++) {
     const struct cell x = cell_of(n, j, gates, old);
     struct cell_options o = {.coupled = coupled, .clip = (double)clip};
@@ -258,11 +260,11 @@ static void check_kernels(const struct smr_f32_cell_kernels *k,
 
 // Saturated gates keep or replace the state exactly, and NaN stays where it is.
 static void check_limits(const struct smr_f32_cell_kernels *k) {
-  const struct smr_lstm_options options = {.clip = INFINITY};
+  const struct smr_lstm_options options = {.n = 3, .clip = INFINITY};
   // Element 0: forget all, let in tanh(inf). 1: keep all. 2: NaN.
   const float gates[12] = {200, -200, 0, 200, 200, 0, -200, 200, NAN, INFINITY, 0, 0};
   float c[3] = {5, -3, 1}, h[3];
-  k->lstm(3, gates, &options, c, h, NULL);
+  k->lstm(0, 3, gates, &options, c, h, NULL);
   CHECK_NEAR(c[0], 1, 1e-6);
   CHECK_NEAR(c[1], -3, 0);
   CHECK(isnan(c[2]) && isnan(h[2]));
