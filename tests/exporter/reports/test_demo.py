@@ -56,7 +56,7 @@ def test_data() -> None:
     for train in (True, False):
         images, labels = load_digits(train)
         assert images.shape[1:] == (1, 8, 8)
-        assert (images.min(), images.max()) == (0, 1)
+        assert (float(images.min()), float(images.max())) == (0, 1)
         assert sorted(set(labels.tolist())) == list(range(10))
         counts[train] = len(images)
     assert counts == {True: 1437, False: 360}

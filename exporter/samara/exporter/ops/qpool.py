@@ -200,7 +200,9 @@ def _qmean(
     x: Array, *, axes: Ints, keepdims: bool, q_in: Sequence[Quant | None], **tail: Any
 ) -> Array:
     quant = given(q_in, 0)
-    wide = x.astype(np.int64) - quant.zero_point
+    wide: Any = (
+        x.astype(np.int64) - quant.zero_point
+    )  # NumPy's types know keepdims as a literal only
     total = np.asarray(wide.sum(axis=axes, keepdims=keepdims))
     count = np.asarray(math.prod(x.shape[a] for a in axes))
     return _mean_of(total, count, quant, tail)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter.ops import _grad_reduce as rules
 from samara.exporter.ops import _permute
@@ -39,20 +40,25 @@ def _read_cost(
     return (as_dim(0) if x is None else x.numel()), bytes_of(inputs, outputs)
 
 
+# `v` is Any: NumPy's types know keepdims as a literal only.
+def _added(v: Any, axes: Ints, keepdims: bool, dtype: npt.DTypeLike) -> Array:
+    return np.asarray(v.sum(axis=axes, keepdims=keepdims, dtype=dtype))
+
+
 def _sum(x: Array, *, axes: Ints, keepdims: bool) -> Array:
     v = wide(x)
-    return np.asarray(v.sum(axis=axes, keepdims=keepdims, dtype=v.dtype).astype(x.dtype))
+    return _added(v, axes, keepdims, v.dtype).astype(x.dtype)
 
 
 def _mean(x: Array, *, axes: Ints, keepdims: bool) -> Array:
     count = np.prod([x.shape[a] for a in axes], dtype=np.int64)
     if x.dtype.kind == "f":
-        total = wide(x).sum(axis=axes, keepdims=keepdims, dtype=np.float64)
+        total = _added(wide(x), axes, keepdims, np.float64)
         return np.asarray((total / count).astype(x.dtype))
     if x.dtype.kind == "u":
-        total = x.sum(axis=axes, keepdims=keepdims, dtype=np.uint64)
+        total = _added(x, axes, keepdims, np.uint64)
         return np.asarray((total // np.uint64(max(int(count), 1))).astype(x.dtype))
-    total = x.sum(axis=axes, keepdims=keepdims, dtype=np.int64)
+    total = _added(x, axes, keepdims, np.int64)
     if count == 0:
         return np.zeros_like(total, x.dtype)
     return np.asarray((np.sign(total) * (np.abs(total) // count)).astype(x.dtype))
@@ -72,7 +78,7 @@ def _extreme(pick: Callable[..., Any], largest: bool) -> Callable[..., Array]:
     return reference
 
 
-def _prod(x: Array, *, axes: Ints, keepdims: bool) -> Array:
+def _prod(x: Any, *, axes: Ints, keepdims: bool) -> Array:
     return np.asarray(x.prod(axis=axes, keepdims=keepdims, dtype=x.dtype))
 
 

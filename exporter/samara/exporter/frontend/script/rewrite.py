@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -403,7 +404,8 @@ class _Rewriter(ast.NodeTransformer):
 
 def _def(name: str, body: Sequence[ast.stmt]) -> ast.FunctionDef:
     none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.FunctionDef(name, none, list(body), [], None, None)
+    more: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
+    return ast.FunctionDef(name, none, list(body), [], None, None, **more)
 
 
 def _lambda(body: ast.expr) -> ast.expr:

@@ -163,9 +163,8 @@ def test_qlinear_reduce_mean(dtype: type) -> None:
         attrs: dict[str, Any] = (
             {"keepdims": keep} if axes is None else {"axes": axes, "keepdims": keep}
         )
-        mean = (x.astype(np.float64) - 3).mean(
-            None if axes is None else tuple(axes), keepdims=bool(keep)
-        )
+        wide: Any = x.astype(np.float64) - 3
+        mean = wide.mean(None if axes is None else tuple(axes), keepdims=bool(keep))
         want = np.clip(np.rint(mean * 0.05 / 0.02) + 7, info.min, info.max).astype(dtype)
         case = Case("QLinearReduceMean", inputs, attrs, 13, (1, 2, 3, 4), domain=MS)
         program = import_onnx(case.model())
