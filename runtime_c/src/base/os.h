@@ -102,5 +102,12 @@ void smr_os_cond_broadcast(struct smr_os_cond *cond);
 bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
                          void *argument);
 void smr_os_thread_join(struct smr_os_thread *thread);
+/// Lets another thread go on that wants this processor, if there is one.
+void smr_os_thread_yield(void);
+/// The processor that the calling thread runs on; -1 where threads cannot leave it.
+int32_t smr_os_processor(void);
+/// Moves the calling thread to another processor than this one, if it may run on another. It may
+/// run afterwards where it might before.
+void smr_os_leave_processor(int32_t processor);
 
 #endif

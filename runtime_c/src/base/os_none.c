@@ -129,5 +129,8 @@ bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *ar
   return false;
 }
 void smr_os_thread_join(struct smr_os_thread *thread) { (void)thread; }
+void smr_os_thread_yield(void) {}
+int32_t smr_os_processor(void) { return -1; }
+void smr_os_leave_processor(int32_t processor) { (void)processor; }
 
 #endif

@@ -12,10 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -218,5 +222,33 @@ void smr_os_thread_join(struct smr_os_thread *thread) {
   memcpy(&handle, thread->storage, sizeof handle);
   pthread_join(handle, NULL);
 }
+
+void smr_os_thread_yield(void) { (void)sched_yield(); }
+
+#if defined(__linux__) && defined(SYS_getcpu) && defined(SYS_sched_setaffinity)
+// By the system's own calls: the C library's want _GNU_SOURCE before any other header.
+enum { OS_PROCESSORS = 1024, OS_MASK_BITS = (int)(8 * sizeof(unsigned long)) };
+
+int32_t smr_os_processor(void) {
+  unsigned processor;
+  return syscall(SYS_getcpu, &processor, NULL, NULL) == 0 ? (int32_t)processor : -1;
+}
+
+void smr_os_leave_processor(int32_t processor) {
+  unsigned long all[OS_PROCESSORS / OS_MASK_BITS] = {0}, others[OS_PROCESSORS / OS_MASK_BITS];
+  unsigned long left = 0;
+  if (processor < 0 || processor >= OS_PROCESSORS ||
+      syscall(SYS_sched_getaffinity, 0, sizeof all, all) <= 0)
+    return;
+  memcpy(others, all, sizeof all);
+  others[processor / OS_MASK_BITS] &= ~(1UL << processor % OS_MASK_BITS);
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) left |= others[i];
+  if (left == 0 || syscall(SYS_sched_setaffinity, 0, sizeof others, others) != 0) return;
+  (void)syscall(SYS_sched_setaffinity, 0, sizeof all, all);
+}
+#else
+int32_t smr_os_processor(void) { return -1; }
+void smr_os_leave_processor(int32_t processor) { (void)processor; }
+#endif
 
 #endif

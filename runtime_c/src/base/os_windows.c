@@ -153,4 +153,8 @@ void smr_os_thread_join(struct smr_os_thread *thread) {
   CloseHandle(handle);
 }
 
+void smr_os_thread_yield(void) { (void)SwitchToThread(); }
+int32_t smr_os_processor(void) { return -1; }
+void smr_os_leave_processor(int32_t processor) { (void)processor; }
+
 #endif

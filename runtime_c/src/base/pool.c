@@ -26,6 +26,9 @@ enum {
   POOL_MAX_THREADS = 256,
   POOL_DEFAULT_THREADS = 4,   // beyond these, phones have slow cores only
   POOL_SPIN_US = 50,          // longer than the pause between two nodes, shorter than a time slice
+  POOL_ALONE_US = 4,          // of it without asking whether another thread wants the processor
+  POOL_AWAY_US = 2,           // a yield that takes so long has let somebody on
+  POOL_UNHELPED = 4,          // jobs in a row that nobody helped with: the workers may want to run
   POOL_SPINS_PER_CLOCK = 16,  // looks at the word between two looks at the clock
   POOL_CHUNKS_PER_THREAD = 16,  // evens out threads that are slower or start late
   POOL_LINE = 64,               // bytes that the cores' caches pass on together
@@ -62,19 +65,24 @@ struct samara_pool {
   void (*join)(void *user);
   void *thread_user;
 
-  atomic_int busy;  // whether a run is going on; a word, for RISC-V swaps no single bytes
+  char apart_1[POOL_LINE];
+  atomic_int busy;    // whether a run is going on; a word, for RISC-V swaps no single bytes
+  uint32_t unhelped;  // jobs in a row that the caller did alone
+  char apart_2[POOL_LINE];
+
   atomic_bool stopping;
-  atomic_size_t asleep;  // workers that wait on `wake`
-  atomic_bool waiting;   // the caller waits on `all_done`
+  atomic_size_t asleep;       // workers that wait on `wake`
+  atomic_bool waiting;        // the caller waits on `all_done`
+  _Atomic int32_t processor;  // of the caller, when it last looked; -1: not known
   struct smr_os_mutex mutex;
   struct smr_os_cond wake, all_done;
 
-  char apart[POOL_LINE];
+  char apart_3[POOL_LINE];
   _Atomic uint32_t generation;  // of the job below; odd while it is written, 0: there was none yet
   _Atomic(smr_pool_fn) fn;
   _Atomic(void *) context;
   atomic_size_t tiles, chunk, chunks;
-  char apart_too[POOL_LINE];
+  char apart_4[POOL_LINE];
 
   struct pool_thread all[];
 };
@@ -163,14 +171,34 @@ static void pool_worker_job(samara_pool *pool, const struct pool_job *job, size_
   smr_os_mutex_unlock(&pool->mutex);
 }
 
+// Whether a thread that has waited since `start` shall look again before it sleeps. The one that it
+// waits for may have been put on the same processor, though others are free, and would stay there
+// for tens of milliseconds: it gets on, and `*away` says so.
+static bool pool_spins_on(uint64_t start, bool *away) {
+  const uint64_t now = smr_os_now_ns(), waited = now - start;
+  if (waited >= POOL_ALONE_US * UINT64_C(1000)) {
+    smr_os_thread_yield();
+    *away = smr_os_now_ns() - now > POOL_AWAY_US * UINT64_C(1000);
+  }
+  return waited < POOL_SPIN_US * UINT64_C(1000);
+}
+
+// Leave the caller's processor to it.
+static void pool_worker_leave(const samara_pool *pool) {
+  const int32_t processor = atomic_load_explicit(&pool->processor, memory_order_relaxed);
+  if (processor >= 0 && processor == smr_os_processor()) smr_os_leave_processor(processor);
+}
+
 static void pool_worker_wait(samara_pool *pool, uint32_t seen) {
+  bool away = false;
   const uint64_t start = smr_os_now_ns();
   do {
+    if (away) pool_worker_leave(pool);
     for (int i = 0; i < POOL_SPINS_PER_CLOCK; i++) {
       if (pool_has_news(pool, seen) || atomic_load(&pool->stopping)) return;
       smr_cpu_relax();
     }
-  } while (smr_os_now_ns() - start < POOL_SPIN_US * UINT64_C(1000));
+  } while (pool_spins_on(start, &away));
   smr_os_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->asleep, 1);
   while (!pool_has_news(pool, seen) && !atomic_load(&pool->stopping))
@@ -213,15 +241,23 @@ static bool pool_is_done(samara_pool *pool, const struct pool_job *job, size_t o
   return done == job->chunks;
 }
 
+// The caller tells the workers which processor is its own.
+static void pool_say_where(samara_pool *pool) {
+  atomic_store_explicit(&pool->processor, smr_os_processor(), memory_order_relaxed);
+}
+
 static void pool_wait_until_done(samara_pool *pool, const struct pool_job *job, size_t own) {
+  bool away = false;
+  pool->unhelped = 0;  // a line that only callers touch
   if (pool_is_done(pool, job, own)) return;
   const uint64_t start = smr_os_now_ns();
   do {
+    if (away) pool_say_where(pool);
     for (int i = 0; i < POOL_SPINS_PER_CLOCK; i++) {
       if (pool_is_done(pool, job, own)) return;
       smr_cpu_relax();
     }
-  } while (smr_os_now_ns() - start < POOL_SPIN_US * UINT64_C(1000));
+  } while (pool_spins_on(start, &away));
   smr_os_mutex_lock(&pool->mutex);
   atomic_store(&pool->waiting, true);
   while (!pool_is_done(pool, job, own)) smr_os_cond_wait(&pool->all_done, &pool->mutex);
@@ -252,6 +288,15 @@ static void pool_write(samara_pool *pool, const struct pool_job *job) {
   atomic_store_explicit(&pool->generation, job->generation, memory_order_release);
 }
 
+// The caller did a job alone. Now and then a worker gets on that waits for this very processor; it
+// leaves then.
+static void pool_unhelped(samara_pool *pool) {
+  if (++pool->unhelped < POOL_UNHELPED) return;
+  pool->unhelped = 0;
+  pool_say_where(pool);
+  smr_os_thread_yield();
+}
+
 void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context) {
   if (tiles == 0) return;
   if (!SMR_HAS(threads) || pool == NULL || pool->started == 0 || tiles == 1 ||
@@ -270,7 +315,11 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
   pool_write(pool, &job);
   // A worker that falls asleep at this very moment may be missed: its part is done by others then.
   if (atomic_load_explicit(&pool->asleep, memory_order_relaxed) != 0) pool_wake_workers(pool);
-  pool_wait_until_done(pool, &job, pool_do_chunks(pool, &job, 0));
+  const size_t own = pool_do_chunks(pool, &job, 0);
+  if (own == job.chunks)
+    pool_unhelped(pool);
+  else
+    pool_wait_until_done(pool, &job, own);
   atomic_store_explicit(&pool->busy, 0, memory_order_release);
 }
 
@@ -332,6 +381,7 @@ samara_status samara_pool_create(const samara_pool_options *given, samara_pool *
   pool->allocator = allocator;
   pool->process = smr_os_process_id();
   pool->threads = threads;
+  atomic_init(&pool->processor, -1);
   pool->join = options.join;
   pool->thread_user = options.thread_user;
   if (!pool_init_locks(pool)) {

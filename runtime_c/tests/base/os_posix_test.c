@@ -125,6 +125,28 @@ SMR_TEST(clock_and_process) {
   CHECK(smr_os_processor_count() >= 1);
 }
 
+// A thread leaves its processor where it may run on another one, and may come back.
+SMR_TEST(leaves_processors) {
+  smr_os_thread_yield();
+  smr_os_leave_processor(-1);
+  smr_os_leave_processor(INT32_MAX);
+  const int32_t before = smr_os_processor();
+  if (before < 0 || smr_os_processor_count() < 2) {
+    fprintf(stderr,
+            "NOT RUN: leaves_processors (the system does not say where, or has only one)\n");
+    return;
+  }
+  size_t left = 0, returned = 0;
+  for (int i = 0; i < 100; i++) {
+    const int32_t processor = smr_os_processor();
+    smr_os_leave_processor(processor);
+    left += smr_os_processor() != processor;
+    returned += smr_os_processor() == before;
+  }
+  CHECK(left > 50);  // it may be moved back at any time
+  CHECK(returned > 0);
+}
+
 struct shared {
   struct smr_os_mutex mutex;
   struct smr_os_cond cond;
@@ -191,4 +213,4 @@ SMR_TEST(maps_the_stack_of_a_thread) {
 
 SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
               RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map); RUN(says_why_not);
-              RUN(clock_and_process); RUN(threads_locks_and_signals))
+              RUN(clock_and_process); RUN(leaves_processors); RUN(threads_locks_and_signals))
