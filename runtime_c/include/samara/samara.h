@@ -35,7 +35,7 @@ extern "C" {
 #define SAMARA_MAX_RANK 8
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.5.0"
+#define SAMARA_VERSION "0.6.0"
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
