@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a seed of the fuzzers for every operator that has none: its smallest program of one node; one
-of each way to hold weights; and one program of all dtypes.
+of each way to hold weights; one program of all dtypes; and files whose checksums are not what they should be.
 
 Usage: make_corpus.py [FOLDER]. Seeds that exist stay as they are: an old one is a good one.
 """
@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), *(str(ROOT / room) for room in ("exporter", "pybridge
 
 from tests.ops.programs import Form, one_node  # noqa: E402
 
-from samara.exporter.ir import ProgramBuilder  # noqa: E402
+from samara.exporter.ir import Golden, ProgramBuilder  # noqa: E402
 from samara.exporter.ir.file_write import assemble, rows_of  # noqa: E402
 from samara.exporter.ops import OpSpec, all_ops, get_op  # noqa: E402
 from samara.exporter.testing import case_inputs, case_types  # noqa: E402
@@ -103,6 +103,36 @@ def every_dtype() -> bytes:
     return b"".join(assemble(*rows_of(pb.finish(["main"]), layout=True)))
 
 
+def with_checksums() -> dict[str, bytes]:
+    """A file that holds checksums of two segments, and what can be wrong with them."""
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    x = b.input("x", "f32", [1, 4])
+    y = b.op("matmul", x, b.const(np.ones((4, 3), np.float32), "w"))
+    b.finish([y], ["y"])
+    program = pb.finish(["main"])
+    zeros = np.zeros((1, 4), np.float32)
+    golden = Golden("main", {"x": zeros}, {"y": np.zeros((1, 3), np.float32)})
+
+    def file(sums: list[int] | None = None) -> bytearray:
+        row, segments = rows_of(program, golden=golden)
+        if sums is not None:
+            row["segments"][0]["sums"] = sums
+        return bytearray(b"".join(assemble(row, segments)))
+
+    weight, gap = file(), file()
+    weight[-1] ^= 1
+    gap[int.from_bytes(gap[8:16], "little")] = 1
+    return {
+        "sums": file(),
+        "sums_missing": file([]),
+        "sums_too_many": file([1] * 9),
+        "sums_of_other_data": file([1]),
+        "sums_damaged": weight,
+        "sums_damaged_between": gap,
+    }
+
+
 def missing(folder: Path) -> list[OpSpec]:
     """The operators without a seed; control operators have programs of their own there."""
     return [
@@ -135,6 +165,10 @@ def main() -> int:
     if not (folder / "every_dtype.samara").exists():
         (folder / "every_dtype.samara").write_bytes(every_dtype())
         print("wrote every_dtype.samara")
+    for name, file in with_checksums().items():
+        if not (folder / f"{name}.samara").exists():
+            (folder / f"{name}.samara").write_bytes(file)
+            print(f"wrote {name}.samara, {len(file)} bytes")
     if bare:
         print(f"no case makes a seed: {', '.join(bare)}", file=sys.stderr)
     return 1 if bare else 0

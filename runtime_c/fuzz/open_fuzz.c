@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target: open any bytes as a model, then look at everything that the model says of itself.
 //
-// The header's sizes and checksum are made right first: past them the verifier begins.
+// The header's sizes and checksum are made right first, for a file with checksums of its data and
+// for one without: past them the verifier begins.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fnv.h"
 #include "model/model.h"
 #include "ops/attrs.h"
+#include "prepare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { OPEN_HEADER = 64 };
-
-// A copy with a plausible header, in a block of exactly `size` bytes.
-static uint8_t *open_prepare(const uint8_t *data, size_t size) {
-  uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);
-  if (bytes == NULL) return NULL;
-  if (size != 0) memcpy(bytes, data, size);
-  if (size < OPEN_HEADER) return bytes;
-  const uint64_t file_bytes = size;
-  uint64_t program;
-  memcpy(&program, bytes + 8, 8);
-  if (program < OPEN_HEADER || program > size) program = size / 8 * 8;
-  memcpy(bytes + 4, "SMRA", 4);
-  memcpy(bytes + 8, &program, 8);
-  memcpy(bytes + 24, &file_bytes, 8);
-  memset(bytes + 32, 0, 32);
-  const uint64_t sum = smr_fnv(SMR_FNV_START, bytes + 24, (size_t)program - 24);
-  memcpy(bytes + 16, &sum, 8);
-  return bytes;
-}
 
 // Read what can be read, so that a sanitizer sees every pointer.
 static uint64_t open_touch_function(const struct smr_function *f) {
@@ -89,15 +69,23 @@ static uint64_t open_touch(const samara_model *model) {
   return sum;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  uint8_t *bytes = open_prepare(data, size);
-  if (bytes == NULL) return 0;
+static void open_one(const uint8_t *data, size_t size, bool sealed) {
+  uint8_t *bytes = fuzz_prepare(data, size, sealed);
+  if (bytes == NULL) return;
   samara_model *model = NULL;
   samara_error error;
-  const samara_status status = samara_model_open_memory(bytes, size, NULL, &model, &error);
+  const samara_model_options options = {.struct_size = sizeof options,
+                                        .verify = SAMARA_VERIFY_NEVER};
+  const samara_status status = samara_model_open_memory(bytes, size, &options, &model, &error);
   if ((status == SAMARA_OK) != (model != NULL)) abort();
   if (model != NULL && open_touch(model) == UINT64_MAX) abort();  // the sum must be computed
+  if (model != NULL && samara_model_verify(model, &error) == SAMARA_OK && !sealed) abort();
   samara_model_close(model);
   free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  open_one(data, size, false);
+  open_one(data, size, true);
   return 0;
 }

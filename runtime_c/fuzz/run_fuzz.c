@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target: open any bytes as a model, and run every function of it within small limits.
 //
-// Where the bytes are refused as they are, the header's sizes and checksum are made right. Inputs
-// hold bytes of the file, or small numbers, which index values and sizes can be; free dims differ
-// from run to run.
+// Where the bytes are refused as they are, the header's sizes and checksum are made right, and
+// their data is taken without comparing it with its checksums. Inputs hold bytes of the file, or
+// small numbers, which index values and sizes can be; free dims differ from run to run.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fnv.h"
+#include "prepare.h"
 
 #include <samara/samara.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-  RUN_HEADER = 64,
   RUN_MAX_ARENA = 64 << 20,
   RUN_MAX_STEPS = 300,
   RUN_MAX_INPUTS = 16,
   RUN_MAX_OUTPUTS = 16,
   RUN_ROUNDS = 6
 };
-
-// A copy with a plausible header, in a block of exactly `size` bytes.
-static uint8_t *fuzz_prepare(const uint8_t *data, size_t size) {
-  uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);
-  if (bytes == NULL) return NULL;
-  if (size != 0) memcpy(bytes, data, size);
-  if (size < RUN_HEADER) return bytes;
-  const uint64_t file_bytes = size;
-  uint64_t program;
-  memcpy(&program, bytes + 8, 8);
-  if (program < RUN_HEADER || program > size) program = size / 8 * 8;
-  memcpy(bytes + 4, "SMRA", 4);
-  memcpy(bytes + 8, &program, 8);
-  memcpy(bytes + 24, &file_bytes, 8);
-  memset(bytes + 32, 0, 32);
-  const uint64_t sum = smr_fnv(SMR_FNV_START, bytes + 24, (size_t)program - 24);
-  memcpy(bytes + 16, &sum, 8);
-  return bytes;
-}
 
 static samara_status fuzz_custom(const samara_custom_call *call) {
   for (size_t i = 0; i < call->output_count; i++)
@@ -205,10 +186,11 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
   samara_session_destroy(session);
 }
 
-static samara_status fuzz_open(const uint8_t *image, size_t size, const uint8_t *data) {
+static samara_status fuzz_open(const uint8_t *image, size_t size, samara_verify verify,
+                               const uint8_t *data) {
   samara_model *model = NULL;
   samara_error error;
-  const samara_model_options options = {.struct_size = sizeof options};
+  const samara_model_options options = {.struct_size = sizeof options, .verify = verify};
   const samara_status status = samara_model_open_memory(image, size, &options, &model, &error);
   if ((status == SAMARA_OK) != (model != NULL)) abort();
   if (model != NULL) {
@@ -220,9 +202,11 @@ static samara_status fuzz_open(const uint8_t *image, size_t size, const uint8_t 
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (fuzz_open(data, size, data) == SAMARA_OK) return 0;
-  uint8_t *bytes = fuzz_prepare(data, size);
-  if (bytes != NULL) (void)fuzz_open(bytes, size, data);
-  free(bytes);
+  samara_status status = fuzz_open(data, size, SAMARA_VERIFY_SMALL, data);
+  for (int sealed = 0; status != SAMARA_OK && sealed < 2; sealed++) {
+    uint8_t *bytes = fuzz_prepare(data, size, sealed == 1);
+    if (bytes != NULL) status = fuzz_open(bytes, size, SAMARA_VERIFY_NEVER, data);
+    free(bytes);
+  }
   return 0;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged files of real models under AddressSanitizer: a clean error, or a run within limits.
 
-Each is opened as it is, and where that is refused once more with its checksum made right.
+Each is opened as it is, and where that is refused, which its checksums see to, once more with the
+header made right and its data not compared: what is left then are the deeper checks.
 """
 
 from __future__ import annotations

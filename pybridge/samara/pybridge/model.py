@@ -49,26 +49,56 @@ class FunctionSpec:
     growing: bool
 
 
+_VERIFY = {None: 0, True: 1, False: 2}  # samara_verify
+_VERIFIED = (  # samara_verified
+    "every byte matches its checksum",
+    "the file is older than 0.6: its data has no checksums",
+    "the file has more than 64 MiB, and verify=True was not given",
+    "the memory was declared constant, and nobody asked",
+    "verify=False was given",
+    "verify() found damage",
+)
+
+
 class Model:
     """An immutable model, shared by any number of sessions and threads.
 
-    `source` is a path, or the bytes of a file. Raises ModelFormatError for a file that is not a
-    valid model, whatever is wrong with it, and UnsupportedError for one that needs an operator this
-    runtime does not have.
+    source: a path, or the bytes of a file. A file is mapped: it must not change while the model is
+    open, and one that another program shortens ends this process. Replace a model by renaming another
+    file to its name, or give copy=True.
+    copy: read all of the file into memory, and leave the file alone afterwards.
+    verify: compare every byte with the checksums in the file; None for files of at most 64 MiB. Files
+    older than 0.6 have checksums of the program part alone, which is compared in any case.
+
+    Raises ModelFormatError for a file that is not a valid model, whatever is wrong with it, and
+    UnsupportedError for one that needs an operator this runtime does not have.
+
+    >>> model = samara.Model("large.samara", verify=True)
+    >>> model.verified
+    True
     """
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        copy: bool = False,
+        verify: bool | None = None,
+    ) -> None:
         lib = library()
         out, error = ffi.new("samara_model **"), new_error()
+        options = ffi.new("samara_model_options *")
+        options.struct_size = ffi.sizeof("samara_model_options")
+        options.copy, options.verify = copy, _VERIFY[verify]
         keep = None
         if isinstance(source, bytes):
             keep = ffi.from_buffer(source)
-            check(lib.samara_model_open_memory(keep, len(source), NULL, out, error), error)
+            check(lib.samara_model_open_memory(keep, len(source), options, out, error), error)
         else:
             path = Path(source)
             if not path.is_file():
                 raise ModelFormatError(f"there is no file {path}", fix="check the path")
-            check(lib.samara_model_open_path(os.fsencode(path), NULL, out, error), error)
+            check(lib.samara_model_open_path(os.fsencode(path), options, out, error), error)
         self.handle = ffi.gc(out[0], _Closer(lib, keep))
         self._functions = {
             s.name: s
@@ -108,6 +138,25 @@ class Model:
         """
         error = new_error()
         check(library().samara_model_selftest(self.handle, error), error)
+
+    @property
+    def verified(self) -> bool:
+        """Whether every byte of the file matched its checksum when that was looked at last."""
+        return int(library().samara_model_verified(self.handle)) == 0
+
+    @property
+    def verified_reason(self) -> str:
+        """Why `verified` is what it is, as a sentence."""
+        return _VERIFIED[int(library().samara_model_verified(self.handle))]
+
+    def verify(self) -> None:
+        """Compare every byte with its checksum now, whatever the size.
+
+        Raises ModelFormatError naming the segment, the MiB in it and a tensor there, or SamaraError
+        for a file that is older than 0.6 and has no checksums of its data.
+        """
+        error = new_error()
+        check(library().samara_model_verify(self.handle, error), error)
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self._functions)})"

@@ -61,8 +61,8 @@ class ProfileRow:
 class Session:
     """Runs one function of a model. Holds the activations and the state; one thread at a time.
 
-    model: a Model, or what Model takes. function: name, None for the first. threads: None means
-    min(4, cores).
+    model: a Model, or what Model takes; copy and verify are Model's then. function: name, None for
+    the first. threads: None means min(4, cores).
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
@@ -87,8 +87,18 @@ class Session:
         accuracy: str = "default",
         limits: Mapping[str, float] | None = None,
         tuned: str | os.PathLike[str] | bytes | bool | None = None,
+        copy: bool = False,
+        verify: bool | None = None,
     ) -> None:
-        self.model = model if isinstance(model, Model) else Model(model)
+        if isinstance(model, Model):
+            if copy or verify is not None:
+                raise SamaraError(
+                    "copy and verify say how a file is opened, and this model is open",
+                    fix="give them to samara.Model, or call verify() of the model",
+                )
+            self.model = model
+        else:
+            self.model = Model(model, copy=copy, verify=verify)
         spec = self.model.function(function)
         check_backend(backend)
         if accuracy not in _ACCURACIES:

@@ -152,6 +152,18 @@ SAMARA_API size_t samara_isa(char *text, size_t size);
 
 /* ---- models ---- */
 
+/* Files of version 0.6 and later hold checksums of every byte. That of the program part (the graph)
+ * is compared by every open; those of the data (weights, golden data, the bytes between them) for
+ * files of at most SAMARA_VERIFY_BYTES, and whenever asked. Exempt, unless asked, is memory
+ * declared `constant`; files older than 0.6 have no checksums of their data.
+ * samara_model_verified() says what was done. */
+typedef enum samara_verify {
+  SAMARA_VERIFY_SMALL = 0, /* the data of files of at most SAMARA_VERIFY_BYTES */
+  SAMARA_VERIFY_ALWAYS = 1,
+  SAMARA_VERIFY_NEVER = 2
+} samara_verify;
+#define SAMARA_VERIFY_BYTES 67108864 /* 64 MiB */
+
 typedef struct samara_model_options {
   size_t struct_size;
   const samara_allocator *allocator; /* copied; NULL: malloc */
@@ -160,15 +172,24 @@ typedef struct samara_model_options {
   bool trust_checksum; /* skip the checksum of the program part (never the verification) */
   bool constant;       /* of memory that nobody can change (const data, flash): the program part is
                           read where it lies, too, instead of being copied before it is verified */
+  size_t verify;       /* a samara_verify: when the data is compared with its checksums;
+                          trust_checksum is about the program part alone */
+  bool copy;           /* read all of the file, or the memory, into memory of the allocator, and
+                          leave it alone afterwards */
 } samara_model_options;
 
-/* Open a model file. The file is mapped; it must not change while the model is open. */
+/* Open a model file. The file is mapped, unless `copy` is set: it must not change while the model
+ * is open, and a file that shrinks ends the process when a page that is gone is read (SIGBUS).
+ * Replace a model by renaming another file to its name, which leaves the open one as it is; where a
+ * file may be written to or cut in place, set `copy`. */
 SAMARA_API samara_status samara_model_open_path(const char *path,
                                                 const samara_model_options *options,
                                                 samara_model **out, samara_error *error);
-/* Open from memory, which must stay valid and constant until close; any alignment from 4 bytes up
- * is right. Weights are read where they lie. Data of 8-byte elements (float64, int64, uint64) is
- * copied with the model's allocator where it is not aligned to them; it is where the image is. */
+/* Open from memory, which must stay valid and constant until close (`copy`: until the call
+ * returns); any alignment from 4 bytes up is right. Weights are read where they lie. Data of 8-byte
+ * elements (float64, int64, uint64) is copied with the model's allocator where it is not aligned to
+ * them; it is where the image is. size_bytes is that of the file; only `constant` memory may be
+ * larger. */
 SAMARA_API samara_status samara_model_open_memory(const void *data, size_t size_bytes,
                                                   const samara_model_options *options,
                                                   samara_model **out, samara_error *error);
@@ -191,6 +212,21 @@ SAMARA_API samara_status samara_model_open_callbacks(const samara_reader *reader
                                                      samara_model **out, samara_error *error);
 /* Close. No session of the model may be alive. NULL is a no-op. */
 SAMARA_API void samara_model_close(samara_model *model);
+
+/* Compare all that the model is made of with the checksums in its file, now. SAMARA_BAD_CHECKSUM
+ * names the segment, the MiB in it and a tensor there; SAMARA_NOT_FOUND when the file is older than
+ * 0.6 and has no checksums of its data. Reads every byte. Any thread, also while sessions run. */
+SAMARA_API samara_status samara_model_verify(const samara_model *model, samara_error *error);
+typedef enum samara_verified {
+  SAMARA_VERIFIED = 0,              /* every byte matched its checksum */
+  SAMARA_NOT_VERIFIED_OLD = 1,      /* the file is older than 0.6: its data has no checksums */
+  SAMARA_NOT_VERIFIED_LARGE = 2,    /* more than SAMARA_VERIFY_BYTES, and nobody asked */
+  SAMARA_NOT_VERIFIED_CONSTANT = 3, /* memory declared `constant`, and nobody asked */
+  SAMARA_NOT_VERIFIED_TRUSTED = 4,  /* SAMARA_VERIFY_NEVER or `trust_checksum` */
+  SAMARA_NOT_VERIFIED_DAMAGED = 5   /* samara_model_verify found damage */
+} samara_verified;
+/* What the last comparison gave: that of open, or of samara_model_verify. Any thread. */
+SAMARA_API samara_verified samara_model_verified(const samara_model *model);
 
 /* Run the golden inputs stored in the file and compare (integers by digest, floats within the
  * stored tolerance). SAMARA_NOT_FOUND when the file holds none; SAMARA_SELFTEST_FAILED says

@@ -183,7 +183,9 @@ class Shape {
 class Model {
  public:
 #if defined(SAMARA_WITH_FILES)
-  /* The file is mapped; it must not change while the model is open. */
+  /* The file is mapped, unless options->copy is set: it must not change while the model is open,
+   * and one that shrinks ends the process. options->verify says when its data is compared with its
+   * checksums: by default up to SAMARA_VERIFY_BYTES. */
   static Model open(const char *path, const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_path(path, options, out, error);
@@ -197,7 +199,7 @@ class Model {
     });
   }
 #endif
-  /* The memory must stay valid and constant as long as the model. */
+  /* The memory must stay valid and constant as long as the model, unless options->copy is set. */
   static Model from_memory(const void *data, std::size_t size_bytes,
                            const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
@@ -213,6 +215,14 @@ class Model {
   }
 #endif
   const samara_model *get() const noexcept { return model_.get(); }
+
+  /* Compare every byte with its checksum, now. Error says what is damaged, or that the file is
+   * older than 0.6. */
+  void verify() const {
+    samara_error error;
+    if (samara_model_verify(get(), &error) != SAMARA_OK) throw Error(error);
+  }
+  samara_verified verified() const noexcept { return samara_model_verified(get()); }
 
   std::size_t function_count() const noexcept { return samara_model_function_count(get()); }
   /* NULL beyond the count. Strings live as long as the model. */

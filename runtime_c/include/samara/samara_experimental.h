@@ -125,6 +125,10 @@ SAMARA_API uint64_t samara_op_context_runs(const samara_op_context *context, siz
 /* Bytes of scratch the context holds now. */
 SAMARA_API size_t samara_op_context_scratch_bytes(const samara_op_context *context);
 
+/* The checksum that files hold of every MiB of their segments (docs/format.md), for programs that
+ * write files. Any alignment. Any thread. */
+SAMARA_API uint64_t samara_checksum(const void *data, size_t size_bytes);
+
 /* Where the nodes of samara_session_profile's rows came from, row by row: the author's file (""
  * when the model does not say) and line. Writes at most `capacity` of each and sets *count to the
  * number of rows. Strings live as long as the model. */

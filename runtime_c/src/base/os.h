@@ -41,11 +41,12 @@ struct smr_os_file {
   bool mapped;
 };
 
-/// Open all of a file. IO when it cannot be read; UNSUPPORTED where there are no files.
-samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+/// Open all of a file. `copy`: read it, do not map it. IO when it cannot be read; UNSUPPORTED where
+/// there are no files.
+samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
                                struct smr_os_file *out, samara_error *error);
 /// Open `size_bytes` bytes at `offset` (0: to the end). The descriptor is not closed and not moved.
-samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool copy,
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error);
 void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator);

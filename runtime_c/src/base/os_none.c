@@ -54,16 +54,16 @@ void smr_os_map_stack(void) {}
 
 // ---- files ----
 
-samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
                                struct smr_os_file *out, samara_error *error) {
-  (void)path, (void)allocator, (void)out;
+  (void)path, (void)copy, (void)allocator, (void)out;
   SMR_FAIL(error, UNSUPPORTED, "no files on this system; open from memory or callbacks");
 }
 
-samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool copy,
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error) {
-  (void)fd, (void)offset, (void)size_bytes, (void)allocator, (void)out;
+  (void)fd, (void)offset, (void)size_bytes, (void)copy, (void)allocator, (void)out;
   SMR_FAIL(error, UNSUPPORTED, "no file descriptors on this system; open from memory or callbacks");
 }
 

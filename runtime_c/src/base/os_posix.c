@@ -96,7 +96,7 @@ static samara_status os_read_all(int fd, uint64_t offset, struct smr_os_file *fi
   return SAMARA_OK;
 }
 
-samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool copy,
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error) {
   struct stat info;
@@ -116,7 +116,9 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
   }
   struct smr_os_file file = {.size_bytes = (size_t)size_bytes};
   file.base_bytes = (size_t)(size_bytes + before);
-  file.base = mmap(NULL, file.base_bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)(offset - before));
+  file.base =
+      copy ? MAP_FAILED
+           : mmap(NULL, file.base_bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)(offset - before));
   if (file.base == MAP_FAILED) {
     SMR_TRY(os_read_all(fd, offset, &file, allocator, error));
   } else {
@@ -127,14 +129,14 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
   return SAMARA_OK;
 }
 
-samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
                                struct smr_os_file *out, samara_error *error) {
   int fd;
   do {
     fd = open(path, O_RDONLY | O_CLOEXEC);
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return os_failed(error, "open", errno);
-  const samara_status status = smr_os_open_fd(fd, 0, 0, allocator, out, error);
+  const samara_status status = smr_os_open_fd(fd, 0, 0, copy, allocator, out, error);
   close(fd);
   return status;
 }

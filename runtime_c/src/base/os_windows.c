@@ -49,7 +49,18 @@ static samara_status os_map_handle(HANDLE handle, struct smr_os_file *out, samar
   return SAMARA_OK;
 }
 
-samara_status smr_os_open_path(const char *path, const samara_allocator *allocator,
+// Read a mapped file into memory. Nobody can cut a file that is mapped.
+static samara_status os_copy(const samara_allocator *allocator, struct smr_os_file *file,
+                             samara_error *error) {
+  void *view = file->base, *buffer = smr_allocate(allocator, file->size_bytes);
+  if (buffer != NULL) memcpy(buffer, view, file->size_bytes);
+  UnmapViewOfFile(view);
+  file->data = file->base = buffer;
+  file->mapped = false;
+  return buffer != NULL ? SAMARA_OK : smr_no_memory(error, file->size_bytes);
+}
+
+samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
                                struct smr_os_file *out, samara_error *error) {
   const int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
   if (units <= 0) SMR_FAIL(error, IO, "the path is not UTF-8");
@@ -63,20 +74,23 @@ samara_status smr_os_open_path(const char *path, const samara_allocator *allocat
   if (handle == INVALID_HANDLE_VALUE) SMR_FAIL(error, IO, "cannot open: error %lu", reason);
   const samara_status status = os_map_handle(handle, out, error);
   CloseHandle(handle);
-  return status;
+  return status == SAMARA_OK && copy ? os_copy(allocator, out, error) : status;
 }
 
-samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
+samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool copy,
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error) {
-  (void)fd, (void)offset, (void)size_bytes, (void)allocator, (void)out;
+  (void)fd, (void)offset, (void)size_bytes, (void)copy, (void)allocator, (void)out;
   SMR_FAIL(error, UNSUPPORTED, "no file descriptors on this system; open by path");
 }
 
 void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
-  (void)allocator;
   if (file->base == NULL) return;
-  UnmapViewOfFile(file->base);
+  if (file->mapped) {
+    UnmapViewOfFile(file->base);
+  } else {
+    smr_release(allocator, file->base);
+  }
   memset(file, 0, sizeof *file);
 }
 

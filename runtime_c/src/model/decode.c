@@ -25,10 +25,16 @@ static samara_status decode_segment(struct smr_decoder *d, const struct smr_segm
   if (s->offset < d->segment_end || s->offset % DECODE_MIN_ALIGNMENT != 0) {
     return smr_decode_bad(d, "it overlaps what precedes it, or is misaligned", 0, 0);
   }
-  if (s->offset > d->image_bytes || s->size > d->image_bytes - s->offset) {
+  const uint64_t bytes = d->image->size_bytes;
+  if (s->offset > bytes || s->size > bytes - s->offset) {
     return smr_decode_bad(d, "out of bounds", 0, 0);
   }
   d->segment_end = s->offset + s->size;
+  // Within the file, so that the sum does not wrap around.
+  const uint64_t sums = d->image->sealed ? (s->size + SMR_SUM_CHUNK - 1) / SMR_SUM_CHUNK : 0;
+  if (SMR_HAS(verify) && s->sum_count != sums) {
+    return smr_decode_bad(d, "%d checksums of %d", (int)s->sum_count, (int)sums);
+  }
   return SAMARA_OK;
 }
 
@@ -84,24 +90,25 @@ static bool decode_panels(const struct smr_constant *c) {
 // where it can be read as such. Constants may share bytes, but not buy more memory than the file
 // has: where they would, one copy of the file serves all of them.
 static void decode_copy(struct smr_decoder *d, struct smr_constant *c, size_t at) {
-  if (d->copied <= d->image_bytes) {
+  if (d->copied <= d->image->size_bytes) {
     void *copy = smr_bump_take(&d->walk.bump, 1, c->size_bytes);
     c->data = memcpy(copy, c->data, c->size_bytes);
     return;
   }
   if (d->image_copy == NULL) {
-    d->image_copy = smr_bump_take(&d->walk.bump, 1, (size_t)d->image_bytes);
-    memcpy(d->image_copy, d->image, (size_t)d->image_bytes);
+    d->image_copy = smr_bump_take(&d->walk.bump, 1, (size_t)d->image->size_bytes);
+    memcpy(d->image_copy, d->image->data, (size_t)d->image->size_bytes);
   }
   c->data = d->image_copy + at;
 }
 
 static samara_status decode_constant(struct smr_decoder *d, struct smr_constant *c) {
   const uint64_t offset = d->walk.offset, bytes = d->walk.bytes;
-  const bool copies = smr_dtype_bytes(c->dtype) == 8 && (uintptr_t)d->image % 8 != 0;
+  const bool copies = smr_dtype_bytes(c->dtype) == 8 && (uintptr_t)d->image->data % 8 != 0;
   if (d->walk.bump.base == NULL) {
     // What leaves the image is refused when it is read.
-    if (copies) d->copied += (bytes < d->image_bytes ? bytes + 7 : d->image_bytes) & ~UINT64_C(7);
+    if (copies)
+      d->copied += (bytes < d->image->size_bytes ? bytes + 7 : d->image->size_bytes) & ~UINT64_C(7);
     return SAMARA_OK;
   }
   size_t needed;
@@ -112,7 +119,7 @@ static samara_status decode_constant(struct smr_decoder *d, struct smr_constant 
   }
   if (offset % DECODE_MIN_ALIGNMENT != 0) return smr_decode_bad(d, "misaligned", 0, 0);
   c->size_bytes = (size_t)bytes;  // within the image, which is in memory
-  c->data = d->image + place->offset + offset;
+  c->data = d->image->data + place->offset + offset;
   if (c->layout != SMR_LAYOUT_PLAIN) {
     SMR_NEED_IN(&d->walk.model->parts, d->walk.error, panels);
     if (SMR_HAS(panels) && !decode_panels(c)) {
@@ -235,17 +242,17 @@ static samara_status decode_whole(struct smr_decoder *d) {
   return SAMARA_OK;
 }
 
-samara_status smr_decode(const uint8_t *program, size_t program_bytes, const uint8_t *image,
-                         uint64_t image_bytes, samara_model *model, void **memory,
+samara_status smr_decode(const struct smr_image *image, samara_model *model, void **memory,
                          samara_error *error) {
-  struct smr_decoder d = {
-      .walk = {.data = program, .size = program_bytes, .error = error, .model = model},
-      .image = image,
-      .image_bytes = image_bytes,
-      .segment_end = program_bytes};
+  struct smr_decoder d = {.walk = {.data = image->program,
+                                   .size = image->program_bytes,
+                                   .error = error,
+                                   .model = model},
+                          .image = image,
+                          .segment_end = image->program_bytes};
   SMR_TRY(smr_fb_read(&d.walk));
   if (d.walk.schema_version == 0) return smr_decode_bad(&d, "no schema version", 0, 0);
-  const uint64_t copies = d.copied < image_bytes ? d.copied : image_bytes;
+  const uint64_t copies = d.copied < image->size_bytes ? d.copied : image->size_bytes;
   size_t bytes;  // and 7 to align a copy
   if (d.walk.bump.overflow || !smr_add_size(d.walk.bump.used, (size_t)copies + 7, &bytes)) {
     return smr_no_memory(error, SIZE_MAX);

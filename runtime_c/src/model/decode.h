@@ -8,22 +8,20 @@
 #define SMR_MODEL_DECODE_H
 
 #include "model/fb.h"
+#include "model/verify.h"
 
 struct smr_decoder {
   struct smr_fb_walk walk;  // first: smr_decode_part is called with it
-  const uint8_t *image;     // the whole file; walk.data may be a private copy of its beginning
-  uint64_t image_bytes;
+  const struct smr_image *image;
   uint64_t segment_end;     // of the segments so far
   uint64_t copied;          // bytes of constants that are not read in place
   uint8_t *image_copy;      // of all of it, where they share more than it has, or NULL
   uint32_t function_index;  // being read
 };
 
-/// Decode and check everything: `program` of program_bytes is the part before the segments. The
-/// arrays of `model` lie in the block *memory afterwards, to be released when the model closes. On
-/// failure nothing is left to release.
-samara_status smr_decode(const uint8_t *program, size_t program_bytes, const uint8_t *image,
-                         uint64_t image_bytes, samara_model *model, void **memory,
+/// Decode and check everything. The arrays of `model` lie in the block *memory afterwards, to be
+/// released when the model closes. On failure nothing is left to release.
+samara_status smr_decode(const struct smr_image *image, samara_model *model, void **memory,
                          samara_error *error);
 
 /// Fails with BAD_MODEL. The format takes up to two int.

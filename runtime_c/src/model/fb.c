@@ -24,6 +24,7 @@ enum fb_kind {
   FB_VEC_U32,
   FB_VEC_I32,
   FB_VEC_I64,
+  FB_VEC_U64,
   FB_VEC_F32,
   FB_VEC_STRUCT,
   FB_VEC_STRING,
@@ -36,13 +37,16 @@ enum fb_kind {
 
 // Bytes of a scalar, or of an element.
 static const uint8_t fb_bytes[] = {
-    [FB_U8] = 1,         [FB_U16] = 2,       [FB_U32] = 4,
-    [FB_I32] = 4,        [FB_I64] = 8,       [FB_U64] = 8,
-    [FB_F32] = 4,        [FB_BOOL] = 1,      [FB_UNION_TYPE] = 1,
-    [FB_STRING] = 1,     [FB_VEC_U32] = 4,   [FB_VEC_I32] = 4,
-    [FB_VEC_I64] = 8,    [FB_VEC_F32] = 4,   [FB_VEC_STRUCT] = sizeof(struct smr_expr),
-    [FB_VEC_STRING] = 4, [FB_VEC_TABLE] = 4, [FB_TABLE] = 4,
-    [FB_UNION] = 4,
+    [FB_U8] = 1,         [FB_U16] = 2,
+    [FB_U32] = 4,        [FB_I32] = 4,
+    [FB_I64] = 8,        [FB_U64] = 8,
+    [FB_F32] = 4,        [FB_BOOL] = 1,
+    [FB_UNION_TYPE] = 1, [FB_STRING] = 1,
+    [FB_VEC_U32] = 4,    [FB_VEC_I32] = 4,
+    [FB_VEC_I64] = 8,    [FB_VEC_U64] = 8,
+    [FB_VEC_F32] = 4,    [FB_VEC_STRUCT] = sizeof(struct smr_expr),
+    [FB_VEC_STRING] = 4, [FB_VEC_TABLE] = 4,
+    [FB_TABLE] = 4,      [FB_UNION] = 4,
 };
 _Static_assert(sizeof(struct smr_expr) == 24, "an expression is laid out as in the file");
 

@@ -7,15 +7,14 @@
 #include <samara/samara_experimental.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/fnv.h"
 #include "base/os.h"
 #include "model/decode.h"
 
 enum {
-  MODEL_CHECKSUM_FROM = 24,  // the checksum covers the program part from here on
   MODEL_MAX_PROGRAM = 256 << 20,
   // What systems map at once around a page that is read, if it is in memory: Linux by default.
   MODEL_PREFETCH_BYTES = 64 * 1024,
@@ -36,9 +35,11 @@ struct model_derived {
 
 struct smr_model_private {
   struct smr_os_file file;  // base NULL when the image is not a file
-  void *image;              // read by callbacks, or NULL
-  void *program;            // copy of the program part, or NULL when it lies in `image`
-  void *memory;             // decoded arrays
+  void *copy;               // of the file, read by callbacks or copied, or NULL
+  void *program;            // copy of the program part, or NULL when it lies in the image
+  struct smr_image image;
+  atomic_int verified;  // a samara_verified
+  void *memory;         // decoded arrays
   struct smr_os_mutex lock;
   struct model_derived *derived;
 };
@@ -70,30 +71,79 @@ static samara_status model_read_header(const uint8_t *image, uint64_t image_byte
 
 // ---- open ----
 
+// Compare the data with its checksums now, and note what came of it.
+static samara_status model_verify_data(const samara_model *model, samara_error *error) {
+  struct smr_model_private *private_ = model->private_;
+  const samara_status status = smr_verify_data(model, &private_->image, error);
+  atomic_store_explicit(&private_->verified,
+                        status == SAMARA_OK ? SAMARA_VERIFIED : SAMARA_NOT_VERIFIED_DAMAGED,
+                        memory_order_relaxed);
+  return status;
+}
+
+// Why the data need not be compared with its checksums when the model is opened; SAMARA_VERIFIED:
+// it must be.
+static samara_verified model_exempt(const struct smr_image *image,
+                                    const samara_model_options *options) {
+  if (!SMR_HAS(verify) || !image->sealed) return SAMARA_NOT_VERIFIED_OLD;
+  if (options->verify == SAMARA_VERIFY_ALWAYS) return SAMARA_VERIFIED;
+  if (options->verify == SAMARA_VERIFY_NEVER) return SAMARA_NOT_VERIFIED_TRUSTED;
+  if (options->constant) return SAMARA_NOT_VERIFIED_CONSTANT;
+  return image->size_bytes > SAMARA_VERIFY_BYTES ? SAMARA_NOT_VERIFIED_LARGE : SAMARA_VERIFIED;
+}
+
 // `own`: nobody else can change the image. Else the program part is copied.
 static samara_status model_load(samara_model *model, const void *data, uint64_t image_bytes,
-                                bool own, bool trust_checksum, samara_error *error) {
+                                bool own, const samara_model_options *options,
+                                samara_error *error) {
   struct smr_model_private *private_ = model->private_;
-  const uint8_t *const image = data;
-  const uint8_t *program = image;
+  struct smr_image *const image = &private_->image;
   struct model_header header;
-  SMR_TRY(model_read_header(image, image_bytes, &header, error));
+  SMR_TRY(model_read_header(data, image_bytes, &header, error));
   const size_t bytes = (size_t)header.program_bytes;
+  *image = (struct smr_image){
+      .data = data, .size_bytes = header.file_bytes, .program = data, .program_bytes = bytes};
   if (!own) {
     private_->program = smr_allocate(&model->allocator, bytes);
     if (private_->program == NULL) return smr_no_memory(error, bytes);
-    program = memcpy(private_->program, image, bytes);
+    image->program = memcpy(private_->program, data, bytes);
     // What was checked is the image's header; what is used is the copy's.
-    if (memcmp(program + 8, &header, sizeof header) != 0) {
+    if (memcmp(image->program + 8, &header, sizeof header) != 0) {
       SMR_FAIL(error, BAD_MODEL, "the file changes while it is read");
     }
   }
-  if (!trust_checksum && smr_fnv(SMR_FNV_START, program + MODEL_CHECKSUM_FROM,
-                                 bytes - MODEL_CHECKSUM_FROM) != header.checksum) {
-    SMR_FAIL(error, BAD_CHECKSUM, "the checksum is another one");
+  if (!options->trust_checksum) SMR_TRY(smr_verify_program(image, error));
+  if (SMR_HAS(verify)) SMR_TRY(smr_verify_seal(image, error));
+  if (image->sealed && !options->constant && image_bytes != header.file_bytes) {
+    SMR_FAIL(error, BAD_MODEL, "%" PRIu64 " bytes follow the end of the file, at %" PRIu64,
+             image_bytes - header.file_bytes, header.file_bytes);
   }
   if (SMR_HAS(choices)) model->checksum = header.checksum;
-  return smr_decode(program, bytes, image, header.file_bytes, model, &private_->memory, error);
+  SMR_TRY(smr_decode(image, model, &private_->memory, error));
+  const samara_verified exempt = model_exempt(image, options);
+  atomic_init(&private_->verified, exempt);
+  if (exempt == SAMARA_VERIFIED) SMR_TRY(model_verify_data(model, error));
+  if (exempt == SAMARA_VERIFIED && options->trust_checksum)
+    atomic_init(&private_->verified, SAMARA_NOT_VERIFIED_TRUSTED);
+  return SAMARA_OK;
+}
+
+samara_status samara_model_verify(const samara_model *model, samara_error *error) {
+  if (model == NULL) SMR_FAIL(error, BAD_ARGUMENT, "expected a model");
+  struct smr_model_private *private_ = model->private_;
+  const samara_status status = smr_verify_program(&private_->image, error);
+  if (status != SAMARA_OK) {
+    atomic_store_explicit(&private_->verified, SAMARA_NOT_VERIFIED_DAMAGED, memory_order_relaxed);
+    return status;
+  }
+  if (SMR_HAS(verify) && private_->image.sealed) return model_verify_data(model, error);
+  SMR_FAIL(error, NOT_FOUND,
+           "the file is older than 0.6: it has no checksums of its data. Export it again");
+}
+
+samara_verified samara_model_verified(const samara_model *model) {
+  if (model == NULL) return SAMARA_NOT_VERIFIED_OLD;
+  return (samara_verified)atomic_load_explicit(&model->private_->verified, memory_order_relaxed);
 }
 
 // A model and what belongs to it, in one block.
@@ -111,6 +161,9 @@ static samara_status model_create(const void *what, const char *name,
   if (out == NULL || what == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "expected %s and a place for the model", name);
   SMR_TRY(smr_options_read(given, options, sizeof *options, "model options", error));
+  if (options->verify > SAMARA_VERIFY_NEVER)
+    SMR_FAIL(error, BAD_ARGUMENT, "model options: verify is %zu, no samara_verify",
+             options->verify);
   const samara_allocator allocator = smr_allocator(options->allocator);
   struct model_block *block = smr_allocate_zeroed(&allocator, 1, sizeof *block);
   if (block == NULL || !smr_os_mutex_init(&block->private_.lock)) {
@@ -138,7 +191,7 @@ void samara_model_close(samara_model *model) {
   }
   smr_release(&allocator, private_->memory);
   smr_release(&allocator, private_->program);
-  smr_release(&allocator, private_->image);
+  smr_release(&allocator, private_->copy);
   smr_os_close(&private_->file, &allocator);
   smr_os_mutex_destroy(&private_->lock);
   smr_release(&allocator, model);  // and private_
@@ -154,11 +207,11 @@ static samara_status model_finish(samara_status status, samara_model **out) {
 }
 
 static samara_status model_load_file(samara_model *model, samara_status status,
-                                     const samara_model_options *options, samara_error *error) {
+                                     samara_model_options *options, samara_error *error) {
   const struct smr_os_file *file = &model->private_->file;
   SMR_TRY(status);
-  return model_load(model, file->data, file->size_bytes, !file->mapped, options->trust_checksum,
-                    error);
+  options->constant = false;  // of memory, not of files
+  return model_load(model, file->data, file->size_bytes, !file->mapped, options, error);
 }
 
 samara_status samara_model_open_path(const char *path, const samara_model_options *given,
@@ -166,7 +219,8 @@ samara_status samara_model_open_path(const char *path, const samara_model_option
   samara_model_options options;
   SMR_TRY(model_create(path, "a path", given, &options, out, error));
   samara_model *model = *out;
-  samara_status status = smr_os_open_path(path, &model->allocator, &model->private_->file, error);
+  samara_status status =
+      smr_os_open_path(path, options.copy, &model->allocator, &model->private_->file, error);
   status = model_load_file(model, status, &options, error);
   if (status != SAMARA_OK) smr_fail_prefix(error, status, "%.200s: ", path);
   return model_finish(status, out);
@@ -180,8 +234,8 @@ samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
   SMR_TRY(model_create(good ? &fd : NULL, "a descriptor, an offset that is a multiple of 4", given,
                        &options, out, error));
   samara_model *model = *out;
-  const samara_status status =
-      smr_os_open_fd(fd, offset, size_bytes, &model->allocator, &model->private_->file, error);
+  const samara_status status = smr_os_open_fd(fd, offset, size_bytes, options.copy,
+                                              &model->allocator, &model->private_->file, error);
   return model_finish(model_load_file(model, status, &options, error), out);
 }
 
@@ -201,10 +255,16 @@ samara_status samara_model_open_memory(const void *data, size_t size_bytes,
   samara_model_options options;
   SMR_TRY(model_create(good ? data : NULL, "data at a multiple of 4 bytes", given, &options, out,
                        error));
+  samara_model *model = *out;
+  if (options.copy) {
+    struct smr_model_private *private_ = model->private_;
+    private_->copy = smr_allocate(&model->allocator, size_bytes);
+    if (private_->copy == NULL) return model_finish(smr_no_memory(error, size_bytes), out);
+    data = memcpy(private_->copy, data, size_bytes);
+  }
   // The program part has vectors of 8-byte elements: its copy is aligned to them.
-  const bool in_place = options.constant && (uintptr_t)data % 8 == 0;
-  return model_finish(model_load(*out, data, size_bytes, in_place, options.trust_checksum, error),
-                      out);
+  const bool own = options.copy || (options.constant && (uintptr_t)data % 8 == 0);
+  return model_finish(model_load(model, data, size_bytes, own, &options, error), out);
 }
 
 static samara_status model_read_all(samara_model *model, const samara_reader *reader,
@@ -214,7 +274,7 @@ static samara_status model_read_all(samara_model *model, const samara_reader *re
   }
   const size_t bytes = (size_t)reader->size_bytes;
   void *image = smr_allocate(&model->allocator, bytes);
-  model->private_->image = image;
+  model->private_->copy = image;
   if (image == NULL) return smr_no_memory(error, bytes);
   if (reader->read(reader->user, 0, image, bytes) != 0) {
     SMR_FAIL(error, IO, "the reader failed to read %zu bytes", bytes);
@@ -231,8 +291,8 @@ samara_status samara_model_open_callbacks(const samara_reader *reader,
   samara_model *model = *out;
   samara_status status = model_read_all(model, reader, error);
   if (status == SAMARA_OK) {
-    status = model_load(model, model->private_->image, reader->size_bytes, true,
-                        options.trust_checksum, error);
+    options.constant = false;  // of memory, not of readers
+    status = model_load(model, model->private_->copy, reader->size_bytes, true, &options, error);
   }
   return model_finish(status, out);
 }

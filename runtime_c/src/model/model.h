@@ -144,6 +144,9 @@ struct smr_constant {
 /// A part of the file that holds constants.
 struct smr_segment {
   uint64_t offset, size;
+  const char *name;
+  const uint64_t *sums;  // smr_sum of each SMR_SUM_CHUNK bytes, where the file has checksums
+  uint32_t sum_count;
 };
 
 struct smr_golden_tensor {

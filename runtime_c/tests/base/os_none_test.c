@@ -20,8 +20,8 @@ SMR_TEST(memory_is_aligned) {
 SMR_TEST(files_are_refused) {
   struct smr_os_file file = {0};
   samara_error error;
-  CHECK_EQ_INT(smr_os_open_path("x", NULL, &file, &error), SAMARA_UNSUPPORTED);
-  CHECK_EQ_INT(smr_os_open_fd(0, 0, 0, NULL, &file, &error), SAMARA_UNSUPPORTED);
+  CHECK_EQ_INT(smr_os_open_path("x", false, NULL, &file, &error), SAMARA_UNSUPPORTED);
+  CHECK_EQ_INT(smr_os_open_fd(0, 0, 0, false, NULL, &file, &error), SAMARA_UNSUPPORTED);
   smr_os_close(&file, NULL);
 }
 

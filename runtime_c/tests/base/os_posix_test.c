@@ -44,7 +44,7 @@ SMR_TEST(maps_paths) {
   close(fd);
   struct smr_os_file file = {0};
   samara_error error;
-  CHECK_EQ_INT(smr_os_open_path(path, &allocator, &file, &error), SAMARA_OK);
+  CHECK_EQ_INT(smr_os_open_path(path, false, &allocator, &file, &error), SAMARA_OK);
   CHECK(file.mapped);
   unlink(path);
   check_bytes(&file, 0, FILE_BYTES);
@@ -66,17 +66,17 @@ SMR_TEST(maps_parts_of_descriptors) {
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     struct smr_os_file file = {0};
     const samara_status status =
-        smr_os_open_fd(fd, parts[i].offset, parts[i].size, &allocator, &file, &error);
+        smr_os_open_fd(fd, parts[i].offset, parts[i].size, false, &allocator, &file, &error);
     if (!CHECK_EQ_INT(status, SAMARA_OK)) continue;
     check_bytes(&file, (size_t)parts[i].offset,
                 (size_t)(parts[i].size ? parts[i].size : FILE_BYTES - parts[i].offset));
     smr_os_close(&file, &allocator);
   }
   struct smr_os_file file = {0};
-  CHECK_EQ_INT(smr_os_open_fd(fd, 20000, 0, &allocator, &file, &error), SAMARA_IO);
-  CHECK_EQ_INT(smr_os_open_fd(fd, 20001, 0, &allocator, &file, &error), SAMARA_IO);
-  CHECK_EQ_INT(smr_os_open_fd(fd, 19999, 2, &allocator, &file, &error), SAMARA_IO);
-  CHECK_EQ_INT(smr_os_open_fd(fd, UINT64_MAX, 2, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 20000, 0, false, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 20001, 0, false, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 19999, 2, false, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, UINT64_MAX, 2, false, &allocator, &file, &error), SAMARA_IO);
   CHECK_EQ_INT(lseek(fd, 0, SEEK_CUR), FILE_BYTES);  // not moved
   close(fd);
 }
@@ -88,13 +88,13 @@ SMR_TEST(reads_what_it_cannot_map) {
   if (fd < 0) SKIP("this system has no /sys");
   struct smr_os_file file = {0};
   samara_error error;
-  if (CHECK_EQ_INT(smr_os_open_fd(fd, 0, 1, &allocator, &file, &error), SAMARA_OK)) {
+  if (CHECK_EQ_INT(smr_os_open_fd(fd, 0, 1, false, &allocator, &file, &error), SAMARA_OK)) {
     CHECK(!file.mapped && file.size_bytes == 1);
     CHECK(*(const char *)file.data >= '0' && *(const char *)file.data <= '9');
     smr_os_close(&file, &allocator);
   }
   // It says that it has a page and then ends early.
-  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, false, &allocator, &file, &error), SAMARA_IO);
   CHECK_CONTAINS(error.text, "end of file");
   CHECK(file.base == NULL);
   close(fd);
@@ -104,14 +104,14 @@ SMR_TEST(says_why_not) {
   const samara_allocator allocator = smr_allocator(NULL);
   struct smr_os_file file = {0};
   samara_error error;
-  CHECK_EQ_INT(smr_os_open_path("/nowhere/at/all", &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_path("/nowhere/at/all", false, &allocator, &file, &error), SAMARA_IO);
   CHECK_CONTAINS(error.text, "No such file");
-  CHECK_EQ_INT(smr_os_open_path("/tmp", &allocator, &file, &error), SAMARA_IO);
-  CHECK_EQ_INT(smr_os_open_fd(-1, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_path("/tmp", false, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(-1, 0, 0, false, &allocator, &file, &error), SAMARA_IO);
   char path[64];
   close(make_file(path));
   const int fd = open(path, O_WRONLY);
-  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, false, &allocator, &file, &error), SAMARA_IO);
   CHECK_CONTAINS(error.text, "cannot read");
   close(fd);
   unlink(path);

@@ -22,12 +22,14 @@
 #include <string.h>
 
 #include "base/fnv.h"
+#include "base/sum.h"
 #include "model/fb.h"
 #include "model/flatbuffer.h"
 #include "model/model.h"
+#include "model/verify.h"
 #include "ops/attrs.h"
 
-enum { MB_MAX = 64, MB_MAX_EXPRS = 256, MB_SEGMENT_ALIGNMENT = 16384 };
+enum { MB_MAX = 64, MB_MAX_EXPRS = 256, MB_SEGMENT_ALIGNMENT = 16384, MB_SEAL_BYTES = 16 };
 
 /// Operator codes, MB_OP_ADD and so on.
 enum {
@@ -136,6 +138,7 @@ struct mb_golden {
 struct mb_segment {
   uint64_t offset, size;  // offset from the start of the segments' area until written
   bool absolute;          // offset is what the file says
+  int32_t more_sums;      // of a sealed file, than there should be
 };
 
 struct mb_model {
@@ -158,6 +161,7 @@ struct mb_model {
   struct smr_source sources[4];
   uint32_t source_count;
   struct fbb data;  // bytes of the first segment
+  bool sealed;      // with checksums of all segments, as files since 0.6 have them
 };
 
 /// An empty model of this schema: one segment, no function.
@@ -550,16 +554,28 @@ static inline size_t mb_write_golden(struct fbb *b, const struct mb_golden *g) {
   return t;
 }
 
-/// Write the segments' table; returns where their offsets are, which are known last.
+/// Where the offset and the checksums of a segment are, which are known last.
+struct mb_place {
+  size_t offset, sums;
+  uint64_t size;
+};
+
 static inline void mb_write_segments(struct fbb *b, size_t root, const struct mb_model *m,
-                                     size_t *places) {
+                                     struct mb_place *places) {
   const size_t first = fbb_offsets(b, root, SMR_FB_MODEL_segments, m->segment_count);
   for (uint32_t i = 0; i < m->segment_count; i++) {
     const uint64_t size = i == 0 && m->segments[0].size == 0 ? m->data.size : m->segments[i].size;
-    const size_t at = fbb_table(b, "ll");
+    const size_t at = fbb_table(b, m->sealed ? "llrr" : "ll");
     fbb_u64(b, at, SMR_FB_SEGMENT_size, size);
     fbb_link(b, first + 4 * (size_t)i, at);
-    places[i] = fbb_field(b, at, SMR_FB_SEGMENT_offset);
+    places[i].offset = fbb_field(b, at, SMR_FB_SEGMENT_offset);
+    places[i].size = size;
+    if (!m->sealed) continue;
+    fbb_text(b, at, SMR_FB_SEGMENT_name, i == 0 ? "weights" : "more");
+    const size_t sums = (size_t)(size + SMR_SUM_CHUNK - 1) / SMR_SUM_CHUNK;
+    const uint32_t count = (uint32_t)((int32_t)sums + m->segments[i].more_sums);
+    fbb_list(b, at, SMR_FB_SEGMENT_sums, NULL, count, 8, 8);
+    places[i].sums = b->size - 8 * (size_t)count;
   }
 }
 
@@ -592,7 +608,8 @@ static inline void mb_seal(uint8_t *bytes) {
 /// The file, in a block of malloc's of exactly *size bytes.
 static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
   struct fbb buffer = {0}, *b = &buffer;
-  size_t places[4], first;
+  struct mb_place places[4];
+  size_t first;
   fbb_grow(b, SMR_FB_HEADER_BYTES, 1);
   const size_t root = fbb_table(b, "hirrrrrrrrr");
   fbb_link(b, 0, root);
@@ -622,6 +639,7 @@ static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
     const size_t at = mb_write_golden(b, &m->goldens[i]);
     fbb_link(b, first + 4 * (size_t)i, at);
   }
+  if (m->sealed) fbb_grow(b, MB_SEAL_BYTES, 1);
   fbb_grow(b, 0, 64);
   const uint64_t program = b->size;
   uint64_t area = program;
@@ -629,12 +647,20 @@ static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
   if (m->data.size != 0) fbb_put(b, (size_t)area, m->data.data, m->data.size);
   for (uint32_t i = 0; i < m->segment_count; i++) {
     const uint64_t offset = m->segments[i].offset + (m->segments[i].absolute ? 0 : area);
-    fbb_put(b, places[i], &offset, 8);
+    fbb_put(b, places[i].offset, &offset, 8);
+    for (uint64_t at = 0; m->sealed && at < places[i].size; at += SMR_SUM_CHUNK) {
+      const uint64_t left = places[i].size - at;
+      const uint64_t sum =
+          smr_sum(b->data + offset + at, left < SMR_SUM_CHUNK ? (size_t)left : SMR_SUM_CHUNK);
+      if (m->segments[i].more_sums == 0)
+        fbb_put(b, places[i].sums + at / SMR_SUM_CHUNK * 8, &sum, 8);
+    }
   }
   const uint64_t total = b->size;
   fbb_put(b, 4, "SMRA", 4);
   fbb_put(b, 8, &program, 8);
   fbb_put(b, 24, &total, 8);
+  if (m->sealed) fbb_put(b, (size_t)program - MB_SEAL_BYTES, b->data, MB_SEAL_BYTES);
   mb_seal(b->data);
   *size = b->size;
   uint8_t *exact = (uint8_t *)malloc(b->size);

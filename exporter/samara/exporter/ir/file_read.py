@@ -14,12 +14,18 @@ import numpy as np
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.exprs import ExprReader
+from samara.exporter.ir.file_verify import (
+    check_sums,
+    damaged,
+    data_damages,
+    header_damage,
+    is_sealed,
+)
 from samara.exporter.ir.file_write import (
     PANEL_DTYPES,
     Demand,
     Golden,
     demand_of,
-    fnv1a,
     layout_demand,
 )
 from samara.exporter.ir.memory import Memory, read_memory
@@ -83,6 +89,7 @@ class ModelFile:
     program_bytes: int
     file_bytes: int
     memory: tuple[Memory, ...] = ()
+    sums: bool = False  # whether every byte has a checksum, which it matched
 
 
 def open_program(path: str | os.PathLike[str]) -> Program:
@@ -131,6 +138,7 @@ class _Reader:
 
     def read(self, checked: bool) -> ModelFile:
         program_bytes, file_bytes = self._header()
+        sealed = is_sealed(self.data, program_bytes)
         buffer = flat.Buffer(self.data, program_bytes)
         root = int.from_bytes(self.data[:4], "little")
         model = buffer.decode(schema.table("Model"), root)
@@ -143,6 +151,11 @@ class _Reader:
                 fix="update samara, or export for an older runtime",
             )
         self._segments(model["segments"], program_bytes, file_bytes)
+        check_sums(model["segments"], sealed=sealed)
+        if sealed:
+            segments, constants = model["segments"], model["constants"]
+            for damage in data_damages(self.data, program_bytes, segments, constants):
+                raise damaged(damage)
         self.infos = [self._info(i, row) for i, row in enumerate(model["constants"])]
         self.sources = [
             Source(r["file"] or "", r["line"], r["detail"] or "") for r in model["sources"]
@@ -175,6 +188,7 @@ class _Reader:
             program_bytes,
             file_bytes,
             read_memory(model["memory"], self._names),
+            sealed,
         )
 
     # ---- the frame
@@ -188,28 +202,13 @@ class _Reader:
                 f"it starts with {data[4:8]!r}, a samara file has {schema.IDENTIFIER!r} at byte 4",
                 fix="is this a .samara file?",
             )
-        program_bytes = int.from_bytes(data[8:16], "little")
-        file_bytes = int.from_bytes(data[24:32], "little")
-        limit = min(len(data), schema.MAX_PROGRAM_BYTES)
-        if not schema.HEADER_BYTES < program_bytes <= limit:
-            raise ModelFormatError(
-                f"the header says that the program part has {program_bytes} bytes, the file has"
-                f" {len(data)}"
-            )
-        if file_bytes != len(data):
-            raise ModelFormatError(
-                f"the header says {file_bytes} bytes, the file has {len(data)}",
-                fix="was the file cut short on its way?",
-            )
         if any(data[32 : schema.HEADER_BYTES]):
             raise ModelFormatError("the reserved bytes of the header are not zero")
-        wanted = int.from_bytes(data[16:24], "little")
-        found = fnv1a(memoryview(data)[24:program_bytes])
-        if wanted != found:
-            raise ModelFormatError(
-                f"the checksum of the program part is {found:016x}, the header says {wanted:016x}",
-                fix="the file is damaged: export or copy it again",
-            )
+        damage = header_damage(data)
+        if damage is not None:
+            raise damaged(damage)
+        program_bytes = int.from_bytes(data[8:16], "little")
+        file_bytes = int.from_bytes(data[24:32], "little")
         return program_bytes, file_bytes
 
     def _segments(self, rows: Sequence[flat.Row], program_bytes: int, file_bytes: int) -> None:

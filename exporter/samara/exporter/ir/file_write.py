@@ -27,6 +27,7 @@ from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec
 from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
 from samara.pybridge.atomic import replacing
+from samara.pybridge.checksum import checksum
 from samara.pybridge.memory import DerivedLayout
 
 PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
@@ -130,7 +131,7 @@ def _add_derived(
             }
         )
     segments.append(segment)
-    row["segments"].append({"offset": 1, "size": segment.size, "name": segment.name})
+    row["segments"].append(segment.row())
 
 
 def to_bytes(
@@ -161,7 +162,9 @@ def rows_of(
 def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
     """A file of these rows, whatever they say, in pieces."""
     payload = flat.encode(schema.table("Model"), row)
-    program_bytes = _up(schema.HEADER_BYTES + len(payload), schema.TENSOR_ALIGNMENT)
+    program_bytes = _up(
+        schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
+    )
     if program_bytes > schema.MAX_PROGRAM_BYTES:
         raise UnsupportedError(
             f"the program part takes {program_bytes} bytes, at most {schema.MAX_PROGRAM_BYTES} are"
@@ -176,6 +179,7 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
     head[4:8] = schema.IDENTIFIER
     head[8:16] = program_bytes.to_bytes(8, "little")
     head[24:32] = file_bytes.to_bytes(8, "little")
+    head[-schema.SEAL_BYTES :] = head[: schema.SEAL_BYTES]
     head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
     yield bytes(head)
     at = program_bytes
@@ -187,6 +191,29 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
 
 def _up(n: int, multiple: int) -> int:
     return -(-n // multiple) * multiple
+
+
+def sums(parts: Iterable[bytes]) -> list[int]:
+    """The checksum of each MiB of the bytes of `parts`, one after the other."""
+    found: list[int] = []
+    rest = bytearray()
+    for part in parts:
+        data = memoryview(part)
+        while len(data):
+            if not rest and len(data) >= schema.SUM_BYTES:
+                piece: bytearray | memoryview = data[: schema.SUM_BYTES]
+                data = data[schema.SUM_BYTES :]
+            else:
+                taken = schema.SUM_BYTES - len(rest)
+                rest += data[:taken]
+                data = data[taken:]
+                if len(rest) < schema.SUM_BYTES:
+                    continue
+                piece, rest = rest, bytearray()
+            found.append(checksum(piece))
+    if rest:
+        found.append(checksum(rest))
+    return found
 
 
 class Segment:
@@ -202,6 +229,11 @@ class Segment:
         self.parts += [bytes(offset - self.size), data]
         self.size = offset + len(data)
         return offset
+
+    def row(self) -> dict[str, Any]:
+        """The row of the table Segment."""
+        # Never the default, so that the offset is stored and can be set later.
+        return {"offset": 1, "size": self.size, "name": self.name, "sums": sums(self.parts)}
 
 
 def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], int]:
@@ -263,8 +295,7 @@ class _Writer:
             "entries": [self._functions[name] for name in p.entries],
             "variables": variables,
             "constants": self.constants,
-            # Never the default, so that the offset is stored and can be set later.
-            "segments": [{"offset": 1, "size": s.size, "name": s.name} for s in self.segments],
+            "segments": [s.row() for s in self.segments],
             "metadata": [{"key": k, "value": v} for k, v in p.metadata.items()],
             "golden": golden_rows,
             "sources": [

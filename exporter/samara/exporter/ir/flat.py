@@ -20,6 +20,7 @@ _NUMPY: Final[Mapping[Kind, np.dtype[Any]]] = {
     Kind.VEC_U32: np.dtype("<u4"),
     Kind.VEC_I32: np.dtype("<i4"),
     Kind.VEC_I64: np.dtype("<i8"),
+    Kind.VEC_U64: np.dtype("<u8"),
     Kind.VEC_F32: np.dtype("<f4"),
 }
 _STRUCT: Final = {

@@ -25,6 +25,8 @@ HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384
 TENSOR_ALIGNMENT: Final = 64
 MAX_PROGRAM_BYTES: Final = 256 << 20
+SUM_BYTES: Final = 1 << 20  # of a segment, for one checksum
+SEAL_BYTES: Final = 16  # of the header, which the end of the program part repeats
 MAX_UNION_INDEX: Final = 250  # stock flatc counts to 255
 
 
@@ -43,6 +45,7 @@ class Kind(enum.Enum):
     VEC_U32 = ("VEC_U32", "[uint]", 4)
     VEC_I32 = ("VEC_I32", "[int]", 4)
     VEC_I64 = ("VEC_I64", "[long]", 8)
+    VEC_U64 = ("VEC_U64", "[ulong]", 8)
     VEC_F32 = ("VEC_F32", "[float]", 4)
     VEC_STRING = ("VEC_STRING", "[string]", 4)
     VEC_STRUCT = ("VEC_STRUCT", "", 0)
@@ -283,6 +286,7 @@ STRUCTURE: Final = (
             _f("offset", Kind.U64, doc="bytes from the start of the file"),
             _f("size", Kind.U64),
             _f("name", Kind.STRING),
+            _f("sums", Kind.VEC_U64, doc="checksum of each MiB; the last may be shorter"),
         ),
         "A run of bytes after the program part.",
     ),

@@ -25,7 +25,8 @@ EXPORTS = tuple(
 # Parts that no bare-metal program can use; everything else is as the models need it.
 # The transforms of convolutions go too: they keep several times the weights in memory, and a
 # bare-metal session has strict accuracy, which excludes them.
-_HOSTED = frozenset({"survey", "eager", "threads", "keep", "profile", "custom"}) | {
+# `verify`: the model is declared constant, and nothing asks for its checksums.
+_HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
     "conv_winograd",
     "f32_winograd_f23",
     "f32_winograd_f43",

@@ -31,14 +31,16 @@ def _named(prefix: str, names: str) -> tuple[str, ...]:
 _CORE = (
     _named("", "status_text version abi isa manifest")
     + _named("model_", "open_memory close function_count function_name is_growing")
-    + _named("model_", "input_count output_count input_info output_info")
+    + _named("model_", "input_count output_count input_info output_info verify verified")
     + _named("session_", "create destroy resize run run_with cancel error arena_bytes total_bytes")
     + _named("session_", "set_input bind_input input output output_shape")
 )
 
 FEATURES = MappingProxyType(
     {
-        "core": Feature("models from memory, sessions, runs, errors: always there", _CORE),
+        "core": Feature(
+            "models from memory, sessions, runs, errors: always there", _CORE, ("verify",)
+        ),
         "files": Feature("models from a path or a descriptor", _named("model_open_", "path fd")),
         "callbacks": Feature("models through the caller's reader", _named("model_open_", "callbacks")),
         "metadata": Feature("keys and values stored in a model", _named("model_", "metadata metadata_count")),

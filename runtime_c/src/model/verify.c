@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares a file with the checksums in it.
+#include "base/fp.h"
+
+#include "model/verify.h"
+
+#include <samara/samara_experimental.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fnv.h"
+#include "base/sum.h"
+
+enum {
+  VERIFY_PROGRAM_FROM = 24,  // the checksum of the program part covers it from here on,
+  VERIFY_PROGRAM_SUM = 16,   // and stands here
+  VERIFY_ROOT_BYTES = 4,     // of the header: the offset of the root table, then what tells a
+  VERIFY_SEAL_BYTES = 16,    // samara file and the size of the program part
+};
+
+uint64_t samara_checksum(const void *data, size_t size_bytes) { return smr_sum(data, size_bytes); }
+
+samara_status smr_verify_program(const struct smr_image *image, samara_error *error) {
+  uint64_t sum;
+  memcpy(&sum, image->program + VERIFY_PROGRAM_SUM, sizeof sum);
+  if (smr_fnv(SMR_FNV_START, image->program + VERIFY_PROGRAM_FROM,
+              image->program_bytes - VERIFY_PROGRAM_FROM) == sum)
+    return SAMARA_OK;
+  SMR_FAIL(error, BAD_CHECKSUM,
+           "the program part does not match its checksum: the file is damaged, copy it again");
+}
+
+samara_status smr_verify_seal(struct smr_image *image, samara_error *error) {
+  const uint8_t *seal = image->program + image->program_bytes - VERIFY_SEAL_BYTES;
+  image->sealed = memcmp(seal + VERIFY_ROOT_BYTES, image->program + VERIFY_ROOT_BYTES,
+                         VERIFY_SEAL_BYTES - VERIFY_ROOT_BYTES) == 0;
+  if (!image->sealed || memcmp(seal, image->program, VERIFY_ROOT_BYTES) == 0) return SAMARA_OK;
+  SMR_FAIL(error, BAD_CHECKSUM,
+           "bytes 0 to 3 do not match their copy: the file is damaged, copy it again");
+}
+
+// Fails: bytes [from, to) of the file, of a segment, are damaged.
+static samara_status verify_damaged(const samara_model *model, const struct smr_image *image,
+                                    const struct smr_segment *segment, uint64_t from, uint64_t to,
+                                    samara_error *error) {
+  const char *name = NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < model->constant_count; i++) {
+    const struct smr_constant *c = &model->constants[i];
+    // Where it lies in the file; one that was copied lies in no file.
+    const uint64_t at = (uint64_t)((uintptr_t)c->data - (uintptr_t)image->data);
+    if (at >= to || at >= image->size_bytes || at + c->size_bytes <= from) continue;
+    if (count++ == 0) name = c->name;
+  }
+  smr_fail(error, SAMARA_BAD_CHECKSUM,
+           "segment '%.40s', MiB %u (bytes %" PRIu64 " to %" PRIu64
+           " of the file) does not match its checksum: the file is damaged, copy it again",
+           segment->name, (unsigned)((from - segment->offset) / SMR_SUM_CHUNK), from, to - 1);
+  if (count == 0) return SAMARA_BAD_CHECKSUM;
+  return smr_fail_prefix(error, SAMARA_BAD_CHECKSUM, "tensor '%.80s'%s: ", name,
+                         count > 1 ? " or a neighbour" : "");
+}
+
+samara_status smr_verify_data(const samara_model *model, const struct smr_image *image,
+                              samara_error *error) {
+  uint64_t at = image->program_bytes;
+  for (uint32_t i = 0; i <= model->segment_count; i++) {
+    const struct smr_segment *s = i < model->segment_count ? &model->segments[i] : NULL;
+    for (const uint64_t end = s != NULL ? s->offset : image->size_bytes; at < end; at++) {
+      if (image->data[at] == 0) continue;
+      SMR_FAIL(error, BAD_CHECKSUM,
+               "byte %" PRIu64
+               ", between segments, is %u instead of 0: the file is damaged, copy it again",
+               at, image->data[at]);
+    }
+    for (uint32_t k = 0; s != NULL && k < s->sum_count; k++) {
+      const uint64_t left = s->offset + s->size - at;
+      const size_t bytes = left < SMR_SUM_CHUNK ? (size_t)left : SMR_SUM_CHUNK;
+      if (smr_sum(image->data + at, bytes) != s->sums[k])
+        return verify_damaged(model, image, s, at, at + bytes, error);
+      at += bytes;
+    }
+  }
+  return SAMARA_OK;
+}
