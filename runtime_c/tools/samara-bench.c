@@ -23,12 +23,16 @@ static const char usage[] =
     "  --cold                opens the model anew for every run and counts that too\n"
     "  --nodes               adds every node, slowest first, of the fastest of a few more runs\n"
     "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
+    "  --verify WHEN         when load compares the data with its checksums: small (up to 64 MiB; "
+    "the\n"
+    "                        default), always, never\n"
     "  --roof                adds what one core can do at most; without MODEL: only that\n";
 
 struct options {
   const char *model, *function, *isa, *threads, *tuned;
   struct tool_list shapes;
   unsigned long runs, warmup, seed;
+  size_t verify;
   int cold, nodes, roof;
 };
 
@@ -63,6 +67,8 @@ static int parse_options(int argc, char **argv, struct options *o) {
       o->warmup = tool_number(v, 0);
     else if ((v = tool_option(argc, argv, &i, "--seed")) != NULL)
       o->seed = tool_number(v, 0);
+    else if ((v = tool_option(argc, argv, &i, "--verify")) != NULL)
+      ok = tool_verify(v, &o->verify);
     else if ((v = tool_option(argc, argv, &i, "--tuned")) != NULL)
       o->tuned = v;
     else if (strcmp(argv[i], "--roof") == 0)
@@ -122,8 +128,9 @@ static int open_session(const struct options *o, struct bench *b) {
                                           .log = tool_log,
                                           .custom_ops = custom,
                                           .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
+  const samara_model_options file = {.struct_size = sizeof file, .verify = o->verify};
   const uint64_t start = tool_now_ns();
-  if (tool_open_model(o->model, &b->image, &b->model, &error) != SAMARA_OK)
+  if (tool_open_model(o->model, &file, &b->image, &b->model, &error) != SAMARA_OK)
     return tool_error("%s: %s", o->model, error.text);
   const uint64_t opened = tool_now_ns();
   if (samara_session_create(b->model, &options, &b->session, &error) != SAMARA_OK)

@@ -20,13 +20,18 @@ static const char usage[] =
     "  --threads N  --isa LIST  --repeat N  --seed N\n"
     "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
     "  --profile FILE        write a Chrome trace of the last run\n"
+    "  --verify WHEN         compare the data with its checksums: small (up to 64 MiB; the "
+    "default),\n"
+    "                        always, never\n"
+    "  --copy                read the file into memory instead of mapping it\n"
     "  --selftest            run the golden inputs of the file instead\n";
 
 struct options {
   const char *model, *function, *output, *isa, *profile, *load, *save, *tuned;
   struct tool_list inputs, shapes, states;
   unsigned long threads, repeat, seed, top;
-  int selftest;
+  size_t verify;
+  int selftest, copy;
 };
 
 static int parse_options(int argc, char **argv, struct options *o) {
@@ -62,6 +67,10 @@ static int parse_options(int argc, char **argv, struct options *o) {
       o->seed = tool_number(v, 0);
     else if ((v = tool_option(argc, argv, &i, "--top")) != NULL)
       ok = (o->top = tool_number(v, 0)) > 0;
+    else if ((v = tool_option(argc, argv, &i, "--verify")) != NULL)
+      ok = tool_verify(v, &o->verify);
+    else if (strcmp(argv[i], "--copy") == 0)
+      o->copy = 1;
     else if (strcmp(argv[i], "--selftest") == 0)
       o->selftest = 1;
     else if (argv[i][0] != '-' && o->model == NULL)
@@ -489,8 +498,10 @@ int main(int argc, char **argv) {
   samara_model *model = NULL;
   samara_error error = {.text = ""};
   struct tool_array image;
+  const samara_model_options options = {
+      .struct_size = sizeof options, .verify = o.verify, .copy = o.copy != 0};
   int result;
-  if (tool_open_model(o.model, &image, &model, &error) != SAMARA_OK)
+  if (tool_open_model(o.model, &options, &image, &model, &error) != SAMARA_OK)
     result = tool_error("%s: %s", o.model, error.text);
   else
     result = run_model(model, &o);

@@ -283,16 +283,25 @@ static inline int tool_write_npy(const char *path, const samara_tensor *t) {
 
 // ---- models and pools ----
 
+/// A samara_verify from "small", "always" or "never"; 0 for another text.
+static inline int tool_verify(const char *text, size_t *verify) {
+  static const char *const names[] = {"small", "always", "never"};
+  for (*verify = 0; *verify < 3; ++*verify)
+    if (strcmp(text, names[*verify]) == 0) return 1;
+  return 0;
+}
+
 /// Open a model; `image` keeps its bytes where the library opens no files. tool_close_model ends
 /// it.
-static inline samara_status tool_open_model(const char *path, struct tool_array *image,
-                                            samara_model **model, samara_error *error) {
+static inline samara_status tool_open_model(const char *path, const samara_model_options *options,
+                                            struct tool_array *image, samara_model **model,
+                                            samara_error *error) {
   memset(image, 0, sizeof *image);
 #if SAMARA_WITH_FILES
-  return samara_model_open_path(path, NULL, model, error);
+  return samara_model_open_path(path, options, model, error);
 #else
   if (tool_read_file(path, image) != 0) return SAMARA_IO;
-  return samara_model_open_memory(image->memory, image->size_bytes, NULL, model, error);
+  return samara_model_open_memory(image->memory, image->size_bytes, options, model, error);
 #endif
 }
 

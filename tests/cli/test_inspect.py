@@ -66,3 +66,42 @@ def test_memory_draws_the_arena(samara: Samara, samara_path: Path, tmp_path: Pat
     assert plan["arena_bytes"] >= plan["peak_bytes"] > 0
     assert {"first", "last", "offset", "size_bytes", "kind", "name"} <= set(plan["pieces"][0])
     assert samara("inspect", samara_path, "--threads", "0").exit_code == 2
+
+
+def test_verify(samara: Samara, samara_path: Path, onnx_path: Path, tmp_path: Path) -> None:
+    size = f"{samara_path.stat().st_size:,}"
+    result = samara("inspect", "--verify", samara_path)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{samara_path}: all {size} bytes match their ")
+    assert "checksums: every byte matches" in samara("inspect", samara_path).stdout
+
+    data = bytearray(samara_path.read_bytes())
+    data[-1] ^= 0x80
+    broken = tmp_path / "broken.samara"
+    broken.write_bytes(data)
+    result = samara("inspect", "--verify", broken)
+    assert result.exit_code == 1
+    assert f"{broken}: damaged in 1 of " in result.stdout
+    assert "segment 'weights', MiB 0 (bytes " in result.stdout
+    assert "copy the file again" in result.stdout
+    facts = json.loads(samara("inspect", "--verify", "--json", broken).stdout)
+    (damage,) = facts["damages"]
+    assert (facts["verified"], damage["segment"], damage["mib"]) == (False, "weights", 0)
+    assert damage["tensors"]
+    plain = samara("inspect", broken)
+    assert plain.exit_code == 1
+    assert "segment 'weights', MiB 0" in plain.stderr
+
+    assert samara("inspect", "--verify", onnx_path).exit_code == 1
+    assert samara("inspect", "--verify", tmp_path / "absent.samara").exit_code == 1
+    assert samara("inspect", "--verify", "--memory", samara_path).exit_code == 2
+
+
+def test_verify_an_older_file(samara: Samara, repo: Path) -> None:
+    old = repo / "tests" / "golden" / "0.5.0.samara"
+    result = samara("inspect", "--verify", old)
+    assert result.exit_code == 0, result.output
+    assert "its data has no checksums" in result.stdout
+    facts = json.loads(samara("inspect", "--verify", "--json", old).stdout)
+    assert (facts["sums"], facts["verified"], facts["damages"]) == (False, False, [])
+    assert "checksums: none of the data" in samara("inspect", old).stdout

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pybridge.conftest import affine
 
+from samara.exporter.ir import ProgramBuilder, save_program
 from samara.pybridge import Model, ModelFormatError, SamaraError, Session, ShapeError, TensorSpec
 
 
@@ -102,3 +105,64 @@ def test_what_is_no_model(files: dict[str, Path], tmp_path: Path) -> None:
     flipped[100] ^= 1
     with pytest.raises(ModelFormatError):
         Model(bytes(flipped))
+
+
+def test_files_are_verified(files: dict[str, Path], repo: Path, tmp_path: Path) -> None:
+    assert Model(files["dense"]).verified
+    unasked = Model(files["dense"], verify=False)
+    assert (unasked.verified, unasked.verified_reason) == (False, "verify=False was given")
+    unasked.verify()
+    assert unasked.verified
+    assert unasked.verified_reason == "every byte matches its checksum"
+
+    old = Model(repo / "tests" / "golden" / "0.5.0.samara", verify=True)
+    assert not old.verified
+    assert "older than 0.6" in old.verified_reason
+    with pytest.raises(SamaraError, match="no checksums of its data"):
+        old.verify()
+
+    image = bytearray(files["dense"].read_bytes())
+    image[-1] ^= 1
+    with pytest.raises(ModelFormatError, match=r"segment 'weights', MiB 0"):
+        Model(bytes(image))
+    broken = tmp_path / "broken.samara"
+    broken.write_bytes(image)
+    with pytest.raises(ModelFormatError, match=r"broken\.samara: tensor '.*segment 'weights'"):
+        Session(broken)
+    model = Model(broken, verify=False)
+    with pytest.raises(ModelFormatError, match=r"segment 'weights', MiB 0"):
+        model.verify()
+    assert (model.verified, model.verified_reason) == (False, "verify() found damage")
+
+
+def test_large_files_are_verified_when_asked(tmp_path: Path) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    weights = np.zeros(17 << 20, np.float32)
+    weights[-1] = 1
+    f.finish([f.op("reduce_sum", f.const(weights, "w"), axes=(0,), keepdims=True)], ["y"])
+    path = tmp_path / "large.samara"
+    save_program(program.finish(["main"]), path)
+    model = Model(path)
+    assert (model.verified, model.verified_reason[:29]) == (False, "the file has more than 64 MiB")
+    assert Model(path, verify=True).verified
+    with path.open("r+b") as file:
+        file.seek(-2, 2)
+        file.write(b"\1")
+    with pytest.raises(ModelFormatError, match=r"tensor 'w': segment 'weights', MiB 67"):
+        Model(path, verify=True)
+    Model(path)
+
+
+def test_a_copy_outlives_its_file(files: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "copied.samara"
+    path.write_bytes(files["dense"].read_bytes())
+    session = Session(path, copy=True)
+    os.truncate(path, 0)
+    x = np.ones((2, 4), np.float32)
+    np.testing.assert_allclose(session.run({"x": x})["y"], affine(x), rtol=1e-5, atol=1e-6)
+    session.model.verify()
+    with pytest.raises(SamaraError, match="this model is open"):
+        Session(session.model, copy=True)
+    with pytest.raises(SamaraError, match="this model is open"):
+        Session(session.model, verify=True)

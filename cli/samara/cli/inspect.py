@@ -26,6 +26,12 @@ def inspect(
             "--memory", help="Where the bytes go: the arena drawn, and what sets its peak."
         ),
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Only compare every byte of the file with its checksums; 1: damaged."
+        ),
+    ] = False,
     as_json: opt.Json = False,
     html: Annotated[
         Path | None,
@@ -46,7 +52,13 @@ def inspect(
     samara inspect model.samara
     samara inspect model.samara --kernels --memory
     samara inspect model.onnx --html model.html
+    samara inspect --verify model.samara
     """
+    if verify:
+        if kernels or memory or html is not None:
+            raise typer.BadParameter("it shows nothing else", param_hint="--verify")
+        _verify(model, as_json)
+        return
     from samara.exporter.reports import html_page
     from samara.exporter.reports import inspect as inspect_file
     from samara.exporter.reports.memory import draws_boxes
@@ -69,3 +81,16 @@ def inspect(
         )
     else:
         typer.echo(f"{html}: open it in a browser")
+
+
+def _verify(model: str, as_json: bool) -> None:
+    from samara.exporter.ir import verify_file
+
+    with step(f"reading {model}"):
+        found = verify_file(model)
+    if as_json:
+        print_json({"path": model, **found.to_json()})
+    else:
+        typer.echo(found.text(model))
+    if found.damages:
+        raise typer.Exit(1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from samara.pybridge import dtypes
-from samara.pybridge._native import NULL, check, ffi, library, new_error, text
+from samara.pybridge._native import check, ffi, library, new_error, text
 from samara.pybridge.errors import ModelFormatError, ShapeError
 
 

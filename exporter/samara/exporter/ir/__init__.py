@@ -12,6 +12,9 @@ from samara.exporter.ir.file_read import ModelFile as ModelFile
 from samara.exporter.ir.file_read import from_bytes as from_bytes
 from samara.exporter.ir.file_read import open_program as open_program
 from samara.exporter.ir.file_read import read_file as read_file
+from samara.exporter.ir.file_verify import Damage as Damage
+from samara.exporter.ir.file_verify import Verification as Verification
+from samara.exporter.ir.file_verify import verify_file as verify_file
 from samara.exporter.ir.file_write import Golden as Golden
 from samara.exporter.ir.file_write import save_program as save_program
 from samara.exporter.ir.file_write import to_bytes as to_bytes

@@ -45,14 +45,28 @@ class Damage:
 class Verification:
     """What comparing a file with its checksums gave.
 
-    sums: whether its data has checksums; those of files older than 0.6 have not. compared: how many
-    checksums matched or not, that of the program part included.
+    sums: whether its data has checksums; that of files older than 0.6 has none, and where the program
+    part is damaged nobody can tell. compared: how many checksums were compared, that of the program
+    part included.
     """
 
     file_bytes: int
     sums: bool
     compared: int
     damages: tuple[Damage, ...]
+
+    def text(self, name: str) -> str:
+        """For a terminal; `name` is what the file is called."""
+        if self.damages:
+            lines = [f"{name}: damaged in {len(self.damages)} of {self.compared} checksums"]
+            lines += [f"  {damage}" for damage in self.damages]
+            return "\n".join([*lines, "  fix: copy the file again, or export the model again"])
+        if not self.sums:
+            return (
+                f"{name}: older than 0.6, its data has no checksums; its program part matches\n"
+                "  fix: export the model again for checksums of every byte"
+            )
+        return f"{name}: all {self.file_bytes:,} bytes match their {self.compared} checksums"
 
     def to_json(self) -> dict[str, Any]:
         """For --json."""
@@ -78,24 +92,29 @@ class Verification:
 def verify_file(path: str | os.PathLike[str]) -> Verification:
     """Compare every byte of a file, of any size, with the checksums in it.
 
-    Raises ModelFormatError for a file that is no samara file.
+    Raises ModelFormatError for a file that is no samara file, SamaraError for one that cannot be
+    read.
     """
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < schema.HEADER_BYTES:
-            raise ModelFormatError(f"{path}: {size} bytes are too few for a samara file")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            view = memoryview(mapped)
-            try:
-                return _verify(view)
-            finally:
-                view.release()
+    try:
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < schema.HEADER_BYTES:
+                raise ModelFormatError(f"{path}: {size} bytes are too few for a samara file")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                view = memoryview(mapped)
+                try:
+                    return _verify(path, view)
+                finally:
+                    view.release()
+    except OSError as error:
+        raise SamaraError(f"{path}: {error.strerror}", fix="check the path") from None
 
 
-def _verify(data: memoryview) -> Verification:
+def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
     if bytes(data[4:8]) != schema.IDENTIFIER:
         raise ModelFormatError(
-            f"it starts with {bytes(data[4:8])!r}, a samara file has {schema.IDENTIFIER!r} at byte 4",
+            f"{path}: it starts with {bytes(data[:8])!r}, a samara file has"
+            f" {schema.IDENTIFIER!r} at byte 4",
             fix="is this a .samara file?",
         )
     found = header_damage(data)

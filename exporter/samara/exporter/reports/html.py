@@ -69,6 +69,7 @@ def _summary(report: Report) -> str:
         ("file", f"{byte_text(report.size_bytes)} ({byte_text(m.weights_bytes)} of weights)"),
         ("needs runtime", report.min_runtime),
         ("written by", report.producer or "unknown"),
+        ("checksums", "every byte matches" if report.checksums else "none of the data"),
         ("arena", "unknown" if m.arena_bytes is None else byte_text(m.arena_bytes)),
         (
             "transposes left",

@@ -138,7 +138,8 @@ class FunctionReport:
 class Report:
     """Everything that `samara inspect` shows.
 
-    `not_run` says why kernels and arena are unknown, where they are.
+    `not_run` says why kernels and arena are unknown, where they are. `checksums`: whether every byte
+    has one, which it matched; the data of files older than 0.6 has none.
     """
 
     path: str
@@ -154,6 +155,7 @@ class Report:
     golden: int
     memory: MemoryReport
     not_run: str = ""
+    checksums: bool = False
 
     @property
     def main(self) -> FunctionReport:
@@ -324,6 +326,7 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
         transposes=transposes_left(program),
         golden=len(file.golden),
         memory=memory,
+        checksums=file.sums,
     )
 
 
@@ -405,6 +408,10 @@ def _with_kernels(
 # ---- text ----
 
 
+def _checksums_text(report: Report) -> str:
+    return "every byte matches" if report.checksums else "none of the data, which is older than 0.6"
+
+
 def _head_text(report: Report) -> str:
     m = report.memory
     golden = f", {byte_text(m.golden_bytes)} of golden data" if m.golden_bytes else ""
@@ -413,6 +420,7 @@ def _head_text(report: Report) -> str:
         f" ({byte_text(m.weights_bytes)} of weights, {byte_text(m.program_bytes)} of program{golden})",
         f"  written by {report.producer or 'unknown'}, schema {report.schema_version},"
         f" needs runtime {report.min_runtime}",
+        f"  checksums: {_checksums_text(report)}",
     ]
     for key, value in report.metadata.items():
         short = value if len(value) <= 70 else value[:67] + "..."
