@@ -50,6 +50,13 @@ struct model_header {
   uint64_t program_bytes, checksum, file_bytes;
 };
 
+static samara_status model_bad_sizes(const struct model_header *header, uint64_t image_bytes,
+                                     samara_error *error) {
+  SMR_FAIL(error, BAD_MODEL,
+           "%" PRIu64 " bytes are there of a file of %" PRIu64 " with %" PRIu64 " of program",
+           image_bytes, header->file_bytes, header->program_bytes);
+}
+
 static samara_status model_read_header(const uint8_t *image, uint64_t image_bytes,
                                        struct model_header *header, samara_error *error) {
   if (image_bytes < SMR_FB_HEADER_BYTES || memcmp(image + 4, "SMRA", 4) != 0) {
@@ -62,22 +69,23 @@ static samara_status model_read_header(const uint8_t *image, uint64_t image_byte
   const uint64_t bytes = header->program_bytes;
   if (header->file_bytes > image_bytes || bytes < SMR_FB_HEADER_BYTES + 8 ||
       bytes > header->file_bytes || bytes > MODEL_MAX_PROGRAM || bytes % 8 != 0) {
-    SMR_FAIL(error, BAD_MODEL,
-             "%" PRIu64 " bytes are there of a file of %" PRIu64 " with %" PRIu64 " of program",
-             image_bytes, header->file_bytes, bytes);
+    return model_bad_sizes(header, image_bytes, error);
   }
   return SAMARA_OK;
 }
 
 // ---- open ----
 
-// Compare the data with its checksums now, and note what came of it.
-static samara_status model_verify_data(const samara_model *model, samara_error *error) {
+static void model_set_verified(const samara_model *model, samara_verified verified) {
+  atomic_store_explicit(&model->private_->verified, (int)verified, memory_order_relaxed);
+}
+
+// Compare the data with its checksums now, the program part too if `all`, and note what came of it.
+static samara_status model_verify(const samara_model *model, bool all, samara_error *error) {
   struct smr_model_private *private_ = model->private_;
-  const samara_status status = smr_verify_data(model, &private_->image, error);
-  atomic_store_explicit(&private_->verified,
-                        status == SAMARA_OK ? SAMARA_VERIFIED : SAMARA_NOT_VERIFIED_DAMAGED,
-                        memory_order_relaxed);
+  samara_status status = all ? smr_verify_program(&private_->image, error) : SAMARA_OK;
+  if (status == SAMARA_OK) status = smr_verify_data(model, &private_->image, error);
+  model_set_verified(model, status == SAMARA_OK ? SAMARA_VERIFIED : SAMARA_NOT_VERIFIED_DAMAGED);
   return status;
 }
 
@@ -114,31 +122,25 @@ static samara_status model_load(samara_model *model, const void *data, uint64_t 
   }
   if (!options->trust_checksum) SMR_TRY(smr_verify_program(image, error));
   if (SMR_HAS(verify)) SMR_TRY(smr_verify_seal(image, error));
-  if (image->sealed && !options->constant && image_bytes != header.file_bytes) {
-    SMR_FAIL(error, BAD_MODEL, "%" PRIu64 " bytes follow the end of the file, at %" PRIu64,
-             image_bytes - header.file_bytes, header.file_bytes);
-  }
+  if (image->sealed && !options->constant && image_bytes != header.file_bytes)
+    return model_bad_sizes(&header, image_bytes, error);
   if (SMR_HAS(choices)) model->checksum = header.checksum;
   SMR_TRY(smr_decode(image, model, &private_->memory, error));
   const samara_verified exempt = model_exempt(image, options);
-  atomic_init(&private_->verified, exempt);
-  if (exempt == SAMARA_VERIFIED) SMR_TRY(model_verify_data(model, error));
-  if (exempt == SAMARA_VERIFIED && options->trust_checksum)
-    atomic_init(&private_->verified, SAMARA_NOT_VERIFIED_TRUSTED);
+  if (exempt == SAMARA_VERIFIED) SMR_TRY(model_verify(model, false, error));
+  // Not all was compared where the program part was not.
+  model_set_verified(model, exempt == SAMARA_VERIFIED && options->trust_checksum
+                                ? SAMARA_NOT_VERIFIED_TRUSTED
+                                : exempt);
   return SAMARA_OK;
 }
 
 samara_status samara_model_verify(const samara_model *model, samara_error *error) {
   if (model == NULL) SMR_FAIL(error, BAD_ARGUMENT, "expected a model");
-  struct smr_model_private *private_ = model->private_;
-  const samara_status status = smr_verify_program(&private_->image, error);
-  if (status != SAMARA_OK) {
-    atomic_store_explicit(&private_->verified, SAMARA_NOT_VERIFIED_DAMAGED, memory_order_relaxed);
-    return status;
-  }
-  if (SMR_HAS(verify) && private_->image.sealed) return model_verify_data(model, error);
-  SMR_FAIL(error, NOT_FOUND,
-           "the file is older than 0.6: it has no checksums of its data. Export it again");
+  const struct smr_image *image = &model->private_->image;
+  if (!SMR_HAS(verify) || !image->sealed)
+    SMR_FAIL(error, NOT_FOUND, "a file older than 0.6 has no checksums of its data");
+  return model_verify(model, true, error);
 }
 
 samara_verified samara_model_verified(const samara_model *model) {
@@ -162,8 +164,7 @@ static samara_status model_create(const void *what, const char *name,
     SMR_FAIL(error, BAD_ARGUMENT, "expected %s and a place for the model", name);
   SMR_TRY(smr_options_read(given, options, sizeof *options, "model options", error));
   if (options->verify > SAMARA_VERIFY_NEVER)
-    SMR_FAIL(error, BAD_ARGUMENT, "model options: verify is %zu, no samara_verify",
-             options->verify);
+    SMR_FAIL(error, BAD_ARGUMENT, "verify is %zu, no samara_verify", options->verify);
   const samara_allocator allocator = smr_allocator(options->allocator);
   struct model_block *block = smr_allocate_zeroed(&allocator, 1, sizeof *block);
   if (block == NULL || !smr_os_mutex_init(&block->private_.lock)) {

@@ -21,14 +21,20 @@ enum {
 
 uint64_t samara_checksum(const void *data, size_t size_bytes) { return smr_sum(data, size_bytes); }
 
+// Fails: bytes [from, to) of the file are damaged.
+static samara_status verify_bad(uint64_t from, uint64_t to, samara_error *error) {
+  SMR_FAIL(error, BAD_CHECKSUM,
+           "bytes %" PRIu64 " to %" PRIu64 " do not match their checksum: the file is damaged",
+           from, to - 1);
+}
+
 samara_status smr_verify_program(const struct smr_image *image, samara_error *error) {
   uint64_t sum;
   memcpy(&sum, image->program + VERIFY_PROGRAM_SUM, sizeof sum);
   if (smr_fnv(SMR_FNV_START, image->program + VERIFY_PROGRAM_FROM,
               image->program_bytes - VERIFY_PROGRAM_FROM) == sum)
     return SAMARA_OK;
-  SMR_FAIL(error, BAD_CHECKSUM,
-           "the program part does not match its checksum: the file is damaged, copy it again");
+  return verify_bad(0, image->program_bytes, error);
 }
 
 samara_status smr_verify_seal(struct smr_image *image, samara_error *error) {
@@ -36,30 +42,29 @@ samara_status smr_verify_seal(struct smr_image *image, samara_error *error) {
   image->sealed = memcmp(seal + VERIFY_ROOT_BYTES, image->program + VERIFY_ROOT_BYTES,
                          VERIFY_SEAL_BYTES - VERIFY_ROOT_BYTES) == 0;
   if (!image->sealed || memcmp(seal, image->program, VERIFY_ROOT_BYTES) == 0) return SAMARA_OK;
-  SMR_FAIL(error, BAD_CHECKSUM,
-           "bytes 0 to 3 do not match their copy: the file is damaged, copy it again");
+  return verify_bad(0, VERIFY_ROOT_BYTES, error);
 }
 
-// Fails: bytes [from, to) of the file, of a segment, are damaged.
+// Fails: bytes [from, to) of the file, of a segment, are damaged. Names what lies there.
 static samara_status verify_damaged(const samara_model *model, const struct smr_image *image,
                                     const struct smr_segment *segment, uint64_t from, uint64_t to,
                                     samara_error *error) {
-  const char *name = NULL;
-  uint32_t count = 0;
+  const samara_status status = verify_bad(from, to, error);
+  smr_fail_prefix(error, status, "segment '%.40s', MiB %u: ", segment->name,
+                  (unsigned)((from - segment->offset) / SMR_SUM_CHUNK));
+  const struct smr_constant *first = NULL;
+  bool more = false;
   for (uint32_t i = 0; i < model->constant_count; i++) {
     const struct smr_constant *c = &model->constants[i];
     // Where it lies in the file; one that was copied lies in no file.
     const uint64_t at = (uint64_t)((uintptr_t)c->data - (uintptr_t)image->data);
-    if (at >= to || at >= image->size_bytes || at + c->size_bytes <= from) continue;
-    if (count++ == 0) name = c->name;
+    if (at >= to || at + c->size_bytes <= from) continue;
+    more = first != NULL;
+    if (!more) first = c;
   }
-  smr_fail(error, SAMARA_BAD_CHECKSUM,
-           "segment '%.40s', MiB %u (bytes %" PRIu64 " to %" PRIu64
-           " of the file) does not match its checksum: the file is damaged, copy it again",
-           segment->name, (unsigned)((from - segment->offset) / SMR_SUM_CHUNK), from, to - 1);
-  if (count == 0) return SAMARA_BAD_CHECKSUM;
-  return smr_fail_prefix(error, SAMARA_BAD_CHECKSUM, "tensor '%.80s'%s: ", name,
-                         count > 1 ? " or a neighbour" : "");
+  if (first == NULL) return status;
+  return smr_fail_prefix(error, status, "tensor '%.80s'%s: ", first->name,
+                         more ? " or a neighbour" : "");
 }
 
 samara_status smr_verify_data(const samara_model *model, const struct smr_image *image,
@@ -67,13 +72,9 @@ samara_status smr_verify_data(const samara_model *model, const struct smr_image 
   uint64_t at = image->program_bytes;
   for (uint32_t i = 0; i <= model->segment_count; i++) {
     const struct smr_segment *s = i < model->segment_count ? &model->segments[i] : NULL;
-    for (const uint64_t end = s != NULL ? s->offset : image->size_bytes; at < end; at++) {
-      if (image->data[at] == 0) continue;
-      SMR_FAIL(error, BAD_CHECKSUM,
-               "byte %" PRIu64
-               ", between segments, is %u instead of 0: the file is damaged, copy it again",
-               at, image->data[at]);
-    }
+    const uint64_t end = s != NULL ? s->offset : image->size_bytes;
+    for (; at < end; at++)
+      if (image->data[at] != 0) return verify_bad(at, end, error);
     for (uint32_t k = 0; s != NULL && k < s->sum_count; k++) {
       const uint64_t left = s->offset + s->size - at;
       const size_t bytes = left < SMR_SUM_CHUNK ? (size_t)left : SMR_SUM_CHUNK;

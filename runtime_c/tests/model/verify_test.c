@@ -78,7 +78,7 @@ SMR_TEST(the_root_is_sealed) {
   samara_error error;
   bytes[0] ^= 4;
   CHECK_EQ_INT(try_open(bytes, size, NULL, &model, &error), SAMARA_BAD_CHECKSUM);
-  CHECK_CONTAINS(error.text, "bytes 0 to 3");
+  CHECK_CONTAINS(error.text, "bytes 0 to 3 do not match");
   const samara_model_options options = {.struct_size = sizeof options, .trust_checksum = true};
   CHECK_EQ_INT(try_open(bytes, size, &options, &model, &error), SAMARA_BAD_CHECKSUM);
   free(bytes);
@@ -92,7 +92,7 @@ SMR_TEST(lengths_are_exact) {
   samara_model *model;
   samara_error error;
   CHECK_EQ_INT(try_open(longer, size + 1, NULL, &model, &error), SAMARA_BAD_MODEL);
-  CHECK_CONTAINS(error.text, "1 bytes follow the end");
+  CHECK_CONTAINS(error.text, "bytes are there of a file of");
   CHECK_EQ_INT(try_open(bytes, size - 1, NULL, &model, &error), SAMARA_BAD_MODEL);
   // A region of flash may be larger than the file in it.
   const samara_model_options options = {.struct_size = sizeof options, .constant = true};
@@ -110,21 +110,21 @@ SMR_TEST(damage_is_named) {
   bytes[size - 1] ^= 0x80;
   CHECK_EQ_INT(try_open(bytes, size, NULL, &model, &error), SAMARA_BAD_CHECKSUM);
   CHECK_EQ_INT(error.status, SAMARA_BAD_CHECKSUM);
-  CHECK_CONTAINS(error.text, "tensor 'long': segment 'weights', MiB 1 (bytes ");
+  CHECK_CONTAINS(error.text, "tensor 'long': segment 'weights', MiB 1: bytes ");
   bytes[size - 1] ^= 0x80;
   bytes[size - MEBI] ^= 1;
   CHECK_EQ_INT(try_open(bytes, size, NULL, &model, &error), SAMARA_BAD_CHECKSUM);
-  CHECK_CONTAINS(error.text, "tensor 'w' or a neighbour: segment 'weights', MiB 0 (bytes ");
+  CHECK_CONTAINS(error.text, "tensor 'w' or a neighbour: segment 'weights', MiB 0: bytes ");
   bytes[size - MEBI] ^= 1;
   uint64_t program;
   memcpy(&program, bytes + 8, 8);
   bytes[program] = 3;
   CHECK_EQ_INT(try_open(bytes, size, NULL, &model, &error), SAMARA_BAD_CHECKSUM);
-  CHECK_CONTAINS(error.text, "between segments, is 3 instead of 0");
+  CHECK_CONTAINS(error.text, "do not match");
   bytes[program] = 0;
   bytes[program - 1] ^= 1;
   CHECK_EQ_INT(try_open(bytes, size, NULL, &model, &error), SAMARA_BAD_CHECKSUM);
-  CHECK_CONTAINS(error.text, "program part");
+  CHECK_CONTAINS(error.text, "bytes 0 to ");
   free(bytes);
 }
 

@@ -138,7 +138,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
         with pytest.raises(ModelFormatError, match=rf"'weights', MiB {mib} .*{names[0]}") as read:
             open_program(path)
         assert read.value.fix is not None
-        where = rf"tensor '\w+'( or a neighbour)?: segment 'weights', MiB {mib} \(bytes "
+        where = rf"tensor '\w+'( or a neighbour)?: segment 'weights', MiB {mib}: bytes "
         with pytest.raises(ModelFormatError, match=where):
             Model(path)
         data[start + mib * MEBI + MEBI // 4] ^= 0x10
