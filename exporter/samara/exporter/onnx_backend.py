@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
-from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from samara.exporter.export import export
-from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.importers.onnx import import_onnx  # says which packages it needs
 from samara.exporter.ir import Program
 from samara.exporter.types import ShapeError, UnsupportedError
 from samara.pybridge.model import Model
 from samara.pybridge.session import Session
+
+# isort: split
+import onnx
+from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 Array = npt.NDArray[Any]
 

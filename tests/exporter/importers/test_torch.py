@@ -274,7 +274,9 @@ def test_the_older_exporter_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_torch_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None)
-    with pytest.raises(samara.UnsupportedError, match="needs torch, which is not installed") as e:
+    with pytest.raises(
+        samara.UnsupportedError, match="needs torch, onnxscript and onnx, which are not installed"
+    ) as e:
         samara.from_torch(None, ())
     assert e.value.fix == "pip install torch onnxscript onnx"
 

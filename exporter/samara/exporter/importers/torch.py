@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import io
 import logging
@@ -16,14 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from samara.exporter.ir.program import Program
-from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
+from samara.exporter.types import (
+    SamaraError,
+    ShapeError,
+    UnsupportedError,
+    is_installed,
+    missing,
+)
 
 if TYPE_CHECKING:
     import onnx
 
 __all__ = ["from_torch"]
 
-_INSTALL: Final = "pip install torch onnxscript onnx"
 _NODE: Final = re.compile(r"translating node %(\w+)")
 _COLORS: Final = re.compile(r"\x1b?\[\d+m")
 
@@ -53,7 +57,7 @@ def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program
         )
     call = _Call(torch, module, args, dynamic_shapes)
     with _evaluated(module), _quiet():
-        if importlib.util.find_spec("onnxscript") is not None:
+        if is_installed("onnxscript"):
             model = _exported(torch, call)
         else:
             model = _scripted(torch, call)
@@ -63,9 +67,8 @@ def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program
 
 
 def _torch() -> Any:
-    for name in ("torch", "onnx"):
-        if importlib.util.find_spec(name) is None:
-            raise UnsupportedError(f"from_torch needs {name}, which is not installed", fix=_INSTALL)
+    if not (is_installed("torch") and is_installed("onnx")):
+        raise missing("from_torch", "torch", "onnxscript", "onnx")
     import torch
 
     return torch

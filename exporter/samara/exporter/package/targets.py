@@ -96,7 +96,7 @@ def _gcc(name: str, arch: str, *flags: str) -> Target:
 
 
 def _zig(name: str, arch: str, system: str) -> Target:
-    return Target(name, arch, system, "zig", name, package="samara[cross]")
+    return Target(name, arch, system, "zig", name, package="ziglang")
 
 
 def _android(name: str, arch: str, *flags: str) -> Target:
@@ -132,7 +132,7 @@ _ALL = (
         "wasi",
         "zig",
         "wasm32-wasi",
-        package="samara[cross]",
+        package="ziglang",
         flags=("-mcpu=generic+simd128",),
     ),
     _android("aarch64-linux-android24", "aarch64"),

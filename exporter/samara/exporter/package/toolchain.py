@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import re
 import shlex
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from samara.exporter.package.targets import Target, host_target
+from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
 
 _NDK_FOLDERS = ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK")
@@ -190,10 +190,10 @@ def _host(target: Target) -> Toolchain:
 
 
 def _zig(target: Target) -> Toolchain:
-    if importlib.util.find_spec("ziglang") is None:
+    if not is_installed("ziglang"):
         raise BackendError(
             f"no compiler for {target.name}: the Python package ziglang is not installed",
-            fix="pip install 'samara[cross]'",
+            fix="pip install ziglang",
         )
     zig = (sys.executable, "-m", "ziglang")
     return Toolchain(target, (*zig, "cc", "-target", target.triple), (*zig, "ar"))

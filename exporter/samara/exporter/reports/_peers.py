@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from samara.exporter.ir import Array
-from samara.exporter.types import BackendError
+from samara.exporter.types import BackendError, missing
 
 Outputs = dict[str, Array]
 
@@ -39,9 +39,7 @@ class _OnnxRuntime:
         try:
             import onnxruntime as ort
         except ImportError:
-            raise BackendError(
-                "onnxruntime is not installed", fix="pip install onnxruntime"
-            ) from None
+            raise missing("this comparison", "onnxruntime", kind=BackendError) from None
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1

@@ -25,7 +25,7 @@ from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints
 from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports.run import write_arrays
-from samara.exporter.types import SamaraError
+from samara.exporter.types import BackendError, SamaraError, require
 from samara.exporter.types.text import byte_text, table
 from samara.pybridge import Model, Session
 
@@ -130,6 +130,7 @@ def demo(
     progress(text, done, of) as it goes on; the seed decides what is learned. BackendError when
     scikit-learn (for the data) or onnx is not installed.
     """
+    require("the demo", "scikit-learn", "onnx", "ml_dtypes", kind=BackendError)
     train, test = (load_digits(part) for part in (True, False))
     losses = []
 

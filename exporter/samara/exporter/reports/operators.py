@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from samara.exporter.ops import NO_GRAD, OpSpec, all_ops
+from samara.exporter.types import UnsupportedError
 from samara.exporter.types.text import plain, table
 from samara.pybridge.probe import inspect_library
 
@@ -50,6 +51,8 @@ class OperatorsReport:
 
     operators: tuple[OperatorRow, ...]
     onnx: tuple[OnnxRow, ...]
+    left_out: str = ""
+    """Why `onnx` is empty, where the packages that it needs are not installed."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers."""
@@ -59,21 +62,22 @@ class OperatorsReport:
         """The tables for a terminal."""
         parts = [_operators_text(self.operators)] if self.operators else []
         parts += [_onnx_text(self.onnx)] if self.onnx else []
+        parts += [self.left_out] if self.left_out else []
         return "\n\n".join(parts) or "no operator is called so"
 
 
 def operators(pattern: str = "") -> OperatorsReport:
     """The operators whose names hold the regular expression `pattern`, in upper or lower case.
 
-    ONNX's are left out where the onnx package is not installed.
+    ONNX's are left out where the packages onnx and ml_dtypes are not installed; `left_out` says so.
     """
     wanted = re.compile(pattern, re.IGNORECASE)
     here = inspect_library().operators
     rows = tuple(_operator_row(op, here) for op in all_ops() if wanted.search(op.name))
     try:
         from samara.exporter.importers.onnx.coverage import coverage
-    except ModuleNotFoundError:
-        return OperatorsReport(rows, ())
+    except UnsupportedError as error:
+        return OperatorsReport(rows, (), f"ONNX's operators are left out: {error}")
     found = tuple(
         OnnxRow(c.name, c.since, c.status, c.note) for c in coverage() if wanted.search(c.name)
     )

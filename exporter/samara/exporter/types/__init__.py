@@ -38,6 +38,9 @@ from samara.exporter.types.errors import SamaraError as SamaraError
 from samara.exporter.types.errors import ScriptError as ScriptError
 from samara.exporter.types.errors import ShapeError as ShapeError
 from samara.exporter.types.errors import UnsupportedError as UnsupportedError
+from samara.exporter.types.packages import is_installed as is_installed
+from samara.exporter.types.packages import missing as missing
+from samara.exporter.types.packages import require as require
 from samara.exporter.types.quant import Quant as Quant
 from samara.exporter.types.tensor_type import MAX_RANK as MAX_RANK
 from samara.exporter.types.tensor_type import TensorType as TensorType

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.types.errors import UnsupportedError
+from samara.exporter.types.packages import is_installed, missing
 
 __all__ = ["DType"]
 
@@ -83,6 +84,11 @@ class DType(enum.IntEnum):
         """
         found = _NUMPY.get(self)
         return _ml_dtype(self.public_name) if found is None else found
+
+    @property
+    def has_numpy(self) -> bool:
+        """Whether `numpy` gives a dtype here: always, but for bf16, i4 and u4 without ml_dtypes."""
+        return self in _NUMPY or is_installed("ml_dtypes")
 
     @property
     def public_name(self) -> str:
@@ -182,9 +188,7 @@ def _ml_dtype(name: str) -> np.dtype[Any]:
     try:
         import ml_dtypes
     except ImportError:
-        raise UnsupportedError(
-            f"numpy has no dtype for {name}", fix="install ml_dtypes (onnx brings it along)"
-        ) from None
+        raise missing(f"a NumPy array of {name}", "ml_dtypes") from None
     found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     return found
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend.data.dataset import Dataset
-from samara.pybridge.errors import SamaraError, UnsupportedError
+from samara.exporter.types import missing
+from samara.pybridge.errors import SamaraError
 
 __all__ = ["IMG_EXTENSIONS", "DatasetFolder", "ImageFolder", "load_image"]
 
@@ -81,9 +82,7 @@ def _pillow(file: Path) -> Any:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise UnsupportedError(
-            f"{file}: reading {file.suffix} needs Pillow", fix="pip install 'samara[images]'"
-        ) from None
+        raise missing(f"{file}: reading {file.suffix}", "pillow") from None
     try:
         with Image.open(file) as image:
             return np.array(image.convert("RGB"))

@@ -15,6 +15,7 @@ import numpy as np
 
 from samara.exporter.frontend.data.dataset import Dataset, TensorDataset
 from samara.exporter.frontend.tensor import Tensor, wrap
+from samara.exporter.types import missing
 from samara.pybridge.errors import BackendError, SamaraError
 
 __all__ = [
@@ -183,10 +184,7 @@ def digit_arrays() -> tuple[Any, Any]:
     try:
         from sklearn import datasets
     except ImportError:
-        raise BackendError(
-            "the digits come with scikit-learn, which is not installed",
-            fix="pip install 'samara[demo]'",
-        ) from None
+        raise missing("the data set of digits", "scikit-learn", kind=BackendError) from None
     images, labels = datasets.load_digits(return_X_y=True)
     return np.asarray(images / 16.0, np.float32).reshape(-1, 1, 8, 8), np.asarray(labels, np.int64)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ONNX importer: one function per ONNX operator, grouped by family."""
 
+from samara.exporter.importers.onnx import _packages as _packages  # first: it may raise
 from samara.exporter.importers.onnx.importer import Diagnosis as Diagnosis
 from samara.exporter.importers.onnx.importer import diagnose as diagnose
 from samara.exporter.importers.onnx.importer import import_onnx as import_onnx
