@@ -34,8 +34,10 @@ def test_every_command_shows_examples(samara: Samara, command: str) -> None:
     assert "--json" in result.output
 
 
-def test_version(samara: Samara) -> None:
+def test_version(samara: Samara, repo: Path) -> None:
     assert samara("--version").output == f"samara {__version__}\n"
+    header = (repo / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
+    assert f'#define SAMARA_VERSION "{__version__}"\n' in header
 
 
 @pytest.mark.parametrize(

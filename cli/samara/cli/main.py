@@ -59,15 +59,15 @@ app = typer.Typer(
     cls=_Group,
     help=_HELP,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(context: typer.Context, wanted: bool) -> None:
+    # Completion parses the line too, and prints nothing but words.
+    if wanted and not context.resilient_parsing:
         from samara.pybridge import __version__
 
         typer.echo(f"samara {__version__}")
