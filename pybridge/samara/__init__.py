@@ -189,20 +189,23 @@ if TYPE_CHECKING:
     long = _dtypes.int64
     short = _dtypes.int16
 
+else:  # checkers know the names above, and no others
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"samara.{name}")
-    if name in _DTYPES:
-        value = getattr(importlib.import_module("samara.exporter.frontend.dtypes"), _DTYPES[name])
-    elif name in _NUMBERS:
-        value = _NUMBERS[name]
-    elif name in _HOME_OF:
-        value = getattr(importlib.import_module(_HOME_OF[name]), name)
-    else:
-        raise AttributeError(f"module 'samara' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"samara.{name}")
+        if name in _DTYPES:
+            value = getattr(
+                importlib.import_module("samara.exporter.frontend.dtypes"), _DTYPES[name]
+            )
+        elif name in _NUMBERS:
+            value = _NUMBERS[name]
+        elif name in _HOME_OF:
+            value = getattr(importlib.import_module(_HOME_OF[name]), name)
+        else:
+            raise AttributeError(f"module 'samara' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python binding of the C runtime; the only place that knows cffi."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samara.pybridge._native import library_path as library_path
 from samara.pybridge._pool import Device as Device
@@ -23,10 +23,13 @@ from samara.pybridge.model import TensorSpec as TensorSpec
 from samara.pybridge.session import ProfileRow as ProfileRow
 from samara.pybridge.session import Session as Session
 
+if TYPE_CHECKING:
+    __version__: str
+else:
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from samara.pybridge._native import library, text
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from samara.pybridge._native import library, text
 
-        return text(library().samara_version())
-    raise AttributeError(f"module 'samara.pybridge' has no attribute {name!r}")
+            return text(library().samara_version())
+        raise AttributeError(f"module 'samara.pybridge' has no attribute {name!r}")

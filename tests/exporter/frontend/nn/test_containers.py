@@ -73,7 +73,7 @@ def test_sequential() -> None:
 
 def test_module_list() -> None:
     a, b = nn.ReLU(), nn.Tanh()
-    found = nn.ModuleList([a]).extend([b])
+    found = nn.ModuleList[nn.Module]([a]).extend([b])
     assert list(found) == [a, b]
     assert isinstance(found[:1], nn.ModuleList)
     with pytest.raises(NotImplementedError):
@@ -81,7 +81,7 @@ def test_module_list() -> None:
 
 
 def test_module_dict() -> None:
-    found = nn.ModuleDict({"a": nn.ReLU()})
+    found = nn.ModuleDict[nn.Module]({"a": nn.ReLU()})
     found["b"] = nn.Tanh()
     found.update({"c": nn.Sigmoid()})
     assert (list(found), list(found.keys()), len(found)) == (["a", "b", "c"],) * 2 + (3,)

@@ -3,45 +3,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, overload
 
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
+from samara.exporter.frontend.tensor import Tensor
+
+# What checkers know of containers: a Sequential by what its last module gives, which is a Tensor
+# where they do not see that module; the others by what is in them.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    R = TypeVar("R", default=Tensor)
+    M = TypeVar("M", bound=Module, default=Module)
+    R_co = TypeVar("R_co", covariant=True)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R")
+    M = TypeVar("M", bound=Module)
+    R_co = TypeVar("R_co", covariant=True)
 
 
-class _Numbered(Module):
+class _Gives(Protocol[R_co]):
+    """A module whose forward takes one argument and gives an R_co."""
+
+    def forward(self, input: Any, /) -> R_co: ...
+
+
+class _Numbered(Module, Generic[M]):
     """Modules under the names "0", "1" and so on."""
 
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
+    def __iter__(self) -> Iterator[M]:
+        return iter(self._modules.values())  # type: ignore[arg-type]
 
-    def __getitem__(self, index: Any) -> Any:
-        items = list(self._modules.values())
+    @overload
+    def __getitem__(self, index: int) -> M: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        items: list[Any] = list(self._modules.values())
         if isinstance(index, slice):
             if isinstance(self, Sequential):
-                return Sequential(*items[index])  # type: ignore[arg-type]
-            return ModuleList(items[index])  # type: ignore[arg-type]
+                return Sequential(*items[index])
+            return ModuleList(items[index])
         return items[index]
 
-    def __setitem__(self, index: int, module: Module) -> None:
+    def __setitem__(self, index: int, module: M) -> None:
         self._modules[list(self._modules)[index]] = module
 
-    def append(self, module: Module) -> Any:
+    def append(self, module: M) -> Self:
         """Add at the end."""
         self.register_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Any:
+    def extend(self, modules: Iterable[M]) -> Self:
         """Add several at the end."""
         for m in modules:
             self.append(m)
         return self
 
-    def insert(self, index: int, module: Module) -> None:
+    def insert(self, index: int, module: M) -> None:
         """Add at a place."""
         items = list(self._modules.values())
         items.insert(index, module)
@@ -49,10 +75,21 @@ class _Numbered(Module):
         self._modules.update({str(i): m for i, m in enumerate(items)})
 
 
-class Sequential(_Numbered):
-    """Modules one after the other; names are numbers, or the keys of a dict."""
+class Sequential(_Numbered[Module], Generic[R]):
+    """Modules one after the other; names are numbers, or the keys of a dict.
 
-    def __init__(self, *args: Module | Mapping[str, Module]) -> None:
+    To a type checker a call gives what the forward of the last module does, as far as the checker
+    sees which one that is, and a Tensor otherwise.
+    """
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, *args: *tuple[*tuple[Module, ...], _Gives[R]]) -> None: ...
+        @overload
+        def __init__(self: Sequential[Tensor], *args: Module | Mapping[str, Module]) -> None: ...
+
+    def __init__(self, *args: Any) -> None:  # type: ignore[misc]  # any number, the last typed
         super().__init__()
         if len(args) == 1 and isinstance(args[0], Mapping):
             for name, module in args[0].items():
@@ -62,34 +99,34 @@ class Sequential(_Numbered):
                 assert isinstance(m, Module)
                 self.register_module(str(i), m)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> R:
         for m in self._modules.values():
             assert m is not None
             input = m(input)
         return input
 
 
-class ModuleList(_Numbered):
+class ModuleList(_Numbered[M]):
     """A list of modules that belong to the module that has it."""
 
-    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+    def __init__(self, modules: Iterable[M] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, Generic[M]):
     """A dict of modules."""
 
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, M] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
+    def __getitem__(self, key: str) -> M:
+        return self._modules[key]  # type: ignore[return-value]
 
-    def __setitem__(self, key: str, module: Module) -> None:
+    def __setitem__(self, key: str, module: M) -> None:
         self.register_module(key, module)
 
     def __delitem__(self, key: str) -> None:
@@ -104,16 +141,16 @@ class ModuleDict(Module):
     def __contains__(self, key: str) -> bool:
         return key in self._modules
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         return self._modules.keys()
 
-    def values(self) -> Any:
-        return self._modules.values()
+    def values(self) -> ValuesView[M]:
+        return self._modules.values()  # type: ignore[return-value]
 
-    def items(self) -> Any:
-        return self._modules.items()
+    def items(self) -> ItemsView[str, M]:
+        return self._modules.items()  # type: ignore[return-value]
 
-    def update(self, modules: Mapping[str, Module]) -> None:
+    def update(self, modules: Mapping[str, M]) -> None:
         """Add or replace several."""
         for name, m in modules.items():
             self.register_module(name, m)
@@ -127,7 +164,7 @@ class ParameterList(Module):
         for p in values if values is not None else ():
             self.append(p)
 
-    def append(self, parameter: Any) -> ParameterList:
+    def append(self, parameter: Any) -> Self:
         """Add at the end; a plain tensor becomes a Parameter."""
         p = parameter if isinstance(parameter, Parameter) else Parameter(parameter)
         self.register_parameter(str(len(self)), p)
@@ -136,8 +173,8 @@ class ParameterList(Module):
     def __len__(self) -> int:
         return len(self._parameters)
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._parameters.values())
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self._parameters.values())  # type: ignore[arg-type]
 
-    def __getitem__(self, index: int) -> Any:
-        return list(self._parameters.values())[index]
+    def __getitem__(self, index: int) -> Parameter:
+        return list(self._parameters.values())[index]  # type: ignore[return-value]

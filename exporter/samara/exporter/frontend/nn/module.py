@@ -7,7 +7,7 @@ import copy
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,16 @@ from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError, ShapeError
 
 Hook = Callable[..., Any]
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class _Forward(Protocol[P, R_co]):
+    """Any module, to a type checker: calling it takes and gives what its own `forward` does."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def __getattr__(self, name: str) -> Any: ...
 
 
 class LoadResult(NamedTuple):
@@ -74,7 +84,7 @@ class Module:
         """What the module computes."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: _Forward[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         tracer = tracing()
         if tracer is not None:
             name = tracer.scopes.get(id(self), "")
@@ -248,7 +258,7 @@ class Module:
                     seen.add(id(t))
                     yield (f"{path}.{name}" if path else name), t
 
-    def apply(self, fn: Callable[[Module], None]) -> Module:
+    def apply(self, fn: Callable[[Module], object]) -> Self:
         """Call `fn` on every module below and on this one."""
         for m in self.children():
             m.apply(fn)
@@ -299,17 +309,17 @@ class Module:
 
     # ---- modes and conversions
 
-    def train(self, mode: bool = True) -> Module:
+    def train(self, mode: bool = True) -> Self:
         """Training behaviour (dropout, batch statistics) on or off."""
         for m in self.modules():
             m.__dict__["training"] = mode
         return self
 
-    def eval(self) -> Module:
+    def eval(self) -> Self:
         """Inference behaviour."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Module:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Whether parameters are learned."""
         for p in self.parameters():
             p.requires_grad = requires_grad
@@ -323,7 +333,7 @@ class Module:
             else:
                 p.grad.zero_()
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Module:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Self:
         """Floating point parameters and buffers in another dtype; the only device is "cpu"."""
         for value in args:
             if isinstance(value, (np.dtype, type)):
@@ -340,20 +350,20 @@ class Module:
                     t._grad = None
         return self
 
-    def float(self) -> Module:
+    def float(self) -> Self:
         return self.to(dtypes.float32)
 
-    def double(self) -> Module:
+    def double(self) -> Self:
         return self.to(dtypes.float64)
 
-    def half(self) -> Module:
+    def half(self) -> Self:
         return self.to(dtypes.float16)
 
-    def cpu(self) -> Module:
+    def cpu(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
-        out: Module = self.__class__.__new__(self.__class__)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        out = self.__class__.__new__(self.__class__)
         memo[id(self)] = out
         out.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
         return out

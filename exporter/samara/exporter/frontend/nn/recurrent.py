@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from samara.exporter.frontend.nn.utils.rnn import (
 )
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+
+X = TypeVar("X", Tensor, PackedSequence)
 
 # One direction of one layer: weight_ih [G H, I], weight_hh [G H, H] and their biases [G H] or None.
 Weights = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
@@ -190,7 +192,16 @@ class LSTM(_Recurrent):
     gates = 4
     states = 2
 
-    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:
+    # A checker takes what a call gives from forward, but loses a type parameter on the way.
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]
+            self, input: X, hx: tuple[Tensor, Tensor] | None = None
+        ) -> tuple[X, tuple[Tensor, Tensor]]: ...
+
+    def forward(
+        self, input: X, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[X, tuple[Tensor, Tensor]]:
         out, (h, c) = self._run(input, (None, None) if hx is None else tuple(hx))
         return out, (h, c)
 
@@ -215,7 +226,13 @@ class GRU(_Recurrent):
 
     gates = 3
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]
+            self, input: X, hx: Tensor | None = None
+        ) -> tuple[X, Tensor]: ...
+
+    def forward(self, input: X, hx: Tensor | None = None) -> tuple[X, Tensor]:
         out, (h,) = self._run(input, (hx,))
         return out, h
 
@@ -275,7 +292,13 @@ class RNN(_Recurrent):
         )
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]
+            self, input: X, hx: Tensor | None = None
+        ) -> tuple[X, Tensor]: ...
+
+    def forward(self, input: X, hx: Tensor | None = None) -> tuple[X, Tensor]:
         out, (h,) = self._run(input, (hx,))
         return out, h
 

@@ -116,7 +116,7 @@ class QuantizedModule(Module):
     def __init__(self, module: Module, make: MakeObserver) -> None:
         super().__init__()
         self.module = module
-        self.sites = ModuleDict()
+        self.sites: ModuleDict[Quantizer] = ModuleDict()
         self.training = self.sites.training = module.training
         self.dry = False  # a run that only finds out which observers there are
         self._make = make
@@ -176,8 +176,7 @@ class QuantizedModule(Module):
             made = Quantizer(self._make, f"the result of {name}")
             made.train(self.training)
             self.sites[name] = made
-        found: Quantizer = self.sites[name]
-        return found
+        return self.sites[name]
 
     def freeze_observers(self, frozen: bool = True) -> QuantizedModule:
         """Keep the ranges of all activations from now on (or let them move again)."""
