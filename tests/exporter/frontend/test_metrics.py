@@ -93,7 +93,7 @@ def test_values(metric: Any, preds: Any, target: Any, want: Any) -> None:
 def test_edges() -> None:
     assert M.SignalNoiseRatio()(Y, Y) == np.inf
     assert M.SignalNoiseRatio()(Y, 0 * Y) == -np.inf
-    assert M.Precision(3, "none")([0, 0], [0, 1]).tolist() == [0.5, 0, 0]
+    assert np.asarray(M.Precision(3, "none")([0, 0], [0, 1])).tolist() == [0.5, 0, 0]
     ties = np.zeros((1, 3))
     assert M.Accuracy(top_k=2)(ties, [1]) == 1
     assert M.Accuracy(top_k=2)(ties, [2]) == 0

@@ -153,4 +153,4 @@ def test_errors() -> None:
 def test_comparison_with_none_is_plain() -> None:
     x = samara.ones(2)
     assert x is not None
-    assert (x == None) is False  # noqa: E711
+    assert (x == None) is False  # type: ignore[comparison-overlap]  # noqa: E711

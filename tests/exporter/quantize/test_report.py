@@ -43,6 +43,7 @@ def test_metrics_before_and_after() -> None:
     labels = np.concatenate([p.run({"x": x[None]})["out0"] for x in data]).argmax(axis=1)
     report = quantize(p, samples(20), evaluate={"x": data}, labels=labels).report
     assert report.metric_before == 1.0
+    assert report.metric_after is not None
     assert report.metric_after > 0.7
     assert "metric: 1.0000" in str(report)
 

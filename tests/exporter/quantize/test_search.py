@@ -97,6 +97,8 @@ def test_max_drop_asks_the_metric() -> None:
         return 1.0 - gap / power
 
     done = quantize(p, data, evaluate=score, max_drop="0.02pt")
+    assert done.report.metric_before is not None
+    assert done.report.metric_after is not None
     assert done.report.metric_after >= done.report.metric_before - 0.0002
     assert len(asked) <= len(done.report.evaluations) + 3
     assert f"the search evaluated {len(done.report.evaluations)} recipes" in str(done.report)

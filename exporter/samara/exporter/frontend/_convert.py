@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
@@ -14,6 +15,12 @@ from samara.pybridge.errors import SamaraError, UnsupportedError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
+
+Array = npt.NDArray[Any]
+# Under other names, since tensors have methods int, float and bool.
+Count = int
+Truth = bool
+Number = int | float
 
 
 class device:
@@ -125,14 +132,14 @@ class ConvertMethods:
         """The tensor itself."""
         return self
 
-    def is_floating_point(self: Any) -> Any:
+    def is_floating_point(self: Any) -> Truth:
         return self.dtype.kind == "f"
 
-    def element_size(self: Any) -> Any:
+    def element_size(self: Any) -> Count:
         """Bytes of one element."""
         return self.dtype.itemsize
 
-    def item(self: Any) -> Any:
+    def item(self: Any) -> Number:
         """The only element, as a Python number."""
         if self._data.size != 1:
             raise SamaraError(f"item() needs one element, the shape is {list(self.shape)}")
@@ -142,7 +149,7 @@ class ConvertMethods:
         """Nested lists of Python numbers."""
         return self._data.tolist()
 
-    def numpy(self: Any) -> Any:
+    def numpy(self: Any) -> Array:
         """The array itself, sharing memory. SamaraError where gradients are recorded."""
         if self._requires_grad:
             raise SamaraError(
@@ -151,11 +158,11 @@ class ConvertMethods:
             )
         return self._data
 
-    def data_ptr(self: Any) -> Any:
+    def data_ptr(self: Any) -> Count:
         """The address of the first element."""
         return self._data.ctypes.data
 
-    def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Array:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)

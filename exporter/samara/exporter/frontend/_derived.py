@@ -128,7 +128,9 @@ class DerivedMethods:
         count = self.isnan().logical_not().to(self.dtype).sum(dim, keepdim)
         return self.nansum(dim, keepdim) / count
 
-    def aminmax(self: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    def aminmax(
+        self: Any, *, dim: int | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """The smallest and the largest element."""
         if dim is None:
             return self.min(), self.max()
@@ -191,8 +193,8 @@ class DerivedMethods:
         """Indices of the elements that are not 0, [count, rank]."""
         return self.nonzero()
 
-    def nelement(self: Any) -> Any:
-        return self.numel()
+    def nelement(self: Any) -> int:
+        return int(self.numel())
 
     def ndimension(self: Any) -> int:
         return int(self.ndim)

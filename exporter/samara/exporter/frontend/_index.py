@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -153,11 +153,31 @@ class IndexMethods:
         where = mask.expand(self.shape).nonzero()
         return ops.scatter_nd(self, where, source.flatten()[: where.shape[0]])
 
+    @overload
+    def nonzero(self: Any, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self: Any, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
         """Indices of the elements that are not 0: [count, rank], or a vector per dimension."""
         found = ops.transpose(ops.nonzero(self), perm=(1, 0))
         return found.unbind(1) if as_tuple else found
 
+    @overload
+    def unique(
+        self: Any,
+        sorted: bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: int | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique(
+        self: Any,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+    ) -> Tensor | tuple[Tensor, ...]: ...
     def unique(
         self: Any,
         sorted: bool = True,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -16,8 +16,19 @@ from samara.pybridge.errors import SamaraError, ShapeError
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
 
+S = TypeVar("S")
 
-def _inplace(name: str, ufunc: Any = None) -> Callable[..., Any]:
+
+class _InPlace(Protocol):
+    """A method that gives the tensor it is called on: a Parameter stays one."""
+
+    @overload
+    def __get__(self, tensor: None, owner: Any) -> Callable[..., Tensor]: ...
+    @overload
+    def __get__(self, tensor: S, owner: Any) -> Callable[..., S]: ...
+
+
+def _inplace(name: str, ufunc: Any = None) -> _InPlace:
     """The in-place form of method `name`; `ufunc` does it at once where nothing is recorded."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -390,10 +390,10 @@ class PointwiseMethods:
     def __abs__(self: Any) -> Tensor:
         return ops.abs(self)
 
-    def __eq__(self: Any, other: Any) -> Any:
+    def __eq__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
         return self.eq(other) if _comparable(other) else NotImplemented
 
-    def __ne__(self: Any, other: Any) -> Any:
+    def __ne__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
         return self.ne(other) if _comparable(other) else NotImplemented
 
     def __lt__(self: Any, other: Any) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
@@ -57,10 +57,22 @@ class ReduceMethods:
         """Smallest; equal ones share the gradient."""
         return ops.reduce_min(self, axes=_some(self, dim), keepdims=keepdim)
 
+    @overload
+    def max(self: Any, dim: None = None, keepdim: bool = False) -> Tensor: ...
+    @overload
+    def max(self: Any, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    @overload
+    def max(self: Any, dim: Tensor) -> Tensor: ...
     def max(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Without `dim` the largest; with a dimension (values, indices); with a tensor maximum."""
         return self._extreme(dim, keepdim, largest=True)
 
+    @overload
+    def min(self: Any, dim: None = None, keepdim: bool = False) -> Tensor: ...
+    @overload
+    def min(self: Any, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    @overload
+    def min(self: Any, dim: Tensor) -> Tensor: ...
     def min(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Without `dim` the smallest; with a dimension (values, indices); with a tensor minimum."""
         return self._extreme(dim, keepdim, largest=False)
@@ -229,6 +241,10 @@ class ReduceMethods:
         found = ValuesIndices(values.narrow(axis, k - 1, 1), indices.narrow(axis, k - 1, 1))
         return found if keepdim else ValuesIndices(*(t.squeeze(axis) for t in found))
 
+    @overload
+    def median(self: Any, dim: None = None, keepdim: bool = False) -> Tensor: ...
+    @overload
+    def median(self: Any, dim: int, keepdim: bool = False) -> ValuesIndices: ...
     def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """The lower middle element: of all, or (values, indices) along `dim`."""
         if dim is None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -54,6 +54,10 @@ class ShapeMethods:
 
     __slots__ = ()
 
+    @overload
+    def size(self: Any, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def size(self: Any, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:
         """All sizes, or that of one dimension."""
         return self.shape if dim is None else self.shape[axis_of(self, dim)]
@@ -62,7 +66,7 @@ class ShapeMethods:
         """The number of dimensions."""
         return self.ndim
 
-    def numel(self: Any) -> Any:
+    def numel(self: Any) -> int:
         """The number of elements."""
         return product(self.shape)
 
@@ -348,6 +352,10 @@ class ShapeMethods:
         """Whether the memory is row-major."""
         return bool(self._data.flags.c_contiguous)
 
+    @overload
+    def stride(self: Any, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self: Any, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
         """Elements between neighbours along each dimension."""
         steps = tuple(s // self._data.itemsize for s in self._data.strides)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -335,6 +335,10 @@ def atleast_1d(input: Tensor) -> Tensor:
     return input.reshape(1) if input.ndim == 0 else input
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Any, other: Any) -> Tensor: ...
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where `condition`, else `other`; with `condition` alone the indices of the true."""
     if input is None:

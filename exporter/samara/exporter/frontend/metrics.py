@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,18 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+V = TypeVar("V", covariant=True)
 _AVERAGES: Final = ("macro", "micro", "weighted", "none")
+
+
+class _Measures(Protocol[V]):
+    """Any metric, to a type checker: calling it gives what its own `compute` does."""
+
+    def reset(self) -> None: ...
+
+    def update(self, preds: Any, target: Any) -> Self: ...
+
+    def compute(self) -> V: ...
 
 
 class Metric(ABC):
@@ -55,7 +66,7 @@ class Metric(ABC):
     def compute(self) -> Any:
         """The value over all batches. SamaraError where there were none."""
 
-    def __call__(self, preds: Any, target: Any) -> Any:
+    def __call__(self: _Measures[V], preds: Any, target: Any) -> V:
         """Take a batch and give the value so far."""
         return self.update(preds, target).compute()
 
@@ -170,7 +181,7 @@ class _PerClass(ConfusionMatrix):
         """Numerator and denominator, from counts per class."""
         raise NotImplementedError
 
-    def compute(self) -> Any:
+    def compute(self) -> float | Floats:  # type: ignore[override]
         """A number, or float64 [classes] for average "none"."""
         counts = self._counts.astype(np.float64)
         _some(counts.sum())
@@ -376,10 +387,16 @@ def _floats(preds: Any, target: Any) -> tuple[Floats, Floats]:
     return p, t
 
 
+@overload
+def evaluate(model: Callable[..., Any], loader: Iterable[Any], metric: _Measures[V]) -> V: ...
+@overload
+def evaluate(
+    model: Callable[..., Any], loader: Iterable[Any], metric: Mapping[str, Metric]
+) -> dict[str, Any]: ...
 def evaluate(
     model: Callable[..., Any],
     loader: Iterable[Any],
-    metric: Metric | Mapping[str, Metric],
+    metric: _Measures[Any] | Mapping[str, Metric],
 ) -> Any:
     """Run a model over batches (inputs…, target) and measure it.
 
@@ -389,7 +406,7 @@ def evaluate(
     """
     from samara.exporter.frontend.tape import no_grad
 
-    metrics = metric if isinstance(metric, Mapping) else {"": metric}
+    metrics: Mapping[str, Any] = metric if isinstance(metric, Mapping) else {"": metric}
     for each in metrics.values():
         each.reset()
     modules = list(model.modules()) if hasattr(model, "modules") else []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend.graph import tracing
@@ -24,6 +25,9 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
 
 _STREAM_BLOCK: Final = 4  # numbers per Philox block
 
@@ -73,23 +77,23 @@ class Generator:
     def _key(self) -> np.ndarray[Any, Any]:
         return np.array([np.uint64(self._seed % (1 << 64)).astype(np.int64), self._block], np.int64)
 
-    def normal(self, shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> Any:
+    def normal(self, shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> Floats:
         """Normal float32 numbers."""
         return self._numpy.standard_normal(tuple(shape), np.float32) * np.float32(std) + np.float32(
             mean
         )
 
-    def uniform(self, shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> Any:
+    def uniform(self, shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> Floats:
         """Uniform float32 numbers of [low, high)."""
         return self._numpy.random(tuple(shape), np.float32) * np.float32(high - low) + np.float32(
             low
         )
 
-    def integers(self, low: int, high: int, shape: Sequence[int]) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int]) -> Ints:
         """int64 numbers of [low, high)."""
         return self._numpy.integers(low, high, tuple(shape), np.int64)
 
-    def permutation(self, n: int) -> Any:
+    def permutation(self, n: int) -> Ints:
         """0 … n-1 in random order."""
         return self._numpy.permutation(n)
 

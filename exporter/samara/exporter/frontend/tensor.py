@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -125,7 +125,7 @@ class Tensor(
     # ---- what it is
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[int, ...]:
         """Sizes; symbolic dims while a function is traced."""
         array = self._data
         return self._traced.shape if array is None else array.shape
@@ -279,6 +279,24 @@ class Tensor(
     def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
         """An operator without tensor inputs, where this tensor lives."""
         return wrap(eager.run(op, (), attrs))
+
+    if TYPE_CHECKING:  # set below; checkers do not see that
+        absolute = PointwiseMethods.abs
+        arccos = PointwiseMethods.acos
+        arcsin = PointwiseMethods.asin
+        arctan = PointwiseMethods.atan
+        divide = PointwiseMethods.div
+        greater = PointwiseMethods.gt
+        greater_equal = PointwiseMethods.ge
+        less = PointwiseMethods.lt
+        less_equal = PointwiseMethods.le
+        moveaxis = ShapeMethods.movedim
+        multiply = PointwiseMethods.mul
+        negative = PointwiseMethods.neg
+        not_equal = PointwiseMethods.ne
+        sgn = PointwiseMethods.sign
+        subtract = PointwiseMethods.sub
+        true_divide = PointwiseMethods.div
 
     __add__ = _fast("add", ops.add, np.add)
     __sub__ = _fast("sub", ops.sub, np.subtract)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samara.exporter.ir import Program
 from samara.exporter.passes import run_passes
@@ -17,12 +17,15 @@ from samara.exporter.quantize.recipe import Recipe, RecipeLike, nearest, read_re
 from samara.exporter.quantize.scheme import INT8, PROGRAM_SCHEMES
 from samara.exporter.types import QuantizationError
 
+if TYPE_CHECKING:
+    from samara.exporter.quantize.report import QuantizationReport
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantizedProgram(Program):
     """A Program that `quantize` made, with what it did (`report`) and how (`recipe`)."""
 
-    report: Any = None
+    report: QuantizationReport = None  # type: ignore[assignment]  # `quantize` gives one
     recipe: Recipe = field(default_factory=Recipe)
 
 

@@ -68,7 +68,7 @@ def test_errors_put_back_too(tracer: ScriptTracer) -> None:
     t = traced(samara.ones(2))
     before = t._value
     with pytest.raises(AttributeError), Region(tracer, "body"):
-        print(t.add_(1.0).nothing_of_the_kind)
+        print(t.add_(1.0).nothing_of_the_kind)  # type: ignore[attr-defined]
     assert t._value is before
     assert tracer.region is None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
 
 import numpy as np
 
@@ -23,71 +23,99 @@ __all__ = [
     "random_split",
 ]
 
+# A checker knows a dataset by its samples; Dataset alone stands for samples of any type.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class Dataset:
+    from samara.exporter.frontend.tensor import Tensor
+
+    S_co = TypeVar("S_co", covariant=True, default=Any)
+    P = TypeVar("P", default=Tensor)
+else:
+    from typing import TypeVar
+
+    S_co = TypeVar("S_co", covariant=True)
+    P = TypeVar("P")
+
+
+class Samples(Protocol[S_co]):
+    """Any dataset with indices, to a type checker: a Dataset, a list, an array."""
+
+    def __getitem__(self, index: Any, /) -> S_co: ...
+
+
+class Dataset(Generic[S_co]):
     """Samples by index. A subclass writes `__getitem__` and `__len__`.
 
     With `__getitems__(indices)` it gives the samples of a batch together.
     """
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> S_co:
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
 
-    def __add__(self, other: Dataset) -> ConcatDataset:
+    def __add__(self, other: Dataset[S_co]) -> ConcatDataset[S_co]:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[S_co]):
     """Samples one after another. A subclass writes `__iter__`.
 
     In worker processes each has a copy: `get_worker_info()` says which share to give.
     """
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[S_co]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__")
 
-    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
+    def __add__(  # type: ignore[override]
+        self, other: IterableDataset[S_co]
+    ) -> ChainDataset[S_co]:
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset):
+class TensorDataset(Dataset[tuple[P, ...]], Generic[P]):
     """Sample i is row i of every tensor (or array). ShapeError where they differ in length."""
 
+    @overload
+    def __init__(self: TensorDataset[Tensor], *tensors: Tensor) -> None: ...
+    @overload
+    def __init__(self: TensorDataset[Any], *tensors: Any) -> None: ...
     def __init__(self, *tensors: Any) -> None:
         if len({len(t) for t in tensors}) != 1:
             sizes = ", ".join(str(list(t.shape)) for t in tensors)
             raise ShapeError(f"tensors of one length are expected, the shapes are {sizes}")
-        self.tensors = tensors
+        self.tensors: tuple[P, ...] = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(t[index] for t in self.tensors)
+    def __getitem__(self, index: Any) -> tuple[P, ...]:
+        rows: tuple[Any, ...] = self.tensors
+        return tuple(t[index] for t in rows)
 
     def __len__(self) -> int:
-        return len(self.tensors[0])
+        first: Any = self.tensors[0]
+        return len(first)
 
 
-class Subset(Dataset):
+class Subset(Dataset[S_co]):
     """The samples of a dataset at `indices`."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Samples[S_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> S_co:
         return self.dataset[self.indices[index]]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[S_co]:
         return (self.dataset[i] for i in self.indices)
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[S_co]):
     """Several datasets one after another."""
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Samples[S_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise SamaraError("ConcatDataset needs at least one dataset")
         for dataset in self.datasets:
@@ -100,7 +128,7 @@ class ConcatDataset(Dataset):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> S_co:
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} of a dataset of {len(self)}")
         index = index + len(self) if index < 0 else index
@@ -108,13 +136,13 @@ class ConcatDataset(Dataset):
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset[S_co]):
     """Several iterable datasets one after another."""
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Iterable[S_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[S_co]:
         return itertools.chain.from_iterable(self.datasets)
 
     def __len__(self) -> int:
@@ -122,14 +150,16 @@ class ChainDataset(IterableDataset):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
-) -> list[Subset]:
+    dataset: Samples[S_co],
+    lengths: Sequence[int | float],
+    generator: Generator | None = None,
+) -> list[Subset[S_co]]:
     """Parts of a dataset of the given lengths, disjoint and at random.
 
     lengths: numbers that add up to the dataset's, or fractions that add up to 1 (what rounding
     leaves over goes to the parts in turn). ShapeError otherwise.
     """
-    n = len(dataset)
+    n = len(dataset)  # type: ignore[arg-type]  # a subclass has a length
     counts = [int(length) for length in lengths]
     if any(isinstance(length, float) for length in lengths) and np.isclose(sum(lengths), 1.0):
         if any(not 0 <= length <= 1 for length in lengths):

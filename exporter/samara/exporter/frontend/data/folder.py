@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter.frontend.data.dataset import Dataset
 from samara.exporter.types import missing
@@ -20,7 +21,7 @@ IMG_EXTENSIONS: Final = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm
 _NETPBM: Final = {b"P5": 1, b"P6": 3}  # channels
 
 
-def load_image(path: str | os.PathLike[str]) -> Any:
+def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     """An image file as uint8 [height, width, 3].
 
     .npy (uint8 [H, W] or [H, W, 3]) and binary PGM and PPM are read as they are, anything else

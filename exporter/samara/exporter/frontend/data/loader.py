@@ -7,15 +7,18 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.context import BaseContext
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypedDict, Unpack, overload
+
+import numpy as np
 
 from samara.exporter.frontend.data._pool import SupersededError, WorkerPool
 from samara.exporter.frontend.data._worker import END, Fetcher, Job
 from samara.exporter.frontend.data.collate import default_collate, default_convert
-from samara.exporter.frontend.data.dataset import IterableDataset
+from samara.exporter.frontend.data.dataset import IterableDataset, Samples
 from samara.exporter.frontend.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from samara.exporter.frontend.multiprocessing import get_all_start_methods, get_context
 from samara.exporter.frontend.random import Generator, generator_of
+from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
 __all__ = ["DataLoader"]
@@ -23,8 +26,46 @@ __all__ = ["DataLoader"]
 _SEEDS: Final = 1 << 62
 _AHEAD: Final = 2  # tasks per worker under way
 
+# A checker knows a loader by its batches; DataLoader alone stands for batches of any type.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class DataLoader:
+    B_co = TypeVar("B_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    B_co = TypeVar("B_co", covariant=True)
+
+Part = Tensor | np.ndarray[Any, Any] | np.generic | float
+
+
+class _Unknown:
+    """No sample is one, so that a checker takes for one only samples it knows nothing of."""
+
+
+class _Record(Protocol):
+    """A named tuple: its batch is one of that type."""
+
+    def _asdict(self) -> Any: ...
+
+
+class _Options(TypedDict, total=False):
+    """What all forms of a DataLoader take besides, by name."""
+
+    sampler: Iterable[Any] | None
+    batch_sampler: Iterable[Any] | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Callable[[int], None] | None
+    multiprocessing_context: BaseContext | str | None
+    generator: Generator | None
+    prefetch_factor: int | None
+    persistent_workers: bool
+
+
+class DataLoader(Generic[B_co]):
     """Iterates over a dataset in batches; the arguments are PyTorch's.
 
     With `num_workers` processes fetch ahead, started by "forkserver" or "spawn" (where the module
@@ -39,6 +80,80 @@ class DataLoader:
     timeout: seconds to wait for a batch, 0: forever. pin_memory has no effect: there is no device
     to copy to. Raises SamaraError for arguments that exclude each other.
     """
+
+    if TYPE_CHECKING:
+        # What the collate function makes of the samples; the default one makes tensors of numbers.
+
+        @overload
+        def __init__(
+            self,
+            dataset: Any,
+            batch_size: int | None = 1,
+            shuffle: bool | None = None,
+            *,
+            collate_fn: Callable[[Any], B_co],
+            **options: Unpack[_Options],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: DataLoader[Any],
+            dataset: Samples[_Unknown | _Record],
+            batch_size: int | None = 1,
+            shuffle: bool | None = None,
+            *,
+            collate_fn: None = None,
+            **options: Unpack[_Options],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: DataLoader[list[Tensor]],
+            dataset: Samples[tuple[Part, ...]],
+            batch_size: int = 1,
+            shuffle: bool | None = None,
+            *,
+            collate_fn: None = None,
+            **options: Unpack[_Options],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: DataLoader[dict[str, Tensor]],
+            dataset: Samples[Mapping[str, Part]],
+            batch_size: int = 1,
+            shuffle: bool | None = None,
+            *,
+            collate_fn: None = None,
+            **options: Unpack[_Options],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: DataLoader[Tensor],
+            dataset: Samples[Part],
+            batch_size: int = 1,
+            shuffle: bool | None = None,
+            *,
+            collate_fn: None = None,
+            **options: Unpack[_Options],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: DataLoader[Any],
+            dataset: Any,
+            batch_size: int | None = 1,
+            shuffle: bool | None = None,
+            sampler: Iterable[Any] | None = None,
+            batch_sampler: Iterable[Any] | None = None,
+            num_workers: int = 0,
+            collate_fn: Callable[[Any], Any] | None = None,
+            pin_memory: bool = False,
+            drop_last: bool = False,
+            timeout: float = 0,
+            worker_init_fn: Callable[[int], None] | None = None,
+            multiprocessing_context: BaseContext | str | None = None,
+            generator: Generator | None = None,
+            *,
+            prefetch_factor: int | None = None,
+            persistent_workers: bool = False,
+        ) -> None: ...
 
     def __init__(
         self,
@@ -130,7 +245,7 @@ class DataLoader:
 
     # ---- an epoch
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[B_co]:
         tasks, base_seed = self._begin()
         self._epoch = epoch = object()
         if self.num_workers == 0:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter.frontend.data.dataset import Dataset, TensorDataset
 from samara.exporter.frontend.tensor import Tensor, wrap
@@ -60,7 +61,7 @@ class _Arrays(Dataset):
 _IDX_TYPES: Final = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
-def read_idx(path: str | os.PathLike[str]) -> Any:
+def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     """The array of an idx file (http://yann.lecun.com/exdb/mnist), which may be gzipped.
 
     Raises SamaraError where the file is damaged or something else.

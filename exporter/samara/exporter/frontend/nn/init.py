@@ -81,7 +81,8 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix."""
-    return _fill(tensor, np.eye(*tensor.shape))
+    rows, columns = tensor.shape
+    return _fill(tensor, np.eye(rows, columns))
 
 
 def fan_in_and_out(tensor: Tensor) -> tuple[int, int]:

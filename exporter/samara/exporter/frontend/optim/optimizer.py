@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.ops import OpSpec
 from samara.pybridge import op as bridge
 from samara.pybridge.errors import SamaraError, ShapeError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,10 @@ class Optimizer:
                 else:
                     p._grad = p._grad.detach().zero_()
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], T]) -> T: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient; returns what `closure` returned."""
         loss = None

@@ -173,9 +173,7 @@ def describe(value: Any) -> str:
     if isinstance(value, Unbound):
         return "nothing"
     if isinstance(value, Tensor):
-        return f"{value.dtype}{[str(n) if isinstance(n, Dim) else n for n in value.shape]}".replace(
-            "'", ""
-        )
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, (list, tuple, dict)):
         return f"{type(value).__name__} of {len(value)}"
     if isinstance(value, (*NUMBERS, str)) or value is None:

@@ -115,7 +115,7 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Groups of channels (dimension 1) of each sample of mean 0 and variance 1 (arXiv:1803.08494)."""
-    channels = input.shape[1]
+    channels: Any = input.shape[1]  # symbolic in a trace
     if isinstance(channels, int) and channels % num_groups:
         raise ShapeError(f"{channels} channels cannot be cut into {num_groups} groups")
     return channels_first(
