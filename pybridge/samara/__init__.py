@@ -24,14 +24,18 @@ _HOMES = {
         "ProfileRow",
         "Device",
         "devices",
+        "ArgumentError",
         "BackendError",
         "CancelledError",
+        "FileError",
         "LimitError",
         "ModelFormatError",
         "QuantizationError",
+        "RangeError",
         "SamaraError",
         "ScriptError",
         "ShapeError",
+        "UnknownNameError",
         "UnsupportedError",
         "__version__",
     ),
@@ -160,20 +164,24 @@ if TYPE_CHECKING:
     from samara.exporter.ops.custom_op import register_op as register_op
     from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
     from samara.exporter.quantize.quantize import quantize as quantize
+    from samara.pybridge import ArgumentError as ArgumentError
     from samara.pybridge import BackendError as BackendError
     from samara.pybridge import CancelledError as CancelledError
     from samara.pybridge import Device as Device
+    from samara.pybridge import FileError as FileError
     from samara.pybridge import FunctionSpec as FunctionSpec
     from samara.pybridge import LimitError as LimitError
     from samara.pybridge import Model as Model
     from samara.pybridge import ModelFormatError as ModelFormatError
     from samara.pybridge import ProfileRow as ProfileRow
     from samara.pybridge import QuantizationError as QuantizationError
+    from samara.pybridge import RangeError as RangeError
     from samara.pybridge import SamaraError as SamaraError
     from samara.pybridge import ScriptError as ScriptError
     from samara.pybridge import Session as Session
     from samara.pybridge import ShapeError as ShapeError
     from samara.pybridge import TensorSpec as TensorSpec
+    from samara.pybridge import UnknownNameError as UnknownNameError
     from samara.pybridge import UnsupportedError as UnsupportedError
     from samara.pybridge import __version__ as __version__
     from samara.pybridge import devices as devices

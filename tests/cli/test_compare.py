@@ -41,7 +41,7 @@ def test_accuracy_of_a_side(samara: Samara, samara_path: Path) -> None:
     assert facts["b"] == sides[1]
     refused = samara("compare", samara_path, f"{samara_path}@accuracy=high")
     assert refused.exit_code == 1
-    assert "accuracy must be one of" in refused.stderr
+    assert "there is no accuracy 'high'" in refused.stderr
 
 
 def test_difference_is_exit_1(samara: Samara, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_errors_are_one_clean_message_with_its_fix(samara: Samara, tmp_path: Pat
     assert result.stdout == ""
     assert (
         result.stderr
-        == f"samara: {tmp_path}/none.samara: No such file or directory\n  fix: check the path\n"
+        == f"samara: {tmp_path}/none.samara: there is no such file\n  fix: check the path\n"
     )
 
 

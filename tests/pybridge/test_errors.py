@@ -14,7 +14,7 @@ CLASSES = [getattr(errors, name) for name in errors.__all__]
 
 
 def test_hierarchy() -> None:
-    assert len(CLASSES) == 9
+    assert len(CLASSES) == 13
     assert all(issubclass(kind, SamaraError) for kind in CLASSES)
     assert issubclass(UnsupportedError, NotImplementedError)
     assert issubclass(ShapeError, ValueError)

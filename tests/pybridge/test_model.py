@@ -12,7 +12,15 @@ import pytest
 from tests.pybridge.conftest import affine
 
 from samara.exporter.ir import ProgramBuilder, save_program
-from samara.pybridge import Model, ModelFormatError, SamaraError, Session, ShapeError, TensorSpec
+from samara.pybridge import (
+    FileError,
+    Model,
+    ModelFormatError,
+    SamaraError,
+    Session,
+    ShapeError,
+    TensorSpec,
+)
 
 
 def test_functions_inputs_and_outputs(files: dict[str, Path]) -> None:
@@ -94,8 +102,9 @@ def test_truncated_file(files: dict[str, Path], cut: int) -> None:
 
 
 def test_what_is_no_model(files: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(ModelFormatError, match="no file") as caught:
+    with pytest.raises(FileError, match="there is no such file") as caught:
         Model(tmp_path / "absent.samara")
+    assert isinstance(caught.value, FileNotFoundError)
     assert caught.value.fix == "check the path"
     path = tmp_path / "text.samara"
     path.write_text("hello " * 100)

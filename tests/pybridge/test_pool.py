@@ -25,7 +25,7 @@ def test_unknown_backend() -> None:
     _pool.check_backend("cpu")
     with pytest.raises(BackendError, match="no backend 'gpu'") as caught:
         _pool.check_backend("gpu")
-    assert caught.value.fix == "available: cpu"
+    assert caught.value.fix == "did you mean 'cpu'? available: cpu"
 
 
 def test_one_pool_per_thread_count() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from samara.pybridge import __version__
 from samara.pybridge._native import library_path
-from samara.pybridge.errors import BackendError
+from samara.pybridge.errors import BackendError, FileError
 from samara.pybridge.probe import inspect_library, open_failure
 
 
@@ -35,7 +35,7 @@ def test_files_that_do_not_open(tmp_path: Path) -> None:
 
 
 def test_what_is_no_library(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="there is no library"):
+    with pytest.raises(FileError, match=r"library .*none.so: there is no such file"):
         inspect_library(tmp_path / "none.so")
     with pytest.raises(BackendError, match="holds no samara library"):
         inspect_library(tmp_path)

@@ -213,7 +213,7 @@ def test_channels_last_is_recognised(tmp_path: Path) -> None:
     [
         ({"function": "f"}, ShapeError, "no function 'f'"),
         ({"backend": "gpu"}, BackendError, "no backend 'gpu'"),
-        ({"accuracy": "high"}, ShapeError, "accuracy must be one of"),
+        ({"accuracy": "high"}, ShapeError, "there is no accuracy 'high'"),
         ({"threads": 0}, ShapeError, "at least 1"),
         ({"isa": "mmx"}, ShapeError, "mmx"),
         ({"keep": ["nothing"]}, SamaraError, "nothing"),

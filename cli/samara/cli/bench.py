@@ -110,7 +110,7 @@ def bench(
         return
     from samara.exporter.reports.bench import bench as measure
     from samara.exporter.reports.bench import trace
-    from samara.exporter.reports.run import write_text
+    from samara.pybridge.atomic import write_text
 
     counts = opt.numbers(threads, "--threads")
     named, bare = opt.files(inputs)

@@ -62,7 +62,7 @@ def inspect(
     from samara.exporter.reports import html_page
     from samara.exporter.reports import inspect as inspect_file
     from samara.exporter.reports.memory import draws_boxes
-    from samara.exporter.reports.run import write_text
+    from samara.pybridge.atomic import write_text
 
     sizes = opt.sizes(shape)
     with opened_model(model) as file, step(f"inspecting {model}"):

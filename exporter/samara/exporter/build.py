@@ -24,6 +24,7 @@ from samara.exporter.reports.needs import survey
 from samara.exporter.types import SamaraError, UnsupportedError
 from samara.pybridge import sources
 from samara.pybridge.custom import lent_kernels
+from samara.pybridge.files import read_text, reading
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -213,10 +214,7 @@ def c_name(text: str) -> str:
 
 def _list_text(path: Path) -> str | None:
     """The text of a list of operators; None for another kind of file."""
-    try:
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC.encode():
-                return None
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SamaraError(f"{path} cannot be read: {error}", fix="check the path") from None
+    with reading(path), path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC.encode():
+            return None
+    return read_text(path)

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.pybridge._native import NULL, ffi, library, text
-from samara.pybridge.atomic import replacing
+from samara.pybridge.atomic import write_bytes
 from samara.pybridge.dtypes import NAMES, numpy_dtype
 from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.files import path_of, read_bytes
+from samara.pybridge.names import unknown
 
 Array = npt.NDArray[Any]
 
@@ -66,16 +68,15 @@ class State(MutableMapping[str, Array]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all variables to one safetensors file, which samara.load reads; atomically.
 
-        Whoever is killed meanwhile leaves the old file or the new one. OSError as the file system
-        does.
+        Whoever is killed meanwhile leaves the old file or the new one. FileError where it cannot be
+        written.
         """
         needed = ffi.new("size_t *")
         save = self._lib.samara_session_state_save_memory
         self._check(save(self._handle, NULL, 0, needed))
         data = np.empty(needed[0], np.uint8)
         self._check(save(self._handle, ffi.from_buffer(data), data.nbytes, needed))
-        with replacing(path) as file:
-            file.write(data.data)
+        write_bytes(path, data.data)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Set all variables from a file of `save`, of samara.save given a dict of arrays by name, or
@@ -83,9 +84,9 @@ class State(MutableMapping[str, Array]):
 
         The file must hold every variable of this session in its dtype and shape, and nothing but
         variables of the model. Raises ModelFormatError for a damaged or foreign file, ShapeError
-        for a dtype or shape, SamaraError for names, OSError as the file system does.
+        for a dtype or shape, SamaraError for names, FileError where the file cannot be read.
         """
-        data = np.fromfile(path, np.uint8)
+        data = np.frombuffer(read_bytes(path_of(path, "path")), np.uint8)
         self._check(
             self._lib.samara_session_state_load_memory(
                 self._handle, ffi.from_buffer(data), data.nbytes
@@ -95,7 +96,7 @@ class State(MutableMapping[str, Array]):
     def _like(self, name: str) -> Array:
         tensor = ffi.new("samara_tensor *")
         if self._lib.samara_session_state_info(self._handle, name.encode(), tensor):
-            raise KeyError(name)
+            raise unknown("the session has no variable", name, self, "it has")
         return np.empty(
             [int(tensor.shape[i]) for i in range(tensor.rank)], numpy_dtype(NAMES[tensor.dtype])
         )

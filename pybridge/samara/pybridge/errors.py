@@ -3,21 +3,31 @@
 
 from __future__ import annotations
 
+import os
+
 __all__ = [
+    "ArgumentError",
     "BackendError",
     "CancelledError",
+    "FileError",
     "LimitError",
     "ModelFormatError",
     "QuantizationError",
+    "RangeError",
     "SamaraError",
     "ScriptError",
     "ShapeError",
+    "UnknownNameError",
     "UnsupportedError",
 ]
 
 
-class SamaraError(Exception):
+class SamaraError(RuntimeError):
     """Base of every error that samara raises on purpose.
+
+    It is a RuntimeError because most errors of PyTorch are. The classes below are also what Python
+    or PyTorch raise in the same place, so that `except` clauses written for those work: ValueError,
+    TypeError, IndexError, KeyError, OSError (FileNotFoundError …), NotImplementedError.
 
     `message` says what happened, what was found and what was expected. `op` is the operator's
     name, `node` the node's name in the author's model, `fix` one sentence saying what to try;
@@ -73,6 +83,75 @@ class UnsupportedError(SamaraError, NotImplementedError):
 
 class ShapeError(SamaraError, ValueError):
     """A name, shape or dtype does not fit what the operator or the model expects."""
+
+
+class ArgumentError(ShapeError, TypeError):
+    """An argument is of a kind that the function does not take."""
+
+
+class RangeError(ShapeError, IndexError):
+    """An index or an axis lies outside of what it indexes."""
+
+
+class UnknownNameError(ShapeError, KeyError):
+    """There is nothing of that name."""
+
+
+class FileError(SamaraError, OSError):
+    """A file or folder cannot be read or written.
+
+    `errno`, `strerror` and `filename` are those of the system's error. The object is also of the
+    system's class: FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError,
+    FileExistsError or BrokenPipeError.
+    """
+
+    @classmethod
+    def of(
+        cls, error: OSError, path: str | os.PathLike[str], message: str, *, fix: str | None = None
+    ) -> FileError:
+        """The error that says `message` of `path` where the system said `error`."""
+        kind = next((k for base, k in _FILE_ERRORS.items() if isinstance(error, base)), cls)
+        made = kind(message, fix=fix)
+        made.errno, made.strerror, made.filename = error.errno, error.strerror, os.fspath(path)
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        facts = {"errno": self.errno, "strerror": self.strerror, "filename": self.filename}
+        return (*super().__reduce__(), facts)
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file or folder."""
+
+
+class DeniedFileError(FileError, PermissionError):
+    """The system does not permit it."""
+
+
+class IsFolderError(FileError, IsADirectoryError):
+    """A folder stands where a file is meant."""
+
+
+class NotFolderError(FileError, NotADirectoryError):
+    """A file stands where a folder is meant."""
+
+
+class FileThereError(FileError, FileExistsError):
+    """Something of that name is there already."""
+
+
+class ClosedPipeError(FileError, BrokenPipeError):
+    """Nobody reads the pipe that is written."""
+
+
+_FILE_ERRORS: dict[type[OSError], type[FileError]] = {
+    FileNotFoundError: MissingFileError,
+    PermissionError: DeniedFileError,
+    IsADirectoryError: IsFolderError,
+    NotADirectoryError: NotFolderError,
+    FileExistsError: FileThereError,
+    BrokenPipeError: ClosedPipeError,
+}
 
 
 class LimitError(SamaraError):

@@ -12,6 +12,7 @@ from samara.pybridge._native import NULL, check, failure, ffi, library, new_erro
 from samara.pybridge._pool import pool_for
 from samara.pybridge.custom import custom_ops, explained
 from samara.pybridge.errors import UnsupportedError
+from samara.pybridge.foreign import head_of
 
 KINDS: Final = ("", "tensor", "scratch", "arena", "block", "variable", "structure")
 _SCALAR = "scalar"
@@ -127,9 +128,8 @@ class CountedModel:
             status = lib.samara_model_open_memory(self._data, len(source), options, out, error)
             head = bytes(source[:16])
         else:
+            head = head_of(source)
             status = lib.samara_model_open_path(os.fsencode(Path(source)), options, out, error)
-            with open(source, "rb") as file:
-                head = file.read(16)
         check(status, error)
         self._model = out[0]
         self.model_bytes = int(self._meter.live_bytes)

@@ -13,7 +13,12 @@ import numpy as np
 
 from samara.pybridge import dtypes
 from samara.pybridge._native import check, ffi, library, new_error, text
-from samara.pybridge.errors import ModelFormatError, ShapeError
+from samara.pybridge.errors import ArgumentError, ModelFormatError
+from samara.pybridge.files import kind_of, path_of
+from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
+from samara.pybridge.names import unknown
+
+_MAGIC = b"SMRA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,9 @@ class Model:
     verify: compare every byte with the checksums in the file; None for files of at most 64 MiB. Files
     older than 0.6 have checksums of the program part alone, which is compared in any case.
 
-    Raises ModelFormatError for a file that is not a valid model, whatever is wrong with it, and
-    UnsupportedError for one that needs an operator this runtime does not have.
+    Raises FileError for a file that cannot be read, ModelFormatError for one that is not a valid
+    model, whatever is wrong with it, UnsupportedError for one that needs an operator this runtime
+    does not have, and ArgumentError for another kind of `source`.
 
     >>> model = samara.Model("large.samara", verify=True)
     >>> model.verified
@@ -80,7 +86,7 @@ class Model:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | bytes,
+        source: str | os.PathLike[str] | bytes | bytearray | memoryview,
         *,
         copy: bool = False,
         verify: bool | None = None,
@@ -91,13 +97,14 @@ class Model:
         options.struct_size = ffi.sizeof("samara_model_options")
         options.copy, options.verify = copy, _VERIFY[verify]
         keep = None
-        if isinstance(source, bytes):
-            keep = ffi.from_buffer(source)
-            check(lib.samara_model_open_memory(keep, len(source), options, out, error), error)
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            data = source if isinstance(source, bytes) else bytes(source)
+            if data[4:8] != _MAGIC:
+                refuse_foreign("", data[:HEAD_BYTES], "a .samara file")
+            keep = ffi.from_buffer(data)
+            check(lib.samara_model_open_memory(keep, len(data), options, out, error), error)
         else:
-            path = Path(source)
-            if not path.is_file():
-                raise ModelFormatError(f"there is no file {path}", fix="check the path")
+            path = _path(source)
             check(lib.samara_model_open_path(os.fsencode(path), options, out, error), error)
         self.handle = ffi.gc(out[0], _Closer(lib, keep))
         self._functions = {
@@ -115,10 +122,8 @@ class Model:
         """The function of that name, None for the default; ShapeError when there is none."""
         if name is None:
             return next(iter(self._functions.values()))
-        if name not in self._functions:
-            raise ShapeError(
-                f"the model has no function {name!r}", fix=f"it has {', '.join(self._functions)}"
-            )
+        if not isinstance(name, str) or name not in self._functions:
+            raise unknown("the model has no function", name, self._functions, "it has")
         return self._functions[name]
 
     @property
@@ -160,6 +165,35 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self._functions)})"
+
+
+def _path(source: object) -> Path:
+    """The path of a .samara file; the error that says what to do with anything else."""
+    if not isinstance(source, (str, os.PathLike)):
+        if hasattr(source, "functions") and hasattr(source, "entries"):
+            raise ArgumentError(
+                f"a model is opened from a file, and this is {kind_of(source)}",
+                fix='samara.export(program, "m.samara") writes the file; program.run runs it without',
+            )
+        if hasattr(source, "state_dict") or callable(source):
+            raise ArgumentError(
+                f"a model is opened from a file, and this is {kind_of(source)}",
+                fix="samara.trace or samara.from_torch makes a Program of it, samara.export the file",
+            )
+        raise ArgumentError(
+            f"a model is opened from a path or the bytes of a file, not from {kind_of(source)}",
+            fix="give the path of a .samara file",
+        )
+    path = path_of(source, "the model")
+    head = head_of(path)
+    if head[4:8] != _MAGIC:
+        refuse_foreign(path, head, "a .samara file")
+        if path.suffix.lower() == ".onnx":
+            raise ModelFormatError(
+                f"{path} is an ONNX model, not a .samara file",
+                fix='samara.export(samara.import_onnx(path), "m.samara") converts it',
+            )
+    return path
 
 
 class _Closer:

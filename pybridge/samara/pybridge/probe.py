@@ -10,6 +10,7 @@ from typing import Any
 
 from samara.pybridge._native import DLOPEN_FLAGS, NULL, ffi, library_path, new_error, text
 from samara.pybridge.errors import BackendError
+from samara.pybridge.files import check_readable
 
 _NAMES = ("libsamara.so", "libsamara.dylib", "samara.dll")
 
@@ -63,8 +64,7 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
 
 
 def _load(path: Path) -> Any:
-    if not path.is_file():
-        raise BackendError(f"there is no library {path}", fix="check the path")
+    check_readable(path, "library")
     try:
         lib = ffi.dlopen(os.fspath(path.absolute()), DLOPEN_FLAGS)
         lib.samara_version, lib.samara_op_count  # noqa: B018  (looked up when named)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from samara.pybridge._native import NULL, failure, ffi, library, text
-from samara.pybridge.errors import SamaraError
+from samara.pybridge.errors import FileError
+from samara.pybridge.files import path_of, read_bytes
 
 if TYPE_CHECKING:
     from samara.pybridge.model import Model
@@ -89,19 +90,14 @@ def tuned_text(
     if tuned is False:
         return None
     header = tuned_header(model, isa)
-    path = cache_path(header) if tuned is True else Path(tuned)
+    path = cache_path(header) if tuned is True else path_of(tuned, "tuned")
+    if tuned is True and not path.exists():
+        return None
     try:
-        found = path.read_bytes()
-    except FileNotFoundError:
-        if tuned is True:
-            return None
-        raise SamaraError(
-            f"{path}: there is no such file", fix="make it with samara tune"
-        ) from None
-    except OSError as error:
-        raise SamaraError(
-            f"{path}: {error.strerror}", fix="make it anew with samara tune"
-        ) from None
+        found = read_bytes(path)
+    except FileError as error:
+        error.fix = f"{error.fix}; samara tune makes one"
+        raise
     if not found.startswith(header.encode()):
         warnings.warn(
             f"{path} holds choices for another model, CPU, instruction set or version of samara:"

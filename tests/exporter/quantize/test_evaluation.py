@@ -19,7 +19,7 @@ from samara.exporter.quantize.evaluation import (
     top1,
     top5,
 )
-from samara.exporter.types import QuantizationError
+from samara.exporter.types import FileError, QuantizationError
 from samara.pybridge import Session
 
 
@@ -74,6 +74,11 @@ def test_a_function_of_a_session() -> None:
     assert found(cnn()) == 5.0
 
 
+def test_labels_that_are_not_there() -> None:
+    with pytest.raises(FileError, match=r"labels nothing\.npy: there is no such file"):
+        evaluator_of([{"x": images(1)}], "nothing.npy", None)
+
+
 @pytest.mark.parametrize(
     ("evaluate", "labels", "metric"),
     [
@@ -84,7 +89,6 @@ def test_a_function_of_a_session() -> None:
         (lambda _s: "good", None, None),
         (lambda _s: float("nan"), None, None),
         (lambda _s: 1.0, [1], None),
-        ([{"x": images(1)}], "nothing.npy", None),
     ],
 )
 def test_what_cannot_be_evaluated(evaluate: Any, labels: Any, metric: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from samara.exporter.quantize.recipe import LayerRecipe, Recipe, read_recipe
-from samara.exporter.types import QuantizationError
+from samara.exporter.types import FileError, ModelFormatError, QuantizationError
 
 FULL = {
     "scheme": "int4-weights",
@@ -94,11 +94,11 @@ def test_files(tmp_path: Path) -> None:
     assert read_recipe(str(tmp_path / "r.toml")) == recipe
     assert read_recipe(recipe) is recipe
     assert read_recipe(None) is None
-    with pytest.raises(QuantizationError, match=r"no\.toml"):
+    with pytest.raises(FileError, match=r"recipe .*no\.toml: there is no such file"):
         read_recipe(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("scheme =")
     with pytest.raises(QuantizationError, match="is no TOML"):
         read_recipe(tmp_path / "bad.toml")
     (tmp_path / "latin.toml").write_bytes(b"scheme = '\xff'")
-    with pytest.raises(QuantizationError, match="not UTF-8"):
+    with pytest.raises(ModelFormatError, match="is no text in UTF-8"):
         read_recipe(tmp_path / "latin.toml")

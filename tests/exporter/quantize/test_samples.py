@@ -12,7 +12,7 @@ import pytest
 
 from samara.exporter.ir import Array, ProgramBuilder, Value
 from samara.exporter.quantize._samples import read_samples
-from samara.exporter.types import QuantizationError
+from samara.exporter.types import FileError, QuantizationError
 
 
 def inputs(**shapes: list[Any]) -> tuple[Value, ...]:
@@ -128,7 +128,6 @@ def test_cases_in_an_archive(tmp_path: Path) -> None:
         ({"a": data(5, 2), "b": data(4, 3)}, TWO, "differ in the number of samples"),
         ({"c": data(5, 2)}, TWO, "no input 'c'"),
         (7, ONE, "calibration data is int"),
-        ("nowhere.npz", ONE, "nowhere.npz"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: Any, to: tuple[Value, ...], match: str) -> None:
@@ -149,12 +148,18 @@ def test_integers_are_not_made_of_floats() -> None:
 
 
 def test_bad_files(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"calibration data nowhere\.npz: there is no such file"):
+        read("nowhere.npz", ONE)
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(QuantizationError, match=r"bad\.npz"):
         read(tmp_path / "bad.npz", ONE)
     np.savez(tmp_path / "names.npz", q=data(2, 3))
     with pytest.raises(QuantizationError, match="no input 'q'"):
         read(tmp_path / "names.npz", ONE)
+    np.savez(tmp_path / "extra.npz", x=data(2, 3), y=data(2, 3))
+    with pytest.raises(QuantizationError, match="no input 'y'") as caught:
+        read(tmp_path / "extra.npz", ONE)
+    assert "leave that array out" in (caught.value.fix or "")
     (tmp_path / "empty").mkdir()
     with pytest.raises(QuantizationError, match="holds no"):
         read(tmp_path / "empty", ONE)

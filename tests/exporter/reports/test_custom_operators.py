@@ -24,7 +24,7 @@ def test_a_file_registers(tmp_path: Path) -> None:
 
 
 def test_files_that_go_wrong(tmp_path: Path) -> None:
-    with pytest.raises(samara.SamaraError, match="there is no file"):
+    with pytest.raises(samara.SamaraError, match="there is no such file"):
         load_operators(tmp_path / "absent.py")
     file = tmp_path / "bad.py"
     file.write_text("1 / 0\n")

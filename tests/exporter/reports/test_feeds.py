@@ -42,7 +42,7 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     for name in ("objects.npy", "text.npy"):
         with pytest.raises(SamaraError, match=r"no \.npy or \.npz file"):
             read_feeds({"x": str(tmp_path / name)}, [], ["x"])
-    with pytest.raises(SamaraError, match="No such file"):
+    with pytest.raises(SamaraError, match="there is no such file"):
         read_feeds({"x": str(tmp_path / "none.npy")}, [], ["x"])
 
 

@@ -46,7 +46,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     package and samara's C runtime read under those very names. Modules and optimisers are saved by
     their `state_dict()`.
 
-    Raises UnsupportedError naming the place of anything else, OSError as the file system does.
+    Raises UnsupportedError naming the place of anything else, FileError where the file cannot be
+    written.
     """
     writer = _Writer()
     if _is_flat(obj):
@@ -66,7 +67,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
     bfloat16, which numpy lacks, becomes float32 of the same values, with a UserWarning. Raises
     ModelFormatError for a file that is truncated, damaged or something else, UnsupportedError for
-    the dtypes of 4 to 8 bit floats, OSError (FileNotFoundError …) as the file system does.
+    the dtypes of 4 to 8 bit floats, FileError (also FileNotFoundError …) where it cannot be read.
     """
     file = read_tensors(path, mapped=mmap)
     if file.widened:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from samara.exporter.types import ModelFormatError, UnsupportedError
 from samara.pybridge.atomic import replacing
+from samara.pybridge.files import path_of, reading
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +91,7 @@ def write_tensors(
 
     The data of wide elements comes first, so that every array is aligned; arrays of any byte order
     and strides are written one by one. Raises UnsupportedError for a dtype that the format lacks,
-    OSError as the file system does.
+    FileError where the file cannot be written.
     """
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     places: dict[str, tuple[int, int]] = {}
@@ -132,10 +133,10 @@ def read_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Tenso
     private copies on write, and the file must not be changed in place meanwhile.
 
     Raises ModelFormatError for whatever is wrong with the file, UnsupportedError for a dtype that
-    numpy lacks (bfloat16 becomes float32), OSError as the file system does.
+    numpy lacks (bfloat16 becomes float32), FileError where it cannot be read.
     """
-    where = os.fspath(path)
-    with open(path, "rb") as file:
+    where = os.fspath(path_of(path, "path"))
+    with reading(path), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         text = _read_header(file, where, size)
         data_bytes = size - 8 - len(text)

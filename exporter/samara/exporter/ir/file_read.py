@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -54,6 +53,8 @@ from samara.exporter.types import (
     TensorType,
 )
 from samara.pybridge.dtypes import unpack_nibbles
+from samara.pybridge.files import path_of, read_bytes
+from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
 
 _MAX_ELEMENTS: Final = 1 << 40
 
@@ -93,7 +94,9 @@ class ModelFile:
 
 
 def open_program(path: str | os.PathLike[str]) -> Program:
-    """The Program of a file. ModelFormatError says what is malformed, and where."""
+    """The Program of a file. ModelFormatError says what is malformed, and where; FileError that the
+    file cannot be read.
+    """
     return read_file(path).program
 
 
@@ -103,7 +106,9 @@ def read_file(path: str | os.PathLike[str], *, checked: bool = True) -> ModelFil
     checked: refuse a program whose types are not what its operators' rules say. A runtime compares
     sizes, when it knows them, and takes some such files.
     """
-    data = Path(path).read_bytes()
+    data = read_bytes(path_of(path, "path"))
+    if data[4:8] != b"SMRA":
+        refuse_foreign(path, data[:HEAD_BYTES], "a .samara file")
     try:
         return from_bytes(data, checked=checked)
     except ModelFormatError as error:

@@ -17,6 +17,7 @@ from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
 from samara.pybridge import Model, UnsupportedError, sources
+from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.memory import CountedModel
 
 EXPORTS = tuple(
@@ -102,36 +103,34 @@ def write(
     inputs, outputs = _interface(models[0])
     runtime = sources()
     text = _source(models[0], name, core, selection, runtime)
-    out.mkdir(parents=True, exist_ok=True)
-    files = [out / f"{name}_model.c", out / f"{name}.h", out / "example.c", out / "README.md"]
+    files = [f"{name}_model.c", f"{name}.h", "example.c", "README.md"]
     notes: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        (folder / files[0].name).write_text(text.replace(_ARENA, "0", 1), encoding="utf-8")
+        put(folder / files[0], text.replace(_ARENA, "0", 1))
         unknown = Figures(0, "")
-        (folder / files[1].name).write_text(
-            header(name, core, inputs, outputs, unknown, runtime), encoding="utf-8"
-        )
+        put(folder / files[1], header(name, core, inputs, outputs, unknown, runtime))
         figures = measure(name, core, folder, runtime)
     if figures is None:
         figures = _bound(models[0])
         notes.append("nothing here can run the model, so that its arena is an upper bound")
-    files[0].write_text(text.replace(_ARENA, f"{figures.arena_bytes}u", 1), encoding="utf-8")
-    made = compile_object(name, core, out)
-    if made is None:
-        notes.append(f"nothing was compiled: {core.compiler} is not installed ({core.package})")
-    else:
-        path, flash, doc = made
-        files.append(path)
-        figures = replace(figures, flash_bytes=flash, flash_doc=doc)
-    written = (
-        header(name, core, inputs, outputs, figures, runtime),
-        example(name, inputs, outputs),
-        readme(name, core, figures),
-    )
-    for path, content in zip(files[1:4], written, strict=True):
-        path.write_text(content, encoding="utf-8")
-    return BareMetalReport(name, core, tuple(files), figures, tuple(notes))
+    with replacing_files(out) as fresh:
+        put(fresh / files[0], text.replace(_ARENA, f"{figures.arena_bytes}u", 1))
+        made = compile_object(name, core, fresh)
+        if made is None:
+            notes.append(f"nothing was compiled: {core.compiler} is not installed ({core.package})")
+        else:
+            path, flash, doc = made
+            files.append(path.name)
+            figures = replace(figures, flash_bytes=flash, flash_doc=doc)
+        written = (
+            header(name, core, inputs, outputs, figures, runtime),
+            example(name, inputs, outputs),
+            readme(name, core, figures),
+        )
+        for file, content in zip(files[1:4], written, strict=True):
+            put(fresh / file, content)
+    return BareMetalReport(name, core, tuple(out / f for f in files), figures, tuple(notes))
 
 
 _ARENA = "SMR_ARENA_BYTES_GOES_HERE"

@@ -22,6 +22,7 @@ from samara.exporter.package.targets import Target, choose_isa
 from samara.exporter.package.toolchain import Toolchain
 from samara.exporter.types import BackendError, UnsupportedError
 from samara.pybridge import sources as runtime_sources
+from samara.pybridge.atomic import put
 
 ANDROID_PAGE_BYTES = 16384
 _PROGRAMS = ("samara-run", "samara-bench")
@@ -298,9 +299,7 @@ class _Build:
         shutil.copy(self.folder / "lib" / "libsamara.a", self.folder / base / slice_name)
 
     def _write(self, name: str, text: str) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        put(self.folder / name, text)
 
 
 def merged(selections: Iterable[Selection]) -> Selection:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from samara.exporter.package.selection import MAGIC
 from samara.exporter.package.targets import Target
 from samara.pybridge import SamaraError
-from samara.pybridge.atomic import is_there, lock
+from samara.pybridge.atomic import put, replacing_folder
+from samara.pybridge.files import read_text
 
 MANIFEST = "ops.txt"
 CUSTOM_HEADER = "samara_custom_ops.h"
@@ -25,88 +24,20 @@ _CUSTOM_OP = re.compile(r"^(?:SAMARA_API\s+)?const\s+samara_custom_op\s+(\w+)\s*
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
-@contextlib.contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
+def whole_folder(out: Path) -> contextlib.AbstractContextManager[Path]:
     """A new folder to fill, which becomes `out` when the block ends well and vanishes when it raises.
 
-    An earlier build at `out` is replaced; SamaraError for anything else that is there. A process
-    that is killed leaves a `.NAME.….building` behind, which the next build of that name removes.
+    An earlier build at `out` is replaced; FileError for anything else that is there.
     """
-    _refuse_foreign(out)
-    place = out.absolute()
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(place)
-        fresh, handle = _fresh(place)
-    except OSError as error:
-        raise SamaraError(f"{out} cannot be written: {error.strerror}", fix="check -o") from None
-    try:
-        yield fresh
-        _refuse_foreign(out)  # it may have come meanwhile
-        old = fresh.with_suffix(".old")
-        if out.exists():
-            os.rename(out, old)
-        try:
-            os.rename(fresh, out)
-        except OSError:
-            if old.exists():
-                os.rename(old, out)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+    return replacing_folder(out, ours=_foreign)
 
 
-def _fresh(out: Path) -> tuple[Path, int | None]:
-    """A new folder beside `out`, open and locked, where folders can be."""
-    while True:
-        fresh = out.parent / f".{out.name}.{secrets.token_hex(8)}.building"
-        fresh.mkdir()
-        try:
-            handle = os.open(fresh, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        except OSError:  # Windows
-            return fresh, None
-        with contextlib.suppress(OSError):
-            lock(handle, wait=True)
-        # Between its creation and its lock the folder looks like a leftover to another build.
-        if is_there(handle, fresh):
-            return fresh, handle
-        os.close(handle)
-
-
-def _remove_leftovers(out: Path) -> None:
-    """Remove what killed builds of `out` left; what living ones are filling is locked."""
-    pattern = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{16}}\.building")
-    for name in os.listdir(out.parent):
-        if pattern.fullmatch(name) is None:
-            continue
-        with contextlib.suppress(OSError):
-            handle = os.open(out.parent / name, os.O_RDONLY)
-            try:
-                lock(handle, wait=False)
-                shutil.rmtree(out.parent / name, ignore_errors=True)
-            finally:
-                os.close(handle)
-
-
-def _refuse_foreign(out: Path) -> None:
-    if not out.exists():
-        return
-    if out.is_dir():
-        with contextlib.suppress(OSError):
-            if not any(out.iterdir()):
-                return
-            with (out / MANIFEST).open(encoding="utf-8", errors="replace") as file:
-                if file.readline().strip() == MAGIC:
-                    return
-    raise SamaraError(
-        f"{out} is there already and is no folder that samara build made",
-        fix="name another folder with -o, or remove that one",
-    )
+def _foreign(out: Path) -> str | None:
+    """Why `out` is no earlier build; None where it is one."""
+    with contextlib.suppress(OSError), (out / MANIFEST).open("rb") as file:
+        if file.readline().strip() == MAGIC.encode():
+            return None
+    return "is no folder that samara build made"
 
 
 def pkg_config(version: str, libraries: Sequence[str]) -> str:
@@ -222,7 +153,7 @@ def custom_names(sources: Sequence[Path]) -> list[str]:
     """The custom operators that C files define. SamaraError for a file that defines none."""
     names: list[str] = []
     for source in sources:
-        found = _CUSTOM_OP.findall(_text(source))
+        found = _CUSTOM_OP.findall(read_text(source))
         if not found:
             raise SamaraError(
                 f"{source} defines no custom operator",
@@ -275,19 +206,11 @@ def copy_sources(sources: Sequence[Path], folder: Path) -> list[str]:
         name, path = waiting.pop(0)
         if origin.setdefault(name, path.resolve()) != path.resolve():
             raise SamaraError(f"two files are called {name}: {origin[name]}, {path}")
-        text = _text(path)
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        text = read_text(path)
+        put(folder / name, text)
         for included in _LOCAL_INCLUDE.findall(text):
             header = path.parent / included
             inside = os.path.normpath(os.path.join(os.path.dirname(name), included))
             if header.is_file() and not inside.startswith("..") and inside not in origin:
                 waiting.append((inside, header))
     return [source.name for source in sources]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SamaraError(f"{path} cannot be read: {error}", fix="check the path") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from samara.exporter.ops import all_ops
 from samara.exporter.types import DType, ModelFormatError, SamaraError
+from samara.pybridge.files import read_bytes
 
 MAGIC = "samara-manifest 1"
 ISA_NAMES = (
@@ -103,10 +104,7 @@ class Selection:
         no manifest.
         """
         file = library_file(path)
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise SamaraError(f"{file}: {error.strerror}", fix="check the path") from None
+        data = read_bytes(file)
         found = re.search(re.escape(MAGIC).encode() + rb"\n[\n -~]*", data)
         if found is None:
             raise ModelFormatError(

@@ -25,6 +25,7 @@ from samara.exporter.package.lists import lists
 from samara.exporter.package.ports import Signature, signatures
 from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
 from samara.pybridge import SamaraError, Session, UnsupportedError, sources
+from samara.pybridge.atomic import put, replacing_files
 
 # What a file that goes anywhere can choose from at run time; neon-fp16 joins for float16 data.
 _EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
@@ -100,7 +101,7 @@ def write(
     root = sources()
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         glue = Path(folder) / "typed_model.c"
-        glue.write_text(api.source(), encoding="utf-8")
+        put(glue, api.source())
         amalgam = amalgamate(
             lists(whole, root),
             prefix=name,
@@ -122,9 +123,9 @@ def write(
         f"{name}.h": header,
         "example.c": example,
     }
-    out.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (out / file).write_text(text, encoding="utf-8")
+    with replacing_files(out) as fresh:
+        for file, text in texts.items():
+            put(fresh / file, text)
     return SingleFile(
         out=out,
         name=name,

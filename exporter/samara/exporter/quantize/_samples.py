@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ import numpy as np
 
 from samara.exporter.ir import Array, Value
 from samara.exporter.quantize.recipe import nearest
-from samara.exporter.types import QuantizationError
+from samara.exporter.types import QuantizationError, SamaraError
+from samara.pybridge.array_files import DAMAGE, no_arrays
+from samara.pybridge.files import reading
 
 Feeds = dict[str, Array]
 
@@ -176,6 +177,8 @@ def _sample_count(array: Array, v: Value) -> int | None:
 
 def _from_path(path: Path, inputs: Sequence[Value]) -> Iterator[Feeds]:
     if path.is_dir():
+        with reading(path, "calibration data"):
+            os.listdir(path)
         files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
         if not files:
             raise QuantizationError(
@@ -185,21 +188,17 @@ def _from_path(path: Path, inputs: Sequence[Value]) -> Iterator[Feeds]:
             yield from _from_path(file, inputs)
         return
     try:
-        with path.open("rb") as opened:
+        with reading(path, "calibration data"), path.open("rb") as opened:
             loaded = np.load(opened, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 yield from _from_arrays(_named([loaded], inputs), inputs, str(path))
                 return
             yield from _from_archive(loaded, inputs, str(path))
-    except OSError as error:
-        raise QuantizationError(
-            f"calibration data {path}: {error.strerror or error}", fix="check the path"
-        ) from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise QuantizationError(
-            f"{path} is no .npy or .npz file of plain arrays: {error}",
-            fix="write one with numpy.save or numpy.savez",
-        ) from None
+    except SamaraError:
+        raise
+    except DAMAGE as error:
+        found = no_arrays(path, error, "calibration data")
+        raise QuantizationError(found.message, fix=found.fix) from None
 
 
 def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator[Feeds]:
@@ -209,6 +208,13 @@ def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator
     if all(n in known for n in names):
         yield from _from_arrays({n: archive[n] for n in names}, inputs, where)
         return
+    bare = [n for n in names if n in known]
+    extra = [n for n in names if n not in known]
+    if bare and not any(n.endswith(f"/{k}") for n in extra for k in known):
+        raise QuantizationError(
+            f"{where}: the program has no input {extra[0]!r}",
+            fix=nearest(extra[0], known, "inputs") + "; leave that array out",
+        )
     cases: dict[str, dict[str, str]] = {}
     for name in names:
         # Names of inputs may hold slashes themselves.

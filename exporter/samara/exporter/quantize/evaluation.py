@@ -16,8 +16,10 @@ import numpy as np
 
 from samara.exporter.ir import Array, Program, to_bytes
 from samara.exporter.quantize._samples import read_samples
+from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError
 from samara.pybridge import Model, Session
+from samara.pybridge.array_files import read_arrays
 
 Evaluator = Callable[[Program], float]
 Metric = Callable[[Array, Array], float]
@@ -112,19 +114,24 @@ def _data_and_labels(evaluate: Any, labels: Any) -> tuple[Any, Array]:
     """The data without its labels, in a form that can be gone through again, and the labels."""
     path = Path(evaluate) if isinstance(evaluate, (str, os.PathLike)) else None
     if isinstance(labels, str) and path is not None and path.suffix == ".npz":
-        with np.load(path) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        if labels in arrays:
-            return arrays, arrays.pop(labels)
+        arrays = read_arrays(path, "evaluation data")
+        if isinstance(arrays, dict):
+            if labels in arrays:
+                return arrays, arrays.pop(labels)
+            if not Path(labels).exists():
+                raise QuantizationError(
+                    f"labels {labels!r}: evaluation data {path} has no such array, and there is no"
+                    " such file",
+                    fix=nearest(labels, arrays, "arrays"),
+                )
     if isinstance(labels, (str, os.PathLike)):
-        try:
-            loaded = np.load(labels)
-        except (OSError, ValueError) as error:
+        loaded = read_arrays(labels, "labels")
+        if isinstance(loaded, dict):
             raise QuantizationError(
-                f"labels {os.fspath(labels)}: {error}",
-                fix="give an array, a .npy file, or the name of an array in the evaluation .npz",
-            ) from None
-        return evaluate, np.asarray(loaded)
+                f"labels {os.fspath(labels)} is an .npz file",
+                fix="give the .npy file of the labels",
+            )
+        return evaluate, loaded
     return evaluate if isinstance(evaluate, (Mapping, str, Path)) else list(evaluate), np.asarray(
         labels
     )

@@ -10,12 +10,13 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, Final
 
 from samara.exporter.quantize.observers import parse_observer
 from samara.exporter.quantize.scheme import FLOAT, PROGRAM_SCHEMES, SCHEMES
 from samara.exporter.types import QuantizationError
+from samara.pybridge.atomic import write_text
+from samara.pybridge.files import path_of, read_text
 
 GRANULARITIES: Final = ("per-channel", "per-tensor")
 BLOCKS: Final = (32, 64, 128)
@@ -96,8 +97,8 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recipe as TOML."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        """Write the recipe as TOML. FileError where it cannot be written."""
+        write_text(path, self.to_toml())
 
     @staticmethod
     def from_dict(given: Mapping[str, Any]) -> Recipe:
@@ -137,14 +138,8 @@ def read_recipe(given: RecipeLike | None) -> Recipe | None:
         return given
     if isinstance(given, Mapping):
         return Recipe.from_dict(given)
-    try:
-        text = Path(given).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise QuantizationError(
-            f"recipe {os.fspath(given)}: {why}", fix="give a dict or the path of a TOML file"
-        ) from None
-    return Recipe.from_toml(text, os.fspath(given))
+    path = path_of(given, "recipe", "give a Recipe, a dict or the path of a TOML file")
+    return Recipe.from_toml(read_text(path, "recipe"), os.fspath(path))
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from samara.exporter.ir import Array
 from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Session, TensorSpec
+from samara.pybridge.array_files import read_arrays
 
 # Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
@@ -53,7 +52,7 @@ def read_feeds(
     """
     feeds: dict[str, Array] = {}
     for file in files:
-        loaded = _load(file)
+        loaded = read_arrays(file)
         if isinstance(loaded, dict):
             feeds |= loaded
         elif len(names) == 1:
@@ -64,7 +63,7 @@ def read_feeds(
                 fix=f"say which: {names[0] if names else 'x'}={file}",
             )
     for name, file in inputs.items():
-        loaded = _load(file)
+        loaded = read_arrays(file)
         feeds[name] = _sole(loaded, file) if isinstance(loaded, dict) else loaded
     return feeds
 
@@ -76,22 +75,6 @@ def _sole(loaded: Mapping[str, Array], file: str) -> Array:
             fix="give the file without a name",
         )
     return next(iter(loaded.values()))
-
-
-def _load(file: str) -> Array | dict[str, Array]:
-    try:
-        data = np.load(Path(file), allow_pickle=False)
-        if isinstance(data, np.ndarray):
-            return data
-        with data:
-            return {k: data[k] for k in data.files}
-    except OSError as error:
-        raise SamaraError(f"{file}: {error.strerror or error}", fix="check the path") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise SamaraError(
-            f"{file} is no .npy or .npz file of plain arrays: {error}",
-            fix="write one with numpy.save or numpy.savez",
-        ) from None
 
 
 def choose_feeds(

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from samara.exporter.export import export
-from samara.exporter.types import ModelFormatError, SamaraError
+from samara.exporter.types import ModelFormatError
+from samara.pybridge.files import path_of
+from samara.pybridge.foreign import head_of, refuse_foreign
 
 Note = Callable[[str], None]
 
@@ -46,11 +48,12 @@ def opened(
     shapes: given to the importer where it converts. note: told when it does. ModelFormatError when
     the file is neither.
     """
-    given = Path(path)
+    given = path_of(path, "the model")
     if is_samara(given):
         yield OpenedFile(os.fspath(path), given)
         return
     if given.suffix.lower() not in (".onnx", ".pb"):
+        refuse_foreign(given, head_of(given), "a .samara or .onnx file")
         raise ModelFormatError(
             f"{given} is neither a .samara file nor named .onnx",
             fix="samara export makes a .samara file from an ONNX model",
@@ -60,11 +63,7 @@ def opened(
 
 
 def is_samara(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(8)[4:] == b"SMRA"
-    except OSError as error:
-        raise SamaraError(f"{path}: {error.strerror}", fix="check the path") from None
+    return head_of(path)[4:8] == b"SMRA"
 
 
 def _converted(

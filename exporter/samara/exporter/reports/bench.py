@@ -12,7 +12,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from samara.exporter.types import SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session, devices
 from samara.pybridge import __version__ as samara_version
+from samara.pybridge.files import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,11 +410,10 @@ def _key(row: Mapping[str, Any]) -> str:
 
 
 def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
+    text = read_text(path, "baseline")
     try:
-        rows = json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
+        rows = json.loads(text)["rows"]
         return {_key(r): float(r["median_ms"]) for r in rows if r["median_ms"] is not None}
-    except OSError as error:
-        raise SamaraError(f"{os.fspath(path)}: {error.strerror}", fix="check the path") from None
     except (ValueError, KeyError, TypeError):
         raise SamaraError(
             f"{os.fspath(path)} is no result of a benchmark",

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 import runpy
-from pathlib import Path
 
 from samara.exporter.types import SamaraError
+from samara.pybridge.files import check_readable
 
 __all__ = ["load_operators"]
 
@@ -17,8 +17,7 @@ def load_operators(path: str | os.PathLike[str]) -> None:
 
     Raises SamaraError for a file that is not there or raises.
     """
-    if not Path(path).is_file():
-        raise SamaraError(f"there is no file {os.fspath(path)}", fix="check the path")
+    check_readable(path)
     try:
         runpy.run_path(os.fspath(path), run_name="operators")
     except SamaraError:

@@ -28,6 +28,8 @@ from samara.exporter.reports.run import write_arrays
 from samara.exporter.types import BackendError, SamaraError, require
 from samara.exporter.types.text import byte_text, table
 from samara.pybridge import Model, Session
+from samara.pybridge.array_files import write_array
+from samara.pybridge.atomic import make_folder, write_bytes, write_text
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _TIMED_RUNS = 300
@@ -208,12 +210,9 @@ def _write(folder: Path, net: Any, test: Floats) -> dict[str, Path]:
         "labels": "labels.txt",
     }
     paths = {key: folder / name for key, name in names.items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        paths["onnx"].write_bytes(_digits.onnx_model(net))
-        paths["labels"].write_text("\n".join(NAMES) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise SamaraError(f"{folder} cannot be written: {error.strerror}") from None
+    make_folder(folder)
+    write_bytes(paths["onnx"], _digits.onnx_model(net))
+    write_text(paths["labels"], "\n".join(NAMES) + "\n")
     write_arrays(paths["one"], {"image": test[:1]})
     return paths
 
@@ -224,9 +223,9 @@ def _run_in_c(model: Path, folder: Path, test: Floats) -> Floats | None:
     if program is None:
         return None
     inputs, results = folder / "test.npy", folder / "from_c"
-    np.save(inputs, test)
+    write_array(inputs, test)
     shutil.rmtree(results, ignore_errors=True)
-    results.mkdir()
+    make_folder(results)
     command = [str(program), str(model), "--input", f"image={inputs}", "--output", str(results)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode != 0:

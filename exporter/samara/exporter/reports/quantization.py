@@ -11,7 +11,7 @@ from samara.exporter.ir import Program, open_program
 from samara.exporter.quantize.report import QuantizationReport
 from samara.exporter.reports.quantization_html import quantization_page
 from samara.exporter.types import QuantizationError, ShapeError
-from samara.pybridge.atomic import replacing
+from samara.pybridge.atomic import write_text
 
 _FORMATS = (".html", ".json", ".txt", ".toml")
 
@@ -33,17 +33,21 @@ def read_program(
 
 def write_report(report: QuantizationReport, path: str | os.PathLike[str], title: str) -> None:
     """The report as a page, JSON, text or recipe, as the file's name says."""
+    check_report(path)
     texts = {
         ".html": lambda: quantization_page(report, title),
         ".json": report.to_json_text,
         ".txt": lambda: f"{report}\n",
         ".toml": report.to_toml,
     }
+    write_text(path, texts[Path(path).suffix]())
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """QuantizationError for a name that says no format."""
     suffix = Path(path).suffix
-    if suffix not in texts:
+    if suffix not in _FORMATS:
         raise QuantizationError(
             f"report {os.fspath(path)}: no format for {suffix!r}",
             fix=f"name it {', '.join(_FORMATS)}",
         )
-    with replacing(path) as file:
-        file.write(texts[suffix]().encode())

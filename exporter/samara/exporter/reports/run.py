@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import Array
 from samara.exporter.reports._feeds import choose_feeds, read_feeds
-from samara.exporter.types import SamaraError
+from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
+from samara.pybridge.array_files import write_array, write_arrays
+from samara.pybridge.atomic import replacing_files, write_text
 
+# What a name of a tensor may have and a name of a file not; samara-run replaces the same.
+_FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
 # Rows of a batch that --top shows.
 _TOP_ROWS = 8
 
@@ -96,11 +99,13 @@ def run(
 ) -> RunResult:
     """Run a `.samara` file once. Inputs that no file gives get seeded random data.
 
-    inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: an .npz
-    to write. profile: a Chrome trace to write. accuracy: as a Session takes it. The time is that of
-    a second run, when caches are warm; state is put back in between.
+    inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
+    outputs go, as write_outputs takes it. profile: a Chrome trace to write. accuracy: as a Session
+    takes it. The time is that of a second run, when caches are warm; state is put back in between.
     """
     model = Model(path)
+    if output is not None:
+        output_kind(output)
     session = Session(
         model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
     )
@@ -117,7 +122,7 @@ def run(
     if profile is not None:
         write_text(profile, session.trace())
     if output is not None:
-        write_arrays(output, outputs)
+        write_outputs(output, outputs)
     labels = labels_of(model)
     ranked = [r for n, a in outputs.items() for r in rank(n, a, top, labels)] if top else []
     return RunResult(outputs, took * 1e3, chosen.random, dict(chosen.sizes), tuple(ranked))
@@ -164,23 +169,45 @@ def summary(array: Array) -> dict[str, Any]:
     }
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a report's file; SamaraError where that cannot be."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SamaraError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
+def output_kind(path: str | os.PathLike[str]) -> str:
+    """What the name of a file of outputs asks for: "npz" for all of them in one file, "npy" for a
+    model with one output, "folder" for a .npy of each in a folder that is there or whose name ends
+    with a slash. A device or pipe gets an .npz. ArgumentError for another name.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path) or name.endswith(("/", os.sep)):
+        return "folder"
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in (".npz", ".npy"):
+        return suffix[1:]
+    if os.path.exists(path) and not os.path.isfile(path):
+        return "npz"
+    raise ArgumentError(
+        f"output {name}: the name does not say what to write",
+        fix=f"name it {name}.npz for all outputs in one file, {name}.npy for a sole output, or {name}/"
+        " for a folder with a .npy of each; a certain output is chosen with samara export --outputs",
+    )
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file; any name of a tensor may be a key, which numpy.savez does not allow."""
-    try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-    except OSError as error:
-        raise SamaraError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
+def write_outputs(path: str | os.PathLike[str], outputs: Mapping[str, Array]) -> None:
+    """Write the outputs of a run, as output_kind says of the name. ShapeError for one .npy and
+    several outputs.
+    """
+    kind = output_kind(path)
+    if kind == "npz":
+        write_arrays(path, outputs)
+    elif kind == "npy":
+        if len(outputs) != 1:
+            raise ShapeError(
+                f"output {os.fspath(path)}: a .npy file holds one array, the model gives"
+                f" {len(outputs)}: {', '.join(outputs)}",
+                fix="name it .npz, or give a folder",
+            )
+        write_array(path, next(iter(outputs.values())))
+    else:
+        with replacing_files(path) as folder:
+            for name, array in outputs.items():
+                write_array(folder / f"{_FORBIDDEN.sub('_', name)}.npy", array)
 
 
 def _range(array: Array) -> str:

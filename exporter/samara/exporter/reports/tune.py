@@ -17,7 +17,7 @@ from samara.exporter.reports._measure import Progress
 from samara.exporter.types import SamaraError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
-from samara.pybridge.atomic import replacing
+from samara.pybridge.atomic import make_folder, write_text
 from samara.pybridge.tuned import NodeChoice, cache_path, tuned_header
 
 # What another algorithm must save to displace the cost model's: less is noise.
@@ -131,7 +131,8 @@ def tune(
             fix="nothing was written; please report the model",
         )
     path = cache_path(header) if out is None else Path(out)
-    _write(path, _text(header, winners))
+    make_folder(path.parent)
+    write_text(path, _text(header, winners))
     return TuneReport(
         model=file.given,
         path=os.fspath(path),
@@ -194,15 +195,3 @@ def _decided(choice: NodeChoice, times: Mapping[_Key, Mapping[str, float]]) -> T
     best = min(found, key=lambda name: found[name])
     winner = best if found[best] < (1 - _LEAST_GAIN) * found[default] else default
     return TunedNode(choice.function, choice.node, choice.op, default, winner, dict(found))
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, its folders made."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise SamaraError(
-            f"{path}: {error.strerror}", fix="give a file that can be written with --out"
-        ) from None

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public errors under the exporter's roof; pybridge, which may not import us, owns them."""
 
+from samara.pybridge.errors import ArgumentError as ArgumentError
 from samara.pybridge.errors import BackendError as BackendError
 from samara.pybridge.errors import CancelledError as CancelledError
+from samara.pybridge.errors import FileError as FileError
 from samara.pybridge.errors import LimitError as LimitError
 from samara.pybridge.errors import ModelFormatError as ModelFormatError
 from samara.pybridge.errors import QuantizationError as QuantizationError
+from samara.pybridge.errors import RangeError as RangeError
 from samara.pybridge.errors import SamaraError as SamaraError
 from samara.pybridge.errors import ScriptError as ScriptError
 from samara.pybridge.errors import ShapeError as ShapeError
+from samara.pybridge.errors import UnknownNameError as UnknownNameError
 from samara.pybridge.errors import UnsupportedError as UnsupportedError

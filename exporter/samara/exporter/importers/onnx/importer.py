@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -24,12 +23,15 @@ from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
 from samara.exporter.ir.verify import verify
 from samara.exporter.types import (
+    ArgumentError,
     DimLike,
     ModelFormatError,
     SamaraError,
     ShapeError,
     UnsupportedError,
 )
+from samara.pybridge.files import kind_of, path_of, read_bytes
+from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
 
 OLDEST_OPSET = 1
 
@@ -142,12 +144,24 @@ def _load(
         return inlined(src), None
     if isinstance(src, bytes):
         return inlined(_parse(src, "the given data")), None
-    path = Path(src)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelFormatError(f"{path}: {error.strerror}", fix="check the path") from None
+    if not isinstance(src, (str, os.PathLike)):
+        raise ArgumentError(
+            f"an ONNX model is a path, the bytes of a file or an onnx.ModelProto, not {kind_of(src)}",
+            fix=_fix_of(src),
+        )
+    path = path_of(src, "the model")
+    data = read_bytes(path)
+    if path.suffix.lower() not in (".onnx", ".pb"):
+        refuse_foreign(path, data[:HEAD_BYTES], "an ONNX model")
     return inlined(_parse(data, str(path))), str(path.parent)
+
+
+def _fix_of(src: object) -> str:
+    if hasattr(src, "functions") and hasattr(src, "entries"):
+        return "it is a Program already: samara.export writes it"
+    if hasattr(src, "state_dict"):
+        return "samara.from_torch converts a torch module, samara.trace one of samara.nn"
+    return "give the path of an .onnx file"
 
 
 def _parse(data: bytes, what: str) -> onnx.ModelProto:
@@ -155,8 +169,12 @@ def _parse(data: bytes, what: str) -> onnx.ModelProto:
     try:
         model.ParseFromString(data)
     except DecodeError as error:
-        raise ModelFormatError(f"{what} is not an ONNX model: {error}") from None
+        refuse_foreign(what, data[:HEAD_BYTES], "an ONNX model")
+        raise ModelFormatError(
+            f"{what} is not an ONNX model: {error}", fix="name an .onnx file"
+        ) from None
     if not model.HasField("graph"):
+        refuse_foreign(what, data[:HEAD_BYTES], "an ONNX model")
         raise ModelFormatError(f"{what} is not an ONNX model: it holds no graph")
     return model
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in .npy and .npz files: read without pickles, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.pybridge.atomic import replacing
+from samara.pybridge.errors import ModelFormatError
+from samara.pybridge.files import AnyPath, check_readable, reading
+
+Array = npt.NDArray[Any]
+
+# What numpy and zipfile raise for files that are none of theirs, or damaged.
+DAMAGE = (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+
+
+def read_arrays(path: AnyPath, what: str = "") -> Array | dict[str, Array]:
+    """The array of a .npy file, or those of an .npz file by name.
+
+    FileError where the file cannot be read, ModelFormatError where it is something else.
+    """
+    check_readable(path, what)
+    try:
+        with reading(path, what):
+            data = np.load(path, allow_pickle=False)
+            if isinstance(data, np.ndarray):
+                return data
+            with data:
+                return {k: data[k] for k in data.files}
+    except DAMAGE as error:
+        raise no_arrays(path, error, what) from None
+
+
+def no_arrays(path: AnyPath, error: Exception, what: str = "") -> ModelFormatError:
+    """The error of a file that is no .npy or .npz, or is damaged."""
+    where = f"{what} {os.fspath(path)}" if what else os.fspath(path)
+    return ModelFormatError(
+        f"{where} is no .npy or .npz file of plain arrays: {error}",
+        fix="write one with numpy.save or numpy.savez",
+    )
+
+
+def write_array(path: AnyPath, array: Array) -> None:
+    """Write a .npy file, as atomic.replacing does."""
+    with replacing(path) as file:
+        np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+
+
+def write_arrays(path: AnyPath, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file, as atomic.replacing does; any name may be a key, which numpy.savez does
+    not allow.
+    """
+    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)

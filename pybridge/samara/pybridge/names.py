@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that are not there, and which ones were probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from samara.pybridge.errors import UnknownNameError
+
+_MOST = 12  # names that a fix lists
+
+
+def unknown(
+    what: str, name: object, known: Iterable[str], there: str = "there are"
+) -> UnknownNameError:
+    """The error that says `what` of `name`, and what was probably meant: "the model has no output",
+    "logit", ["logits"], "it gives".
+    """
+    return UnknownNameError(f"{what} {name!r}", fix=meant(name, known, there))
+
+
+def meant(name: object, known: Iterable[str], there: str = "there are") -> str:
+    """The fix for a wrong name: the nearest of the known ones, and all of them."""
+    names = [str(each) for each in known]
+    folded = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    listed = ", ".join(names[:_MOST]) + (" …" if len(names) > _MOST else "")
+    start = f"did you mean {folded[near[0]]!r}? " if near else ""
+    return f"{start}{there} {listed or 'none'}"
