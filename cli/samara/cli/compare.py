@@ -29,14 +29,22 @@ def compare(
     worst: Annotated[
         int | None, typer.Option("--worst", min=1, help="Show only the tensors that differ most.")
     ] = None,
+    min_sqnr: Annotated[
+        float | None,
+        typer.Option(
+            "--min-sqnr", metavar="DB", help="Least signal to noise of an output, as the bound."
+        ),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compare every tensor of two runs on the same inputs, in order of computation.
 
     Differences are shown as they are, in units of the tolerance of a model (1e-4 + 1e-3 |b| + 2e-5 of the
     range; integers must be equal) and as signal-to-noise ratio. The exit status is 1 when an output is
-    beyond the tolerance. Options after @: isa=…, threads=…, accuracy=…,
-    backend=cpu or backend=reference.
+    beyond its bound, which the last line states: the tolerance, where both sides have one precision; 2 %
+    of the output's range, where one has float16 or bfloat16 (scheme fp16, accuracy=bfloat16); 10 dB of
+    signal to noise, where one has integers (schemes int8…, int4…); --min-sqnr, where given.
+    Options after @: isa=…, threads=…, accuracy=…, backend=cpu or backend=reference.
 
     \b
     samara compare model.samara                             (against the reference interpreter)
@@ -56,6 +64,7 @@ def compare(
             shapes=opt.sizes(shape) or None,
             function=function,
             seed=seed,
+            min_sqnr=min_sqnr,
             progress=say,
             note=notes.append,
         )

@@ -16,7 +16,8 @@ from samara.exporter.ir import Array, Function, Program, open_program
 from samara.exporter.passes import difference
 from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, opened, silent
-from samara.exporter.types import DType, SamaraError, ShapeError
+from samara.exporter.reports._precision import TOLERANCE, Bound, bound_of, precision_of
+from samara.exporter.types import SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 
@@ -64,15 +65,16 @@ class CompareRow:
     tolerances: float
     sqnr_db: float
     output: bool
+    of_bound: float | None = None  # of an output: the share of the report's bound, within up to 1
 
 
 @dataclass(frozen=True, slots=True)
 class CompareReport:
     """All rows in the order of the first program.
 
-    `uncompared` are its tensors that the second side does not have in that shape. `rounded`: one
-    side is the other with fewer bits (an int8 tensor is compared by the numbers it stands for), so
-    that differences are expected and the ratio of signal to noise is what counts.
+    `uncompared` are its tensors that the second side does not have in that shape. `bound` is what
+    an output may differ by. `rounded`: one side has another precision (an int8 tensor is compared
+    by the numbers it stands for), so that differences are expected.
     """
 
     a: str
@@ -80,17 +82,19 @@ class CompareReport:
     rows: tuple[CompareRow, ...]
     uncompared: tuple[str, ...]
     sizes: Mapping[str, int]
-    rounded: bool = False
+    bound: Bound = TOLERANCE
+    missing: tuple[str, ...] = ()  # outputs of A that B does not have in that shape
+
+    @property
+    def rounded(self) -> bool:
+        """Whether the sides differ in precision."""
+        return self.bound.kind != "tolerance"
 
     @property
     def agree(self) -> bool:
-        """Whether every output is within the tolerance of a model; of a rounded one, whether it
-        holds more signal than noise.
-        """
-        outputs = [r for r in self.rows if r.output]
-        if self.rounded:
-            return all(r.sqnr_db > 0 or r.max_difference == 0 for r in outputs)
-        return all(r.tolerances <= 1.0 for r in outputs)
+        """Whether every output is there and within the bound."""
+        within = all(r.of_bound is None or r.of_bound <= 1.0 for r in self.rows)
+        return within and not self.missing
 
     @property
     def first_beyond(self) -> CompareRow | None:
@@ -99,7 +103,7 @@ class CompareReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts; infinities as strings, which JSON has no number for."""
-        return {**plain(self), "agree": self.agree}
+        return {**plain(self), "rounded": self.rounded, "agree": self.agree}
 
     def text(self, *, worst: int | None = None) -> str:
         """A table of all tensors, or of the `worst` ones, and a verdict."""
@@ -131,11 +135,19 @@ class CompareReport:
         return "\n".join(lines)
 
     def _verdict(self) -> str:
+        if self.missing:
+            return f"DIFFER: B has no such output: {', '.join(self.missing)}"
         if self.rounded and self.rows:
-            last = min((r for r in self.rows if r.output), key=lambda r: r.sqnr_db, default=None)
+            outputs = [r for r in self.rows if r.of_bound is not None]
+            last = max(outputs, key=lambda r: r.of_bound or 0.0, default=None)
             low = min(self.rows, key=lambda r: r.sqnr_db)
+            word = "agree" if self.agree else "DIFFER"
             ends = "" if last is None else f"{last.sqnr_db:.1f} dB in output {last.tensor}, "
-            return f"{ends}least {low.sqnr_db:.1f} dB in {low.tensor} ({low.op})"
+            share = "" if last is None else f", {last.of_bound:.3g} of it used"
+            return (
+                f"{word}: {ends}least {low.sqnr_db:.1f} dB in {low.tensor} ({low.op});"
+                f" the bound is {self.bound}{share}"
+            )
         first = self.first_beyond
         if first is None:
             largest = max((r.tolerances for r in self.rows), default=0.0)
@@ -176,13 +188,16 @@ def compare(
     shapes: Mapping[str, Sequence[int]] | None = None,
     function: str | None = None,
     seed: int = 0,
+    min_sqnr: float | None = None,
     progress: Progress = lambda _text: None,
 ) -> CompareReport:
     """Run both sides on the same inputs, keep every tensor, compare those of equal name.
 
     b: None means the reference interpreter on the same file. feeds: arrays; inputs that are missing
     get seeded random data.
-    shapes: of inputs where the file leaves dims open. SamaraError when a side cannot run.
+    shapes: of inputs where the file leaves dims open. min_sqnr: the bound of the outputs in
+    decibels of signal to noise, instead of that of the two precisions (_precision.bound_of).
+    SamaraError when a side cannot run.
     """
     second = Side(a.path, backend=REFERENCE) if b is None else b
     program = open_program(a.path)
@@ -194,11 +209,13 @@ def compare(
     other = program if second.path == a.path else open_program(second.path)
     right = _run(second, other, name, chosen.arrays)
     main = program.functions[name]
-    narrow = _is_quantized(main), _is_quantized(other.functions[name])
-    rounded = narrow[0] != narrow[1]
+    first_precision = precision_of(main, a.accuracy)
+    second_precision = precision_of(other.functions[name], second.accuracy)
+    bound = bound_of(first_precision, second_precision, min_sqnr)
+    rounded = bound.kind != "tolerance"
+    swap = rounded and second_precision.bits < first_precision.bits
     if rounded:
-        left = _real(main, left) if narrow[0] else left
-        right = _real(other.functions[name], right) if narrow[1] else right
+        left, right = _real(main, left), _real(other.functions[name], right)
     outputs = _output_values(main)
     rows = []
     uncompared = []
@@ -211,10 +228,18 @@ def compare(
             uncompared.append(tensor)
             continue
         pair = left[tensor], right[tensor]
-        rows.append(_row(tensor, op, node, *pair, tensor in outputs, swap=rounded and narrow[1]))
-    rows += _by_output_name(main, other.functions[name], left, right, {r.tensor for r in rows})
+        judged = bound if tensor in outputs else None
+        rows.append(_row(tensor, op, node, *pair, judged, swap=swap))
+    done = {r.tensor for r in rows}
+    rows += _by_output_name(main, other.functions[name], left, right, done, bound, swap)
+    done = {r.tensor for r in rows}
+    missing = tuple(
+        output
+        for output, v in zip(main.output_names, main.outputs, strict=False)
+        if v.name in uncompared and output not in done
+    )
     return CompareReport(
-        str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes), rounded
+        str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes), bound, missing
     )
 
 
@@ -227,6 +252,7 @@ def compare_files(
     shapes: Mapping[str, Sequence[int]] | None = None,
     function: str | None = None,
     seed: int = 0,
+    min_sqnr: float | None = None,
     progress: Progress = lambda _text: None,
     note: Note = silent,
 ) -> CompareReport:
@@ -253,6 +279,7 @@ def compare_files(
             shapes=shapes,
             function=function,
             seed=seed,
+            min_sqnr=min_sqnr,
             progress=progress,
         )
     return replace(report, a=a, b=f"{a} in the reference interpreter" if b is None else b)
@@ -318,12 +345,6 @@ def _run(
     return kept
 
 
-def _is_quantized(f: Function) -> bool:
-    """Whether the function has int8 tensors or weights of fewer bits."""
-    kinds = (DType.QS8, DType.I4, DType.U4)
-    return any(v.type.dtype in kinds for v in f.values())
-
-
 def _real(f: Function, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The tensors of a quantized function under the names they have in the float one, int8 ones as
     the numbers they stand for.
@@ -347,7 +368,13 @@ def _output_values(f: Function) -> set[str]:
 
 
 def _by_output_name(
-    a: Function, b: Function, left: Mapping[str, Array], right: Mapping[str, Array], done: set[str]
+    a: Function,
+    b: Function,
+    left: Mapping[str, Array],
+    right: Mapping[str, Array],
+    done: set[str],
+    bound: Bound,
+    swap: bool,
 ) -> list[CompareRow]:
     """Outputs whose tensors are called otherwise in two files, matched by the output's name."""
     rows = []
@@ -358,14 +385,15 @@ def _by_output_name(
             continue
         got = right.get(there[name].name)
         if got is not None and got.shape == left[v.name].shape:
-            rows.append(_row(name, makers[v].op.name, makers[v].name, left[v.name], got, True))
+            where = makers[v].op.name, makers[v].name
+            rows.append(_row(name, *where, left[v.name], got, bound, swap))
     return rows
 
 
 def _row(
-    tensor: str, op: str, node: str, a: Array, b: Array, output: bool, swap: bool = False
+    tensor: str, op: str, node: str, a: Array, b: Array, bound: Bound | None, swap: bool
 ) -> CompareRow:
-    """`swap`: the first side is the signal, and the second what has noise."""
+    """bound: of an output. swap: the first side is the signal, and the second what has noise."""
     if a.dtype.kind == "b":
         gap = float(np.any(a != b))
     else:
@@ -373,6 +401,8 @@ def _row(
             apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
         same = (a == b) | (np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)))
         gap = float(np.max(np.where(same, 0.0, apart))) if a.size else 0.0
+    signal, got = (a, b) if swap else (b, a)
+    ratio = sqnr_db(signal, got)
     return CompareRow(
         tensor=tensor,
         op=op,
@@ -381,6 +411,7 @@ def _row(
         shape=a.shape,
         max_difference=gap,
         tolerances=difference(a, b),
-        sqnr_db=sqnr_db(a, b) if swap else sqnr_db(b, a),
-        output=output,
+        sqnr_db=ratio,
+        output=bound is not None,
+        of_bound=None if bound is None else bound.used(signal, got, ratio),
     )
