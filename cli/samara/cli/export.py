@@ -10,6 +10,7 @@ import typer
 
 from samara.cli import _options as opt
 from samara.cli._console import note, print_json, step
+from samara.cli._vocabulary import spoken
 
 
 def export(
@@ -138,5 +139,5 @@ def export(
     if as_json:
         print_json(report.to_json())
     else:
-        typer.echo(str(report))
+        typer.echo(spoken(str(report)))
         note(f"next: samara inspect {target}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +42,11 @@ Exit status: 0 done, 1 failed, 2 wrong usage.
 
 
 class _Group(TyperGroup):
-    """Runs a command; what samara raises on purpose becomes a message, never a traceback."""
+    """Runs a command; what samara raises on purpose becomes a message, never a traceback.
+
+    The message speaks of options, not of Python's arguments. An argument that is not what it should
+    be is wrong usage.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -51,8 +56,19 @@ class _Group(TyperGroup):
             errors = sys.modules.get("samara.pybridge.errors")
             if errors is None or not isinstance(error, errors.SamaraError):
                 raise
-            typer.echo(f"samara: {error}", err=True)
-            raise typer.Exit(1) from None
+            typer.echo(f"samara: {_said(error, ctx)}", err=True)
+            raise typer.Exit(2 if type(error) is errors.ArgumentError else 1) from None
+
+
+def _said(error: Any, ctx: Any) -> str:
+    from samara.cli._vocabulary import spoken
+
+    command = ctx.command.commands.get(ctx.invoked_subcommand)
+    options = [o for p in command.params for o in p.opts] if command is not None else []
+    name = ctx.invoked_subcommand or ""
+    message = spoken(error.message, options, name)
+    text = f"{error.place}: {message}" if error.place else message
+    return text if error.fix is None else f"{text}\n  fix: {spoken(error.fix, options, name)}"
 
 
 app = typer.Typer(
@@ -102,8 +118,15 @@ for _command in (doctor, export, quantize, inspect, run, compare, bench, tune, b
     app.command()(_command)
 
 
+def _show_warning(message: Any, *_: Any) -> None:
+    from samara.cli._vocabulary import spoken
+
+    typer.echo(f"warning: {spoken(str(message))}", err=True)
+
+
 def main() -> None:
     """The entry point of the installed program."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except BrokenPipeError:
