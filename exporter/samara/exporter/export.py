@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, save_program
+from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable
 from samara.exporter.package.memory_plan import measure
@@ -24,13 +25,14 @@ from samara.exporter.types import (
     Dim,
     DimLike,
     Read,
-    SamaraError,
     ShapeError,
     Sym,
     TensorType,
     UnsupportedError,
     as_dim,
 )
+from samara.pybridge.array_files import read_arrays
+from samara.pybridge.files import path_of, read_text
 from samara.pybridge.memory import DerivedLayout
 
 # What golden outputs may differ by on a device: design limits of a float model.
@@ -148,10 +150,20 @@ def export(
     beside the neutral one: sessions there start sooner and share these pages with other processes,
     for a larger file. Others derive what they need.
 
-    Raises SamaraError when a pass changes an answer, ShapeError for names that are not there,
-    UnsupportedError for what `target_runtime` or `prepack` cannot have.
+    Raises SamaraError when a pass changes an answer, UnknownNameError for names that are not there,
+    ArgumentError for another kind of argument, FileError where the file cannot be written (an
+    existing one is then unchanged), UnsupportedError for what `target_runtime` or `prepack` cannot have.
     """
-    merged = program if isinstance(program, Program) else merge(program)
+    path_of(path, "path", 'name the file to write: samara.export(program, "m.samara")')
+    if isinstance(program, Mapping) and all(isinstance(p, Program) for p in program.values()):
+        merged = merge(program)
+    else:
+        merged = as_program(program, "export")
+    bounds = as_table(bounds, "bounds", '{"batch": 8}')
+    layout = as_table(layout, "layout", '{"image": "NHWC"}')
+    disable = as_names(disable, "disable") or ()
+    prepack = as_names(prepack, "prepack")
+    check_known(disable, [p.name for p in EXPORT], "disable: there is no pass", "passes are")
     _check_target(merged, target_runtime)
     check_sets(prepack or ())
     before = sum(len(f.nodes) for f in merged.functions.values())
@@ -445,13 +457,7 @@ def _check_target(program: Program, target: str | None) -> None:
 
 def _labels(labels: Labels) -> list[str]:
     if isinstance(labels, (str, os.PathLike)):
-        try:
-            return Path(labels).read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise SamaraError(
-                f"labels: {os.fspath(labels)}: {error.strerror}",
-                fix="give a text file with one label per line",
-            ) from None
+        return read_text(labels, "labels").splitlines()
     return [str(x) for x in labels]
 
 
@@ -468,8 +474,14 @@ def _golden(program: Program, given: Samples) -> Golden:
     if isinstance(given, Mapping):
         feeds = {k: np.asarray(v) for k, v in given.items()}
     else:
-        with np.load(given) as data:
-            feeds = {k: data[k] for k in data.files}
+        loaded = read_arrays(given, "golden inputs")
+        names = [v.name for v in program.main.inputs if v.name not in program.main.reads]
+        if isinstance(loaded, np.ndarray) and len(names) != 1:
+            raise ShapeError(
+                f"golden inputs {os.fspath(given)}: one array, the program has {len(names)} inputs",
+                fix=f"give an .npz file with {', '.join(names)}",
+            )
+        feeds = {names[0]: loaded} if isinstance(loaded, np.ndarray) else loaded
     entry = program.entries[0]
     outputs = program.run(feeds, function=entry)
     tolerances = {}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from samara.pybridge._native import ffi
 from samara.pybridge.dtypes import NAMES, PACKED, numpy_dtype, unpack_nibbles
-from samara.pybridge.errors import ShapeError
+from samara.pybridge.errors import ArgumentError, ShapeError
+from samara.pybridge.files import kind_of
 from samara.pybridge.model import TensorSpec
+from samara.pybridge.names import unknown
 
 Array = npt.NDArray[Any]
 
@@ -22,9 +24,7 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
     """The value as a C-contiguous array of the input's dtype; ShapeError when it is not one and
     must not become one.
     """
-    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-        value = np.from_dlpack(value)
-    array = np.asarray(value)
+    array = as_array(value, f"input {spec.name!r}")
     if array.dtype != dtype:
         if (
             not (array.ndim == 0 or not isinstance(value, np.ndarray))
@@ -44,6 +44,129 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
     check_shape(spec, array.shape)
     contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
     return contiguous
+
+
+def as_array(value: Any, what: str) -> Array:
+    """Anything that holds numbers as an array. ArgumentError for what does not."""
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        if hasattr(value, "detach"):
+            value = value.detach()  # torch exports no tensor that requires gradients
+        if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+            value = np.from_dlpack(value)
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise ArgumentError(
+            f"{what} is {kind_of(value)} that is no array: {error}", fix="give an array of numbers"
+        ) from None
+    if array.dtype.kind not in "biufcV":
+        raise ArgumentError(
+            f"{what} is {kind_of(value)}, not an array of numbers", fix="give an array of numbers"
+        )
+    return array
+
+
+def named_feeds(feeds: Any, names: Sequence[str], rank: int) -> Mapping[str, Any]:
+    """What `run` was given, as {name: array}: that, or the arrays in order, or a sole array.
+
+    rank: that of the first input. ArgumentError where none of these can be meant.
+    """
+    if isinstance(feeds, Mapping):
+        return feeds
+    example = "{" + ", ".join(f"{n!r}: array" for n in names[:3]) + "}"
+    if feeds is None:
+        if names:
+            raise ArgumentError(
+                f"no inputs are given; the model takes {', '.join(names)}", fix=f"run({example})"
+            )
+        return {}
+    if isinstance(feeds, (list, tuple)) and not _is_one_input(feeds, len(names), rank):
+        if len(feeds) != len(names):
+            raise ArgumentError(
+                f"{len(feeds)} arrays are given, the model takes {len(names)} inputs: {', '.join(names)}",
+                fix=f"give one for each, in this order or by name: run({example})",
+            )
+        return dict(zip(names, feeds, strict=True))
+    if isinstance(feeds, (str, bytes, os.PathLike)):
+        raise ArgumentError(
+            f"the inputs are {kind_of(feeds)}, not arrays",
+            fix="read the file first, with numpy.load",
+        )
+    if len(names) != 1:
+        raise ArgumentError(
+            f"one array is given, the model takes {len(names)} inputs: {', '.join(names)}",
+            fix=f"name them: run({example})",
+        )
+    return {names[0]: feeds}
+
+
+def _is_one_input(feeds: Sequence[Any], count: int, rank: int) -> bool:
+    """Whether a list is the elements of a sole input, not a list of one array."""
+    if count != 1:
+        return False
+    if len(feeds) != 1:
+        return True
+    try:
+        return np.ndim(feeds[0]) < rank
+    except (TypeError, ValueError, RuntimeError):
+        return False
+
+
+def wanted_outputs(
+    outputs: Sequence[str] | str | None, given: Sequence[str], keep: Sequence[str] | str
+) -> Sequence[str] | None:
+    """The names of `outputs`, each of an output or of a kept tensor; None for all outputs."""
+    if outputs is None:
+        return None
+    names = names_of(outputs, "outputs")
+    for name in given if names == "all" and "all" not in given else names:
+        if name not in given and keep != "all" and name not in keep:
+            raise unknown(
+                "the model has no output",
+                name,
+                given,
+                "tensors inside it are named in keep= when the session is made; it gives",
+            )
+    return given if names == "all" and "all" not in given else names
+
+
+def names_of(names: Sequence[str] | str, what: str) -> Sequence[str] | str:
+    """Names that an argument lists: "all", or a list of str. ArgumentError for other kinds."""
+    if isinstance(names, str):
+        return names if names == "all" else [names]
+    try:
+        found = list(names)
+    except TypeError:
+        found = [names]
+    for name in found:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"{what} has {kind_of(name)} where a name is expected", fix=f'write {what}=["name"]'
+            )
+    return found
+
+
+# As runtime_c/src/base/isa.c names them.
+ISAS = (
+    *("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
+    *("neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16", "wasm-simd", "rvv"),
+)
+
+
+def isa_list(isa: Sequence[str] | str | None) -> str | None:
+    """Instruction sets as the runtime takes them: "avx2,avx512". UnknownNameError for one that there
+    is not.
+    """
+    if isa is None:
+        return None
+    if not isinstance(isa, (str, list, tuple)):
+        raise ArgumentError(f"isa is {kind_of(isa)}", fix='name an instruction set: isa="avx2"')
+    names = isa.replace(",", " ").split() if isinstance(isa, str) else list(isa)
+    for name in names or [isa]:
+        if name not in ISAS:
+            raise unknown("there is no instruction set", name, ISAS)
+    return ",".join(names)
 
 
 def check_shape(spec: TensorSpec, shape: tuple[int, ...]) -> None:
@@ -81,6 +204,8 @@ def as_output(
 
 def explain_inputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
     """ShapeError for a name that is no input's, and for an input without a value."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"the inputs are {kind_of(given)}", fix="give {name: array}")
     _explain(given, names, "input", "it takes")
     missing = [n for n in names if n not in given]
     if missing:
@@ -91,17 +216,15 @@ def explain_inputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
 
 def explain_outputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
     """ShapeError for a name that is no output's."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"out is {kind_of(given)}", fix="give {name: array}")
     _explain(given, names, "output", "it gives")
 
 
 def _explain(given: Mapping[str, Any], names: Sequence[str], what: str, verb: str) -> None:
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            meant = f"did you mean {near[0]!r}? " if near else ""
-            raise ShapeError(
-                f"the model has no {what} {name!r}", fix=f"{meant}{verb} {', '.join(names)}"
-            )
+            raise unknown(f"the model has no {what}", name, names, verb)
 
 
 def fixed_shape(spec: TensorSpec) -> tuple[int, ...] | None:

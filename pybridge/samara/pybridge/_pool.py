@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass
 from typing import Any
 
 from samara.pybridge._native import NULL, check, ffi, library, new_error, text
-from samara.pybridge.errors import BackendError, ShapeError
+from samara.pybridge.errors import ArgumentError, BackendError, ShapeError
+from samara.pybridge.files import kind_of
+from samara.pybridge.names import meant
 
 _pools: dict[tuple[int, int], Any] = {}
 
@@ -38,7 +41,7 @@ def check_backend(backend: str) -> None:
     names = [d.name for d in devices()]
     if backend not in names:
         raise BackendError(
-            f"there is no backend {backend!r} here", fix=f"available: {', '.join(names)}"
+            f"there is no backend {backend!r} here", fix=meant(backend, names, "available:")
         )
 
 
@@ -49,11 +52,20 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def whole_number(value: object, what: str) -> int:
+    """An integer argument. ArgumentError for another kind."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise ArgumentError(f"{what} is {kind_of(value)}, not a number", fix=f"write {what}=4")
+    return operator.index(value)  # type: ignore[arg-type]
+
+
 def pool_for(threads: int | None) -> Any:
     """The process's pool of that many threads (None: min(4, cores)); NULL for one thread."""
-    count = min(4, usable_cores()) if threads is None else threads
+    count = min(4, usable_cores()) if threads is None else whole_number(threads, "threads")
     if count < 1:
-        raise ShapeError(f"threads must be at least 1, got {threads}")
+        raise ShapeError(
+            f"threads must be at least 1, got {threads}", fix="leave it out for up to 4 cores"
+        )
     if count == 1:
         return NULL
     key = (os.getpid(), count)

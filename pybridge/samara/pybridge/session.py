@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,11 @@ from samara.pybridge._arguments import (
     explain_inputs,
     explain_outputs,
     fixed_shape,
+    isa_list,
+    named_feeds,
+    names_of,
     unpacked,
+    wanted_outputs,
 )
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import check_backend, pool_for
@@ -31,9 +36,11 @@ from samara.pybridge.dtypes import (
     pack_nibbles,
     packed_bytes,
 )
-from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.errors import ArgumentError, SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.files import kind_of
 from samara.pybridge.memory import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
+from samara.pybridge.names import unknown
 from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 
 Array = npt.NDArray[Any]
@@ -77,12 +84,12 @@ class Session:
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str] | bytes,
+        model: Model | str | os.PathLike[str] | bytes | bytearray | memoryview,
         *,
         function: str | None = None,
         threads: int | None = None,
         backend: str = "cpu",
-        isa: str | None = None,
+        isa: Sequence[str] | str | None = None,
         keep: Sequence[str] | str = (),
         accuracy: str = "default",
         limits: Mapping[str, float] | None = None,
@@ -102,11 +109,13 @@ class Session:
         spec = self.model.function(function)
         check_backend(backend)
         if accuracy not in _ACCURACIES:
-            raise ShapeError(f"accuracy must be one of {_ACCURACIES}, got {accuracy!r}")
+            raise unknown("there is no accuracy", accuracy, _ACCURACIES)
+        self._keep = names_of(keep, "keep")
         self._lib = lib = library()
         strings: list[Any] = []
-        options = _options(spec.name, threads, isa, keep, accuracy, limits or {}, strings)
-        measured = tuned_text(self.model, tuned, isa)
+        ceiling = isa_list(isa)
+        options = _options(spec.name, threads, ceiling, self._keep, accuracy, limits or {}, strings)
+        measured = tuned_text(self.model, tuned, ceiling)
         if measured is not None:
             strings.append(ffi.new("char[]", measured))
             options.tuned = strings[-1]
@@ -143,18 +152,26 @@ class Session:
 
     def run(
         self,
-        feeds: Mapping[str, Any],
+        feeds: Mapping[str, Any] | Sequence[Any] | Any = None,
         *,
-        outputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | str | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> dict[str, Array]:
         """Run on named inputs and return named outputs: fresh arrays, or the arrays given in `out`.
 
-        feeds: arrays, or anything with __dlpack__, __array__ or a buffer. New shapes resize the
-        session. For bfloat16, int4 and uint4 see TensorSpec.
+        feeds: {name: array}, or the arrays in the order of `inputs` as a list or tuple, or the array
+        of a sole input; nothing for a model without inputs. An array is a numpy array, or anything
+        with __dlpack__, __array__ or a buffer. New shapes resize the session. For bfloat16, int4 and
+        uint4 see TensorSpec.
         outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
-        name, dtype or shape.
+        dtype or shape, UnknownNameError for a wrong name, ArgumentError for another kind of
+        argument.
+
+            logits = session.run({"image": image})["logits"]
         """
+        if not isinstance(feeds, dict):
+            feeds = named_feeds(feeds, self._names, len(self.inputs[0].shape) if self.inputs else 0)
+        wanted = wanted_outputs(outputs, self._out_names, self._keep)
         if not self._lock.acquire(blocking=False):
             raise SamaraError(
                 "the session is in use by another thread",
@@ -166,9 +183,9 @@ class Session:
             self._repeat = (self._in, held)
         finally:
             self._lock.release()
-        if outputs is None:
+        if wanted is None:
             return made
-        return {name: made[name] if name in made else self.kept(name) for name in outputs}
+        return {name: made[name] if name in made else self.kept(name) for name in wanted}
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on inputs in order; returns the output array, or a tuple of them when there are
@@ -496,6 +513,11 @@ def _options(
     limits: Mapping[str, float],
     strings: list[Any],
 ) -> Any:
+    if not isinstance(limits, Mapping):
+        raise ArgumentError(
+            f"limits is {kind_of(limits)}", fix='give a dict, as limits={"deadline_s": 0.1}'
+        )
+
     def c_string(value: str) -> Any:
         strings.append(ffi.new("char[]", value.encode()))
         return strings[-1]
@@ -508,14 +530,16 @@ def _options(
     if keep == "all":
         options.keep_all = True
     elif keep:
-        names = [keep] if isinstance(keep, str) else list(keep)
+        names = list(keep)
         strings.append(ffi.new("char *[]", [c_string(n) for n in names]))
         options.keep, options.keep_count = strings[-1], len(names)
     options.strict_accuracy = accuracy == "strict"
     options.bfloat16 = accuracy == "bfloat16"
     for key, value in limits.items():
         if key not in _LIMITS:
-            raise ShapeError(f"there is no limit {key!r}", fix=f"limits are {', '.join(_LIMITS)}")
+            raise unknown("there is no limit", key, _LIMITS, "limits are")
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ArgumentError(f"limit {key} is {kind_of(value)}", fix="give a number")
         if not value > 0:
             raise ShapeError(
                 f"limit {key} must be positive, got {value}", fix="leave it out for none"

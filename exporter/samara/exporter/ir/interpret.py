@@ -9,18 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ir.arguments import as_names
 from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
 from samara.exporter.ir.infer import data_atoms, function_atoms, read_constant, signature_of
 from samara.exporter.ir.program import Array, Function, Node, Program, Value
 from samara.exporter.ops import Body, Guard
-from samara.exporter.types import Born, Dim, LimitError, Read, SamaraError, ShapeError, Sym
+from samara.exporter.types import (
+    Born,
+    Dim,
+    LimitError,
+    Read,
+    SamaraError,
+    ShapeError,
+    Sym,
+    UnknownNameError,
+)
+from samara.pybridge._arguments import as_array, named_feeds
 
 MAX_CALL_DEPTH = 32
 
 
 def run(
     program: Program,
-    feeds: Mapping[str, Any],
+    feeds: Mapping[str, Any] | Sequence[Any] | Any = None,
     *,
     function: str | None = None,
     state: MutableMapping[str, Array] | None = None,
@@ -28,22 +39,27 @@ def run(
 ) -> dict[str, Array]:
     """Run an entry (default: the first); its outputs by name.
 
-    `feeds` gives every input that is not bound to a variable. `state` maps variables to their
+    `feeds` gives every input that is not bound to a variable: {name: array}, or the arrays in order
+    as a list or tuple, or the array of a sole input. `state` maps variables to their
     values, absent ones having the initial; it is updated. `keep` names further tensors of the
     entry to return, True meaning all.
     """
     name = program.entries[0] if function is None else function
     if name not in program.functions:
-        raise ShapeError(
-            f"there is no function '{name}'", fix=near(name, program.functions, "functions")
+        raise UnknownNameError(
+            f"there is no function '{name}'", fix=near(str(name), program.functions, "functions")
         )
     chosen = program.functions[name]
+    inputs = [v for v in chosen.inputs if v.name not in chosen.reads]
+    feeds = named_feeds(feeds, [v.name for v in inputs], inputs[0].type.rank if inputs else 0)
     variables = {} if state is None else state
-    arrays = [_fed(program, chosen, v, feeds, variables) for v in chosen.inputs]
-    known = {v.name for v in chosen.inputs if v.name not in chosen.reads}
+    known = {v.name for v in inputs}
     for extra in feeds:
         if extra not in known:
-            raise ShapeError(f"there is no input '{extra}'", fix=near(extra, known, "inputs"))
+            raise UnknownNameError(
+                f"there is no input '{extra}'", fix=near(str(extra), known, "inputs")
+            )
+    arrays = [_fed(program, chosen, v, feeds, variables) for v in chosen.inputs]
     wanted = _wanted(chosen, keep)
     frame = _Frame(program, chosen, 0, wanted)
     results = frame.run(arrays)
@@ -71,7 +87,7 @@ def _wanted(function: Function, keep: Iterable[str] | bool) -> frozenset[str]:
     if isinstance(keep, bool):
         return frozenset(names if keep else ())
     absorbed = {a: n for n in function.nodes for a in n.absorbed}
-    wanted = list(keep)
+    wanted = as_names(keep, "keep") or []
     for name in wanted:
         if name in absorbed and name not in names:
             node = absorbed[name]
@@ -80,7 +96,7 @@ def _wanted(function: Function, keep: Iterable[str] | bool) -> frozenset[str]:
                 fix=f"keep '{node.outputs[0].name}', or export with optimize=False",
             )
         if name not in names:
-            raise ShapeError(f"there is no tensor '{name}'", fix=near(name, names, "tensors"))
+            raise UnknownNameError(f"there is no tensor '{name}'", fix=near(name, names, "tensors"))
     return frozenset(wanted)
 
 
@@ -103,7 +119,11 @@ def _fed(
     given = feeds[v.name]
     wanted = v.type.dtype.numpy
     # Python numbers and lists carry no dtype of their own.
-    array = given if isinstance(given, np.ndarray | np.generic) else np.asarray(given, wanted)
+    if isinstance(given, np.ndarray | np.generic):
+        array = given
+    else:
+        array = as_array(given, f"input '{v.name}'")
+        array = array.astype(wanted) if isinstance(given, (int, float, list, tuple)) else array
     if array.dtype != wanted:
         raise ShapeError(
             f"input '{v.name}' has dtype {array.dtype}, expected {wanted}",

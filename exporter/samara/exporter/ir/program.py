@@ -151,7 +151,7 @@ class Program:
 
     def run(
         self,
-        feeds: Mapping[str, Any],
+        feeds: Mapping[str, Any] | Sequence[Any] | Any = None,
         *,
         function: str | None = None,
         state: MutableMapping[str, Array] | None = None,

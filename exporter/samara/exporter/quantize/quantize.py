@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter.ir import Program
+from samara.exporter.ir.arguments import as_program
 from samara.exporter.passes import run_passes
 from samara.exporter.quantize._borders import int8_borders
 from samara.exporter.quantize._pipeline import INTEGER_PASSES, apply, prepare
@@ -58,11 +59,13 @@ def quantize(
     ranges: (lo, hi) of inputs as the program wants them, against which calibration data is checked.
     progress(step, count done).
 
-    Raises QuantizationError for recipes, data and limits that cannot be met.
+    Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
+    cannot be read, ArgumentError for what is no Program.
     """
     # Only a quantization needs these; they need much of the package.
     from samara.exporter.quantize import diagnose, report, search
 
+    program = as_program(program, "quantize")
     drop = None if max_drop is None else parse_drop(max_drop)
     limits = search.Limits(max_drop=drop, min_sqnr=min_sqnr, max_kb=max_kb)
     chosen = _recipe(scheme, read_recipe(recipe))
@@ -91,6 +94,6 @@ def quantize(
 def _recipe(scheme: str, given: Recipe | None) -> Recipe:
     if scheme not in PROGRAM_SCHEMES:
         raise QuantizationError(
-            f"there is no scheme {scheme!r}", fix=nearest(scheme, PROGRAM_SCHEMES, "schemes")
+            f"there is no scheme {scheme!r}", fix=nearest(str(scheme), PROGRAM_SCHEMES, "schemes")
         )
     return Recipe(scheme=scheme) if given is None else given
