@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import onnx
 
+from samara.exporter.importers.onnx.order import names_read
 from samara.exporter.types import ShapeError
 
 
@@ -82,24 +83,8 @@ def _needed(
         if not any(o in wanted for o in node.output):
             continue
         keep.append(node)
-        for name in _names_read(node):
+        for name in names_read(node):
             used.add(name)
             if name not in stop:
                 wanted.add(name)
     return keep[::-1], used
-
-
-def _names_read(node: onnx.NodeProto) -> set[str]:
-    """Names a node reads, those that its subgraphs capture included."""
-    names = {n for n in node.input if n}
-    for attribute in node.attribute:
-        for sub in [attribute.g, *attribute.graphs]:
-            inner = (
-                {o for n in sub.node for o in n.output}
-                | {i.name for i in sub.input}
-                | {t.name for t in sub.initializer}
-            )
-            for n in sub.node:
-                names |= _names_read(n) - inner
-            names |= {o.name for o in sub.output} - inner
-    return names

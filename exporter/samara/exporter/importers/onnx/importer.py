@@ -18,6 +18,7 @@ from samara.exporter.importers.onnx.context import import_dtype
 from samara.exporter.importers.onnx.cut import cut_model
 from samara.exporter.importers.onnx.functions import inlined
 from samara.exporter.importers.onnx.operand import Poison
+from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
@@ -139,11 +140,13 @@ def diagnose(
 def _load(
     src: str | os.PathLike[str] | bytes | onnx.ModelProto,
 ) -> tuple[onnx.ModelProto, str | None]:
-    """The model, its functions inlined, and the folder of its external data where that is known."""
+    """The model, its nodes in order and its functions inlined, and the folder of its external data
+    where that is known.
+    """
     if isinstance(src, onnx.ModelProto):
-        return inlined(src), None
+        return inlined(sorted_model(src)), None
     if isinstance(src, bytes):
-        return inlined(_parse(src, "the given data")), None
+        return inlined(sorted_model(_parse(src, "the given data"))), None
     if not isinstance(src, (str, os.PathLike)):
         raise ArgumentError(
             f"an ONNX model is a path, the bytes of a file or an onnx.ModelProto, not {kind_of(src)}",
@@ -153,7 +156,7 @@ def _load(
     data = read_bytes(path)
     if path.suffix.lower() not in (".onnx", ".pb"):
         refuse_foreign(path, data[:HEAD_BYTES], "an ONNX model")
-    return inlined(_parse(data, str(path))), str(path.parent)
+    return inlined(sorted_model(_parse(data, str(path)))), str(path.parent)
 
 
 def _fix_of(src: object) -> str:

@@ -165,10 +165,11 @@ class Scope:
         return inner
 
     def _unknown(self, name: str) -> ShapeError:
-        if any(name in n.output for n in self.nodes):
+        maker = next((n for n in self.nodes if name in n.output), None)
+        if maker is not None:  # the nodes are in order, so it has been converted
             return ShapeError(
-                f"tensor {name!r} is used before it is made, or by its own maker",
-                fix="sort the nodes so that each comes after those it uses; there may be no cycle",
+                f"tensor {name!r} is an output of {maker.op_type} {maker.name!r} that is not made here",
+                fix="cut the graph before the node that uses it with outputs=",
             )
         return ShapeError(
             f"tensor {name!r} is used but nothing makes it", fix="check the model with onnx.checker"
