@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 from typer.testing import Result
 
+from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import open_program, read_file
 from samara.pybridge import Model, Session
 
@@ -90,6 +91,63 @@ def test_disabled_pass(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
     result = samara("export", onnx_path, "-o", out, "--disable", "nonsense")
     assert result.exit_code == 1
     assert "no pass 'nonsense'" in result.stderr
+
+
+def test_a_wrong_pass_is_left_off_or_an_error(
+    samara: Samara, onnx_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from samara.exporter.passes import fuse_activation
+
+    right = fuse_activation._epilogue
+    monkeypatch.setattr(
+        fuse_activation, "_epilogue", lambda *of: {"lo": 0.5} if right(*of) else None
+    )
+    out = tmp_path / "m.samara"
+    result = samara("export", onnx_path, "-o", out, "--bisect")
+    assert result.exit_code == 0, result.output
+    assert "left off: pass 'fuse_activation' changed the answer: output 'score'" in result.stdout
+    assert "it depends on an earlier pass" in result.stdout  # on the layout
+    made = Session(out).run({"image": np.ones((1, 3, 8, 8), np.float32)})["score"]
+    want = import_onnx(onnx_path).run({"image": np.ones((1, 3, 8, 8), np.float32)})["score"]
+    np.testing.assert_allclose(made, want, rtol=1e-5)
+    passes = json.loads(samara("export", onnx_path, "-o", out, "--json").stdout)["passes"]
+    assert [p["name"] for p in passes if p["failed"]] == ["fuse_activation"]
+    out.unlink()
+    result = samara("export", onnx_path, "-o", out, "--strict-check")
+    assert result.exit_code == 1
+    assert "pass 'fuse_activation' changed the answer" in result.stderr
+    assert not out.exists()
+    assert samara("export", onnx_path, "--strict-check", "--no-check").exit_code == 2
+
+
+def test_golden_inputs_serve_the_check(samara: Samara, tmp_path: Path) -> None:
+    """Random places lie outside of what is looked up; the golden ones do not."""
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [
+            helper.make_node("Mul", ["at", "step"], ["place"]),
+            helper.make_node("Gather", ["table", "place"], ["found"]),
+            helper.make_node("Relu", ["found"], ["y"]),
+            helper.make_node("Transpose", ["y"], ["z"], perm=[0]),
+        ],
+        "lookup",
+        [info("at", TensorProto.INT64, [2])],
+        [info("z", TensorProto.FLOAT, [2])],
+        [
+            helper.make_tensor("table", TensorProto.FLOAT, [3], [-1, 0, 1]),
+            helper.make_tensor("step", TensorProto.INT64, [], [9]),
+        ],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", at=np.zeros(2, np.int64))
+    out = tmp_path / "m.samara"
+    alone = json.loads(samara("export", tmp_path / "m.onnx", "-o", out, "--json").stdout)
+    assert "does not run on the samples" in alone["unchecked"]
+    golden = ("--golden", tmp_path / "in.npz")
+    given = json.loads(samara("export", tmp_path / "m.onnx", "-o", out, "--json", *golden).stdout)
+    assert not given["unchecked"]
+    assert any(p["difference"] is not None for p in given["passes"])
 
 
 def _stateful(path: Path) -> None:

@@ -48,7 +48,7 @@ def export(
         typer.Option(
             "--golden",
             metavar="IN.npz",
-            help="Store these inputs with their answers, for selftest.",
+            help="Store these inputs with their answers, for selftest; passes are checked on them.",
         ),
     ] = None,
     labels: Annotated[
@@ -70,6 +70,13 @@ def export(
     ] = None,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not compare answers before and after each pass.")
+    ] = False,
+    strict_check: Annotated[
+        bool,
+        typer.Option(
+            "--strict-check",
+            help="A pass that changes an answer is an error; without it the pass is left off.",
+        ),
     ] = False,
     bisect: Annotated[
         bool,
@@ -97,6 +104,8 @@ def export(
     from samara.exporter import export as exporter
     from samara.exporter.ir import open_program
 
+    if strict_check and no_check:
+        raise typer.BadParameter("--no-check checks nothing", param_hint="--strict-check")
     target = Path(f"{Path(model).stem}.samara") if output is None else output
     shapes, layouts, states = (
         opt.shapes(shape),
@@ -126,7 +135,7 @@ def export(
             program,
             target,
             optimize=not no_optimize,
-            check=not no_check,
+            check="strict" if strict_check else not no_check,
             bisect=bisect,
             bounds=opt.bounds(bound) or None,
             layout=layouts if model.endswith(".samara") and layouts else None,

@@ -95,10 +95,13 @@ class ExportReport:
         lines = [
             f"{self.path}: {self.size_bytes:,} bytes, {self.nodes_before} nodes became {self.nodes_after}"
         ]
+        for failed in self.passes.failed:
+            lines.append(f"  left off: {failed}")
         if self.passes.unchecked:
             lines.append(f"  passes were not checked: {self.passes.unchecked}")
         else:
-            checked = [r.difference for r in self.passes.rows if r.difference is not None]
+            rows = [r for r in self.passes.rows if not r.failed]
+            checked = [r.difference for r in rows if r.difference is not None]
             if checked:
                 lines.append(
                     f"  {len(checked)} pass runs checked on sample inputs, largest change"
@@ -123,7 +126,7 @@ def export(
     path: str | os.PathLike[str],
     *,
     optimize: bool = True,
-    check: bool = True,
+    check: bool | str = True,
     bisect: bool = False,
     bounds: Mapping[str, int] | None = None,
     layout: Mapping[str, str] | None = None,
@@ -139,8 +142,9 @@ def export(
     program: one Program, or {name: Program} whose default entries become functions of one file;
     variables of equal name are shared.
     optimize: run the passes (`disable` names some to skip). check: run the program before and after
-    each on sample inputs (`samples`, or random ones) and refuse a changed answer; bisect says more
-    about the pass to blame.
+    each on sample inputs (`samples`, the golden inputs, or random ones); a pass that changes an answer
+    is left off, and the report says so; "strict" raises instead, False does not check. bisect says
+    more about the pass to blame.
     bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run
     within bounds allocates nothing.
     layout: {"input": "NHWC"} makes inputs or outputs channels-last at the border. golden: inputs
@@ -150,9 +154,10 @@ def export(
     beside the neutral one: sessions there start sooner and share these pages with other processes,
     for a larger file. Others derive what they need.
 
-    Raises SamaraError when a pass changes an answer, UnknownNameError for names that are not there,
-    ArgumentError for another kind of argument, FileError where the file cannot be written (an
-    existing one is then unchanged), UnsupportedError for what `target_runtime` or `prepack` cannot have.
+    Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
+    that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
+    written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
+    `prepack` cannot have.
     """
     path_of(path, "path", 'name the file to write: samara.export(program, "m.samara")')
     if isinstance(program, Mapping) and all(isinstance(p, Program) for p in program.values()):
@@ -176,11 +181,13 @@ def export(
             merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}
         )
     report = OptimizeReport()
+    feeds = [_feeds(merged, g) for g in _as_list(golden)]
     if optimize:
+        given = samples if samples is not None else feeds or None
         merged, report = run_passes(
-            merged, EXPORT, check=check, bisect=bisect, samples=samples, disable=disable
+            merged, EXPORT, check=check, bisect=bisect, samples=given, disable=disable
         )
-    goldens = [_golden(merged, g) for g in _as_list(golden)]
+    goldens = [_golden(merged, f) for f in feeds]
     unmeasured: dict[str, str] = {}
     contract: list[Memory] = []
 
@@ -469,19 +476,24 @@ def _as_list(golden: Samples | Sequence[Samples] | None) -> list[Samples]:
     return list(golden)
 
 
-def _golden(program: Program, given: Samples) -> Golden:
-    """Golden inputs with the outputs that the reference interpreter gives."""
+def _feeds(program: Program, given: Samples) -> dict[str, Array]:
+    """Golden inputs by name."""
     if isinstance(given, Mapping):
-        feeds = {k: np.asarray(v) for k, v in given.items()}
-    else:
-        loaded = read_arrays(given, "golden inputs")
-        names = [v.name for v in program.main.inputs if v.name not in program.main.reads]
-        if isinstance(loaded, np.ndarray) and len(names) != 1:
-            raise ShapeError(
-                f"golden inputs {os.fspath(given)}: one array, the program has {len(names)} inputs",
-                fix=f"give an .npz file with {', '.join(names)}",
-            )
-        feeds = {names[0]: loaded} if isinstance(loaded, np.ndarray) else loaded
+        return {k: np.asarray(v) for k, v in given.items()}
+    loaded = read_arrays(given, "golden inputs")
+    if not isinstance(loaded, np.ndarray):
+        return loaded
+    names = [v.name for v in program.main.inputs if v.name not in program.main.reads]
+    if len(names) != 1:
+        raise ShapeError(
+            f"golden inputs {os.fspath(given)}: one array, the program has {len(names)} inputs",
+            fix=f"give an .npz file with {', '.join(names)}",
+        )
+    return {names[0]: loaded}
+
+
+def _golden(program: Program, feeds: dict[str, Array]) -> Golden:
+    """Golden inputs with the outputs that the reference interpreter gives."""
     entry = program.entries[0]
     outputs = program.run(feeds, function=entry)
     tolerances = {}

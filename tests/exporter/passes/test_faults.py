@@ -233,10 +233,10 @@ FAULTS = {
 def test_a_planted_fault_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name in FAULTS, f"pass {name} has no planted fault"
     before = program(FAULTS[name].build)
-    run_passes(before, EXPORT, check=True, bisect=True)
+    run_passes(before, EXPORT, check="strict", bisect=True)
     FAULTS[name].plant(monkeypatch)
     with pytest.raises(SamaraError, match=f"pass '{name}' (changed the answer|broke the program)"):
-        run_passes(before, EXPORT, check=True, bisect=True)
+        run_passes(before, EXPORT, check="strict", bisect=True)
 
 
 def test_every_pass_of_the_pipeline_is_registered() -> None:

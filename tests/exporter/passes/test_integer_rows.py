@@ -22,7 +22,7 @@ from tests.exporter.passes.programs import (
 from samara.exporter.ir import Builder, Program, Value
 from samara.exporter.ir.program import QUANTIZATION
 from samara.exporter.passes import fuse_quantized
-from samara.exporter.types import Quant
+from samara.exporter.types import Quant, f32_bits
 
 A, B = Quant.per_tensor(0.05, 3), Quant.per_tensor(0.02, -20)
 Y = Quant.per_tensor(0.07, -9)
@@ -139,6 +139,16 @@ def test_linear_resizing(coordinate: str, sizes: tuple[int, ...]) -> None:
         y = b.op(
             "resize", x, sizes=sizes, scales=(0,) * len(sizes), mode="linear", coordinate=coordinate
         )
+        return in_steps(b, y, Y)
+
+    assert ops(integer(build)) == {"qresize": 1}
+
+
+def test_linear_resizing_by_factors() -> None:
+    def build(b: Builder) -> Value:
+        x = real(b, "x", [1, 5, 6, 2], A)
+        scales = (f32_bits(2.0), f32_bits(1.5))
+        y = b.op("resize", x, sizes=(10, 9), scales=scales, mode="linear", coordinate="asymmetric")
         return in_steps(b, y, Y)
 
     assert ops(integer(build)) == {"qresize": 1}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,12 @@ from samara.pybridge._arguments import as_array, named_feeds
 
 MAX_CALL_DEPTH = 32
 
+# Called with each tensor that an execution makes (its inputs included); what it returns takes the
+# tensor's place.
+Watch = Callable[[Value, Array], Array]
+# Called at each execution of a function, bodies included; None: its tensors are not watched.
+Observer = Callable[[Function], Watch | None]
+
 
 def run(
     program: Program,
@@ -36,13 +42,14 @@ def run(
     function: str | None = None,
     state: MutableMapping[str, Array] | None = None,
     keep: Iterable[str] | bool = (),
+    observe: Observer | None = None,
 ) -> dict[str, Array]:
     """Run an entry (default: the first); its outputs by name.
 
     `feeds` gives every input that is not bound to a variable: {name: array}, or the arrays in order
     as a list or tuple, or the array of a sole input. `state` maps variables to their
     values, absent ones having the initial; it is updated. `keep` names further tensors of the
-    entry to return, True meaning all.
+    entry to return, True meaning all. `observe` sees, and may replace, what executions make.
     """
     name = program.entries[0] if function is None else function
     if name not in program.functions:
@@ -61,7 +68,7 @@ def run(
             )
     arrays = [_fed(program, chosen, v, feeds, variables) for v in chosen.inputs]
     wanted = _wanted(chosen, keep)
-    frame = _Frame(program, chosen, 0, wanted)
+    frame = _Frame(program, chosen, 0, wanted, observe)
     results = frame.run(arrays)
     out = {}
     for i, array in enumerate(results):
@@ -136,7 +143,12 @@ class _Frame:
     """One execution of one function."""
 
     def __init__(
-        self, program: Program, function: Function, depth: int, wanted: frozenset[str] = frozenset()
+        self,
+        program: Program,
+        function: Function,
+        depth: int,
+        wanted: frozenset[str] = frozenset(),
+        observe: Observer | None = None,
     ) -> None:
         if depth > MAX_CALL_DEPTH:
             raise LimitError(f"calls nest deeper than {MAX_CALL_DEPTH}")
@@ -144,6 +156,8 @@ class _Frame:
         self.function = function
         self.depth = depth
         self.wanted = wanted
+        self._observe = observe
+        self._watch = None if observe is None else observe(function)
         self.kept: dict[str, Array] = {}
         self.symbols: dict[str, int] = {}
         self.arrays: dict[Value, Array] = {}
@@ -180,6 +194,8 @@ class _Frame:
         return self.arrays[v] if v.constant is None else v.constant
 
     def _store(self, v: Value, array: Array) -> None:
+        if self._watch is not None:
+            array = self._watch(v, array)
         self.arrays[v] = array
         if v.name in self.wanted:
             self.kept[v.name] = array
@@ -285,7 +301,7 @@ class _Frame:
         target = self.program.functions[name]
 
         def call(*arrays: Any) -> tuple[Array, ...]:
-            frame = _Frame(self.program, target, self.depth + 1)
+            frame = _Frame(self.program, target, self.depth + 1, observe=self._observe)
             given = [np.asarray(a) for a in arrays]
             if len(given) != len(target.inputs):
                 raise ShapeError(

@@ -19,9 +19,9 @@ from samara.exporter.passes import (
     simplify,
     simplify_shapes,
 )
+from samara.exporter.passes._check import difference as difference
 from samara.exporter.passes._manager import OptimizeReport as OptimizeReport
 from samara.exporter.passes._manager import PassReport as PassReport
-from samara.exporter.passes._manager import difference as difference
 from samara.exporter.passes._manager import node_count as node_count
 from samara.exporter.passes._manager import run_passes as run_passes
 from samara.exporter.passes._pass import Pass as Pass

@@ -157,11 +157,12 @@ def _resize(ctx: Integers, node: Node, target: Target, before: Node) -> Row | No
     sizes = list(zip(x.type.shape[1:-1], attrs["sizes"], strict=True))
     if len(sizes) > 2 or not all(d.is_static and out.is_static for d, out in sizes):
         return None
-    if any(d.as_int() == 0 for d, _ in sizes):
+    if any(d.as_int() == 0 for d, _ in sizes) or not all(s.is_static for s in attrs["scales"]):
         return None
     taps = []
     for i, (d, out) in enumerate(sizes):
-        samples = linear_samples(d.as_int(), out.as_int(), attrs["scales"][i], attrs["coordinate"])
+        scale = attrs["scales"][i].as_int()
+        samples = linear_samples(d.as_int(), out.as_int(), scale, attrs["coordinate"])
         taps.append(ctx.r.const(linear_taps(*samples), f"{node.name}.taps_{i}"))
     return Row.of(node, "qresize", ctx.source(x, before), *taps, **target.attrs)
 
