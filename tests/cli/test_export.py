@@ -229,3 +229,63 @@ def test_all_problems_come_at_once(samara: Samara, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "first" in result.stderr
     assert "second" in result.stderr
+
+
+def _rated(path: Path) -> None:
+    from onnx import parser
+
+    onnx.save(
+        parser.parse_model("""<ir_version: 8, opset_import: ["" : 21]>
+        g (float[n, 4] x, int64 sr, float[2] k) => (float[n, m] y) <int64 high = {16000}> {
+            wide = Equal(sr, high)
+            h = If(wide) <then_branch = a () => (float[n, 4] p) { p = Neg(x) },
+                          else_branch = b () => (float[n] q) {
+                              axis = Constant<value_ints = [1]>()  q = ReduceSum<keepdims = 0>(x, axis) }>
+            t = Transpose(h)  y = MatMul(k, t) }"""),
+        path,
+    )
+
+
+def test_const_freezes_inputs_and_rename_names_them(samara: Samara, tmp_path: Path) -> None:
+    model, out = tmp_path / "m.onnx", tmp_path / "m.samara"
+    _rated(model)
+    np.save(tmp_path / "k=2.npy", np.ones(4, np.float32))
+    given = ("--const", "sr=16000", "--shape", "x=4x4", "--rename", "x=image", "--rename", "y=x")
+    result = samara("export", model, "-o", out, "--const", "k=1,2", *given)
+    assert result.exit_code == 1, result.output  # 2 against 4, now that the branch is settled
+    onnx_model = onnx.load(model)
+    onnx_model.graph.input[2].type.tensor_type.shape.dim[0].dim_value = 4
+    onnx.save(onnx_model, model)
+    for value in ("k=1,1.0,1e0,1", "k=1", f"k=@{tmp_path / 'k=2.npy'}"):
+        result = samara("export", model, "-o", out, "--const", value, *given)
+        assert result.exit_code == 0, result.output
+        session = Session(out)
+        assert [s.name for s in session.inputs] == ["image"]
+        assert [s.name for s in session.outputs] == ["x"]
+        assert session.run({"image": np.ones((4, 4), np.float32)})["x"].tolist() == [-4] * 4
+    again = samara("export", out, "-o", tmp_path / "n.samara", "--const", "image=1")
+    assert again.exit_code == 0, again.output
+    assert Session(tmp_path / "n.samara").run({})["x"].tolist() == [-4] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--const", "sr"], 2, "NAME=VALUE"),
+        (["--const", "sr=fast"], 2, "no number"),
+        (["--const", "sr=1", "--const", "sr=2"], 2, "given twice"),
+        (["--const", "sr=@/nowhere.npy"], 2, "No such file"),
+        (["--const", "rs=1"], 1, "did you mean 'sr'"),
+        (["--const", "sr=1.5"], 1, "int64 does not hold"),
+        (["--rename", "z=w"], 1, "no input or output 'z'"),
+        (["--rename", "x=k"], 1, "'k' would be the name of the inputs 'x' and 'k'"),
+        (["--rename", "x=a", "--rename", "x=b"], 2, "given twice"),
+    ],
+)
+def test_consts_and_names_that_cannot_be(
+    samara: Samara, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
+    _rated(tmp_path / "m.onnx")
+    result = samara("export", tmp_path / "m.onnx", "-o", tmp_path / "m.samara", *arguments)
+    assert result.exit_code == code, result.output
+    assert message in " ".join(result.stderr.replace("│", " ").split())

@@ -56,6 +56,34 @@ def test_every_instruction_set(name: str, isa: str, files: dict[str, Path], mode
     check(name, session, recorded(models / name)[0])
 
 
+def test_a_frozen_sample_rate_leaves_one_branch(models: Path, tmp_path: Path) -> None:
+    """silero_vad_v5 holds a net per sample rate; with the rate frozen the file holds one."""
+    source, whole = models / "silero_vad_v5" / "model.onnx", tmp_path / "whole.samara"
+    plain = samara.import_onnx(source)
+    all_of_it = samara.export(plain, whole, check=False).size_bytes
+    shapes = {"input": [1, 576], "state": [2, 1, 128]}
+    made = [
+        samara.import_onnx(source, consts={"sr": 16000}, shapes=shapes),
+        samara.import_onnx(source, consts={"sr": 16000}),
+        plain,
+    ]
+    for program, consts in zip(made, (None, None, {"sr": 16000}), strict=True):
+        report = samara.export(
+            program, tmp_path / "one.samara", consts=consts, rename={"input": "audio"}
+        )
+        assert not report.passes.failed
+        assert report.size_bytes < 0.6 * all_of_it
+        session = samara.Session(tmp_path / "one.samara")
+        assert [s.name for s in session.inputs] == ["audio", "state"]
+        for case in recorded(models / "silero_vad_v5")[:3]:
+            assert int(case.inputs["sr"]) == 16000
+            feeds = {"audio": case.inputs["input"], "state": case.inputs["state"]}
+            got = session.run(feeds)
+            for output, want in case.outputs.items():
+                assert excess("silero_vad_v5", got[output], want) <= 1.0, output
+    assert set(made[0].functions) == {"main"}  # with sizes too, no condition is left
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_threads_do_not_change_a_bit(name: str, files: dict[str, Path], models: Path) -> None:
     case = recorded(models / name)[0]

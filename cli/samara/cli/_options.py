@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,8 +72,53 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
         name, equals, value = text.rpartition("=")
         if not equals or not name or not value:
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
         found[name] = value
     return found
+
+
+def consts(texts: Sequence[str] | None) -> dict[str, Any]:
+    """`["sr=16000", "k=1,2,3", "w=@w.npy"]` as {"sr": 16000, "k": [1, 2, 3], "w": array}."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, at, path = text.partition("=@")
+        if at:
+            pairs([f"{name}=file"], "--const")  # the form, whatever the path holds
+            value: Any = _array(path)
+        else:
+            ((name, written),) = pairs([text], "--const").items()
+            numbers = [_number(part.strip(), text) for part in written.split(",")]
+            value = numbers[0] if "," not in written else numbers
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint="--const")
+        found[name] = value
+    return found
+
+
+def _number(text: str, whole: str) -> bool | int | float:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise typer.BadParameter(
+        f"{text!r} in {whole!r} is no number; an array is NAME=@FILE.npy", param_hint="--const"
+    )
+
+
+def _array(path: str) -> Any:
+    import numpy as np
+
+    try:
+        loaded = np.load(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise typer.BadParameter(f"{path}: {error}", param_hint="--const") from None
+    if not isinstance(loaded, np.ndarray):
+        raise typer.BadParameter(f"{path} is not one array (.npy)", param_hint="--const")
+    return loaded
 
 
 def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int | str, ...]]:

@@ -42,6 +42,19 @@ def export(
             "--state", metavar="OUTPUT=INPUT", help="Keep this pair in the session from run to run."
         ),
     ] = None,
+    const: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--const",
+            metavar="INPUT=VALUE",
+            help="Freeze an input at a number, a list (1,2,3) or an array (@FILE.npy): it is no"
+            " input any more.",
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option("--rename", metavar="OLD=NEW", help="Name an input or output otherwise."),
+    ] = None,
     bound: opt.Bounds = None,
     golden: Annotated[
         list[Path] | None,
@@ -99,6 +112,8 @@ def export(
     samara export model.onnx --shape input=1x3x224x224 --layout input=NHWC
     samara export vad.onnx --state stateN=state       (streaming: state lives in the session)
     samara export model.onnx --outputs features       (cut the model at a tensor)
+    samara export vad.onnx --const sr=16000           (freeze an input, with the branches it decides)
+    samara export model.onnx --rename input.1=image   (name inputs and outputs in the file)
     samara export model.onnx --golden in.npz --labels classes.txt
     """
     from samara.exporter import export as exporter
@@ -112,6 +127,7 @@ def export(
         opt.pairs(layout, "--layout"),
         opt.pairs(state, "--state"),
     )
+    consts, renames = opt.consts(const), opt.pairs(rename, "--rename")
     with step(f"reading {model}") as say:
         if model.endswith(".samara"):
             if shapes or states or inputs or outputs:
@@ -129,7 +145,9 @@ def export(
                 outputs=opt.names(outputs),
                 layout=layouts or None,
                 state=states or None,
+                consts=consts or None,
             )
+            consts = {}
         say("running passes" if no_check else "running passes, each checked on sample inputs")
         report = exporter.export(
             program,
@@ -144,6 +162,8 @@ def export(
             labels=labels,
             target_runtime=target_runtime,
             disable=disable or (),
+            consts=consts or None,
+            rename=renames or None,
         )
     if as_json:
         print_json(report.to_json())

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, save_program
+from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, freeze, save_program
+from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable
@@ -136,6 +137,8 @@ def export(
     target_runtime: str | None = None,
     disable: Collection[str] = (),
     samples: Sequence[Mapping[str, Array]] | None = None,
+    consts: Mapping[str, Any] | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> ExportReport:
     """Optimize a Program and write it as a .samara file, whole or not at all.
 
@@ -153,6 +156,9 @@ def export(
     instruction sets of this machine whose derived weight layouts (Winograd's, for one) are stored
     beside the neutral one: sessions there start sooner and share these pages with other processes,
     for a larger file. Others derive what they need.
+    consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide becomes its
+    branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
+    new names, all else by the program's own.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
     that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
@@ -166,6 +172,8 @@ def export(
         merged = as_program(program, "export")
     bounds = as_table(bounds, "bounds", '{"batch": 8}')
     layout = as_table(layout, "layout", '{"image": "NHWC"}')
+    consts = as_table(consts, "consts", '{"sample_rate": 16000}')
+    rename = as_table(rename, "rename", '{"old": "new"}')
     disable = as_names(disable, "disable") or ()
     prepack = as_names(prepack, "prepack")
     check_known(disable, [p.name for p in EXPORT], "disable: there is no pass", "passes are")
@@ -174,8 +182,11 @@ def export(
     before = sum(len(f.nodes) for f in merged.functions.values())
     if bounds:
         merged = with_bounds(merged, bounds)
+    if consts:
+        merged = freeze(merged, consts)
     for name, order in (layout or {}).items():
         merged = with_layout(merged, name, order)
+    merged = renamed(merged, rename or {})
     if labels is not None:
         merged = replace(
             merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}

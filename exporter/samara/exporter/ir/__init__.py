@@ -20,6 +20,8 @@ from samara.exporter.ir.file_write import save_program as save_program
 from samara.exporter.ir.file_write import to_bytes as to_bytes
 from samara.exporter.ir.fold import can_fold as can_fold
 from samara.exporter.ir.fold import fold_node as fold_node
+from samara.exporter.ir.freeze import as_constant as as_constant
+from samara.exporter.ir.freeze import freeze as freeze
 from samara.exporter.ir.gradient import backward as backward
 from samara.exporter.ir.gradient import gradient as gradient
 from samara.exporter.ir.infer import infer_node as infer_node
@@ -39,6 +41,7 @@ from samara.exporter.ir.program import Source as Source
 from samara.exporter.ir.program import Value as Value
 from samara.exporter.ir.program import Variable as Variable
 from samara.exporter.ir.program import constant as constant
+from samara.exporter.ir.rename import rename as rename
 from samara.exporter.ir.rewriter import Rewriter as Rewriter
 from samara.exporter.ir.verify import verify as verify
 from samara.exporter.ir.verify import verify_function as verify_function

@@ -381,3 +381,64 @@ def test_names_and_sources_are_the_models() -> None:
     assert node.source is not None
     assert "Relu" in node.source.detail
     assert kinds(Case("Relu", [normal(2)]).check()) == ["relu"]
+
+
+# ---- constants and names
+
+
+RATED = """g (float[n, 4] x, int64 sr, float[n, 1] gain) => (float[m, k] y) <int64 high = {16000}> {
+    wide = Equal(sr, high)
+    h = If(wide) <then_branch = a () => (float[n, 4] p) { p = Mul(x, gain) },
+                  else_branch = b () => (float[n] q) { axis = Constant<value_ints = [1]>()
+                                                       q = ReduceSum<keepdims = 0>(x, axis) }>
+    y = Transpose(h) }"""
+
+
+def test_consts_decide_branches() -> None:
+    feeds = {"x": normal(2, 4), "gain": normal(2, 1)}
+    want = witness(parse(RATED), {**feeds, "sr": np.array(16000)})
+    for value in (16000, np.array(16000)):
+        program = import_onnx(parse(RATED), consts={"sr": value})
+        assert [v.name for v in program.main.inputs] == ["x", "gain"]
+        assert list(program.functions) == ["main"]
+        assert "if" not in kinds(program)
+        agree(program.run(feeds), want)
+
+
+def test_the_size_of_a_constant_holds_for_other_inputs() -> None:
+    program = import_onnx(parse(RATED), consts={"sr": 16000, "gain": [[1.0], [2.0]]})
+    assert [str(v.type) for v in program.main.inputs] == ["f32[2, 4]"]
+    fixed = import_onnx(parse(RATED), consts={"sr": 1, "gain": 2}, shapes={"gain": [3, 1]})
+    assert [str(v.type) for v in fixed.main.inputs] == ["f32[n, 4]"]  # shapes= are of one input
+
+
+def test_an_initializer_that_is_an_input_can_be_frozen() -> None:
+    model = parse(TEXT, 7)
+    model.graph.input.append(oh.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [3, 4]))
+    program = import_onnx(model, consts={"w": np.ones((3, 4), np.float32)})
+    got = program.run(FEEDS)["y"]
+    np.testing.assert_allclose(got[:, 0], (FEEDS["x"] + FEEDS["z"]).sum(1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"consts": {"rs": 1}}, "no input 'rs' to freeze"),
+        ({"consts": {"sr": 1.5}}, "which int64 does not hold"),
+        ({"consts": {"sr": np.float32(16000)}}, "has dtype float32, the input is int64[]"),
+        ({"consts": {"gain": [[1.0, 2.0]]}}, "has shape [1, 2], the input is float32[?, 1]"),
+        ({"consts": {"sr": 1}, "state": {"y": "sr"}}, "cannot be frozen and"),
+        ({"consts": {"x": 1}, "layout": {"x": "NWC"}}, "cannot be frozen and"),
+        ({"rename": {"z": "w"}, "consts": {"sr": 16000}}, "no input or output 'z' to rename"),
+    ],
+)
+def test_consts_that_cannot_be(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        import_onnx(parse(RATED), **how)
+    assert said in str(caught.value)
+
+
+def test_rename_comes_last() -> None:
+    program = import_onnx(parse(RATED), consts={"sr": 16000}, rename={"x": "image", "y": "x"})
+    assert [v.name for v in program.main.inputs] == ["image", "gain"]
+    assert program.main.output_names == ("x",)

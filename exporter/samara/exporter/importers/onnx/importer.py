@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,7 +22,10 @@ from samara.exporter.importers.onnx.operand import Poison
 from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
 from samara.exporter.ir.builder import Builder, ProgramBuilder
+from samara.exporter.ir.freeze import as_constant
+from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
+from samara.exporter.ir.rename import rename as renamed
 from samara.exporter.ir.verify import verify
 from samara.exporter.types import (
     ArgumentError,
@@ -55,6 +59,8 @@ def import_onnx(
     outputs: Sequence[str] | None = None,
     layout: Mapping[str, str] | None = None,
     state: Mapping[str, str] | None = None,
+    consts: Mapping[str, Any] | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> Program:
     """Import an ONNX model (a path, serialized bytes, or a ModelProto) as a Program.
 
@@ -66,11 +72,25 @@ def import_onnx(
     Program; default: the model's.
     state: {output: input} pairs that become variables: read at entry, assigned at exit, initially
     zero.
+    consts: {input: value} freezes inputs: each is a constant of the Program from here on, and
+    branches that it decides are not imported. A number or a list takes the input's dtype; a number
+    fills a static shape; an array must have dtype and shape.
+    rename: {old: new} names of inputs and outputs of the Program. All other arguments go by the
+    model's own names.
 
     Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
     ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
     """
-    found = diagnose(src, shapes=shapes, inputs=inputs, outputs=outputs, layout=layout, state=state)
+    found = diagnose(
+        src,
+        shapes=shapes,
+        inputs=inputs,
+        outputs=outputs,
+        layout=layout,
+        state=state,
+        consts=consts,
+        rename=rename,
+    )
     if found.program is None:
         raise report(found.problems)
     return found.program
@@ -84,6 +104,8 @@ def diagnose(
     outputs: Sequence[str] | None = None,
     layout: Mapping[str, str] | None = None,
     state: Mapping[str, str] | None = None,
+    consts: Mapping[str, Any] | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> Diagnosis:
     """As `import_onnx`, but with the problems of single nodes and inputs as data.
 
@@ -106,9 +128,13 @@ def diagnose(
         initializers=graph.initializer,
     )
     given, layouts, pairs = dict(shapes or {}), dict(layout or {}), dict(state or {})
+    fixed = dict(consts or {})
     initialized = {t.name for t in graph.initializer}
     declared = [i for i in graph.input if i.name not in initialized]
     names = [i.name for i in declared]
+    _check_consts(
+        fixed, [i.name for i in graph.input], {**layouts, **dict.fromkeys(pairs.values())}
+    )
     _check_unique(names, "input")
     _check_unique(scope.outputs, "output")
     _check_names(given, names, "shapes")
@@ -116,8 +142,13 @@ def diagnose(
     _check_names(pairs, scope.outputs, "state")
     _check_names(pairs.values(), names, "state")
     _check_unique(list(pairs.values()), "state")
+    sizes: dict[str, int] = {}
+    for info in graph.input:
+        if info.name in fixed:
+            sizes.update(_bind_constant(scope, info, given.get(info.name), fixed[info.name]))
     for info in declared:
-        _bind_input(scope, info, given.get(info.name), layouts.get(info.name))
+        if info.name not in fixed:
+            _bind_input(scope, info, given.get(info.name), layouts.get(info.name), sizes)
     results = convert_graph(scope)
     if scope.problems:
         return Diagnosis(None, tuple(scope.problems))
@@ -133,6 +164,7 @@ def diagnose(
     )
     program.functions[function.name] = function
     result = _finished(program, function.name, variables, _metadata(model))
+    result = renamed(result, rename or {})
     verify(result)
     return Diagnosis(result, ())
 
@@ -219,10 +251,57 @@ def _check_unique(names: Sequence[str], what: str) -> None:
             raise ShapeError(f"{what} {name!r} occurs {count} times", fix="give each its own name")
 
 
+def _check_consts(given: Iterable[str], known: Sequence[str], used: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise ShapeError(
+                f"there is no input {name!r} to freeze", fix=near(name, known, "inputs")
+            )
+        if name in used:
+            raise ShapeError(
+                f"input {name!r} cannot be frozen and have a layout or be state",
+                fix="ask for one of them",
+            )
+
+
+def _bind_constant(
+    scope: Scope, info: onnx.ValueInfoProto, shape: ShapeSpec | None, value: Any
+) -> dict[str, int]:
+    """Make an input a constant. What the value's shape says of symbols holds for other inputs too."""
+    name = info.name
+    if not info.type.HasField("tensor_type"):
+        raise UnsupportedError(
+            f"input {name!r} cannot be frozen: it is no tensor", fix="cut the graph behind it"
+        )
+    dtype = import_dtype(info.type.tensor_type.elem_type, "input")
+    if shape is None and not info.type.tensor_type.HasField("shape"):
+        dims: list[DimLike | str] = list(np.shape(value))
+    else:
+        dims = _input_dims(info, shape)
+    wanted = [None if isinstance(d, str) else int(str(d)) for d in dims]
+    array = as_constant(name, value, dtype, wanted)
+    scope.bind(name, scope.builder.const(array, name, dtype))
+    sizes: dict[str, int] = {}
+    for d, n in zip(dims, array.shape, strict=True):
+        if isinstance(d, str) and sizes.setdefault(d, n) != n:
+            raise ShapeError(
+                f"the constant for input {name!r} has shape {list(array.shape)}, where {d} is"
+                " one size"
+            )
+    return sizes
+
+
 def _bind_input(
-    scope: Scope, info: onnx.ValueInfoProto, shape: ShapeSpec | None, layout: str | None
+    scope: Scope,
+    info: onnx.ValueInfoProto,
+    shape: ShapeSpec | None,
+    layout: str | None,
+    sizes: Mapping[str, int],
 ) -> None:
-    """Make an input of the function; one that cannot be is a problem like a node's."""
+    """Make an input of the function; one that cannot be is a problem like a node's.
+
+    sizes: of symbols that constants decide.
+    """
     name = info.name
     try:
         if not info.type.HasField("tensor_type"):
@@ -232,7 +311,7 @@ def _bind_input(
                 fix="cut it away with inputs=",
             )
         dtype = import_dtype(info.type.tensor_type.elem_type, "input")
-        dims = _input_dims(info, shape)
+        dims = [sizes.get(d, d) if isinstance(d, str) else d for d in _input_dims(info, shape)]
         if layout is None:
             scope.bind(name, scope.builder.input(name, dtype, dims))
             return
