@@ -53,7 +53,8 @@ _HOMES = {
     "samara.exporter.frontend.tensor": ("Tensor",),
     "samara.exporter.frontend._convert": ("device",),
     "samara.exporter.frontend.dtypes": (
-        *("dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"),
+        *("bfloat16", "dtype", "float16", "float32", "float64", "int8", "int16", "int32"),
+        *("int64", "uint8"),
     ),
     "samara.exporter.frontend.tape": (
         *("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"),

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
+import gzip
+import io
 import json
 import math
 import os
@@ -29,6 +32,7 @@ from samara.exporter.ir import ProgramBuilder, Variable
 from samara.exporter.types import (
     DType,
     ModelFormatError,
+    SamaraError,
     ShapeError,
     TensorType,
     UnsupportedError,
@@ -462,3 +466,76 @@ def test_the_tree_is_readable_json(tmp_path: Path) -> None:
         "items": [["a", [1, {"tuple": [2.5, None]}]], [3, {"array": "3"}]]
     }
     assert list(file.arrays) == ["3"]
+
+
+# ---- open files, and PyTorch's arguments
+
+
+def test_open_files(tmp_path: Path) -> None:
+    states = [{"a": tensor([1, 2])}, {"nested": [{"x": np.ones(3)}]}, {"b": np.zeros((0, 2))}]
+    memory = io.BytesIO()
+    for state in states:
+        samara.save(state, memory)
+    memory.seek(0)
+    for state in states:  # one after the other, from the position on
+        assert same(samara.load(memory), state)
+    with open(tmp_path / "a", "w+b") as file:
+        samara.save(states[0], file)
+        file.seek(0)
+        assert same(samara.load(file), states[0])
+    assert same(samara.load(tmp_path / "a"), states[0])
+    with gzip.open(tmp_path / "z", "wb") as packed:
+        samara.save(states[1], packed)  # type: ignore[arg-type]
+    with gzip.open(tmp_path / "z") as packed:
+        assert same(samara.load(packed), states[1])  # type: ignore[arg-type]
+
+    class Pipe:  # can be read once
+        def __init__(self, data: bytes) -> None:
+            self.data = data
+
+        def read(self, count: int = -1) -> bytes:
+            taken, self.data = (self.data, b"") if count < 0 else (b"", self.data)
+            return taken
+
+    memory = io.BytesIO()
+    samara.save(states[0], f=memory)
+    assert same(samara.load(Pipe(memory.getvalue())), states[0])  # type: ignore[arg-type]
+
+
+def test_damage_in_open_files() -> None:
+    memory = io.BytesIO()
+    samara.save({"a": np.arange(10)}, memory)
+    for cut in (0, 7, 20, len(memory.getvalue()) - 1):
+        with pytest.raises(ModelFormatError, match="BytesIO"):
+            samara.load(io.BytesIO(memory.getvalue()[:cut]))
+
+
+def test_what_is_no_open_file(tmp_path: Path) -> None:
+    for wrong in (io.StringIO(), (tmp_path / "t").open("w+")):
+        with pytest.raises(SamaraError, match="open as text"):
+            samara.save({}, wrong)  # type: ignore[arg-type]
+        with pytest.raises(SamaraError, match="open as text"):
+            samara.load(wrong)  # type: ignore[arg-type]
+        wrong.close()
+    for nothing in (5, None, []):
+        with pytest.raises(SamaraError, match="an open binary file is expected"):
+            samara.save({}, nothing)  # type: ignore[arg-type]
+        with pytest.raises(SamaraError, match="an open binary file is expected"):
+            samara.load(nothing)  # type: ignore[arg-type]
+    with pytest.raises(SamaraError, match="path of a file"):
+        samara.load(io.BytesIO(), mmap=True)
+
+
+def test_pytorchs_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    samara.save({"a": 1}, f=path, pickle_protocol=4, _use_new_zipfile_serialization=False)
+    for where in ("cpu", None, samara.device("cpu"), {"cuda:0": "cpu"}, lambda s, place: s):
+        assert samara.load(f=path, map_location=where, weights_only=True) == {"a": 1}
+    with pytest.raises(UnsupportedError, match="no device 'cuda'"):
+        samara.load(path, map_location="cuda")
+
+
+def test_parsed_arguments_are_saved_as_dicts(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="Namespace") as caught:
+        samara.save({"args": argparse.Namespace(lr=1)}, tmp_path / "a")
+    assert "vars" in str(caught.value.fix)

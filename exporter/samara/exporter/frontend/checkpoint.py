@@ -10,6 +10,7 @@ for themselves; all else is an object of one key:
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -17,18 +18,21 @@ import struct
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from samara.exporter.frontend import torch_file
+from samara.exporter.frontend._convert import device
 from samara.exporter.frontend.tensor_file import (
     METADATA,
     Array,
     dtype_code,
-    read_tensors,
+    read_opened,
     write_tensors,
 )
-from samara.exporter.types import ModelFormatError, UnsupportedError
+from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedError
+from samara.pybridge.files import reading
 
 __all__ = ["load", "save"]
 
@@ -36,53 +40,144 @@ TREE: Final = "samara.tree"
 MAX_DEPTH: Final = 100  # of nesting; real states have five
 
 
-def save(obj: Any, path: str | os.PathLike[str]) -> None:
-    """Write `obj` to `path`, atomically: whoever is killed leaves the old file or the new one.
+def save(
+    obj: Any,
+    f: str | os.PathLike[str] | BinaryIO,
+    pickle_module: Any = None,
+    pickle_protocol: int | None = None,
+    *,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write `obj` to the path `f`, atomically: whoever is killed leaves the old file or the new one.
+    To an open binary file, such as an `io.BytesIO`, it is written from its position on.
 
     obj: tensors, arrays, numpy scalars, dicts, lists, tuples, str, bytes, numbers and None, nested.
     Mappings come back as dicts. Values are stored, not what hangs on them (`requires_grad`, hooks);
     what is the same memory in the same shape twice is stored once and is one object again when
     loaded. A dict of tensors by name is a plain safetensors file, which torch, the safetensors
     package and samara's C runtime read under those very names. Modules and optimisers are saved by
-    their `state_dict()`.
+    their `state_dict()`. PyTorch's other arguments, which are about its pickles, have no effect.
 
     Raises UnsupportedError naming the place of anything else, FileError where the file cannot be
     written.
     """
+    _check_opened(f, "write")
     writer = _Writer()
     if _is_flat(obj):
         tree = writer.flat(obj)
     else:
         tree = writer.node(obj, ())
     text = json.dumps(tree, separators=(",", ":"))
-    write_tensors(path, writer.arrays, {TREE: text})
+    write_tensors(f, writer.arrays, {TREE: text})
 
 
-def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """What `save` wrote to `path`. Any other safetensors file gives a dict of arrays by name.
+def load(
+    f: str | os.PathLike[str] | BinaryIO,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = False,
+    encoding: str = "utf-8",
+) -> Any:
+    """What `save` or `torch.save` wrote to the path or open binary file `f`. Any other safetensors
+    file gives a dict of arrays by name. Nothing that a file holds is ever imported or run.
 
-    mmap: leave the data in the file until they are used. Writing to an array or tensor does not
-    change the file; the file must not be changed in place (saving anew under its name is no such
-    change).
+        state = samara.load("resnet18.pt")  # of torch.save(model.state_dict(), "resnet18.pt")
+        model.load_state_dict(state)
+
+    mmap: leave the data in the file, given by its path, until they are used. Writing to an array or
+    tensor does not change the file; the file must not be changed in place (saving anew under its
+    name is no such change).
+
+    Files of torch.save: tensors that share a storage share memory, as in PyTorch; parameters are
+    `nn.Parameter`, `torch.Size` is a tuple, `argparse.Namespace` a `types.SimpleNamespace`, a device
+    is the CPU. encoding: of texts that Python 2 wrote ("latin1", or "bytes" to leave them). Arrays
+    of numpy, complex numbers and unsigned integers of 16 to 64 bits are numpy arrays.
+
+    map_location is "cpu", None, a function or a dict of such, as everything is loaded to the CPU.
+    weights_only and pickle_module have no effect: nothing else than data is read.
 
     bfloat16, which numpy lacks, becomes float32 of the same values, with a UserWarning. Raises
     ModelFormatError for a file that is truncated, damaged or something else, UnsupportedError for
-    the dtypes of 4 to 8 bit floats, FileError (also FileNotFoundError …) where it cannot be read.
+    the dtypes of 4 to 8 bit floats, for sparse and quantized tensors, for pickled classes (whole
+    modules) and other devices, FileError (also FileNotFoundError …) where it cannot be read.
     """
-    file = read_tensors(path, mapped=mmap)
-    if file.widened:
-        warnings.warn(
-            f"{os.fspath(path)}: {len(file.widened)} bfloat16 tensors were loaded as float32",
-            stacklevel=2,
-        )
-    if TREE not in file.metadata:
-        return file.arrays
-    reader = _Reader(os.fspath(path), file.arrays)
+    _check_location(map_location)
+    if isinstance(f, (str, bytes, os.PathLike)):
+        where = os.fsdecode(f)
+        with reading(f), open(f, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return _loaded(file, size, where, bool(mmap), True, encoding)
+    _check_opened(f, "read")
+    if mmap:
+        raise SamaraError("mmap=True needs the path of a file", fix="pass the path, or mmap=False")
+    opened, size = _measured(f)
+    return _loaded(opened, size, _name_of(f), False, False, encoding)
+
+
+def _loaded(file: BinaryIO, size: int, where: str, mapped: bool, alone: bool, encoding: str) -> Any:
+    """The state in an open file, `size` bytes from its position on."""
+    begin = file.tell()
+    start = file.read(min(size, torch_file.START_BYTES))
+    file.seek(begin)
+    if torch_file.looks_like(start):
+        state, widened = torch_file.read(file, size, where, mapped=mapped, encoding=encoding)
+        _warn(where, widened)
+        return state
+    found = read_opened(file, size, where, mapped=mapped, alone=alone)
+    _warn(where, len(found.widened))
+    if TREE not in found.metadata:
+        return found.arrays
+    reader = _Reader(where, found.arrays)
     try:
-        tree = json.loads(file.metadata[TREE])
+        tree = json.loads(found.metadata[TREE])
     except (ValueError, RecursionError) as error:
         raise reader.bad((), f"is no JSON: {error}") from None
     return reader.node(tree, ())
+
+
+def _warn(where: str, widened: int) -> None:
+    if widened:
+        warnings.warn(f"{where}: {widened} bfloat16 tensors were loaded as float32", stacklevel=4)
+
+
+def _check_location(where: Any) -> None:
+    """UnsupportedError where tensors shall be loaded to another device than the CPU."""
+    if isinstance(where, Mapping):
+        for target in where.values():
+            device(target)
+    elif where is not None and not callable(where):
+        device(where)
+
+
+def _check_opened(f: Any, method: str) -> None:
+    """SamaraError unless `f` is a path or a binary file that can do this."""
+    if isinstance(f, (str, bytes, os.PathLike)):
+        return
+    if isinstance(f, io.TextIOBase):
+        raise SamaraError(
+            "the file is open as text", fix=f'open it with "{method[0]}b", or pass its path'
+        )
+    if not hasattr(f, method):
+        raise SamaraError(f"a path or an open binary file is expected, got {type(f).__name__}")
+
+
+def _measured(f: Any) -> tuple[BinaryIO, int]:
+    """An open file and the bytes from its position to its end; a copy of what cannot be sought."""
+    if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
+        data = f.read()
+        return io.BytesIO(data), len(data)
+    begin = f.tell()
+    end = f.seek(0, os.SEEK_END)
+    f.seek(begin)
+    return f, (f.tell() if end is None else end) - begin
+
+
+def _name_of(f: Any) -> str:
+    """An open file as errors call it."""
+    name = getattr(f, "name", None)
+    return name if isinstance(name, str) else f"<{type(f).__name__}>"
 
 
 _Place = tuple[object, ...]
@@ -236,6 +331,8 @@ def _advice(value: Any) -> str:
         return "convert it with tuple(…) or ._asdict()"
     if isinstance(value, (set, frozenset)):
         return "convert it with sorted(…)"
+    if type(value).__name__ in ("Namespace", "SimpleNamespace"):
+        return "convert it with vars(…)"
     return "keep it as a dict of tensors, arrays, numbers and texts"
 
 

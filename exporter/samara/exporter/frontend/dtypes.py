@@ -10,6 +10,7 @@ import numpy as np
 from samara.pybridge.errors import UnsupportedError
 
 __all__ = [
+    "bfloat16",
     "bool_",
     "dtype",
     "float16",
@@ -33,20 +34,44 @@ int64: Final = np.dtype("int64")
 uint8: Final = np.dtype("uint8")
 bool_: Final = np.dtype("bool")
 
+
+class Lacking:
+    """A dtype of PyTorch that tensors cannot have: programs may name it, and ask for it in vain."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"samara.{self.name}"
+
+
+bfloat16: Final = Lacking("bfloat16")
+
 # bool < integers < floats, as PyTorch ranks them when tensors of several kinds meet.
 RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2}
-_KNOWN: Final[frozenset[np.dtype[Any]]] = frozenset(
+KNOWN: Final[frozenset[np.dtype[Any]]] = frozenset(
     (float16, float32, float64, int8, int16, int32, int64, uint8, bool_)
 )
 
 
 def as_dtype(value: Any) -> np.dtype[Any]:
     """A dtype from anything numpy understands; UnsupportedError for one that tensors cannot have."""
+    if isinstance(value, Lacking):
+        raise UnsupportedError(
+            f"tensors cannot be {value.name}", fix="use float32, or float16 for storage"
+        )
     found = np.dtype(value)
-    if found not in _KNOWN:
-        names = ", ".join(sorted(d.name for d in _KNOWN))
+    if found not in KNOWN:
+        names = ", ".join(sorted(d.name for d in KNOWN))
         raise UnsupportedError(f"tensors cannot be {found.name}", fix=f"use one of {names}")
     return found
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether `value` is given for a dtype, and not for a device: numpy's, or a scalar class."""
+    return isinstance(value, (np.dtype, type, Lacking))
 
 
 def promote(a: np.dtype[Any], a_rank: int, b: np.dtype[Any], b_rank: int) -> np.dtype[Any]:

@@ -7,6 +7,7 @@ dtype, shape and place in the data, with `__metadata__` for texts; the data, til
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import mmap
@@ -85,9 +86,11 @@ def dtype_code(array: Array) -> str | None:
 
 
 def write_tensors(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Mapping[str, str]
+    path: str | os.PathLike[str] | BinaryIO,
+    arrays: Mapping[str, Array],
+    metadata: Mapping[str, str],
 ) -> int:
-    """Write the file atomically; returns its size in bytes.
+    """Write the file atomically, or to an open file from its position on; returns its size in bytes.
 
     The data of wide elements comes first, so that every array is aligned; arrays of any byte order
     and strides are written one by one. Raises UnsupportedError for a dtype that the format lacks,
@@ -112,7 +115,10 @@ def write_tensors(
             f"the names and values beside the arrays take {len(header)} bytes, more than {MAX_HEADER_BYTES}",
             fix="keep long lists of numbers as arrays",
         )
-    with replacing(path) as file:
+    target: contextlib.AbstractContextManager[Any] = (
+        replacing(path) if isinstance(path, (str, os.PathLike)) else contextlib.nullcontext(path)
+    )
+    with target as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for name in order:
             file.write(_bytes_of(arrays[name]))
@@ -137,11 +143,21 @@ def read_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Tenso
     """
     where = os.fspath(path_of(path, "path"))
     with reading(path), open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        text = _read_header(file, where, size)
-        data_bytes = size - 8 - len(text)
-        rows, metadata = _parse(text, where, data_bytes)
-        arrays = (_map if mapped and data_bytes else _read)(file, where, 8 + len(text), rows)
+        return read_opened(file, os.fstat(file.fileno()).st_size, where, mapped=mapped)
+
+
+def read_opened(
+    file: BinaryIO, size: int, where: str, *, mapped: bool = False, alone: bool = True
+) -> TensorFile:
+    """`read_tensors` of an open file from its position on, with `size` bytes to the end.
+
+    `alone`: nothing may follow. Otherwise the position is behind the last array afterwards.
+    `mapped` is for files that are read from their beginning.
+    """
+    text = _read_header(file, where, size)
+    data_bytes = size - 8 - len(text)
+    rows, metadata = _parse(text, where, data_bytes, alone)
+    arrays = (_map if mapped and data_bytes else _read)(file, where, 8 + len(text), rows)
     for row in rows:
         array = arrays[row.name]
         if row.code == "BOOL" and array.size and array.view(np.uint8).max() > 1:
@@ -175,7 +191,7 @@ def _read_header(file: BinaryIO, where: str, size: int) -> bytes:
         raise _bad(
             where,
             f"not a safetensors file (its first 8 bytes say that the header has {length} bytes)",
-            "samara.load reads what samara.save and safetensors write",
+            "samara.load reads what samara.save, torch.save and safetensors write",
         )
     text = file.read(length)
     if len(text) != length:
@@ -187,7 +203,9 @@ def _read_header(file: BinaryIO, where: str, size: int) -> bytes:
     return text
 
 
-def _parse(text: bytes, where: str, data_bytes: int) -> tuple[list[_Row], dict[str, str]]:
+def _parse(
+    text: bytes, where: str, data_bytes: int, alone: bool
+) -> tuple[list[_Row], dict[str, str]]:
     """Rows in the order of the header, found to tile the data; and the texts."""
     try:
         table = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
@@ -207,7 +225,7 @@ def _parse(text: bytes, where: str, data_bytes: int) -> tuple[list[_Row], dict[s
                 f"tensor {_short(row.name)} begins at byte {row.begin} of the data, the one before ends at {reached}",
             )
         reached = row.end
-    if reached != data_bytes:
+    if reached > data_bytes or (alone and reached < data_bytes):
         kind = "cut off" if reached > data_bytes else "too long"
         raise _bad(
             where,
