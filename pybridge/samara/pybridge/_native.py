@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from samara.pybridge._cdef import ffi as ffi
 from samara.pybridge.errors import (
     BackendError,
     CancelledError,
+    IndexRangeError,
     LimitError,
     ModelFormatError,
     SamaraError,
@@ -63,6 +65,9 @@ _ERRORS: dict[int, type[SamaraError]] = {
     42: CancelledError,
 }
 
+# How operators name an index that is out of range. The status says no more than BAD_DATA.
+_INDEX = re.compile(r"\b(index|target) -?\d+ at position \d+")
+
 
 def library_path() -> Path:
     """Where the native library is: SAMARA_LIBRARY, else beside this package. BackendError when it is in neither."""
@@ -107,6 +112,8 @@ def text(pointer: Any) -> str:
 def failure(status: int, message: str) -> SamaraError:
     """The exception for a status and its text."""
     kind = _ERRORS.get(int(status), SamaraError)
+    if int(status) == library().SAMARA_BAD_DATA and _INDEX.search(message):
+        kind = IndexRangeError
     return kind(message or text(library().samara_status_text(status)))
 
 

@@ -10,10 +10,10 @@ __all__ = [
     "BackendError",
     "CancelledError",
     "FileError",
+    "IndexRangeError",
     "LimitError",
     "ModelFormatError",
     "QuantizationError",
-    "RangeError",
     "SamaraError",
     "ScriptError",
     "ShapeError",
@@ -89,8 +89,11 @@ class ArgumentError(ShapeError, TypeError):
     """An argument is of a kind that the function does not take."""
 
 
-class RangeError(ShapeError, IndexError):
-    """An index or an axis lies outside of what it indexes."""
+class IndexRangeError(ShapeError, IndexError):
+    """An index, an axis or a class number is out of range for what it looks into.
+
+    PyTorch raises IndexError or RuntimeError, depending on the operator; this is both.
+    """
 
 
 class UnknownNameError(ShapeError, KeyError):

@@ -46,8 +46,9 @@ void smr_move_strides(const struct smr_tensor *t, size_t *stride_bytes) {
 }
 
 samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
-                             int64_t extent, size_t *out) {
-  const int64_t index = value < 0 ? value + extent : value;  // extent >= 0: no overflow
+                             int64_t extent, bool wrap, size_t *out) {
+  const int64_t back = wrap ? extent : 0;
+  const int64_t index = value < 0 ? value + back : value;  // back >= 0: no overflow
   if (index >= 0 && index < extent) {
     *out = (size_t)index;
     return SAMARA_OK;
@@ -58,25 +59,27 @@ samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t po
   SMR_FAIL(job->error, BAD_DATA,
            "%s: index %" PRId64 " at position %zu is out of range, expected %" PRId64
            " to %" PRId64,
-           job->op->name, value, position, -extent, extent - 1);
+           job->op->name, value, position, -back, extent - 1);
 }
 
-// Turns `n` indices; true where one of them is out of range. By dtype, so that the loops are short.
-static bool move_turn_wide(const char *from, size_t n, int64_t extent, size_t *out) {
+// Adds `back` to those of `n` indices that are negative; true where one of them is out of range. By
+// dtype, so that the loops are short.
+static bool move_turn_wide(const char *from, size_t n, int64_t extent, int64_t back, size_t *out) {
   bool wrong = false;
   for (size_t i = 0; i < n; i++) {
     int64_t value;
     memcpy(&value, from + i * sizeof value, sizeof value);
-    const int64_t index = value < 0 ? value + extent : value;
+    const int64_t index = value < 0 ? value + back : value;
     wrong |= (uint64_t)index >= (uint64_t)extent;
     out[i] = (size_t)index;
   }
   return wrong;
 }
-static bool move_turn_narrow(const int32_t *from, size_t n, int64_t extent, size_t *out) {
+static bool move_turn_narrow(const int32_t *from, size_t n, int64_t extent, int64_t back,
+                             size_t *out) {
   bool wrong = false;
   for (size_t i = 0; i < n; i++) {
-    const int64_t index = from[i] < 0 ? from[i] + extent : from[i];
+    const int64_t index = from[i] < 0 ? from[i] + back : from[i];
     wrong |= (uint64_t)index >= (uint64_t)extent;
     out[i] = (size_t)index;
   }
@@ -84,15 +87,17 @@ static bool move_turn_narrow(const int32_t *from, size_t n, int64_t extent, size
 }
 
 samara_status smr_move_indices(const struct smr_job *job, const struct smr_tensor *indices,
-                               size_t position, size_t n, int64_t extent, size_t *out) {
+                               size_t position, size_t n, int64_t extent, bool wrap, size_t *out) {
+  const int64_t back = wrap ? extent : 0;
   const bool wrong =
       indices->dtype == SAMARA_INT64
-          ? move_turn_wide((const char *)indices->data + position * sizeof(int64_t), n, extent, out)
-          : move_turn_narrow((const int32_t *)indices->data + position, n, extent, out);
+          ? move_turn_wide((const char *)indices->data + position * sizeof(int64_t), n, extent,
+                           back, out)
+          : move_turn_narrow((const int32_t *)indices->data + position, n, extent, back, out);
   if (!wrong) return SAMARA_OK;
   for (size_t i = 0; i < n; i++)  // the first of them is named
-    SMR_TRY(
-        smr_move_index(job, smr_index_at(indices, position + i), position + i, extent, &out[i]));
+    SMR_TRY(smr_move_index(job, smr_index_at(indices, position + i), position + i, extent, wrap,
+                           &out[i]));
   return SAMARA_OK;
 }
 

@@ -78,15 +78,16 @@ void smr_move_strides(const struct smr_tensor *t, size_t *stride_bytes);
 /// Strides of a dense tensor, in bytes.
 void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes);
 
-/// Turn an index of `extent` that may count from the end into one that does not. BAD_DATA with the
-/// value, its position in the index tensor and the valid range otherwise.
+/// Turn an index of `extent` into one that counts from the front. With `wrap` a negative one counts
+/// from the end. BAD_DATA with the value, its position in the index tensor and the valid range for
+/// any other.
 samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
-                             int64_t extent, size_t *out);
+                             int64_t extent, bool wrap, size_t *out);
 
 /// The same for `n` <= SMR_MOVE_INDICES neighbours of an index tensor, from `position` on.
 enum { SMR_MOVE_INDICES = 256 };
 samara_status smr_move_indices(const struct smr_job *job, const struct smr_tensor *indices,
-                               size_t position, size_t n, int64_t extent, size_t *out);
+                               size_t position, size_t n, int64_t extent, bool wrap, size_t *out);
 
 /// Elements of up to 16 bytes in a row: element j comes from src + picks[j] * stride + j * step.
 void smr_move_pick(size_t n, const size_t *picks, const char *src, size_t stride, size_t step,

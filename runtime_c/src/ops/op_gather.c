@@ -8,6 +8,7 @@
 
 struct gather_state {
   struct smr_units units;
+  bool wrap;           // negative indices count from the end
   uint32_t axis;       // gather, gather_elements; the number of batch axes of gather_nd
   size_t outer_bytes;  // gather: of the input behind one outer index; gather_nd: behind one batch
   size_t block_bytes;  // what one index picks
@@ -19,7 +20,8 @@ struct gather_state {
 static samara_status gather_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1], *y = job->outputs[0];
-  *state = (struct gather_state){.axis = smr_move_axis(job, "axis", x->rank)};
+  *state = (struct gather_state){.axis = smr_move_axis(job, "axis", x->rank),
+                                 .wrap = smr_op_attr_int(job, "wrap") != 0};
   state->block_bytes = smr_extent(x, state->axis + 1, x->rank) * smr_dtype_bytes(x->dtype);
   state->outer_bytes = state->block_bytes * (size_t)x->dims[state->axis];
   state->per_outer = (size_t)smr_numel(indices);
@@ -40,7 +42,7 @@ static samara_status gather_run(const struct smr_job *job, size_t begin, size_t 
     const size_t position = unit % state->per_outer;
     n = state->per_outer - position < last - unit ? state->per_outer - position : last - unit;
     if (n > SMR_MOVE_INDICES) n = SMR_MOVE_INDICES;
-    SMR_TRY(smr_move_indices(job, job->inputs[1], position, n, x->dims[state->axis], picks));
+    SMR_TRY(smr_move_indices(job, job->inputs[1], position, n, x->dims[state->axis], state->wrap, picks));
     smr_move_pick(n, picks, (const char *)x->data + unit / state->per_outer * state->outer_bytes,
                   block, 0, block, (char *)job->outputs[0]->data + unit * block);
   }
@@ -52,6 +54,7 @@ static samara_status gather_elements_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   *state = (struct gather_state){.axis = smr_move_axis(job, "axis", x->rank),
+                                 .wrap = smr_op_attr_int(job, "wrap") != 0,
                                  .block_bytes = smr_dtype_bytes(x->dtype),
                                  .per_outer = (size_t)y->dims[y->rank - 1]};
   smr_dense_strides(x, state->strides);
@@ -80,7 +83,7 @@ static samara_status gather_elements_run(const struct smr_job *job, size_t begin
       const size_t position = row * state->per_outer + j, rest_of_row = state->per_outer - j;
       const size_t n = rest_of_row < SMR_MOVE_INDICES ? rest_of_row : SMR_MOVE_INDICES;
       size_t picks[SMR_MOVE_INDICES];
-      SMR_TRY(smr_move_indices(job, indices, position, n, x->dims[state->axis], picks));
+      SMR_TRY(smr_move_indices(job, indices, position, n, x->dims[state->axis], state->wrap, picks));
       smr_move_pick(n, picks, src + j * step, state->strides[state->axis], step, state->block_bytes,
                     (char *)job->outputs[0]->data + position * state->block_bytes);
     }
@@ -92,7 +95,8 @@ static samara_status gather_elements_run(const struct smr_job *job, size_t begin
 static samara_status gather_nd_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1], *y = job->outputs[0];
-  *state = (struct gather_state){.axis = (uint32_t)smr_op_attr_int(job, "batch_dims")};
+  *state = (struct gather_state){.axis = (uint32_t)smr_op_attr_int(job, "batch_dims"),
+                                 .wrap = smr_op_attr_int(job, "wrap") != 0};
   const uint32_t depth = (uint32_t)indices->dims[indices->rank - 1];
   smr_dense_strides(x, state->strides);
   state->block_bytes = smr_extent(x, state->axis + depth, x->rank) * smr_dtype_bytes(x->dtype);
@@ -117,7 +121,7 @@ static samara_status gather_nd_run(const struct smr_job *job, size_t begin, size
       const size_t position = unit * depth + i;
       size_t index;
       SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position,
-                             x->dims[state->axis + i], &index));
+                             x->dims[state->axis + i], state->wrap, &index));
       src += index * state->strides[state->axis + i];
     }
     smr_copy_block((char *)job->outputs[0]->data + unit * state->block_bytes, src,

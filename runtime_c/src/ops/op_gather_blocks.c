@@ -12,13 +12,15 @@
 struct gather_blocks_state {
   struct smr_units units;  // indices
   size_t width, block, count;
+  bool wrap;  // negative indices count from the end
 };
 
 static samara_status gather_blocks_prepare(struct smr_job *job) {
   struct gather_blocks_state *s = job->state;
   const struct smr_tensor *w = job->inputs[0];
   *s = (struct gather_blocks_state){.width = (size_t)w->dims[1],
-                                    .block = (size_t)smr_op_attr_int(job, "block")};
+                                    .block = (size_t)smr_op_attr_int(job, "block"),
+                                    .wrap = smr_op_attr_int(job, "wrap") != 0};
   s->count = s->width / s->block + (s->width % s->block != 0);
   const size_t rows = s->width > 0 ? (size_t)smr_numel(job->inputs[2]) : 0;
   s->units = smr_units_make(job, rows, s->width * sizeof(float));
@@ -70,7 +72,7 @@ static samara_status gather_blocks_run(const struct smr_job *job, size_t begin, 
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t i = smr_units_begin(&s->units, begin); i < last; i++) {
     size_t row;
-    SMR_TRY(smr_move_index(job, smr_index_at(indices, i), i, job->inputs[0]->dims[0], &row));
+    SMR_TRY(smr_move_index(job, smr_index_at(indices, i), i, job->inputs[0]->dims[0], s->wrap, &row));
     gather_blocks_row(job, s, row, (float *)job->outputs[0]->data + i * s->width);
   }
   return SAMARA_OK;

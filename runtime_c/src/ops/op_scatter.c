@@ -30,6 +30,7 @@ struct scatter_state {
   smr_f32_vbinary_ukernel add;  // sums of float32 rows; NULL: not that
   int64_t reduction;
   uint32_t axis;  // of scatter_elements
+  bool wrap;      // negative indices count from the end
   bool slabs;     // updates along an axis other than the first: slabs do not meet
   size_t block;   // elements that an index tuple of scatter_nd names
   size_t strides[SAMARA_MAX_RANK];
@@ -115,7 +116,8 @@ static samara_status scatter_check(const struct smr_job *job) {
 static void scatter_prepare(struct smr_job *job) {
   struct scatter_state *state = (struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  *state = (struct scatter_state){.reduction = smr_op_attr_int(job, "reduction")};
+  *state = (struct scatter_state){.reduction = smr_op_attr_int(job, "reduction"),
+                                  .wrap = smr_op_attr_int(job, "wrap") != 0};
   if (state->reduction != SCATTER_NONE) state->combine = scatter_combines[x->dtype];
   smr_dense_strides(x, state->strides);
   job->kernel = "scatter";
@@ -169,7 +171,7 @@ static samara_status scatter_elements_row(const struct smr_job *job, size_t row)
     const int64_t value = smr_index_at(indices, position);
     size_t index = (size_t)value;  // of most indices; others count from the end, or are refused
     if ((uint64_t)value >= extent)
-      SMR_TRY(smr_move_index(job, value, position, (int64_t)extent, &index));
+      SMR_TRY(smr_move_index(job, value, position, (int64_t)extent, state->wrap, &index));
     scatter_block(state, y + index * by, updates, 1, element_bytes);
   }
   return SAMARA_OK;
@@ -223,13 +225,14 @@ static samara_status scatter_nd_prepare(struct smr_job *job) {
 
 // The block that tuple `tuple` names.
 static samara_status scatter_nd_place(const struct smr_job *job, size_t tuple, size_t *out) {
+  const struct scatter_state *state = (const struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   const size_t depth = (size_t)indices->dims[indices->rank - 1];
   size_t place = 0;
   for (size_t i = 0; i < depth; i++) {
     const size_t position = tuple * depth + i;
     size_t index;
-    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], &index));
+    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], state->wrap, &index));
     place = place * (size_t)x->dims[i] + index;
   }
   *out = place;

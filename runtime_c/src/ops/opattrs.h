@@ -520,22 +520,26 @@ enum {
 // gather: job->attrs[…]
 enum {
   SMR_ATTR_GATHER_AXIS = 0,
+  SMR_ATTR_GATHER_WRAP = 1,
 };
 
 // gather_elements: job->attrs[…]
 enum {
   SMR_ATTR_GATHER_ELEMENTS_AXIS = 0,
+  SMR_ATTR_GATHER_ELEMENTS_WRAP = 1,
 };
 
 // gather_nd: job->attrs[…]
 enum {
   SMR_ATTR_GATHER_ND_BATCH_DIMS = 0,
+  SMR_ATTR_GATHER_ND_WRAP = 1,
 };
 
 // scatter_elements: job->attrs[…]
 enum {
   SMR_ATTR_SCATTER_ELEMENTS_AXIS = 0,
   SMR_ATTR_SCATTER_ELEMENTS_REDUCTION = 1,
+  SMR_ATTR_SCATTER_ELEMENTS_WRAP = 2,
 };
 
 enum {
@@ -549,6 +553,7 @@ enum {
 // scatter_nd: job->attrs[…]
 enum {
   SMR_ATTR_SCATTER_ND_REDUCTION = 0,
+  SMR_ATTR_SCATTER_ND_WRAP = 1,
 };
 
 enum {
@@ -951,6 +956,7 @@ enum {
 // gather_blocks: job->attrs[…]
 enum {
   SMR_ATTR_GATHER_BLOCKS_BLOCK = 0,
+  SMR_ATTR_GATHER_BLOCKS_WRAP = 1,
 };
 
 // conv_grad_input: job->attrs[…]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 from tests.exporter.frontend import parity
 
 import samara
-from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+from samara.nn import functional as F
+from samara.pybridge.errors import IndexRangeError, SamaraError, ShapeError, UnsupportedError
 
 WHERE = np.array([[0, 2, 1, 1], [3, 3, 0, 2], [1, 0, 0, 3]])
 ROWS = np.array([2, 0, 2, 1])
@@ -250,3 +253,124 @@ def test_scatter_takes_self_in() -> None:
         x.scatter_reduce(0, i, samara.ones(1), "sum", include_self=False)
     with pytest.raises(UnsupportedError, match="no reduce"):
         x.scatter(0, i, samara.ones(1), reduce="sub")
+
+
+# ---- indices out of range: 4 rows, so -1 and 4 are refused, or -5 and 4 where negative ones count
+
+
+def _rows(i: Any) -> Any:
+    return samara.ones(*i.shape, 3)
+
+
+FRONT: dict[str, Callable[[Any, Any], Any]] = {
+    "embedding": lambda x, i: F.embedding(i, x),
+    "embedding_bag": lambda x, i: F.embedding_bag(i.unsqueeze(0), x, mode="sum"),
+    "gather": lambda x, i: x.gather(0, i.unsqueeze(1)),
+    "index_select": lambda x, i: x.index_select(0, i),
+    "scatter": lambda x, i: x.scatter(0, i.unsqueeze(1), 2.0),
+    "scatter_add": lambda x, i: x.scatter_add(0, i.unsqueeze(1).expand(-1, 3), _rows(i)),
+    "scatter_part": lambda x, i: x.scatter_add(0, i.unsqueeze(1), samara.ones(2, 1)),
+    "scatter_reduce": lambda x, i: x.scatter_reduce(
+        0, i.unsqueeze(1).expand(-1, 3), _rows(i), "amax"
+    ),
+    "index_add": lambda x, i: x.index_add(0, i, _rows(i)),
+    "index_copy": lambda x, i: x.index_copy(0, i, _rows(i)),
+    "one_hot": lambda x, i: F.one_hot(i, 4) + x.sum().long(),
+    "cross_entropy": lambda x, i: F.cross_entropy(x[:, :2].T, i),
+    "nll_loss": lambda x, i: F.nll_loss(x[:, :2].T, i),
+    "nll_loss_weight": lambda x, i: F.nll_loss(x[:, :2].T, i, weight=x[:, 0]),
+    "multi_margin_loss": lambda x, i: F.multi_margin_loss(x[:, :2].T, i),
+}
+WRAPPED: dict[str, Callable[[Any, Any], Any]] = {
+    "getitem": lambda x, i: x[i],
+    "getitem_two": lambda x, i: x.T[samara.tensor([0, 1]), i],
+    "getitem_after": lambda x, i: x.T[:, i],
+    "setitem": lambda x, i: put(x, i, 2.0),
+    "take": lambda x, i: x[:, 0].take(i),
+    "take_along_dim": lambda x, i: x.take_along_dim(i.unsqueeze(1), 0),
+    "index_fill": lambda x, i: x.index_fill(0, i, 2.0),
+    "index_put": lambda x, i: x.clone().index_put_((i,), samara.tensor(1.0), accumulate=True),
+}
+TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+@pytest.mark.parametrize("name", [*FRONT, *WRAPPED])
+def test_indices_out_of_range(name: str, tmp_path: Path) -> None:
+    least = 0 if name in FRONT else -4
+    function = {**FRONT, **WRAPPED}[name]
+    x = samara.from_numpy(TABLE)
+    program = samara.trace(function, (x, samara.tensor([1, 2])))
+    samara.export(program, tmp_path / "m.samara")
+    session = samara.Session(tmp_path / "m.samara")
+    inputs = [i.name for i in program.main.inputs]
+    for index in ([least, 3], [3, -least - 1 if least else 2]):
+        want = function(x, samara.tensor(index)).numpy()
+        feeds = dict(zip(inputs, (TABLE, np.array(index)), strict=True))
+        for found in (program.run(feeds), session.run(feeds)):
+            np.testing.assert_allclose(next(iter(found.values())), want, rtol=1e-6)
+    for bad in (least - 1, 4, 2**40):
+        for data in (x, x.double(), samara.from_numpy(TABLE.copy()).requires_grad_()):
+            with pytest.raises(IndexRangeError, match=f"{bad}|out of bounds"):
+                function(data, samara.tensor([1, bad])).sum().backward()
+        feeds = dict(zip(inputs, (TABLE, np.array([1, bad])), strict=True))
+        for run in (program.run, session.run):
+            with pytest.raises(IndexRangeError, match=rf"{bad} at position \d is out of range"):
+                run(feeds)
+
+
+def test_gradient_programs_refuse_indices(tmp_path: Path) -> None:
+    def f(w: Any, i: Any) -> Any:
+        return (F.embedding(i, w) ** 2).sum()
+
+    program = samara.trace(f, (samara.from_numpy(TABLE), samara.tensor([1, 2])))
+    program = program.gradient(program.main.outputs[0].name, ["w"])
+    samara.export(program, tmp_path / "g.samara")
+    session = samara.Session(tmp_path / "g.samara")
+    want = np.zeros_like(TABLE)
+    want[[0, 3]] = 2 * TABLE[[0, 3]]
+    good = {"w": TABLE, "i": np.array([0, 3])}
+    assert any(np.array_equal(v, want) for v in session.run(good).values() if v.shape == want.shape)
+    with pytest.raises(IndexRangeError, match="-1 at position 0"):
+        session.run({"w": TABLE, "i": np.array([-1, 3])})
+
+
+def test_offsets_of_bags() -> None:
+    w, i = samara.from_numpy(TABLE), samara.tensor([1, 2, 3])
+    for offsets, message in (([1, 2], "begin with 1"), ([0, 4], "4 is out of"), ([0, -1], "-1")):
+        with pytest.raises(IndexRangeError, match=message):
+            F.embedding_bag(i, w, samara.tensor(offsets))
+    program = samara.trace(
+        lambda w, i, o: F.embedding_bag(i, w, o, mode="sum"), (w, i, samara.tensor([0, 2]))
+    )
+    feeds = {"w": TABLE, "i": i.numpy(), "o": np.array([0, 1])}
+    got = next(iter(program.run(feeds).values()))
+    assert got.tolist() == F.embedding_bag(i, w, samara.tensor([0, 1]), mode="sum").tolist()
+    for offsets in ([1, 2], [0, 4], [0, -1]):
+        with pytest.raises(IndexRangeError, match="out of range"):
+            program.run({**feeds, "o": np.array(offsets)})
+    for bad in (4, -5):
+        with pytest.raises(IndexRangeError, match=f"padding_idx is {bad}"):
+            F.embedding(i, w, padding_idx=bad)
+        with pytest.raises(IndexRangeError, match=f"padding_idx is {bad}"):
+            samara.nn.Embedding(4, 2, padding_idx=bad)
+    assert samara.nn.Embedding(4, 2, padding_idx=-1).padding_idx == 3
+
+
+def test_integers_out_of_range() -> None:
+    with pytest.raises(IndexRangeError, match="index -1"):
+        F.one_hot(samara.tensor([-1, 2]))
+    with pytest.raises(ShapeError, match="of nothing"):
+        F.one_hot(samara.zeros(0).long())
+    assert F.one_hot(samara.zeros(0).long(), 3).shape == (0, 3)
+    with pytest.raises(SamaraError, match="got -1"):
+        samara.tensor([0, -1]).bincount()
+    x = samara.zeros(3, 4)
+    for repeats in (samara.tensor([1, -1, 0]), -1):
+        with pytest.raises(ShapeError, match="got -1"):
+            x.repeat_interleave(repeats, 0)
+    with pytest.raises(IndexRangeError, match="index 3 is out of range"):
+        x.select(0, 3)
+    assert x.index_select(0, samara.tensor(1)).shape == (1, 4)
+    ignored = samara.tensor([0, -100, 2])
+    assert F.cross_entropy(x, ignored).isfinite()
+    assert F.nll_loss(x, ignored).isfinite()

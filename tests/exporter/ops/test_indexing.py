@@ -9,6 +9,7 @@ import pytest
 from samara.exporter import ops
 from samara.exporter.ops import DataError, InferContext
 from samara.exporter.types import Born, Dim, DType, ShapeError, Sym, TensorType
+from samara.pybridge.errors import IndexRangeError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -24,12 +25,29 @@ def test_gathers() -> None:
 
 def test_indices_out_of_range_are_errors() -> None:
     for bad in (2, -3):
-        with pytest.raises(DataError, match=f"index {bad} is out of range for size 2"):
+        with pytest.raises(
+            DataError, match=f"index {bad} at position 0 is out of range, expected -2 to 1"
+        ):
             ops.gather(X, np.array([bad]))
         with pytest.raises(DataError):
             ops.gather_elements(X, np.array([[bad, 0, 0]]))
         with pytest.raises(DataError):
             ops.scatter_nd(X, np.array([[bad]]), np.zeros((1, 3), np.float32))
+
+
+def test_indices_that_may_not_be_negative() -> None:
+    updates = np.zeros((1, 3), np.float32)
+    assert ops.gather(X, np.array([1]), wrap=False).tolist() == [[3, 4, 5]]
+    for bad in (2, -1, -3):
+        for refused in (
+            lambda at: ops.gather(X, np.array([at]), wrap=False),
+            lambda at: ops.gather_elements(X, np.array([[at, 0, 0]]), wrap=False),
+            lambda at: ops.gather_nd(X, np.array([[at]]), wrap=False),
+            lambda at: ops.scatter_elements(X, np.array([[at, 0, 0]]), updates, wrap=False),
+            lambda at: ops.scatter_nd(X, np.array([[at]]), updates, wrap=False),
+        ):
+            with pytest.raises(IndexRangeError, match=f"index {bad} at position 0 .* 0 to 1"):
+                refused(bad)
 
 
 def test_scatters() -> None:

@@ -214,7 +214,7 @@ class DerivedMethods:
             self[indices] = values
             return self
         places = ops.concat(
-            *(i.unsqueeze(-1) for i in _spread(indices, self)), axis=len(indices[0].shape)
+            *(i.unsqueeze(-1) for i in _spread(indices)), axis=len(indices[0].shape)
         )
         shape = (*places.shape[:-1], *self.shape[len(indices) :])
         rows = as_tensor(values, self).expand(*shape)
@@ -249,14 +249,13 @@ class DerivedMethods:
         return self
 
 
-def _spread(indices: Sequence[Any], x: Any) -> list[Any]:
-    """Index tensors in their common shape, counted from the front."""
+def _spread(indices: Sequence[Any]) -> list[Any]:
+    """Index tensors in their common shape."""
     shape = np.broadcast_shapes(*(tuple(i.shape) for i in indices))
     out = []
-    for axis, i in enumerate(indices):
+    for i in indices:
         if not is_tensor(i) or i.dtype.kind not in "iu":
             raise ShapeError("index_put_ with accumulate takes integer tensors")
-        i = ops.where(i.lt(0), i + x.shape[axis], i)
         out.append(i.expand(shape))
     return out
 

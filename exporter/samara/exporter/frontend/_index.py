@@ -18,7 +18,7 @@ from samara.exporter.frontend._operands import (
     cast,
     is_tensor,
 )
-from samara.pybridge.errors import ShapeError, UnsupportedError
+from samara.pybridge.errors import IndexRangeError, SamaraError, ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
@@ -44,6 +44,8 @@ class IndexMethods:
         given = value._data if is_tensor(value) else value
         try:
             part[key] = _fitted(given, 0) if np.size(given) == 1 and is_tensor(value) else given
+        except IndexError as error:
+            raise IndexRangeError(str(error)) from None
         except (ValueError, TypeError) as error:
             raise ShapeError(
                 f"a value of shape {list(np.shape(given))} does not fit in the part of "
@@ -53,12 +55,14 @@ class IndexMethods:
 
     def gather(self: Any, dim: int, index: Tensor) -> Tensor:
         """out[i][j] = self[index[i][j]][j] for dim 0, and so on."""
-        return ops.gather_elements(self._cut_like(index, dim), index, axis=axis_of(self, dim))
+        x = self._cut_like(index, dim)
+        return ops.gather_elements(x, index, axis=axis_of(self, dim), wrap=False)
 
     def take_along_dim(self: Any, indices: Tensor, dim: int | None = None) -> Tensor:
-        """As `gather`, broadcasting the other dimensions; flattened without `dim`."""
+        """As `gather`, broadcasting the other dimensions; flattened without `dim`. Negative indices
+        count from the end."""
         if dim is None:
-            return self.flatten().gather(0, indices.flatten())
+            return ops.gather_elements(self.flatten(), indices.flatten(), axis=0)
         a = axis_of(self, dim)
         shape = [
             n if i == a else max(n, m)
@@ -106,7 +110,7 @@ class IndexMethods:
             i != a and n != m for i, (n, m) in enumerate(zip(self.shape, index.shape, strict=True))
         ):
             return _scatter_part(self, a, index, src, how)
-        return ops.scatter_elements(self, index, src, axis=a, reduction=how)
+        return ops.scatter_elements(self, index, src, axis=a, reduction=how, wrap=False)
 
     def _cut_like(self: Any, index: Any, dim: int) -> Tensor:
         """The part of self that an index of smaller dimensions reaches."""
@@ -118,7 +122,8 @@ class IndexMethods:
 
     def index_select(self: Any, dim: int, index: Tensor) -> Tensor:
         """The elements of `dim` that a 1-d index names."""
-        return ops.gather(self, index, axis=axis_of(self, dim))
+        rows = index.reshape(-1) if index.ndim == 0 else index
+        return ops.gather(self, rows, axis=axis_of(self, dim), wrap=False)
 
     def index_add(
         self: Any, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
@@ -127,21 +132,19 @@ class IndexMethods:
         a = axis_of(self, dim)
         x, rows = self.movedim(a, 0), source.movedim(a, 0)
         rows = rows if alpha == 1 else rows * alpha
-        out = ops.scatter_nd(x, index.reshape(-1, 1), rows, reduction="add")
+        out = ops.scatter_nd(x, index.reshape(-1, 1), rows, reduction="add", wrap=False)
         return out.movedim(0, a)
 
     def index_copy(self: Any, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """A copy with rows of `source` at `index`."""
-        a = axis_of(self, dim)
-        out = ops.scatter_nd(self.movedim(a, 0), index.reshape(-1, 1), source.movedim(a, 0))
-        return out.movedim(0, a)
+        return _copied_rows(self, axis_of(self, dim), index, source, wrap=False)
 
     def index_fill(self: Any, dim: int, index: Tensor, value: float) -> Tensor:
-        """A copy with `value` at `index` of `dim`."""
+        """A copy with `value` at `index` of `dim`; negative ones count from the end."""
         a = axis_of(self, dim)
         shape = (*self.shape[:a], index.shape[0], *self.shape[a + 1 :])
         fill = as_tensor(np.asarray(value, self.dtype)).expand(shape)
-        return self.index_copy(dim, index, fill)
+        return _copied_rows(self, a, index, fill, wrap=True)
 
     def masked_select(self: Any, mask: Tensor) -> Tensor:
         """The elements where `mask` is true, in row-major order."""
@@ -199,7 +202,10 @@ class IndexMethods:
 
     def bincount(self: Any, minlength: int = 0) -> Tensor:
         """How often each number from 0 on occurs; no gradient."""
-        return type(self)._wrap(np.bincount(_array(self, "bincount"), minlength=minlength))
+        counted = _array(self, "bincount")
+        if counted.size and counted.min() < 0:
+            raise SamaraError(f"bincount counts integers from 0 on, got {counted.min()}")
+        return type(self)._wrap(np.bincount(counted, minlength=minlength))
 
 
 def _array(x: Any, what: str) -> Any:
@@ -294,7 +300,7 @@ def _position(item: Any, n: Any, axis: int) -> Any:
         raise IndexError(f"{item!r} cannot index dimension {axis}")
     i = int(item)
     if isinstance(n, int) and not -n <= i < n:
-        raise IndexError(f"index {i} is out of range for dimension {axis} of size {n}")
+        raise IndexRangeError(f"index {i} is out of range for dimension {axis} of size {n}")
     return i + n if i < 0 else i
 
 
@@ -395,7 +401,10 @@ def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
         )
     shape = tuple(int(n) for n in x.shape)
     part, key = _part(np.arange(math.prod(shape), dtype=np.int64).reshape(shape), items)
-    places = np.asarray(part[key])
+    try:
+        places = np.asarray(part[key])
+    except IndexError as error:
+        raise IndexRangeError(str(error)) from None
     value = _fitted(cast(as_tensor(value, x), x.dtype), places.ndim).expand(places.shape)
     flat = ops.scatter_nd(
         x.reshape(-1), as_tensor(places.reshape(-1, 1)), value.reshape(places.size)
@@ -423,10 +432,18 @@ def _replaced_traced(x: Any, items: Sequence[Any], value: Any) -> Any:
             index = first.reshape(-1)
             shape = (*first.shape, *x.shape[1:])
             rows = _fitted(value, len(shape)).expand(shape).reshape((-1, *x.shape[1:]))
-            return x.index_copy(0, index, rows)
+            return _copied_rows(x, 0, index, rows, wrap=True)
     raise UnsupportedError(
         "this part of a tensor cannot be written in a traced function",
         fix="write whole rows (x[i] = rows), x[mask] = number, or use where or scatter",
+    )
+
+
+def _copied_rows(x: Any, axis: int, index: Any, rows: Any, *, wrap: bool) -> Any:
+    """x with `rows` at `index` of an axis."""
+    tuples = index.reshape(-1, 1)
+    return ops.scatter_nd(x.movedim(axis, 0), tuples, rows.movedim(axis, 0), wrap=wrap).movedim(
+        0, axis
     )
 
 
@@ -437,4 +454,4 @@ def _scatter_part(x: Any, axis: int, index: Any, src: Any, how: str) -> Any:
         (index if a == axis else as_tensor(np.ascontiguousarray(grid[a]))).unsqueeze(-1)
         for a in range(x.ndim)
     ]
-    return ops.scatter_nd(x, ops.concat(*parts, axis=x.ndim), src, reduction=how)
+    return ops.scatter_nd(x, ops.concat(*parts, axis=x.ndim), src, reduction=how, wrap=False)

@@ -12,7 +12,7 @@ from samara.exporter import ops
 from samara.exporter.frontend import dtypes
 from samara.exporter.frontend._operands import as_tensor, axis_of, is_tensor, plain_size, sizes_of
 from samara.exporter.types import as_dim
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.errors import IndexRangeError, SamaraError, ShapeError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
@@ -231,7 +231,11 @@ class ShapeMethods:
         a = axis_of(x, 0 if dim is None else dim)
         if is_tensor(repeats):
             times = np.broadcast_to(repeats.numpy(), (int(x.shape[a]),))
+            if times.size and times.min() < 0:
+                raise ShapeError(f"repeats are 0 or more, got {times.min()}")
             return ops.gather(x, as_tensor(np.repeat(np.arange(len(times)), times)), axis=a)
+        if isinstance(repeats, int) and repeats < 0:
+            raise ShapeError(f"repeats are 0 or more, got {repeats}")
         wide = x.unsqueeze(a + 1)
         sizes = (*x.shape[: a + 1], repeats, *x.shape[a + 1 :])
         return wide.expand(sizes).reshape((*x.shape[:a], x.shape[a] * repeats, *x.shape[a + 1 :]))
@@ -257,7 +261,7 @@ class ShapeMethods:
         n = self.shape[a] if self.ndim else 0
         index = plain_size(index)
         if isinstance(index, int) and isinstance(n, int) and not -n <= index < n:
-            raise IndexError(f"index {index} is out of range for dimension {dim} of size {n}")
+            raise IndexRangeError(f"index {index} is out of range for dimension {dim} of size {n}")
         one = self.narrow(a, index, 1)
         return one.reshape((*self.shape[:a], *self.shape[a + 1 :]))
 

@@ -25,7 +25,7 @@ def gather(ctx: GradContext) -> Grads:
         dy = ops.transpose(dy, perm=[*taken, *(a for a in range(rank) if a not in taken)])
     front = (shape[axis], *shape[:axis], *shape[axis + 1 :])
     tuples = ops.reshape(ctx.indices, shape=(*ctx.shape(1), 1))
-    dx = ops.scatter_nd(zeros(front, dy), tuples, dy, reduction="add")
+    dx = ops.scatter_nd(zeros(front, dy), tuples, dy, reduction="add", wrap=ctx.wrap)
     if axis:
         dx = ops.transpose(dx, perm=[*range(1, axis + 1), 0, *range(axis + 1, len(shape))])
     return (dx, None)
@@ -33,13 +33,16 @@ def gather(ctx: GradContext) -> Grads:
 
 def gather_elements(ctx: GradContext) -> Grads:
     nothing = zeros(ctx.shape(0), ctx.dy)
-    dx = ops.scatter_elements(nothing, ctx.indices, ctx.dy, axis=axis_of(ctx), reduction="add")
+    dx = ops.scatter_elements(
+        nothing, ctx.indices, ctx.dy, axis=axis_of(ctx), reduction="add", wrap=ctx.wrap
+    )
     return (dx, None)
 
 
 def gather_nd(ctx: GradContext) -> Grads:
     tuples = _whole_tuples(ctx.indices, ctx.batch_dims)
-    return (ops.scatter_nd(zeros(ctx.shape(0), ctx.dy), tuples, ctx.dy, reduction="add"), None)
+    nothing = zeros(ctx.shape(0), ctx.dy)
+    return (ops.scatter_nd(nothing, tuples, ctx.dy, reduction="add", wrap=ctx.wrap), None)
 
 
 def _whole_tuples(indices: Any, batch: int) -> Any:
@@ -67,23 +70,25 @@ class _Way:
 
 
 def scatter_elements(ctx: GradContext) -> Grads:
-    axis, indices = axis_of(ctx), ctx.indices
+    axis, indices, wrap = axis_of(ctx), ctx.indices, ctx.wrap
     return _scattered(
         ctx,
         _Way(
-            lambda x: ops.gather_elements(x, indices, axis=axis),
-            lambda x, u, how: ops.scatter_elements(x, indices, u, axis=axis, reduction=how),
+            lambda x: ops.gather_elements(x, indices, axis=axis, wrap=wrap),
+            lambda x, u, how: ops.scatter_elements(
+                x, indices, u, axis=axis, reduction=how, wrap=wrap
+            ),
         ),
     )
 
 
 def scatter_nd(ctx: GradContext) -> Grads:
-    indices = ctx.indices
+    indices, wrap = ctx.indices, ctx.wrap
     return _scattered(
         ctx,
         _Way(
-            lambda x: ops.gather_nd(x, indices),
-            lambda x, u, how: ops.scatter_nd(x, indices, u, reduction=how),
+            lambda x: ops.gather_nd(x, indices, wrap=wrap),
+            lambda x, u, how: ops.scatter_nd(x, indices, u, reduction=how, wrap=wrap),
         ),
     )
 

@@ -12,12 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.types import DType, Quant, SamaraError
+from samara.pybridge.errors import IndexRangeError
 
 Array = npt.NDArray[Any]
 
 
 class DataError(SamaraError):
     """A value outside what the operator allows: the runtime's status BAD_DATA."""
+
+
+class IndexDataError(DataError, IndexRangeError):
+    """Such a value where the operator takes indices or classes."""
 
 
 def in_f32(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,10 +173,19 @@ def require_nonzero(op: str, dividend: Array, divisor: Array) -> None:
         raise DataError("division of an integer by 0", op=op)
 
 
-def require_indices(op: str, indices: Array, size: int) -> Array:
-    """Indices counted from the front, as int64; DataError where one is out of range."""
+def require_indices(op: str, indices: Array, size: int, wrap: bool = True) -> Array:
+    """Indices counted from the front, as int64; IndexDataError where one is out of range, which
+    without `wrap` a negative one is.
+    """
     found = indices.astype(np.int64)
-    bad = (found < -size) | (found >= size)
+    bad = (found < (-size if wrap else 0)) | (found >= size)
     if np.any(bad):
-        raise DataError(f"index {found[bad].flat[0]} is out of range for size {size}", op=op)
+        at = int(np.flatnonzero(bad)[0])
+        raise IndexDataError(
+            f"index {found.flat[at]} at position {at} is out of range, expected"
+            f" {-size if wrap else 0} to {size - 1}"
+            if size
+            else f"index {found.flat[at]} at position {at}, but the axis is empty",
+            op=op,
+        )
     return np.where(found < 0, found + size, found)

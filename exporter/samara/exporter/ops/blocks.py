@@ -20,6 +20,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.indexing import WRAP
 from samara.exporter.types import MAX_RANK, Dim, DType, TensorType, as_dim, ceildiv
 
 LEAST_BLOCK = 16
@@ -169,9 +170,15 @@ def _gather_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _gather(
-    w: Array, scales: Array, indices: Array, zero_points: Array | None = None, *, block: int
+    w: Array,
+    scales: Array,
+    indices: Array,
+    zero_points: Array | None = None,
+    *,
+    block: int,
+    wrap: bool,
 ) -> Array:
-    picks = require_indices("gather_blocks", indices, w.shape[0])
+    picks = require_indices("gather_blocks", indices, w.shape[0], wrap)
     zeros = None if zero_points is None else zero_points[picks.reshape(-1)]
     rows = unblocked(w[picks.reshape(-1)], scales[picks.reshape(-1)], zeros, block)
     return rows.reshape(*picks.shape, w.shape[1])
@@ -184,11 +191,13 @@ def _pick(
     indices: Any,
     kind: str = "i4",
     dtype: Any = np.int64,
+    wrap: bool = True,
     **how: Any,
 ) -> Case:
     w, scales, zeros = _of_rows(rows, width, block, kind, **how)
     given = (w, scales, np.array(indices, dtype), zeros)
-    return Case(given if zeros is not None else given[:3], {"block": block})
+    attrs = {"block": block} if wrap else {"block": block, "wrap": False}
+    return Case(given if zeros is not None else given[:3], attrs)
 
 
 gather_blocks = define(
@@ -201,13 +210,15 @@ gather_blocks = define(
         infer=_gather_type,
         reference=_gather,
         doc="rows of (w - zero_points) * scales, w [V, D] of 4 or 8 bits, scales and zero points"
-        " [V, ceil(D / block)], as float32 [indices…, D]; indices in [-V, V)",
+        " [V, ceil(D / block)], as float32 [indices…, D]; indices in [-V, V), or in [0, V) where"
+        " `wrap` is off",
         dtypes=("i8", *PACKED),
         check="gather_blocks",
-        attrs=(_BLOCK,),
+        attrs=(_BLOCK, WRAP),
         grad=_NO_TRAINING,
         cases=(
             _pick(5, 32, 16, [0, 4, -1]),
+            _pick(5, 32, 16, [0, 4, 2], wrap=False),
             _pick(7, 33, 16, [[1, 2], [3, -7]], "u4", np.int32, zeros="u4"),
             _pick(6, 48, 32, 3, "i8", zeros="i8", half=False),
             _pick(4, 70, 64, [2, 2], "i8"),

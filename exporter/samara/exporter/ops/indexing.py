@@ -37,6 +37,9 @@ from samara.exporter.types import (
 
 Ints = tuple[int, ...]
 _QS8 = Quant.per_tensor(0.5, 4)
+WRAP = Attr(
+    "wrap", "bool", True, doc="negative indices count from the end; without it they are an error"
+)
 _REDUCTION = Attr(
     "reduction", "enum", "none", ("none", "add", "mul", "max", "min"), "how updates meet elements"
 )
@@ -58,12 +61,12 @@ def _gather_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (moved(ctx, shape),)
 
 
-def _gather(x: Array, indices: Array, *, axis: int) -> Array:
+def _gather(x: Array, indices: Array, *, axis: int, wrap: bool) -> Array:
     axis %= x.ndim
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if 0 in shape:
         return np.empty(shape, x.dtype)  # what computes nothing looks at no index
-    return np.take(x, require_indices("gather", indices, x.shape[axis]), axis=axis)
+    return np.take(x, require_indices("gather", indices, x.shape[axis], wrap), axis=axis)
 
 
 gather = define(
@@ -75,16 +78,17 @@ gather = define(
         infer=_gather_type,
         reference=_gather,
         doc="y = the slices of x along `axis` that the indices name; negative ones count from the"
-        " end, one out of range is an error",
+        " end unless `wrap` is off, one out of range is an error",
         dtypes=MOVED,
         check="gather",
         grad=rules.gather,
         saves=("indices",),
-        attrs=(Attr("axis", "int", 0),),
+        attrs=(Attr("axis", "int", 0), WRAP),
         permute=_permute.gathered,
         cases=(
             Case((("f32", (7,)), _index(3))),
             Case((("f32", (7,)), np.array(-1))),
+            Case((("f32", (7,)), _index(6, 0)), {"wrap": False}),
             Case((("f32", (9, 16)), _index(0, 8, -9, 2, 2))),
             Case((("f32", (9, 17)), _index(1, -2, 3, dtype=np.int32))),
             Case((("f32", (2, 5, 8)), np.array([[0, 1], [-2, 1]]))),
@@ -112,16 +116,16 @@ def _gather_elements_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (moved(ctx, indices.shape),)
 
 
-def _elements(op: str, x: Array, indices: Array, axis: int) -> tuple[Array, ...]:
+def _elements(op: str, x: Array, indices: Array, axis: int, wrap: bool) -> tuple[Array, ...]:
     """The places of x that an element-wise index tensor names."""
-    found = require_indices(op, indices, x.shape[axis])
+    found = require_indices(op, indices, x.shape[axis], wrap)
     grid: list[Array] = list(np.indices(indices.shape, sparse=True))
     grid[axis] = found
     return tuple(grid)
 
 
-def _gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
-    return np.asarray(x[_elements("gather_elements", x, indices, axis)])
+def _gather_elements(x: Array, indices: Array, *, axis: int, wrap: bool) -> Array:
+    return np.asarray(x[_elements("gather_elements", x, indices, axis, wrap)])
 
 
 gather_elements = define(
@@ -137,10 +141,11 @@ gather_elements = define(
         check="gather_elements",
         grad=rules.gather_elements,
         saves=("indices",),
-        attrs=(Attr("axis", "int", 0),),
+        attrs=(Attr("axis", "int", 0), WRAP),
         permute=_permute.along_axis,
         cases=(
             Case((("f32", (7,)), _index(3, -7, 6))),
+            Case((("f32", (7,)), _index(3, 0, 6)), {"wrap": False}),
             Case((("f32", (3, 4)), np.array([[0, 1, -1], [2, 0, 1]]))),
             Case((("f32", (3, 4)), np.array([[0, 3], [-4, 1], [2, 2]])), {"axis": 1}),
             Case((("f32", (2, 3, 4)), np.array([[[1, 0, -2, 3, 0]]])), {"axis": -1}),
@@ -173,7 +178,7 @@ def _gather_nd_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (moved(ctx, shape),)
 
 
-def _tuples(op: str, x: Array, indices: Array, batch: int) -> tuple[Array, ...]:
+def _tuples(op: str, x: Array, indices: Array, batch: int, wrap: bool) -> tuple[Array, ...]:
     """The places (or sub-tensors) of x that an index tensor of tuples names."""
     places: list[Array] = []
     for a in range(batch):
@@ -181,15 +186,15 @@ def _tuples(op: str, x: Array, indices: Array, batch: int) -> tuple[Array, ...]:
         lead[a] = x.shape[a]
         places.append(np.arange(x.shape[a]).reshape(lead))
     for i in range(indices.shape[-1]):
-        places.append(require_indices(op, indices[..., i], x.shape[batch + i]))
+        places.append(require_indices(op, indices[..., i], x.shape[batch + i], wrap))
     return tuple(places)
 
 
-def _gather_nd(x: Array, indices: Array, *, batch_dims: int) -> Array:
+def _gather_nd(x: Array, indices: Array, *, batch_dims: int, wrap: bool) -> Array:
     shape = (*indices.shape[:-1], *x.shape[batch_dims + indices.shape[-1] :])
     if 0 in shape:
         return np.empty(shape, x.dtype)
-    places = _tuples("gather_nd", x, indices, batch_dims)
+    places = _tuples("gather_nd", x, indices, batch_dims, wrap)
     if indices.shape[-1] == 0:
         tail = x.shape[batch_dims:]
         lead = x.reshape(x.shape[:batch_dims] + (1,) * (indices.ndim - 1 - batch_dims) + tail)
@@ -211,9 +216,10 @@ gather_nd = define(
         check="gather_nd",
         grad=rules.gather_nd,
         saves=("indices",),
-        attrs=(Attr("batch_dims", "int", 0),),
+        attrs=(Attr("batch_dims", "int", 0), WRAP),
         cases=(
             Case((("f32", (7,)), np.array([[3], [-1]]))),
+            Case((("f32", (7,)), np.array([[3], [6]])), {"wrap": False}),
             Case((("f32", (3, 4)), np.array([[0, 1], [2, -1], [1, 0]]))),
             Case((("f32", (3, 16)), np.array([[2], [0]]))),
             Case((("f32", (3, 4, 5)), np.array([[[0, 1]], [[2, 2]]]))),
@@ -264,11 +270,11 @@ def _scattered(x: Array, places: tuple[Any, ...], updates: Array, reduction: str
 
 
 def _scatter_elements(
-    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str
+    x: Array, indices: Array, updates: Array, *, axis: int, reduction: str, wrap: bool
 ) -> Array:
     if not x.size or not indices.size:
         return x.copy()
-    places = _elements("scatter_elements", x, indices, axis)
+    places = _elements("scatter_elements", x, indices, axis, wrap)
     return _scattered(x, places, updates, reduction)
 
 
@@ -287,11 +293,12 @@ scatter_elements = define(
         check="scatter_elements",
         grad=rules.scatter_elements,
         saves=("x", "indices", "updates"),
-        attrs=(Attr("axis", "int", 0), _REDUCTION),
+        attrs=(Attr("axis", "int", 0), _REDUCTION, WRAP),
         permute=None,
         flags=frozenset({"inplace"}),
         cases=(
             Case((("f32", (7,)), _index(3, -7, 6), ("f32", (3,)))),
+            Case((("f32", (7,)), _index(3, 0, 6), ("f32", (3,))), {"wrap": False}),
             Case((("f32", (3, 4)), np.array([[0, 1, -1], [2, 0, 1]]), ("f32", (2, 3)))),
             Case(
                 (("f32", (3, 5)), np.array([[0, 3], [-4, 1], [2, 2]]), ("f32", (3, 2))), {"axis": 1}
@@ -327,10 +334,10 @@ def _scatter_nd_type(ctx: InferContext) -> tuple[TensorType, ...]:
     return (moved(ctx, x.shape),)
 
 
-def _scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str) -> Array:
+def _scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str, wrap: bool) -> Array:
     if not x.size or not updates.size:
         return x.copy()
-    places = _tuples("scatter_nd", x, indices, 0)
+    places = _tuples("scatter_nd", x, indices, 0, wrap)
     if not places:
         # Every tuple is empty and names all of x.
         y = x
@@ -353,10 +360,11 @@ scatter_nd = define(
         check="scatter_nd",
         grad=rules.scatter_nd,
         saves=("x", "indices", "updates"),
-        attrs=(_REDUCTION,),
+        attrs=(_REDUCTION, WRAP),
         flags=frozenset({"inplace"}),
         cases=(
             Case((("f32", (7,)), np.array([[3], [-1]]), ("f32", (2,)))),
+            Case((("f32", (7,)), np.array([[3], [6]]), ("f32", (2,))), {"wrap": False}),
             Case((("f32", (3, 4)), np.array([[0, 1], [2, -1]]), ("f32", (2,)))),
             Case((("f32", (3, 16)), np.array([[2], [0]]), ("f32", (2, 16)))),
             Case((("f32", (2, 3, 5)), np.array([[[0, 1]], [[1, 2]]]), ("f32", (2, 1, 5)))),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _grad_norm as rules
-from samara.exporter.ops._numeric import Array, DataError, in_f32
+from samara.exporter.ops._numeric import Array, IndexDataError, in_f32
 from samara.exporter.ops._rules import (
     FLOATS,
     INDICES,
@@ -52,7 +52,7 @@ def _targets(target: Array, classes: int, ignore_index: int) -> tuple[Array, Arr
     bad = kept & ((target < 0) | (target >= classes))
     if np.any(bad):
         at = int(np.flatnonzero(bad)[0])
-        raise DataError(
+        raise IndexDataError(
             f"target {target[at]} at position {at} is out of range for {classes} classes",
             op="cross_entropy",
         )

@@ -169,7 +169,7 @@ def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
         bool(layer.zero_points),
     )
     ready = [made.values, made.scales, indices, made.zero_points]
-    done = _made(node, "gather_blocks", ready, block=_block(layer))
+    done = _made(node, "gather_blocks", ready, block=_block(layer), wrap=node.attrs["wrap"])
     scheme = INT4_WEIGHTS if bits == 4 else INT8_WEIGHTS
     reason = "" if layer.scheme == scheme else "an embedding has no arithmetic to speed up"
     return None if done is None else Narrowed((done,), scheme, (made.record,), reason)

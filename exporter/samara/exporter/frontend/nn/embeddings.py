@@ -8,6 +8,7 @@ from typing import Any
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.nn import functional as F
 from samara.exporter.frontend.nn import init
+from samara.exporter.frontend.nn.functional.linear import padding_row
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
@@ -29,11 +30,13 @@ class Embedding(Module):
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
+        if padding_idx is not None:
+            self.padding_idx = padding_row(padding_idx, num_embeddings)
         shape = (num_embeddings, embedding_dim)
         self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
         init.normal_(self.weight)
-        if padding_idx is not None:
-            self.weight._data[padding_idx] = 0
+        if self.padding_idx is not None:
+            self.weight._data[self.padding_idx] = 0
 
     @classmethod
     def from_pretrained(
@@ -70,11 +73,13 @@ class EmbeddingBag(Module):
         self.embedding_dim = embedding_dim
         self.mode = mode
         self.padding_idx = padding_idx
+        if padding_idx is not None:
+            self.padding_idx = padding_row(padding_idx, num_embeddings)
         shape = (num_embeddings, embedding_dim)
         self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
         init.normal_(self.weight)
-        if padding_idx is not None:
-            self.weight._data[padding_idx] = 0
+        if self.padding_idx is not None:
+            self.weight._data[self.padding_idx] = 0
 
     def forward(
         self,

@@ -18,7 +18,7 @@ from samara.exporter.frontend.nn.functional._layout import (
     per_axis,
 )
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import ShapeError, UnsupportedError
+from samara.pybridge.errors import IndexRangeError, ShapeError, UnsupportedError
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -218,11 +218,14 @@ def embedding(
     weight: Tensor,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Rows of weight [V, D] at the integers of `input`; the row `padding_idx` is not learned."""
-    out = ops.gather(weight, input, axis=0)
+    """Rows of weight [V, D] at the integers of `input`; the row `padding_idx` is not learned.
+
+    Raises IndexRangeError (an IndexError) where an integer is negative or at least V.
+    """
+    out = ops.gather(weight, input, axis=0, wrap=False)
     if padding_idx is None:
         return out
-    at = padding_idx % int(weight.shape[0])
+    at = padding_row(padding_idx, int(weight.shape[0]))
     return ops.where(ops.eq(input, at).unsqueeze(-1), out.detach(), out)
 
 
@@ -238,7 +241,8 @@ def embedding_bag(
     """Sum, mean or largest element of bags of rows of weight [V, D].
 
     A row of input [B, K] is a bag; a 1-d input is cut where `offsets` [B] say. `per_sample_weights`
-    (for "sum") scale the rows. Rows of `padding_idx` do not count.
+    (for "sum") scale the rows. Rows of `padding_idx` do not count. Raises IndexRangeError where an
+    integer is negative or at least V, or where the first offset is not 0 or one exceeds the input.
     """
     if mode not in ("sum", "mean", "max"):
         raise UnsupportedError(f"embedding_bag has no mode {mode!r}", fix="sum, mean or max")
@@ -246,10 +250,12 @@ def embedding_bag(
         raise UnsupportedError("per_sample_weights need mode='sum'")
     if (input.ndim == 1) == (offsets is None) or input.ndim > 2:
         raise ShapeError("embedding_bag takes a 2-d input, or a 1-d input and offsets")
-    rows = ops.gather(weight, input, axis=0)
+    if offsets is not None:
+        offsets = _checked_offsets(offsets, int(input.shape[0]))
+    rows = ops.gather(weight, input, axis=0, wrap=False)
     counted = None
     if padding_idx is not None:
-        at = padding_idx % int(weight.shape[0])
+        at = padding_row(padding_idx, int(weight.shape[0]))
         counted = ops.logical_not(ops.eq(input, at)).unsqueeze(-1)
     if mode == "max":
         return _largest_of_bags(rows, offsets, counted)
@@ -267,6 +273,28 @@ def embedding_bag(
         total = zero.expand((offsets.shape[0], weight.shape[1])).index_add(0, bag, rows)
         count = zero.expand((offsets.shape[0], 1)).index_add(0, bag, share)
     return total if mode == "sum" else total / count.clamp(min=1)
+
+
+def padding_row(index: int, rows: int) -> int:
+    """The row of a table that `padding_idx` names; IndexRangeError where there is none."""
+    if not -rows <= index < rows:
+        raise IndexRangeError(f"padding_idx is {index}, the table has {rows} rows")
+    return index % rows
+
+
+def _checked_offsets(offsets: Any, count: int) -> Any:
+    """Offsets that lie in an input of `count` integers, and begin with 0."""
+    if offsets._data is None:
+        # The program looks them up, which refuses those out of range. A first one above 0 leaves
+        # rows in bag -1, which index_add refuses.
+        return ops.gather(as_tensor(np.arange(count + 1)), offsets, axis=0, wrap=False)
+    given = offsets._data
+    if given.size and given[0] != 0:
+        raise IndexRangeError(f"offsets begin with {given[0]}, expected 0")
+    if given.size and not 0 <= given.min() <= given.max() <= count:
+        wrong = given[(given < 0) | (given > count)][0]
+        raise IndexRangeError(f"offset {wrong} is out of range for an input of {count} integers")
+    return offsets
 
 
 def _bags(offsets: Any, count: int) -> Any:
@@ -296,12 +324,25 @@ def _largest_of_bags(rows: Any, offsets: Any, counted: Any) -> Any:
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 [..., classes]: 1 at each integer's place."""
+    """int64 [..., classes]: 1 at each integer's place.
+
+    Without num_classes there are as many as the largest integer asks for. Raises IndexRangeError
+    where an integer is negative or at least num_classes.
+    """
     if num_classes < 0:
         if input._data is None:
             raise UnsupportedError(
                 "one_hot cannot count the classes while tracing", fix="pass num_classes"
             )
+        if not input._data.size:
+            raise ShapeError("one_hot cannot count the classes of nothing", fix="pass num_classes")
         num_classes = int(input._data.max()) + 1
-    classes = as_tensor(np.arange(num_classes).astype(input.dtype))
-    return cast(ops.eq(input.unsqueeze(-1), classes), np.int64)
+    places = input if input.dtype in _INDEX_DTYPES else cast(input, np.int64)
+    shape = (*input.shape, num_classes)
+    zero, one = (as_tensor(np.asarray(v, np.int64)) for v in (0, 1))
+    places = places.unsqueeze(-1)
+    ones = one.expand(tuple(places.shape))
+    return ops.scatter_elements(zero.expand(shape), places, ones, axis=input.ndim, wrap=False)
+
+
+_INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))

@@ -96,10 +96,10 @@ def nll_loss(
     rows = target.reshape(-1)
     counted = ops.logical_not(ops.eq(rows, ignore_index))
     safe = ops.where(counted, rows, 0)
-    picked = -ops.gather_elements(x, safe.unsqueeze(1), axis=1).squeeze(1)
+    picked = -ops.gather_elements(x, safe.unsqueeze(1), axis=1, wrap=False).squeeze(1)
     share = cast(counted, input.dtype)
     if weight is not None:
-        share = share * ops.gather(weight, safe, axis=0)
+        share = share * ops.gather(weight, safe, axis=0, wrap=False)
     loss = picked * share
     if reduction == "mean":
         return loss.sum() / share.sum()

@@ -98,7 +98,7 @@ def multi_margin_loss(
     gap = (scores - scores.gather(1, classes) + margin).clamp(min=0)
     gap = gap if p == 1 else gap**p
     if weight is not None:
-        gap = gap * ops.gather(weight, classes, axis=0)
+        gap = gap * ops.gather(weight, classes, axis=0, wrap=False)
     count = scores.shape[1]
     others = ops.lt(as_tensor(np.zeros(1, np.int64)), (_classes(count) - classes).abs())
     loss = (gap * cast(others, gap.dtype)).sum(1) / float(count)
