@@ -206,6 +206,7 @@ enum {
 enum {
   SMR_ATTR_CLAMP_LO = 0,
   SMR_ATTR_CLAMP_HI = 1,
+  SMR_ATTR_CLAMP_OPEN = 2,
 };
 
 // isinf: job->attrs[…]
@@ -222,6 +223,16 @@ enum {
 // mod: job->attrs[…]
 enum {
   SMR_ATTR_MOD_FMOD = 0,
+};
+
+// min: job->attrs[…]
+enum {
+  SMR_ATTR_MIN_FIRST = 0,
+};
+
+// max: job->attrs[…]
+enum {
+  SMR_ATTR_MAX_FIRST = 0,
 };
 
 // shift: job->attrs[…]
@@ -423,12 +434,14 @@ enum {
 enum {
   SMR_ATTR_REDUCE_MAX_AXES = 0,
   SMR_ATTR_REDUCE_MAX_KEEPDIMS = 1,
+  SMR_ATTR_REDUCE_MAX_FIRST = 2,
 };
 
 // reduce_min: job->attrs[…]
 enum {
   SMR_ATTR_REDUCE_MIN_AXES = 0,
   SMR_ATTR_REDUCE_MIN_KEEPDIMS = 1,
+  SMR_ATTR_REDUCE_MIN_FIRST = 2,
 };
 
 // reduce_prod: job->attrs[…]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,9 @@ class DerivedMethods:
     def xlogy(self: Any, other: Any) -> Tensor:
         """self * log(other), and 0 where self is 0."""
         x, y = pair(self, other)
-        zero = x.eq(0)
-        return ops.where(zero, 0.0, x * ops.where(zero, 1.0, y).log())
+        # Where the product of 0 and the logarithm is 0 by itself, the gradient is the logarithm.
+        still = ops.logical_and(x.eq(0), ops.logical_or(ops.le(y, 0.0), y.eq(math.inf)))
+        return x * ops.where(still, 1.0, y).log()
 
     def cross(self: Any, other: Any, dim: int = -1) -> Tensor:
         """Cross product of vectors of three elements along `dim`."""

@@ -246,8 +246,9 @@ class PointwiseMethods:
             lo = -math.inf if min is None else float(min)
             hi = math.inf if max is None else float(max)
             return ops.clamp(self, lo=lo, hi=hi)
-        out = self if min is None else ops.max(*pair(self, min))
-        return out if max is None else ops.min(*pair(out, max))
+        # An element that equals a bound has the gradient, not the bound.
+        out = self if min is None else ops.max(*pair(self, min), first=True)
+        return out if max is None else ops.min(*pair(out, max), first=True)
 
     clip = clamp
 

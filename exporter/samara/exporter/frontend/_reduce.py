@@ -168,7 +168,8 @@ class ReduceMethods:
             return cast(size > 0, x.dtype).sum(dim, keepdim)
         if p == 1:
             return ops.reduce_sum(size, axes=axes, keepdims=keepdim)
-        return ops.reduce_sum(size.pow(p), axes=axes, keepdims=keepdim).pow(1.0 / p)
+        powers = _power(size, p) if 0 < p < 1 else size.pow(p)
+        return _power(ops.reduce_sum(powers, axes=axes, keepdims=keepdim), 1.0 / p)
 
     def logsumexp(self: Any, dim: Dims, keepdim: bool = False) -> Tensor:
         """log(sum(exp(self))), without overflow."""
@@ -249,7 +250,12 @@ class ReduceMethods:
         """The lower middle element: of all, or (values, indices) along `dim`."""
         if dim is None:
             flat = self.reshape(-1)
-            return flat.kthvalue((flat.shape[0] + 1) // 2, 0).values
+            middle = flat.kthvalue((flat.shape[0] + 1) // 2, 0).values
+            if self._data is not None and not self._requires_grad:
+                return middle
+            # All elements that equal it share the gradient, as they do in `amax`.
+            other = ops.logical_or(ops.lt(flat, middle), ops.lt(middle, flat))
+            return ops.reduce_max(ops.where(other, -math.inf, flat), axes=(0,))
         n = self.shape[axis_of(self, dim)] if self.ndim else 1
         return self.kthvalue((n + 1) // 2, dim, keepdim)
 
@@ -299,6 +305,14 @@ def _root(x: Any) -> Any:
         return ops.sqrt(x)
     none = ops.eq(x, 0.0)
     return ops.where(none, 0.0, ops.sqrt(ops.where(none, 1.0, x)))
+
+
+def _power(x: Any, p: float) -> Any:
+    """x ** p for x >= 0, with the gradient 0 at 0 (`_root`)."""
+    if p < 0 or (x._data is not None and (not x._requires_grad or x._data.all())):
+        return x.pow(p)
+    none = ops.eq(x, 0.0)
+    return ops.where(none, 0.0, ops.where(none, 1.0, x).pow(p))
 
 
 def _float_only(x: Any, what: str) -> Any:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from samara.exporter import ops
 from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._grad_tools import Grads
@@ -66,7 +68,11 @@ def hard_swish(ctx: GradContext) -> Grads:
 
 
 def clamp(ctx: GradContext) -> Grads:
-    return _of("clamp", ctx, ctx.x, ctx.lo, ctx.hi)
+    lo, hi = ctx.lo, ctx.hi
+    if ctx.open:  # what lies strictly between lo and hi, in float32
+        lo = float(np.nextafter(np.float32(lo), np.float32(np.inf)))
+        hi = float(np.nextafter(np.float32(hi), np.float32(-np.inf)))
+    return _of("clamp", ctx, ctx.x, lo, hi)
 
 
 # ---- second order ----

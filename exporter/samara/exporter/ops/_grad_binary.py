@@ -8,7 +8,7 @@ from typing import Any
 
 from samara.exporter import ops
 from samara.exporter.ops._grad import GradContext, unbroadcast
-from samara.exporter.ops._grad_tools import Grads
+from samara.exporter.ops._grad_tools import Grads, zeros
 
 
 def add(ctx: GradContext) -> Grads:
@@ -65,7 +65,7 @@ def pow_(ctx: GradContext) -> Grads:
 def _power(ctx: GradContext, a: Any, b: Any, dy: Any) -> Any:
     if isinstance(b, int | float):
         if b == 0:
-            return None
+            return zeros(ctx.shape(0), dy)
         return ops.mul(dy, ops.mul(a if b == 2 else ops.pow(a, b - 1), b))
     slope = ops.mul(b, ops.pow(a, ops.sub(b, 1.0)))
     return unbroadcast(ctx, ops.where(ops.eq(b, 0.0), 0.0, ops.mul(dy, slope)), 0)
@@ -89,7 +89,15 @@ def min_(ctx: GradContext) -> Grads:
 
 
 def _extreme(ctx: GradContext, order: tuple[tuple[Any, Any], tuple[Any, Any]]) -> Grads:
-    """An operand gets dy but where its pair is in rising order; equal operands share it."""
+    """An operand gets dy but where its pair is in rising order; equal operands share it, or a has
+    all of it.
+    """
+    if ctx.first:
+        at = [ops.lt(*order[0]), ops.logical_not(ops.lt(*order[0]))]
+        return tuple(
+            unbroadcast(ctx, ops.where(at[i], 0.0, ctx.dy), i) if ctx.needs(i) else None
+            for i in range(2)
+        )
     share = ops.where(ops.eq(ctx.a, ctx.b), ops.mul(ctx.dy, 0.5), ctx.dy)
     return tuple(
         unbroadcast(ctx, ops.where(ops.lt(*order[i]), 0.0, share), i) if ctx.needs(i) else None
@@ -109,7 +117,8 @@ def prelu(ctx: GradContext) -> Grads:
 
 def atan2(ctx: GradContext) -> Grads:
     a, b = ctx.a, ctx.b
-    share = ops.div(ctx.dy, ops.add(ops.mul(a, a), ops.mul(b, b)))
+    square = ops.add(ops.mul(a, a), ops.mul(b, b))
+    share = ops.where(ops.eq(square, 0.0), 0.0, ops.div(ctx.dy, square))
     return (
         unbroadcast(ctx, ops.mul(share, b), 0) if ctx.needs(0) else None,
         ops.neg(unbroadcast(ctx, ops.mul(share, a), 1)) if ctx.needs(1) else None,

@@ -61,14 +61,31 @@ def reduce_mean(ctx: GradContext) -> Grads:
 
 
 def reduce_extreme(ctx: GradContext) -> Grads:
-    """Equal elements share the gradient evenly."""
+    """Equal elements share the gradient evenly, or the first in row-major order has it."""
     if not ctx.axes:
         return (ctx.dy,)
     if known(_count(ctx)) == 0:
         return (_spread(ctx),)
+    if ctx.first:
+        return (_to_first(ctx),)
     mask = counted(ops.eq(ctx.x, _kept(ctx, ctx.y)), ctx.dy)
     ties = ops.reduce_sum(mask, axes=ctx.axes, keepdims=True)
     return (ops.mul(mask, ops.div(_kept(ctx, ctx.dy), ties)),)
+
+
+def _to_first(ctx: GradContext) -> Any:
+    """The gradient of each result at the first element that equals it."""
+    axes, shape = _axes(ctx), ctx.shape(0)
+    left = [a for a in range(len(shape)) if a not in axes]
+    perm = (*left, *axes)
+    rows = (product([shape[a] for a in left]), _count(ctx))
+    x = ops.reshape(ops.transpose(ctx.x, perm=perm), shape=rows)
+    pick = ops.argmax if ctx.op.name == "reduce_max" else ops.argmin
+    at = pick(x, axis=1, keepdims=True)
+    dy = ops.reshape(ctx.dy, shape=(rows[0], 1))
+    dx = ops.scatter_elements(zeros(rows, dy), at, dy, axis=1)
+    dx = ops.reshape(dx, shape=[shape[a] for a in perm])
+    return ops.transpose(dx, perm=[perm.index(a) for a in range(len(shape))])
 
 
 def reduce_prod(ctx: GradContext) -> Grads:

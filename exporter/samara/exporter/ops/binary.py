@@ -183,21 +183,25 @@ pow_ = _row(
     grad=rules.pow_,
     saves=("a", "b", "y"),
 )
+_FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
+_FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
 min_ = _row(
     "min",
     56,
-    np.minimum,
+    lambda a, b, first: np.minimum(a, b),
     "y = min(a, b); NaN wins",
-    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+    attrs=(_FIRST,),
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.min_,
     saves=("a", "b"),
 )
 max_ = _row(
     "max",
     57,
-    np.maximum,
+    lambda a, b, first: np.maximum(a, b),
     "y = max(a, b); NaN wins",
-    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+    attrs=(_FIRST,),
+    cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.max_,
     saves=("a", "b"),
 )

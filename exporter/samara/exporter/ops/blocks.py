@@ -218,10 +218,9 @@ gather_blocks = define(
         grad=_NO_TRAINING,
         cases=(
             _pick(5, 32, 16, [0, 4, -1]),
-            _pick(5, 32, 16, [0, 4, 2], wrap=False),
             _pick(7, 33, 16, [[1, 2], [3, -7]], "u4", np.int32, zeros="u4"),
             _pick(6, 48, 32, 3, "i8", zeros="i8", half=False),
-            _pick(4, 70, 64, [2, 2], "i8"),
+            _pick(4, 70, 64, [2, 2], "i8", wrap=False),
             _pick(9, 31, 16, [8, 1, 0], "i4", zeros="i4", half=False),
             _pick(3, 16, 128, [1], "u4", zeros="u8"),
             _pick(3, 17, 16, np.zeros((0,)), "i4"),

@@ -65,7 +65,7 @@ def _mean(x: Array, *, axes: Ints, keepdims: bool) -> Array:
 
 
 def _extreme(pick: Callable[..., Any], largest: bool) -> Callable[..., Array]:
-    def reference(x: Array, *, axes: Ints, keepdims: bool) -> Array:
+    def reference(x: Array, *, axes: Ints, keepdims: bool, first: bool = False) -> Array:
         start: Any
         if x.dtype.kind == "b":
             start = not largest
@@ -117,6 +117,8 @@ def _row(
     *,
     grad: Rule,
     saves: tuple[str, ...] = (),
+    attrs: tuple[Attr, ...] = (),
+    cases: tuple[Case, ...] = (),
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -129,12 +131,12 @@ def _row(
             doc=doc,
             dtypes=dtypes,
             check="reduce",
-            attrs=(_AXES, _KEEP),
+            attrs=(_AXES, _KEEP, *attrs),
             permute=_permute.reduced(lambda attrs: attrs["axes"]),
             cost=_read_cost,
             grad=grad,
             saves=saves,
-            cases=_cases(dtypes, low, high),
+            cases=(*_cases(dtypes, low, high), *cases),
         )
     )
 
@@ -149,6 +151,10 @@ reduce_mean = _row(
     "y = mean over `axes`; integers truncate towards zero, none gives 0",
     grad=rules.reduce_mean,
 )
+_FIRST = Attr(
+    "first", "bool", False, doc="the first of equal elements has the gradient, else all share it"
+)
+_FIRST_CASES = (Case((("f32", (3, 4, 5)),), {"axes": (2, 0), "first": True}),)
 reduce_max = _row(
     "reduce_max",
     112,
@@ -157,6 +163,8 @@ reduce_max = _row(
     (*EVERY_NUMBER, "bool"),
     grad=rules.reduce_extreme,
     saves=("x", "y"),
+    attrs=(_FIRST,),
+    cases=_FIRST_CASES,
 )
 reduce_min = _row(
     "reduce_min",
@@ -166,6 +174,8 @@ reduce_min = _row(
     (*EVERY_NUMBER, "bool"),
     grad=rules.reduce_extreme,
     saves=("x", "y"),
+    attrs=(_FIRST,),
+    cases=_FIRST_CASES,
 )
 reduce_prod = _row(
     "reduce_prod",

@@ -292,10 +292,17 @@ silu = unary_row(
 clamp = unary_row(
     "clamp",
     35,
-    _f(num.clamp),
+    _f(lambda x, lo, hi, open: num.clamp(x, lo, hi)),
     "y = min(max(x, lo), hi); NaN stays NaN",
-    attrs=(Attr("lo", "f32", -INF), Attr("hi", "f32", INF)),
-    cases=few(EVERY_FLOAT, ({}, {"lo": 0.0, "hi": 1.0}, {"lo": -0.5}, {"hi": 0.25})),
+    attrs=(
+        Attr("lo", "f32", -INF),
+        Attr("hi", "f32", INF),
+        Attr("open", "bool", False, doc="the gradient is 0 at lo and hi too"),
+    ),
+    cases=few(
+        EVERY_FLOAT,
+        ({}, {"lo": 0.0, "hi": 1.0}, {"lo": -0.5}, {"hi": 0.25, "open": True}),
+    ),
     flops=2,
     grad=curves.clamp,
     saves=("x",),

@@ -21,6 +21,7 @@ CASES: parity.Cases = {
     "relu6": (lambda m: m.nn.ReLU6(), (2, 4, 3)),
     "hardtanh": (lambda m: m.nn.Hardtanh(-0.5, 0.8), (2, 4, 3)),
     "leaky": (lambda m: m.nn.LeakyReLU(0.2), (2, 4, 3)),
+    "rrelu": (lambda m: m.nn.RReLU().eval(), (2, 4, 3)),
     "elu": (lambda m: m.nn.ELU(0.5), (2, 4, 3)),
     "selu": (lambda m: m.nn.SELU(), (2, 4, 3)),
     "celu": (lambda m: m.nn.CELU(0.6), (2, 4, 3)),

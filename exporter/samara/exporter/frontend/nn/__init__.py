@@ -25,6 +25,7 @@ from samara.exporter.frontend.nn.activations import Mish as Mish
 from samara.exporter.frontend.nn.activations import PReLU as PReLU
 from samara.exporter.frontend.nn.activations import ReLU as ReLU
 from samara.exporter.frontend.nn.activations import ReLU6 as ReLU6
+from samara.exporter.frontend.nn.activations import RReLU as RReLU
 from samara.exporter.frontend.nn.activations import Sigmoid as Sigmoid
 from samara.exporter.frontend.nn.activations import SiLU as SiLU
 from samara.exporter.frontend.nn.activations import Softmax as Softmax
@@ -230,6 +231,7 @@ __all__ = [
     "PoissonNLLLoss",
     "RMSNorm",
     "RNNCell",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",

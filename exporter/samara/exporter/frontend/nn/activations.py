@@ -71,6 +71,24 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}, inplace={self.inplace}"
 
 
+class RReLU(Module):
+    """`functional.rrelu`: slopes are random in training, their middle in eval mode."""
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}, inplace={self.inplace}"
+
+
 class ELU(Module):
     """`functional.elu`."""
 

@@ -22,6 +22,7 @@ from samara.exporter.frontend.nn.functional.activation import normalize as norma
 from samara.exporter.frontend.nn.functional.activation import prelu as prelu
 from samara.exporter.frontend.nn.functional.activation import relu as relu
 from samara.exporter.frontend.nn.functional.activation import relu6 as relu6
+from samara.exporter.frontend.nn.functional.activation import rrelu as rrelu
 from samara.exporter.frontend.nn.functional.activation import selu as selu
 from samara.exporter.frontend.nn.functional.activation import sigmoid as sigmoid
 from samara.exporter.frontend.nn.functional.activation import silu as silu
@@ -201,6 +202,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rrelu",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",

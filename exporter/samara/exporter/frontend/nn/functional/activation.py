@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import axis_of, floating
+from samara.exporter.frontend._operands import axis_of, cast, floating
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError
@@ -31,12 +31,32 @@ def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """Clamped to [min_val, max_val]."""
-    return _into(input, inplace, lambda x: ops.clamp(x, lo=min_val, hi=max_val))
+    return _into(input, inplace, lambda x: ops.clamp(x, lo=min_val, hi=max_val, open=True))
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x >= 0, else negative_slope * x."""
     return _into(input, inplace, lambda x: ops.leaky_relu(x, alpha=negative_slope))
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`leaky_relu` with a slope drawn for every element from [lower, upper); their middle without
+    `training` (Xu et al. 2015, arXiv:1505.00853)."""
+    if lower > upper:
+        raise SamaraError(
+            f"rrelu with slopes from {lower} to {upper}", fix="lower is at most upper"
+        )
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    drawn = ops.random_uniform(generator_of(None).key(input), shape=input.shape)
+    slope = cast(drawn, input.dtype) * (upper - lower) + lower
+    return _into(input, inplace, lambda x: ops.where(ops.le(x, 0.0), x * slope, x))
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:

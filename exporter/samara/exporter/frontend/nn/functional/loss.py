@@ -140,9 +140,16 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(t log p + (1 - t) log(1 - p)); the logarithms end at -100."""
     _same_shape(input, target)
-    loss = -(
-        target * input.log().clamp(min=-100) + (1 - target) * (1 - input).log().clamp(min=-100)
-    )
+    p = input
+    edge = None
+    if input._data is None or input._requires_grad:
+        # At 0 and 1 the slope is that of PyTorch, (input - target) / 1e-12.
+        inside = ops.logical_and(ops.lt(0.0, input), ops.lt(input, 1.0))
+        p = ops.where(inside, input, input.detach())
+        edge = ops.where(inside, 0.0, input) * ((input - target).detach() * 1e12)
+    loss = -(target * p.log().clamp(min=-100) + (1 - target) * (1 - p).log().clamp(min=-100))
+    if edge is not None:
+        loss = loss + (edge - edge.detach())
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

@@ -95,7 +95,7 @@ def multi_margin_loss(
     """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p."""
     scores = input if input.ndim == 2 else input.unsqueeze(0)
     classes = target.reshape(-1, 1)
-    gap = (scores - scores.gather(1, classes) + margin).clamp(min=0)
+    gap = ops.relu(scores - scores.gather(1, classes) + margin)
     gap = gap if p == 1 else gap**p
     if weight is not None:
         gap = gap * ops.gather(weight, classes, axis=0, wrap=False)

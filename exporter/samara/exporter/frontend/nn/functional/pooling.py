@@ -216,8 +216,7 @@ def _adaptive(input: Any, output_size: Any, n: int, largest: bool) -> Any:
         raise ShapeError(f"{what}: output_size has {len(sizes)} values for {n} dimensions")
     if all(o == 1 for o in sizes):
         axes = tuple(range(2, n + 2))
-        reduce = ops.reduce_max if largest else ops.reduce_mean
-        y = reduce(x, axes=axes, keepdims=True)
+        y = _reduced(x, axes, largest)
         return y.squeeze(0) if single else y
     if not all(isinstance(s, int) for s in x.shape[2:]):
         raise UnsupportedError(f"{what} of symbolic sizes to {sizes}", fix="pool to size 1")
@@ -228,7 +227,8 @@ def _adaptive(input: Any, output_size: Any, n: int, largest: bool) -> Any:
             if largest
             else _avg(input, kernel, None, 0, False, True, None, n)
         )
-    for i, o in enumerate(sizes):
+    # The last axis first: the gradient of equal elements then is the first one's in row-major order.
+    for i, o in reversed(list(enumerate(sizes))):
         x = _adaptive_axis(x, i + 2, o, largest)
     return x.squeeze(0) if single else x
 
@@ -238,13 +238,17 @@ def _adaptive_axis(x: Any, axis: int, out: int, largest: bool) -> Any:
     n = x.shape[axis]
     if n == out:
         return x
-    reduce = ops.reduce_max if largest else ops.reduce_mean
     parts = [
-        reduce(
-            x.narrow(axis, i * n // out, -(-(i + 1) * n // out) - i * n // out),
-            axes=(axis,),
-            keepdims=True,
+        _reduced(
+            x.narrow(axis, i * n // out, -(-(i + 1) * n // out) - i * n // out), (axis,), largest
         )
         for i in range(out)
     ]
     return ops.concat(*parts, axis=axis)
+
+
+def _reduced(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
+    """The largest elements, or means, over axes, which stay with size 1."""
+    if largest:
+        return ops.reduce_max(x, axes=axes, keepdims=True, first=True)
+    return ops.reduce_mean(x, axes=axes, keepdims=True)
