@@ -16,6 +16,7 @@
 
 static const char usage[] =
     "usage: samara-bench MODEL.samara [options]\n"
+    "  --input NAME=FILE     a .npy file, or raw bytes; inputs without one are random\n"
     "  --shape NAME=1x3x8x8  dims of an input that the model leaves free\n"
     "  --function NAME       another function than the first\n"
     "  --threads 1,2,4       one line of JSON for each\n"
@@ -31,6 +32,7 @@ static const char usage[] =
 struct options {
   const char *model, *function, *isa, *threads, *tuned;
   struct tool_list shapes;
+  struct tool_inputs inputs;
   unsigned long runs, warmup, seed;
   size_t verify;
   int cold, nodes, roof;
@@ -53,7 +55,9 @@ static int parse_options(int argc, char **argv, struct options *o) {
   for (int i = 1; i < argc; i++) {
     const char *v;
     int ok = 1;
-    if ((v = tool_option(argc, argv, &i, "--shape")) != NULL)
+    if ((v = tool_option(argc, argv, &i, "--input")) != NULL)
+      ok = tool_add(&o->inputs.list, v);
+    else if ((v = tool_option(argc, argv, &i, "--shape")) != NULL)
       ok = tool_add(&o->shapes, v);
     else if ((v = tool_option(argc, argv, &i, "--function")) != NULL)
       o->function = v;
@@ -97,7 +101,10 @@ static int resize(samara_session *session, const samara_model *model, const stru
   const int64_t **pointers = calloc(count + 1, sizeof *pointers);
   int result = shapes != NULL && pointers != NULL ? 0 : tool_error("no memory");
   for (size_t i = 0; result == 0 && i < count; i++) {
-    result = tool_input_shape(model, o->function, i, &o->shapes, NULL, shapes[i]);
+    samara_tensor_info info;
+    (void)samara_model_input_info(model, o->function, i, &info);
+    result = tool_input_shape(model, o->function, i, &o->shapes,
+                              tool_input_array(&o->inputs, info.name), shapes[i]);
     pointers[i] = shapes[i];
   }
   if (result == 0 && samara_session_resize(session, pointers, count) != SAMARA_OK)
@@ -107,16 +114,25 @@ static int resize(samara_session *session, const samara_model *model, const stru
   return result;
 }
 
-static void fill(samara_session *session, const samara_model *model, const struct options *o) {
+static int fill(samara_session *session, const samara_model *model, const struct options *o) {
   const size_t count = samara_model_input_count(model, o->function);
   uint64_t seed = o->seed * 2 + 1;
   for (size_t i = 0; i < count; i++) {
+    samara_tensor_info info;
     samara_tensor t;
-    if (samara_session_input(session, i, &t) == SAMARA_OK) tool_fill_random(&t, &seed);
+    (void)samara_model_input_info(model, o->function, i, &info);
+    const struct tool_array *array = tool_input_array(&o->inputs, info.name);
+    if (array != NULL) {
+      if (samara_session_set_input(session, i, array->data, array->size_bytes) != SAMARA_OK)
+        return tool_error("input %s: %s", info.name, samara_session_error(session));
+    } else if (samara_session_input(session, i, &t) == SAMARA_OK) {
+      tool_fill_random(&t, &seed);
+    }
   }
+  return 0;
 }
 
-// Everything between a path and a session that is ready; input made up, which does not count.
+// Everything between a path and a session that is ready; inputs filled, which does not count.
 static int open_session(const struct options *o, struct bench *b) {
   samara_error error = {.text = ""};
   const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
@@ -133,13 +149,15 @@ static int open_session(const struct options *o, struct bench *b) {
   if (tool_open_model(o->model, &file, &b->image, &b->model, &error) != SAMARA_OK)
     return tool_error("%s: %s", o->model, error.text);
   const uint64_t opened = tool_now_ns();
+  if (tool_check_names(b->model, o->function, &o->inputs.list) != 0 ||
+      tool_check_names(b->model, o->function, &o->shapes) != 0)
+    return TOOL_FAILED;
   if (samara_session_create(b->model, &options, &b->session, &error) != SAMARA_OK)
     return tool_error("%s: %s", o->model, error.text);
   if (resize(b->session, b->model, o) != 0) return TOOL_FAILED;
   b->load_ns = opened - start;
   b->create_ns = tool_now_ns() - opened;
-  fill(b->session, b->model, o);
-  return 0;
+  return fill(b->session, b->model, o);
 }
 
 static void close_session(struct bench *b) {
@@ -370,16 +388,18 @@ int main(int argc, char **argv) {
     puts("}");
     return 0;
   }
-  const char *at = o.threads;
-  while (*at != '\0') {
+  int result = tool_read_inputs(&o.inputs) != 0 ? TOOL_FAILED : 0;
+  for (const char *at = o.threads; result == 0 && *at != '\0';) {
     char *end;
     const unsigned long threads = strtoul(at, &end, 10);
     if (end == at || threads == 0 || (*end != '\0' && *end != ',')) {
       fprintf(stderr, "--threads %s: expected numbers such as 1,2\n", o.threads);
-      return TOOL_USAGE;
+      result = TOOL_USAGE;
+      break;
     }
-    if (bench(&o, threads) != 0) return TOOL_FAILED;
+    result = bench(&o, threads) != 0 ? TOOL_FAILED : 0;
     at = *end == ',' ? end + 1 : end;
   }
-  return 0;
+  tool_free_inputs(&o.inputs);
+  return result;
 }

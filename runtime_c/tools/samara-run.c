@@ -87,60 +87,41 @@ static int parse_options(int argc, char **argv, struct options *o) {
   return TOOL_USAGE;
 }
 
-// Every name that was given must exist.
-static int check_names(const samara_model *model, const struct options *o) {
-  const struct tool_list *lists[] = {&o->inputs, &o->shapes};
-  const size_t count = samara_model_input_count(model, o->function);
-  for (size_t k = 0; k < 2; k++) {
-    for (size_t n = 0; n < lists[k]->count; n++) {
-      const size_t length = strcspn(lists[k]->items[n], "=");
-      int found = 0;
-      for (size_t i = 0; i < count; i++) {
-        samara_tensor_info info;
-        if (samara_model_input_info(model, o->function, i, &info) != SAMARA_OK) continue;
-        found |= strlen(info.name) == length && memcmp(info.name, lists[k]->items[n], length) == 0;
-      }
-      if (!found) return tool_error("there is no input %.*s", (int)length, lists[k]->items[n]);
-    }
-  }
-  return 0;
-}
-
 static int session_error(const samara_session *session, const char *what) {
   return tool_error("%s: %s", what, samara_session_error(session));
 }
 
 // Resize to the shapes asked for, and fill all inputs.
 static int feed(samara_session *session, const samara_model *model, const struct options *o) {
+  struct tool_inputs inputs = {.list = o->inputs};
   const size_t count = samara_model_input_count(model, o->function);
   int64_t (*shapes)[SAMARA_MAX_RANK] = calloc(count + 1, sizeof *shapes);
   const int64_t **pointers = calloc(count + 1, sizeof *pointers);
-  struct tool_array *arrays = calloc(count + 1, sizeof *arrays);
   uint64_t seed = o->seed * 2 + 1;
-  int result = shapes != NULL && pointers != NULL && arrays != NULL ? 0 : tool_error("no memory");
+  int result = shapes != NULL && pointers != NULL ? 0 : tool_error("no memory");
+  if (result == 0) result = tool_read_inputs(&inputs);
   for (size_t i = 0; result == 0 && i < count; i++) {
     samara_tensor_info info;
     (void)samara_model_input_info(model, o->function, i, &info);
-    const char *file = tool_find(&o->inputs, info.name);
-    if (file != NULL) result = tool_read_array(file, &arrays[i]);
-    if (result == 0)
-      result =
-          tool_input_shape(model, o->function, i, &o->shapes, file ? &arrays[i] : NULL, shapes[i]);
+    result = tool_input_shape(model, o->function, i, &o->shapes,
+                              tool_input_array(&inputs, info.name), shapes[i]);
     pointers[i] = shapes[i];
   }
   if (result == 0 && samara_session_resize(session, pointers, count) != SAMARA_OK)
     result = session_error(session, "shapes");
   for (size_t i = 0; result == 0 && i < count; i++) {
+    samara_tensor_info info;
     samara_tensor t;
-    if (arrays[i].memory != NULL) {
-      if (samara_session_set_input(session, i, arrays[i].data, arrays[i].size_bytes) != SAMARA_OK)
+    (void)samara_model_input_info(model, o->function, i, &info);
+    const struct tool_array *array = tool_input_array(&inputs, info.name);
+    if (array != NULL) {
+      if (samara_session_set_input(session, i, array->data, array->size_bytes) != SAMARA_OK)
         result = session_error(session, "input");
     } else if (samara_session_input(session, i, &t) == SAMARA_OK) {
       tool_fill_random(&t, &seed);
     }
   }
-  for (size_t i = 0; arrays != NULL && i < count; i++) free(arrays[i].memory);
-  free(arrays);
+  tool_free_inputs(&inputs);
   free((void *)pointers);
   free(shapes);
   return result;
@@ -464,7 +445,9 @@ static int run_model(const samara_model *model, const struct options *o) {
   samara_session *session = NULL;
   if (o->selftest) return selftest(model);
   char *tuned;
-  if (check_names(model, o) != 0 || tool_tuned(o->tuned, &tuned) != 0) return TOOL_FAILED;
+  if (tool_check_names(model, o->function, &o->inputs) != 0 ||
+      tool_check_names(model, o->function, &o->shapes) != 0 || tool_tuned(o->tuned, &tuned) != 0)
+    return TOOL_FAILED;
   if (tool_create_pool(o->threads, &pool) != 0) {
     free(tuned);
     return TOOL_FAILED;

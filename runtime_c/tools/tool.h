@@ -281,6 +281,58 @@ static inline int tool_write_npy(const char *path, const samara_tensor *t) {
   return ok ? 0 : tool_error("cannot write %s", path);
 }
 
+// ---- inputs ----
+
+/// NAME=FILE arguments with the arrays of their files.
+struct tool_inputs {
+  struct tool_list list;
+  struct tool_array arrays[TOOL_MAX_ITEMS];
+};
+
+/// Read the files of the list; tool_free_inputs ends it, after a failure too.
+static inline int tool_read_inputs(struct tool_inputs *inputs) {
+  for (size_t i = 0; i < inputs->list.count; i++) {
+    const char *path = strchr(inputs->list.items[i], '=') + 1;
+    if (tool_read_array(path, &inputs->arrays[i]) != 0) return TOOL_FAILED;
+  }
+  return 0;
+}
+
+static inline void tool_free_inputs(struct tool_inputs *inputs) {
+  for (size_t i = 0; i < inputs->list.count; i++) {
+    free(inputs->arrays[i].memory);
+    inputs->arrays[i].memory = NULL;
+  }
+}
+
+/// The array for the input `name`, or NULL.
+static inline const struct tool_array *tool_input_array(const struct tool_inputs *inputs,
+                                                        const char *name) {
+  const size_t length = strlen(name);
+  for (size_t i = 0; i < inputs->list.count; i++) {
+    const char *item = inputs->list.items[i];
+    if (strncmp(item, name, length) == 0 && item[length] == '=') return &inputs->arrays[i];
+  }
+  return NULL;
+}
+
+/// Every name in the list must be that of an input.
+static inline int tool_check_names(const samara_model *model, const char *function,
+                                   const struct tool_list *list) {
+  const size_t count = samara_model_input_count(model, function);
+  for (size_t n = 0; n < list->count; n++) {
+    const size_t length = strcspn(list->items[n], "=");
+    int found = 0;
+    for (size_t i = 0; i < count; i++) {
+      samara_tensor_info info;
+      if (samara_model_input_info(model, function, i, &info) != SAMARA_OK) continue;
+      found |= strlen(info.name) == length && memcmp(info.name, list->items[n], length) == 0;
+    }
+    if (!found) return tool_error("there is no input %.*s", (int)length, list->items[n]);
+  }
+  return 0;
+}
+
 // ---- models and pools ----
 
 /// A samara_verify from "small", "always" or "never"; 0 for another text.

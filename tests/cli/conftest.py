@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.testing import small_onnx
+from samara.exporter.ir import save_program
+from samara.exporter.testing import small_onnx, steered_program
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +29,14 @@ def samara_path(onnx_path: Path) -> Path:
     path = onnx_path.with_suffix(".samara")
     labels = ["ash", "beech", "maple", "oak"]
     export(import_onnx(onnx_path), path, check=False, labels=labels)
+    return path
+
+
+@pytest.fixture(scope="session")
+def steered_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose input `rate` decides which branch runs; one branch has a loop."""
+    path = tmp_path_factory.mktemp("cli") / "steered.samara"
+    save_program(steered_program(), path)
     return path
 
 

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
+from typer.testing import Result
 
 from samara.cli import _options as opt
 
@@ -74,3 +78,35 @@ def test_bounds_names_numbers_and_files() -> None:
 def test_wrong_texts(wrong: Callable[[], Any]) -> None:
     with pytest.raises(typer.BadParameter):
         wrong()
+
+
+def test_every_command_that_runs_a_model_takes_inputs(
+    samara: Callable[..., Result], steered_path: Path, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "rate.npy", np.int64(16000))
+    np.savez(tmp_path / "all.npz", rate=np.int64(16000), x=np.ones((2, 5), np.float32))
+    trace, inside = tmp_path / "trace.json", "choose/then/repeat/body/grown"
+    for given in (f"rate={tmp_path / 'rate.npy'}", str(tmp_path / "all.npz"), "rate=16000"):
+        run = samara("run", steered_path, "--input", given, "--profile", trace)
+        assert run.exit_code == 0, run.output
+        assert inside in trace.read_text()
+    option = ("--input", "rate=16000")
+    quick = ("--runs", "1", "--warmup", "1", "--node", "mul", "--profile", trace)
+    bench = samara("bench", steered_path, *option, *quick)
+    assert bench.exit_code == 0, bench.output
+    assert inside in bench.stdout
+    assert inside in trace.read_text()
+    inspect = samara("inspect", steered_path, *option, "--kernels")
+    assert inspect.exit_code == 0, inspect.output
+    assert "choose/then/repeat/body, ran 3 times" in inspect.stdout
+    facts = json.loads(samara("inspect", steered_path, *option, "--json").stdout)
+    nodes = {n["path"]: n for f in facts["functions"] for n in f["nodes"]}
+    assert nodes[inside]["executions"] == 3
+    tune = samara("tune", steered_path, *option, "--runs", "1", "--out", tmp_path / "t")
+    assert tune.exit_code == 0, tune.output
+    compare = samara("compare", steered_path, *option)
+    assert compare.exit_code == 0, compare.output
+    for command in ("run", "bench", "inspect", "tune", "compare"):
+        refused = samara(command, steered_path, "--input", "rat=1")
+        assert refused.exit_code == 1, command
+        assert "did you mean 'rate'" in refused.stderr

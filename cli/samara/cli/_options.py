@@ -33,7 +33,8 @@ Inputs = Annotated[
         "--input",
         "-i",
         metavar="NAME=FILE.npy",
-        help="Data of an input; or a file.npz with all of them. Without it: random data.",
+        help="Data of an input: a file, or numbers as in sr=16000; or a file.npz with all of them. "
+        "Repeat it for several inputs; the others get random data.",
     ),
 ]
 Function = Annotated[
@@ -199,10 +200,7 @@ def numbers(text: str, option: str) -> list[int]:
 
 
 def files(texts: Sequence[str] | None) -> tuple[dict[str, str], list[str]]:
-    """`--input` values as ({name: file}, files without a name).
-
-    A text is a file when it ends in .npy or .npz and has no name.
-    """
+    """`--input` values as ({name: file or number}, files without a name)."""
     named: dict[str, str] = {}
     bare: list[str] = []
     for text in texts or ():

@@ -44,7 +44,7 @@ def bench(
         typer.Option(
             "--node",
             metavar="NAME",
-            help="Also time the nodes whose name or operator contains this.",
+            help="Also time the nodes whose path or operator contains this, inside branches too.",
         ),
     ] = None,
     baseline: Annotated[
@@ -90,6 +90,7 @@ def bench(
     samara bench model.onnx --against onnxruntime --threads 1,2
     samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
     samara bench model.samara --node conv1 --profile trace.json
+    samara bench model.samara --input sr=16000 --node If_0/then
     samara bench model.samara --on ssh:pi@raspberry --node conv
     """
     if on is None and tool is not None:
@@ -99,14 +100,22 @@ def bench(
             "--against": against,
             "--baseline": baseline,
             "--profile": profile,
-            "--input": inputs,
             "--tuned": tuned,
             "--accuracy": accuracy != "default",
         }
         for option, given in refused.items():
             if given:
                 raise typer.BadParameter(f"{option} is for this machine, not for --on")
-        _bench_on(on, model, tool, _tool_arguments(locals()), opt.sizes(shape), node, as_json)
+        named, bare = opt.files(inputs)
+        asked = {
+            "function": function,
+            "inputs": named,
+            "files": bare,
+            "shapes": opt.sizes(shape) or None,
+            "node": node,
+            "tool": tool,
+        }
+        _bench_on(on, model, _tool_arguments(locals()), asked, as_json)
         return
     from samara.exporter.reports.bench import bench as measure
     from samara.exporter.reports.bench import trace
@@ -138,7 +147,19 @@ def bench(
             )
         if profile is not None:
             write_text(
-                profile, trace(file, function=function, threads=counts[0], shapes=sizes, seed=seed)
+                profile,
+                trace(
+                    file,
+                    function=function,
+                    threads=counts[0],
+                    isa=isa[0] if isa else None,
+                    tuned=opt.tuned(tuned),
+                    accuracy=accuracy,
+                    inputs=named,
+                    files=bare,
+                    shapes=sizes,
+                    seed=seed,
+                ),
             )
     if as_json:
         print_json(report.to_json())
@@ -155,34 +176,18 @@ def _tool_arguments(given: dict[str, Any]) -> list[str]:
         words += [f"--{name}", str(given[name])]
     if given["isa"]:
         words += ["--isa", ",".join(given["isa"])]
-    if given["function"]:
-        words += ["--function", given["function"]]
     nodes = given["node"] is not None
     flags = {"--cold": given["cold"], "--nodes": nodes, "--roof": nodes}
     return [*words, *(flag for flag, wanted in flags.items() if wanted)]
 
 
 def _bench_on(
-    device: str,
-    model: str,
-    tool: Path | None,
-    arguments: list[str],
-    shapes: dict[str, tuple[int, ...]],
-    node: str | None,
-    as_json: bool,
+    device: str, model: str, arguments: list[str], asked: dict[str, Any], as_json: bool
 ) -> None:
     from samara.exporter.reports.on_device import bench_on
 
     with opened_model(model) as file, step(f"measuring on {device}"):
-        report = bench_on(
-            device,
-            file.path,
-            name=model,
-            arguments=arguments,
-            shapes=shapes or None,
-            node=node,
-            tool=tool,
-        )
+        report = bench_on(device, file.path, name=model, arguments=arguments, **asked)
     if as_json:
         print_json(report.to_json())
     else:

@@ -37,6 +37,7 @@ def inspect(
         Path | None,
         typer.Option("--html", metavar="PAGE.html", help="Write one page with the graph drawn."),
     ] = None,
+    inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
     isa: opt.Isa = None,
     threads: Annotated[
@@ -46,11 +47,12 @@ def inspect(
     """Show what is in a file: functions, nodes, memory, metadata.
 
     Nodes are exact (the same bits on every device) or bounded (within docs/numerics.md). Kernels, times
-    and the arena come from one run on random data here.
+    and the arena come from a few runs here, on --input and random data for the other inputs.
 
     \b
     samara inspect model.samara
     samara inspect model.samara --kernels --memory
+    samara inspect model.samara --kernels --input sr=16000
     samara inspect model.onnx --html model.html
     samara inspect --verify model.samara
     """
@@ -65,8 +67,17 @@ def inspect(
     from samara.pybridge.atomic import write_text
 
     sizes = opt.sizes(shape)
+    named, bare = opt.files(inputs)
     with opened_model(model) as file, step(f"inspecting {model}"):
-        report = inspect_file(file.path, shapes=sizes or None, isa=isa, threads=threads, name=model)
+        report = inspect_file(
+            file.path,
+            inputs=named,
+            files=bare,
+            shapes=sizes or None,
+            isa=isa,
+            threads=threads,
+            name=model,
+        )
     if html is not None:
         write_text(html, html_page(report))
     if as_json:

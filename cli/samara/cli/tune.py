@@ -28,6 +28,7 @@ def tune(
         int, typer.Option("--runs", min=1, help="Rounds; the least time of each counts.")
     ] = 20,
     function: opt.Function = None,
+    inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
@@ -40,16 +41,20 @@ def tune(
     \b
     samara tune model.samara
     samara tune model.samara --shape image=1x3x640x480 --threads 4
+    samara tune model.samara --input sr=16000             (an input that a branch depends on)
     samara tune model.samara --out model.tuned;  samara-run model.samara --tuned model.tuned
     """
     from samara.exporter.reports.tune import tune as measure
 
+    named, bare = opt.files(inputs)
     with opened_model(model) as file, bar("measuring") as progress:
         report = measure(
             file,
             function=function,
             threads=threads,
             isa=isa,
+            inputs=named,
+            files=bare,
             shapes=opt.sizes(shape) or None,
             seed=seed,
             runs=runs,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter.ir import Program, ProgramBuilder
 from samara.exporter.ops import Body, Case, InferContext, OpSpec, all_ops
 from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
 
@@ -412,3 +413,25 @@ def small_onnx() -> bytes:
     )
     opset = helper.make_opsetid("", 17)
     return bytes(helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString())
+
+
+def steered_program() -> Program:
+    """y = x [2, n] times weight three times over in a loop where rate is 16000, else |x|."""
+    main = ProgramBuilder().function("main")
+    x, rate = main.input("x", "f32", [2, "n"]), main.input("rate", "i64", [])
+    fast, slow = main.child("fast"), main.child("slow")
+    body = fast.child("body")
+    _, go, carried = (
+        body.input("i", "i64", []),
+        body.input("go", "bool", []),
+        body.input("acc", "f32", [2, "n"]),
+    )
+    grown = body.op("mul", carried, 1.5, name="grown")
+    (last,) = fast.loop(
+        fast.const(np.array(3, np.int64)), None, [x], (body, [go, grown]), name="repeat"
+    )
+    done = slow.op("abs", x, name="magnitude")
+    is_fast = main.op("eq", rate, np.array(16000, np.int64), name="is_fast")
+    (y,) = main.if_(is_fast, (fast, [last]), (slow, [done]), name="choose")
+    main.finish([y], ["y"])
+    return main.program.finish(["main"])

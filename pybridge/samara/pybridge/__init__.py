@@ -3,6 +3,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from samara.pybridge._arguments import as_input as as_input
 from samara.pybridge._native import library_path as library_path
 from samara.pybridge._pool import Device as Device
 from samara.pybridge._pool import devices as devices

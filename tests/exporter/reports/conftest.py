@@ -12,7 +12,7 @@ import pytest
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program, ProgramBuilder, Variable, save_program
-from samara.exporter.testing import small_onnx
+from samara.exporter.testing import small_onnx, steered_program
 from samara.exporter.types import DType, TensorType
 
 
@@ -55,4 +55,12 @@ def counter_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a variable."""
     path = tmp_path_factory.mktemp("reports") / "counter.samara"
     save_program(counter_program(), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def steered_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose input `rate` decides which branch runs; one branch has a loop."""
+    path = tmp_path_factory.mktemp("reports") / "steered.samara"
+    save_program(steered_program(), path)
     return path

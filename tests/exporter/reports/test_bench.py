@@ -136,7 +136,7 @@ def test_wrong_requests(samara_path: Path, tmp_path: Path) -> None:
             bench(file, against=("onnxruntime",))
         with pytest.raises(ShapeError, match="runs must be at least 1"):
             bench(file, runs=0)
-        with pytest.raises(ShapeError, match="no node's name contains 'nothing'"):
+        with pytest.raises(ShapeError, match="no node's path or operator contains 'nothing'"):
             bench(file, runs=1, node="nothing")
         with pytest.raises(SamaraError, match="is no result of a benchmark"):
             bench(file, runs=1, baseline=tmp_path / "text.json")
@@ -167,3 +167,21 @@ def test_share_of_the_peak(samara_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert one.peak_share == pytest.approx(one.gflops / 100)
     assert two.peak_share == pytest.approx(two.gflops / 200)
     assert math.isfinite(one.gflops)
+
+
+def test_inputs_reach_every_kind(steered_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for measured in ("peak_gflops", "measure_roof"):
+        monkeypatch.setattr(module, measured, lambda *_: None)
+    with opened(steered_path) as file:
+        given: dict[str, Any] = {"inputs": {"rate": "16000"}, "shapes": {"x": (2, 50)}}
+        report = bench(file, runs=1, warmup=1, node="", **given)
+        events = json.loads(trace(file, isa="scalar", **given))["traceEvents"]
+        other = bench(file, runs=1, warmup=1, node="", inputs={"rate": 1}, shapes={"x": (2, 50)})
+    assert report.flops == 1 + 3 * 100
+    assert other.flops == 1 + 100
+    assert "choose/then/repeat/body/grown" in {n.path for n in report.nodes}
+    assert report.not_reached == ("choose/else/magnitude",)
+    assert "not reached" in report.text()
+    [grown] = [e for e in events if e["name"] == "grown"]
+    assert grown["args"]["count"] == 3
+    assert "scalar" in grown["args"]["kernel"]

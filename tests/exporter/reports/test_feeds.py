@@ -16,17 +16,81 @@ from samara.exporter.types import SamaraError, ShapeError, sym
 from samara.pybridge import Session, TensorSpec
 
 
+def specs(
+    *names: str, dtype: str = "float32", shape: tuple[int | str, ...] = ("n",)
+) -> list[TensorSpec]:
+    return [TensorSpec(name, dtype, shape) for name in names]
+
+
 def test_files(tmp_path: Path) -> None:
     a, b = np.arange(3), np.ones((2, 2), np.float32)
     np.save(tmp_path / "a.npy", a)
     np.savez(tmp_path / "both.npz", a=b, b=b)
     np.savez(tmp_path / "one.npz", whatever=b)
     one, npy, both = (str(tmp_path / n) for n in ("one.npz", "a.npy", "both.npz"))
-    assert read_feeds({"x": npy}, [], ["x", "y"])["x"].tolist() == [0, 1, 2]
-    assert read_feeds({}, [npy], ["x"])["x"].tolist() == [0, 1, 2]
-    assert read_feeds({"x": one}, [], ["x"])["x"].shape == (2, 2)
-    assert sorted(read_feeds({}, [both], ["a", "b"])) == ["a", "b"]
-    assert read_feeds({"a": npy}, [both], ["a", "b"])["a"].tolist() == [0, 1, 2]
+    ints, square = specs("x", dtype="int64"), specs("x", shape=(2, "n"))
+    assert read_feeds({"x": npy}, [], ints)["x"].tolist() == [0, 1, 2]
+    assert read_feeds({"x": tmp_path / "a.npy"}, [], ints)["x"].tolist() == [0, 1, 2]
+    assert read_feeds({}, [npy], ints)["x"].tolist() == [0, 1, 2]
+    assert read_feeds({"x": one}, [], square)["x"].shape == (2, 2)
+    two = specs("a", "b", shape=(2, 2))
+    assert sorted(read_feeds({}, [both], two)) == ["a", "b"]
+    zeros = np.zeros((2, 2), np.float32)
+    assert not read_feeds({"a": zeros}, [both], two)["a"].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "shape", "want"),
+    [
+        ("16000", "int64", (), np.int64(16000)),
+        ("16000", "int64", (1,), np.array([16000])),
+        ("16000", "int32", ("n", 1), np.array([[16000]], np.int32)),
+        ("0.5", "float32", (), np.float32(0.5)),
+        ("-1e3", "float16", (), np.float16(-1000)),
+        ("nan", "float32", (), np.float32("nan")),
+        ("true", "bool", (), np.bool_(True)),
+        ("True", "bool", (1,), np.array([True])),
+        ("1", "bool", (), np.bool_(True)),
+        ("[1, 2,3]", "int64", ("n",), np.array([1, 2, 3])),
+        ("[[0.5],[1]]", "float32", (2, "n"), np.array([[0.5], [1]], np.float32)),
+        ("[]", "int64", ("n",), np.zeros(0, np.int64)),
+    ],
+)
+def test_numbers_as_text(text: str, dtype: str, shape: tuple[int | str, ...], want: Array) -> None:
+    array = read_feeds({"x": text}, [], [TensorSpec("x", dtype, shape)])["x"]
+    assert array.dtype == np.asarray(want).dtype
+    np.testing.assert_array_equal(array, want, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "shape", "said"),
+    [
+        ("16000.5", "int64", (), "does not fit int64"),
+        ("300", "uint8", (), "does not fit uint8"),
+        ("2", "bool", (), "does not fit bool"),
+        ("1", "float32", (1, 3), "one number does not fill it"),
+        ("[1,2]", "float32", (), r"has shape \[2\]"),
+        ("[[1],[2,3]]", "float32", ("n", "m"), "rows of equal length"),
+        ('"text"', "float32", (), "takes a number"),
+        ("null", "float32", (), "neither a file"),
+        ("in.bin", "float32", (), "neither a file that is there nor a number"),
+        ("", "float32", (), "neither a file"),
+        (None, "float32", (), "takes a number"),
+        (np.zeros(2, np.float64), "float32", ("n",), "is float64, the model takes float32"),
+    ],
+)
+def test_numbers_that_do_not_fit(
+    value: object, dtype: str, shape: tuple[int | str, ...], said: str
+) -> None:
+    with pytest.raises(ShapeError, match=said) as caught:
+        read_feeds({"x": value}, [], [TensorSpec("x", dtype, shape)])
+    assert "x" in caught.value.message
+
+
+def test_a_wrong_name_is_met_with_the_right_one() -> None:
+    with pytest.raises(ShapeError, match="no input 'rat'") as caught:
+        read_feeds({"rat": "1"}, [], specs("rate", "x"))
+    assert caught.value.fix == "did you mean 'rate'? it takes rate, x"
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
@@ -35,15 +99,15 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("hello")
     with pytest.raises(ShapeError, match="holds 2 arrays: a, b"):
-        read_feeds({"x": str(tmp_path / "both.npz")}, [], ["x"])
+        read_feeds({"x": str(tmp_path / "both.npz")}, [], specs("x"))
     with pytest.raises(ShapeError, match="is one array") as caught:
-        read_feeds({}, [str(tmp_path / "a.npy")], ["x", "y"])
+        read_feeds({}, [str(tmp_path / "a.npy")], specs("x", "y"))
     assert "x=" in (caught.value.fix or "")
     for name in ("objects.npy", "text.npy"):
         with pytest.raises(SamaraError, match=r"no \.npy or \.npz file"):
-            read_feeds({"x": str(tmp_path / name)}, [], ["x"])
+            read_feeds({"x": str(tmp_path / name)}, [], specs("x"))
     with pytest.raises(SamaraError, match="there is no such file"):
-        read_feeds({"x": str(tmp_path / "none.npy")}, [], ["x"])
+        read_feeds({"x": str(tmp_path / "none.npy")}, [], specs("x"))
 
 
 def test_random_data_is_the_same_every_time_and_fits_its_dtype() -> None:

@@ -13,7 +13,7 @@ from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.ops import all_ops
 from samara.exporter.reports import inspect
 from samara.exporter.reports.inspect import family_of
-from samara.exporter.types import ModelFormatError, Quant
+from samara.exporter.types import ModelFormatError, Quant, ShapeError
 from samara.pybridge import Session
 
 
@@ -140,3 +140,28 @@ def test_every_operator_has_a_family() -> None:
     families = {family_of(op) for op in all_ops()}
     assert {"unary", "linear", "movement", "control"} <= families
     assert "other" not in families
+
+
+def test_branches_and_loops(steered_path: Path) -> None:
+    report = inspect(steered_path, inputs={"rate": 16000}, shapes={"x": (2, 50)})
+    nodes = {n.path: n for f in report.functions for n in f.nodes}
+    grown, aside = nodes["choose/then/repeat/body/grown"], nodes["choose/else/magnitude"]
+    assert (grown.executions, grown.flops) == (3, 100)
+    assert grown.kernel
+    assert 0 < (grown.share or 0) < (nodes["choose"].share or 0) <= 1
+    assert (aside.executions, aside.kernel, aside.share, aside.flops) == (None, None, None, 100)
+    text = report.text(kernels=True)
+    assert "main/fast/body: choose/then/repeat/body, ran 3 times" in text
+    assert "main/slow: choose/else, not reached in this run" in text
+    assert "of the run" in text
+    other = inspect(steered_path, inputs={"rate": "8000"})
+    assert "main/slow: choose/else, ran once" in other.text(kernels=True)
+    rows = {n["path"] for f in other.to_json()["functions"] for n in f["nodes"]}
+    assert rows == nodes.keys()
+
+
+def test_wrong_inputs_are_refused(steered_path: Path) -> None:
+    with pytest.raises(ShapeError, match="no input 'rat'"):
+        inspect(steered_path, inputs={"rat": 1})
+    with pytest.raises(ShapeError, match="does not fit int64"):
+        inspect(steered_path, inputs={"rate": "0.5"})

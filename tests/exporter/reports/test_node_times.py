@@ -21,7 +21,8 @@ def test_nodes_account_for_the_run(samara_path: Path) -> None:
     feeds = choose_feeds(session, shapes={"image": (64, 3, 8, 8)})
     roof = Roof(gflops=1e6, int8_gops=1e6, cache_gbs=1e6, memory_gbs=1e6)
     with opened(samara_path) as file:
-        nodes, share = node_times(file, session, feeds, "", 30, roof)
+        times = node_times(file, session, feeds, "", 30, roof)
+    nodes, share = times.nodes, times.share
     # Of the best run: whatever else the machine does falls into some node or between two.
     assert 0.9 < share <= 1.0
     convs = [n for n in nodes if n.op == "conv"]
@@ -39,6 +40,39 @@ def test_nodes_account_for_the_run(samara_path: Path) -> None:
         node_times(file, session, feeds, "nothing", 1, None)
 
 
+def test_nodes_of_branches_and_loops(steered_path: Path) -> None:
+    session = Session(steered_path, threads=1)
+    feeds = choose_feeds(session, given={"rate": np.array(16000)}, shapes={"x": (2, 50)})
+    with opened(steered_path) as file:
+        every = node_times(file, session, feeds, "", 3, None)
+        [grown] = node_times(file, session, feeds, "mul", 3, None).nodes
+        by_path = node_times(file, session, feeds, "choose/then", 3, None).nodes
+        by_function = node_times(file, session, feeds, "main/fast", 3, None).nodes
+        with pytest.raises(ShapeError, match="choose/else/magnitude") as caught:
+            node_times(file, session, feeds, "abs", 1, None)
+    assert "--input" in (caught.value.fix or "")
+    assert grown.path == "choose/then/repeat/body/grown"
+    assert (grown.function, grown.executions) == ("main/fast/body", 3)
+    assert grown.gflops == pytest.approx(2 * 50 * 3 / grown.median_us / 1e3)
+    assert (
+        {n.path for n in by_path}
+        == {n.path for n in by_function}
+        == {
+            "choose/then/repeat",
+            "choose/then/repeat/body/grown",
+        }
+    )
+    assert {n.path for n in every.nodes} == {n.path for n in by_path} | {"is_fast", "choose"}
+    assert every.not_reached == ("choose/else/magnitude",)
+    assert 0.5 < every.share <= 1.0  # inner nodes are not counted once more
+    shares = {n.path: n.share for n in every.nodes}
+    assert (shares["choose"] or 0) > (shares["choose/then/repeat/body/grown"] or 1) > 0
+    text = nodes_text(every.nodes, every.share, None, every.not_reached)
+    assert "choose/then/repeat/body/grown" in text
+    assert "times" in text
+    assert "not reached with these inputs: choose/else/magnitude" in text
+
+
 def test_a_measured_choice_is_named(samara_path: Path) -> None:
     plain = Session(samara_path, threads=1)
     plain.run({"image": np.zeros((1, 3, 8, 8), np.float32)})
@@ -49,7 +83,7 @@ def test_a_measured_choice_is_named(samara_path: Path) -> None:
     session = Session(samara_path, threads=1, tuned=text.encode())
     feeds = choose_feeds(session, shapes={"image": (1, 3, 8, 8)})
     with opened(samara_path) as file:
-        [node], _ = node_times(file, session, feeds, choice.node, 1, None)
+        [node] = node_times(file, session, feeds, choice.node, 1, None).nodes
     assert node.tuned
     assert node.algorithm == choice.algorithms[1][0]
     assert node.roof_share is None

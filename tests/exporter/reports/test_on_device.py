@@ -8,11 +8,12 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports.on_device import bench_on
-from samara.pybridge import BackendError, UnsupportedError
+from samara.pybridge import BackendError, ShapeError, UnsupportedError
 
 QUICK = ("--runs", "2", "--warmup", "0", "--nodes", "--roof", "--threads", "1,2")
 
@@ -86,6 +87,29 @@ def test_pushed_run_and_cleaned_up(device: str, root: Path, tool: Path, samara_p
     assert ("user@board" in calls) == device.startswith("ssh")
     left = [p for folder in root.rglob("samara-*") for p in [folder]]
     assert left == []
+
+
+def test_inputs_go_there(root: Path, tool: Path, steered_path: Path) -> None:
+    for rate, path in (("16000", "choose/then/repeat/body/grown"), (8000, "choose/else/magnitude")):
+        report = bench_on(
+            "ssh:board",
+            steered_path,
+            name="m",
+            arguments=("--runs", "1", "--nodes"),
+            inputs={"rate": rate, "x": np.ones((2, 3), np.float32)},
+            node="",
+            tool=tool,
+        )
+        for r in report.results:
+            assert path in {n["path"] for n in r["nodes"]}
+            assert all(0 <= n["share"] <= 1 for n in r["nodes"])
+            assert all(path.split("/")[1] not in p for p in r["not_reached"])
+        assert path in report.text()
+    assert list(root.rglob("samara-*")) == []
+    with pytest.raises(ShapeError, match="no node's path"):
+        bench_on("ssh:board", steered_path, name="m", node="nowhere", tool=tool)
+    with pytest.raises(ShapeError, match="no input 'rat'"):
+        bench_on("ssh:board", steered_path, name="m", inputs={"rat": 1}, tool=tool)
 
 
 def test_a_tool_that_fails_there(root: Path, samara_path: Path, tmp_path: Path) -> None:

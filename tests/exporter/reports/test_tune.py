@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.reports import opened
 from samara.exporter.reports import tune as module
 from samara.exporter.reports.tune import tune
@@ -118,3 +119,26 @@ def test_every_algorithm_gives_the_answers(samara_path: Path) -> None:
             assert taken.algorithms[0][0] == name
             for key, value in want.items():
                 np.testing.assert_allclose(got[key], value, rtol=1e-3, atol=1e-4)
+
+
+def test_inputs_decide_which_branch_is_measured(tmp_path: Path) -> None:
+    main = ProgramBuilder().function("main")
+    x, deep = main.input("x", "f32", [1, 8, 8, 16]), main.input("deep", "bool", [])
+    yes, no = main.child("yes"), main.child("no")
+    kernel = np.random.default_rng(0).standard_normal((16, 3, 3, 16)).astype(np.float32)
+    geometry = {"strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1)}
+    branches = [
+        (b, [b.op("conv", x, kernel, None, None, name=f"conv_{b.name[-2:]}", **geometry)])
+        for b in (yes, no)
+    ]
+    main.finish(list(main.if_(deep, *branches, name="choose")), ["y"])
+    path = tmp_path / "m.samara"
+    save_program(main.program.finish(["main"]), path)
+    for given, measured in (("true", "then"), ("false", "else")):
+        with opened(path) as file:
+            report = tune(file, runs=1, out=tmp_path / "t", inputs={"deep": given})
+        assert len(report.nodes) == 2
+        for node in report.nodes:
+            assert bool(node.microseconds) == node.path.startswith(f"choose/{measured}/")
+            assert node.winner
+        assert "not reached with these inputs" in report.text()

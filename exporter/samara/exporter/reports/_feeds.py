@@ -1,28 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs for a session: read from .npy and .npz files, or seeded random data in sizes that the
-model accepts.
+"""Inputs for a session: files, values and arrays that the caller gives, and for the other inputs
+seeded random data in sizes that the model accepts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import math
+import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import Array
 from samara.exporter.types import SamaraError, ShapeError
-from samara.pybridge import Session, TensorSpec
+from samara.pybridge import Session, TensorSpec, as_input
 from samara.pybridge.array_files import read_arrays
+from samara.pybridge.names import unknown
 
 # Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch", "batch_size", "batchsize"})
 # Integers below the first, as bytes and tokens are; below the second where the model refuses those.
 _TOPS = (256, 2)
+_SUFFIXES = (".npy", ".npz")
 # The largest size tried for a sole free symbol.
 _LARGEST = 1024
 # Two free symbols are tried in all pairs; with more, only equal sizes.
@@ -43,29 +49,106 @@ class Feeds:
     random: bool
 
 
-def read_feeds(
-    inputs: Mapping[str, str], files: Sequence[str], names: Sequence[str]
-) -> dict[str, Array]:
-    """Arrays from {input: file}, and from files without a name: .npz with inputs as members, .npy.
+Given = Mapping[str, Any]
+"""Inputs by name: a path of a .npy file, or of an .npz file with one array; a text that is a number or
+a list of numbers as JSON writes it, `16000` or `[0.5, 1]`; an array, a number, a list."""
 
-    A .npy without a name is the sole input of a model that has only one.
+
+def read_feeds(
+    inputs: Given, files: Sequence[str | os.PathLike[str]], specs: Sequence[TensorSpec]
+) -> dict[str, Array]:
+    """Arrays for the inputs `specs`: from `inputs`, and from files without a name, which are .npz files
+    with inputs as members, or one .npy file for a model with one input.
+
+    A number is enough for an input with one element, whatever its rank. ShapeError for a name that no
+    input has, and for what does not fit the input's dtype or shape; SamaraError for a file that cannot be
+    read.
     """
-    feeds: dict[str, Array] = {}
+    given: dict[str, tuple[Any, str]] = {}
     for file in files:
         loaded = read_arrays(file)
         if isinstance(loaded, dict):
-            feeds |= loaded
-        elif len(names) == 1:
-            feeds[names[0]] = loaded
+            given |= {name: (array, os.fspath(file)) for name, array in loaded.items()}
+        elif len(specs) == 1:
+            given[specs[0].name] = loaded, os.fspath(file)
         else:
+            names = [s.name for s in specs]
             raise ShapeError(
                 f"{file} is one array, the model has inputs {', '.join(names)}",
                 fix=f"say which: {names[0] if names else 'x'}={file}",
             )
-    for name, file in inputs.items():
-        loaded = read_arrays(file)
-        feeds[name] = _sole(loaded, file) if isinstance(loaded, dict) else loaded
-    return feeds
+    given |= {name: _value(name, value) for name, value in inputs.items()}
+    known = {s.name: s for s in specs}
+    check_names(given, list(known))
+    return {name: _fitted(known[name], value, where) for name, (value, where) in given.items()}
+
+
+def check_names(given: Iterable[str], names: Sequence[str]) -> None:
+    """ShapeError for a name that no input has."""
+    for name in given:
+        if name not in names:
+            raise unknown("the model has no input", name, names, "it takes")
+
+
+def _value(name: str, value: Any) -> tuple[Any, str]:
+    """What stands for an input, and the file it is from, if any."""
+    if not isinstance(value, (str, os.PathLike)):
+        return value, ""
+    text = os.fspath(value)
+    if isinstance(value, str) and not text.endswith(_SUFFIXES) and not os.path.exists(text):
+        number = _number(text)
+        if number is None:
+            raise ShapeError(
+                f"input {name!r}: {text!r} is neither a file that is there nor a number",
+                fix=f"give {name}=FILE.npy, {name}=16000 or {name}=[0.5,1]",
+            )
+        return number, ""
+    loaded = read_arrays(text)
+    return (_sole(loaded, text) if isinstance(loaded, dict) else loaded), text
+
+
+def _number(text: str) -> Any:
+    """A number, a truth value, or nested lists of them; None for another text."""
+    with contextlib.suppress(ValueError):
+        return (
+            float(text) if text.lower().strip("+-") in ("nan", "inf") else json.loads(text.lower())
+        )
+    return None
+
+
+def _fitted(spec: TensorSpec, value: Any, where: str) -> Array:
+    """The array for an input."""
+    numbers = not where and not isinstance(value, np.ndarray)
+    try:
+        return as_input(spec, _numbers(spec, value) if numbers else value, spec.numpy_dtype)
+    except ShapeError as error:
+        place = f"{spec.name}={value!r}" if numbers else where
+        raise ShapeError(
+            f"{place}: {error.message}" if place else error.message, fix=error.fix
+        ) from None
+
+
+def _numbers(spec: TensorSpec, value: Any) -> Any:
+    """Numbers in nested lists; one number takes the shape of an input with one element."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise ShapeError(
+            f"input {spec.name!r} takes a number or lists of numbers, in rows of equal length",
+            fix="give an array, or the path of a .npy file",
+        )
+    one = [d if isinstance(d, int) else 1 for d in spec.shape]
+    if array.ndim == 0 and spec.shape:
+        if math.prod(one) != 1:
+            shape = "x".join(map(str, spec.shape))
+            raise ShapeError(
+                f"input {spec.name!r} is {shape}, one number does not fill it",
+                fix=f"give a file, {spec.name}=FILE.npy, or a list of numbers",
+            )
+        array = array.reshape(one)
+    return array.tolist()
 
 
 def _sole(loaded: Mapping[str, Array], file: str) -> Array:
@@ -91,10 +174,7 @@ def choose_feeds(
     after which the session has run, its state put back.
     """
     arrays = dict(given or {})
-    known = [s.name for s in session.inputs]
-    for name in (*arrays, *(shapes or {})):
-        if name not in known:
-            raise ShapeError(f"the model has no input {name!r}", fix=f"it takes {', '.join(known)}")
+    check_names([*arrays, *(shapes or {})], [s.name for s in session.inputs])
     missing = [s for s in session.inputs if s.name not in arrays]
     if not missing:
         return Feeds(arrays, {}, False)
@@ -132,6 +212,19 @@ def choose_feeds(
         f"no sizes were found for the symbolic dims {', '.join(free)} on which the model runs",
         fix=f"give a shape: --shape {example.name}={shape}",
     )
+
+
+def session_feeds(
+    session: Session,
+    *,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> Feeds:
+    """What `read_feeds` reads, and `choose_feeds` for the rest."""
+    given = read_feeds(inputs or {}, files, session.inputs)
+    return choose_feeds(session, given=given, shapes=shapes, seed=seed)
 
 
 def random_array(spec: TensorSpec, shape: Sequence[int], seed: int, top: int = _TOPS[-1]) -> Array:

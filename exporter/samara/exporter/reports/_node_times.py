@@ -1,31 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of nodes: kernel, algorithm, runner-up, and the share of what the machine can do."""
+"""The times of nodes, those of branches and loops included: kernel, algorithm, runner-up, shares of the
+run and of what the machine can do.
+"""
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from samara.exporter.ir import Node, open_program
+from samara.exporter.ir import Function, Node, open_program
 from samara.exporter.reports._costs import bytes_of, flops_of, symbol_sizes
 from samara.exporter.reports._feeds import Feeds
 from samara.exporter.reports._files import OpenedFile
+from samara.exporter.reports._inside import Inside, functions_inside
 from samara.exporter.reports._measure import Roof
 from samara.exporter.types import DType, ShapeError
 from samara.exporter.types.text import table
-from samara.pybridge import Session
+from samara.pybridge import ProfileRow, Session
 from samara.pybridge.tuned import NodeChoice
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """The median time of one node in microseconds, with the kernel that ran.
+    """The median time of one node in microseconds, all its executions in a run together, with the
+    kernel that ran.
 
     algorithm, runner_up: what the operator chose and what came next, "" where it knows one way only;
     `tuned` says that a measurement decided. estimates_us: what the cost model gives these.
     roof_share: the least time for its operations and bytes here over the median; None where either
-    is unknown.
+    is unknown. path: of a node inside a branch or a loop, the control nodes that lead to it, as
+    `If_0/then/conv1`; of another node its name. function: that holds it. executions: in one run.
+    share: of the time of the run; that of a control node includes what runs inside it.
     """
 
     node: str
@@ -38,71 +45,153 @@ class NodeTime:
     tuned: bool = False
     estimates_us: tuple[float, ...] = ()
     roof_share: float | None = None
+    path: str = ""
+    function: str = ""
+    executions: int = 1
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTimes:
+    """The nodes that were asked for; and the share of a run, the best of them, that the nodes of the
+    function that is run account for. not_reached: paths of nodes that were asked for and did not run.
+    """
+
+    nodes: tuple[NodeTime, ...]
+    share: float
+    not_reached: tuple[str, ...]
 
 
 def node_times(
     file: OpenedFile, session: Session, chosen: Feeds, wanted: str, runs: int, roof: Roof | None
-) -> tuple[tuple[NodeTime, ...], float]:
-    """Medians over `runs` profiled runs of the nodes that `wanted` names: a part of the name or
-    operator, or of a tensor that was fused into the node. And the share of a run, the best of them,
-    that all nodes of the function together account for.
+) -> NodeTimes:
+    """Medians over `runs` profiled runs of the nodes that `wanted` names: a part of the path, operator or
+    function, or of a tensor that was fused into the node.
+
+    ShapeError where no node is named so, or none of those that are ran.
     """
-    f = open_program(file.path).functions[session.function]
-    sizes = symbol_sizes(f, chosen.arrays)
-    nodes = {n.name: n for n in f.nodes if _is_named(n, wanted)}
-    if not nodes:
-        names = ", ".join(n.name for n in f.nodes[:10])
-        raise ShapeError(f"no node's name contains {wanted!r}", fix=f"nodes are {names} …")
+    program = open_program(file.path)
+    main = program.functions[session.function]
+    inside = functions_inside(program, main.name, symbol_sizes(main, chosen.arrays))
+    nodes = named_nodes(inside, wanted)
     session.set_profiling(True)
-    times: dict[tuple[str, str, str], list[float]] = {}
+    rows: dict[NodeKey, list[ProfileRow]] = {}
+    run_us: list[float] = []
     share = 0.0
     for _ in range(runs):
         session.run(chosen.arrays)
-        profile = [row for row in session.profile() if row.function == session.function]
-        end = max(row.start_us + row.total_us for row in profile)
-        share = max(share, sum(row.total_us for row in profile) / max(end, 1e-3))
-        for row in profile:
-            if row.node in nodes:
-                times.setdefault((row.node, row.op, row.kernel), []).append(row.total_us)
+        profile = session.profile()
+        run_us.append(run_time_us(profile, main.name))
+        outer = sum(row.total_us for row in profile if row.function == main.name)
+        share = max(share, outer / max(run_us[-1], 1e-3))
+        for key, row in profile_keys(profile).items():
+            if key in nodes:
+                rows.setdefault(key, []).append(row)
     session.set_profiling(False)
-    choices = {c.node: c for c in session.choices() if c.function == session.function}
+    not_reached = tuple(inside[k[0]].place(n.name) for k, n in nodes.items() if k not in rows)
+    if not rows:
+        raise ShapeError(
+            f"no node whose path or operator contains {wanted!r} ran: {', '.join(not_reached[:4])}"
+            + (" …" if len(not_reached) > 4 else ""),
+            fix="they are in branches that these inputs do not take; give others with --input",
+        )
+    choices = {(c.function, c.node): c for c in session.choices()}
     found = [
-        _node_time(nodes[key[0]], key, statistics.median(values), choices.get(key[0]), sizes, roof)
-        for key, values in times.items()
+        _node_time(
+            nodes[k], inside[k[0]], every, choices.get(k[:2]), statistics.median(run_us), roof
+        )
+        for k, every in rows.items()
     ]
-    return tuple(found), share
+    return NodeTimes(tuple(found), share, not_reached)
+
+
+NodeKey = tuple[str, str, str, int]
+"""A node: function, name, operator, and the how many-th of these, for names need not differ."""
+
+
+def named_nodes(inside: Mapping[str, Inside], wanted: str) -> dict[NodeKey, Node]:
+    """The nodes whose path, operator or function contains `wanted`, or that a tensor so named was fused
+    into. ShapeError where there are none.
+    """
+    found = {
+        key: n
+        for f in inside.values()
+        for key, n in keyed(f.function).items()
+        if _is_named(f, n, wanted)
+    }
+    if not found:
+        names = [f.place(n.name) for f in inside.values() for n in f.function.nodes]
+        raise ShapeError(
+            f"no node's path or operator contains {wanted!r}",
+            fix=f"nodes are {', '.join(names[:10])}" + (" …" if len(names) > 10 else ""),
+        )
+    return found
+
+
+def keyed(f: Function) -> dict[NodeKey, Node]:
+    """The nodes of a function by what profile_keys calls them."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found: dict[NodeKey, Node] = {}
+    for n in f.nodes:
+        named = f.name, n.name, n.op.name
+        found[*named, seen[named]] = n
+        seen[named] += 1
+    return found
+
+
+def profile_keys(rows: Sequence[ProfileRow]) -> dict[NodeKey, ProfileRow]:
+    """The rows of a profile by the nodes they are of."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found: dict[NodeKey, ProfileRow] = {}
+    for row in rows:
+        named = row.function, row.node, row.op
+        found[*named, seen[named]] = row
+        seen[named] += 1
+    return found
+
+
+def run_time_us(profile: Sequence[ProfileRow], function: str) -> float:
+    """What a run of `function` took, by its profile."""
+    return max((r.start_us + r.total_us for r in profile if r.function == function), default=0.0)
 
 
 def _node_time(
     node: Node,
-    key: tuple[str, str, str],
-    median: float,
+    inside: Inside,
+    rows: Sequence[ProfileRow],
     choice: NodeChoice | None,
-    sizes: Mapping[str, int],
+    run_us: float,
     roof: Roof | None,
 ) -> NodeTime:
     algorithms = choice.algorithms if choice is not None else ()
-    gflops, share = node_rates(node, key[2], median, sizes, roof)
+    median, last = statistics.median(r.total_us for r in rows), rows[-1]
+    rates = node_rates(node, last.kernel, median / max(last.count, 1), inside.sizes, roof)
     return NodeTime(
-        *key,
+        node.name,
+        node.op.name,
+        last.kernel,
         median,
-        gflops,
+        rates[0],
         algorithm=algorithms[0][0] if algorithms else "",
         runner_up=algorithms[1][0] if len(algorithms) > 1 else "",
         tuned=choice is not None and choice.tuned,
         estimates_us=tuple(us for _, us in algorithms[:2]),
-        roof_share=share,
+        roof_share=rates[1],
+        path=inside.place(node.name),
+        function=last.function,
+        executions=last.count,
+        share=median / run_us if run_us > 0 else None,
     )
 
 
 def node_rates(
     node: Node, kernel: str, us: float, sizes: Mapping[str, int], roof: Roof | None
 ) -> tuple[float | None, float | None]:
-    """1e9 operations per second and the share of the roof of a node that `kernel` took `us` for;
-    None where they mean nothing.
+    """1e9 operations per second and the share of the roof of a node of which `kernel` took `us` for one
+    execution; None where they mean nothing.
     """
     cost, moved = flops_of(node, sizes), bytes_of(node, sizes)
-    if us <= 0 or kernel == "view":
+    if us <= 0 or kernel == "view" or "control" in node.op.flags:
         return None, None
     share = None
     if roof is not None and cost is not None and moved is not None:
@@ -111,27 +200,48 @@ def node_rates(
     return cost / us / 1e3 if cost else None, share
 
 
-def _is_named(node: Node, wanted: str) -> bool:
-    return any(wanted in name for name in (node.name, node.op.name, *node.absorbed))
+def _is_named(inside: Inside, n: Node, wanted: str) -> bool:
+    names = (inside.place(n.name), n.op.name, *n.absorbed)
+    within = inside.path != "" and wanted in inside.function.name
+    return within or any(wanted in name for name in names)
 
 
-def nodes_text(nodes: Sequence[NodeTime], share: float | None, roof: Roof | None) -> str:
+def nodes_text(
+    nodes: Sequence[NodeTime],
+    share: float | None,
+    roof: Roof | None,
+    not_reached: Sequence[str] = (),
+) -> str:
     """A table of nodes, and what it is measured by."""
+    repeated = any(n.executions > 1 for n in nodes)
     rows = [
         (
-            n.node,
+            n.path or n.node,
             n.op,
             n.kernel,
             n.algorithm + (" (tuned)" if n.tuned else "") or "-",
             n.runner_up or "-",
+            *([str(n.executions)] if repeated else []),
             f"{n.median_us:.1f}",
+            "-" if n.share is None else f"{100 * n.share:.1f} %",
             "-" if n.gflops is None else f"{n.gflops:.1f}",
             "-" if n.roof_share is None else f"{100 * n.roof_share:.0f} %",
         )
         for n in nodes
     ]
-    heads = ("node", "op", "kernel", "algorithm", "runner-up", "us", "GFLOP/s", "of the roof")
-    text = table(heads, rows, right={5, 6, 7})
+    heads = (
+        "node",
+        "op",
+        "kernel",
+        "algorithm",
+        "runner-up",
+        *(["times"] if repeated else []),
+        "us",
+        "of the run",
+        "GFLOP/s",
+        "of the roof",
+    )
+    text = table(heads, rows, right={*range(5, len(heads))})
     if roof is not None:
         r = roof
         text += (
@@ -140,4 +250,7 @@ def nodes_text(nodes: Sequence[NodeTime], share: float | None, roof: Roof | None
         )
     if share is not None:
         text += f"\nall nodes together: {100 * share:.1f} % of the run"
+    if not_reached:
+        more = f" and {len(not_reached) - 4} more" if len(not_reached) > 4 else ""
+        text += f"\nnot reached with these inputs: {', '.join(not_reached[:4])}{more}"
     return text

@@ -19,8 +19,9 @@ import numpy as np
 from samara.exporter.ir import Array, open_program
 from samara.exporter.passes import difference
 from samara.exporter.reports._costs import flops_of, symbol_sizes
-from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
+from samara.exporter.reports._feeds import Feeds, Given, session_feeds
 from samara.exporter.reports._files import OpenedFile
+from samara.exporter.reports._inside import Inside, functions_inside
 from samara.exporter.reports._measure import (
     Progress,
     Roof,
@@ -30,6 +31,7 @@ from samara.exporter.reports._measure import (
 )
 from samara.exporter.reports._node_times import NodeTime, node_times, nodes_text
 from samara.exporter.reports._peers import open_peer
+from samara.exporter.reports._trace import trace_of
 from samara.exporter.types import SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session, devices
@@ -79,7 +81,8 @@ class BenchReport:
     """A benchmark of one model on one machine.
 
     peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, where
-    nodes were timed. nodes_share: the sum of all nodes' times over the time of their run.
+    nodes were timed. nodes_share: the sum of all nodes' times over the time of their run. not_reached:
+    paths of nodes that were asked for and are in branches that the inputs do not take.
     """
 
     model: str
@@ -93,6 +96,7 @@ class BenchReport:
     cold: tuple[ColdRow, ...] = ()
     nodes: tuple[NodeTime, ...] = ()
     nodes_share: float | None = None
+    not_reached: tuple[str, ...] = ()
     roof: Roof | None = None
     baseline: Mapping[str, float] | None = None
 
@@ -126,7 +130,7 @@ class BenchReport:
                 )
             )
         if self.nodes:
-            lines.append(nodes_text(self.nodes, self.nodes_share, self.roof))
+            lines.append(nodes_text(self.nodes, self.nodes_share, self.roof, self.not_reached))
         if self.baseline is not None:
             lines += [
                 f"{key}: {ratio:.3f} times the baseline" for key, ratio in self.baseline.items()
@@ -197,8 +201,8 @@ def bench(
     cold: bool = False,
     node: str | None = None,
     function: str | None = None,
-    inputs: Mapping[str, str] | None = None,
-    files: Sequence[str] = (),
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     baseline: str | os.PathLike[str] | None = None,
@@ -211,9 +215,10 @@ def bench(
 
     Engines take turns, one round each, so that what else the machine does hits all alike. A peer
     that cannot be loaded or run becomes a row that says why. cold: also measure open, create and
-    first run. node: also the nodes that this text names, by a part of their name or operator, or
-    of a tensor that was fused into them. accuracy: as a Session takes it; cold starts are those of
-    the default.
+    first run. inputs, files: as read_feeds takes them; the other inputs get seeded random data.
+    node: also the nodes that this text names, by a part of their path or operator, or of a tensor that
+    was fused into them; the path of a node in a branch or a loop begins with the control nodes that lead
+    to it. accuracy: as a Session takes it; cold starts are those of the default.
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}")
@@ -227,8 +232,7 @@ def bench(
     first = Session(
         model, function=function, threads=1, isa=isas[0], tuned=tuned, accuracy=accuracy
     )
-    given = read_feeds(inputs or {}, files, [s.name for s in first.inputs])
-    chosen = choose_feeds(first, given=given, shapes=shapes, seed=seed)
+    chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
     contenders: list[_Contender] = []
     failed: list[BenchRow] = []
@@ -245,10 +249,7 @@ def bench(
     peak = None if before is None or after is None else max(before, after)
     rows = [_result(c, contenders, flops, peak) for c in contenders] + failed
     roof = measure_roof(isas[0]) if node is not None else None
-    nodes: tuple[NodeTime, ...] = ()
-    share: float | None = None
-    if node is not None:
-        nodes, share = node_times(file, first, chosen, node, runs, roof)
+    timed = None if node is None else node_times(file, first, chosen, node, runs, roof)
     return BenchReport(
         model=file.given,
         machine=f"{platform.machine()} {devices()[0].description}",
@@ -261,8 +262,9 @@ def bench(
         cold=tuple(_cold(file, function, t, i, chosen, runs) for t in threads for i in isas)
         if cold
         else (),
-        nodes=nodes,
-        nodes_share=share,
+        nodes=() if timed is None else timed.nodes,
+        nodes_share=None if timed is None else timed.share,
+        not_reached=() if timed is None else timed.not_reached,
         roof=roof,
         baseline=None if old is None else _against_baseline(old, rows),
     )
@@ -273,16 +275,24 @@ def trace(
     *,
     function: str | None = None,
     threads: int = 1,
+    isa: str | None = None,
+    tuned: str | bool | None = None,
+    accuracy: str = "default",
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> str:
-    """A Chrome trace of one warm run on random data."""
-    session = Session(file.path, function=function, threads=threads)
-    feeds = choose_feeds(session, shapes=shapes, seed=seed).arrays
+    """A Chrome trace of one warm run. Options as `bench` takes them."""
+    session = Session(
+        file.path, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
+    feeds = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed).arrays
     session.run(feeds)
+    session.reset()
     session.set_profiling(True)
     session.run(feeds)
-    return session.trace()
+    return trace_of(session, open_program(file.path))
 
 
 # ---- contenders ----
@@ -367,18 +377,35 @@ def _result(
 
 
 def _model_flops(file: OpenedFile, session: Session, chosen: Feeds) -> int | None:
-    """Operations of one run of the function; None where some node's cost is not known from the
-    shapes of inputs.
+    """Operations of one run of the function, of branches and loops as often as their nodes execute; None
+    where some node's cost is not known from the shapes of inputs.
     """
-    f = open_program(file.path).functions[session.function]
-    sizes = symbol_sizes(f, chosen.arrays)
+    program = open_program(file.path)
+    f = program.functions[session.function]
+    inside = functions_inside(program, f.name, symbol_sizes(f, chosen.arrays))
+    executions = _executions(session, chosen, inside)
     total = 0
-    for n in f.nodes:
-        flops = None if "control" in n.op.flags else flops_of(n, sizes)
-        if flops is None:
-            return None
-        total += flops
+    for name, times in executions.items():
+        for n in inside[name].function.nodes:
+            flops = 0 if "control" in n.op.flags else flops_of(n, inside[name].sizes)
+            if flops is None:
+                return None
+            total += flops * times
     return total
+
+
+def _executions(session: Session, chosen: Feeds, inside: Mapping[str, Inside]) -> dict[str, int]:
+    """How often a run executes each function that it reaches."""
+    if len(inside) == 1:
+        return dict.fromkeys(inside, 1)
+    session.set_profiling(True)
+    session.run(chosen.arrays)
+    times: dict[str, int] = {}
+    for row in session.profile():
+        times[row.function] = max(times.get(row.function, 0), row.count)
+    session.set_profiling(False)
+    session.reset()
+    return {name: times[name] for name in inside if name in times}
 
 
 # ---- cold starts, nodes, baselines ----

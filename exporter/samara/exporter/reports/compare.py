@@ -14,7 +14,7 @@ import numpy as np
 
 from samara.exporter.ir import Array, Function, Program, open_program
 from samara.exporter.passes import difference
-from samara.exporter.reports._feeds import Feeds, choose_feeds, read_feeds
+from samara.exporter.reports._feeds import Feeds, Given, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, opened, silent
 from samara.exporter.reports._precision import TOLERANCE, Bound, bound_of, precision_of
 from samara.exporter.types import SamaraError, ShapeError
@@ -247,8 +247,8 @@ def compare_files(
     a: str,
     b: str | None = None,
     *,
-    inputs: Mapping[str, str] | None = None,
-    files: Sequence[str] = (),
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     function: str | None = None,
     seed: int = 0,
@@ -271,11 +271,11 @@ def compare_files(
 
         first = side(a)
         second = None if b is None else side(b)
-        names = [s.name for s in Model(first.path).function(function).inputs]
+        specs = Model(first.path).function(function).inputs
         report = compare(
             first,
             second,
-            feeds=read_feeds(inputs or {}, files, names),
+            feeds=read_feeds(inputs or {}, files, specs),
             shapes=shapes,
             function=function,
             seed=seed,

@@ -24,7 +24,7 @@ from samara.exporter.quantize.quantize import quantize
 from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints
 from samara.exporter.reports._measure import program_beside_library
-from samara.exporter.reports.run import write_arrays
+
 from samara.exporter.types import BackendError, SamaraError, require
 from samara.exporter.types.text import byte_text, table
 from samara.pybridge import Model, Session

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.export import export, is_growing, transposes_left
-from samara.exporter.ir import Function, Node, Program, read_file, required_ops
+from samara.exporter.ir import Function, Program, read_file, required_ops
 from samara.exporter.package.selection import Selection
 from samara.exporter.reports._costs import flops_of
 from samara.exporter.reports._files import is_samara
+from samara.exporter.reports._inside import held, sizes_inside
 from samara.exporter.reports._runs_on import Finding, findings, library_text
 from samara.exporter.reports.inspect import Report, inspect
 from samara.exporter.types import DType, ModelFormatError, Sym
@@ -319,9 +319,9 @@ def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int
     """
     total = unknown = 0
     for n in f.nodes:
-        called = [program.functions[n.attrs[a.name]] for a in n.op.attrs if a.type == "function"]
+        called = [callee for _, callee in held(program, n)]
         if called:
-            inner = [_flops(program, g, _sizes_inside(n, g, sizes)) for g in called]
+            inner = [_flops(program, g, sizes_inside(n, g, sizes)) for g in called]
             flops, more = max(inner)
             trips = n.inputs[0].constant if n.op.name == "loop" and n.inputs[0] else None
             total += flops * (1 if trips is None else int(trips))
@@ -333,20 +333,6 @@ def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int
         else:
             total += flops_here
     return total, unknown
-
-
-def _sizes_inside(node: Node, callee: Function, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of the callee's symbols, which its inputs get from the node's last inputs."""
-    found: dict[str, int] = {}
-    for given, v in zip(reversed(node.inputs), reversed(callee.inputs), strict=False):
-        if given is None or given.type.rank != v.type.rank:
-            continue
-        for outer, inner in zip(given.type.shape, v.type.shape, strict=True):
-            atom = inner.sole_atom()
-            if isinstance(atom, Sym) and outer.symbols() <= sizes.keys():
-                with contextlib.suppress(KeyError, TypeError):
-                    found.setdefault(atom.name, outer.evaluate(dict(sizes)))
-    return found
 
 
 # ---- text ----

@@ -31,7 +31,9 @@ from samara.exporter.ir import (
 from samara.exporter.ops import OpSpec
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.reports._costs import flops_of, symbol_sizes
-from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._feeds import Given, choose_feeds, read_feeds
+from samara.exporter.reports._inside import Inside, functions_inside
+from samara.exporter.reports._node_times import run_time_us
 from samara.exporter.reports.memory import (
     ConstantRow,
     MemoryReport,
@@ -41,7 +43,7 @@ from samara.exporter.reports.memory import (
 )
 from samara.exporter.types import SamaraError
 from samara.exporter.types.text import byte_text, count_text, plain, table
-from samara.pybridge import ProfileRow, Session
+from samara.pybridge import Model, ProfileRow, Session
 from samara.pybridge.memory import instruction_sets
 from samara.pybridge.tuned import NodeChoice
 
@@ -92,10 +94,12 @@ class NodeRow:
     """A node. `promise` is "exact" (the same bits on every device) or "bounded" (within
     docs/numerics.md).
 
-    kernel, microseconds: from a run here; None where the node did not run or nothing was run.
+    path: of a node inside a branch or a loop, the control nodes that lead to it: `If_0/then/conv1`.
+    kernel, microseconds, executions, share: from a run here, times of all executions in it together,
+    and their share of the time of the run; None where the node did not run or nothing was run.
     algorithms: those that could compute it, each with the microseconds that the cost model gives
     it, the one in use first; empty where the operator knows one way only.
-    flops: of the run here; None where sizes depend on data, or on symbols and nothing was run.
+    flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
     """
 
     name: str
@@ -111,6 +115,9 @@ class NodeRow:
     kernel: str | None = None
     microseconds: float | None = None
     algorithms: tuple[tuple[str, float], ...] = ()
+    path: str = ""
+    executions: int | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,8 @@ class FunctionReport:
     names.
 
     `results` are the tensors that `outputs` and then `writes` get: an output may be called
-    otherwise than its tensor.
+    otherwise than its tensor. `path`: of a branch or the body of a loop, the control nodes of the default
+    function that lead to it, as `If_0/then`; the first path where it has `holders` of them.
     """
 
     name: str
@@ -132,6 +140,8 @@ class FunctionReport:
     results: tuple[str, ...]
     growing: bool
     nodes: tuple[NodeRow, ...]
+    path: str = ""
+    holders: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +191,7 @@ class Report:
         parts += [_function_text(f) for f in self.functions if f.entry]
         parts.append(_transposes_text(self.transposes))
         if kernels:
-            parts += [_kernels_text(f) for f in self.functions]
+            parts += [_kernels_text(f, not self.not_run) for f in self.functions]
         if memory:
             parts.append(memory_text(self.memory, width=width, ascii_only=ascii_only))
         if self.not_run and (kernels or memory):
@@ -193,15 +203,18 @@ def inspect(
     path: str | os.PathLike[str],
     *,
     run: bool = True,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     isa: str | None = None,
     threads: int = 1,
     name: str | None = None,
 ) -> Report:
-    """Report on a `.samara` file. `run` runs the default function once on random data, for kernels
-    and memory.
+    """Report on a `.samara` file. `run` runs the default function a few times, for kernels, times and
+    memory.
 
-    shapes: of inputs for that run. threads: of its pool. name: what the report calls the file. A file that cannot run
+    inputs, files: for these runs, as read_feeds takes them; the other inputs get random data. shapes: of
+    inputs. threads: of its pool. name: what the report calls the file. A file that cannot run
     here is reported all the same, with the reason in `not_run`; ModelFormatError when it is no
     model.
     """
@@ -211,10 +224,13 @@ def inspect(
     )
     if not run:
         return replace(report, not_run="not asked for")
+    given = {}
+    if inputs or files:  # what is wrong with these is an error, not a reason not to run
+        given = read_feeds(inputs or {}, files, Model(path).function(None).inputs)
     try:
         session = Session(path, threads=threads, isa=isa)
-        chosen = choose_feeds(session, shapes=shapes)
-        rows = _timed(session, chosen.arrays)
+        chosen = choose_feeds(session, given=given, shapes=shapes)
+        rows, run_us = _timed(session, chosen.arrays)
     except SamaraError as error:
         return replace(report, not_run=str(error))
     pieces = session.memory()
@@ -229,16 +245,10 @@ def inspect(
             file.memory, measure(file.program, Path(path), threads=(threads,), isas=_ceilings(isa))
         ),
     )
-    functions = _with_kernels(report.functions, rows, session.choices())
     main = file.program.main
-    sizes = symbol_sizes(main, chosen.arrays)
-    costs = {n.name: flops_of(n, sizes) for n in main.nodes}
-    functions = tuple(
-        replace(f, nodes=tuple(replace(n, flops=costs[n.name]) for n in f.nodes))
-        if f.name == main.name
-        else f
-        for f in functions
-    )
+    inside = functions_inside(file.program, main.name, symbol_sizes(main, chosen.arrays))
+    functions = tuple(_with_costs(f, inside.get(f.name)) for f in report.functions)
+    functions = _with_kernels(functions, rows, run_us, session.choices())
     return replace(report, functions=functions, memory=memory)
 
 
@@ -247,8 +257,16 @@ def _ceilings(isa: str | None) -> tuple[str, ...]:
     return instruction_sets()[-1:] if isa is None else (isa,)
 
 
-def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
-    """The profile of a warm run, its times medians of a few."""
+def _with_costs(f: FunctionReport, inside: Inside | None) -> FunctionReport:
+    """A function that a run may enter, its nodes' flops in the sizes there."""
+    if inside is None:
+        return f
+    pairs = zip(f.nodes, inside.function.nodes, strict=True)
+    return replace(f, nodes=tuple(replace(n, flops=flops_of(m, inside.sizes)) for n, m in pairs))
+
+
+def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRow], float]:
+    """The profile of a warm run and what that took, in microseconds; times are medians of a few."""
     session.run(feeds)
     session.set_profiling(True)
     profiles: list[list[ProfileRow]] = []
@@ -258,11 +276,12 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> list[ProfileRow]:
         session.run(feeds)
         profiles.append(session.profile())
     if any(len(p) != len(profiles[0]) for p in profiles):
-        return profiles[-1]
-    return [
+        return profiles[-1], run_time_us(profiles[-1], session.function)
+    rows = [
         replace(rows[0], total_us=statistics.median(r.total_us for r in rows))
         for rows in zip(*profiles, strict=True)
     ]
+    return rows, statistics.median(run_time_us(p, session.function) for p in profiles)
 
 
 def promise_of(node: Node) -> str:
@@ -291,6 +310,7 @@ def family_of(op: OpSpec) -> str:
 
 def _static_report(file: ModelFile, path: str, size: int) -> Report:
     program = file.program
+    inside = functions_inside(program, program.main.name, {})
     segments = {name: length for name, _, length in file.segments}
     memory = MemoryReport(
         weights_bytes=sum(n for name, n in segments.items() if name != "golden"),
@@ -314,7 +334,10 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
         metadata=dict(program.metadata),
         functions=tuple(
             _function_report(
-                f, n in program.entries, n in program.entries and is_growing(program, n)
+                f,
+                n in program.entries,
+                n in program.entries and is_growing(program, n),
+                inside.get(n),
             )
             for n, f in program.functions.items()
         ),
@@ -330,7 +353,9 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
     )
 
 
-def _function_report(f: Function, entry: bool, growing: bool) -> FunctionReport:
+def _function_report(
+    f: Function, entry: bool, growing: bool, inside: Inside | None
+) -> FunctionReport:
     names = f.output_names or tuple(v.name for v in f.outputs)
     rows = [replace(_tensor_row(v), name=n) for n, v in zip(names, f.outputs, strict=True)]
     free = [i for i in range(len(rows)) if i not in f.writes]
@@ -344,11 +369,15 @@ def _function_report(f: Function, entry: bool, growing: bool) -> FunctionReport:
         state=dict(f.reads) | {names[i]: variable for i, variable in f.writes.items()},
         results=tuple(f.outputs[i].name for i in (*free, *f.writes)),
         growing=growing,
-        nodes=tuple(_node_row(n) for n in f.nodes),
+        nodes=tuple(
+            _node_row(n, n.name if inside is None else inside.place(n.name)) for n in f.nodes
+        ),
+        path="" if inside is None else inside.path,
+        holders=inside.holders if inside is not None and inside.path else 0,
     )
 
 
-def _node_row(node: Node) -> NodeRow:
+def _node_row(node: Node, path: str) -> NodeRow:
     source = node.source
     place = (
         ""
@@ -366,6 +395,7 @@ def _node_row(node: Node) -> NodeRow:
         source=place,
         absorbed=node.absorbed,
         flops=flops_of(node),
+        path=path,
     )
 
 
@@ -382,7 +412,10 @@ def _tensor_row(v: Value) -> TensorRow:
 
 
 def _with_kernels(
-    functions: Sequence[FunctionReport], rows: Sequence[ProfileRow], choices: Sequence[NodeChoice]
+    functions: Sequence[FunctionReport],
+    rows: Sequence[ProfileRow],
+    run_us: float,
+    choices: Sequence[NodeChoice],
 ) -> tuple[FunctionReport, ...]:
     """The functions with what the profile says about their nodes, matched by function and name
     in order.
@@ -399,7 +432,13 @@ def _with_kernels(
             found = ran.get((f.name, n.name, n.op))
             if found:
                 row = found.pop(0)
-                n = replace(n, kernel=row.kernel, microseconds=row.total_us)
+                n = replace(
+                    n,
+                    kernel=row.kernel,
+                    microseconds=row.total_us,
+                    executions=row.count,
+                    share=row.total_us / run_us if run_us > 0 else None,
+                )
             nodes.append(n)
         done.append(replace(f, nodes=tuple(nodes)))
     return tuple(done)
@@ -458,7 +497,7 @@ def _transposes_text(transposes: Sequence[TransposeLeft]) -> str:
     return "\n".join(lines)
 
 
-def _kernels_text(f: FunctionReport) -> str:
+def _kernels_text(f: FunctionReport, was_run: bool) -> str:
     if not f.nodes:
         return ""
     rows = [
@@ -472,11 +511,39 @@ def _kernels_text(f: FunctionReport) -> str:
             _estimate(n, 0),
             _estimate(n, 1),
             "-" if n.microseconds is None else f"{n.microseconds:.1f}",
+            "-" if n.share is None else f"{100 * n.share:.1f} %",
         )
         for n in f.nodes
     ]
-    heads = ("op", "node", "output", "promise", "flops", "kernel", "algorithm", "runner-up", "us")
-    return f"{f.name}\n" + table(heads, rows, right={4, 8})
+    heads = (
+        "op",
+        "node",
+        "output",
+        "promise",
+        "flops",
+        "kernel",
+        "algorithm",
+        "runner-up",
+        "us",
+        "of the run",
+    )
+    return _place_text(f, was_run) + "\n" + table(heads, rows, right={4, 8, 9})
+
+
+def _place_text(f: FunctionReport, was_run: bool) -> str:
+    """A function's name; of a branch or body also where it is and how often it ran."""
+    if not f.path:
+        return f.name
+    more = f" and {f.holders - 1} more" if f.holders > 1 else ""
+    times = max((n.executions or 0 for n in f.nodes), default=0)
+    ran = (
+        "not reached in this run"
+        if times == 0
+        else f"ran {times} times"
+        if times > 1
+        else "ran once"
+    )
+    return f"{f.name}: {f.path}{more}" + (f", {ran}" if was_run else "")
 
 
 def _estimate(node: NodeRow, rank: int) -> str:

@@ -20,16 +20,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from samara.exporter.build import build
-from samara.exporter.ir import Function, open_program
+from samara.exporter.ir import Array, open_program
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain
 from samara.exporter.reports._costs import symbol_sizes
-from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._feeds import Given, choose_feeds, read_feeds
+from samara.exporter.reports._inside import Inside, functions_inside
 from samara.exporter.reports._measure import Roof
-from samara.exporter.reports._node_times import NodeTime, node_rates, nodes_text
+from samara.exporter.reports._node_times import NodeTime, named_nodes, node_rates, nodes_text
 from samara.exporter.types.text import plain, table
 from samara.pybridge import BackendError, Session, UnsupportedError, sources
+from samara.pybridge.dtypes import PACKED, pack_nibbles
 
 # What `uname -m` and Android's ABIs call an architecture, as the target whose static programs run there.
 _TARGETS = {
@@ -113,32 +117,40 @@ def _nodes_text(result: Mapping[str, Any]) -> str:
             runner_up=n.get("runner_up", ""),
             tuned=bool(n.get("tuned")),
             roof_share=n.get("roof_share"),
+            path=n.get("path", ""),
+            function=n.get("function", ""),
+            executions=n.get("count", 1),
+            share=n.get("share"),
         )
         for n in result["nodes"]
     ]
-    return nodes_text(nodes, None, Roof.of(result) if "peak_gflops" in result else None)
+    roof = Roof.of(result) if "peak_gflops" in result else None
+    return nodes_text(nodes, None, roof, result.get("not_reached", ()))
 
 
 def _with_rates(
-    result: Mapping[str, Any], f: Function, sizes: Mapping[str, int], wanted: str
+    result: Mapping[str, Any], inside: Mapping[str, Inside], wanted: str
 ) -> dict[str, Any]:
-    """A result whose nodes are those whose name or operator contains `wanted`, with what they reach
-    of what the device can do.
+    """A result whose nodes are those that `wanted` names, each with its path, its share of the run and
+    what it reaches of what the device can do.
     """
     roof = Roof.of(result) if "peak_gflops" in result else None
-    known = {n.name: n for n in f.nodes}
+    named = named_nodes(inside, wanted)
+    left = dict(named)
+    run_us = result.get("profiled_us") or 0.0
     nodes = []
     for n in result.get("nodes", ()):
-        if wanted not in n["node"] and wanted not in n["op"]:
+        key = next((k for k in left if k[:3] == (n.get("function"), n["node"], n["op"])), None)
+        if key is None:
             continue
-        rates: dict[str, float] = {}
-        if n.get("function") == f.name and n["node"] in known:
-            found = node_rates(known[n["node"]], n["kernel"], n["us"], sizes, roof)
-            rates = {
-                k: v for k, v in zip(("gflops", "roof_share"), found, strict=True) if v is not None
-            }
-        nodes.append({**n, **rates})
-    return {**result, "nodes": nodes}
+        node, place = left.pop(key), inside[key[0]]
+        found = node_rates(node, n["kernel"], n["us"] / max(n["count"], 1), place.sizes, roof)
+        rates = dict(zip(("gflops", "roof_share"), found, strict=True))
+        rates["share"] = n["us"] / run_us if run_us > 0 else None
+        known = {k: v for k, v in rates.items() if v is not None}
+        nodes.append({**n, "path": place.place(n["node"]), **known})
+    not_reached = [inside[k[0]].place(n.name) for k, n in left.items()]
+    return {**result, "nodes": nodes, "not_reached": not_reached}
 
 
 def bench_on(
@@ -147,32 +159,48 @@ def bench_on(
     *,
     name: str,
     arguments: Sequence[str] = (),
+    function: str | None = None,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     node: str | None = None,
     tool: str | os.PathLike[str] | None = None,
 ) -> DeviceReport:
     """Measure `model` on `device` with samara-bench and its `arguments`.
 
-    shapes: of inputs; open dims get those that `samara bench` would choose here. node: of the nodes
-    that the arguments ask for, those whose name or operator contains this. tool: a samara-bench for
-    that machine; default: one is built for this model, static.
-    UnsupportedError for a device that nobody knows; BackendError where adb, ssh, qemu or a compiler
-    is missing, or the device fails.
+    function: that is measured; default: the first. inputs, files: as read_feeds takes them, they go to
+    the device; the other inputs get random data there. shapes: of inputs; open dims get those that
+    `samara bench` would choose here. node: of the nodes that the arguments ask for, those that this
+    names, as node_times says. tool: a samara-bench for that machine; default: one is built for this
+    model, static.
+    UnsupportedError for a device that nobody knows; ShapeError where no node is named so; BackendError
+    where adb, ssh, qemu or a compiler is missing, or the device fails.
     """
     machine = _machine(device)
-    session = Session(model, threads=1)
-    feeds = choose_feeds(session, shapes=shapes).arrays
+    session = Session(model, function=function, threads=1)
+    given = read_feeds(inputs or {}, files, session.inputs)
+    feeds = choose_feeds(session, given=given, shapes=shapes).arrays
+    inside = None
+    if node is not None:
+        program = open_program(model)
+        f = program.functions[session.function]
+        inside = functions_inside(program, f.name, symbol_sizes(f, feeds))
+        named_nodes(inside, node)  # before anything is built
     sized = [f"{n}={'x'.join(map(str, a.shape))}" for n, a in feeds.items() if a.ndim]
-    arguments = [*(word for text in sized for word in ("--shape", text)), *arguments]
-    with contextlib.ExitStack() as stack:
+    words = [*(word for text in sized for word in ("--shape", text)), *arguments]
+    if function is not None:
+        words += ["--function", function]
+    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         if tool is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="samara-"))
-            program = _built(model, machine.target(), Path(folder))
+            program_file = _built(model, machine.target(), Path(folder))
         else:
-            program = Path(tool)
-            if not program.is_file():
-                raise BackendError(f"{program}: there is no such tool", fix="name a samara-bench")
-        text = machine.run(program, model, arguments)
+            program_file = Path(tool)
+            if not program_file.is_file():
+                raise BackendError(
+                    f"{program_file}: there is no such tool", fix="name a samara-bench"
+                )
+        data = _written(session, given, Path(folder))
+        text = machine.run(program_file, model, words, data)
     try:
         results = tuple(json.loads(line) for line in text.splitlines() if line.startswith("{"))
     except ValueError:
@@ -182,12 +210,21 @@ def bench_on(
             f"{device}: samara-bench printed no result: {text.strip()[-200:]!r}",
             fix="run it there by hand",
         )
-    if node is not None:
-        f = open_program(model).functions[session.function]
-        sizes = symbol_sizes(f, feeds)
-        results = tuple(_with_rates(r, f, sizes, node) for r in results)
+    if inside is not None and node is not None:
+        results = tuple(_with_rates(r, inside, node) for r in results)
     target = "as the tool" if tool is not None else machine.target()
     return DeviceReport(name, device, target, isinstance(machine, _Emulated), results)
+
+
+def _written(session: Session, given: Mapping[str, Array], folder: Path) -> dict[str, Path]:
+    """Files with the bytes of these inputs, as a session reads them."""
+    dtypes = {s.name: s.dtype for s in session.inputs}
+    written = {}
+    for number, (name, array) in enumerate(given.items()):
+        written[name] = folder / f"input{number}.bin"
+        data = pack_nibbles(array) if dtypes[name] in PACKED else array
+        written[name].write_bytes(np.ascontiguousarray(data).tobytes())
+    return written
 
 
 def _built(model: Path, target: str, folder: Path) -> Path:
@@ -225,8 +262,10 @@ class _Machine(abc.ABC):
         """The target whose programs run there."""
 
     @abc.abstractmethod
-    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
-        """What the program prints about the model there."""
+    def run(
+        self, program: Path, model: Path, arguments: Sequence[str], data: Mapping[str, Path]
+    ) -> str:
+        """What the program prints about the model there; data: a file for each of these inputs."""
 
     def _known(self, architecture: str) -> str:
         if architecture not in _TARGETS:
@@ -293,8 +332,11 @@ class _Emulated(_Machine):
     def target(self) -> str:
         return self._known({"arm": "armv7l"}.get(self.architecture, self.architecture))
 
-    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
-        command = [self.qemu, "-cpu", self.cpu, str(program), str(model), *arguments]
+    def run(
+        self, program: Path, model: Path, arguments: Sequence[str], data: Mapping[str, Path]
+    ) -> str:
+        given = [word for n, file in data.items() for word in ("--input", f"{n}={file}")]
+        command = [self.qemu, "-cpu", self.cpu, str(program), str(model), *arguments, *given]
         return self._call(command, seconds=_RUN_SECONDS)
 
 
@@ -321,12 +363,17 @@ class _Remote(_Machine):
             with contextlib.suppress(BackendError):
                 self.shell(f"rm -r {folder}")
 
-    def run(self, program: Path, model: Path, arguments: Sequence[str]) -> str:
+    def run(
+        self, program: Path, model: Path, arguments: Sequence[str], data: Mapping[str, Path]
+    ) -> str:
+        given = [word for n, file in data.items() for word in ("--input", f"{n}={file.name}")]
         with self._folder() as folder:
             self.push(program, f"{folder}/{_TOOL}")
             self.push(model, f"{folder}/model.samara")
+            for file in data.values():
+                self.push(file, f"{folder}/{file.name}")
             self.shell(f"chmod 755 {folder}/{_TOOL}")
-            command = [f"./{_TOOL}", "model.samara", *arguments]
+            command = [f"./{_TOOL}", "model.samara", *arguments, *given]
             return self.shell(f"cd {folder} && {shlex.join(command)}", _RUN_SECONDS)
 
 

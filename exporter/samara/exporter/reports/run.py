@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Array
-from samara.exporter.reports._feeds import choose_feeds, read_feeds
+from samara.exporter.ir import Array, open_program
+from samara.exporter.reports._feeds import Given, session_feeds
+from samara.exporter.reports._trace import trace_of
 from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
@@ -84,8 +85,8 @@ class RunResult:
 def run(
     path: str | os.PathLike[str],
     *,
-    inputs: Mapping[str, str] | None = None,
-    files: Sequence[str] = (),
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     function: str | None = None,
     threads: int | None = None,
@@ -109,10 +110,7 @@ def run(
     session = Session(
         model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
     )
-    names = [s.name for s in session.inputs]
-    chosen = choose_feeds(
-        session, given=read_feeds(inputs or {}, files, names), shapes=shapes, seed=seed
-    )
+    chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed)
     session.run(chosen.arrays)
     session.reset()
     session.set_profiling(profile is not None)
@@ -120,7 +118,7 @@ def run(
     outputs = session.run(chosen.arrays)
     took = time.perf_counter() - start
     if profile is not None:
-        write_text(profile, session.trace())
+        write_text(profile, trace_of(session, open_program(path)))
     if output is not None:
         write_outputs(output, outputs)
     labels = labels_of(model)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samara.exporter.ir import Array
+from samara.exporter.ir import Array, open_program
 from samara.exporter.passes import difference
-from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.reports._feeds import Given, session_feeds
 from samara.exporter.reports._files import OpenedFile
+from samara.exporter.reports._inside import functions_inside
 from samara.exporter.reports._measure import Progress
 from samara.exporter.types import SamaraError
 from samara.exporter.types.text import plain, table
@@ -31,7 +32,9 @@ _Key = tuple[str, str]
 class TunedNode:
     """A node that could be computed in several ways: microseconds of each, and the one to take.
 
-    `default` is the cost model's; it stays where nothing is faster by 3 %.
+    `default` is the cost model's; it stays where nothing is faster by 3 %. microseconds: empty for a
+    node of a branch that the inputs do not take. path: the node's name, inside a branch or a loop after
+    the control nodes that lead to it.
     """
 
     function: str
@@ -40,6 +43,7 @@ class TunedNode:
     default: str
     winner: str
     microseconds: Mapping[str, float]
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,12 @@ class TuneReport:
         if self.nodes:
             rows = [
                 (
-                    n.node,
+                    n.path or n.node,
                     n.op,
                     n.default,
                     n.winner if n.winner != n.default else "the same",
-                    ", ".join(f"{name} {us:.1f}" for name, us in n.microseconds.items()),
+                    ", ".join(f"{name} {us:.1f}" for name, us in n.microseconds.items())
+                    or "not reached with these inputs",
                 )
                 for n in self.nodes
             ]
@@ -94,14 +99,18 @@ def tune(
     function: str | None = None,
     threads: int = 1,
     isa: str | None = None,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     runs: int = 20,
     out: str | os.PathLike[str] | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> TuneReport:
-    """Measure every algorithm that each node of the function could take, on seeded random data, and
-    write the winners.
+    """Measure every algorithm that each node of the function could take, and write the winners.
+
+    inputs, files: what to run on, as read_feeds takes them; the other inputs get seeded random data.
+    Nodes of branches that these inputs do not take keep the cost model's choice.
 
     Sessions that differ in the algorithm of every node take turns, so what else the machine does
     hits all alike; a node's time is its least. out: the file; default: the cache, where
@@ -111,7 +120,8 @@ def tune(
     header = tuned_header(model, isa)
     common: dict[str, Any] = {"function": function, "threads": threads, "isa": isa}
     first = Session(model, tuned=False, **common)
-    feeds = choose_feeds(first, shapes=shapes, seed=seed).arrays
+    chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
+    feeds = chosen.arrays
     answers = first.run(feeds)
     open_nodes = [c for c in first.choices() if len(c.algorithms) > 1]
     most = max((len(c.algorithms) for c in open_nodes), default=1)
@@ -120,7 +130,9 @@ def tune(
         forced = {_key(c): _names(c)[min(rank, len(c.algorithms) - 1)] for c in open_nodes}
         sessions.append(_forced(model, header, forced, common))
     times = _measured(sessions, feeds, runs if open_nodes else 0, progress)
-    nodes = tuple(_decided(c, times) for c in open_nodes)
+    program = open_program(file.path)
+    inside = functions_inside(program, first.function, {})
+    nodes = tuple(_decided(c, times, inside[c.function].place(c.node)) for c in open_nodes)
     winners = {(n.function, n.node): n.winner for n in nodes}
     tuned = _forced(model, header, winners, common)
     got = tuned.run(feeds)
@@ -140,8 +152,8 @@ def tune(
         threads=threads,
         runs=runs,
         nodes=nodes,
-        before_us=sum(n.microseconds[n.default] for n in nodes),
-        after_us=sum(n.microseconds[n.winner] for n in nodes),
+        before_us=sum(n.microseconds.get(n.default, 0.0) for n in nodes),
+        after_us=sum(n.microseconds.get(n.winner, 0.0) for n in nodes),
         tolerances=worst,
     )
 
@@ -188,10 +200,11 @@ def _measured(
     return least
 
 
-def _decided(choice: NodeChoice, times: Mapping[_Key, Mapping[str, float]]) -> TunedNode:
-    default = _names(choice)[0]
+def _decided(choice: NodeChoice, times: Mapping[_Key, Mapping[str, float]], path: str) -> TunedNode:
+    winner = default = _names(choice)[0]
     # A node of a branch that was not taken has no times: the cost model keeps it.
-    found = times.get(_key(choice), {default: 0.0})
-    best = min(found, key=lambda name: found[name])
-    winner = best if found[best] < (1 - _LEAST_GAIN) * found[default] else default
-    return TunedNode(choice.function, choice.node, choice.op, default, winner, dict(found))
+    found = times.get(_key(choice), {})
+    if found:
+        best = min(found, key=lambda name: found[name])
+        winner = best if found[best] < (1 - _LEAST_GAIN) * found[default] else default
+    return TunedNode(choice.function, choice.node, choice.op, default, winner, dict(found), path)
