@@ -235,6 +235,25 @@ static samara_status fb_find(struct smr_fb_walk *walk, const struct fb_table *ta
   return kind >= FB_STRING && kind < FB_TABLE ? fb_open_vector(walk, kind, found) : SAMARA_OK;
 }
 
+// The operator `code` in words: its name where the file says it, in lines "81 conv", else `number`,
+// which has room for the code and a space. *length is that of the result.
+static const char *fb_op_text(const struct smr_fb_walk *walk, int code, char *number, size_t room,
+                              size_t *length) {
+  const size_t key = smr_format(number, room, "%d ", code);
+  *length = key - 1;
+  const char *line = walk->model->operators;
+  while (*line != '\0') {
+    size_t end = 0;
+    while (line[end] != '\0' && line[end] != '\n') end++;
+    if (end > key && memcmp(line, number, key) == 0) {
+      *length = end - key;
+      return line + key;
+    }
+    line += end + (line[end] != '\0');
+  }
+  return number;
+}
+
 // An index or a code against what there is.
 static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int64_t least,
                               int64_t value) {
@@ -246,6 +265,15 @@ static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int
     SMR_FAIL(walk->error, BAD_VERSION, "%s %u.%u.%u is newer than this samara " SAMARA_VERSION,
              fb_field_name(walk), (unsigned)(value >> 16), (unsigned)(value >> 8 & 0xff),
              (unsigned)(value & 0xff));
+  }
+  if (what == SMR_FB_OP) {
+    char number[16];
+    size_t length;
+    const char *name = fb_op_text(walk, (int)value, number, sizeof number, &length);
+    SMR_FAIL(walk->error, UNSUPPORTED,
+             "operator %.*s is not in this build of samara " SAMARA_VERSION
+             ": samara build with this model makes one that has it",
+             (int)(length < 80 ? length : 80), name);
   }
   if (what >= SMR_FB_DTYPE) {
     SMR_FAIL(walk->error, UNSUPPORTED, "%s %d is not in this build of samara " SAMARA_VERSION,

@@ -193,6 +193,7 @@ struct samara_model {
   const struct smr_metadata *metadata;
   const struct smr_segment *segments;
   const struct smr_stored *derived;
+  const char *operators;  // "81 conv" in lines, for messages; "" where the file does not say
   uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
       metadata_count, segment_count, derived_count;
   struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c

@@ -112,7 +112,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
     case 11:
       nodes[SAMPLE_ADD].op = 9999;
       *status = SAMARA_UNSUPPORTED;
-      return "node 'add': op 9999";
+      return "node 'add': operator 9999 is not in this build";
     case 12:
       nodes[SAMPLE_RESHAPE].attrs_type = MB_OP_CLAMP;
       return "attributes of another operator";
@@ -156,4 +156,28 @@ SMR_TEST(refuses_what_is_wrong) {
   }
 }
 
-SMR_TEST_MAIN(RUN(decodes_attributes); RUN(refuses_what_is_wrong))
+// What a file says of operator 9999, and what the message then calls it.
+SMR_TEST(names_an_operator_that_it_lacks) {
+  static const char *const texts[][2] = {
+      {"9999 swirl\n", "operator swirl is not"},
+      {"50 add\n9999 swirl\n10000 more\n", "operator swirl is not"},
+      {"50 add\n9999 swirl", "operator swirl is not"},
+      {"", "operator 9999 is not"},
+      {"\n\n", "operator 9999 is not"},
+      {"9999", "operator 9999 is not"},
+      {"9999 ", "operator 9999 is not"},
+      {"19999 no\n99990 no\n 9999 no\n", "operator 9999 is not"},
+      {"9999 "
+       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+       "aaaa is not"},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct mb_model *m = mb_sample();
+    m->functions[0]->nodes[SAMPLE_ADD].op = 9999;
+    m->operators = texts[i][0];
+    CHECK_REFUSED(m, SAMARA_UNSUPPORTED, texts[i][1]);
+  }
+}
+
+SMR_TEST_MAIN(RUN(decodes_attributes); RUN(refuses_what_is_wrong);
+              RUN(names_an_operator_that_it_lacks))

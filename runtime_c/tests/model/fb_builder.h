@@ -160,8 +160,9 @@ struct mb_model {
   uint32_t metadata_count;
   struct smr_source sources[4];
   uint32_t source_count;
-  struct fbb data;  // bytes of the first segment
-  bool sealed;      // with checksums of all segments, as files since 0.6 have them
+  const char *operators;  // NULL: the file does not say their names
+  struct fbb data;        // bytes of the first segment
+  bool sealed;            // with checksums of all segments, as files since 0.6 have them
 };
 
 /// An empty model of this schema: one segment, no function.
@@ -611,11 +612,12 @@ static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
   struct mb_place places[4];
   size_t first;
   fbb_grow(b, SMR_FB_HEADER_BYTES, 1);
-  const size_t root = fbb_table(b, "hirrrrrrrrr");
+  const size_t root = fbb_table(b, m->operators != NULL ? "hirrrrrrrrr--r" : "hirrrrrrrrr");
   fbb_link(b, 0, root);
   fbb_u16(b, root, SMR_FB_MODEL_schema_version, m->schema_version);
   fbb_u32(b, root, SMR_FB_MODEL_min_runtime, m->min_runtime);
   fbb_text(b, root, SMR_FB_MODEL_producer, "fb_builder.h");
+  if (m->operators != NULL) fbb_text(b, root, SMR_FB_MODEL_operators, m->operators);
   fbb_list(b, root, SMR_FB_MODEL_entries, m->entries, m->entry_count, 4, 4);
   mb_write_segments(b, root, m, places);
   mb_write_texts(b, root, m);

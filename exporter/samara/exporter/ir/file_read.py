@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from samara.exporter.ir.file_write import (
     layout_demand,
 )
 from samara.exporter.ir.memory import Memory, read_memory
+from samara.exporter.ir.operator_names import operator_names
 from samara.exporter.ir.panels import (
     PANEL_CHANNELS,
     Packed,
@@ -77,7 +78,7 @@ class ConstantInfo:
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """What a file holds beside the program. `segments` are (name, offset, size); `memory` is empty
-    where nothing was measured.
+    where nothing was measured. `operators` are names by code, empty in files before 0.6.0.
     """
 
     program: Program
@@ -91,6 +92,7 @@ class ModelFile:
     file_bytes: int
     memory: tuple[Memory, ...] = ()
     sums: bool = False  # whether every byte has a checksum, which it matched
+    operators: Mapping[int, str] = field(default_factory=dict)
 
 
 def open_program(path: str | os.PathLike[str]) -> Program:
@@ -140,6 +142,7 @@ class _Reader:
         self._arrays: dict[tuple[int, Demand], Array] = {}
         self._names: list[str] = []
         self._variables: list[str] = []
+        self.operators: Mapping[int, str] = {}
 
     def read(self, checked: bool) -> ModelFile:
         program_bytes, file_bytes = self._header()
@@ -165,6 +168,7 @@ class _Reader:
         self.sources = [
             Source(r["file"] or "", r["line"], r["detail"] or "") for r in model["sources"]
         ]
+        self.operators = operator_names(model["operators"] or "")
         self._names = [r["name"] for r in model["functions"]]
         if len(set(self._names)) != len(self._names):
             raise ModelFormatError("two functions have one name")
@@ -194,6 +198,7 @@ class _Reader:
             file_bytes,
             read_memory(model["memory"], self._names),
             sealed,
+            self.operators,
         )
 
     # ---- the frame
@@ -416,15 +421,23 @@ class _Function:
             TensorType(t, tuple(self.exprs[d] for d in v["dims"]), _quant(v["quant"]))
             for v, t in zip(values, self.dtypes, strict=True)
         ]
-        self.ops: list[OpSpec] = [self._op(n) for n in nodes]
+        self.ops: list[OpSpec] = [self._op(n, reader.operators) for n in nodes]
         self.attrs = [self._attrs(op, n) for op, n in zip(self.ops, nodes, strict=True)]
 
     @staticmethod
-    def _op(row: flat.Row) -> OpSpec:
+    def _op(row: flat.Row, names: Mapping[int, str]) -> OpSpec:
         try:
             return op_by_code(row["op"])
         except SamaraError as error:
-            raise ModelFormatError(error.message, node=row["name"]) from error
+            name = names.get(row["op"])
+            if name is None:
+                raise ModelFormatError(error.message, node=row["name"]) from error
+            raise ModelFormatError(
+                f"this samara has no operator {name!r} (code {row['op']})",
+                op=name,
+                node=row["name"],
+                fix="update samara",
+            ) from error
 
     def _attrs(self, op: OpSpec, row: flat.Row) -> dict[str, Any]:
         if row["attrs"] is None:

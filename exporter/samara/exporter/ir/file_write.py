@@ -15,6 +15,7 @@ import numpy as np
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.exprs import ExprWriter
 from samara.exporter.ir.memory import Memory, memory_rows
+from samara.exporter.ir.operator_names import operators_text
 from samara.exporter.ir.panels import (
     Packed,
     pack_blocks,
@@ -302,6 +303,7 @@ class _Writer:
                 {"file": s.file or None, "line": s.line, "detail": s.detail or None}
                 for s in self._sources
             ],
+            "operators": operators_text(n.op for f in p.functions.values() for n in f.nodes),
         }
 
     def _function(self, f: Function) -> dict[str, Any]:

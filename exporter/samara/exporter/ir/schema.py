@@ -380,6 +380,12 @@ STRUCTURE: Final = (
             _f("sources", Kind.VEC_TABLE, "Source"),
             _f("memory", Kind.VEC_TABLE, "Memory"),
             _f("derived", Kind.VEC_TABLE, "Derived"),
+            _f(
+                "operators",
+                Kind.STRING,
+                doc="code and name of every operator in the file, as `81 conv`, a line each: what a"
+                " runtime says that lacks one",
+            ),
         ),
     ),
 )

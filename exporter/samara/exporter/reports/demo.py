@@ -24,11 +24,10 @@ from samara.exporter.quantize.quantize import quantize
 from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints
 from samara.exporter.reports._measure import program_beside_library
-
 from samara.exporter.types import BackendError, SamaraError, require
 from samara.exporter.types.text import byte_text, table
 from samara.pybridge import Model, Session
-from samara.pybridge.array_files import write_array
+from samara.pybridge.array_files import write_array, write_arrays
 from samara.pybridge.atomic import make_folder, write_bytes, write_text
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
