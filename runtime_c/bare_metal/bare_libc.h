@@ -50,7 +50,9 @@ double fma(double x, double y, double z);
 float fmaf(float x, float y, float z);
 
 #define assert(condition) ((void)0)
+#if __STDC_VERSION__ < 202311L  // later it is a keyword
 #define static_assert _Static_assert
+#endif
 
 /* What compilers make int32_t and int64_t of. Where the first is a long, it is as wide as an int,
  * and %u of an uint32_t is right, whatever they say. */

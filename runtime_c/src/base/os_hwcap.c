@@ -4,7 +4,7 @@
 
 #include "base/os_hwcap.h"
 
-#if defined(__aarch64__) && defined(__linux__)
+#if defined(__aarch64__) && defined(__linux__) && !defined(SMR_BARE_METAL)
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -53,7 +53,7 @@ void smr_os_cpu_name(char *text, size_t size) {
   if (file != NULL) (void)fclose(file);
 }
 
-#elif defined(__aarch64__) && defined(__APPLE__)
+#elif defined(__aarch64__) && defined(__APPLE__) && !defined(SMR_BARE_METAL)
 #include <stddef.h>
 #include <sys/sysctl.h>
 

@@ -22,7 +22,7 @@ static const struct attrs_names {
     "",
 };
 
-const struct smr_attr_desc smr_attr_descs[] = {
+const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1] = {
 #define SMR_OPATTR(OP, name_, TYPE, required_, default_int_, default_f32_, choice_count, choices_) \
   {.name = offsetof(struct attrs_names, OP##_##name_),                                             \
    .type = SMR_ATTR_##TYPE,                                                                        \
@@ -34,8 +34,6 @@ const struct smr_attr_desc smr_attr_descs[] = {
 #undef SMR_OPATTR
     {.name = offsetof(struct attrs_names, end)},
 };
-
-const size_t smr_attr_desc_count = sizeof smr_attr_descs / sizeof smr_attr_descs[0] - 1;
 
 const char *smr_attr_name(const struct smr_attr_desc *desc) {
   return (const char *)&attrs_names + desc->name;

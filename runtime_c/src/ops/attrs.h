@@ -30,8 +30,16 @@ struct smr_attr_desc {
   float default_f32;
 };
 
-extern const struct smr_attr_desc smr_attr_descs[];
-extern const size_t smr_attr_desc_count;
+enum {
+  /// Rows of smr_attr_descs, without the one that ends it.
+  SMR_ATTR_DESC_COUNT = 0
+#define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) +1
+#include "ops/opattrs.inc"
+#undef SMR_OPATTR
+};
+
+// With its size: in a build of one file the declaration is internal, and ISO C wants it complete.
+extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
 
 /// The attribute `name` of a node. The operator's row has it: asserted, for the name is a literal.
 const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name);

@@ -38,7 +38,8 @@ static inline samara_status smr_extreme_need(struct smr_job *job, bool smallest)
 
 /// LIMIT where an axis of `n` elements is too long for smr_extreme_columns.
 static inline samara_status smr_extreme_check(const struct smr_job *job, size_t n) {
-  if ((uint64_t)n > UINT32_MAX)
+  const uint32_t narrow = (uint32_t)n;  // compared so, for n may have no more bits
+  if (narrow != n)
     SMR_FAIL(job->error, LIMIT, "%s: an axis of %zu elements is too long", job->op->name, n);
   return SAMARA_OK;
 }

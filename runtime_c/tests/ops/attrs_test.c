@@ -24,7 +24,7 @@ SMR_TEST(descriptors_fit_the_rows) {
       CHECK_EQ_INT(desc->choices, choices);
     }
   }
-  CHECK_EQ_INT(seen, smr_attr_desc_count);
+  CHECK_EQ_INT(seen, SMR_ATTR_DESC_COUNT);
 }
 
 SMR_TEST(by_name) {

@@ -26,6 +26,7 @@ COMPILERS = {
     "aarch64-gcc": ["aarch64-linux-gnu-gcc"],
     "aarch64-clang": ["clang-19", "--target=aarch64-linux-gnu"],
 }
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_plain_compilers_take_it_without_a_warning(
 ) -> None:
     cc = [need_tool(name, COMPILERS[name][0]), *COMPILERS[name][1:]]
     (tmp_path / "tiny.c").write_text(tiny.source, encoding="utf-8")
-    for flags in ([], ["-std=c11", "-Wall", "-Wextra", "-Os"]):
+    for flags in ([], [*STRICT, "-std=c11", "-Os"]):
         done = subprocess.run(
             [*cc, *flags, "-c", "tiny.c"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
@@ -94,6 +95,23 @@ def test_plain_compilers_take_it_without_a_warning(
         ).stdout
         found = {line.split()[2] for line in listed.splitlines()}
         assert found == {f.replace("samara_", "tiny_", 1) for f in CORE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("standard", ["c11", "c17", "gnu11", "c2x"])
+@pytest.mark.parametrize("name", COMPILERS)
+def test_everything_is_pedantic_iso_c(
+    name: str, standard: str, need_tool: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    """All operators, kernels and features in one file, as a release of the library would be."""
+    cc = [need_tool(name, COMPILERS[name][0]), *COMPILERS[name][1:]]
+    everything = amalgamate({}, exports=functions(FEATURES), sources=sources())
+    (tmp_path / "all.c").write_text(everything.source, encoding="utf-8")
+    done = subprocess.run(
+        [*cc, *STRICT, f"-std={standard}", "-fsyntax-only", "all.c"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr[:4000]) == (0, "")
 
 
 def test_extra_sources_join_with_the_headers_beside_them(

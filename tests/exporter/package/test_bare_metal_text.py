@@ -20,14 +20,19 @@ AUDIO = TensorSpec("audio:0", "int8", (1, 49, 10), 0.1, -3)
 SCORE = TensorSpec("score", "float32", (1, 12))
 GATE = TensorSpec("gate", "bool", (2,))
 CPU = CPUS["cortex-m3"]
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
 def test_names_are_the_tensors_own_where_c_takes_them() -> None:
     assert [t.name for t in tensors((AUDIO,), "input")] == ["input"]
     assert [t.name for t in tensors((SCORE, GATE), "output")] == ["score", "gate"]
     assert [t.name for t in tensors((AUDIO, SCORE), "input")] == ["input0", "input1"]
-    keyword = replace(GATE, name="double")
-    assert [t.name for t in tensors((SCORE, keyword), "input")] == ["input0", "input1"]
+    for taken in ("double", "class", "new", "i", "arena"):  # of C, of C++, of the example
+        keyword = replace(GATE, name=taken)
+        assert [t.name for t in tensors((SCORE, keyword), "input")] == ["input0", "input1"]
+    inputs = tensors((SCORE, GATE), "input")
+    both = replace(SCORE, name="more")
+    assert [t.name for t in tensors((GATE, both), "output", inputs)] == ["output0", "output1"]
 
 
 def test_macros_of_a_quantized_input() -> None:
@@ -78,9 +83,9 @@ def test_header_and_example_compile_as_c_and_as_cpp(
     ins, outs = tensors(inputs, "input"), tensors((SCORE, GATE), "output")
     (tmp_path / "kws.h").write_text(header("kws", CPU, ins, outs, FIGURES, sources()))
     (tmp_path / "example.c").write_text(example("kws", ins, outs))
-    for language in ("c", "c++"):
+    for language, standard in (("c", "c11"), ("c++", "c++11")):
         subprocess.run(
-            [gcc, "-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "example.c"],
+            [gcc, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", "example.c"],
             cwd=tmp_path,
             check=True,
         )

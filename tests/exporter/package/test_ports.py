@@ -30,6 +30,8 @@ def test_names_become_words_that_differ() -> None:
     assert [port.word for port in found.inputs] == ["in_0", "in_0_2", "for_", "x9"]
     assert [port.word for port in found.outputs] == ["in_0_3", "in_0_4", "for_2", "x9_2"]
     assert [port.macro for port in found.inputs][2:] == ["INPUT_FOR", "INPUT_X9"]
+    found = port_types(floats, floats, floats, names=("class", "i", "printf"))
+    assert [port.word for port in found.inputs] == ["class_", "i_", "printf_"]
     assert c_word("Träger/α") == "tr_ger"
     assert c_word("::") == "x"
 

@@ -21,6 +21,7 @@ from samara.pybridge import UnsupportedError
 
 Tool = Callable[[str, str], str]
 SYSROOT = "/usr/aarch64-linux-gnu"
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 # Small integers as floats: every instruction set gives the same bits.
 WEIGHT = (np.arange(32, dtype=np.float32).reshape(8, 4) % 7) - 3
@@ -135,7 +136,7 @@ def compiled(cc: Sequence[str], folder: Path, out: Path) -> list[Path]:
     for name in ("alpha", "beta"):
         objects.append(out / f"{name}.o")
         done = subprocess.run(
-            [*cc, "-Wall", "-Wextra", "-Werror", "-c", folder / f"{name}_model.c", "-o", objects[-1]],
+            [*cc, "-std=c11", *STRICT, "-c", folder / f"{name}_model.c", "-o", objects[-1]],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[:4000]
@@ -174,6 +175,25 @@ def test_two_models_in_one_program(
         "-lpthread",
     ]
     run(command)
+    assert answers([tmp_path / "both"]) == expected
+
+
+@pytest.mark.parametrize(
+    "compiler", ["g++", pytest.param("clang++-19", marks=pytest.mark.emulated)]
+)
+def test_both_in_a_cpp_program(
+    compiler: str,
+    written: Path,
+    objects: list[Path],
+    expected: bytes,
+    need_tool: Tool,
+    tmp_path: Path,
+) -> None:
+    """The headers are C++11, and what they declare has the linkage of the C objects."""
+    cpp = need_tool("cxx" if compiler == "g++" else "clang", compiler)
+    made = tmp_path / "main.o"
+    run([cpp, "-x", "c++", "-std=c++11", *STRICT, "-c", written / "main.c", "-o", made])
+    run([cpp, made, *objects, "-o", tmp_path / "both", "-lm", "-lpthread"])
     assert answers([tmp_path / "both"]) == expected
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import numpy as np
 from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package._bare_metal_probe import Figures
 from samara.exporter.package._c_text import renamer
+from samara.exporter.package.ports import TAKEN
 from samara.pybridge import TensorSpec
 
 _C_TYPES = {
@@ -24,22 +25,6 @@ _C_TYPES = {
 }  # fmt: skip
 _BITS = {"int4": 4, "uint4": 4, "bool": 8, "bfloat16": 16}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,23}\Z")
-_TAKEN = frozenset(
-    {
-        "net",
-        "inputs",
-        "outputs",
-        "auto",
-        "char",
-        "const",
-        "do",
-        "double",
-        "else",
-        "for",
-        "if",
-        "int",
-    }
-)
 _STATUS = re.compile(r"^/\* Status codes;.*?^\} samara_status;\n", re.MULTILINE | re.DOTALL)
 _ERROR = re.compile(
     r"^typedef struct samara_error \{.*?^\} samara_error;\n", re.MULTILINE | re.DOTALL
@@ -92,13 +77,17 @@ class Tensor:
         return f"{self.name}: '{self.spec.name}', {self.spec.dtype} [{shape}]{quant}"
 
 
-def tensors(specs: Sequence[TensorSpec], kind: str) -> tuple[Tensor, ...]:
+def tensors(
+    specs: Sequence[TensorSpec], kind: str, others: Collection[Tensor] = ()
+) -> tuple[Tensor, ...]:
     """Inputs or outputs with the names of their parameters: `kind` for a single one, else their own
-    names where C takes all of them, else numbers."""
+    names where C and C++ take all of them beside those of `others`, else numbers."""
     if len(specs) == 1:
         return (Tensor(kind, specs[0]),)
     names = [spec.name for spec in specs]
-    fit = all(_NAME.match(name) and name not in _TAKEN for name in names)
+    taken = TAKEN.union(other.name for other in others)
+    fit = len(set(names)) == len(names)
+    fit = fit and all(_NAME.match(name) and name not in taken for name in names)
     return tuple(Tensor(spec.name if fit else f"{kind}{i}", spec) for i, spec in enumerate(specs))
 
 

@@ -151,7 +151,8 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
             f"{path.name}: a run may allocate, because a size without bound depends on data",
             fix="export it with --bound, which gives such sizes a limit",
         )
-    return tensors(function.inputs, "input"), tensors(function.outputs, "output")
+    inputs = tensors(function.inputs, "input")
+    return inputs, tensors(function.outputs, "output", inputs)
 
 
 def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> str:

@@ -33,9 +33,10 @@ nullptr operator or or_eq private protected public register reinterpret_cast req
 return short signed sizeof static static_assert static_cast struct switch template this
 thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
 virtual void volatile wchar_t while xor xor_eq net error status shapes inputs outputs room main
-size_t linux unix
+size_t linux unix arena round i argc argv printf fprintf stderr stdout assert signbit isnan isinf
+isfinite int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t
 """
-_TAKEN = frozenset(_TAKEN_WORDS.split())
+TAKEN = frozenset(_TAKEN_WORDS.split())
 
 Kind = Literal["input", "output"]
 
@@ -152,7 +153,7 @@ def _word(name: str, words: set[str]) -> str:
         n += 1
         word = f"{base}_{n}"
     words.add(word)
-    return f"{word}_" if word in _TAKEN else word
+    return f"{word}_" if word in TAKEN else word
 
 
 def _port(name: str, kind: Kind, of: TensorType, words: set[str]) -> Port:
