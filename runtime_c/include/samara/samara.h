@@ -9,6 +9,9 @@
  *  - A samara_model is immutable after open and may be used by any number of threads and sessions.
  * A samara_session belongs to one thread at a time; samara_session_cancel() alone may be called
  * from another.
+ *  - A library built with SMR_NO_ATOMICS (implied by __STDC_NO_ATOMICS__), for compilers and cores
+ * without <stdatomic.h>, is for one thread: "any thread" below means that one, pools have one
+ * thread, and a model is shared by the sessions of one thread only. Answers are the same bits.
  *  - The library never prints, aborts, exits or installs anything process-wide.
  *  - Option structs start with `struct_size`; set it to sizeof the struct; a zero field means the
  * default.
@@ -264,7 +267,8 @@ typedef struct samara_pool_options {
 } samara_pool_options;
 
 /* Create threads that sessions may share. A session that finds its pool busy runs inline. After a
- * fork the child's copy runs everything inline. */
+ * fork the child's copy runs everything inline. UNSUPPORTED where there are no threads; a library
+ * without atomics (above) has pools of one thread only. */
 SAMARA_API samara_status samara_pool_create(const samara_pool_options *options, samara_pool **out,
                                             samara_error *error);
 /* Join and free. No session may be using it. NULL is a no-op. */
@@ -379,7 +383,8 @@ SAMARA_API samara_status samara_session_output(const samara_session *session, si
 SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name,
                                              samara_tensor *out);
 /* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any
- * thread. A request made while no run is going on cancels nothing. */
+ * thread. A request made while no run is going on cancels nothing. Without atomics (above): from an
+ * interrupt, a signal handler or a callback of the run, but from no other thread. */
 SAMARA_API void samara_session_cancel(samara_session *session);
 /* Text of the last failure; "" if none. Valid until the next call on the session. */
 SAMARA_API const char *samara_session_error(const samara_session *session);

@@ -4,11 +4,11 @@
 
 #include "base/isa.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/os.h"
+#include "base/atomic.h"
 #include "base/os_hwcap.h"
 
 #if SMR_ARCH_X86_64 && defined(__GNUC__)
@@ -136,10 +136,10 @@ static uint32_t isa_detect(void) {
 #endif
 
 // The one mutable global of the library. Two threads that race compute the same value.
-static _Atomic uint32_t isa_word;
+static SMR_ATOMIC(uint32_t) isa_word;
 
 static uint32_t isa_load(void) {
-  uint32_t word = atomic_load_explicit(&isa_word, memory_order_relaxed);
+  uint32_t word = SMR_ATOMIC_LOAD(&isa_word);
   if (word) return word;
   word = isa_detect() | ISA_WORD_READY;
   const char *list = smr_os_environment("SAMARA_ISA");
@@ -151,7 +151,7 @@ static uint32_t isa_load(void) {
       word |= ISA_WORD_BAD_OVERRIDE;
     }
   }
-  atomic_store_explicit(&isa_word, word, memory_order_relaxed);
+  SMR_ATOMIC_STORE(&isa_word, word);
   return word;
 }
 

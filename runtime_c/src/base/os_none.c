@@ -9,13 +9,13 @@
 
 #if SMR_OS_USE_NONE
 
-#include <stdatomic.h>
 #include <string.h>
 #if !defined(SMR_BARE_METAL)
 #include <stdlib.h>
 #endif
 
 #include "base/alloc.h"
+#include "base/atomic.h"
 #include "base/checked.h"
 
 // ---- memory ----
@@ -84,14 +84,19 @@ size_t smr_os_processor_count(void) { return 1; }
 
 // ---- threads ----
 
-_Static_assert(sizeof(atomic_flag) <= sizeof(struct smr_os_mutex), "a flag fits its storage");
+#if defined(SMR_NO_ATOMICS)
 
-#if defined(SMR_BARE_METAL)
 // Nobody to wait for, and small cores have no instruction to do it with.
-enum { OS_HAS_OTHERS = 0 };
+bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
+  (void)mutex;
+  return true;
+}
+void smr_os_mutex_lock(struct smr_os_mutex *mutex) { (void)mutex; }
+void smr_os_mutex_unlock(struct smr_os_mutex *mutex) { (void)mutex; }
+
 #else
-enum { OS_HAS_OTHERS = 1 };
-#endif
+
+_Static_assert(sizeof(atomic_flag) <= sizeof(struct smr_os_mutex), "a flag fits its storage");
 
 static atomic_flag *os_mutex(struct smr_os_mutex *mutex) {
   return (atomic_flag *)(void *)mutex->storage;
@@ -101,15 +106,17 @@ bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
   atomic_flag_clear(os_mutex(mutex));
   return true;
 }
-void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
 void smr_os_mutex_lock(struct smr_os_mutex *mutex) {
-  while (OS_HAS_OTHERS &&
-         atomic_flag_test_and_set_explicit(os_mutex(mutex), memory_order_acquire)) {
+  while (atomic_flag_test_and_set_explicit(os_mutex(mutex), memory_order_acquire)) {
   }
 }
 void smr_os_mutex_unlock(struct smr_os_mutex *mutex) {
   atomic_flag_clear_explicit(os_mutex(mutex), memory_order_release);
 }
+
+#endif
+
+void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
 
 bool smr_os_cond_init(struct smr_os_cond *cond) {
   (void)cond;

@@ -14,13 +14,15 @@
 
 #include "base/pool.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/atomic.h"
 #include "base/isa.h"
 #include "base/os.h"
 #include "base/parts.h"
+
+#if !defined(SMR_NO_ATOMICS)
 
 enum {
   POOL_MAX_THREADS = 256,
@@ -417,3 +419,46 @@ void samara_pool_destroy(samara_pool *pool) {
 size_t samara_pool_threads(const samara_pool *pool) { return pool != NULL ? pool->threads : 1; }
 
 #undef POOL_GENERATION
+
+#else
+
+// Without atomics a pool is its caller.
+struct samara_pool {
+  samara_allocator allocator;
+};
+
+void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context) {
+  (void)pool;
+  if (tiles != 0) fn(context, 0, tiles, 0);
+}
+
+samara_status samara_pool_create(const samara_pool_options *given, samara_pool **out,
+                                 samara_error *error) {
+  if (out == NULL) SMR_FAIL(error, BAD_ARGUMENT, "pool: no place for the result");
+  *out = NULL;
+  samara_pool_options options;
+  SMR_TRY(smr_options_read(given, &options, sizeof options, "pool options", error));
+  if (options.threads > 1)
+    SMR_FAIL(error, UNSUPPORTED,
+             "pool: %zu threads: this library was built without atomics and has one",
+             options.threads);
+  const samara_allocator allocator = smr_allocator(options.allocator);
+  samara_pool *pool = (samara_pool *)smr_allocate_zeroed(&allocator, 1, sizeof *pool);
+  if (pool == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "pool: no memory");
+  pool->allocator = allocator;
+  *out = pool;
+  return SAMARA_OK;
+}
+
+void samara_pool_destroy(samara_pool *pool) {
+  if (pool == NULL) return;
+  const samara_allocator allocator = pool->allocator;
+  smr_release(&allocator, pool);
+}
+
+size_t samara_pool_threads(const samara_pool *pool) {
+  (void)pool;
+  return 1;
+}
+
+#endif

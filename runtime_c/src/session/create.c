@@ -143,7 +143,7 @@ samara_status samara_session_create(const samara_model *model,
   session->function = function;
   session->allocator = allocator;
   session->total_bytes = sizeof *session;
-  atomic_init(&session->run_state, SMR_RUN_IDLE);
+  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_IDLE);
   samara_status status = create_options(session, &own);
   if (status == SAMARA_OK) status = create_build(session);
   if (status == SAMARA_OK) {

@@ -42,7 +42,7 @@ struct samara_op_context {
   size_t threads;
   samara_error error;
   struct smr_eager_failure *failures;  // by thread
-  _Atomic uint64_t *runs;              // by row of the operator table; others may read them
+  SMR_ATOMIC(uint64_t) * runs;         // by row of the operator table; others may read them
   struct smr_block scratch, frames;
 };
 

@@ -26,7 +26,7 @@ samara_status samara_op_context_create(const samara_op_context_options *options,
   for (int pass = 0; pass < 2; pass++) {
     samara_op_context *context = smr_bump_take(&bump, 1, sizeof *context);
     struct smr_eager_failure *failures = smr_bump_take(&bump, threads, sizeof *failures);
-    _Atomic uint64_t *runs = smr_bump_take(&bump, rows, sizeof *runs);
+    SMR_ATOMIC(uint64_t) *runs = smr_bump_take(&bump, rows, sizeof *runs);
     if (pass == 0) {
       bump = (struct smr_bump){.base = smr_allocate_zeroed(&allocator, 1, bump.used),
                                .capacity = bump.used};
@@ -57,7 +57,7 @@ const char *samara_op_context_error(const samara_op_context *context) {
 
 uint64_t samara_op_context_runs(const samara_op_context *context, size_t index) {
   if (index >= samara_op_count()) return 0;
-  return atomic_load_explicit(&context->runs[index], memory_order_relaxed);
+  return SMR_ATOMIC_LOAD(&context->runs[index]);
 }
 
 size_t samara_op_context_scratch_bytes(const samara_op_context *context) {
@@ -66,9 +66,9 @@ size_t samara_op_context_scratch_bytes(const samara_op_context *context) {
 
 static void eager_count(samara_op_context *context, const samara_op *op) {
   size_t rows;
-  _Atomic uint64_t *runs = &context->runs[op->job.op - smr_op_rows(&rows)];
-  const uint64_t before = atomic_load_explicit(runs, memory_order_relaxed);
-  atomic_store_explicit(runs, before + 1, memory_order_relaxed);  // nobody else writes
+  SMR_ATOMIC(uint64_t) *runs = &context->runs[op->job.op - smr_op_rows(&rows)];
+  const uint64_t before = SMR_ATOMIC_LOAD(runs);
+  SMR_ATOMIC_STORE(runs, before + 1);  // nobody else writes
 }
 
 // What is in the block is lost when it grows.

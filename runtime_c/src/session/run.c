@@ -29,7 +29,7 @@ samara_status smr_session_forgive(samara_session *session) {
 }
 
 samara_status smr_session_tick(samara_session *session) {
-  if (atomic_load_explicit(&session->run_state, memory_order_relaxed) == SMR_RUN_CANCELLED)
+  if (SMR_ATOMIC_LOAD(&session->run_state) == SMR_RUN_CANCELLED)
     SMR_FAIL(&session->error, CANCELLED, "cancelled");
   session->steps++;
   if (session->max_steps != 0 && session->steps > session->max_steps)
@@ -173,9 +173,9 @@ samara_status smr_session_run_entry(samara_session *session) {
   session->deadline.start_ns = smr_os_now_ns();
   session->profiled = session->profiling;
   (void)smr_session_forgive(session);
-  atomic_store(&session->run_state, SMR_RUN_GOING);
+  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_GOING);
   const samara_status status = run_entry(session);
-  atomic_store(&session->run_state, SMR_RUN_IDLE);
+  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
   return status;
 }

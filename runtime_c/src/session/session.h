@@ -10,11 +10,10 @@
 #define SMR_SESSION_SESSION_H
 
 #include "base/alloc.h"
+#include "base/atomic.h"
 #include "base/error.h"
 #include "model/model.h"
 #include "ops/op.h"
-
-#include <stdatomic.h>
 
 struct smr_frame;
 
@@ -243,7 +242,7 @@ struct samara_session {
   struct smr_session_region *regions;
   struct smr_block *blocks;  // that were allocated
   size_t arena_bytes, variable_bytes, total_bytes;
-  atomic_int run_state;  // enum smr_run_state
+  SMR_ATOMIC(int) run_state;  // enum smr_run_state
   uint64_t run_number, steps;
   const char *tuned;       // measured choices, one line per node; or NULL
   struct smr_parts parts;  // what it needs beyond its nodes and its model

@@ -215,9 +215,7 @@ samara_status samara_session_run(samara_session *session) {
 }
 
 void samara_session_cancel(samara_session *session) {
-  if (session == NULL) return;
-  int going = SMR_RUN_GOING;
-  atomic_compare_exchange_strong(&session->run_state, &going, SMR_RUN_CANCELLED);
+  if (session != NULL) smr_atomic_replace(&session->run_state, SMR_RUN_GOING, SMR_RUN_CANCELLED);
 }
 
 // ---- results ----

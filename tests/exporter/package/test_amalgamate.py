@@ -97,6 +97,20 @@ def test_plain_compilers_take_it_without_a_warning(
         assert found == {f.replace("samara_", "tiny_", 1) for f in CORE}
 
 
+@pytest.mark.parametrize("flag", ["-DSMR_NO_ATOMICS", "-D__STDC_NO_ATOMICS__"])
+def test_a_compiler_without_atomics_takes_it(
+    flag: str, tiny: Amalgam, need_tool: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    (tmp_path / "stdatomic.h").write_text("#error there is no such header\n", encoding="utf-8")
+    (tmp_path / "tiny.c").write_text(tiny.source, encoding="utf-8")
+    command = [need_tool("gcc", "gcc"), "-std=c11", *STRICT, flag, "-I.", "-fsyntax-only", "tiny.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[:4000]) == (0, "")
+    command.remove(flag)  # the folder's header is the one that is found
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "there is no such header" in found.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("standard", ["c11", "c17", "gnu11", "c2x"])
 @pytest.mark.parametrize("name", COMPILERS)

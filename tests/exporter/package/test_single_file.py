@@ -197,6 +197,58 @@ def test_both_in_a_cpp_program(
     assert answers([tmp_path / "both"]) == expected
 
 
+# What a library for one thread says: to pools, and to a request from a callback of the run.
+ALONE = r"""
+#include <stdio.h>
+
+#include "alpha.h"
+
+static int cancel(void *user, const char *node, const char *const *names,
+                  const alpha_tensor *tensors, size_t count) {
+  (void)node, (void)names, (void)tensors, (void)count;
+  alpha_session_cancel((alpha_session *)user);
+  return 0;
+}
+
+int main(void) {
+  static float x[ALPHA_INPUT_X_SIZE], positive[ALPHA_OUTPUT_POSITIVE_SIZE], sum[1];
+  alpha_pool *pool;
+  alpha_error error;
+  alpha_pool_options two = {.struct_size = sizeof two, .threads = 2};
+  if (alpha_pool_create(&two, &pool, &error) != ALPHA_UNSUPPORTED || pool != NULL) return 1;
+  puts(error.text);
+  if (alpha_pool_create(NULL, &pool, &error) != ALPHA_OK || alpha_pool_threads(pool) != 1) return 2;
+  alpha_session_options options = {.struct_size = sizeof options, .pool = pool};
+  alpha_net *net;
+  if (alpha_open_with(&options, &net, &error) != ALPHA_OK) return 3;
+  if (alpha_run(net, x, positive, sum) != ALPHA_OK) return 4;
+  alpha_session_cancel(alpha_net_session(net)); /* no run is going on: cancels nothing */
+  if (alpha_run(net, x, positive, sum) != ALPHA_OK) return 5;
+  if (alpha_session_watch(alpha_net_session(net), cancel, alpha_net_session(net)) != ALPHA_OK)
+    return 6;
+  if (alpha_run(net, x, positive, sum) != ALPHA_CANCELLED) return 7;
+  puts(alpha_message(net));
+  alpha_close(net);
+  alpha_pool_destroy(pool);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+def test_one_thread_without_atomics(models: dict[str, Path], tmp_path: Path) -> None:
+    write_source(
+        [models["alpha"]], out=tmp_path, name="alpha", embed=True, features=["threads", "keep"]
+    )
+    (tmp_path / "main.c").write_text(ALONE, encoding="utf-8")
+    program = tmp_path / "alone"
+    run(["cc", "-std=c11", *STRICT, "-DSMR_NO_ATOMICS", tmp_path / "main.c", tmp_path / "alpha_model.c",
+         "-o", program, "-lm"])  # fmt: skip
+    refused, cancelled = run([program]).splitlines()
+    assert refused == "pool: 2 threads: this library was built without atomics and has one"
+    assert cancelled.endswith(": cancelled")
+
+
 @pytest.mark.emulated
 def test_aarch64(written: Path, expected: bytes, need_tool: Tool, tmp_path: Path) -> None:
     cc = need_tool("aarch64", "aarch64-linux-gnu-gcc")
