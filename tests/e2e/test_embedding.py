@@ -67,6 +67,14 @@ int main(int, char **argv) {
   EXPECT(std::strcmp(model.input(0).name, "image") == 0 && model.input(0).shape[0] == -1);
   EXPECT(status_of([&] { model.input(1); }, "no such input") == SAMARA_BAD_ARGUMENT);
 
+  EXPECT(model.verified() == SAMARA_VERIFIED);
+  EXPECT(status_of([&] { model.verify(); }, "") == SAMARA_OK);
+  samara_model_options unread = samara::options<samara_model_options>();
+  unread.verify = SAMARA_VERIFY_NEVER;
+  unread.copy = true;
+  samara::Model other = samara::Model::open(argv[1], &unread);
+  EXPECT(other.verified() == SAMARA_NOT_VERIFIED_TRUSTED);
+
   samara::Pool pool(2);
   EXPECT(pool.threads() == 2);
   samara_session_options wanted = samara::options<samara_session_options>();

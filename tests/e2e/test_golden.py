@@ -48,7 +48,9 @@ def test_a_changed_weight_fails_the_selftest(path: Path, tmp_path: Path) -> None
     broken = tmp_path / "broken.samara"
     broken.write_bytes(data)
     if read_file(path).sums:
-        with pytest.raises(samara.ModelFormatError, match=r"segment 'weights', MiB 0: bytes .* checksum"):
+        with pytest.raises(
+            samara.ModelFormatError, match=r"segment 'weights', MiB 0: bytes .* checksum"
+        ):
             samara.Model(broken)
     with pytest.raises(samara.SamaraError, match=r"output .* expected"):
         samara.Model(broken, verify=False).selftest()

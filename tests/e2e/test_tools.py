@@ -79,6 +79,22 @@ def test_run_reads_and_writes_npy(built: Path, file: Path, tmp_path: Path) -> No
     assert events[0]["args"]["function"] == "main"
 
 
+def test_run_compares_checksums_as_it_is_told(built: Path, counter: Path) -> None:
+    for told in ((), ("--verify", "always"), ("--verify=never",), ("--copy",)):
+        done = run(built / "samara-run", counter, *told)
+        assert done.returncode == 0, done.stderr
+    data = bytearray(counter.read_bytes())
+    data[-1] ^= 1
+    counter.write_bytes(data)
+    for program in ("samara-run", "samara-bench"):
+        for told in ((), ("--verify", "small"), ("--verify", "always")):
+            done = run(built / program, counter, *told)
+            assert done.returncode == 1
+            assert "segment 'weights', MiB 0: bytes " in done.stderr
+        assert run(built / program, counter, "--verify", "never").returncode == 0
+        assert run(built / program, counter, "--verify", "now").returncode == 2
+
+
 def test_run_draws_the_same_inputs_for_a_seed(built: Path, file: Path, tmp_path: Path) -> None:
     outputs = []
     for seed in ("1", "1", "2"):

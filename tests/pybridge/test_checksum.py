@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,6 +39,13 @@ def test_it_is_the_one_of_the_page(rng: np.random.Generator) -> None:
     for size in (1, 7, 63, 64, 65, 127, 1000, 5001):
         data = rng.bytes(size)
         assert checksum(data) == defined(data)
+
+
+def test_the_page_has_its_vectors(repo: Path) -> None:
+    page = (repo / "docs" / "format.md").read_text(encoding="utf-8")
+    stated = [int(text, 16) for text in re.findall(r"^\|.* `([0-9a-f]{16})` \|$", page, re.M)]
+    inputs = [b"", b"samara", *(bytes(range(n)) for n in (1, 8, 64, 200))]
+    assert stated == [checksum(data) for data in inputs]
 
 
 @pytest.mark.parametrize("start", range(8))
