@@ -13,6 +13,7 @@ import pytest
 # matches no source, or only sources that have their mirror, is stale and fails.
 EXCEPTIONS: dict[str, str] = {
     "exporter/samara/exporter/ops/*.py": "tests/ops runs every row of the op table, all families",
+    "exporter/samara/exporter/importers/onnx/_packages.py": "tests/exporter/types/test_packages.py does",
     "exporter/samara/exporter/reports/_runs_on.py": "tests/exporter/reports/test_doctor.py: the doctor says it",
     "pybridge/samara/pybridge/_cdef.py": "generated; tests/meta/test_generated.py keeps it fresh",
     "tools/gen_cdef.py": "tests/meta/test_generated.py runs it; the bridge's tests use its output",

@@ -23,8 +23,8 @@ Dims = int | Sequence[int] | None
 class ValuesIndices(NamedTuple):
     """What max, min, sort, topk and median along a dimension return."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
 class ReduceMethods:
