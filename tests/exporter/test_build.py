@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -61,10 +62,21 @@ def test_bits_are_those_of_the_full_library(
     assert np.load(tmp_path / "score.npy").tobytes() == want.tobytes()
 
 
-def test_another_model_is_refused(small_dist: Path, tmp_path: Path) -> None:
+def test_another_model_is_refused_by_the_name_of_its_operator(
+    repo: Path, small_dist: Path, swish: Path, tmp_path: Path
+) -> None:
     done = _samara_run(small_dist, _relu_model(tmp_path / "tanh.samara"))
     assert done.returncode == 1
     assert "error:" in done.stderr
+    assert "operator tanh is not in this build" in done.stderr
+    assert "samara build" in done.stderr
+    custom = _samara_run(small_dist, swish)
+    assert "operator custom (mydomain::swish_beta) is not in this build" in custom.stderr
+    # Older files do not say names; a library that lacks an operator then has its code alone.
+    old = _samara_run(small_dist, repo / "tests" / "golden" / "0.5.0.samara")
+    assert re.search(
+        r"operator \d+ is not in this build .*: samara build with this model", old.stderr
+    )
 
 
 def test_what_a_build_lacks_is_said(small_dist: Path, small: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.ir import from_bytes, read_file, to_bytes
+from samara.exporter.ir import ProgramBuilder, from_bytes, read_file, to_bytes
 from samara.exporter.ir.operator_names import operator_names, operators_text
 from samara.exporter.ops import all_ops, op_by_code
 from samara.exporter.testing import steered_program
@@ -17,9 +17,15 @@ NAMED = {op.name: op for op in all_ops()}
 
 
 def test_text_and_back() -> None:
-    ops = [NAMED[name] for name in ("qsoftmax", "conv", "conv", "add")]
-    assert operators_text(ops) == "50 add\n81 conv\n193 qsoftmax\n"
-    assert operator_names(operators_text(ops)) == {50: "add", 81: "conv", 193: "qsoftmax"}
+    b = ProgramBuilder().function("main")
+    x = b.input("x", "f32", [5])
+    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape}
+    for name in ("mine::a", "mine::b", "mine::a"):
+        (x,) = b.op("custom", x, outputs=[x.name + "_"], attributes={"name": name, **stated})
+    f = b.finish([b.op("add", b.op("exp", b.op("exp", x)), 1.0)], ["y"])
+    text = operators_text(f.nodes)
+    assert text == "8 exp\n50 add\n174 custom (mine::a, mine::b)\n"
+    assert operator_names(text) == {8: "exp", 50: "add", 174: "custom (mine::a, mine::b)"}
     assert operators_text([]) == ""
     assert operator_names("") == {}
 

@@ -303,7 +303,7 @@ class _Writer:
                 {"file": s.file or None, "line": s.line, "detail": s.detail or None}
                 for s in self._sources
             ],
-            "operators": operators_text(n.op for f in p.functions.values() for n in f.nodes),
+            "operators": operators_text(n for f in p.functions.values() for n in f.nodes),
         }
 
     def _function(self, f: Function) -> dict[str, Any]:

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from samara.exporter.ops import OpSpec
+from samara.exporter.ir.program import Node
 
 
-def operators_text(ops: Iterable[OpSpec]) -> str:
-    """The lines of the field: `81 conv`, by rising code."""
-    names = {op.code: op.name for op in ops}
+def operators_text(nodes: Iterable[Node]) -> str:
+    """The lines of the field, `81 conv`, by rising code; custom operators share one, with their names:
+    `174 custom (a::b, a::c)`.
+    """
+    names: dict[int, str] = {}
+    custom: dict[str, None] = {}
+    for node in nodes:
+        names[node.op.code] = node.op.name
+        if node.op.name == "custom":
+            custom[" ".join(str(node.attrs["name"]).split())] = None
+            names[node.op.code] = f"custom ({', '.join(custom)})"
     return "".join(f"{code} {name}\n" for code, name in sorted(names.items()))
 
 
