@@ -119,8 +119,10 @@ def bench(
         return
     from samara.exporter.reports.bench import bench as measure
     from samara.exporter.reports.bench import trace
-    from samara.pybridge.atomic import write_text
+    from samara.pybridge.atomic import check_writable, write_text
 
+    if profile is not None:
+        check_writable(profile)
     counts = opt.numbers(threads, "--threads")
     named, bare = opt.files(inputs)
     sizes = opt.sizes(shape) or None

@@ -118,10 +118,12 @@ def export(
     """
     from samara.exporter import export as exporter
     from samara.exporter.ir import open_program
+    from samara.pybridge.atomic import check_writable
 
     if strict_check and no_check:
         raise typer.BadParameter("--no-check checks nothing", param_hint="--strict-check")
     target = Path(f"{Path(model).stem}.samara") if output is None else output
+    check_writable(target)
     shapes, layouts, states = (
         opt.shapes(shape),
         opt.pairs(layout, "--layout"),

@@ -107,7 +107,8 @@ def quantize(
     from samara.exporter.export import export
     from samara.exporter.quantize.quantize import quantize as quantized
     from samara.exporter.quantize.recipe import read_recipe
-    from samara.exporter.reports.quantization import read_program, write_report
+    from samara.exporter.reports.quantization import check_report, read_program, write_report
+    from samara.pybridge.atomic import check_writable, write_text
 
     if recipe is not None and scheme is not None:
         raise typer.BadParameter("the recipe says the scheme", param_hint="--scheme")
@@ -115,6 +116,10 @@ def quantize(
     chosen = scheme or "int8"
     named = given.scheme if given is not None else chosen
     target = Path(f"{Path(model).stem}.{named}.samara") if output is None else output
+    for path in report_file or ():
+        check_report(path)
+    for path in (target, *(report_file or ()), *([save_recipe] if save_recipe else ())):
+        check_writable(path)
     with step(f"reading {model}"):
         program = read_program(model, opt.shapes(shape) or None)
     with bar("quantizing") as advance:
@@ -137,7 +142,7 @@ def quantize(
         for path in report_file or ():
             write_report(made.report, path, f"{model}, {named}")
         if save_recipe is not None:
-            write_report(made.report, save_recipe, "")
+            write_text(save_recipe, made.report.to_toml())
     for finding in made.report.findings:
         note(f"calibration data: {finding}")
     if made.report.slower:

@@ -16,7 +16,13 @@ def run(
     model: opt.Model,
     inputs: opt.Inputs = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT.npz", help="Write the outputs.")
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT.npz|OUT.npy|OUT/",
+            help="Write the outputs: all in one .npz, a sole one in a .npy, each in a folder.",
+        ),
     ] = None,
     function: opt.Function = None,
     threads: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
 from samara.exporter.types import (
+    ArgumentError,
     Atom,
     Born,
     Dim,
@@ -33,7 +34,7 @@ from samara.exporter.types import (
     as_dim,
 )
 from samara.pybridge.array_files import read_arrays
-from samara.pybridge.files import path_of, read_text
+from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.memory import DerivedLayout
 
 # What golden outputs may differ by on a device: design limits of a float model.
@@ -166,8 +167,10 @@ def export(
     `prepack` cannot have.
     """
     path_of(path, "path", 'name the file to write: samara.export(program, "m.samara")')
-    if isinstance(program, Mapping) and all(isinstance(p, Program) for p in program.values()):
-        merged = merge(program)
+    if isinstance(program, Mapping):
+        if not program:
+            raise ArgumentError("no program is given", fix='give {"infer": program}')
+        merged = merge({name: as_program(p, "export") for name, p in program.items()})
     else:
         merged = as_program(program, "export")
     bounds = as_table(bounds, "bounds", '{"batch": 8}')
@@ -175,6 +178,11 @@ def export(
     consts = as_table(consts, "consts", '{"sample_rate": 16000}')
     rename = as_table(rename, "rename", '{"old": "new"}')
     disable = as_names(disable, "disable") or ()
+    if samples is not None:
+        samples = [
+            as_table(sample, "one of samples", "{name: array}")
+            for sample in (samples if isinstance(samples, (list, tuple)) else [samples])
+        ]
     prepack = as_names(prepack, "prepack")
     check_known(disable, [p.name for p in EXPORT], "disable: there is no pass", "passes are")
     _check_target(merged, target_runtime)
@@ -358,7 +366,7 @@ def with_layout(program: Program, name: str, order: str) -> Program:
     """
     f = program.main
     ranks = {"NWC": 3, "NHWC": 4, "NDHWC": 5}
-    rank = ranks.get(order.upper())
+    rank = ranks.get(str(order).upper())
     found = next((v for v in f.inputs if v.name == name), None)
     if found is None and name not in f.output_names:
         raise ShapeError(
@@ -457,7 +465,7 @@ def _check_target(program: Program, target: str | None) -> None:
         return
     try:
         wanted = tuple(int(p) for p in target.split("."))
-    except ValueError:
+    except (ValueError, TypeError, AttributeError):
         raise UnsupportedError(
             f"target_runtime {target!r} is not a version", fix="write it as 0.1 or 0.1.0"
         ) from None
@@ -476,6 +484,10 @@ def _check_target(program: Program, target: str | None) -> None:
 def _labels(labels: Labels) -> list[str]:
     if isinstance(labels, (str, os.PathLike)):
         return read_text(labels, "labels").splitlines()
+    if not isinstance(labels, Iterable) or isinstance(labels, bytes):
+        raise ArgumentError(
+            f"labels is {kind_of(labels)}", fix="give the names, or a text file with one per line"
+        )
     return [str(x) for x in labels]
 
 
@@ -484,6 +496,10 @@ def _as_list(golden: Samples | Sequence[Samples] | None) -> list[Samples]:
         return []
     if isinstance(golden, (str, os.PathLike, Mapping)):
         return [golden]
+    if not isinstance(golden, (list, tuple)):
+        raise ArgumentError(
+            f"golden is {kind_of(golden)}", fix="give inputs as {name: array}, or an .npz file"
+        )
     return list(golden)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -67,7 +68,28 @@ def as_array(value: Any, what: str) -> Array:
     return array
 
 
-def named_feeds(feeds: Any, names: Sequence[str], rank: int) -> Mapping[str, Any]:
+def checked_shapes(shapes: Any, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Shapes of inputs by name. ArgumentError for another kind, UnknownNameError for a name."""
+    if not isinstance(shapes, Mapping):
+        raise ArgumentError(
+            f"the shapes are {kind_of(shapes)}",
+            fix=f"give {{{names[0] if names else 'x'!r}: (1, 3)}}",
+        )
+    _explain(shapes, names, "input", "it takes")
+    found = {}
+    for name, shape in shapes.items():
+        try:
+            found[name] = tuple(operator.index(n) for n in shape)
+        except TypeError:
+            raise ArgumentError(
+                f"the shape of {name!r} is {shape!r}", fix="give numbers: (1, 3, 224, 224)"
+            ) from None
+    return found
+
+
+def named_feeds(
+    feeds: Any, names: Sequence[str], rank: int, what: str = "inputs"
+) -> Mapping[str, Any]:
     """What `run` was given, as {name: array}: that, or the arrays in order, or a sole array.
 
     rank: that of the first input. ArgumentError where none of these can be meant.
@@ -78,24 +100,24 @@ def named_feeds(feeds: Any, names: Sequence[str], rank: int) -> Mapping[str, Any
     if feeds is None:
         if names:
             raise ArgumentError(
-                f"no inputs are given; the model takes {', '.join(names)}", fix=f"run({example})"
+                f"no {what} are given; the model takes {', '.join(names)}", fix=f"run({example})"
             )
         return {}
     if isinstance(feeds, (list, tuple)) and not _is_one_input(feeds, len(names), rank):
         if len(feeds) != len(names):
             raise ArgumentError(
-                f"{len(feeds)} arrays are given, the model takes {len(names)} inputs: {', '.join(names)}",
+                f"{len(feeds)} arrays are given, the model takes {len(names)} {what}: {', '.join(names)}",
                 fix=f"give one for each, in this order or by name: run({example})",
             )
         return dict(zip(names, feeds, strict=True))
     if isinstance(feeds, (str, bytes, os.PathLike)):
         raise ArgumentError(
-            f"the inputs are {kind_of(feeds)}, not arrays",
+            f"the {what} are {kind_of(feeds)}, not arrays",
             fix="read the file first, with numpy.load",
         )
     if len(names) != 1:
         raise ArgumentError(
-            f"one array is given, the model takes {len(names)} inputs: {', '.join(names)}",
+            f"one array is given, the model takes {len(names)} {what}: {', '.join(names)}",
             fix=f"name them: run({example})",
         )
     return {names[0]: feeds}

@@ -15,11 +15,13 @@ from samara.pybridge._cdef import ffi as ffi
 from samara.pybridge.errors import (
     BackendError,
     CancelledError,
+    FileError,
     IndexRangeError,
     LimitError,
     ModelFormatError,
     SamaraError,
     ShapeError,
+    UnknownNameError,
     UnsupportedError,
 )
 
@@ -56,6 +58,7 @@ _STRUCTS = (
 _ERRORS: dict[int, type[SamaraError]] = {
     10: ShapeError,
     11: ShapeError,
+    12: UnknownNameError,
     20: ModelFormatError,
     21: ModelFormatError,
     22: ModelFormatError,
@@ -63,7 +66,9 @@ _ERRORS: dict[int, type[SamaraError]] = {
     40: LimitError,
     41: LimitError,
     42: CancelledError,
+    50: FileError,
 }
+_BAD_DATA = 60
 
 # How operators name an index that is out of range. The status says no more than BAD_DATA.
 _INDEX = re.compile(r"\b(index|target) -?\d+ at position \d+")
@@ -112,7 +117,7 @@ def text(pointer: Any) -> str:
 def failure(status: int, message: str) -> SamaraError:
     """The exception for a status and its text."""
     kind = _ERRORS.get(int(status), SamaraError)
-    if int(status) == library().SAMARA_BAD_DATA and _INDEX.search(message):
+    if int(status) == _BAD_DATA and _INDEX.search(message):
         kind = IndexRangeError
     return kind(message or text(library().samara_status_text(status)))
 

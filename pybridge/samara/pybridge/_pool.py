@@ -39,7 +39,7 @@ def _instruction_sets() -> str:
 def check_backend(backend: str) -> None:
     """BackendError unless `backend` names a device that is there."""
     names = [d.name for d in devices()]
-    if backend not in names:
+    if not isinstance(backend, str) or backend not in names:
         raise BackendError(
             f"there is no backend {backend!r} here", fix=meant(backend, names, "available:")
         )
@@ -54,9 +54,14 @@ def usable_cores() -> int:
 
 def whole_number(value: object, what: str) -> int:
     """An integer argument. ArgumentError for another kind."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise ArgumentError(f"{what} is {kind_of(value)}, not a number", fix=f"write {what}=4")
-    return operator.index(value)  # type: ignore[arg-type]
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(
+            f"{what} is {kind_of(value)}, not a number", fix=f"write {what}=4"
+        ) from None
 
 
 def pool_for(threads: int | None) -> Any:

@@ -94,6 +94,8 @@ class State(MutableMapping[str, Array]):
         )
 
     def _like(self, name: str) -> Array:
+        if not isinstance(name, str):
+            raise unknown("the session has no variable", name, self, "it has")
         tensor = ffi.new("samara_tensor *")
         if self._lib.samara_session_state_info(self._handle, name.encode(), tensor):
             raise unknown("the session has no variable", name, self, "it has")

@@ -80,7 +80,8 @@ def replacing(path: AnyPath) -> Iterator[BinaryIO]:
 def _to_file(target: Path) -> Iterator[BinaryIO]:
     old = _status(target)
     if old is not None and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        code = errno.EROFS if _is_read_only(target.parent) else errno.EACCES
+        raise OSError(code, os.strerror(code))
     remove_leftovers(target)
     with _fresh(target) as file:
         try:
@@ -151,6 +152,33 @@ def _like(handle: int, old: os.stat_result) -> None:
         if (old.st_uid, old.st_gid) != (os.getuid(), os.getgid()):
             os.fchown(handle, old.st_uid, old.st_gid)
     os.fchmod(handle, stat.S_IMODE(old.st_mode))
+
+
+def check_writable(path: AnyPath) -> None:
+    """FileError where `replacing` would refuse `path` right away: for a result that takes long to
+    make.
+    """
+    given = path_of(path, "path")
+    with _named(given):
+        direct, target = _target(given)
+        if direct:
+            return
+        for place in (target, target.parent):
+            if place is target and not target.exists():
+                continue
+            status = os.stat(place)
+            if place is target.parent and not stat.S_ISDIR(status.st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if not os.access(place, os.W_OK):
+                code = errno.EROFS if _is_read_only(target.parent) else errno.EACCES
+                raise OSError(code, os.strerror(code))
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether the file system of a folder is mounted so."""
+    if not hasattr(os, "statvfs"):
+        return False
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def remove_leftovers(target: Path) -> None:

@@ -76,6 +76,7 @@ def unreadable(path: AnyPath, error: OSError, what: str = "") -> FileError:
 
 def read_bytes(path: AnyPath, what: str = "") -> bytes:
     """A whole file. FileError where it cannot be read."""
+    path_of(path, what or "path")
     with reading(path, what):
         return Path(path).read_bytes()
 
@@ -95,6 +96,7 @@ def read_text(path: AnyPath, what: str = "") -> str:
 
 def check_readable(path: AnyPath, what: str = "") -> None:
     """FileError where `path` is no file that can be opened; for readers with errors of their own."""
+    path_of(path, what or "path")  # an int would be an open file, which reading would close
     with reading(path, what):
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -119,6 +121,8 @@ def unwritable(path: AnyPath, error: OSError) -> FileError:
         why, fix = "it is a folder", f"name a file in it: {os.path.join(name, 'NAME')}"
     elif (wall := _file_in_the_way(Path(os.path.abspath(path)))) is not None:
         why, fix = f"{wall} is a file, not a folder", "name a file in a folder"
+    elif isinstance(error, NotADirectoryError) and place.is_file():
+        why, fix = "it is a file, not a folder", "name a folder, or remove that file"
     elif isinstance(error, FileExistsError):
         why, fix = "a file of that name is there", "name another place, or remove it"
     elif isinstance(error, FileNotFoundError) and not folder.is_dir():

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
-from samara.pybridge._pool import pool_for, usable_cores
+from samara.pybridge._pool import pool_for, usable_cores, whole_number
 from samara.pybridge.errors import ShapeError
 
 Array = npt.NDArray[Any]
@@ -142,9 +142,10 @@ def set_num_threads(count: int | None) -> None:
     Never changes a bit of any result. ShapeError below 1.
     """
     global _num_threads
-    if count is not None and count < 1:
-        raise ShapeError(f"threads must be at least 1, got {count}")
-    _num_threads = min(4, usable_cores()) if count is None else count
+    number = min(4, usable_cores()) if count is None else whole_number(count, "threads")
+    if number < 1:
+        raise ShapeError(f"threads must be at least 1, got {count}", fix="give a number from 1 on")
+    _num_threads = number
 
 
 def get_num_threads() -> int:

@@ -17,6 +17,7 @@ from samara.pybridge._arguments import (
     as_input,
     as_output,
     check_shape,
+    checked_shapes,
     copied,
     explain_inputs,
     explain_outputs,
@@ -108,13 +109,14 @@ class Session:
             self.model = Model(model, copy=copy, verify=verify)
         spec = self.model.function(function)
         check_backend(backend)
-        if accuracy not in _ACCURACIES:
+        if not isinstance(accuracy, str) or accuracy not in _ACCURACIES:
             raise unknown("there is no accuracy", accuracy, _ACCURACIES)
         self._keep = names_of(keep, "keep")
         self._lib = lib = library()
         strings: list[Any] = []
+        limits = {} if limits is None else limits
         ceiling = isa_list(isa)
-        options = _options(spec.name, threads, ceiling, self._keep, accuracy, limits or {}, strings)
+        options = _options(spec.name, threads, ceiling, self._keep, accuracy, limits, strings)
         measured = tuned_text(self.model, tuned, ceiling)
         if measured is not None:
             strings.append(ffi.new("char[]", measured))
@@ -139,6 +141,7 @@ class Session:
         self._packed = [s.dtype in PACKED for s in spec.inputs]
         self._out_packed = [s.dtype in PACKED for s in spec.outputs]
         self._names = [s.name for s in spec.inputs]
+        self._rank = len(spec.inputs[0].shape) if spec.inputs else 0
         self._out_names = [s.name for s in spec.outputs]
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
@@ -170,7 +173,7 @@ class Session:
             logits = session.run({"image": image})["logits"]
         """
         if not isinstance(feeds, dict):
-            feeds = named_feeds(feeds, self._names, len(self.inputs[0].shape) if self.inputs else 0)
+            feeds = named_feeds(feeds, self._names, self._rank)
         wanted = wanted_outputs(outputs, self._out_names, self._keep)
         if not self._lock.acquire(blocking=False):
             raise SamaraError(
@@ -214,6 +217,10 @@ class Session:
                     " runtime",
                     fix="use run, which converts it",
                 )
+        feeds = named_feeds(feeds, self._names, self._rank)
+        out = named_feeds(
+            out, self._out_names, len(self.outputs[0].shape) if self.outputs else 0, "outputs"
+        )
         held = self._feed(feeds)
         for array, name in zip(held, self._names, strict=True):
             if array is not feeds[name]:
@@ -261,8 +268,7 @@ class Session:
 
         Allocates beyond the largest plan so far.
         """
-        for name in shapes:
-            self._index(name)
+        shapes = checked_shapes(shapes, self._names)
         self._resize(
             [
                 tuple(shapes[n]) if n in shapes else s
@@ -279,6 +285,8 @@ class Session:
 
         SamaraError names the node that absorbed it.
         """
+        if not isinstance(name, str):
+            raise ArgumentError(f"kept takes a name, not {kind_of(name)}", fix='kept("name")')
         tensor = ffi.new("samara_tensor *")
         status = self._lib.samara_session_kept(self.handle, name.encode(), tensor)
         if status:
@@ -475,11 +483,6 @@ class Session:
             self._check(self._lib.samara_session_output_shape(self.handle, i, tensor))
             shape = tuple(int(tensor.shape[k]) for k in range(tensor.rank))
             self._out_shapes.append(None if any(n < 0 for n in shape) else shape)
-
-    def _index(self, name: str) -> int:
-        if name not in self._names:
-            explain_inputs({name: None}, self._names)
-        return self._names.index(name)
 
     def _failure(self, status: int) -> SamaraError:
         return failure(status, text(self._lib.samara_session_error(self.handle)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
 from samara.exporter.frontend._operands import cast, sizes_of
+from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class ConvertMethods:
     def item(self: Any) -> Number:
         """The only element, as a Python number."""
         if self._data.size != 1:
-            raise SamaraError(f"item() needs one element, the shape is {list(self.shape)}")
+            raise ArgumentError(f"item() needs one element, the shape is {list(self.shape)}")
         return self._data.item()
 
     def tolist(self: Any) -> Any:

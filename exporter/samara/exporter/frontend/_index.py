@@ -221,9 +221,9 @@ def _expanded(x: Any, index: Any) -> list[Any]:
     used = sum(_axes_used(i) for i in items)
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
     if len(dots) > 1:
-        raise IndexError("an index may hold one '...'")
+        raise IndexRangeError("an index may hold one '...'")
     if used > x.ndim:
-        raise IndexError(f"{used} indices for a tensor of {x.ndim} dimensions")
+        raise IndexRangeError(f"{used} indices for a tensor of {x.ndim} dimensions")
     fill = [slice(None)] * (x.ndim - used)
     at = dots[0] if dots else len(items)
     return items[:at] + fill + items[at + (1 if dots else 0) :]
@@ -234,7 +234,7 @@ def _item(item: Any) -> Any:
         array = np.asarray(item)
         item = as_tensor(array if array.size else array.astype(np.int64))
     if is_tensor(item) and item.dtype.kind == "f":
-        raise IndexError("a tensor used as an index must hold integers or bools")
+        raise IndexRangeError("a tensor used as an index must hold integers or bools")
     if is_tensor(item) and item._data is not None and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
     return item
@@ -297,7 +297,7 @@ def _position(item: Any, n: Any, axis: int) -> Any:
     if isinstance(item, (bool, np.bool_)) or not hasattr(item, "__index__"):
         if hasattr(item, "sole_atom"):
             return item
-        raise IndexError(f"{item!r} cannot index dimension {axis}")
+        raise IndexRangeError(f"{item!r} cannot index dimension {axis}")
     i = int(item)
     if isinstance(n, int) and not -n <= i < n:
         raise IndexRangeError(f"index {i} is out of range for dimension {axis} of size {n}")
@@ -387,7 +387,7 @@ def _part(array: Any, items: Sequence[Any]) -> tuple[Any, Any]:
     try:
         return array[(*basic, ...)], tuple(key)
     except TypeError as error:
-        raise IndexError(str(error)) from None
+        raise IndexRangeError(str(error)) from None
 
 
 def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.types import Dim, DType
+from samara.exporter.types import ArgumentError, Dim, DType, IndexRangeError
 from samara.pybridge.errors import ShapeError
+from samara.pybridge.files import kind_of
 
 SCALARS = (bool, int, float)
 _NUMBERS = (*SCALARS, np.bool_, np.integer, np.floating)  # numpy's are as weak as Python's
@@ -102,7 +103,7 @@ def axis_of(x: Any, dim: int, extra: int = 0) -> int:
     """`dim` counted from the front; ShapeError when out of range. `extra`: axes to come."""
     rank = max(x.ndim + extra, 1)
     if not -rank <= dim < rank:
-        raise ShapeError(
+        raise IndexRangeError(
             f"dimension {dim} is out of range for a tensor of {x.ndim} dimensions",
             fix=f"use a value from {-rank} to {rank - 1}",
         )
@@ -124,7 +125,13 @@ def axes_of(x: Any, dim: int | Sequence[int] | None) -> tuple[int, ...]:
 def sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sizes given one by one or as one sequence."""
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-    return tuple(map(plain_size, given))
+    sizes = tuple(map(plain_size, given))
+    for size in sizes:
+        if type(size) is int and size >= -1:
+            continue
+        if isinstance(size, (str, bytes, float, list, tuple, dict)) or size is None:
+            raise ArgumentError(f"a size is {kind_of(size)}, expected an integer")
+    return sizes
 
 
 def plain_size(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ class PythonMethods:
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:
-            raise TypeError("a 0-d tensor has no length")
+            raise ArgumentError("a 0-d tensor has no length")
         size = self.shape[0]
         if not isinstance(size, int):
-            raise TypeError(
+            raise ArgumentError(
                 f"len() must be a number, and the length is {size} in this trace; use .shape[0] "
                 "or .size(0)"
             )
@@ -35,7 +36,7 @@ class PythonMethods:
 
     def __iter__(self: Any) -> Iterator[Tensor]:
         if self.ndim == 0:
-            raise TypeError("a 0-d tensor cannot be iterated over")
+            raise ArgumentError("a 0-d tensor cannot be iterated over")
         return iter(self.unbind(0))
 
     def __contains__(self: Any, value: Any) -> bool:
@@ -57,7 +58,7 @@ class PythonMethods:
 
     def __index__(self: Any) -> int:
         if self._data.dtype.kind not in "iu":
-            raise TypeError("only an integer tensor of one element can be an index")
+            raise ArgumentError("only an integer tensor of one element can be an index")
         return int(self.item())
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:

@@ -21,7 +21,9 @@ from samara.exporter.frontend._operands import (
 )
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import ShapeError
+from samara.pybridge.files import kind_of
 
 __all__ = [
     "allclose",
@@ -71,7 +73,14 @@ def tensor(
         if data._data is None:  # a number that a traced loop carries
             return (data if dtype is None else data.to(dtype)).detach().clone()
         data = data.detach()._data
-    array = np.array(data) if dtype is None else np.array(data, dtypes.as_dtype(dtype))
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    try:
+        array = np.array(data) if kind is None else np.array(data, kind)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"no tensor can be made of {kind_of(data)}: {error}",
+            fix="give numbers, an array, or sequences of equal lengths",
+        ) from None
     if (
         dtype is None
         and array.dtype == np.float64
@@ -93,7 +102,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def from_numpy(array: Any) -> Tensor:
     """A tensor over the memory of a numpy array; changes show on both sides."""
     if not isinstance(array, np.ndarray):
-        raise SamaraError(f"from_numpy needs an array, got {type(array).__name__}")
+        raise ArgumentError(f"from_numpy needs an array, got {type(array).__name__}")
     dtypes.as_dtype(array.dtype)
     return wrap(array)
 
@@ -103,7 +112,7 @@ def from_dlpack(source: Any) -> Tensor:
     try:
         return from_numpy(np.from_dlpack(source))
     except (BufferError, TypeError, RuntimeError, AttributeError) as error:
-        raise SamaraError(
+        raise ArgumentError(
             f"this object cannot be taken over by DLPack: {error}",
             fix="move it to the CPU, or pass numpy's array of it to from_numpy",
         ) from None
@@ -187,6 +196,10 @@ def arange(
     start, end, step = (v.item() if is_tensor(v) else v for v in (start, end, step))
     if any(hasattr(n, "sole_atom") for n in (start, end, step)):
         return _symbolic_range(start, end, step, dtype)
+    if step == 0 or (end - start) * step < 0:
+        raise ArgumentError(
+            f"arange from {start} to {end} by {step}", fix="the step leads from start to end"
+        )
     values = np.arange(start, end, step)
     if dtype is None:
         dtype = np.float32 if values.dtype.kind == "f" else np.int64
@@ -197,6 +210,8 @@ def linspace(
     start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included."""
+    if steps < 0:
+        raise ArgumentError(f"linspace of {steps} numbers", fix="give at least 0")
     return _made(np.linspace(start, end, steps).astype(_or32(dtype)), device, False)
 
 
@@ -288,7 +303,7 @@ def multinomial(
         found = (drawn[..., None] >= total[..., None, :]).sum(-1)
         return wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
     if ((weights > 0).sum(-1) < num_samples).any():
-        raise SamaraError(f"{num_samples} different indices cannot be drawn: too few weights")
+        raise ArgumentError(f"{num_samples} different indices cannot be drawn: too few weights")
     uniform = np.maximum(source.uniform(weights.shape).astype(np.float64), 1e-30)
     with np.errstate(divide="ignore"):
         keys = np.log(weights) - np.log(-np.log(uniform))

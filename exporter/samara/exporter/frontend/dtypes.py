@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import UnsupportedError
 
 __all__ = [
@@ -62,9 +63,14 @@ def as_dtype(value: Any) -> np.dtype[Any]:
         raise UnsupportedError(
             f"tensors cannot be {value.name}", fix="use float32, or float16 for storage"
         )
-    found = np.dtype(value)
+    names = ", ".join(sorted(d.name for d in KNOWN))
+    try:
+        found = np.dtype(value)
+    except TypeError:
+        raise ArgumentError(f"there is no dtype {value!r}", fix=f"use one of {names}") from None
+    if found.kind in "USO":
+        raise ArgumentError(f"tensors cannot be {found.name}", fix=f"use one of {names}")
     if found not in KNOWN:
-        names = ", ".join(sorted(d.name for d in KNOWN))
         raise UnsupportedError(f"tensors cannot be {found.name}", fix=f"use one of {names}")
     return found
 

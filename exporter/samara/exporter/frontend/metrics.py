@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, Self, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError, ShapeError
 
 __all__ = [
@@ -106,7 +107,7 @@ class Accuracy(Metric):
 
     def __init__(self, top_k: int = 1) -> None:
         if top_k < 1:
-            raise SamaraError(f"top_k is {top_k}, expected at least 1")
+            raise ArgumentError(f"top_k is {top_k}, expected at least 1")
         self.top_k = top_k
         super().__init__()
 
@@ -141,7 +142,7 @@ class ConfusionMatrix(Metric):
 
     def __init__(self, num_classes: int) -> None:
         if num_classes < 1:
-            raise SamaraError(f"num_classes is {num_classes}, expected at least 1")
+            raise ArgumentError(f"num_classes is {num_classes}, expected at least 1")
         self.num_classes = num_classes
         super().__init__()
 
@@ -173,7 +174,7 @@ class _PerClass(ConfusionMatrix):
 
     def __init__(self, num_classes: int, average: str = "macro") -> None:
         if average not in _AVERAGES:
-            raise SamaraError(f"average is {average!r}, expected one of {', '.join(_AVERAGES)}")
+            raise ArgumentError(f"average is {average!r}, expected one of {', '.join(_AVERAGES)}")
         self.average = average
         super().__init__(num_classes)
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from samara.exporter import ops
 from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.tensor import wrap
-from samara.exporter.types import as_dim
+from samara.exporter.types import ArgumentError, as_dim
 from samara.pybridge.errors import SamaraError
+from samara.pybridge.files import kind_of
 
 __all__ = [
     "Generator",
@@ -45,7 +46,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`."""
-        self._seed = int(seed)
+        try:
+            self._seed = int(seed)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"the seed is {kind_of(seed)}, expected an integer") from None
         self._numpy = np.random.Generator(np.random.Philox(self._seed % (1 << 64)))
         self._block = 0
         self._traced: Any = None

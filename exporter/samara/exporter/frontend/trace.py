@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +15,12 @@ import numpy as np
 from samara.exporter.frontend._operands import as_tensor
 from samara.exporter.frontend.graph import GraphTensor, Tracer, placed
 from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.ir.arguments import as_names, as_table
 from samara.exporter.ir.program import Program, Value, Variable
-from samara.exporter.types import Dim
+from samara.exporter.types import ArgumentError, Dim, UnknownNameError
 from samara.pybridge.errors import SamaraError, ScriptError, ShapeError
+from samara.pybridge.files import kind_of
+from samara.pybridge.names import meant
 
 Dynamic = Mapping[str, Mapping[int, str]]
 
@@ -63,10 +67,13 @@ class Capture:
         output_names: Sequence[str] | None,
         variables: bool,
     ) -> None:
+        check_callable(f)
         self.f = f
-        self.dynamic = dict(dynamic or {})
-        self.input_names = input_names
-        self.output_names = output_names
+        self.dynamic = dict(as_table(dynamic, "dynamic", '{"x": {0: "batch"}}'))
+        for name, axes in self.dynamic.items():
+            as_table(axes, f"dynamic[{name!r}]", '{0: "batch"}')
+        self.input_names = as_names(input_names, "input_names")
+        self.output_names = as_names(output_names, "output_names")
         self.arguments = _arguments(f, example_inputs)
         self.state: dict[int, Tensor] = {}
         self._given: set[Value] = set()
@@ -111,8 +118,9 @@ class Capture:
 
         traced = {name: _map_tensors(name, v, leaf) for name, v in self.arguments.items()}
         if unknown := sorted(set(self.dynamic) - seen):
-            raise ShapeError(
-                f"dynamic names an input {unknown[0]!r}", fix=f"the inputs are {sorted(seen)}"
+            raise UnknownNameError(
+                f"dynamic names an input {unknown[0]!r}",
+                fix=meant(unknown[0], sorted(seen), "the inputs are"),
             )
         return self.run(traced)
 
@@ -171,7 +179,10 @@ class Capture:
         if self.output_names is None:
             return paths
         if len(self.output_names) != len(paths):
-            raise ShapeError(f"{len(self.output_names)} output names for {len(paths)} results")
+            raise ShapeError(
+                f"{len(self.output_names)} output names for {len(paths)} results",
+                fix=f"the results are {', '.join(paths)}",
+            )
         return list(self.output_names)
 
 
@@ -186,14 +197,46 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(getattr(f, "forward", f))
 
 
+def check_callable(f: object, what: str = "trace") -> None:
+    """ArgumentError unless `f` is a module or function with parameters to be found."""
+    if isinstance(f, Program):
+        raise ArgumentError(
+            f"{what} takes a module or function, not a Program",
+            fix="it is one already: samara.export writes it",
+        )
+    if not callable(f):
+        fix = "give the function or the samara.nn.Module itself"
+        if isinstance(f, (str, os.PathLike)):
+            fix = "samara.import_onnx reads an ONNX file, samara.open_program a .samara file"
+        raise ArgumentError(f"{what} takes a module or function, not {kind_of(f)}", fix=fix)
+    if any(kind.__module__.startswith("torch.") for kind in type(f).__mro__):
+        raise ArgumentError(
+            f"{what} takes modules of samara.nn, and this is {kind_of(f)}",
+            fix="samara.from_torch(module, example_inputs) converts it",
+        )
+
+
 def _arguments(f: Callable[..., Any], given: Any) -> dict[str, Any]:
     """Arguments by name; a *args parameter is a tuple."""
-    if isinstance(given, Mapping):
-        bound = _signature(f).bind(**given)
-    elif isinstance(given, tuple):
-        bound = _signature(f).bind(*given)
-    else:
-        bound = _signature(f).bind(given)
+    try:
+        signature = _signature(f)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"the parameters of {f!r} cannot be found: {error}",
+            fix="wrap it in a function of yours",
+        ) from None
+    try:
+        if isinstance(given, Mapping):
+            bound = signature.bind(**given)
+        elif isinstance(given, tuple):
+            bound = signature.bind(*given)
+        else:
+            bound = signature.bind(given)
+    except TypeError as error:
+        raise ArgumentError(
+            f"the example inputs do not fit {_name_of(f)}{signature}: {error}",
+            fix="give a tuple in the order of the parameters, or a dict by their names",
+        ) from None
     return dict(bound.arguments)
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from samara.exporter.ir.arguments import as_names
 from samara.exporter.ir.infer import attr_dims, data_atoms
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import Function, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ir.verify import callees
 from samara.exporter.ops import Guard
-from samara.exporter.types import Atom, Dim, ShapeError, Sym, TensorType
+from samara.exporter.types import Atom, Dim, ShapeError, Sym, TensorType, UnknownNameError
 
 
 def cut(
@@ -23,6 +24,7 @@ def cut(
     Any tensor can become an input; original inputs that are still needed stay, all others go.
     ShapeError lists names like an unknown one.
     """
+    inputs, outputs = as_names(inputs, "inputs"), as_names(outputs, "outputs")
     f = program.main
     values = {v.name: v for v in f.values() if not v.is_constant}
     fresh, table, guards = _new_inputs(f, values, inputs or ())
@@ -70,7 +72,7 @@ def _output(f: Function, values: Mapping[str, Value], name: str) -> Value:
 
 def _tensor(values: Mapping[str, Value], name: str) -> Value:
     if name not in values:
-        raise ShapeError(f"there is no tensor '{name}'", fix=near(name, values, "tensors"))
+        raise UnknownNameError(f"there is no tensor '{name}'", fix=near(name, values, "tensors"))
     return values[name]
 
 

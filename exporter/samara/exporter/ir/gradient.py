@@ -17,7 +17,7 @@ from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import OpSpec, add, context_of
-from samara.exporter.types import Dim, DType, ShapeError, UnsupportedError
+from samara.exporter.types import Dim, DType, ShapeError, UnknownNameError, UnsupportedError
 
 
 def gradient(
@@ -71,8 +71,10 @@ def _scalar(f: Function, names: Sequence[str], values: Mapping[str, Value], loss
 def _tensor(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
     if name in names:
         return f.outputs[names.index(name)]
-    if name not in values:
-        raise ShapeError(f"there is no tensor '{name}'", fix=near(name, values, "tensors"))
+    if not isinstance(name, str) or name not in values:
+        raise UnknownNameError(
+            f"there is no tensor '{name}'", fix=near(str(name), values, "tensors")
+        )
     return values[name]
 
 

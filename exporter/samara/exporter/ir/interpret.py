@@ -52,7 +52,7 @@ def run(
     entry to return, True meaning all. `observe` sees, and may replace, what executions make.
     """
     name = program.entries[0] if function is None else function
-    if name not in program.functions:
+    if not isinstance(name, str) or name not in program.functions:
         raise UnknownNameError(
             f"there is no function '{name}'", fix=near(str(name), program.functions, "functions")
         )

@@ -16,6 +16,7 @@ from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.types import (
+    ArgumentError,
     Dim,
     DimLike,
     DType,
@@ -258,9 +259,14 @@ def register_op(
     Raises UnsupportedError for a name without a domain and BackendError for a library that cannot
     be loaded or whose symbol is not the operator.
     """
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UnsupportedError(
             f"{name!r} is not the name of a custom operator", fix='write it as "domain::name"'
+        )
+    if not callable(reference):
+        raise ArgumentError(
+            f"the reference of {name} is {type(reference).__name__}, not a function",
+            fix="give a function of numpy arrays",
         )
     if symbol is not None and library is None:
         raise UnsupportedError(f"symbol {symbol!r} of no library", op=name, fix="give library= too")

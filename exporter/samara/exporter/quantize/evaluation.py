@@ -7,7 +7,7 @@ import importlib
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError
 from samara.pybridge import Model, Session
 from samara.pybridge.array_files import read_arrays
+from samara.pybridge.files import kind_of
 
 Evaluator = Callable[[Program], float]
 Metric = Callable[[Array, Array], float]
@@ -132,9 +133,13 @@ def _data_and_labels(evaluate: Any, labels: Any) -> tuple[Any, Array]:
                 fix="give the .npy file of the labels",
             )
         return evaluate, loaded
-    return evaluate if isinstance(evaluate, (Mapping, str, Path)) else list(evaluate), np.asarray(
-        labels
-    )
+    if not isinstance(evaluate, Iterable):
+        raise QuantizationError(
+            f"evaluation data is {kind_of(evaluate)}",
+            fix="give data as for calibration, or a function of a Session as evaluate=",
+        )
+    again = evaluate if isinstance(evaluate, (Mapping, str, os.PathLike)) else list(evaluate)
+    return again, np.asarray(labels)
 
 
 def _outputs(program: Program, data: Any, count: int) -> Array:

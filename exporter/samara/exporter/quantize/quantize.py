@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter.ir import Program
-from samara.exporter.ir.arguments import as_program
+from samara.exporter.ir.arguments import as_program, as_table
 from samara.exporter.passes import run_passes
 from samara.exporter.quantize._borders import int8_borders
 from samara.exporter.quantize._pipeline import INTEGER_PASSES, apply, prepare
@@ -66,6 +66,7 @@ def quantize(
     from samara.exporter.quantize import diagnose, report, search
 
     program = as_program(program, "quantize")
+    ranges = as_table(ranges, "ranges", '{"image": (0, 1)}')
     drop = None if max_drop is None else parse_drop(max_drop)
     limits = search.Limits(max_drop=drop, min_sqnr=min_sqnr, max_kb=max_kb)
     chosen = _recipe(scheme, read_recipe(recipe))
@@ -92,7 +93,7 @@ def quantize(
 
 
 def _recipe(scheme: str, given: Recipe | None) -> Recipe:
-    if scheme not in PROGRAM_SCHEMES:
+    if not isinstance(scheme, str) or scheme not in PROGRAM_SCHEMES:
         raise QuantizationError(
             f"there is no scheme {scheme!r}", fix=nearest(str(scheme), PROGRAM_SCHEMES, "schemes")
         )

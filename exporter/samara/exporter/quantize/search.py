@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -57,8 +58,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("min_sqnr", "max_kb"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise QuantizationError(f"{name} is {value}", fix="give a positive number")
+            number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if value is not None and not (number and math.isfinite(value) and value > 0):
+                raise QuantizationError(f"{name} is {value!r}", fix="give a positive number")
 
     def __bool__(self) -> bool:
         return any(v is not None for v in (self.max_drop, self.min_sqnr, self.max_kb))

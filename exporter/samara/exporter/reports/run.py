@@ -22,7 +22,7 @@ from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
 from samara.pybridge.array_files import write_array, write_arrays
-from samara.pybridge.atomic import replacing_files, write_text
+from samara.pybridge.atomic import check_writable, replacing_files, write_text
 
 # What a name of a tensor may have and a name of a file not; samara-run replaces the same.
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
@@ -105,8 +105,10 @@ def run(
     takes it. The time is that of a second run, when caches are warm; state is put back in between.
     """
     model = Model(path)
-    if output is not None:
-        output_kind(output)
+    if output is not None and output_kind(output) != "folder":
+        check_writable(output)
+    if profile is not None:
+        check_writable(profile)
     session = Session(
         model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
     )

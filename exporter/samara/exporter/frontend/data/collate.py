@@ -10,7 +10,8 @@ import numpy as np
 
 from samara.exporter.frontend.creation import stack
 from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import ShapeError
 
 __all__ = ["default_collate", "default_convert"]
 
@@ -48,7 +49,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
             )
         parts = [default_collate(part) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
-    raise SamaraError(
+    raise ArgumentError(
         f"samples of type {type(first).__name__} cannot be made a batch",
         fix="return tensors, arrays, numbers, mappings or tuples, or pass a collate_fn",
     )

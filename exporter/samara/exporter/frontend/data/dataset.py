@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
 import numpy as np
 
 from samara.exporter.frontend.random import Generator, generator_of
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError, IndexRangeError
+from samara.pybridge.errors import ShapeError
 
 __all__ = [
     "ChainDataset",
@@ -117,10 +118,10 @@ class ConcatDataset(Dataset[S_co]):
     def __init__(self, datasets: Iterable[Samples[S_co]]) -> None:
         self.datasets: list[Any] = list(datasets)
         if not self.datasets:
-            raise SamaraError("ConcatDataset needs at least one dataset")
+            raise ArgumentError("ConcatDataset needs at least one dataset")
         for dataset in self.datasets:
             if isinstance(dataset, IterableDataset):
-                raise SamaraError(
+                raise ArgumentError(
                     "ConcatDataset needs datasets with indices", fix="use ChainDataset"
                 )
         self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
@@ -130,7 +131,7 @@ class ConcatDataset(Dataset[S_co]):
 
     def __getitem__(self, index: int) -> S_co:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} of a dataset of {len(self)}")
+            raise IndexRangeError(f"index {index} of a dataset of {len(self)}")
         index = index + len(self) if index < 0 else index
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]

@@ -19,7 +19,8 @@ from samara.exporter.frontend.data.sampler import BatchSampler, RandomSampler, S
 from samara.exporter.frontend.multiprocessing import get_all_start_methods, get_context
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError, UnsupportedError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import UnsupportedError
 
 __all__ = ["DataLoader"]
 
@@ -177,11 +178,11 @@ class DataLoader(Generic[B_co]):
         self._iterable = isinstance(dataset, IterableDataset)
         self._check(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if num_workers < 0 or timeout < 0:
-            raise SamaraError("num_workers and timeout are at least 0")
+            raise ArgumentError("num_workers and timeout are at least 0")
         if num_workers == 0 and (prefetch_factor is not None or persistent_workers):
-            raise SamaraError("prefetch_factor and persistent_workers need num_workers > 0")
+            raise ArgumentError("prefetch_factor and persistent_workers need num_workers > 0")
         if prefetch_factor is not None and prefetch_factor < 1:
-            raise SamaraError(f"prefetch_factor is {prefetch_factor}, expected at least 1")
+            raise ArgumentError(f"prefetch_factor is {prefetch_factor}, expected at least 1")
         self.dataset = dataset
         self.num_workers = num_workers
         self.pin_memory = pin_memory
@@ -218,17 +219,17 @@ class DataLoader(Generic[B_co]):
         self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool
     ) -> None:
         if self._iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise SamaraError("an IterableDataset has its own order: no shuffle and no sampler")
+            raise ArgumentError("an IterableDataset has its own order: no shuffle and no sampler")
         if sampler is not None and shuffle:
-            raise SamaraError("sampler and shuffle exclude each other")
+            raise ArgumentError("sampler and shuffle exclude each other")
         if batch_sampler is not None and (
             batch_size != 1 or shuffle or sampler is not None or drop_last
         ):
-            raise SamaraError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
+            raise ArgumentError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
         if batch_size is None and drop_last:
-            raise SamaraError("drop_last needs a batch_size")
+            raise ArgumentError("drop_last needs a batch_size")
         if batch_size is not None and batch_size < 1:
-            raise SamaraError(f"batch_size is {batch_size}, expected at least 1")
+            raise ArgumentError(f"batch_size is {batch_size}, expected at least 1")
 
     def __len__(self) -> int:
         """Batches of an epoch. TypeError for an IterableDataset that has no length."""
@@ -340,7 +341,7 @@ class DataLoader(Generic[B_co]):
         if not self._iterable:
             sampler = self._sampler_state() if self._begun is None else self._begun
             if sampler is None:
-                raise SamaraError(
+                raise ArgumentError(
                     f"{type(self._index_sampler).__name__} cannot be stored",
                     fix="give the sampler state_dict() and load_state_dict()",
                 )
@@ -361,7 +362,9 @@ class DataLoader(Generic[B_co]):
             key for key in ("yielded", "base_seed", "sampler", "generator") if key not in state
         ]
         if missing:
-            raise SamaraError(f"this is no state of a DataLoader: {', '.join(missing)} is missing")
+            raise ArgumentError(
+                f"this is no state of a DataLoader: {', '.join(missing)} is missing"
+            )
         if self._iterable and state["yielded"]:
             raise UnsupportedError(
                 "an IterableDataset cannot be resumed in the middle of an epoch",

@@ -17,7 +17,8 @@ from samara.exporter.frontend import dtypes
 from samara.exporter.frontend._operands import cast, is_tensor
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import wrap
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import ShapeError
 
 __all__ = [
     "CenterCrop",
@@ -84,7 +85,7 @@ class ConvertImageDtype:
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
         if self.dtype.kind != "f":
-            raise SamaraError(f"images are converted to floats, not to {self.dtype.name}")
+            raise ArgumentError(f"images are converted to floats, not to {self.dtype.name}")
 
     def __call__(self, image: Any) -> Any:
         return _on_tensor(image, self._convert)
@@ -98,7 +99,7 @@ class Normalize:
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         if len(mean) != len(std) or not all(std):
-            raise SamaraError("mean and std have one number per channel, std no zeros")
+            raise ArgumentError("mean and std have one number per channel, std no zeros")
         self.mean = tuple(mean)
         self.std = tuple(std)
         self.inplace = inplace  # for those who pass it: the result is always new
@@ -108,7 +109,7 @@ class Normalize:
 
     def _normalize(self, x: Any) -> Any:
         if x.dtype.kind != "f":
-            raise SamaraError(
+            raise ArgumentError(
                 f"Normalize needs floats, the image is {x.dtype.name}", fix="apply ToTensor before"
             )
         mean, std = (
@@ -126,7 +127,7 @@ class Resize:
 
     def __init__(self, size: Size, interpolation: str = "bilinear", antialias: bool = True) -> None:
         if interpolation not in _MODES:
-            raise SamaraError(f"interpolation is {interpolation!r}, expected {list(_MODES)}")
+            raise ArgumentError(f"interpolation is {interpolation!r}, expected {list(_MODES)}")
         self.size = size
         self.interpolation = interpolation
         self.antialias = antialias and interpolation != "nearest"
@@ -172,7 +173,7 @@ class Pad:
     def __init__(self, padding: Size, fill: float = 0, padding_mode: str = "constant") -> None:
         numbers = [padding] if isinstance(padding, int) else list(padding)
         if len(numbers) not in (1, 2, 4) or any(n < 0 for n in numbers):
-            raise SamaraError(f"padding is 1, 2 or 4 numbers of at least 0, given: {numbers}")
+            raise ArgumentError(f"padding is 1, 2 or 4 numbers of at least 0, given: {numbers}")
         self.sides = (numbers * 4)[:4]  # left, top, right, bottom
         self.fill = fill
         self.padding_mode = padding_mode
@@ -208,7 +209,7 @@ class Grayscale:
 
     def __init__(self, num_output_channels: int = 1) -> None:
         if num_output_channels not in (1, 3):
-            raise SamaraError(f"num_output_channels is {num_output_channels}, expected 1 or 3")
+            raise ArgumentError(f"num_output_channels is {num_output_channels}, expected 1 or 3")
         self.num_output_channels = num_output_channels
 
     def __call__(self, image: Any) -> Any:

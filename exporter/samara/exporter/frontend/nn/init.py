@@ -11,7 +11,7 @@ import numpy as np
 from samara.exporter.frontend import tape
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError
+from samara.exporter.types import ArgumentError
 
 __all__ = [
     "calculate_gain",
@@ -88,7 +88,7 @@ def eye_(tensor: Tensor) -> Tensor:
 def fan_in_and_out(tensor: Tensor) -> tuple[int, int]:
     """(inputs, outputs) that meet in one element's unit, for [out, in, kernel…]."""
     if tensor.ndim < 2:
-        raise SamaraError(
+        raise ArgumentError(
             f"fan in and out of a tensor of shape {list(tensor.shape)}",
             fix="this initialiser needs at least 2 dimensions",
         )

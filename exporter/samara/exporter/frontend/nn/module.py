@@ -16,7 +16,9 @@ from samara.exporter.frontend._convert import device as check_device
 from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.types import ArgumentError, UnknownNameError
 from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.files import kind_of
 
 Hook = Callable[..., Any]
 P = ParamSpec("P")
@@ -133,18 +135,18 @@ class Module:
             self._modules[name] = value
         elif name in self._parameters:
             if value is not None:
-                raise TypeError(f"'{name}' is a parameter; assign a Parameter or None")
+                raise ArgumentError(f"'{name}' is a parameter; assign a Parameter or None")
             self._parameters[name] = None
         elif name in self._buffers:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"'{name}' is a buffer; assign a Tensor or None")
+                raise ArgumentError(f"'{name}' is a buffer; assign a Tensor or None")
             if value is not None and value._data is None and self._buffers[name] is not None:
                 self._buffers[name].copy_(value)  # type: ignore[union-attr]
             else:
                 self._buffers[name] = value
         elif name in self._modules:
             if value is not None:
-                raise TypeError(f"'{name}' is a module; assign a Module or None")
+                raise ArgumentError(f"'{name}' is a module; assign a Module or None")
             self._modules[name] = None
         else:
             object.__setattr__(self, name, value)
@@ -175,11 +177,13 @@ class Module:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or a place for one."""
         _plain_name(name)
+        _check_kind(name, param, Parameter, "a Parameter")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not learned; not in `state_dict` unless `persistent`."""
         _plain_name(name)
+        _check_kind(name, tensor, Tensor, "a Tensor")
         self._forget(name, self._buffers)
         self._buffers[name] = tensor
         if not persistent:
@@ -188,6 +192,7 @@ class Module:
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a sub-module under any name."""
         _plain_name(name)
+        _check_kind(name, module, Module, "a Module")
         self._modules[name] = module
 
     add_module = register_module
@@ -419,8 +424,13 @@ def _array(value: Any) -> Any:
 
 
 def _plain_name(name: str) -> None:
-    if not name or "." in name:
-        raise SamaraError(f"'{name}' cannot be the name of a parameter, buffer or module")
+    if not isinstance(name, str) or not name or "." in name:
+        raise UnknownNameError(f"'{name}' cannot be the name of a parameter, buffer or module")
+
+
+def _check_kind(name: str, value: object, kind: type, wanted: str) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise ArgumentError(f"'{name}' is {kind_of(value)}, expected {wanted} or None")
 
 
 def _backward_hook(module: Module, hook: Hook, g: Tensor) -> Tensor | None:

@@ -20,7 +20,8 @@ from samara.exporter.frontend.nn.utils.rnn import (
     pad_packed_sequence,
 )
 from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import ShapeError, UnsupportedError
 
 X = TypeVar("X", Tensor, PackedSequence)
 
@@ -57,7 +58,7 @@ class _Recurrent(Module):
                 f"{type(self).__name__} has no proj_size", fix="put a Linear after the layer"
             )
         if hidden_size < 1 or num_layers < 1:
-            raise SamaraError(f"{num_layers} layers of {hidden_size} elements")
+            raise ArgumentError(f"{num_layers} layers of {hidden_size} elements")
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers

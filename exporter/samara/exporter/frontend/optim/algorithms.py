@@ -17,7 +17,7 @@ from samara.exporter.frontend.optim.optimizer import (
     zeros,
 )
 from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.pybridge.errors import SamaraError
+from samara.exporter.types import ArgumentError
 
 
 class SGD(Optimizer):
@@ -42,7 +42,7 @@ class SGD(Optimizer):
         require("momentum", momentum, 0.0)
         require("weight_decay", weight_decay, 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise SamaraError("Nesterov's momentum needs momentum > 0 and dampening 0")
+            raise ArgumentError("Nesterov's momentum needs momentum > 0 and dampening 0")
         super().__init__(
             params,
             {

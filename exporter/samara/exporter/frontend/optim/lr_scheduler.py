@@ -9,7 +9,7 @@ from typing import Any
 
 from samara.exporter.frontend.optim.optimizer import Optimizer
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError
+from samara.exporter.types import ArgumentError
 
 __all__ = [
     "ConstantLR",
@@ -259,10 +259,10 @@ class OneCycleLR(LRScheduler):
     ) -> None:
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise SamaraError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
+                raise ArgumentError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
             total_steps = epochs * steps_per_epoch
         if anneal_strategy not in ("cos", "linear"):
-            raise SamaraError(
+            raise ArgumentError(
                 f"there is no anneal_strategy {anneal_strategy!r}", fix="cos or linear"
             )
         n = len(optimizer.param_groups)
@@ -288,7 +288,9 @@ class OneCycleLR(LRScheduler):
 
     def rate(self, base: float, group: int, t: int) -> float:
         if t > self.total_steps:
-            raise SamaraError(f"OneCycleLR was stepped {t} times; it has {self.total_steps} steps")
+            raise ArgumentError(
+                f"OneCycleLR was stepped {t} times; it has {self.total_steps} steps"
+            )
         top = self.max_lrs[group]
         first = top / self.div_factor
         return self._between(first, top, first / self.final_div_factor, t)
@@ -313,7 +315,7 @@ class SequentialLR:
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]
     ) -> None:
         if len(milestones) != len(schedulers) - 1:
-            raise SamaraError(
+            raise ArgumentError(
                 f"{len(schedulers)} schedulers need {len(schedulers) - 1} milestones, "
                 f"got {len(milestones)}"
             )
@@ -370,7 +372,9 @@ class ReduceLROnPlateau:
         eps: float = 1e-8,
     ) -> None:
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise SamaraError("ReduceLROnPlateau takes mode min or max, threshold_mode rel or abs")
+            raise ArgumentError(
+                "ReduceLROnPlateau takes mode min or max, threshold_mode rel or abs"
+            )
         self.optimizer = optimizer
         self.better = _improvement(mode, threshold_mode, threshold)
         self.factor = factor

@@ -12,8 +12,9 @@ import numpy as np
 from samara.exporter.frontend import native, tape
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.ops import OpSpec
+from samara.exporter.types import ArgumentError
 from samara.pybridge import op as bridge
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.errors import ShapeError
 
 T = TypeVar("T")
 
@@ -40,13 +41,13 @@ class Optimizer:
         self, params: Iterable[Tensor] | Iterable[dict[str, Any]], defaults: dict[str, Any]
     ) -> None:
         if isinstance(params, Tensor):
-            raise SamaraError("an optimizer takes a list of parameters, not one tensor")
+            raise ArgumentError("an optimizer takes a list of parameters, not one tensor")
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Tensor, dict[str, Any]] = {}
         given = list(params)
         if not given:
-            raise SamaraError("the optimizer got no parameters")
+            raise ArgumentError("the optimizer got no parameters")
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)  # type: ignore[arg-type]
         self._ready: dict[Any, bridge.Prepared] = {}
@@ -63,11 +64,11 @@ class Optimizer:
         known = {id(p) for g in self.param_groups for p in g["params"]}
         for p in group["params"]:
             if not isinstance(p, Tensor) or p._node is not None:
-                raise SamaraError(
+                raise ArgumentError(
                     "an optimizer changes leaves only", fix="pass module.parameters()"
                 )
             if id(p) in known:
-                raise SamaraError("a parameter appears twice among the groups")
+                raise ArgumentError("a parameter appears twice among the groups")
             known.add(id(p))
         self.param_groups.append(group)
 
@@ -158,7 +159,9 @@ class Optimizer:
         sizes = [len(g["params"]) for g in groups]
         own = [len(g["params"]) for g in self.param_groups]
         if sizes != own:
-            raise SamaraError(f"the state has groups of {sizes} parameters, the optimizer of {own}")
+            raise ArgumentError(
+                f"the state has groups of {sizes} parameters, the optimizer of {own}"
+            )
         params = [p for g in self.param_groups for p in g["params"]]
         order = [n for g in groups for n in g["params"]]
         fresh: dict[Tensor, dict[str, Any]] = {}
@@ -233,4 +236,4 @@ def count(state: dict[str, Any], p: Tensor) -> Tensor:
 def require(name: str, value: Any, low: float, high: float = float("inf")) -> None:
     """SamaraError unless low <= value < high (a tensor is not looked at)."""
     if not isinstance(value, Tensor) and not low <= value < high:
-        raise SamaraError(f"{name} is {value}", fix=f"it must be at least {low} and below {high}")
+        raise ArgumentError(f"{name} is {value}", fix=f"it must be at least {low} and below {high}")

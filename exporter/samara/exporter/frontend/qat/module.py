@@ -21,7 +21,9 @@ from samara.exporter.frontend.qat.grid import RUNNING, off_grid
 from samara.exporter.frontend.qat.layers import BATCH_NORMS, QuantizedLayer
 from samara.exporter.frontend.qat.quantizer import MakeObserver, Quantizer, observer_factory
 from samara.exporter.ir.program import QUANTIZATION
+from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import QuantizationError
+from samara.pybridge.files import kind_of
 
 __all__ = ["QuantizedModule", "quantize_aware"]
 
@@ -54,6 +56,11 @@ def quantize_aware(
     `freeze_batch_norm()`; in evaluation they are fixed. Raises QuantizationError for a scheme that
     cannot be trained and a module without layers to quantize.
     """
+    if not isinstance(module, Module):
+        fix = "build it of samara.nn layers; samara.quantize takes Programs"
+        raise ArgumentError(
+            f"quantize_aware takes a samara.nn.Module, not {kind_of(module)}", fix=fix
+        )
     if scheme != "int8":
         raise QuantizationError(
             f"scheme {scheme!r} cannot be trained",

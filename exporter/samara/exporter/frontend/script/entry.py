@@ -9,7 +9,7 @@ from typing import Any
 from samara.exporter.frontend.graph import Tracer, user_frame
 from samara.exporter.frontend.script.convert import converted, require_scriptable
 from samara.exporter.frontend.script.tracer import ScriptTracer
-from samara.exporter.frontend.trace import Capture, Dynamic
+from samara.exporter.frontend.trace import Capture, Dynamic, check_callable
 from samara.exporter.ir.program import Program
 from samara.pybridge.errors import ScriptError
 
@@ -34,6 +34,7 @@ def script(
     Raises ScriptError at the user's file and line for Python that a Program cannot hold, ShapeError
     and UnsupportedError as operators do.
     """
+    check_callable(f, "script")
     require_scriptable(f)
     return ScriptCapture(f, example_inputs, dynamic, input_names, output_names, variables).program()
 

@@ -11,7 +11,7 @@ from samara.exporter import ops
 from samara.exporter.frontend._operands import axis_of, cast, floating
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError
+from samara.exporter.types import ArgumentError
 
 _SELU_ALPHA = 1.6732632423543772
 _SELU_SCALE = 1.0507009873554805
@@ -49,7 +49,7 @@ def rrelu(
     """`leaky_relu` with a slope drawn for every element from [lower, upper); their middle without
     `training` (Xu et al. 2015, arXiv:1505.00853)."""
     if lower > upper:
-        raise SamaraError(
+        raise ArgumentError(
             f"rrelu with slopes from {lower} to {upper}", fix="lower is at most upper"
         )
     if not training:
@@ -249,7 +249,7 @@ def alpha_dropout(
 
 def _probability(p: float) -> None:
     if not 0 <= p <= 1:
-        raise SamaraError(f"dropout with p = {p}", fix="p is a probability, 0 to 1")
+        raise ArgumentError(f"dropout with p = {p}", fix="p is a probability, 0 to 1")
 
 
 def _dim(input: Tensor, dim: int | None) -> int:

@@ -10,7 +10,8 @@ from samara.exporter import ops
 from samara.exporter.frontend._operands import cast, pair
 from samara.exporter.frontend.nn.functional._layout import channels_last
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError
+from samara.pybridge.errors import ShapeError
 
 
 def reduced(loss: Any, reduction: str) -> Tensor:
@@ -21,7 +22,7 @@ def reduced(loss: Any, reduction: str) -> Tensor:
         return loss.mean()
     if reduction == "sum":
         return loss.sum()
-    raise SamaraError(f"there is no reduction {reduction!r}", fix="mean, sum or none")
+    raise ArgumentError(f"there is no reduction {reduction!r}", fix="mean, sum or none")
 
 
 def cross_entropy(

@@ -12,8 +12,8 @@ from samara.exporter.frontend._shape import product
 from samara.exporter.frontend.nn.functional._layout import channels_first, channels_last
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ops._grad import beside
-from samara.exporter.types import DType
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types import ArgumentError, DType
+from samara.pybridge.errors import ShapeError
 
 
 def batch_norm(
@@ -36,7 +36,7 @@ def batch_norm(
     if training:
         return _train_norm(input, running_mean, running_var, weight, bias, momentum, eps)
     if running_mean is None or running_var is None:
-        raise SamaraError("batch_norm outside training needs running statistics")
+        raise ArgumentError("batch_norm outside training needs running statistics")
     gain = ops.rsqrt(ops.add(running_var, eps))
     gain = gain if weight is None else ops.mul(gain, weight)
     offset = ops.neg(ops.mul(running_mean, gain))
