@@ -103,7 +103,7 @@ def every_dtype() -> bytes:
     return b"".join(assemble(*rows_of(pb.finish(["main"]), layout=True)))
 
 
-def with_checksums() -> dict[str, bytes]:
+def with_checksums() -> dict[str, bytearray]:
     """A file that holds checksums of two segments, and what can be wrong with them."""
     pb = ProgramBuilder()
     b = pb.function("main")

@@ -72,8 +72,8 @@ int main(int, char **argv) {
   samara_model_options unread = samara::options<samara_model_options>();
   unread.verify = SAMARA_VERIFY_NEVER;
   unread.copy = true;
-  samara::Model other = samara::Model::open(argv[1], &unread);
-  EXPECT(other.verified() == SAMARA_NOT_VERIFIED_TRUSTED);
+  samara::Model trusted = samara::Model::open(argv[1], &unread);
+  EXPECT(trusted.verified() == SAMARA_NOT_VERIFIED_TRUSTED);
 
   samara::Pool pool(2);
   EXPECT(pool.threads() == 2);
