@@ -238,15 +238,16 @@ def _doubts(program: Program) -> Iterator[Finding]:
 
 
 def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
-    traps = tuple(n.name for n in f.nodes if n.op.name == "trap")
-    if traps:
-        yield Finding(
-            "doubtful",
-            "trap",
-            traps,
-            "a branch cannot run: its tensors do not fit; taking it is an error at run time",
-            "check that the inputs never lead there",
-        )
+    for n in f.nodes:
+        if n.op.name == "trap":
+            yield Finding(
+                "doubtful",
+                "trap",
+                (n.name,),
+                n.attrs["message"],
+                "check that the inputs never lead there, or freeze the input that decides: --const"
+                " NAME=VALUE of export",
+            )
     broken = tuple(v.name for v in f.values() if v.constant is not None and _not_finite(v.constant))
     if broken:
         yield Finding(

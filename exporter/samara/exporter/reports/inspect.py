@@ -100,6 +100,7 @@ class NodeRow:
     algorithms: those that could compute it, each with the microseconds that the cost model gives
     it, the one in use first; empty where the operator knows one way only.
     flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
+    note: what a trap says: for which inputs the branch runs that cannot, and which lead elsewhere.
     """
 
     name: str
@@ -118,6 +119,7 @@ class NodeRow:
     path: str = ""
     executions: int | None = None
     share: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,7 @@ class Report:
         parts = [_head_text(self)]
         parts += [_function_text(f) for f in self.functions if f.entry]
         parts.append(_transposes_text(self.transposes))
+        parts.append(_notes_text(self.functions))
         if kernels:
             parts += [_kernels_text(f, not self.not_run) for f in self.functions]
         if memory:
@@ -396,6 +399,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         absorbed=node.absorbed,
         flops=flops_of(node),
         path=path,
+        note=node.attrs["message"] if node.op.name == "trap" else "",
     )
 
 
@@ -486,6 +490,11 @@ def _function_text(f: FunctionReport) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     lines.append("  " + ", ".join(f"{op} {count}" for op, count in ordered))
     return "\n".join(lines)
+
+
+def _notes_text(functions: Sequence[FunctionReport]) -> str:
+    lines = [f"  {n.name}: {n.note}" for f in functions for n in f.nodes if n.note]
+    return "\n".join([f"branches that cannot run: {len(lines)}", *lines]) if lines else ""
 
 
 def _transposes_text(transposes: Sequence[TransposeLeft]) -> str:

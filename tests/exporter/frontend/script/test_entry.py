@@ -130,6 +130,22 @@ def test_a_runtime_error_and_a_profile_row_show_the_line(tmp_path: Path) -> None
         session.run({"x": ones, "y": ones, "k": np.array(9)})
 
 
+def test_a_raise_says_which_value_avoids_it() -> None:
+    def rated(x: Any, rate: Any) -> Any:
+        if rate == 16000:
+            return x * 2
+        raise ValueError("only wide band")
+
+    example = (samara.tensor(np.ones(3, np.float32)), samara.tensor(np.int64(16000)))
+    program = samara.script(rated, example)
+    with pytest.raises(samara.ShapeError) as error:
+        program.run({"x": np.ones(3, np.float32), "rate": np.int64(8000)})
+    assert "ValueError: only wide band; this is reached when rate != 16000" in str(error.value)
+    assert "not when rate == 16000: feed that, or freeze it at export (--const rate=16000)" in str(
+        error.value
+    )
+
+
 def test_failed_checks_show_the_line(tmp_path: Path) -> None:
     program = program_of("`assert`, `raise`")
     samara.export(program, tmp_path / "m.samara")

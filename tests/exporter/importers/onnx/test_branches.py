@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import onnx
 import pytest
 from tests.exporter.importers.onnx.models import (
     Array,
@@ -17,8 +20,12 @@ from tests.exporter.importers.onnx.models import (
     scalar,
 )
 
+import samara
 from samara.exporter.importers.onnx import import_onnx, registry
-from samara.exporter.importers.onnx.branches import MAX_CLONES
+from samara.exporter.importers.onnx.branches import MAX_CLONES, MAX_MESSAGE_BYTES, _message
+from samara.exporter.ir.conditions import Condition
+from samara.exporter.reports.doctor import doctor
+from samara.exporter.reports.inspect import inspect
 from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
 
 TRUE, FALSE = np.array(True), np.array(False)
@@ -124,8 +131,66 @@ def test_a_branch_that_cannot_be_typed_becomes_a_trap() -> None:
         y = Gemm(r, w) }""")
     program = import_onnx(model)
     np.testing.assert_allclose(program.run({"x": X, "c": TRUE})["y"], np.maximum(X, 0), rtol=1e-6)
-    with pytest.raises(SamaraError, match="Gemm"):
+    with pytest.raises(SamaraError) as caught:
         program.run({"x": X, "c": FALSE})
+    assert caught.value.message.startswith("this branch runs when c is false, and it cannot: Gemm")
+    assert "the program handles c is true: feed that, or freeze it" in caught.value.message
+    assert "(--const c=true)" in caught.value.message
+
+
+RATES = """g (float[n, 3] x, int64 sr) => (float[n, 3] y)
+    <int64[1] axis = {-1}, int64 wide = {16000}, float[3, 3] w = {1, 0, 0, 0, 1, 0, 0, 0, 1}> {
+    same = Equal(sr, wide)  other = Not(same)
+    r = If(other) <then_branch = t () => (float[n] b) { b = ReduceSum<keepdims = 0>(x, axis) },
+                   else_branch = e () => (float[n, 3] a) { a = Relu(x) }>
+    y = Gemm(r, w) }"""
+
+
+def test_a_trap_says_which_value_avoids_it(tmp_path: Path) -> None:
+    """In the run, in Python and in C, in doctor and inspect; and the value does avoid it."""
+    said = "this branch runs when sr != 16000, and it cannot: Gemm"
+    avoid = "the program handles sr == 16000: feed that, or freeze it at export (--const sr=16000)"
+    onnx.save(parse(RATES), tmp_path / "m.onnx")
+    program = import_onnx(tmp_path / "m.onnx")
+    samara.export(program, tmp_path / "m.samara")
+    feeds = {"x": X, "sr": np.array(8000)}
+    for run in (program.run, samara.Session(tmp_path / "m.samara").run):
+        with pytest.raises(SamaraError) as caught:
+            run(feeds)
+        assert said in str(caught.value)
+        assert avoid in str(caught.value)
+    shown = inspect(tmp_path / "m.samara", run=False).text()
+    assert "branches that cannot run: 1" in shown
+    assert avoid in shown
+    assert avoid in doctor(tmp_path / "m.onnx").text()
+    frozen = import_onnx(tmp_path / "m.onnx", consts={"sr": 16000})
+    assert not any(n.op.name == "trap" for f in frozen.functions.values() for n in f.nodes)
+    with pytest.raises(SamaraError, match="needs two matrices"):
+        import_onnx(tmp_path / "m.onnx", consts={"sr": 8000})
+
+
+def test_a_trap_of_sizes_says_sizes() -> None:
+    model = parse("""g (float[n, 3] x) => (float[n, 3] y)
+        <int64[1] axis = {-1}, int64 two = {2}, int64 first = {0},
+         float[3, 3] w = {1, 0, 0, 0, 1, 0, 0, 0, 1}> {
+        s = Shape(x)  n = Gather(s, first)  h = Div(n, two)  c = Equal(h, two)
+        r = If(c) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+                   else_branch = e () => (float[n] b) { b = ReduceSum<keepdims = 0>(x, axis) }>
+        y = Gemm(r, w) }""")
+    with pytest.raises(SamaraError) as caught:
+        import_onnx(model).run({"x": normal(2, 3)})
+    assert "this branch runs when n//2 != 2, as for n = 1 … 3 (n is axis 0 of 'x')" in str(
+        caught.value
+    )
+    assert "the program handles n//2 == 2, as for n = 4 … 5" in str(caught.value)
+
+
+def test_a_long_reason_leaves_room_for_the_way_out() -> None:
+    message = _message(Condition("a"), "é" * 900, Condition("b", {"sr": "1"}))
+    assert len(message.encode()) <= MAX_MESSAGE_BYTES
+    assert message.endswith(
+        "the program handles b: feed that, or freeze it at export (--const sr=1)"
+    )
 
 
 def test_predicates_are_known_in_their_branch() -> None:

@@ -23,6 +23,7 @@ from samara.exporter.frontend.script.values import (
     script_tracer,
     type_of,
 )
+from samara.exporter.ir.conditions import condition_of
 from samara.exporter.ir.program import Value
 from samara.exporter.types import DType, TensorType
 
@@ -69,15 +70,16 @@ def branch(
     if all(s.stops is not None for s in sides):
         for s in sides:
             s.region.discard()
-        tracer.require(condition, str(sides[1].stops))
-        tracer.require(ops.logical_not(condition), str(sides[0].stops))
+        tracer.require(condition, _said(tracer, sides[1], condition, False))
+        tracer.require(ops.logical_not(condition), _said(tracer, sides[0], condition, True))
         raise Raised(sides[0].stops)
     for side, other, holds in ((0, orelse, False), (1, then, True)):
         if sides[side].stops is not None:
             for s in sides:
                 s.region.discard()
             tracer.require(
-                condition if holds else ops.logical_not(condition), str(sides[side].stops)
+                condition if holds else ops.logical_not(condition),
+                _said(tracer, sides[side], condition, not holds),
             )
             other()
             return
@@ -93,6 +95,14 @@ def branch(
     state.set(tuple(plan(outs) for plan in plans))
     for cell, plan in cells:
         tracer.write(cell, plan(outs))
+
+
+def _said(tracer: ScriptTracer, side: Side, condition: GraphTensor, truth: bool) -> str:
+    """What a side ends with, the inputs for which it is taken, and those for which it is not."""
+    value = tracer.lift(condition)
+    taken = condition_of(tracer.builder, value, truth)
+    avoided = condition_of(tracer.builder, value, not truth)
+    return f"{side.stops}; this is reached when {taken.text}, and not when {avoided.advice()}"
 
 
 class _Mismatch(Exception):

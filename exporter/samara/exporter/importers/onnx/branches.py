@@ -19,6 +19,7 @@ from samara.exporter.importers.onnx.context import NodeContext, tensor_data
 from samara.exporter.importers.onnx.operand import Operand, Poison, as_shape_data
 from samara.exporter.importers.onnx.scope import Host, Problem, Scope
 from samara.exporter.ir.builder import Builder, as_dim_atom
+from samara.exporter.ir.conditions import Condition, condition_of, size_condition
 from samara.exporter.ir.program import Value
 from samara.exporter.types import (
     Dim,
@@ -32,6 +33,8 @@ from samara.exporter.types import (
 )
 
 MAX_CLONES = 64
+# What the runtime shows of a trap's message (session/control.c).
+MAX_MESSAGE_BYTES = 400
 # Typing a loop's body: each round turns at least one dim that changes in it into a symbol of its own.
 _ROUNDS = 8
 
@@ -115,7 +118,8 @@ def _if(scope: Scope, node: onnx.NodeProto) -> None:
         return
     flag = _scalar(n, n.value(0))
     branches = [_branch(scope, g, node, predicate, 1 - i, False) for i, g in enumerate(graphs)]
-    if _settle(scope, node, branches):
+    decides = _Decision(scope, flag, predicate)
+    if _settle(scope, node, branches, decides):
         names = list(node.output)
         values = scope.builder.if_(
             flag, *((b.builder, b.results) for b in branches), outputs=names, name=n.label
@@ -124,7 +128,7 @@ def _if(scope: Scope, node: onnx.NodeProto) -> None:
             scope.bind(name, value)
         return
     clones = [_branch(scope, g, node, predicate, 1 - i, True) for i, g in enumerate(graphs)]
-    if not _settle(scope, node, clones):
+    if not _settle(scope, node, clones, decides):
         raise UnsupportedError(
             "the branches yield tensors of different rank up to the graph's outputs",
             op="If",
@@ -197,7 +201,22 @@ def _branch(
     return Branch(builder, values, list(inner.problems))
 
 
-def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch]) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What an `If` decides by: a tensor, and the dim that it is where sizes alone decide."""
+
+    scope: Scope
+    flag: Value
+    predicate: Dim | None
+
+    def when(self, truth: bool) -> Condition:
+        """The inputs for which it is so."""
+        if self.predicate is not None:
+            return size_condition(self.scope.builder, self.predicate, truth)
+        return condition_of(self.scope.builder, self.flag, truth)
+
+
+def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch], decides: _Decision) -> bool:
     """Make the two branches one signature: True when they have it, or when one cannot be typed and
     becomes a trap.
     """
@@ -215,12 +234,17 @@ def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch]) -> bool:
         return branches[0].signature == branches[1].signature
     for i, branch in enumerate(branches):
         if branch.failed:
-            branches[i] = _trap(scope, branch, good[0])
+            taken, avoided = decides.when(i == 0), decides.when(i == 1)
+            branches[i] = _trap(scope, branch, good[0], taken, avoided)
     return True
 
 
-def _trap(scope: Scope, failed: Branch, other: Branch) -> Branch:
-    """A branch that stops the run with the reason why it could not be typed."""
+def _trap(
+    scope: Scope, failed: Branch, other: Branch, taken: Condition, avoided: Condition
+) -> Branch:
+    """A branch that stops the run: it says for which inputs it runs, why it could not be typed,
+    and which inputs lead to the other.
+    """
     builder = scope.builder.child("trap")
     problem = failed.problems[0]
     dims: list[Dim] = []
@@ -232,7 +256,7 @@ def _trap(scope: Scope, failed: Branch, other: Branch) -> Branch:
     for value in other.results:
         for d in value.type.shape:
             dims.append(builder.translate(d.substitute(dict(back))))
-    message = f"{problem.op} {problem.node!r}: {problem.reason}"
+    message = _message(taken, f"{problem.op} {problem.node!r}: {problem.reason}", avoided)
     results = builder.op(
         "trap",
         message=message,
@@ -242,6 +266,16 @@ def _trap(scope: Scope, failed: Branch, other: Branch) -> Branch:
         outputs=[v.name for v in other.results],
     )
     return Branch(builder, list(results), [])
+
+
+def _message(taken: Condition, reason: str, avoided: Condition) -> str:
+    """At most as long as the runtime shows; the reason gives way."""
+    head, tail = f"this branch runs when {taken.text}, and it cannot: ", "; the program handles "
+    tail += avoided.advice()
+    left = MAX_MESSAGE_BYTES - len((head + tail).encode())
+    if len(reason.encode()) > left:
+        reason = reason.encode()[: max(left - 4, 40)].decode("utf-8", "ignore") + " …"
+    return head + reason + tail
 
 
 def _convert_loop(scope: Scope, node: onnx.NodeProto) -> None:
