@@ -16,7 +16,7 @@ from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, fre
 from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.file_write import needs_of
-from samara.exporter.ir.program import Array, Function, Node, Value, Variable
+from samara.exporter.ir.program import Array, Function, Node, Value, Variable, place_of
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
@@ -47,13 +47,15 @@ Samples = Mapping[str, Any] | str | os.PathLike[str]
 @dataclass(frozen=True, slots=True)
 class TransposeLeft:
     """A transpose that the layout pass could not remove, and why. `interior` is false at an input
-    or output of the function.
+    or output of the function. `place` is the author's line and the module of what it stands
+    between, as far as the model says it.
     """
 
     function: str
     name: str
     interior: bool
     reason: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ class ExportReport:
                 )
         for t in self.transposes:
             where = "interior" if t.interior else "border"
-            lines.append(f"  transpose left ({where}): {t.name}: {t.reason}")
+            at = f" ({t.place})" if t.place else ""
+            lines.append(f"  transpose left ({where}): {t.name}: {t.reason}{at}")
         for name in self.growing:
             lines.append(
                 f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
@@ -440,9 +443,10 @@ def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
             else:
                 ends = ", ".join(sorted({u.op.name for u in after})) or "an output"
                 reason = f"between {before.op.name if before else 'an input'} and {ends}, which do not move with it"
-            rows.append(
-                TransposeLeft(f.name, n.outputs[0].name, not (at_input or at_output), reason)
-            )
+            places = (place_of(m) for m in (n, *after, before))
+            place = next((p for p in places if p), "")
+            interior = not (at_input or at_output)
+            rows.append(TransposeLeft(f.name, n.outputs[0].name, interior, reason, place))
     return tuple(rows)
 
 

@@ -58,7 +58,7 @@ def mobilenet(size: int, width: float, blocks: Blocks, last: int, seed: int = 0)
     """A net in the form of MobileNetV2: "x" [1, 3, size, size] to "y" [1, 50]."""
     net = _Net(seed)
     for name, value in (("zero", 0.0), ("six", 6.0)):
-        net.constants.append(onnx.numpy_helper.from_array(np.float32(value), name))
+        net.constants.append(onnx.numpy_helper.from_array(np.array(value, np.float32), name))
 
     def channels(n: int) -> int:
         return max(8, int(n * width + 4) // 8 * 8)

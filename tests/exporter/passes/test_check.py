@@ -128,6 +128,21 @@ def test_right_passes_hold(nets: dict[str, Program]) -> None:
         assert max(r.difference or 0.0 for r in report.rows) <= 0.5
 
 
+@pytest.mark.parametrize("steps", [0.76, 1.3, 2.0])
+def test_a_softmax_in_other_steps_is_rounded_twice(steps: float) -> None:
+    """More than a quarter of its numbers move; it is right all the same."""
+
+    def build(b: Builder) -> Value:
+        x = b.op("dequantize", b.input("x", "qs8", [32, 512], A))
+        y = b.op("softmax", x, axis=-1)
+        y = in_steps(b, y, Quant.per_tensor(float(np.float32(steps / 256)), -128))
+        value: Value = b.op("mul", b.op("dequantize", y), 2.0)
+        return value
+
+    after, _ = run_passes(program(build), EXPORT, check="strict")
+    assert any(n.op.name == "qsoftmax" for n in after.main.nodes)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("bytes_", [False, True])
 def test_mobilenet_holds(tmp_path: Path, bytes_: bool) -> None:
@@ -223,7 +238,7 @@ def with_fault(fault: Fault, kind: str, place: int) -> Pass:
 
 def _is(kind: str, node: Node) -> bool:
     clamps = (node.attrs["lo"], node.attrs["hi"]) != (-128, 127)
-    return {"any": True, "clamps": clamps, "depthwise": node.attrs["groups"] > 1}[kind]
+    return bool({"any": True, "clamps": clamps, "depthwise": node.attrs["groups"] > 1}[kind])
 
 
 @pytest.mark.parametrize(("net", "place"), [("int8", 2), ("uint8", -2)])

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import ops, program
@@ -151,7 +153,7 @@ def _stepped(change: int, count: int) -> Pass:
         moved = r.op("add", plain, r.const(by))
         quant = value.type.quant
         assert quant is not None
-        form = {"scales": quant.scales, "zero_points": quant.zero_points}
+        form: dict[str, Any] = {"scales": quant.scales, "zero_points": quant.zero_points}
         r.set_outputs([r.op("reinterpret", moved, to="qs8", **form)])
         return before.with_function(r.finish(["out0"]))
 

@@ -41,6 +41,7 @@ from samara.exporter.ir.program import Source as Source
 from samara.exporter.ir.program import Value as Value
 from samara.exporter.ir.program import Variable as Variable
 from samara.exporter.ir.program import constant as constant
+from samara.exporter.ir.program import place_of as place_of
 from samara.exporter.ir.rename import rename as rename
 from samara.exporter.ir.rewriter import Rewriter as Rewriter
 from samara.exporter.ir.verify import verify as verify

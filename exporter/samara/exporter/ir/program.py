@@ -29,6 +29,23 @@ class Source:
     line: int = 0
     detail: str = ""
 
+    @property
+    def module(self) -> str:
+        """The path of the submodule, `layers.0.conv`: all of the detail, or what an importer's
+        `node (operator) in module` ends with; empty where it is not known.
+        """
+        _, between, module = self.detail.rpartition(") in ")
+        if between:
+            return module
+        return "" if self.detail.endswith(")") else self.detail
+
+    @property
+    def place(self) -> str:
+        """`net.py:12 in layers.0.conv`, as far as it is known."""
+        line = f"{self.file}:{self.line}" if self.file else ""
+        inside = f"in {self.module}" if self.module else ""
+        return " ".join(part for part in (line, inside) if part)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
@@ -64,6 +81,11 @@ class Node:
     name: str
     source: Source | None = None
     absorbed: tuple[str, ...] = ()
+
+
+def place_of(node: Node | None) -> str:
+    """Where the node comes from (Source.place); empty where that is not known."""
+    return "" if node is None or node.source is None else node.source.place
 
 
 @dataclass(frozen=True, slots=True)

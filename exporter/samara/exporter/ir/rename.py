@@ -36,7 +36,7 @@ def rename(program: Program, names: Mapping[str, str]) -> Program:
                 f"there is no input or output {old!r} to rename",
                 fix=near(old, dict.fromkeys(seen), "inputs and outputs"),
             )
-        if not isinstance(new, str) or not new:
+        if not new:
             raise ShapeError(f"{new!r} is no new name for {old!r}", fix="give some text")
     for name in program.entries:
         f = program.functions[name]

@@ -27,6 +27,7 @@ import numpy as np
 
 from samara.exporter.ir.interpret import Watch, run
 from samara.exporter.ir.program import Array, Function, Program, Value
+from samara.exporter.passes._integer import MOVES
 from samara.exporter.passes._pass import Pass
 from samara.exporter.passes._samples import sample_inputs
 from samara.exporter.types import SamaraError
@@ -38,6 +39,7 @@ __all__ = ["Checker", "Verdict", "checker_of", "difference", "moved"]
 # also the share that an error as large as the rounding's own moves: the mean of |e| over -1/2..1/2.
 # Counted over n numbers, a share is off by chance; a limit adds so many standard deviations.
 _SHARE, _DEVIATIONS, _DEVIATIONS_OF_CHANNELS = 0.25, 3.0, 4.0
+_MOST = 0.5  # that of two roundings; a wrong zero point moves all
 # Numbers that may move by more than one step, but by no more than two: two roundings may fall together.
 _FAR = 1e-3
 # The root mean square, in steps, of the noise that one rounding adds by that share.
@@ -186,7 +188,7 @@ def _stepwise(a: Array, b: Array, want: Array, steps: int, slack: Array | float)
     return float(np.sqrt(np.mean(((a - b) / unit) ** 2))) if a.size else 0.0
 
 
-def moved(got: Array, want: Array, steps: int = 1) -> float:
+def moved(got: Array, want: Array, steps: int = 1, roundings: int = 1) -> float:
     """How far a quantized tensor, made of equal inputs in two ways, is from being rounded otherwise.
 
     1.0 is at the limit: a quarter of the numbers moved, in the tensor and in each channel (its last
@@ -195,6 +197,8 @@ def moved(got: Array, want: Array, steps: int = 1) -> float:
     lie in the middle of two steps, and one step. A wrong zero point moves all numbers, and in the
     layer that reads it each channel by its own share; a wrong scale or a missing clamp moves some far.
     Numbers at the ends of the tensor's range that stayed there were clamped and say nothing.
+
+    roundings: how many lie between the equal inputs and this tensor, each allowed its quarter.
     """
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
@@ -202,18 +206,21 @@ def moved(got: Array, want: Array, steps: int = 1) -> float:
     if not d.any():
         return 0.0
     told = (d > 0) | ((want != want.min()) & (want != want.max()))
-    share = _share(d > 0, told, None, _DEVIATIONS)
+    quarters = min(_SHARE * roundings, _MOST)
+    share = _share(d > 0, told, None, quarters, _DEVIATIONS)
     if d.ndim > 1:
         across = tuple(range(d.ndim - 1))
-        share = max(share, _share(d > 0, told, across, _DEVIATIONS_OF_CHANNELS))
+        share = max(share, _share(d > 0, told, across, quarters, _DEVIATIONS_OF_CHANNELS))
     far = float((d > steps).sum()) / (1 + _FAR * int(told.sum()))
     return max(share, far, float(d.max()) / (2 * steps))
 
 
-def _share(changed: Array, told: Array, axes: tuple[int, ...] | None, deviations: float) -> float:
+def _share(
+    changed: Array, told: Array, axes: tuple[int, ...] | None, limit: float, deviations: float
+) -> float:
     """The largest share of numbers changed among those that tell, over the share allowed."""
     count = np.maximum(told.sum(axis=axes), 1)
-    allowed = _SHARE + deviations * np.sqrt(_SHARE * (1 - _SHARE) / count)
+    allowed = limit + deviations * np.sqrt(limit * (1 - limit) / count)
     return float(np.max(changed.sum(axis=axes) / count / allowed))
 
 
@@ -263,11 +270,13 @@ class _Follower:
         self.worst, self.where = 0.0, ""
         self.known = {(f, name) for f, _, name in tensors}
         self._tensors, self._steps = tensors, steps
+        self._forms = {(f, name): v.type.quant for (f, _, name), (v, _) in tensors.items()}
         self._runs: Counter[str] = Counter()
 
     def __call__(self, function: Function) -> Watch:
         turn = self._runs[function.name]
         self._runs[function.name] += 1
+        twice = self._rounded_twice(function)
 
         def watch(v: Value, array: Array) -> Array:
             if not v.type.dtype.is_quantized:
@@ -276,12 +285,28 @@ class _Follower:
             if value is None or value.type.quant != v.type.quant or want.shape != array.shape:
                 self.known.discard((function.name, v.name))
                 return array
-            d = moved(array, want, self._steps)
+            d = moved(array, want, self._steps, 2 if v in twice else 1)
             if not d <= self.worst:
                 self.worst, self.where = d, f"tensor {v.name!r}"
             return want
 
         return watch
+
+    def _rounded_twice(self, function: Function) -> set[Value]:
+        """Tensors that are made of a quantized one that the other program has not: a softmax in its
+        own steps, say, which is then requantized. What only moves numbers does not round.
+        """
+        apart: set[Value] = set()
+        twice: set[Value] = set()
+        for node in function.nodes:
+            behind = any(v in apart for v in node.inputs if v is not None)
+            for v in node.outputs:
+                quant = v.type.quant
+                if quant is not None and self._forms.get((function.name, v.name)) == quant:
+                    twice.update([v] if behind else [])
+                elif behind or (quant is not None and node.op.name not in MOVES):
+                    apart.add(v)
+        return twice
 
 
 def _by_parts(
@@ -363,6 +388,6 @@ class _Disturber:
                 return array
             place, error = self._rng.uniform(-0.5, 0.5, (2, *array.shape))
             noisy = np.clip(array + np.rint(place + error), array.min(), array.max())
-            return noisy.astype(array.dtype)
+            return np.asarray(noisy, array.dtype)
 
         return watch

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ir import Node, Program, to_bytes
+from samara.exporter.ir import Node, Program, place_of, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, RangeRecord, TensorStats
 from samara.exporter.quantize._measure import Noise, Probe, output_noise
 from samara.exporter.quantize.diagnose import Finding
@@ -39,7 +39,8 @@ class LayerReport:
     result that never changed. channel_spread: how many times larger the widest channel of the
     result is than the median one; what is rounded on one scale loses that much of most channels.
     flops: operations of one run, None where sizes are open. bytes:
-    of its weights. seconds: estimates by instruction set, float and as it is now.
+    of its weights. place: the author's line and the module, as far as the model says it.
+    seconds: estimates by instruction set, float and as it is now.
     """
 
     name: str
@@ -57,6 +58,7 @@ class LayerReport:
     flops: int | None
     bytes_before: int
     bytes_after: int
+    place: str = ""
 
     @property
     def remarks(self) -> list[str]:
@@ -259,6 +261,7 @@ def _layer(
         flops=None if cost is None else cost[0],
         bytes_before=sum(w.bytes_before for w in record.weights),
         bytes_after=sum(w.bytes_after for w in record.weights),
+        place=place_of(node),
     )
 
 
@@ -317,6 +320,7 @@ def _lines(report: QuantizationReport) -> list[str]:
     lines += [f"output {name!r}: {_db(db)} dB" for name, db in report.outputs.items()]
     lines += [f"calibration: {f}" for f in report.findings]
     lines += [f"note: {n}" for n in report.notes]
+    placed = any(x.place for x in report.layers)
     rows = [
         [
             x.name if len(x.name) <= _NAME else "…" + x.name[1 - _NAME :],
@@ -330,12 +334,13 @@ def _lines(report: QuantizationReport) -> list[str]:
             count_text(x.flops),
             byte_text(x.bytes_after),
             "; ".join(x.remarks),
+            *([x.place] if placed else []),
         ]
         for x in report.layers
     ]
     heads = (
         "layer", "operator", "scheme", "SQNR dB", "weights dB", "saturated %", "range used %",
-        "dead", "flops", "weights", "remarks",
+        "dead", "flops", "weights", "remarks", *(["from"] if placed else []),
     )  # fmt: skip
     lines.append(table(heads, rows, right=range(3, 10)))
     lines += ["estimated time of one run on one core, float -> quantized"]

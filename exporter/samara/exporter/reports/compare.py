@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir import Array, Function, Program, open_program
+from samara.exporter.ir import Array, Function, Node, Program, open_program, place_of
 from samara.exporter.passes import difference
 from samara.exporter.reports._feeds import Feeds, Given, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, opened, silent
@@ -54,6 +54,7 @@ class CompareRow:
     """One tensor on both sides. `tolerances` is the largest difference in units of the model
     tolerance (integers: 0 or infinite),
     `sqnr_db` the signal-to-noise ratio of the second side against the first (infinite when equal).
+    `place` is the author's line and the module of its node, as far as the model says it.
     """
 
     tensor: str
@@ -66,6 +67,7 @@ class CompareRow:
     sqnr_db: float
     output: bool
     of_bound: float | None = None  # of an output: the share of the report's bound, within up to 1
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class CompareReport:
         if worst is not None:
             by = (lambda r: r.sqnr_db) if self.rounded else (lambda r: -r.tolerances)
             rows = sorted(rows, key=by)[:worst]
+        placed = any(r.place for r in rows)
         cells = [
             (
                 ("> " if r.output else "  ") + r.tensor,
@@ -119,10 +122,14 @@ class CompareReport:
                 f"{r.max_difference:.3g}",
                 f"{r.tolerances:.3g}",
                 f"{r.sqnr_db:.1f}",
+                *([r.place] if placed else []),
             )
             for r in rows
         ]
-        heads = ("tensor (> output)", "op", "type", "max |d|", "tolerances", "SQNR dB")
+        heads = [
+            *("tensor (> output)", "op", "type", "max |d|", "tolerances", "SQNR dB"),
+            *(["from"] if placed else []),
+        ]
         lines = [f"A  {self.a}", f"B  {self.b}"]
         if self.sizes:
             lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
@@ -219,7 +226,7 @@ def compare(
     outputs = _output_values(main)
     rows = []
     uncompared = []
-    for tensor, op, node in _tensors(main):
+    for tensor, node in _tensors(main):
         if rounded:
             tensor = tensor.removesuffix(_NARROW)
         if tensor not in left:
@@ -229,7 +236,7 @@ def compare(
             continue
         pair = left[tensor], right[tensor]
         judged = bound if tensor in outputs else None
-        rows.append(_row(tensor, op, node, *pair, judged, swap=swap))
+        rows.append(_row(tensor, node, *pair, judged, swap=swap))
     done = {r.tensor for r in rows}
     rows += _by_output_name(main, other.functions[name], left, right, done, bound, swap)
     done = {r.tensor for r in rows}
@@ -358,9 +365,9 @@ def _real(f: Function, arrays: Mapping[str, Array]) -> dict[str, Array]:
     return found
 
 
-def _tensors(f: Function) -> list[tuple[str, str, str]]:
-    """(tensor, operator, node) in order of computation."""
-    return [(v.name, n.op.name, n.name) for n in f.nodes for v in n.outputs]
+def _tensors(f: Function) -> list[tuple[str, Node]]:
+    """(tensor, its node) in order of computation."""
+    return [(v.name, n) for n in f.nodes for v in n.outputs]
 
 
 def _output_values(f: Function) -> set[str]:
@@ -385,13 +392,12 @@ def _by_output_name(
             continue
         got = right.get(there[name].name)
         if got is not None and got.shape == left[v.name].shape:
-            where = makers[v].op.name, makers[v].name
-            rows.append(_row(name, *where, left[v.name], got, bound, swap))
+            rows.append(_row(name, makers[v], left[v.name], got, bound, swap))
     return rows
 
 
 def _row(
-    tensor: str, op: str, node: str, a: Array, b: Array, bound: Bound | None, swap: bool
+    tensor: str, node: Node, a: Array, b: Array, bound: Bound | None, swap: bool
 ) -> CompareRow:
     """bound: of an output. swap: the first side is the signal, and the second what has noise."""
     if a.dtype.kind == "b":
@@ -405,8 +411,8 @@ def _row(
     ratio = sqnr_db(signal, got)
     return CompareRow(
         tensor=tensor,
-        op=op,
-        node=node,
+        op=node.op.name,
+        node=node.name,
         dtype=str(a.dtype),
         shape=a.shape,
         max_difference=gap,
@@ -414,4 +420,5 @@ def _row(
         sqnr_db=ratio,
         output=bound is not None,
         of_bound=None if bound is None else bound.used(signal, got, ratio),
+        place=place_of(node),
     )

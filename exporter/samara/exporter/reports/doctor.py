@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.export import export, is_growing, transposes_left
-from samara.exporter.ir import Function, Program, read_file, required_ops
+from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
 from samara.exporter.package.selection import Selection
 from samara.exporter.reports._costs import flops_of
 from samara.exporter.reports._files import is_samara
@@ -230,7 +230,7 @@ def _doubts(program: Program) -> Iterator[Finding]:
         yield Finding(
             "doubtful",
             "transpose",
-            tuple(t.name for t in interior),
+            tuple(t.name + (f" ({t.place})" if t.place else "") for t in interior),
             f"{len(interior)} transposes stay between operators that want other layouts",
         )
     for f in program.functions.values():
@@ -243,7 +243,7 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
             yield Finding(
                 "doubtful",
                 "trap",
-                (n.name,),
+                (n.name + (f" ({place_of(n)})" if place_of(n) else ""),),
                 n.attrs["message"],
                 "check that the inputs never lead there, or freeze the input that decides: --const"
                 " NAME=VALUE of export",

@@ -25,6 +25,7 @@ from samara.exporter.ir import (
     Node,
     Value,
     count_ops,
+    place_of,
     print_node,
     read_file,
 )
@@ -100,6 +101,7 @@ class NodeRow:
     algorithms: those that could compute it, each with the microseconds that the cost model gives
     it, the one in use first; empty where the operator knows one way only.
     flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
+    place: the author's line and the module it comes from, as far as the model says it.
     note: what a trap says: for which inputs the branch runs that cannot, and which lead elsewhere.
     """
 
@@ -119,6 +121,7 @@ class NodeRow:
     path: str = ""
     executions: int | None = None
     share: float | None = None
+    place: str = ""
     note: str = ""
 
 
@@ -399,6 +402,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         absorbed=node.absorbed,
         flops=flops_of(node),
         path=path,
+        place=place_of(node),
         note=node.attrs["message"] if node.op.name == "trap" else "",
     )
 
@@ -493,7 +497,12 @@ def _function_text(f: FunctionReport) -> str:
 
 
 def _notes_text(functions: Sequence[FunctionReport]) -> str:
-    lines = [f"  {n.name}: {n.note}" for f in functions for n in f.nodes if n.note]
+    lines = [
+        f"  {n.name}: {n.note}" + (f" ({n.place})" if n.place else "")
+        for f in functions
+        for n in f.nodes
+        if n.note
+    ]
     return "\n".join([f"branches that cannot run: {len(lines)}", *lines]) if lines else ""
 
 
@@ -502,13 +511,14 @@ def _transposes_text(transposes: Sequence[TransposeLeft]) -> str:
         return ""
     interior = sum(t.interior for t in transposes)
     lines = [f"transposes left: {len(transposes)}, {interior} of them interior"]
-    lines += [f"  {t.name}: {t.reason}" for t in transposes]
+    lines += [f"  {t.name}: {t.reason}" + (f" ({t.place})" if t.place else "") for t in transposes]
     return "\n".join(lines)
 
 
 def _kernels_text(f: FunctionReport, was_run: bool) -> str:
     if not f.nodes:
         return ""
+    placed = any(n.place for n in f.nodes)
     rows = [
         (
             n.op,
@@ -521,21 +531,15 @@ def _kernels_text(f: FunctionReport, was_run: bool) -> str:
             _estimate(n, 1),
             "-" if n.microseconds is None else f"{n.microseconds:.1f}",
             "-" if n.share is None else f"{100 * n.share:.1f} %",
+            *([n.place] if placed else []),
         )
         for n in f.nodes
     ]
-    heads = (
-        "op",
-        "node",
-        "output",
-        "promise",
-        "flops",
-        "kernel",
-        "algorithm",
-        "runner-up",
-        "us",
+    heads = [
+        *("op", "node", "output", "promise", "flops", "kernel", "algorithm", "runner-up", "us"),
         "of the run",
-    )
+        *(["from"] if placed else []),
+    ]
     return _place_text(f, was_run) + "\n" + table(heads, rows, right={4, 8, 9})
 
 

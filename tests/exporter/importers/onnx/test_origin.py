@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
 
 import samara
-from samara.exporter.importers.onnx.origin import Origin, innermost, origin_of
+from samara.exporter.importers.onnx.origin import Origin, innermost, module_of, origin_of
 
 STACK = """File "/home/me/net.py", line 31, in forward
     h = self.block(x)
@@ -27,11 +30,27 @@ def node(op: str, **metadata: str) -> onnx.NodeProto:
 
 def test_the_innermost_line_that_is_not_torchs() -> None:
     assert innermost(STACK) == ("/home/me/block.py", 6)
-    assert innermost('File "/x/site-packages/torch/a.py", line 3, in f') == (
-        "/x/site-packages/torch/a.py",
-        3,
-    )
     assert innermost("") == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("inner", "place"),
+    [
+        ('File "/x/site-packages/torch/nn/functional.py", line 3, in f', ("", 0)),
+        ('File "<eval_with_key>.12", line 5, in forward', ("", 0)),
+        (r'File "C:\env\Lib\site-packages\torch\a.py", line 3, in f', ("", 0)),
+        ('File "/x/site-packages/torchvision/ops/misc.py", line 9, in f',
+         ("/x/site-packages/torchvision/ops/misc.py", 9)),
+        ('File "/src/pytorch/torch/nn/modules/conv.py", line 8, in forward',
+         ("/src/pytorch/torch/nn/modules/conv.py", 8)),
+    ],
+)  # fmt: skip
+def test_frames_of_libraries_give_way(inner: str, place: tuple[str, int]) -> None:
+    """To the user's wherever they stand; torch's own are never named, and no made-up files."""
+    assert innermost(inner) == place
+    assert innermost(f'File "/home/me/net.py", line 31, in forward\n  {inner}') == (
+        *("/home/me/net.py", 31),
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,6 +66,111 @@ def test_the_innermost_line_that_is_not_torchs() -> None:
 )
 def test_the_submodule(scopes: str, module: str) -> None:
     assert origin_of(node("Relu", name_scopes=scopes)).module == module
+
+
+def test_the_submodule_where_there_are_no_scopes() -> None:
+    made = node("Relu")
+    said = ": net.Net/layers: torch.nn.Sequential/layers.0: net.Block/relu: aten.relu.default"
+    made.metadata_props.add(key="namespace", value=said)
+    assert origin_of(made).module == "layers.0"
+
+
+def test_frames_in_the_documentation_of_a_node() -> None:
+    """torch's older exporter writes them there, the innermost first."""
+    made = node("Conv")
+    made.doc_string = """/env/site-packages/torch/nn/modules/conv.py(548): forward
+/home/me/net.py(14): forward
+/home/me/train.py(3): <module>
+"""
+    assert origin_of(made) == Origin("/home/me/net.py", 14, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("/layer1/conv/Conv", "layer1.conv"),
+        ("/layer1/layer1.0/conv1/Conv_2", "layer1.0.conv1"),
+        ("If_0_then_branch__Inline_0__/decoder/rnn/LSTM", "decoder.rnn"),
+        ("model/dense/MatMul;model/dense/BiasAdd", "model.dense"),
+        ("Conv_12", ""),
+        ("", ""),
+    ],
+)
+def test_the_name_of_a_node_is_a_path(name: str, module: str) -> None:
+    made = node("Conv")
+    made.name = name
+    assert module_of(made) == module
+    made.metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'body', 'conv']")
+    assert module_of(made) == "body"
+
+
+def reported(tmp_path: Path) -> str:
+    """A net of two convolutions, as torch's exporter describes them, with all its reports."""
+    convs = []
+    for k, (module, line) in enumerate((("stem.conv", 12), ("body.0.conv", 31))):
+        x, y = ("x", "h0", "h1")[k : k + 2]
+        made = onnx.helper.make_node("Conv", [x, "w"], [y], f"node_conv_{k}", pads=[1, 1, 1, 1])
+        for key, value in (
+            (
+                "stack_trace",
+                f"""File "/home/me/net.py", line {line}, in forward
+    x = self.conv(x)
+  File "/env/lib/python3.11/site-packages/torch/nn/modules/conv.py", line 548, in forward
+    return self._conv_forward(input, self.weight, self.bias)
+  File "<eval_with_key>.3", line 7, in forward
+    conv2d = torch.ops.aten.conv2d.default(x)""",
+            ),
+            ("name_scopes", f"['', '{module}', 'conv2d']"),
+        ):
+            made.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+        convs.append(made)
+    convs.append(onnx.helper.make_node("CumSum", ["h1", "axis"], ["y"], "/head/sum/CumSum"))
+    info = onnx.helper.make_tensor_value_info
+    weights = np.random.default_rng(0).standard_normal((2, 2, 3, 3)).astype(np.float32)
+    graph = onnx.helper.make_graph(
+        convs, "net",
+        [info("x", onnx.TensorProto.FLOAT, [1, 2, 5, 5])],
+        [info("y", onnx.TensorProto.FLOAT, [1, 2, 5, 5])],
+        [onnx.numpy_helper.from_array(weights, "w"),
+         onnx.numpy_helper.from_array(np.array(1, np.int64), "axis")],
+    )  # fmt: skip
+    opset = onnx.helper.make_opsetid("", 18)
+    onnx.save(
+        onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10), tmp_path / "m.onnx"
+    )
+    return str(tmp_path / "m.onnx")
+
+
+def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
+    from samara.exporter.reports.compare import compare_files
+    from samara.exporter.reports.doctor import doctor
+    from samara.exporter.reports.inspect import inspect
+
+    source, file = reported(tmp_path), str(tmp_path / "m.samara")
+    program = samara.import_onnx(source)
+    exported = str(samara.export(program, file))
+    calibration = [{"x": np.random.default_rng(k).standard_normal((1, 2, 5, 5)).astype(np.float32)}
+                   for k in range(2)]  # fmt: skip
+    session = samara.Session(file)
+    session.run(calibration[0])
+    profiled = "\n".join(str(r.source) for r in session.profile())
+    first, second = "/home/me/net.py:12 in stem.conv", "/home/me/net.py:31 in body.0.conv"
+    for name, text in {
+        "inspect": inspect(file).text(kernels=True),
+        "quantize": str(samara.quantize(program, calibration).report),
+        "compare": compare_files(file, file + "@isa=scalar").text(),
+    }.items():
+        assert first in text, (name, text)
+        assert second in text, (name, text)
+        assert "in head.sum" in text, (name, text)
+        assert "site-packages" not in text
+        assert "eval_with_key" not in text
+    assert "/home/me/net.py:12" in profiled
+    assert "in head.sum" in exported  # a transpose that is left stands before it
+    model = onnx.load(source)
+    model.graph.node[1].op_type = "Strange"
+    onnx.save(model, tmp_path / "odd.onnx")
+    assert f"node_conv_1 ({second})" in doctor(tmp_path / "odd.onnx").text()
 
 
 def test_as_text() -> None:

@@ -22,7 +22,7 @@ from samara.exporter.importers.onnx.operand import (
     ShapeData,
     as_shape_data,
 )
-from samara.exporter.importers.onnx.origin import origin_of
+from samara.exporter.importers.onnx.origin import module_of, origin_of
 from samara.exporter.importers.onnx.widening import Widening, refused_dtype, widening_of
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Source, Value
@@ -101,7 +101,9 @@ class NodeContext:
     def source(self) -> Source:
         """Where the nodes made from this one come from."""
         origin = origin_of(self.node)
-        return Source(origin.file, origin.line, f"{self.label} ({self.op_type})")
+        module = module_of(self.node)
+        inside = f" in {module}" if module else ""
+        return Source(origin.file, origin.line, f"{self.label} ({self.op_type}){inside}")
 
     def has_attr(self, name: str) -> bool:
         return name in self._attributes

@@ -12,9 +12,18 @@ import onnx
 # Keys of torch's exporter, in the metadata of a node.
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
+_NAMESPACE = "namespace"
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
-_LIBRARY = re.compile(r"[/\\](site|dist)-packages[/\\]torch[/\\]")
+# A frame as the older exporter writes it into `doc_string`, the innermost first.
+_DOC_FRAME = re.compile(r"^(\S[^\n]*?)\((\d+)\): ", re.MULTILINE)
+_TORCH = re.compile(r"[/\\](site|dist)-packages[/\\]torch[/\\]|^<")  # and <eval_with_key>.3
+_PACKAGE = re.compile(r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3[.\d]*[/\\]")
+# A checkout of torch, or a folder of the user's that is called so.
+_CHECKOUT = re.compile(
+    r"[/\\]torch[/\\](nn|fx|export|_export|onnx|jit|utils|autograd|_dynamo|_functorch|_inductor)[/\\]"
+)
+_INLINED = re.compile(r"__Inline_\d+__$")  # what onnx's inliner puts before names
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +41,51 @@ class Origin:
 
 
 def innermost(stack: str) -> tuple[str, int]:
-    """File and line of the innermost frame of a stack trace that is not torch's own."""
-    frames = [(file, int(line)) for file, line in _FRAME.findall(stack)]
-    own = [f for f in frames if not _LIBRARY.search(f[0])]
-    return (own or frames or [("", 0)])[-1]
+    """File and line of the innermost frame of a stack trace that is the user's; of another package
+    than torch where there is none; empty and 0 where all of them are torch's.
+    """
+    return _chosen([(file, int(line)) for file, line in _FRAME.findall(stack)])
+
+
+def _chosen(frames: list[tuple[str, int]]) -> tuple[str, int]:
+    frames = [f for f in frames if not _TORCH.search(f[0])]
+    apart = [f for f in frames if not _CHECKOUT.search(f[0])] or frames
+    own = [f for f in apart if not _PACKAGE.search(f[0])]
+    return (own or apart or [("", 0)])[-1]
 
 
 def origin_of(node: onnx.NodeProto) -> Origin:
     """Where the node comes from; an empty Origin where its metadata does not tell."""
     said = {p.key: p.value for p in getattr(node, "metadata_props", ())}
-    if not said:
-        return Origin()
-    return Origin(*innermost(said.get(_STACK, "")), _module(said.get(_SCOPES, "")))
+    file, line = innermost(said.get(_STACK, ""))
+    if not file and node.doc_string:
+        found = [(f, int(n)) for f, n in _DOC_FRAME.findall(node.doc_string)]
+        file, line = _chosen(found[::-1])
+    module = _module(said.get(_SCOPES, "")) or _namespace(said.get(_NAMESPACE, ""))
+    return Origin(file, line, module)
+
+
+def module_of(node: onnx.NodeProto) -> str:
+    """The path of the submodule as the metadata says it, or as the name of the node does."""
+    return origin_of(node).module or _path(node.name)
+
+
+def _namespace(text: str) -> str:
+    """The innermost module of `: Net/layers: Sequential/layers.0: Block/relu: aten.relu`."""
+    names = [part.partition(":")[0].strip() for part in text.split("/")]
+    return names[-2] if len(names) > 1 else ""
+
+
+def _path(name: str) -> str:
+    """`layer1.0.conv` of a node called `/layer1/layer1.0/conv/Conv`; empty where the name is no path.
+
+    A part that repeats what is before it, as sequential containers are written, stands for it.
+    """
+    path = ""
+    for part in name.partition(";")[0].split("/")[:-1]:
+        if part and not _INLINED.search(part):
+            path = part if not path or part.startswith(f"{path}.") else f"{path}.{part}"
+    return path
 
 
 def _module(scopes: str) -> str:
