@@ -101,6 +101,17 @@ _HOMES = {
         *("searchsorted", "std_mean", "tril_indices", "triu_indices"),
     ),
     "samara.exporter.frontend.einsum": ("einsum", "tensordot"),
+    "samara.exporter.frontend.settings": (
+        *("BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
+        *("IntTensor", "LongTensor", "ShortTensor", "are_deterministic_algorithms_enabled"),
+        *("channels_last", "compile", "contiguous_format", "get_default_device"),
+        *("get_default_dtype", "get_float32_matmul_precision", "get_num_interop_threads"),
+        *("inference_mode", "is_inference_mode_enabled", "preserve_format"),
+        *("set_default_device", "set_default_dtype", "set_default_tensor_type"),
+        *("set_float32_matmul_precision", "set_num_interop_threads", "strided"),
+        *("use_deterministic_algorithms",),
+    ),
+    "samara.exporter.frontend.amp": ("autocast", "is_autocast_enabled"),
     "samara.exporter.frontend.trace": ("trace",),
     "samara.exporter.frontend.qat": ("quantize_aware",),
 }
@@ -117,7 +128,10 @@ _DTYPES = {
     "short": "int16",
 }
 _NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
-_MODULES = ("autograd", "data", "memory", "metrics", "multiprocessing", "nn", "optim")
+_MODULES = (
+    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "memory", "metrics", "mps"),
+    *("multiprocessing", "nn", "optim", "utils", "xpu"),
+)
 
 __all__ = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
 
@@ -127,17 +141,26 @@ if TYPE_CHECKING:
     from math import nan as nan
     from math import pi as pi
 
+    from samara import accelerator as accelerator
+    from samara import amp as amp
     from samara import autograd as autograd
+    from samara import backends as backends
+    from samara import cuda as cuda
     from samara import data as data
     from samara import memory as memory
     from samara import metrics as metrics
+    from samara import mps as mps
     from samara import multiprocessing as multiprocessing
     from samara import nn as nn
     from samara import optim as optim
+    from samara import utils as utils
+    from samara import xpu as xpu
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
     from samara.exporter.frontend import dtypes as _dtypes
     from samara.exporter.frontend._convert import device as device
+    from samara.exporter.frontend.amp import autocast as autocast
+    from samara.exporter.frontend.amp import is_autocast_enabled as is_autocast_enabled
     from samara.exporter.frontend.checkpoint import load as load
     from samara.exporter.frontend.checkpoint import save as save
     from samara.exporter.frontend.combining import *
@@ -149,6 +172,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.qat import quantize_aware as quantize_aware
     from samara.exporter.frontend.random import *
     from samara.exporter.frontend.script import script as script
+    from samara.exporter.frontend.settings import *
     from samara.exporter.frontend.tape import enable_grad as enable_grad
     from samara.exporter.frontend.tape import is_grad_enabled as is_grad_enabled
     from samara.exporter.frontend.tape import no_grad as no_grad

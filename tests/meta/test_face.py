@@ -15,11 +15,17 @@ import samara
 WHOLE = (
     *("samara.exporter.frontend.creation", "samara.exporter.frontend.einsum"),
     *("samara.exporter.frontend.functions", "samara.exporter.frontend.random"),
+    "samara.exporter.frontend.settings",
 )
 SUBMODULES = (
     *("autograd", "data", "data.transforms", "memory", "metrics", "multiprocessing", "nn"),
     *("nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "onnx_backend", "optim"),
-    "optim.lr_scheduler",
+    *("optim.lr_scheduler", "accelerator", "amp", "backends", "backends.cuda", "backends.cudnn"),
+    *("backends.mkldnn", "backends.mps", "cuda", "cuda.amp", "mps", "nn.modules"),
+    "nn.modules.module",
+    *("nn.modules.utils", "nn.parallel", "nn.parameter", "utils", "utils.checkpoint"),
+    *("utils.data", "utils.data.dataloader", "utils.data.dataset", "utils.data.distributed"),
+    *("utils.data.sampler", "xpu"),
 )
 
 

@@ -517,11 +517,12 @@ def test_what_is_no_open_file(tmp_path: Path) -> None:
         with pytest.raises(SamaraError, match="open as text"):
             samara.load(wrong)  # type: ignore[arg-type]
         wrong.close()
-    for nothing in (5, None, []):
+    nothings: list[Any] = [5, None, []]
+    for nothing in nothings:
         with pytest.raises(SamaraError, match="an open binary file is expected"):
-            samara.save({}, nothing)  # type: ignore[arg-type]
+            samara.save({}, nothing)
         with pytest.raises(SamaraError, match="an open binary file is expected"):
-            samara.load(nothing)  # type: ignore[arg-type]
+            samara.load(nothing)
     with pytest.raises(SamaraError, match="path of a file"):
         samara.load(io.BytesIO(), mmap=True)
 

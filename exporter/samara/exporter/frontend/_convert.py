@@ -25,26 +25,40 @@ Number = int | float
 
 
 class device:
-    """Where a tensor's memory is. Eager tensors are on the CPU."""
+    """Where a tensor's memory is, which is the CPU: `device("cpu")`, `device("cpu", 0)`.
 
-    __slots__ = ("type",)
+    As a context manager it does nothing. UnsupportedError for every other device.
+    """
+
+    __slots__ = ("index", "type")
 
     type: str
+    index: int | None
 
-    def __init__(self, name: Any = "cpu") -> None:
-        text = name.type if isinstance(name, device) else str(name)
-        if text.split(":")[0] != "cpu":
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        text = str(type)
+        kind, _, number = text.partition(":")
+        if kind != "cpu" or not (number == "" or number.isdecimal()):
+            shown = f"cuda:{text}" if isinstance(type, int) else text  # PyTorch's numbers are GPUs
             raise UnsupportedError(
-                f"there is no device {text!r} for tensors",
-                fix='training runs on "cpu"; samara.devices() lists what sessions can run on',
+                f"there is no device {shown!r} for tensors, which are on the CPU",
+                fix='training runs on the CPU: use "cpu"; exported models run on what '
+                "samara.devices() lists",
             )
         self.type = "cpu"
+        self.index = int(number) if number else index
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) or other == "cpu"
 
     def __hash__(self) -> int:
         return hash("cpu")
+
+    def __enter__(self) -> device:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
 
     def __repr__(self) -> str:
         return "device(type='cpu')"
@@ -87,26 +101,39 @@ class ConvertMethods:
         return self
 
     def to(
-        self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False
+        self: Any,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: Truth = False,
+        copy: Truth = False,
+        memory_format: Any = None,
     ) -> Tensor:
-        """In another dtype, or like another tensor; every device but "cpu" is refused."""
+        """In another dtype, or like another tensor; every device but "cpu" is refused.
+
+        The tensor itself where nothing changes. non_blocking and memory_format have no effect.
+        """
+        flags: list[Any] = []
         for value in args:
             if hasattr(type(value), "__samara_op__"):
                 dtype = value.dtype
-            elif isinstance(value, (np.dtype, type)):
+            elif dtypes.is_dtype(value):
                 dtype = value
             elif isinstance(value, bool):
-                continue  # PyTorch's non_blocking
-            else:
+                flags.append(value)  # PyTorch's non_blocking, copy
+            elif value is not None:
                 device = value
         if device is not None:
             _device(device)
         out = self if dtype is None else self.type(dtype)
-        return out.clone() if copy and out is self else out
+        return out.clone() if (copy or flags[1:] == [True]) and out is self else out
 
-    def type(self: Any, dtype: Any) -> Tensor:
-        """In another dtype; the tensor itself where it has it."""
-        return cast(self, dtypes.as_dtype(dtype))
+    def type(self: Any, dtype: Any = None, non_blocking: Truth = False) -> Any:
+        """In another dtype; the tensor itself where it has it. Without one PyTorch's name of its
+        own, such as "torch.FloatTensor"."""
+        if dtype is None:
+            return f"torch.{_TYPE_NAMES[self.dtype.name]}Tensor"
+        return cast(self, dtypes.as_dtype(_named(dtype)))
 
     def type_as(self: Any, other: Any) -> Tensor:
         return cast(self, other.dtype)
@@ -129,9 +156,40 @@ class ConvertMethods:
     def bool(self: Any) -> Tensor:
         return cast(self, dtypes.bool_)
 
-    def cpu(self: Any) -> Tensor:
+    def short(self: Any) -> Tensor:
+        return cast(self, dtypes.int16)
+
+    def char(self: Any) -> Tensor:
+        return cast(self, dtypes.int8)
+
+    def byte(self: Any) -> Tensor:
+        return cast(self, dtypes.uint8)
+
+    def cpu(self: Any, memory_format: Any = None) -> Tensor:
         """The tensor itself."""
         return self
+
+    def cuda(self: Any, device: Any = None, non_blocking: Truth = False) -> Tensor:
+        """UnsupportedError: training runs on the CPU."""
+        _device("cuda" if device is None else device)
+        return self
+
+    def pin_memory(self: Any, device: Any = None) -> Tensor:
+        """The tensor itself: there is no device to copy to."""
+        return self
+
+    def is_pinned(self: Any) -> Truth:
+        """False."""
+        return False
+
+    @property
+    def is_cuda(self: Any) -> Truth:
+        """False: tensors are on the CPU."""
+        return False
+
+    def get_device(self: Any) -> Count:
+        """-1, as PyTorch has it for the CPU."""
+        return -1
 
     def is_floating_point(self: Any) -> Truth:
         return self.dtype.kind == "f"
@@ -175,27 +233,71 @@ class ConvertMethods:
     def __dlpack_device__(self: Any) -> Any:
         return self._data.__dlpack_device__()
 
-    def new_zeros(self: Any, *size: Any, dtype: Any = None) -> Tensor:
-        return self._filled(size, 0, dtype)
+    def new_zeros(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Truth = False
+    ) -> Tensor:
+        return self._filled(size, 0, dtype, device, requires_grad)
 
-    def new_ones(self: Any, *size: Any, dtype: Any = None) -> Tensor:
-        return self._filled(size, 1, dtype)
+    def new_ones(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Truth = False
+    ) -> Tensor:
+        return self._filled(size, 1, dtype, device, requires_grad)
 
-    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-        return self._filled((size,), fill_value, dtype)
+    def new_full(
+        self: Any,
+        size: Any,
+        fill_value: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: Truth = False,
+    ) -> Tensor:
+        return self._filled((size,), fill_value, dtype, device, requires_grad)
 
-    def new_empty(self: Any, *size: Any, dtype: Any = None) -> Tensor:
-        return self._filled(size, 0, dtype)
+    def new_empty(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Truth = False
+    ) -> Tensor:
+        return self._filled(size, 0, dtype, device, requires_grad)
 
-    def new_tensor(self: Any, data: Any, dtype: Any = None) -> Tensor:
-        kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        return type(self)._wrap(np.array(data, kind))
+    def new_tensor(
+        self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Truth = False
+    ) -> Tensor:
+        from samara.exporter.frontend.creation import tensor
 
-    def _filled(self: Any, size: Any, value: Any, dtype: Any) -> Tensor:
+        kind = self.dtype if dtype is None else dtype
+        return tensor(data, dtype=kind, device=device, requires_grad=requires_grad)
+
+    def _filled(
+        self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: Any
+    ) -> Tensor:
         from samara.exporter.frontend.creation import full
 
         kind = self.dtype if dtype is None else dtype
-        return full(sizes_of(size), value, dtype=kind)
+        return full(sizes_of(size), value, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+# Names of PyTorch's tensor classes, by dtype.
+_TYPE_NAMES = {
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "uint8": "Byte",
+    "bool": "Bool",
+}
+
+
+def _named(dtype: Any) -> Any:
+    """A dtype, also by the name of a tensor class or by the function of that name."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None)
+    if isinstance(name, str) and name.endswith("Tensor"):
+        for kind, short in _TYPE_NAMES.items():
+            if name.removeprefix("torch.") == f"{short}Tensor":
+                return kind
+        _device("cuda" if ".cuda." in name else "cpu")
+    return dtype
 
 
 def _device(value: Any) -> device:

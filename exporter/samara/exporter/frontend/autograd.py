@@ -20,6 +20,7 @@ from samara.pybridge.errors import SamaraError
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
     "enable_grad",
     "grad",
@@ -30,6 +31,11 @@ __all__ = [
     "set_grad_enabled",
     "straight_through",
 ]
+
+
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+    """`data` as a leaf, which tensors are by themselves since PyTorch 0.4. volatile has no effect."""
+    return data.detach().requires_grad_(requires_grad)
 
 
 def backward(

@@ -89,16 +89,20 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[wrap(places)]
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Rows and columns, [2, count], of the lower triangle."""
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(kind))
+    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(kind)).to(device=device)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Rows and columns, [2, count], of the upper triangle."""
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(kind))
+    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(kind)).to(device=device)
 
 
 def logspace(

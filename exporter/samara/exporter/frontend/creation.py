@@ -66,7 +66,12 @@ __all__ = [
 
 
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor over a copy of `data`; Python floats become float32, integers int64."""
     if is_tensor(data):
@@ -118,17 +123,35 @@ def from_dlpack(source: Any) -> Tensor:
         ) from None
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Zeros, float32 unless stated."""
     return full(sizes_of(size), 0, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Ones, float32 unless stated."""
     return full(sizes_of(size), 1, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Uninitialised memory."""
     return _made(memory.empty(_ints(sizes_of(size)), _or32(dtype)), device, requires_grad)
 
@@ -140,6 +163,7 @@ def full(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """`fill_value` everywhere; its kind gives the dtype unless stated."""
     kind = _as_tensor(fill_value).dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -154,13 +178,23 @@ def full(
 
 
 def zeros_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def ones_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -177,8 +211,16 @@ def full_like(
     return full(input.shape, fill_value, dtype=kind, device=device, requires_grad=requires_grad)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None) -> Tensor:
-    return empty(*input.shape, dtype=input.dtype if dtype is None else dtype)
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    kind = input.dtype if dtype is None else dtype
+    return empty(*input.shape, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 def arange(
@@ -207,17 +249,30 @@ def arange(
 
 
 def linspace(
-    start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included."""
     if steps < 0:
         raise ArgumentError(f"linspace of {steps} numbers", fix="give at least 0")
-    return _made(np.linspace(start, end, steps).astype(_or32(dtype)), device, False)
+    return _made(np.linspace(start, end, steps).astype(_or32(dtype)), device, requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Ones on the diagonal."""
-    return _made(np.eye(n, m, dtype=_or32(dtype)), device, False)
+    return _made(np.eye(n, m, dtype=_or32(dtype)), device, requires_grad)
 
 
 def rand(
@@ -226,6 +281,7 @@ def rand(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Uniform numbers of [0, 1)."""
     array = generator_of(generator).uniform(_ints(sizes_of(size)))
@@ -238,25 +294,69 @@ def randn(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Standard normal numbers."""
     array = generator_of(generator).normal(_ints(sizes_of(size)))
     return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
 
 
-def rand_like(input: Tensor) -> Tensor:
-    return rand(*input.shape, dtype=input.dtype)
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    generator: Generator | None = None,
+) -> Tensor:
+    return rand(
+        *input.shape,
+        dtype=input.dtype if dtype is None else dtype,
+        device=device,
+        requires_grad=requires_grad,
+        generator=generator,
+    )
 
 
-def randn_like(input: Tensor) -> Tensor:
-    return randn(*input.shape, dtype=input.dtype)
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    generator: Generator | None = None,
+) -> Tensor:
+    return randn(
+        *input.shape,
+        dtype=input.dtype if dtype is None else dtype,
+        device=device,
+        requires_grad=requires_grad,
+        generator=generator,
+    )
 
 
 def normal(
-    mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None
+    mean: Any,
+    std: Any = 1.0,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers."""
-    return wrap(generator_of(generator).normal(_ints(size), mean, std))
+    """Normal numbers: of `size`, or one for each element of tensors of means and deviations."""
+    if size is None:
+        given = [np.asarray(v.detach()._data if is_tensor(v) else v) for v in (mean, std)]
+        size = np.broadcast_shapes(*(v.shape for v in given))
+        array = generator_of(generator).normal(size) * given[1] + given[0]
+        kind = mean.dtype if is_tensor(mean) else std.dtype if is_tensor(std) else _or32(None)
+        kind = kind if dtype is None else dtypes.as_dtype(dtype)
+        return _made(np.asarray(array, kind), device, requires_grad)
+    array = generator_of(generator).normal(_ints(size), mean, std)
+    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
 
 
 def randint(
@@ -267,18 +367,27 @@ def randint(
     generator: Generator | None = None,
     dtype: Any = None,
     device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """int64 numbers of [low, high); randint(high, size) starts at 0."""
     if size is None:
         low, high, size = 0, low, high
     array = generator_of(generator).integers(low, high, _ints(size))
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return _made(np.asarray(array, kind), device, False)
+    return _made(np.asarray(array, kind), device, requires_grad)
 
 
-def randperm(n: int, *, generator: Generator | None = None) -> Tensor:
-    """0 … n-1 in random order."""
-    return wrap(generator_of(generator).permutation(n).astype(np.int64))
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """0 … n-1 in random order, int64 unless stated."""
+    kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    return _made(generator_of(generator).permutation(n).astype(kind), device, False)
 
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:

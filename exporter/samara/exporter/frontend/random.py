@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter import ops
+from samara.exporter.frontend._convert import device as check_device
 from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.tensor import wrap
 from samara.exporter.types import ArgumentError, as_dim
@@ -41,8 +42,13 @@ class Generator:
     `random_uniform` draw from, in eager mode and in exported programs alike.
     """
 
-    def __init__(self, seed: int = 0) -> None:
-        self.manual_seed(seed)
+    def __init__(self, seed: Any = 0, *, device: Any = None) -> None:
+        """From a number. The device, which PyTorch has in the first place, is the CPU."""
+        if not isinstance(seed, (int, np.integer)):
+            seed, device = 0, seed
+        if device is not None:
+            check_device(device)
+        self.manual_seed(int(seed))
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`."""

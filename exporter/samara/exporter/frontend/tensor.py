@@ -99,10 +99,24 @@ class Tensor(
     _hooks: list[Hook] | None
     _post_hooks: list[Callable[[Tensor], Any]] | None
 
-    def __init__(self, data: Any, requires_grad: bool = False) -> None:
-        """A tensor over a copy of `data` (an array, number or nested list)."""
-        array = np.array(data)
-        if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+    def __init__(self, *args: Any, requires_grad: bool = False, device: Any = None) -> None:
+        """A tensor over a copy of `data` (an array or nested list). Integers are sizes, as in
+        PyTorch: Tensor(2, 3) is float32 and uninitialised, Tensor() is empty."""
+        if device is not None:
+            self.to(device)
+        data: Sequence[Any] = args
+        if len(data) == 2 and type(data[1]) is bool:
+            data, requires_grad = data[:1], data[1]
+        if all(isinstance(n, int) for n in data):
+            array: Any = np.empty(tuple(data) or 0, np.float32)
+        elif len(data) == 1:
+            array = np.array(data[0])
+        else:
+            raise SamaraError(
+                f"a tensor of {len(data)} values",
+                fix="pass one array or list, or integers as sizes",
+            )
+        if array.dtype == np.float64 and not isinstance(data[0], (np.ndarray, np.generic)):
             array = array.astype(np.float32)
         dtypes.as_dtype(array.dtype)
         self._data = array

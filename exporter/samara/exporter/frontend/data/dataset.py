@@ -19,6 +19,7 @@ __all__ = [
     "ConcatDataset",
     "Dataset",
     "IterableDataset",
+    "StackDataset",
     "Subset",
     "TensorDataset",
     "random_split",
@@ -48,7 +49,8 @@ class Samples(Protocol[S_co]):
 class Dataset(Generic[S_co]):
     """Samples by index. A subclass writes `__getitem__` and `__len__`.
 
-    With `__getitems__(indices)` it gives the samples of a batch together.
+    With `__getitems__(indices)` it gives the samples of a batch together. `Dataset[kind]` says the
+    kind of the samples to readers.
     """
 
     def __getitem__(self, index: Any) -> S_co:
@@ -93,6 +95,30 @@ class TensorDataset(Dataset[tuple[P, ...]], Generic[P]):
     def __len__(self) -> int:
         first: Any = self.tensors[0]
         return len(first)
+
+
+class StackDataset(Dataset[Any]):
+    """Sample i is sample i of each dataset: a tuple, or a dict of those given by name.
+
+    ShapeError where they differ in length.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ArgumentError("StackDataset takes datasets, or datasets by name")
+        self.datasets: Any = dict(kwargs) if kwargs else args
+        lengths = [len(d) for d in (kwargs.values() if kwargs else args)]
+        if len(set(lengths)) != 1:
+            raise ShapeError(f"datasets of one length are expected, the lengths are {lengths}")
+        self._length = lengths[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
 
 
 class Subset(Dataset[S_co]):

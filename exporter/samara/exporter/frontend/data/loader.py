@@ -78,8 +78,9 @@ class DataLoader(Generic[B_co]):
     `state_dict` and `load_state_dict` stop and resume anywhere in an epoch, bit for bit, without
     fetching again what came before.
 
-    timeout: seconds to wait for a batch, 0: forever. pin_memory has no effect: there is no device
-    to copy to. Raises SamaraError for arguments that exclude each other.
+    timeout: seconds to wait for a batch, 0: forever. pin_memory and pin_memory_device have no
+    effect: there is no device to copy to; nor has in_order: batches are always in order. Raises
+    SamaraError for arguments that exclude each other.
     """
 
     if TYPE_CHECKING:
@@ -174,6 +175,8 @@ class DataLoader(Generic[B_co]):
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
         self._iterable = isinstance(dataset, IterableDataset)
         self._check(batch_size, shuffle, sampler, batch_sampler, drop_last)

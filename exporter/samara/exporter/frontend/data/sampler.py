@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import GenericAlias
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,10 @@ class Sampler:
     """Base of the samplers: `iter(sampler)` gives the indices of an epoch.
 
     A subclass writes `__iter__` and `__len__`; those here can be stored and resumed too.
+    `Sampler[int]` says the kind of the indices to readers.
     """
+
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError

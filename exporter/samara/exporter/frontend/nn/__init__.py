@@ -3,6 +3,9 @@
 
 from samara.exporter.frontend.nn import functional as functional
 from samara.exporter.frontend.nn import init as init
+from samara.exporter.frontend.nn import modules as modules
+from samara.exporter.frontend.nn import parallel as parallel
+from samara.exporter.frontend.nn import parameter as parameter
 from samara.exporter.frontend.nn import utils as utils
 from samara.exporter.frontend.nn.activations import CELU as CELU
 from samara.exporter.frontend.nn.activations import ELU as ELU
@@ -98,6 +101,7 @@ from samara.exporter.frontend.nn.norms import InstanceNorm3d as InstanceNorm3d
 from samara.exporter.frontend.nn.norms import LayerNorm as LayerNorm
 from samara.exporter.frontend.nn.norms import LocalResponseNorm as LocalResponseNorm
 from samara.exporter.frontend.nn.norms import RMSNorm as RMSNorm
+from samara.exporter.frontend.nn.parallel import DataParallel as DataParallel
 from samara.exporter.frontend.nn.parameter import Parameter as Parameter
 from samara.exporter.frontend.nn.pools import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from samara.exporter.frontend.nn.pools import AdaptiveAvgPool2d as AdaptiveAvgPool2d
@@ -179,6 +183,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -268,5 +273,8 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "modules",
+    "parallel",
+    "parameter",
     "utils",
 ]

@@ -297,7 +297,7 @@ class Module:
             parts += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
             raise SamaraError(
                 f"the state does not fit {type(self).__name__}; " + "; ".join(parts),
-                fix="load the state of the same model, or pass strict=False",
+                fix=_fit(own, state_dict),
             )
         arrays = {k: _array(v) for k, v in state_dict.items() if k in own}
         wrong = [
@@ -338,12 +338,24 @@ class Module:
             else:
                 p.grad.zero_()
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Self:
-        """Floating point parameters and buffers in another dtype; the only device is "cpu"."""
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Self:
+        """Floating point parameters and buffers in another dtype; the only device is "cpu".
+
+        non_blocking and memory_format have no effect. UnsupportedError for other devices.
+        """
         for value in args:
-            if isinstance(value, (np.dtype, type)):
+            if isinstance(value, Tensor):
+                dtype = value.dtype
+            elif dtypes.is_dtype(value):
                 dtype = value
-            else:
+            elif value is not None and not isinstance(value, bool):
                 device = value
         if device is not None:
             check_device(device)
@@ -364,8 +376,26 @@ class Module:
     def half(self) -> Self:
         return self.to(dtypes.float16)
 
+    def type(self, dst_type: Any) -> Self:
+        return self.to(dtypes.as_dtype(dst_type))
+
+    def bfloat16(self) -> Self:
+        return self.to(dtypes.bfloat16)
+
     def cpu(self) -> Self:
+        """The module itself."""
         return self
+
+    def cuda(self, device: Any = None) -> Self:
+        """UnsupportedError: training runs on the CPU."""
+        return self.to("cuda" if device is None else device)
+
+    def share_memory(self) -> Self:
+        """The module itself: tensors are shared when they are sent (samara.multiprocessing)."""
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: kernels are compiled ahead of time."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         out = self.__class__.__new__(self.__class__)
@@ -417,6 +447,18 @@ def _owners(module: Module, prefix: str) -> Iterator[tuple[str, Module]]:
     for name, m in module._modules.items():
         if m is not None:
             yield from _owners(m, f"{prefix}.{name}" if prefix else name)
+
+
+def _fit(own: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """What to do about keys that do not fit: those of DataParallel have a prefix."""
+    if any(k.startswith("module.") and k.removeprefix("module.") in own for k in given):
+        return (
+            "the keys are those of a DataParallel module; take the prefix away: "
+            'nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")'
+        )
+    if any(f"module.{k}" in own for k in given):
+        return "the keys lack the prefix of DataParallel; load them into model.module"
+    return "load the state of the same model, or pass strict=False"
 
 
 def _array(value: Any) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 
 from samara.exporter.frontend.tensor import Tensor
 
+__all__ = ["Parameter"]
+
 
 class Parameter(Tensor):
     """A tensor that is learned: assigned to a module it appears among its parameters.

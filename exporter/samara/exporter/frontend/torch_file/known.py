@@ -180,7 +180,8 @@ def _rebuild_tensor(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     _arity(machine, arguments, 4, 7)
     storage = _storage(machine, arguments[0])
     _refuse_flags(machine, arguments[6:])
-    array = view(storage, *arguments[1:4], machine.where)
+    offset, size, stride = arguments[1:4]
+    array = view(storage, offset, size, stride, machine.where)
     return _tensor(machine, array, storage, arguments[4] if len(arguments) > 4 else False)
 
 
@@ -193,7 +194,8 @@ def _rebuild_tensor_3(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     if not isinstance(dtype, np.dtype):
         raise machine.bad(f"makes a tensor of dtype {str(dtype)[:100]}")
     kind = dtype.name if storage.kind == RAW else None
-    array = view(storage, *arguments[1:4], machine.where, kind)
+    offset, size, stride = arguments[1:4]
+    array = view(storage, offset, size, stride, machine.where, kind)
     return _tensor(machine, array, storage, arguments[4])
 
 
@@ -391,7 +393,8 @@ def _shape(machine: Machine, value: Any) -> tuple[int, ...]:
 
 def _numpy_scalar(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     _arity(machine, arguments, 2, 2)
-    number = _elements(machine, *arguments, ())[0]
+    dtype, data = arguments
+    number = _elements(machine, dtype, data, ())[0]
     return number.astype(number.dtype.newbyteorder("="))
 
 
@@ -411,7 +414,8 @@ def _set_array(machine: Machine, value: np.ndarray[Any, Any], state: Any) -> Non
     shape, dtype, columns_first, data = state[-4:]
     sizes = _shape(machine, shape)
     flat = _elements(machine, dtype, data, sizes)
-    value.__setstate__((1, sizes, flat.dtype, bool(columns_first), flat.tobytes()))
+    array: Any = value
+    array.__setstate__((1, sizes, flat.dtype, bool(columns_first), flat.tobytes()))
 
 
 def _numpy_buffer(machine: Machine, arguments: tuple[Any, ...]) -> Any:

@@ -280,7 +280,7 @@ def _is_magic(machine: Machine) -> bool:
 
 def _read_into(file: BinaryIO, data: Array, where: str) -> None:
     """Fill an array with the next bytes."""
-    view: Any = memoryview(data).cast("B") if data.size else memoryview(b"")
+    view = data.data if data.size else memoryview(b"")
     done = 0
     while done < len(view):
         got = file.readinto(view[done:])  # type: ignore[attr-defined]

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switches that programs for PyTorch set at their beginning: accepted where they are true here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend import dtypes
+from samara.exporter.frontend._convert import CPU, device
+from samara.exporter.frontend.creation import tensor
+from samara.exporter.frontend.tape import MODE
+from samara.exporter.frontend.tensor import Tensor
+from samara.pybridge.errors import SamaraError, UnsupportedError
+
+__all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "are_deterministic_algorithms_enabled",
+    "channels_last",
+    "compile",
+    "contiguous_format",
+    "get_default_device",
+    "get_default_dtype",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "inference_mode",
+    "is_inference_mode_enabled",
+    "preserve_format",
+    "set_default_device",
+    "set_default_dtype",
+    "set_default_tensor_type",
+    "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "strided",
+    "use_deterministic_algorithms",
+]
+
+
+class _Format:
+    """A name for how a tensor lies in memory, which here follows from how it was made."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"samara.{self.name}"
+
+
+channels_last: Final = _Format("channels_last")
+contiguous_format: Final = _Format("contiguous_format")
+preserve_format: Final = _Format("preserve_format")
+strided: Final = _Format("strided")
+_PRECISIONS: Final = ("highest", "high", "medium")
+
+
+class inference_mode:
+    """`no_grad` under PyTorch's other name: in a `with` block, or on a function. With `False`
+    nothing changes."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):  # @inference_mode without parentheses
+            self.__init__()  # type: ignore[misc]
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = bool(mode)
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(MODE.enabled)
+        if self.mode:
+            MODE.enabled = False
+
+    def __exit__(self, *error: object) -> None:
+        MODE.enabled = self._before.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            raise SamaraError(
+                f"{function.__name__} is a generator, whose body would run after the decorator",
+                fix="write `with inference_mode():` inside it",
+            )
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with inference_mode(self.mode):
+                return function(*args, **kwargs)
+
+        return run
+
+
+def is_inference_mode_enabled() -> bool:
+    """False: inside of `inference_mode` tensors are as they are under `no_grad`."""
+    return False
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """`model` itself, a module or function; as a decorator with options a decorator.
+
+    Kernels are compiled ahead of time, so no option has an effect.
+    """
+    return (lambda function: function) if model is None else model
+
+
+# ---- what cannot be otherwise
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Nothing: results never depend on threads or timing, so True is so and False allows it too."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """True."""
+    return True
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Nothing: float32 products are float32 throughout. SamaraError unless "highest", "high" or
+    "medium"."""
+    if precision not in _PRECISIONS:
+        raise SamaraError(
+            f"the precision {precision!r} is unknown", fix=f"use one of {', '.join(_PRECISIONS)}"
+        )
+
+
+def get_float32_matmul_precision() -> str:
+    """ "highest"."""
+    return "highest"
+
+
+def set_num_interop_threads(count: int) -> None:
+    """Nothing: operators run one after the other. `set_num_threads` is about those inside one."""
+
+
+def get_num_interop_threads() -> int:
+    """1."""
+    return 1
+
+
+def set_default_dtype(d: Any) -> None:
+    """float32, which it is. UnsupportedError for another dtype."""
+    if dtypes.as_dtype(d) != dtypes.float32:
+        raise UnsupportedError(
+            f"the default dtype is float32 and cannot be {np.dtype(d).name}",
+            fix="pass dtype= where tensors are made, and call .double() or .half() on modules",
+        )
+
+
+def get_default_dtype() -> np.dtype[Any]:
+    """float32."""
+    return dtypes.float32
+
+
+def set_default_device(device: Any) -> None:
+    """ "cpu", which it is. UnsupportedError for another device."""
+    _check(device)
+
+
+def get_default_device() -> device:
+    """The CPU."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """FloatTensor, which it is. UnsupportedError for another."""
+    name = t if isinstance(t, str) else t.__name__
+    if ".cuda." in name:
+        _check("cuda")
+    if name.removeprefix("torch.") != "FloatTensor":
+        raise UnsupportedError(
+            f"the default tensor type is FloatTensor and cannot be {name}",
+            fix="pass dtype= where tensors are made, and call .double() on modules",
+        )
+
+
+_check: Final = device
+
+
+# ---- constructors by dtype, as programs for the first versions of PyTorch have them
+
+
+def _constructor(name: str, dtype: Any) -> Callable[..., Tensor]:
+    def make(*data: Any) -> Tensor:
+        if all(isinstance(n, int) for n in data):
+            return tensor(np.empty(data or 0, dtype))
+        if len(data) != 1:
+            raise SamaraError(f"{name} takes sizes, or one list or array")
+        return tensor(data[0], dtype=dtype)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A {dtype.name} tensor of a list or array, or uninitialised of the given sizes."
+    return make
+
+
+BoolTensor: Final = _constructor("BoolTensor", dtypes.bool_)
+ByteTensor: Final = _constructor("ByteTensor", dtypes.uint8)
+DoubleTensor: Final = _constructor("DoubleTensor", dtypes.float64)
+FloatTensor: Final = _constructor("FloatTensor", dtypes.float32)
+HalfTensor: Final = _constructor("HalfTensor", dtypes.float16)
+IntTensor: Final = _constructor("IntTensor", dtypes.int32)
+LongTensor: Final = _constructor("LongTensor", dtypes.int64)
+ShortTensor: Final = _constructor("ShortTensor", dtypes.int16)

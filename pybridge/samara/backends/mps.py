@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samara.backends.mps: not here."""
+
+from samara.exporter.frontend.backends.mps import *
+from samara.exporter.frontend.backends.mps import __all__ as __all__

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samara.utils: data and checkpoint, where PyTorch has them."""
+
+from samara.exporter.frontend.utils import *
+from samara.exporter.frontend.utils import __all__ as __all__

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs for PyTorch run with samara after a change of their imports, and of nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.ported import PROGRAMS, ported
+
+import samara
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ported(PROGRAMS[name])
+    assert "import torch" not in program.replace("as torch", "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
+    threads = samara.get_num_threads()
+    try:
+        exec(compile(program, f"{name}.py", "exec"), {"__name__": "__main__"})
+    finally:
+        samara.set_num_threads(threads)
