@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -23,3 +24,13 @@ def test_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         exec(compile(program, f"{name}.py", "exec"), {"__name__": "__main__"})
     finally:
         samara.set_num_threads(threads)
+
+
+def test_the_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program of docs/pytorch.md, part "Porting"."""
+    page = (repo / "docs" / "pytorch.md").read_text(encoding="utf-8")
+    (program,) = re.findall(
+        r"^```python\n(.*?)^```", page.partition("## Porting a PyTorch program")[2], re.M | re.S
+    )
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "page.py", "exec"), {"__name__": "page"})

@@ -402,3 +402,12 @@ def test_straight_through_in_a_traced_step() -> None:
     found = list(program.run({"x": given}).values())
     assert found[0] == 6
     assert found[1].tolist() == [2, 3]
+
+
+def test_variables_of_old_programs() -> None:
+    x = samara.ones(2)
+    v = samara.autograd.Variable(x, requires_grad=True)
+    (v * 3).sum().backward()
+    assert v.grad is not None
+    assert v.grad.tolist() == [3, 3]
+    assert not samara.autograd.Variable(x, volatile=True).requires_grad

@@ -180,3 +180,44 @@ def test_bytes_read_as_another_dtype() -> None:
     assert np.shares_memory(x.view(samara.int32).numpy(), x.numpy())
     with pytest.raises(SamaraError, match="reading of the same bytes"):
         x.requires_grad_().view(samara.int32)
+
+
+def test_what_ported_programs_ask_of_tensors() -> None:
+    x = samara.ones(2)
+    assert x.to("cpu", non_blocking=True) is x
+    assert x.to(samara.device("cpu", 0), samara.float32) is x
+    assert x.to(x) is x
+    assert x.to("cpu", samara.float32, False, True) is not x
+    assert x.to(samara.float64, copy=True).dtype == samara.float64
+    assert x.pin_memory() is x
+    assert not x.is_pinned()
+    assert not x.is_cuda
+    assert x.get_device() == -1
+    assert x.byte().dtype == samara.uint8
+    assert x.short().dtype == samara.int16
+    assert x.char().dtype == samara.int8
+    assert x.type() == "torch.FloatTensor"
+    assert x.long().type() == "torch.LongTensor"
+    assert x.type("torch.LongTensor").dtype == samara.int64
+    assert x.type(samara.DoubleTensor).dtype == samara.float64
+    assert x.type(samara.half).dtype == samara.float16
+    assert x.new_full((2,), 3.0, device="cpu").tolist() == [3, 3]
+    assert x.new_tensor([1, 2], requires_grad=True).requires_grad
+    assert samara.device(type="cpu", index=0).index == 0
+    with samara.device("cpu") as where:
+        assert where.type == "cpu"
+
+
+def test_dtypes_that_tensors_cannot_have() -> None:
+    x, net = samara.ones(2), samara.nn.Linear(1, 1)
+    uses: list[Any] = [
+        lambda: x.to(samara.bfloat16),
+        lambda: x.type("torch.cuda.FloatTensor"),
+        lambda: samara.zeros(2, dtype=samara.bfloat16),
+        lambda: net.to(samara.bfloat16),
+        lambda: net.bfloat16(),
+    ]
+    for use in uses:
+        with pytest.raises(UnsupportedError):
+            use()
+    assert repr(samara.bfloat16) == "samara.bfloat16"

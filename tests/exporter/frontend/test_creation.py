@@ -109,6 +109,19 @@ def test_everything_can_require_gradients_and_name_the_device() -> None:
         lambda **k: samara.randn(2, **k),
         lambda **k: samara.tensor([1.0], **k),
         lambda **k: samara.arange(2.0, **k),
+        lambda **k: samara.ones_like(samara.ones(2), **k),
+        lambda **k: samara.full_like(samara.ones(2), 3.0, **k),
+        lambda **k: samara.empty_like(samara.ones(2), **k),
+        lambda **k: samara.rand_like(samara.ones(2), **k),
+        lambda **k: samara.randn_like(samara.ones(2), dtype=samara.float64, **k),
+        lambda **k: samara.empty(2, pin_memory=True, **k),
+        lambda **k: samara.eye(2, **k),
+        lambda **k: samara.linspace(0, 1, 3, **k),
+        lambda **k: samara.randint(3, (2,), dtype=samara.float32, **k),
+        lambda **k: samara.normal(0.0, 1.0, (2,), **k),
+        lambda **k: samara.normal(samara.zeros(2), samara.ones(2), **k),
+        lambda **k: samara.ones(2).new_ones(3, **k),
+        lambda **k: samara.FloatTensor([1.0]).new_empty(2, **k),
     ]
     for make in makes:
         x = make(requires_grad=True, device="cpu")
@@ -200,3 +213,13 @@ def test_errors() -> None:
         samara.cat([samara.zeros(2, 3), samara.zeros(2, 4)])
     with pytest.raises(ShapeError):
         samara.stack([samara.zeros(2), samara.zeros(3)])
+
+
+def test_normal_numbers_by_element() -> None:
+    samara.manual_seed(0)
+    drawn = samara.normal(samara.tensor([0.0, 100.0]), samara.tensor([[1.0], [0.0]]))
+    assert drawn.shape == (2, 2)
+    assert drawn[1].tolist() == [0, 100]
+    assert abs(samara.normal(samara.zeros(5000), 2.0).std().item() - 2) < 0.1
+    assert samara.normal(0.0, samara.ones(3)).dtype == np.float32
+    assert samara.randperm(4, dtype=samara.int32, device="cpu").dtype == np.int32

@@ -80,3 +80,9 @@ def test_dropout_is_bit_equal_in_a_traced_program() -> None:
         np.testing.assert_array_equal(a, b)
         assert 2 < (b == 0).sum() < 25
     assert not np.array_equal(found[0], found[1])
+
+
+def test_generators_with_a_device() -> None:
+    for made in (samara.Generator("cpu"), samara.Generator(device=samara.device("cpu"))):
+        assert made.initial_seed() == 0
+        assert samara.rand(2, generator=made.manual_seed(3)).shape == (2,)

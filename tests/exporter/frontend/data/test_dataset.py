@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import samara
 from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.data import (
     ChainDataset,
@@ -77,3 +78,36 @@ def test_the_base_says_what_is_missing() -> None:
         Dataset()[0]
     with pytest.raises(NotImplementedError, match="__iter__"):
         iter(IterableDataset())
+
+
+def test_stacked_datasets() -> None:
+    a, b = TensorDataset(samara.arange(3)), [10, 11, 12]
+    both = samara.data.StackDataset(a, b)
+    assert len(both) == 3
+    assert both[1][0][0].item() == 1
+    assert both[1][1] == 11
+    named = samara.data.StackDataset(x=b, y=b)
+    assert named[2] == {"x": 12, "y": 12}
+    for wrong in (
+        lambda: samara.data.StackDataset(b, [1]),
+        lambda: samara.data.StackDataset(x=b, y=[]),
+    ):
+        with pytest.raises(ShapeError, match="one length"):
+            wrong()
+    for wrong in (lambda: samara.data.StackDataset(), lambda: samara.data.StackDataset(b, x=b)):
+        with pytest.raises(SamaraError, match="by name"):
+            wrong()
+
+
+def test_kinds_may_be_named() -> None:
+    class Numbers(samara.data.Dataset[int]):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return 2
+
+    class Order(samara.data.Sampler[int]):  # type: ignore[misc]
+        pass
+
+    assert len(Numbers()) == 2
+    assert issubclass(Order, samara.data.Sampler)
+    assert samara.utils.data.Dataset is samara.data.Dataset
+    assert samara.utils.data.distributed.DistributedSampler is samara.data.DistributedSampler
