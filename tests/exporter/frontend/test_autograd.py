@@ -411,3 +411,25 @@ def test_variables_of_old_programs() -> None:
     assert v.grad is not None
     assert v.grad.tolist() == [3, 3]
     assert not samara.autograd.Variable(x, volatile=True).requires_grad
+
+
+def test_anomalies_are_found_where_they_arise() -> None:
+    x = samara.zeros(2, requires_grad=True)
+
+    def loss() -> Tensor:
+        return (x.sqrt() * 0).sum()
+
+    loss().backward()  # NaN, silently
+    with autograd.detect_anomaly(), pytest.raises(SamaraError, match="NaN") as caught:
+        loss().backward()
+    assert caught.value.op
+    loss().backward()
+    autograd.set_detect_anomaly(True)
+    try:
+        with pytest.raises(SamaraError, match="NaN"):
+            loss().backward()
+        with autograd.set_detect_anomaly(False):
+            loss().backward()
+    finally:
+        autograd.set_detect_anomaly(False)
+    loss().backward()

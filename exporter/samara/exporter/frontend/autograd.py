@@ -22,12 +22,14 @@ __all__ = [
     "Function",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "is_grad_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "straight_through",
 ]
@@ -281,6 +283,30 @@ def straight_through(value: Tensor, through: Tensor) -> Tensor:
         # through - through is 0; its gradient is what flows.
         return ops.add(value.detach(), ops.sub(through, through.detach()))
     return cast(Tensor, _StraightThrough.apply(value, through))
+
+
+class set_detect_anomaly:
+    """Look for NaN in gradients or not, within a `with` block or from now on, in this thread.
+
+    Backward raises SamaraError with the operator whose gradient is the first NaN.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._previous = tape.MODE.anomaly
+        tape.MODE.anomaly = bool(mode) and check_nan
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        tape.MODE.anomaly = self._previous
+
+
+class detect_anomaly(set_detect_anomaly):
+    """`set_detect_anomaly(True)` for a `with` block."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
 
 
 def gradcheck(

@@ -136,6 +136,8 @@ class _Pass:
         self._at_node(node, dys)
         edges = node.edges if self.needed is None else self._useful(node.edges)
         grads = node.backward(dys, self.create_graph, edges)
+        if tape.MODE.anomaly:
+            _refuse_nan(node, grads)
         if node.foreign:
             for g in grads:
                 if g is not None:
@@ -315,6 +317,16 @@ def _root(array: Array) -> Array:
     """The array that holds the memory, as far as numpy knows."""
     base = array.base
     return base if type(base) is np.ndarray else array
+
+
+def _refuse_nan(node: Node, grads: Sequence[Any]) -> None:
+    for i, g in enumerate(grads):
+        if g is not None and g._data is not None and np.isnan(g._data).any():
+            raise SamaraError(
+                f"the gradient of {node.name} for its input {i} is NaN",
+                op=node.name,
+                fix="look at what it was computed from: sqrt and log at 0, 0 / 0, infinities",
+            )
 
 
 def _by_order(node: Node) -> int:

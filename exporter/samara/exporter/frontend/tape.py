@@ -30,6 +30,7 @@ class _Mode(threading.local):
     """Per thread: whether operators are recorded, and the trace that is at work."""
 
     enabled = True
+    anomaly = False  # whether backward looks for NaN
     tracer: Any = None
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -226,6 +227,32 @@ def test_texts_of_python_2() -> None:
     assert load(data, encoding="bytes") == b"\xe9a"
 
 
+def test_pytorch_agrees(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch writes the files where it is installed")
+    base = torch.arange(24.0)
+    names = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
+    tensors = {n: torch.arange(6).reshape(2, 3).to(getattr(torch, n)) for n in names.split()}
+    tensors |= {"complex64": torch.ones(2, dtype=torch.complex64), "view": base[3:9:2]}
+    tensors |= {"t": base.view(4, 6).t(), "expanded": torch.ones(1).expand(3, 4)}
+    tensors |= {"parameter": torch.nn.Parameter(base[:3]), "empty": torch.zeros(0, 3)}
+    for zip_file in (True, False):
+        for protocol in (2, 3, 4, 5):
+            path = tmp_path / "x.pt"
+            options = {"_use_new_zipfile_serialization": zip_file, "pickle_protocol": protocol}
+            torch.save(tensors, path, **options)
+            got = samara.load(path)
+            for name, want in tensors.items():
+                value = (
+                    got[name].detach().numpy()
+                    if isinstance(got[name], samara.Tensor)
+                    else got[name]
+                )
+                assert value.tolist() == want.tolist()
+                assert value.dtype == str(want.dtype).removeprefix("torch.")
+                if value.size:
+                    assert tuple(s // value.itemsize for s in value.strides) == want.stride()
+
+
 # ---- what is refused
 
 
@@ -372,6 +399,16 @@ def rng_samples() -> list[bytes]:
         b"\x80\x04\x95\x0f\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01a\x94]\x94(K\x01K\x02es.",
         b"(dp0\nS'a'\np1\n(lp2\nI1\naL2L\naF0.5\nasVb\np3\n(I1\ntp4\ns.",
     ]
+
+
+def test_mutants_that_are_mapped(seed: int, tmp_path: Path) -> None:
+    """The data of these are not checked against their sums."""
+    rng, path = random.Random(seed), tmp_path / "x.pt"
+    whole = zipped(a_state())
+    for _ in range(200):
+        path.write_bytes(_mutant(whole, rng))
+        with contextlib.suppress(SamaraError):
+            samara.load(path, mmap=True)
 
 
 def test_mutants(seed: int) -> None:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SGD, Adam, AdamW and RMSprop with PyTorch's formulas."""
+"""SGD, Adam, AdamW and RMSprop with PyTorch's formulas.
+
+`foreach` and `fused` have no effect: a step is one call for all float32 parameters.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,8 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         require("lr", lr, 0.0)
         require("momentum", momentum, 0.0)
@@ -85,6 +90,8 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         require("lr", lr, 0.0)
         require("eps", eps, 0.0)
@@ -133,6 +140,8 @@ class AdamW(Adam):
         weight_decay: float = 1e-2,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
 
@@ -151,6 +160,8 @@ class RMSprop(Optimizer):
         centered: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         require("lr", lr, 0.0)
         require("alpha", alpha, 0.0)
