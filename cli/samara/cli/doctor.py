@@ -17,11 +17,13 @@ def doctor(
         str | None,
         typer.Argument(
             metavar="[LIBRARY]",
-            help="The runtime to ask: a libsamara.so, or the folder of a build. Default: this one.",
+            help="The runtime to ask: a libsamara.so, a NAME_model.c, or the folder of a build. "
+            "Default: this one.",
         ),
     ] = None,
     shape: opt.Shapes = None,
     bound: opt.Bounds = None,
+    inputs: opt.Inputs = None,
     as_json: opt.Json = False,
 ) -> None:
     """Say everything that keeps a model from running, at once, before anything is built.
@@ -34,15 +36,19 @@ def doctor(
     samara doctor model.onnx
     samara doctor model.onnx --shape image=1x3x224x224 --json
     samara doctor model.samara app/lib/libsamara.so
+    samara doctor model.samara app/src/net_model.c
     """
     from samara.exporter.reports import doctor as examine
 
+    named, bare = opt.files(inputs)
     with step(f"examining {model}"):
         report = examine(
             model,
             library=library,
             shapes=opt.shapes(shape) or None,
             bounds=opt.bounds(bound) or None,
+            inputs=named,
+            files=bare,
         )
     if as_json:
         print_json(report.to_json())

@@ -27,7 +27,7 @@ EXPORTS = tuple(
 # The transforms of convolutions go too: they keep several times the weights in memory, and a
 # bare-metal session has strict accuracy, which excludes them.
 # `verify`: the model is declared constant, and nothing asks for its checksums.
-_HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
+HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
     "conv_winograd",
     "f32_winograd_f23",
     "f32_winograd_f43",
@@ -157,7 +157,7 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
 
 def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> str:
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
-    parts = (known if selection.parts is None else selection.parts) - _HOSTED
+    parts = (known if selection.parts is None else selection.parts) - HOSTED
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
     rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")
     amalgam = amalgamate(

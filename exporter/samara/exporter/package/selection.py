@@ -32,6 +32,9 @@ ISA_NAMES = (
 
 _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
+_SOURCES = ("*_model.c", "src/samara.c")
+# The manifest in C: string literals, a line each, which a backslash may join.
+_LITERALS = re.compile(r'"' + re.escape(MAGIC) + r'\\n"(?:[\s\\]*"[^"\n]*")*')
 
 
 def dtype_name(dtype: DType) -> str:
@@ -100,18 +103,23 @@ class Selection:
     def of_library(cls, path: str | os.PathLike[str]) -> Selection:
         """What a library holds, read from its file, whatever machine it is for.
 
-        path: a shared or static library, or the folder of a build. ModelFormatError where it carries
-        no manifest.
+        path: a shared or static library, the C file or header of a build with single_file or bare_metal,
+        or the folder of any build. ModelFormatError where it carries no manifest.
         """
         file = library_file(path)
         data = read_bytes(file)
         found = re.search(re.escape(MAGIC).encode() + rb"\n[\n -~]*", data)
-        if found is None:
+        if found is not None:
+            return cls.parse(found[0].decode("ascii"), str(file))
+        literals = _LITERALS.search(data.decode("utf-8", "replace"))
+        if literals is None:
             raise ModelFormatError(
                 f"{file} carries no samara manifest",
-                fix="give a libsamara of version 0.5.0 or later, or a dist folder of samara build",
+                fix="give a libsamara of version 0.5.0 or later, the NAME_model.c of samara build"
+                " --single-file, or the folder of a build",
             )
-        return cls.parse(found[0].decode("ascii"), str(file))
+        lines = re.findall(r'"([^"]*)"', literals[0])
+        return cls.parse("".join(lines).replace("\\n", "\n"), str(file))
 
     # ---- sets
 
@@ -148,15 +156,28 @@ class Selection:
 
 
 def library_file(path: str | os.PathLike[str]) -> Path:
-    """The library at `path`, or in the folder of a build there. SamaraError where there is none."""
+    """The library at `path`, or in the folder of a build there; of C sources the file with the runtime.
+
+    SamaraError where there is none.
+    """
     given = Path(path)
     if not given.is_dir():
-        return given
+        source = given.with_name(f"{given.stem}_model.c")
+        return source if given.suffix == ".h" and source.is_file() else given
     for name in _LIBRARIES:
         for folder in (given, given / "lib"):
             if (folder / name).is_file():
                 return folder / name
-    raise SamaraError(f"{given} holds no samara library", fix=f"it would be {_LIBRARIES[0]}")
+    sources = sorted(file for pattern in _SOURCES for file in given.glob(pattern))
+    if len(sources) > 1:
+        names = ", ".join(file.name for file in sources)
+        raise SamaraError(f"{given} holds several: {names}", fix="name one of these files")
+    if sources:
+        return sources[0]
+    raise SamaraError(
+        f"{given} holds no samara library and no NAME_model.c",
+        fix=f"give the folder of a build, or a file: {_LIBRARIES[0]}, NAME_model.c",
+    )
 
 
 def runtime_version() -> str:

@@ -186,7 +186,7 @@ def choose_feeds(
     if not free and len(tops) == 1:
         return Feeds(arrays | _random(missing, fixed, seed, tops[0]), {}, True)
     why: SamaraError | None = None
-    for sizes in _candidates(free, _batch_symbols(session.inputs)) if free else ({},):
+    for sizes in sizes_to_try(session.inputs, free) if free else ({},):
         chosen = {s.name: _shape(s, {**fixed, **sizes}) for s in missing}
         if sizes and any(math.prod(shape) > _MOST_ELEMENTS for shape in chosen.values()):
             continue
@@ -297,7 +297,9 @@ def _batch_symbols(specs: Sequence[TensorSpec]) -> frozenset[str]:
     return frozenset(str(d) for d in first | named)
 
 
-def _candidates(free: Sequence[str], batches: frozenset[str]) -> Iterator[dict[str, int]]:
+def sizes_to_try(specs: Sequence[TensorSpec], free: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Sizes for the symbols `free` of these inputs, likely ones first."""
+    batches = _batch_symbols(specs)
     ones = {d: 1 for d in free if d in batches}
     others = [d for d in free if d not in batches]
     for n in _SIZES if others else (1,):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from samara.exporter.ir.file_read import ModelFile
+from samara.exporter.package._bare_metal_cpus import CPUS
+from samara.exporter.package.bare_metal import HOSTED
 from samara.exporter.package.selection import Selection, library_file, version_tuple
 from samara.exporter.reports.needs import Needs, needs_of
 from samara.exporter.types import SamaraError
@@ -93,11 +95,13 @@ def _operators(needs: Needs, library: Selection) -> Iterator[Finding]:
 def _parts(needs: Needs, library: Selection) -> Iterator[Finding]:
     if library.parts is None:
         return
+    # What a bare-metal build never has it never uses either: its one session is strict and has no pool.
+    has = library.parts | (HOSTED - {"custom"} if library.target in CPUS else frozenset())
     absent: dict[str, list[str]] = {}
     for node in needs.nodes:
-        for part in sorted(node.parts - library.parts):
+        for part in sorted(node.parts - has):
             absent.setdefault(part, []).append(node.node)
-    for part in sorted(needs.model_parts - library.parts):
+    for part in sorted(needs.model_parts - has):
         absent.setdefault(part, [])
     for part, nodes in absent.items():
         yield Finding(
@@ -109,4 +113,6 @@ def library_text(path: str | os.PathLike[str], library: Selection) -> str:
     """The library in a line: its name, version, operators and instruction sets."""
     sets = ", ".join((library.floor, *library.isa))
     where = f" for {library.target}" if library.target else ""
+    if library.target == "source":
+        where = " as C source"
     return f"{library_file(path).name} {library.version}{where} with {len(library.ops)} operators ({sets})"

@@ -16,16 +16,41 @@ from samara.exporter.export import export, is_growing, transposes_left
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
 from samara.exporter.package.selection import Selection
 from samara.exporter.reports._costs import flops_of
+from samara.exporter.reports._feeds import Given, sizes_to_try
 from samara.exporter.reports._files import is_samara
 from samara.exporter.reports._inside import held, sizes_inside
 from samara.exporter.reports._runs_on import Finding, findings, library_text
-from samara.exporter.reports.inspect import Report, inspect
-from samara.exporter.types import DType, ModelFormatError, Sym
+from samara.exporter.reports.inspect import MOVING, Report, inspect
+from samara.exporter.types import Dim, DType, ModelFormatError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
+from samara.pybridge import TensorSpec
 from samara.pybridge.probe import inspect_library, open_failure
 
 # Computed by portable kernels, an element at a time.
 _PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
+# Where an infinity in a constant is a mask or a bound, and no trained weight that went wrong.
+_MASKING = frozenset(
+    (
+        "add",
+        "sub",
+        "where",
+        "min",
+        "max",
+        "clamp",
+        "attention",
+        "eq",
+        "lt",
+        "le",
+        "reduce_max",
+        "reduce_min",
+        "argmax",
+        "argmin",
+        "top_k",
+        "scatter_elements",
+        "scatter_nd",
+        "cast",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +63,12 @@ class SymbolicDim:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What export gives: bytes of the file, and of a session's arena with these `sizes` of symbolic
-    dims.
+    """What export gives: bytes of the file, of a session's arena and flops, with these `sizes` of symbolic
+    dims: those that were given, and for the others the first on which the model runs.
 
-    `flops` leaves out `unknown_flops` nodes whose sizes depend on data. None: it could not be run
-    here.
+    The arena is that of this installation's runtime, whichever library was asked; None: it could not be
+    run here. `flops` leaves out `unknown_flops` nodes whose sizes depend on data. is_library: another
+    library was asked.
     """
 
     file_bytes: int
@@ -52,6 +78,7 @@ class Prediction:
     unknown_flops: int
     nodes: int
     sizes: Mapping[str, int]
+    is_library: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +125,24 @@ def doctor(
     library: str | os.PathLike[str] | None = None,
     shapes: Mapping[str, Sequence[int | str]] | None = None,
     bounds: Mapping[str, int] | None = None,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
     run: bool = True,
 ) -> DoctorReport:
     """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
 
     library: the runtime to ask, a library for any machine or the folder of a build, which is read
     and not run; default: the one of this package. shapes, bounds: as for import and export. run: run
-    the model once on random data, to know its arena.
+    the model a few times, to know its arena; inputs, files: what on, as read_feeds takes them, with random
+    data for the other inputs.
 
     Raises what concerns the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
     library without a manifest.
     """
     given = Path(path)
+    runs = _Runs(run, inputs, files)
     if is_samara(given):
-        return _examine(given, given.name, library, run, shapes)
+        return _examine(given, given.name, library, runs, shapes)
     from samara.exporter.importers.onnx import diagnose
 
     found = diagnose(given, shapes=shapes)
@@ -127,16 +158,25 @@ def doctor(
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         file = Path(folder) / f"{given.stem}.samara"
         made = export(found.program, file, check=False, bounds=bounds)
-        report = _examine(file, given.name, library, run, shapes)
+        report = _examine(file, given.name, library, runs, shapes)
     unused = tuple(_unused_inputs(made.program))
     return replace(report, findings=(*report.findings, *unused))
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Whether the model is run, and on what."""
+
+    wanted: bool
+    inputs: Given | None
+    files: Sequence[str | os.PathLike[str]]
 
 
 def _examine(
     file: Path,
     name: str,
     library: str | os.PathLike[str] | None,
-    run: bool,
+    run: _Runs,
     shapes: Mapping[str, Sequence[int | str]] | None,
 ) -> DoctorReport:
     """The report on a `.samara` file."""
@@ -152,7 +192,9 @@ def _examine(
             raise
         return _examine_unsound(file, name, library, numbers, unsound)
     program = contents.program
-    report = inspect(file, run=run and library is None, shapes=numbers or None)
+    report = inspect(
+        file, run=run.wanted, inputs=run.inputs, files=run.files, shapes=numbers or None
+    )
     if library is None:
         missing = tuple(_missing_here(file, report))
         said = _library_text()
@@ -161,9 +203,10 @@ def _examine(
         missing = tuple(findings(file, contents, selection, numbers or None))
         said = library_text(library, selection)
     doubts = tuple(_doubts(program))
-    if report.not_run and library is None and run and not missing:
+    if report.not_run and library is None and run.wanted and not missing:
         doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
-    flops, unknown = _flops(program, program.main, _given_sizes(program.main, report, numbers))
+    sizes = _chosen_sizes(program, _given_sizes(program.main, report, numbers))
+    flops, unknown = _flops(program, program.main, sizes)
     return DoctorReport(
         path=name,
         library=said,
@@ -177,7 +220,8 @@ def _examine(
             flops=flops,
             unknown_flops=unknown,
             nodes=sum(len(f.nodes) for f in program.functions.values()),
-            sizes=report.memory.sizes,
+            sizes=sizes,
+            is_library=library is not None,
         ),
     )
 
@@ -231,7 +275,8 @@ def _doubts(program: Program) -> Iterator[Finding]:
             "doubtful",
             "transpose",
             tuple(t.name + (f" ({t.place})" if t.place else "") for t in interior),
-            f"{len(interior)} transposes stay between operators that want other layouts",
+            f"{_counted(len(interior), 'transpose stays', 'transposes stay')} between operators that"
+            " want other layouts",
         )
     for f in program.functions.values():
         yield from _function_doubts(f, f.name in program.entries)
@@ -248,18 +293,18 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
                 "check that the inputs never lead there, or freeze the input that decides: --const"
                 " NAME=VALUE of export",
             )
-    broken = tuple(v.name for v in f.values() if v.constant is not None and _not_finite(v.constant))
+    broken = tuple(_broken_constants(f))
     if broken:
         yield Finding(
             "doubtful", "weights", broken, "they hold NaN or infinity", "check the training"
         )
-    slow = sorted({v.type.dtype.public_name for v in f.values() if v.type.dtype in _PLAIN_KERNELS})
-    if slow:
+    for dtype, nodes in _slow_nodes(f).items():
         yield Finding(
             "doubtful",
-            "dtype",
-            tuple(slow),
-            "these run in portable kernels, an element at a time",
+            dtype.public_name,
+            nodes,
+            f"{_counted(len(nodes), 'node computes', 'nodes compute')} in {dtype.public_name}, by portable"
+            " kernels, an element at a time",
             "convert the model to float32 and int32 where that is enough",
         )
     if entry:
@@ -271,9 +316,46 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
             )
 
 
-def _not_finite(array: Any) -> bool:
-    data = np.asarray(array)
-    return data.dtype.kind == "f" and data.size > 1 and not bool(np.isfinite(data).all())
+def _broken_constants(f: Function) -> Iterator[str]:
+    """Float constants of several elements with a NaN, or with an infinity that is no mask."""
+    users: dict[int, list[str]] = {}
+    for n in f.nodes:
+        for v in n.inputs:
+            if v is not None and v.constant is not None:
+                users.setdefault(id(v), []).append(n.op.name)
+    for v in f.values():
+        if v.constant is None:
+            continue
+        data = np.asarray(v.constant)
+        if data.dtype.kind != "f" or data.size < 2 or bool(np.isfinite(data).all()):
+            continue
+        masks = all(_moves_or_masks(name) for name in users.get(id(v), ["none"]))
+        if not masks or bool(np.isnan(data).any()):
+            yield v.name
+
+
+def _moves_or_masks(op: str) -> bool:
+    return op in MOVING or op in _MASKING
+
+
+def _slow_nodes(f: Function) -> dict[DType, tuple[str, ...]]:
+    """Nodes that compute on elements of types which only portable kernels know.
+
+    A constant is not what a node computes on: it may be a table that the operator reads, such as the
+    exponentials of an int8 softmax. Copies are as fast for all types.
+    """
+    found: dict[DType, dict[str, None]] = {}
+    for n in f.nodes:
+        if n.op.name in MOVING or "control" in n.op.flags:
+            continue
+        for v in (*n.inputs, *n.outputs):
+            if v is not None and v.constant is None and v.type.dtype in _PLAIN_KERNELS:
+                found.setdefault(v.type.dtype, {})[n.name] = None
+    return {dtype: tuple(names) for dtype, names in found.items()}
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _unused_inputs(program: Program) -> Iterator[Finding]:
@@ -314,6 +396,38 @@ def _given_sizes(
     return sizes
 
 
+def _chosen_sizes(program: Program, known: Mapping[str, int]) -> dict[str, int]:
+    """`known`, and sizes for the other symbols of the inputs, which nothing has run with: the first of
+    those that a run would try for which the dims of all tensors can be.
+    """
+    f = program.main
+    axes = [(v.name, tuple(_symbol_or_size(d) for d in v.type.shape)) for v in f.inputs]
+    specs = [TensorSpec(name, "float32", shape) for name, shape in axes]
+    free = [s.name for s in _symbolic(f) if s.name not in known]
+    if not free:
+        return dict(known)
+    for chosen in sizes_to_try(specs, free):
+        sizes = {**known, **chosen}
+        if all(_can_be(d, sizes) for n in f.nodes for v in n.outputs for d in v.type.shape):
+            return sizes
+    return dict(known)
+
+
+def _symbol_or_size(dim: Dim) -> int | str:
+    atom = dim.sole_atom()
+    return atom.name if isinstance(atom, Sym) else dim.as_int() if dim.is_static else str(dim)
+
+
+def _can_be(dim: Dim, sizes: Mapping[str, int]) -> bool:
+    """Whether a dim may have these sizes; one that depends on data may."""
+    try:
+        return dim.evaluate(dict(sizes)) > 0
+    except (KeyError, TypeError):
+        return True
+    except (OverflowError, ZeroDivisionError):
+        return False
+
+
 def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int, int]:
     """(flops, nodes whose flops are not known) of one run: of branches the dearest, of a loop whose
     trips are not known one.
@@ -347,15 +461,17 @@ def _finding_lines(f: Finding) -> list[str]:
 
 def _prediction_lines(p: Prediction) -> list[str]:
     sizes = ", ".join(f"{k}={v}" for k, v in p.sizes.items())
-    left_out = f", without {p.unknown_flops} nodes whose size depends on data" * bool(
-        p.unknown_flops
-    )
+    left_out = ""
+    if p.unknown_flops:
+        nodes = _counted(p.unknown_flops, "node whose size depends", "nodes whose size depends")
+        left_out = f", without {nodes} on data"
     arena = "unknown" if p.arena_bytes is None else byte_text(p.arena_bytes)
     session = "unknown" if p.session_bytes is None else byte_text(p.session_bytes)
+    known = ", in the runtime here" * (p.is_library and p.arena_bytes is not None)
     return [
         "export gives" + (f" (with {sizes})" if sizes else ""),
         f"  nodes: {p.nodes}",
         f"  flops: {count_text(p.flops)}{left_out}",
         f"  file: {byte_text(p.file_bytes)}",
-        f"  arena: {arena}; all of a session: {session}",
+        f"  arena: {arena}; all of a session: {session}" + known,
     ]

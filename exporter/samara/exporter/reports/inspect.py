@@ -51,7 +51,7 @@ from samara.pybridge.tuned import NodeChoice
 # Every float operation of these is settled.
 _SETTLED = ("quantize", "dequantize", "qlayer_norm", "qrms_norm", "gather_blocks")
 # Pure data movement: float results are elements of the inputs, bit by bit.
-_MOVING = frozenset(
+MOVING = frozenset(
     (
         "identity",
         "reshape",
@@ -296,7 +296,7 @@ def promise_of(node: Node) -> str:
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
-    return "exact" if integral or node.op.name in (*_MOVING, *_SETTLED) else "bounded"
+    return "exact" if integral or node.op.name in (*MOVING, *_SETTLED) else "bounded"
 
 
 @functools.cache
