@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +57,7 @@ def test_options_reach_the_library(samara: Samara, calls: list[dict[str, Any]]) 
     assert result.exit_code == 0, result.output
     (call,) = calls
     assert call.pop("note") is not None
+    assert call.pop("progress") is not None
     assert call == {
         "models": ["a.samara", "b.samara"],
         "out": Path("out"),
@@ -130,3 +136,65 @@ def test_missing_compiler_is_one_sentence(samara: Samara, monkeypatch: pytest.Mo
     assert result.stderr == (
         "samara: no compiler for x: x-gcc is not installed\n  fix: apt install gcc-x\n"
     )
+
+
+# A compiler that starts another process, whose number it writes down, and never ends.
+_ENDLESS = """#!/bin/sh
+case "$*" in *--version*) echo endless 1.0; exit;; esac
+sleep 60 &
+echo $! > "$PIDS.new"; mv "$PIDS.new" "$PIDS"
+wait
+"""
+
+
+def test_a_stopped_build_leaves_nothing(samara_path: Path, tmp_path: Path) -> None:
+    compiler, pids, temporary = tmp_path / "cc", tmp_path / "pids", tmp_path / "temporary"
+    compiler.write_text(_ENDLESS)
+    compiler.chmod(0o755)
+    temporary.mkdir()
+    command = [sys.executable, "-m", "samara.cli.main", "build", samara_path, "--cc", compiler]
+    process = subprocess.Popen(
+        [*map(str, command), "-o", str(tmp_path / "dist")],
+        env={**os.environ, "PIDS": str(pids), "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(600):
+        if pids.exists() or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 143, said
+    assert "compiling samara.c" in said
+    assert said.endswith("samara: stopped; nothing half-made is left\n")
+    assert list(temporary.iterdir()) == []
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cc", "pids", "temporary"]
+    state = Path(f"/proc/{pids.read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(("option", "shown"), [(None, True), ("--quiet", False), ("--json", False)])
+def test_progress_is_a_line_per_step(
+    option: str | None, shown: bool, samara: Samara, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object, progress: Callable[[str], None], **__: object) -> BuildReport:
+        progress("compiling samara.c")
+        progress("linking libsamara.so")
+        raise BackendError("it failed")
+
+    monkeypatch.setattr(builder, "build", build)
+    result = samara("build", "m.samara", *([] if option is None else [option]))
+    assert result.exit_code == 1
+    lines = ["building for host: compiling samara.c", "building for host: linking libsamara.so"]
+    assert result.stderr.splitlines() == [*(lines if shown else []), "samara: it failed"]
+
+
+def test_an_interrupt_has_a_status(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object, **__: object) -> BuildReport:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(builder, "build", build)
+    result = samara("build", "m.samara")
+    assert result.exit_code == 130
+    assert "stopped" in result.stderr

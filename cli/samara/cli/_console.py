@@ -50,6 +50,21 @@ def step(text: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextlib.contextmanager
+def steps(text: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """For work of several steps that may take minutes: the callable yielded is told each of them.
+
+    On a terminal they change the text of a spinner, elsewhere each is a line; quiet: neither.
+    """
+    if quiet:
+        yield lambda _text: None
+    elif sys.stderr.isatty():
+        with step(text) as say:
+            yield lambda new: say(f"{text}: {new}")
+    else:
+        yield lambda new: note(f"{text}: {new}")
+
+
+@contextlib.contextmanager
 def opened_model(model: str) -> Iterator[OpenedFile]:
     """The .samara file that `model` is, or becomes; a conversion shows a spinner and is then said."""
     from samara.exporter.reports import opened

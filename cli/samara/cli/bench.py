@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from samara.cli import _options as opt
-from samara.cli._console import bar, opened_model, print_json, step
+from samara.cli._console import bar, opened_model, print_json, steps
 
 
 def bench(
@@ -188,8 +188,8 @@ def _bench_on(
 ) -> None:
     from samara.exporter.reports.on_device import bench_on
 
-    with opened_model(model) as file, step(f"measuring on {device}"):
-        report = bench_on(device, file.path, name=model, arguments=arguments, **asked)
+    with opened_model(model) as file, steps(f"bench on {device}", quiet=as_json) as say:
+        report = bench_on(device, file.path, name=model, arguments=arguments, progress=say, **asked)
     if as_json:
         print_json(report.to_json())
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from samara.cli import _options as opt
-from samara.cli._console import note, print_json, step
+from samara.cli._console import note, print_json, step, steps
 
 if TYPE_CHECKING:
     from samara.exporter.build import SourceReport
@@ -101,6 +101,9 @@ def build(
     size_report: Annotated[
         bool, typer.Option("--size-report", help="Print the size bill, size.txt of the folder.")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress on stderr; --json has none either.")
+    ] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Build a runtime for given models: their operators, element types, algorithms, nothing else.
@@ -134,7 +137,7 @@ def build(
             )
         _show(written, notes, as_json)
         return
-    with step(f"building for {target}"):
+    with steps(f"building for {target}", quiet=quiet or as_json) as say:
         report = builder.build(
             models,
             target=target,
@@ -142,6 +145,7 @@ def build(
             cc=cc,
             ndk=ndk,
             programs=not no_programs,
+            progress=say,
             **common,
         )
     _show(report, notes, as_json)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -37,8 +38,21 @@ A first walk:
   samara build model.samara -o dist             a runtime that holds just what it needs
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
-Exit status: 0 done, 1 failed, 2 wrong usage.
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asks the program to end; what it made half goes on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _stop(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    raise _Stopped(number)
 
 
 class _Group(TyperGroup):
@@ -51,6 +65,10 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            number = stopped.number if isinstance(stopped, _Stopped) else signal.SIGINT
+            typer.echo("samara: stopped; nothing half-made is left", err=True)
+            raise typer.Exit(128 + number) from None
         except Exception as error:
             # Not imported here: asking for help raises too, and should not pay for numpy.
             errors = sys.modules.get("samara.pybridge.errors")
@@ -127,6 +145,9 @@ def _show_warning(message: Any, *_: Any) -> None:
 def main() -> None:
     """The entry point of the installed program."""
     warnings.showwarning = _show_warning
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:
+            signal.signal(getattr(signal, name), _stop)
     try:
         app()
     except BrokenPipeError:

@@ -48,7 +48,11 @@ class Gathered:
 
 @contextlib.contextmanager
 def gathered(
-    models: Paths, *, custom: Sequence[Path] = (), note: Note = silent
+    models: Paths,
+    *,
+    custom: Sequence[Path] = (),
+    note: Note = silent,
+    progress: Note = silent,
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and ask what the models need.
 
@@ -68,9 +72,11 @@ def gathered(
             if text is not None:
                 wanted.append(Selection.parse(text, os.fspath(model)))
             else:
+                progress(f"reading {Path(model).name}")
                 files.append(stack.enter_context(opened(model, note=note)).path)
         if custom and files:
-            stack.enter_context(_kernels_of(custom))
+            stack.enter_context(_kernels_of(custom, progress))
+        progress("finding out what the models need")
         selection, found = survey(files)
         notes = tuple(
             f"{needs.path.name}: what {len(needs.unknown)} nodes need depends on data "
@@ -96,9 +102,9 @@ def model_features(path: Path) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _kernels_of(custom: Sequence[Path]) -> Iterator[None]:
+def _kernels_of(custom: Sequence[Path], progress: Note) -> Iterator[None]:
     """Let this process's sessions find the operators of C files."""
-    tools = find_toolchain(find_target("host"))
+    tools = replace(find_toolchain(find_target("host")), say=progress)
     symbols = custom_names(custom)
     with tempfile.TemporaryDirectory(prefix="samara-") as name:
         objects = []
@@ -125,6 +131,7 @@ def build(
     ndk: str | os.PathLike[str] | None = None,
     programs: bool = True,
     note: Note = silent,
+    progress: Note = silent,
 ) -> BuildReport:
     """Build a runtime for `models` into the folder `out`: libraries, header, packages, programs.
 
@@ -132,7 +139,8 @@ def build(
     name of targets.TARGETS, or host. isa: instruction sets, the least of which every CPU must have;
     default: all that the target knows. features: beside what the models need; default: files,
     threads and profile. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
-    another compiler for the target, with its flags. ndk: the folder of the Android NDK.
+    another compiler for the target, with its flags. ndk: the folder of the Android NDK. note: told what
+    the user should know; progress: told every step, before it is taken.
 
     Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
     or fails, and what opening and preparing the models raises.
@@ -140,9 +148,9 @@ def build(
     if opt not in ("s", "2"):
         raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
     machine = find_target(target)
-    tools = find_toolchain(machine, cc=cc, ndk=ndk)
+    tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
     own = [Path(path) for path in custom]
-    with gathered(models, custom=own, note=note) as given:
+    with gathered(models, custom=own, note=note, progress=progress) as given:
         selection = for_target(given.selection, machine, isa=isa, wanted=features)
         report = build_dist(
             selection,

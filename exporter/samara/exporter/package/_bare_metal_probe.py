@@ -12,7 +12,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package.elf import Elf
+from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError
 
 _SHOWN = 12  # lines of what a compiler says
@@ -158,13 +158,7 @@ class _Probe:
 
     def _run(self, emulator: Sequence[str], program: Path) -> _Use | None:
         try:
-            done = subprocess.run(
-                [*emulator, str(program)],
-                text=True,
-                capture_output=True,
-                check=False,
-                timeout=_TIMEOUT_S,
-            )
+            done = run_text([*emulator, str(program)], timeout=_TIMEOUT_S)
         finally:
             program.unlink(missing_ok=True)
         said = dict(line.split() for line in done.stdout.splitlines())
@@ -174,14 +168,12 @@ class _Probe:
 
 
 def _version(compiler: str) -> str:
-    done = subprocess.run([compiler, "-dumpversion"], text=True, capture_output=True, check=False)
+    done = run_text([compiler, "-dumpversion"])
     return f"{Path(compiler).name} {done.stdout.strip()}"
 
 
 def _call(command: Sequence[str]) -> None:
-    done = subprocess.run(
-        command, text=True, capture_output=True, check=False, stdin=subprocess.DEVNULL
-    )
+    done = run_text(command)
     if done.returncode != 0:
         text = "\n".join(done.stderr.splitlines()[:_SHOWN])
         raise BackendError(

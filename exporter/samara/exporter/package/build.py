@@ -138,6 +138,7 @@ def build_dist(
     join the library. The folder appears whole or not at all. BackendError when a compiler fails.
     """
     root = runtime_sources()
+    tools.say("joining the sources")
     text = amalgamate(
         lists(selection, root),
         exports=features.functions(selection.features or ()),

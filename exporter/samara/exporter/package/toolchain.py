@@ -8,12 +8,12 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from samara.exporter.package.processes import run_text
 from samara.exporter.package.targets import Target, host_target
 from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
@@ -25,11 +25,15 @@ _SHOWN_LINES = 12  # of what a compiler says
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Programs that compile, archive and link for `target`; `cc` and `ar` are commands."""
+    """Programs that compile, archive and link for `target`; `cc` and `ar` are commands.
+
+    say: told every step before it is taken, and now and then while it takes long.
+    """
 
     target: Target
     cc: tuple[str, ...]
     ar: tuple[str, ...]
+    say: Callable[[str], None] = field(default=lambda _text: None, compare=False)
 
     @property
     def version(self) -> str:
@@ -62,7 +66,13 @@ class Toolchain:
         self._call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}")
 
     def link_shared(
-        self, objects: Sequence[Path], out: Path, libraries: Sequence[str], *, strip: bool = False
+        self,
+        objects: Sequence[Path],
+        out: Path,
+        libraries: Sequence[str],
+        *,
+        strip: bool = False,
+        what: str | None = None,
     ) -> None:
         """A shared library; what is undefined is an error. strip: leave out the symbols that only a
         debugger reads."""
@@ -76,7 +86,7 @@ class Toolchain:
         flags += [*self.target.shared_flags, *(["-s"] if strip else [])]
         self._call(
             [*self.cc, *flags, *map(str, objects), *libraries, "-o", str(out)],
-            f"linking {out.name}",
+            what or f"linking {out.name}",
         )
 
     def link_program(
@@ -107,13 +117,18 @@ class Toolchain:
     def _probe(self, objects: Sequence[Path], folder: Path, libraries: Sequence[str]) -> None:
         out = folder / (self.target.shared_name or "probe")
         if self.target.shared_name is not None:
-            self.link_shared(objects, out, libraries)
+            asked = f"trying to link with {' '.join(libraries) or 'no library'}"
+            self.link_shared(objects, out, libraries, what=asked)
 
     def _call(self, command: Sequence[str], what: str) -> str:
+        def waiting(seconds: float) -> None:
+            # Whose first use for a target is the slowest thing that a build does.
+            why = f"; zig compiles its C library for {self.target.triple} when that is first used"
+            self.say(f"{what}, {seconds:.0f} s" + why * (self.target.tools == "zig"))
+
+        self.say(what)
         try:
-            done = subprocess.run(
-                command, text=True, capture_output=True, check=False, stdin=subprocess.DEVNULL
-            )
+            done = run_text(command, waiting=waiting)
         except OSError as error:
             raise BackendError(f"{what}: {command[0]}: {error.strerror}") from None
         if done.returncode == 0:
@@ -234,5 +249,5 @@ def _xcode(target: Target) -> Toolchain:
 
 @functools.cache
 def _version_of(cc: tuple[str, ...]) -> str:
-    done = subprocess.run([*cc, "--version"], text=True, capture_output=True, check=False)
+    done = run_text([*cc, "--version"])
     return done.stdout.splitlines()[0].strip() if done.stdout else cc[0]

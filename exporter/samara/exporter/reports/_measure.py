@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from samara.exporter.package.processes import run_text
 from samara.pybridge import library_path
 
 # A round of one engine repeats the run until it takes this long, so that the clock's grain does not matter.
@@ -33,7 +34,8 @@ def peak_gflops(isa: str | None = None) -> float | None:
         return None
     command = [str(program), str(_PEAK_SECONDS), *([isa] if isa else [])]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = run_text(command, timeout=60)
+        done.check_returncode()
         return float(done.stdout.split()[0])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
@@ -71,7 +73,8 @@ def measure_roof(isa: str | None = None) -> Roof | None:
         return None
     command = [str(program), "--roof", *(["--isa", isa] if isa else [])]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = run_text(command, timeout=60)
+        done.check_returncode()
         return Roof.of(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
         return None

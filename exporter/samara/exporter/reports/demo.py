@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from samara.exporter.export import export
 from samara.exporter.frontend.data import digits
 from samara.exporter.ir import Program
+from samara.exporter.package.processes import run_text
 from samara.exporter.quantize.quantize import quantize
 from samara.exporter.reports import _digits
 from samara.exporter.reports._digits import Floats, Ints
@@ -226,7 +226,7 @@ def _run_in_c(model: Path, folder: Path, test: Floats) -> Floats | None:
     shutil.rmtree(results, ignore_errors=True)
     make_folder(results)
     command = [str(program), str(model), "--input", f"image={inputs}", "--output", str(results)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run_text(command, timeout=60)
     if done.returncode != 0:
         raise SamaraError(f"samara-run failed: {done.stderr.strip() or done.stdout.strip()}")
     return np.asarray(np.load(results / "probability.npy"), np.float32)

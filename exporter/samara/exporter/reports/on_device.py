@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,12 @@ import numpy as np
 
 from samara.exporter.build import build
 from samara.exporter.ir import Array, open_program
+from samara.exporter.package.processes import run_program, run_text
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain
 from samara.exporter.reports._costs import symbol_sizes
 from samara.exporter.reports._feeds import Given, choose_feeds, read_feeds
+from samara.exporter.reports._files import Note, silent
 from samara.exporter.reports._inside import Inside, functions_inside
 from samara.exporter.reports._measure import Roof
 from samara.exporter.reports._node_times import NodeTime, named_nodes, node_rates, nodes_text
@@ -165,6 +167,7 @@ def bench_on(
     shapes: Mapping[str, Sequence[int]] | None = None,
     node: str | None = None,
     tool: str | os.PathLike[str] | None = None,
+    progress: Note = silent,
 ) -> DeviceReport:
     """Measure `model` on `device` with samara-bench and its `arguments`.
 
@@ -172,7 +175,7 @@ def bench_on(
     the device; the other inputs get random data there. shapes: of inputs; open dims get those that
     `samara bench` would choose here. node: of the nodes that the arguments ask for, those that this
     names, as node_times says. tool: a samara-bench for that machine; default: one is built for this
-    model, static.
+    model, static. progress: told what is being done.
     UnsupportedError for a device that nobody knows; ShapeError where no node is named so; BackendError
     where adb, ssh, qemu or a compiler is missing, or the device fails.
     """
@@ -192,7 +195,7 @@ def bench_on(
         words += ["--function", function]
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         if tool is None:
-            program_file = _built(model, machine.target(), Path(folder))
+            program_file = _built(model, machine.target(), Path(folder), progress)
         else:
             program_file = Path(tool)
             if not program_file.is_file():
@@ -200,6 +203,7 @@ def bench_on(
                     f"{program_file}: there is no such tool", fix="name a samara-bench"
                 )
         data = _written(session, given, Path(folder))
+        progress(f"measuring on {device}")
         text = machine.run(program_file, model, words, data)
     try:
         results = tuple(json.loads(line) for line in text.splitlines() if line.startswith("{"))
@@ -227,7 +231,7 @@ def _written(session: Session, given: Mapping[str, Array], folder: Path) -> dict
     return written
 
 
-def _built(model: Path, target: str, folder: Path) -> Path:
+def _built(model: Path, target: str, folder: Path, progress: Note) -> Path:
     """samara-bench with what the model needs, without any shared library."""
     report = build(
         [model],
@@ -236,8 +240,9 @@ def _built(model: Path, target: str, folder: Path) -> Path:
         features=_FEATURES,
         opt="2",
         programs=False,
+        progress=progress,
     )
-    tools = find_toolchain(find_target(target))
+    tools = replace(find_toolchain(find_target(target)), say=progress)
     program = folder / _TOOL
     tools.link_program(
         [sources() / "tools" / f"{_TOOL}.c", report.out / "lib" / "libsamara.a"],
@@ -281,9 +286,7 @@ class _Machine(abc.ABC):
         with contextlib.ExitStack() as stack:
             stdin = stack.enter_context(given.open("rb")) if given else subprocess.DEVNULL
             try:
-                done = subprocess.run(
-                    command, stdin=stdin, capture_output=True, timeout=seconds, check=False
-                )
+                done = run_program(command, stdin=stdin, timeout=seconds)
             except FileNotFoundError:
                 raise BackendError(
                     f"{self.device} needs {command[0]}, which is not here",
@@ -319,9 +322,7 @@ class _Emulated(_Machine):
             )
         for architecture, program in there.items():
             # Its status says nothing: some versions list and fail.
-            listed = subprocess.run(
-                [program, "-cpu", "help"], capture_output=True, text=True, check=False
-            )
+            listed = run_text([program, "-cpu", "help"])
             if self.cpu in (listed.stdout + listed.stderr).split():
                 return architecture, program
         raise UnsupportedError(
@@ -359,6 +360,10 @@ class _Remote(_Machine):
         self.shell(f"mkdir -p {folder}")
         try:
             yield folder
+        except BaseException:
+            with contextlib.suppress(BackendError):
+                self.shell(f"test ! -f {folder}/pid || kill $(cat {folder}/pid)")
+            raise
         finally:
             with contextlib.suppress(BackendError):
                 self.shell(f"rm -r {folder}")
@@ -374,7 +379,11 @@ class _Remote(_Machine):
                 self.push(file, f"{folder}/{file.name}")
             self.shell(f"chmod 755 {folder}/{_TOOL}")
             command = [f"./{_TOOL}", "model.samara", *arguments, *given]
-            return self.shell(f"cd {folder} && {shlex.join(command)}", _RUN_SECONDS)
+            # The number of the process, by which it is ended where this one is stopped.
+            begin = f"cd {folder} && echo $$ > pid && exec"
+            return self.shell(
+                f"sh -c {shlex.quote(f'{begin} {shlex.join(command)}')}", _RUN_SECONDS
+            )
 
 
 class _Ssh(_Remote):
