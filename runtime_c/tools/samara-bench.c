@@ -3,8 +3,8 @@
 // usage.
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE  // ru_maxrss
-#elif !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#elif !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700  // POSIX of 2008, and realpath
 #endif
 
 #include "roof.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Run a model once (or often) from the command line; see usage below. Exit 0 done, 1 failed, 2
 // usage.
-#if !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#if !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700  // POSIX of 2008, and realpath
 #endif
 
 #include "tool.h"
@@ -129,7 +129,7 @@ static int feed(samara_session *session, const samara_model *model, const struct
 
 // DIR/NAME.npy; characters that a file name cannot hold become '_'.
 static int write_tensor(const char *folder, const char *name, const samara_tensor *t) {
-  char path[1024];
+  char path[TOOL_MAX_PATH];
   const int start = snprintf(path, sizeof path, "%s/", folder);
   if (start < 0 || (size_t)start + strlen(name) + 5 > sizeof path)
     return tool_error("the path of %s is too long", name);
@@ -154,21 +154,13 @@ static int save_piece(void *user, const void *data, size_t size_bytes) {
   return fwrite(data, 1, size_bytes, (FILE *)user) == size_bytes ? 0 : 1;
 }
 
-// Under another name first: whoever is killed meanwhile leaves the old file.
 static int save_state(const samara_session *session, const char *path) {
-  char name[1024];
-  if (snprintf(name, sizeof name, "%s.saving", path) >= (int)sizeof name)
-    return tool_error("the path %s is too long", path);
-  FILE *file = fopen(name, "wb");
-  if (file == NULL) return tool_error("cannot write %s", name);
-  const samara_writer writer = {sizeof writer, save_piece, file};
-  int result = 0;
-  if (samara_session_state_save(session, &writer) != SAMARA_OK)
-    result = session_error(session, path);
-  if (fclose(file) != 0 && result == 0) result = tool_error("cannot write %s", name);
-  if (result == 0 && rename(name, path) != 0) result = tool_error("cannot write %s", path);
-  if (result != 0) (void)remove(name);
-  return result;
+  struct tool_output out;
+  if (tool_begin_output(path, &out) != 0) return TOOL_FAILED;
+  const samara_writer writer = {sizeof writer, save_piece, out.file};
+  const int ok = samara_session_state_save(session, &writer) == SAMARA_OK;
+  if (!ok) (void)session_error(session, path);
+  return tool_end_output(&out, ok);
 }
 #else
 static int load_state(samara_session *session, const char *path) {
@@ -395,11 +387,12 @@ static int write_profile(samara_session *session, const char *path) {
   char *text = malloc(needed);
   if (text == NULL) return tool_error("no memory");
   (void)samara_session_profile_trace(session, text, needed, &needed);
-  FILE *file = fopen(path, "wb");
-  int ok = file != NULL && fwrite(text, 1, needed - 1, file) == needed - 1;
-  if (file != NULL) ok = fclose(file) == 0 && ok;
+  struct tool_output out;
+  int result = tool_begin_output(path, &out);
+  if (result == 0)
+    result = tool_end_output(&out, fwrite(text, 1, needed - 1, out.file) == needed - 1);
   free(text);
-  return ok ? 0 : tool_error("cannot write %s", path);
+  return result;
 #else
   (void)session, (void)path;
   return tool_lacks("profile");

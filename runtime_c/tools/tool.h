@@ -5,12 +5,21 @@
 
 #include <samara/samara.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <sys/stat.h>
+#include <unistd.h>
+#define TOOL_POSIX_FILES 1
+#else
+#define TOOL_POSIX_FILES 0
+#endif
 
 // The header of a selective build says which features it has; the full library has them all.
 #if !defined(SAMARA_SELECTIVE)
@@ -32,7 +41,7 @@
 #define TOOL_CUSTOM_COUNT(ops) 0
 #endif
 
-enum { TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_MAX_ITEMS = 64 };
+enum { TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_MAX_ITEMS = 64, TOOL_MAX_PATH = 4096 };
 
 /// NAME=VALUE arguments of one kind.
 struct tool_list {
@@ -249,6 +258,67 @@ static inline int tool_read_array(const char *path, struct tool_array *out) {
   return 0;
 }
 
+/// A file that is written under another name and then renamed: whoever is killed meanwhile leaves
+/// the old file or the new one. The next writer of that name overwrites what a killed one left.
+struct tool_output {
+  FILE *file;
+  char target[TOOL_MAX_PATH], name[TOOL_MAX_PATH];  // name: empty where target is written directly
+  unsigned mode;                                    // permissions to keep; 0: the usual ones
+};
+
+/// Begin to write `path`. A link is followed; a device, a pipe and /dev/stdout are written
+/// directly.
+static inline int tool_begin_output(const char *path, struct tool_output *out) {
+  memset(out, 0, sizeof *out);
+  const char *target = path;
+  int direct = strcmp(path, "/dev/stdout") == 0;
+#if TOOL_POSIX_FILES
+  struct stat status;
+  char *real = NULL;
+  if (!direct && stat(path, &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return tool_error("cannot write %s: it is a folder", path);
+    direct = !S_ISREG(status.st_mode);
+    if (!direct && access(path, W_OK) != 0)
+      return tool_error("cannot write %s: it is write-protected", path);
+    if (!direct) out->mode = (unsigned)status.st_mode & 07777u;
+    if (!direct && (real = realpath(path, NULL)) != NULL) target = real;
+  }
+#endif
+  const int length = snprintf(out->target, sizeof out->target, "%s", target);
+  const int named = snprintf(out->name, sizeof out->name, "%s%s", target, direct ? "" : ".saving");
+#if TOOL_POSIX_FILES
+  free(real);
+#endif
+  if (length < 0 || named < 0 || (size_t)named >= sizeof out->name)
+    return tool_error("the path %s is too long", path);
+  out->file = fopen(out->name, "wb");
+  if (out->file == NULL) return tool_error("cannot write %s: %s", path, strerror(errno));
+  if (direct) out->name[0] = '\0';
+  return 0;
+}
+
+/// End it: the file appears when `ok`, else it is as before. Returns 0, or TOOL_FAILED having said
+/// why.
+static inline int tool_end_output(struct tool_output *out, int ok) {
+  int why = ok ? 0 : errno;
+  if (ok && fflush(out->file) != 0) ok = 0, why = errno;
+#if TOOL_POSIX_FILES
+  const int file = fileno(out->file);
+  if (ok && out->name[0] != '\0') {
+    if (out->mode != 0) ok = fchmod(file, (mode_t)out->mode) == 0;
+    ok = ok && fsync(file) == 0;
+    if (!ok) why = errno;
+  }
+#endif
+  if (fclose(out->file) != 0 && ok) ok = 0, why = errno;
+  if (out->name[0] != '\0') {
+    if (ok && rename(out->name, out->target) != 0) ok = 0, why = errno;
+    if (!ok) (void)remove(out->name);
+  }
+  if (ok) return 0;
+  return tool_error("cannot write %s: %s", out->target, why != 0 ? strerror(why) : "it failed");
+}
+
 static inline int tool_write_npy(const char *path, const samara_tensor *t) {
   char shape[256] = "", header[512];
   size_t used = 0;
@@ -272,13 +342,12 @@ static inline int tool_write_npy(const char *path, const samara_tensor *t) {
                                    0,
                                    (unsigned char)(length % 256),
                                    (unsigned char)(length / 256)};
-  FILE *file = fopen(path, "wb");
-  if (file == NULL) return tool_error("cannot write %s", path);
-  int ok = fwrite(start, 1, sizeof start, file) == sizeof start &&
-           fwrite(header, 1, (size_t)length, file) == (size_t)length &&
-           fwrite(t->data, 1, t->size_bytes, file) == t->size_bytes;
-  ok = fclose(file) == 0 && ok;
-  return ok ? 0 : tool_error("cannot write %s", path);
+  struct tool_output out;
+  if (tool_begin_output(path, &out) != 0) return TOOL_FAILED;
+  const int ok = fwrite(start, 1, sizeof start, out.file) == sizeof start &&
+                 fwrite(header, 1, (size_t)length, out.file) == (size_t)length &&
+                 fwrite(t->data, 1, t->size_bytes, out.file) == t->size_bytes;
+  return tool_end_output(&out, ok);
 }
 
 // ---- inputs ----

@@ -50,12 +50,13 @@ def test_other_struct_sizes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
     [
         (10, errors.ShapeError),
         (11, errors.ShapeError),
-        (12, errors.SamaraError),
+        (12, errors.UnknownNameError),
         (20, errors.ModelFormatError),
         (22, errors.ModelFormatError),
         (30, errors.UnsupportedError),
         (41, errors.LimitError),
         (42, errors.CancelledError),
+        (50, errors.FileError),
         (60, errors.SamaraError),
     ],
 )

@@ -23,6 +23,7 @@ from samara.exporter.reports._files import Note, opened, silent
 from samara.exporter.reports.needs import survey
 from samara.exporter.types import SamaraError, UnsupportedError
 from samara.pybridge import sources
+from samara.pybridge.atomic import check_folder
 from samara.pybridge.custom import lent_kernels
 from samara.pybridge.files import read_text, reading
 
@@ -147,6 +148,7 @@ def build(
     """
     if opt not in ("s", "2"):
         raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+    check_folder(out)
     machine = find_target(target)
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
     own = [Path(path) for path in custom]
@@ -190,6 +192,7 @@ def write_source(
             "--bare-metal decides on instruction sets and features, and takes no custom operators",
             fix="leave out --isa, --features and --custom",
         )
+    check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
     with gathered(models, custom=own, note=note) as given:

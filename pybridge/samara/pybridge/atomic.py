@@ -174,6 +174,20 @@ def check_writable(path: AnyPath) -> None:
                 raise OSError(code, os.strerror(code))
 
 
+def check_folder(path: AnyPath) -> None:
+    """FileError where `replacing_folder` would refuse `path` right away, whatever is in it."""
+    given = path_of(path, "path")
+    with _named(given):
+        place = Path(os.path.realpath(given))
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(place, os.W_OK):
+            code = errno.EROFS if _is_read_only(place) else errno.EACCES
+            raise OSError(code, os.strerror(code))
+
+
 def _is_read_only(folder: Path) -> bool:
     """Whether the file system of a folder is mounted so."""
     if not hasattr(os, "statvfs"):

@@ -532,7 +532,10 @@ def _or32(dtype: Any) -> Any:
 
 
 def _ints(size: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(int(n) for n in size)
+    sizes = tuple(int(n) for n in size)
+    if any(n < 0 for n in sizes):
+        raise ArgumentError(f"a tensor of shape {list(sizes)}", fix="sizes are at least 0")
+    return sizes
 
 
 def _made(array: Any, device: Any, requires_grad: bool) -> Tensor:
