@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def _writers(scratch: Path) -> dict[str, Writer]:
         session.state["total"] = np.full(2, version, np.float32)
         session.state.save(path)
 
-    arrays = {"big": np.zeros(20_000, np.float32), "small": np.zeros(3, np.int64)}
+    arrays: dict[str, Any] = {"big": np.zeros(20_000, np.float32), "small": np.zeros(3, np.int64)}
     recipe = Recipe()
     return {
         "export": lambda p, v: (samara.export(_program(v + 2.0), p, check=False), None)[1],

@@ -41,7 +41,11 @@ def _said(write: Callable[[], object]) -> dict[str, object]:
     try:
         write()
     except samara.SamaraError as error:
-        return {"text": str(error), "os": isinstance(error, OSError), "number": error.errno}
+        return {
+            "text": str(error),
+            "os": isinstance(error, OSError),
+            "number": getattr(error, "errno", None),
+        }
     return {"text": "it went well"}
 
 

@@ -40,3 +40,44 @@ def test_errors_travel_between_processes(kind: type[SamaraError]) -> None:
     error = pickle.loads(pickle.dumps(kind("text", op="o", node="n", fix="f")))
     assert type(error) is kind
     assert str(error) == "o 'n': text\n  fix: f"
+
+
+# What Python or PyTorch raise where the library raises this, so that ported `except` clauses work.
+STANDARD: dict[str, tuple[type[Exception], ...]] = {
+    "SamaraError": (RuntimeError,),
+    "ShapeError": (RuntimeError, ValueError),
+    "ArgumentError": (RuntimeError, ValueError, TypeError),
+    "RangeError": (RuntimeError, ValueError, IndexError),
+    "UnknownNameError": (RuntimeError, ValueError, KeyError),
+    "UnsupportedError": (RuntimeError, NotImplementedError),
+    "FileError": (RuntimeError, OSError),
+}
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_errors_are_also_those_of_python(name: str) -> None:
+    error = getattr(errors, name)("text", fix="try again")
+    assert all(isinstance(error, kind) for kind in STANDARD[name])
+    assert str(error) == "text\n  fix: try again"
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"),
+    [
+        (2, FileNotFoundError),
+        (13, PermissionError),
+        (1, PermissionError),
+        (21, IsADirectoryError),
+        (20, NotADirectoryError),
+        (17, FileExistsError),
+        (32, BrokenPipeError),
+        (28, OSError),
+    ],
+)
+def test_errors_of_files_are_those_of_the_system(system: int, kind: type[OSError]) -> None:
+    error = errors.FileError.of(OSError(system, "why"), "/a/b", "it went wrong", fix="do this")
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        assert isinstance(each, kind)
+        assert isinstance(each, errors.FileError)
+        assert (each.errno, each.strerror, each.filename) == (system, "why", "/a/b")
+        assert str(each) == "it went wrong\n  fix: do this"

@@ -110,9 +110,7 @@ def spoken(text: str, options: Collection[str] = (), command: str = "") -> str:
     for pattern, said in _PHRASES:
         text = pattern.sub(said, text)
     for python, switch in _SWITCHES.items():
-        text = re.sub(
-            rf"(?<![\w.-]){python}\b", lambda _m, s=switch: _placed(s, options, command), text
-        )
+        text = re.sub(rf"(?<![\w.-]){python}\b", _placed(switch, options, command), text)
     found = _HEAD.match(text)
     if found:
         text = f"{_OPTIONS[found[1]]}: {text[found.end() :]}"

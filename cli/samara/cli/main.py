@@ -136,7 +136,7 @@ for _command in (doctor, export, quantize, inspect, run, compare, bench, tune, b
     app.command()(_command)
 
 
-def _show_warning(message: Any, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     from samara.cli._vocabulary import spoken
 
     typer.echo(f"warning: {spoken(str(message))}", err=True)
@@ -144,7 +144,7 @@ def _show_warning(message: Any, *_: Any) -> None:
 
 def main() -> None:
     """The entry point of the installed program."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:
             signal.signal(getattr(signal, name), _stop)

@@ -485,7 +485,7 @@ def _check_target(program: Program, target: str | None) -> None:
         )
 
 
-def _labels(labels: Labels) -> list[str]:
+def _labels(labels: Any) -> list[str]:
     if isinstance(labels, (str, os.PathLike)):
         return read_text(labels, "labels").splitlines()
     if not isinstance(labels, Iterable) or isinstance(labels, bytes):

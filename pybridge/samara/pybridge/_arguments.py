@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,14 +153,11 @@ def wanted_outputs(
     return given if names == "all" and "all" not in given else names
 
 
-def names_of(names: Sequence[str] | str, what: str) -> Sequence[str] | str:
+def names_of(names: object, what: str) -> Sequence[str] | str:
     """Names that an argument lists: "all", or a list of str. ArgumentError for other kinds."""
     if isinstance(names, str):
         return names if names == "all" else [names]
-    try:
-        found = list(names)
-    except TypeError:
-        found = [names]
+    found: list[Any] = list(names) if isinstance(names, Iterable) else [names]
     for name in found:
         if not isinstance(name, str):
             raise ArgumentError(
@@ -174,6 +171,12 @@ ISAS = (
     *("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
     *("neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16", "wasm-simd", "rvv"),
 )
+
+
+def check_number(value: object, what: str) -> None:
+    """ArgumentError for what is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise ArgumentError(f"{what} is {kind_of(value)}", fix="give a number")
 
 
 def isa_list(isa: Sequence[str] | str | None) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 from samara.pybridge._native import NULL, check, ffi, library, new_error, text
 from samara.pybridge.errors import ArgumentError, BackendError, ShapeError
 from samara.pybridge.files import kind_of
-from samara.pybridge.names import meant
+from samara.pybridge.names import is_one_of, meant
 
 _pools: dict[tuple[int, int], Any] = {}
 
@@ -39,7 +39,7 @@ def _instruction_sets() -> str:
 def check_backend(backend: str) -> None:
     """BackendError unless `backend` names a device that is there."""
     names = [d.name for d in devices()]
-    if not isinstance(backend, str) or backend not in names:
+    if not is_one_of(backend, names):
         raise BackendError(
             f"there is no backend {backend!r} here", fix=meant(backend, names, "available:")
         )

@@ -29,8 +29,8 @@ def read_arrays(path: AnyPath, what: str = "") -> Array | dict[str, Array]:
     """
     check_readable(path, what)
     try:
-        with reading(path, what):
-            data = np.load(path, allow_pickle=False)
+        with reading(path, what), open(path, "rb") as file:
+            data = np.load(file, allow_pickle=False)
             if isinstance(data, np.ndarray):
                 return data
             with data:

@@ -111,7 +111,9 @@ def unwritable(path: AnyPath, error: OSError) -> FileError:
     folder = place.parent
     why = error.strerror or str(error)
     fix = "name another place"
-    if error.errno in _FULL:
+    if error.errno == errno.ENAMETOOLONG:
+        why, fix = "the name is too long", "name it shorter"
+    elif error.errno in _FULL:
         why = "the disk is full" if error.errno == errno.ENOSPC else "the disk quota is used up"
         fix = "make room there, or name a place on another disk; what was there before is unchanged"
     elif error.errno == errno.EROFS:
@@ -133,8 +135,6 @@ def unwritable(path: AnyPath, error: OSError) -> FileError:
         fix = "name a place that this user may write, or change the permissions"
     elif isinstance(error, BrokenPipeError):
         why, fix = "nobody reads the pipe any more", "keep its reader running"
-    elif error.errno == errno.ENAMETOOLONG:
-        why, fix = "the name is too long", "name it shorter"
     return FileError.of(error, path, f"{name} cannot be written: {why}", fix=fix)
 
 

@@ -41,12 +41,12 @@ def what_is(head: bytes, path: AnyPath = "") -> tuple[str, str] | None:
         if suffix in (".zip", ".keras", ".mlpackage"):
             return "a zip archive", "unpack it and name the model in it"
         return "a file of torch.save or torch.jit.save", _TORCH
-    for magic, start, what, fix in _MAGIC:
-        if head[start : start + len(magic)] == magic:
-            return what, fix
     # A safetensors file: the size of its header, which is JSON.
     if head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= 100_000_000:
         return "a safetensors file", "samara.load reads its tensors; the model is code around them"
+    for magic, start, what, fix in _MAGIC:
+        if head[start : start + len(magic)] == magic:
+            return what, fix
     if suffix in _TORCH_SUFFIXES:
         return "no model that samara reads; by its name it is PyTorch's", _TORCH
     return None

@@ -16,7 +16,7 @@ from samara.pybridge._native import check, ffi, library, new_error, text
 from samara.pybridge.errors import ArgumentError, ModelFormatError
 from samara.pybridge.files import kind_of, path_of
 from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
-from samara.pybridge.names import unknown
+from samara.pybridge.names import is_one_of, unknown
 
 _MAGIC = b"SMRA"
 
@@ -122,7 +122,7 @@ class Model:
         """The function of that name, None for the default; ShapeError when there is none."""
         if name is None:
             return next(iter(self._functions.values()))
-        if not isinstance(name, str) or name not in self._functions:
+        if not is_one_of(name, self._functions):
             raise unknown("the model has no function", name, self._functions, "it has")
         return self._functions[name]
 

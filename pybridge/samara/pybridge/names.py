@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from samara.pybridge.errors import UnknownNameError
 
 _MOST = 12  # names that a fix lists
+
+
+def is_one_of(name: object, known: Container[str]) -> bool:
+    """Whether `name` is a text, and one of these."""
+    return isinstance(name, str) and name in known
 
 
 def unknown(

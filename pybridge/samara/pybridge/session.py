@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from samara.pybridge._arguments import (
     as_input,
     as_output,
+    check_number,
     check_shape,
     checked_shapes,
     copied,
@@ -37,11 +37,17 @@ from samara.pybridge.dtypes import (
     pack_nibbles,
     packed_bytes,
 )
-from samara.pybridge.errors import ArgumentError, SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.errors import (
+    ArgumentError,
+    SamaraError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
-from samara.pybridge.names import unknown
+from samara.pybridge.names import is_one_of, unknown
 from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 
 Array = npt.NDArray[Any]
@@ -109,7 +115,7 @@ class Session:
             self.model = Model(model, copy=copy, verify=verify)
         spec = self.model.function(function)
         check_backend(backend)
-        if not isinstance(accuracy, str) or accuracy not in _ACCURACIES:
+        if not is_one_of(accuracy, _ACCURACIES):
             raise unknown("there is no accuracy", accuracy, _ACCURACIES)
         self._keep = names_of(keep, "keep")
         self._lib = lib = library()
@@ -128,6 +134,9 @@ class Session:
             check(lib.samara_session_create(self.model.handle, options, out, error), error)
         except UnsupportedError as refused:
             raise explained(refused) from None
+        except UnknownNameError as wrong:
+            wrong.fix = 'keep="all" keeps every tensor; print(samara.open_program(path)) names them'
+            raise
         self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle, (operators, strings)))
         self.function = spec.name
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
@@ -541,8 +550,7 @@ def _options(
     for key, value in limits.items():
         if key not in _LIMITS:
             raise unknown("there is no limit", key, _LIMITS, "limits are")
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise ArgumentError(f"limit {key} is {kind_of(value)}", fix="give a number")
+        check_number(value, f"limit {key}")
         if not value > 0:
             raise ShapeError(
                 f"limit {key} must be positive, got {value}", fix="leave it out for none"

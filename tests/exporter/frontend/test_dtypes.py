@@ -83,9 +83,9 @@ def test_dtypes_that_tensors_cannot_have() -> None:
     for value in (np.complex64, np.uint64, np.float128):
         with pytest.raises(UnsupportedError, match="tensors cannot be"):
             dtypes.as_dtype(value)
-    for value in (np.dtype("U3"), "nope", object):
+    for other in (np.dtype("U3"), "nope", object):
         with pytest.raises(ArgumentError, match=r"tensors cannot be|there is no dtype"):
-            dtypes.as_dtype(value)
+            dtypes.as_dtype(other)
     for array in (np.zeros(2, complex), np.zeros(2, np.uint16)):
         with pytest.raises(UnsupportedError, match="tensors cannot be"):
             samara.from_numpy(array)

@@ -80,7 +80,7 @@ def test_what_is_no_build_is_not_touched(tmp_path: Path, kind: str) -> None:
     else:
         out.write_text("years of work")
     with (
-        pytest.raises(SamaraError, match="no folder that samara build made"),
+        pytest.raises(SamaraError, match=r"no folder"),
         dist.whole_folder(out),
     ):
         pytest.fail("it must refuse before anything is built")
@@ -168,5 +168,5 @@ def test_sources_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_source_is_said(tmp_path: Path) -> None:
-    with pytest.raises(SamaraError, match=r"gone\.c cannot be read"):
+    with pytest.raises(SamaraError, match=r"gone\.c: there is no such file"):
         dist.custom_header([tmp_path / "gone.c"])

@@ -105,7 +105,7 @@ def test_no_manifest(tmp_path: Path) -> None:
     (tmp_path / "x.so").write_bytes(b"nothing")
     with pytest.raises(ModelFormatError, match="no samara manifest"):
         Selection.of_library(tmp_path / "x.so")
-    with pytest.raises(SamaraError, match="No such file"):
+    with pytest.raises(SamaraError, match="there is no such file"):
         Selection.of_library(tmp_path / "y.so")
 
 

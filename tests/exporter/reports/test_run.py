@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.reports.run import labels_of, rank, run, summary, write_arrays
-from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.reports.run import labels_of, output_kind, rank, run, summary, write_outputs
+from samara.exporter.types import ArgumentError, SamaraError, ShapeError
 from samara.pybridge import Model
+from samara.pybridge.array_files import write_arrays
 
 LABELS = ["ash", "beech", "maple", "oak"]
 
@@ -114,3 +116,24 @@ def test_places_that_cannot_be_written(samara_path: Path, tmp_path: Path) -> Non
     np.save(tmp_path / "x.npy", np.zeros(1))
     with pytest.raises(ShapeError, match="no input 'picture'"):
         run(samara_path, inputs={"picture": str(tmp_path / "x.npy")})
+
+
+def test_the_name_says_what_is_written(tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {"a/b": np.ones((2, 3), np.float32), "c": np.arange(4)}
+    write_outputs(tmp_path / "all.npz", arrays)
+    with np.load(tmp_path / "all.npz") as found:
+        assert sorted(found.files) == ["a/b", "c"]
+    write_outputs(tmp_path / "one.npy", {"c": arrays["c"]})
+    assert np.load(tmp_path / "one.npy").tolist() == [0, 1, 2, 3]
+    (tmp_path / "there").mkdir()
+    for folder in (f"{tmp_path}/new/", tmp_path / "there"):
+        write_outputs(folder, arrays)
+        names = sorted(p.name for p in Path(folder).iterdir())
+        assert names == ["a_b.npy", "c.npy"]  # as samara-run names them
+    with pytest.raises(ShapeError, match="holds one array, the model gives 2: a/b, c"):
+        write_outputs(tmp_path / "two.npy", arrays)
+    for name in ("logits", "out.txt", "out.json"):
+        with pytest.raises(ArgumentError, match="does not say what to write") as caught:
+            output_kind(tmp_path / name)
+        assert ".npz" in (caught.value.fix or "")
+    assert output_kind("/dev/null") == "npz"

@@ -54,7 +54,9 @@ def as_names(value: object, what: str) -> list[str] | None:
     """Names as a list; one name may stand alone. None stays. ArgumentError for other kinds."""
     if value is None:
         return None
-    found = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    found: list[Any] = (
+        [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    )
     for name in found:
         if not isinstance(name, str):
             raise ArgumentError(

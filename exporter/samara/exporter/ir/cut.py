@@ -67,12 +67,14 @@ def only_reached(program: Program) -> Program:
 def _output(f: Function, values: Mapping[str, Value], name: str) -> Value:
     if name in f.output_names:
         return f.outputs[f.output_names.index(name)]
-    return _tensor(values, name)
+    return _tensor(values, name, f.output_names)
 
 
-def _tensor(values: Mapping[str, Value], name: str) -> Value:
+def _tensor(values: Mapping[str, Value], name: str, outputs: Sequence[str] = ()) -> Value:
     if name not in values:
-        raise UnknownNameError(f"there is no tensor '{name}'", fix=near(name, values, "tensors"))
+        raise UnknownNameError(
+            f"there is no tensor '{name}'", fix=near(name, [*outputs, *values], "tensors")
+        )
     return values[name]
 
 

@@ -18,6 +18,7 @@ from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import OpSpec, add, context_of
 from samara.exporter.types import Dim, DType, ShapeError, UnknownNameError, UnsupportedError
+from samara.pybridge.names import is_one_of
 
 
 def gradient(
@@ -69,9 +70,9 @@ def _scalar(f: Function, names: Sequence[str], values: Mapping[str, Value], loss
 
 
 def _tensor(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
-    if name in names:
+    if is_one_of(name, names):
         return f.outputs[names.index(name)]
-    if not isinstance(name, str) or name not in values:
+    if not is_one_of(name, values):
         raise UnknownNameError(
             f"there is no tensor '{name}'", fix=near(str(name), values, "tensors")
         )

@@ -25,6 +25,7 @@ from samara.exporter.types import (
     UnknownNameError,
 )
 from samara.pybridge._arguments import as_array, named_feeds
+from samara.pybridge.names import is_one_of
 
 MAX_CALL_DEPTH = 32
 
@@ -52,7 +53,7 @@ def run(
     entry to return, True meaning all. `observe` sees, and may replace, what executions make.
     """
     name = program.entries[0] if function is None else function
-    if not isinstance(name, str) or name not in program.functions:
+    if not is_one_of(name, program.functions):
         raise UnknownNameError(
             f"there is no function '{name}'", fix=near(str(name), program.functions, "functions")
         )

@@ -27,6 +27,7 @@ from samara.exporter.types import (
     as_dim,
 )
 from samara.pybridge.custom import register_kernel
+from samara.pybridge.names import is_one_of
 
 __all__ = [
     *("CustomOp", "OperandType", "UpTo", "custom", "custom_attributes", "custom_keys"),
@@ -259,7 +260,7 @@ def register_op(
     Raises UnsupportedError for a name without a domain and BackendError for a library that cannot
     be loaded or whose symbol is not the operator.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name if is_one_of(name, (name,)) else ""):
         raise UnsupportedError(
             f"{name!r} is not the name of a custom operator", fix='write it as "domain::name"'
         )

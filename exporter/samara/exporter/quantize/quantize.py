@@ -17,6 +17,7 @@ from samara.exporter.quantize.evaluation import Metric, evaluator_of, parse_drop
 from samara.exporter.quantize.recipe import Recipe, RecipeLike, nearest, read_recipe
 from samara.exporter.quantize.scheme import INT8, PROGRAM_SCHEMES
 from samara.exporter.types import QuantizationError
+from samara.pybridge.names import is_one_of
 
 if TYPE_CHECKING:
     from samara.exporter.quantize.report import QuantizationReport
@@ -93,7 +94,7 @@ def quantize(
 
 
 def _recipe(scheme: str, given: Recipe | None) -> Recipe:
-    if not isinstance(scheme, str) or scheme not in PROGRAM_SCHEMES:
+    if not is_one_of(scheme, PROGRAM_SCHEMES):
         raise QuantizationError(
             f"there is no scheme {scheme!r}", fix=nearest(str(scheme), PROGRAM_SCHEMES, "schemes")
         )

@@ -48,7 +48,8 @@ class Precision:
 
 def precision_of(function: Function, accuracy: str = "default") -> Precision:
     """The precision of a function as a session of that accuracy runs it."""
-    weights, values = set(), set()
+    weights: set[str] = set()
+    values: set[str] = set()
     for v in function.values():
         name = _NAMES.get(v.type.dtype)
         if name is not None:

@@ -465,7 +465,7 @@ def _array(value: Any) -> Any:
     return value.detach()._data if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _plain_name(name: str) -> None:
+def _plain_name(name: object) -> None:
     if not isinstance(name, str) or not name or "." in name:
         raise UnknownNameError(f"'{name}' cannot be the name of a parameter, buffer or module")
 

@@ -56,10 +56,11 @@ def quantize_aware(
     `freeze_batch_norm()`; in evaluation they are fixed. Raises QuantizationError for a scheme that
     cannot be trained and a module without layers to quantize.
     """
-    if not isinstance(module, Module):
+    given: object = module
+    if not isinstance(given, Module):
         fix = "build it of samara.nn layers; samara.quantize takes Programs"
         raise ArgumentError(
-            f"quantize_aware takes a samara.nn.Module, not {kind_of(module)}", fix=fix
+            f"quantize_aware takes a samara.nn.Module, not {kind_of(given)}", fix=fix
         )
     if scheme != "int8":
         raise QuantizationError(
