@@ -12,9 +12,9 @@ from tests.meta.test_spdx import tracked_files
 
 # An installer, its words, and the bare name; a name with extras, wherever it stands.
 INSTALLERS = r"(?:pip[x3]?|uv|uvx|poetry|pdm|conda|mamba|npm|npx|yarn|pnpm)"
-TOKEN = r"(?:\s+[-'\"=<>~!,.\[\]\w/:@${}*]+)"
+TOKEN = r"(?:[ \t]+[-'\"=<>~!,.\[\]\w/:@${}*]+)"
 ADVICE = re.compile(
-    rf"\b{INSTALLERS}\s+(?:pip\s+)?(?:install|download|add|i){TOKEN}*?\s+['\"]?samara(?![-\w./])"
+    rf"\b{INSTALLERS}[ \t]+(?:pip[ \t]+)?(?:install|download|add|i){TOKEN}*?[ \t]+['\"]?samara(?![-\w./])"
     r"|(?<![-\w./])samara\[[a-z][a-z, ]*\]"
 )
 NAME = "samara-nn"
