@@ -290,8 +290,8 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
                 "trap",
                 (n.name + (f" ({place_of(n)})" if place_of(n) else ""),),
                 n.attrs["message"],
-                "check that the inputs never lead there, or freeze the input that decides: --const"
-                " NAME=VALUE of export",
+                "check that the inputs never lead there; export settles it where the input that"
+                " decides is frozen (--const NAME=VALUE) or its sizes are fixed (--shape)",
             )
     broken = tuple(_broken_constants(f))
     if broken:

@@ -20,7 +20,7 @@ from samara.exporter.importers.onnx.operand import Operand, Poison, as_shape_dat
 from samara.exporter.importers.onnx.scope import Host, Problem, Scope
 from samara.exporter.ir.builder import Builder, as_dim_atom
 from samara.exporter.ir.conditions import Condition, condition_of, size_condition
-from samara.exporter.ir.program import Value
+from samara.exporter.ir.program import Source, Value
 from samara.exporter.types import (
     Dim,
     DType,
@@ -235,18 +235,19 @@ def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch], decides:
     for i, branch in enumerate(branches):
         if branch.failed:
             taken, avoided = decides.when(i == 0), decides.when(i == 1)
-            branches[i] = _trap(scope, branch, good[0], taken, avoided)
+            message = _message(taken, _reason(branch), avoided)
+            branches[i] = _trap(scope, good[0], message, NodeContext(scope, node).source)
     return True
 
 
-def _trap(
-    scope: Scope, failed: Branch, other: Branch, taken: Condition, avoided: Condition
-) -> Branch:
-    """A branch that stops the run: it says for which inputs it runs, why it could not be typed,
-    and which inputs lead to the other.
-    """
-    builder = scope.builder.child("trap")
+def _reason(failed: Branch) -> str:
     problem = failed.problems[0]
+    return f"{problem.op} {problem.node!r}: {problem.reason}"
+
+
+def _trap(scope: Scope, other: Branch, message: str, source: Source) -> Branch:
+    """A branch that stops the run with a message; it has the other's outputs."""
+    builder = scope.builder.child("trap")
     dims: list[Dim] = []
     back = {
         inner: as_dim_atom(outer)
@@ -256,20 +257,23 @@ def _trap(
     for value in other.results:
         for d in value.type.shape:
             dims.append(builder.translate(d.substitute(dict(back))))
-    message = _message(taken, f"{problem.op} {problem.node!r}: {problem.reason}", avoided)
     results = builder.op(
         "trap",
         message=message,
         dtypes=[v.type.dtype.code for v in other.results],
         ranks=[v.type.rank for v in other.results],
         shape=dims,
+        source=source,
         outputs=[v.name for v in other.results],
     )
     return Branch(builder, list(results), [])
 
 
 def _message(taken: Condition, reason: str, avoided: Condition) -> str:
-    """At most as long as the runtime shows; the reason gives way."""
+    """For which inputs a branch runs, why it could not be typed, which inputs lead to the other.
+
+    At most as long as the runtime shows; the reason gives way.
+    """
     head, tail = f"this branch runs when {taken.text}, and it cannot: ", "; the program handles "
     tail += avoided.advice()
     left = MAX_MESSAGE_BYTES - len((head + tail).encode())
