@@ -138,11 +138,13 @@ def quantize(
             progress=lambda text, done: advance(done, done + 1, text),
         )
     with step(f"writing {target}"):
-        export(made, target, golden=[str(g) for g in golden or ()] or None)
+        written = export(made, target, golden=[str(g) for g in golden or ()] or None)
         for path in report_file or ():
             write_report(made.report, path, f"{model}, {named}")
         if save_recipe is not None:
             write_text(save_recipe, made.report.to_toml())
+    for failed in written.passes.failed:
+        note(f"left off: {failed}")
     for finding in made.report.findings:
         note(f"calibration data: {finding}")
     if made.report.slower:
