@@ -226,8 +226,12 @@ class PointwiseMethods:
     def ceil(self: Any) -> Tensor:
         return self.clone() if self.dtype.kind != "f" else ops.ceil(self)
 
-    def round(self: Any) -> Tensor:
-        """To the nearest integer, halves to even."""
+    def round(self: Any, *, decimals: int = 0) -> Tensor:
+        """To the nearest multiple of 10**-decimals, halves to even."""
+        if decimals and self.dtype.kind == "f":
+            unit = 10.0 ** abs(decimals)
+            scaled = ops.round(self * unit if decimals > 0 else self / unit)
+            return scaled / unit if decimals > 0 else scaled * unit
         return self.clone() if self.dtype.kind != "f" else ops.round(self)
 
     def trunc(self: Any) -> Tensor:

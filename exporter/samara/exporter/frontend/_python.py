@@ -61,6 +61,15 @@ class PythonMethods:
             raise ArgumentError("only an integer tensor of one element can be an index")
         return int(self.item())
 
+    def __round__(self: Any, ndigits: int | None = None) -> Tensor:
+        return self.round() if ndigits is None else self.round(decimals=ndigits)
+
+    def __divmod__(self: Any, other: Any) -> tuple[Tensor, Tensor]:
+        return self // other, self % other
+
+    def __rdivmod__(self: Any, other: Any) -> tuple[Tensor, Tensor]:
+        return other // self, other % self
+
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:
         if self._node is not None:
             raise SamaraError(

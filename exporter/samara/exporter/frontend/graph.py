@@ -127,6 +127,20 @@ class GraphTensor(Tensor):
     def tolist(self) -> Any:
         return self._frozen("numbers were read").tolist()
 
+    def __float__(self) -> float:
+        return float(self._frozen("a number was read"))
+
+    def __int__(self) -> int:
+        return int(self._frozen("a number was read"))
+
+    def __complex__(self) -> complex:
+        return complex(self._frozen("a number was read"))
+
+    def __format__(self, spec: str) -> str:
+        if self._tracer.strict and self._value.constant is None:
+            return repr(self)  # what a number would look like, only the run knows
+        return super().__format__(spec)
+
     def __index__(self) -> int:
         return int(self._frozen("an index was read"))
 
@@ -134,7 +148,8 @@ class GraphTensor(Tensor):
         return self._tracer.frozen(self, what)
 
     def numpy(self) -> Any:
-        raise UnsupportedError(
+        kind = ScriptError if self._tracer.strict else UnsupportedError
+        raise kind(
             f"{_place()}: numpy() of a traced tensor would leave the Program",
             fix="use tensor methods, which are recorded",
         )

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any, cast
 
 from samara.exporter import ops
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.graph import GraphTensor
 from samara.exporter.frontend.script.convert import converted
+from samara.exporter.frontend.script.texts import depends, spoken
 from samara.exporter.frontend.script.values import (
     as_size,
+    describe,
     is_traced,
     script_tracer,
     traced,
@@ -21,6 +24,7 @@ from samara.exporter.frontend.script.values import (
 )
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import Dim, DType, as_dim, dmax, dmin
+from samara.pybridge.errors import SamaraError
 
 _CHANGES: dict[type[Any], set[str]] = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
@@ -48,10 +52,45 @@ def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(owner, Tensor) and getattr(f, "__name__", "") in _SIZED:
         args = as_size(args)
         kwargs = {k: as_size(v) for k, v in kwargs.items()}
+    text = spoken(f, (), args, kwargs)
+    if text is not NotImplemented:
+        return text
     if getattr(f, "__module__", "") == creation.__name__ and f.__name__ in creation.__all__:
         return _created(f, args, kwargs)
-    out = converted(f)(*args, **kwargs)
-    return tracer.made(out) if f in _FRESH else out
+    if isinstance(f, _BUILTIN) and getattr(f, "__module__", None) in ("builtins", "math", None):
+        out = refusing(f"{getattr(f, '__name__', f)}()", f, args, kwargs)
+        return tracer.made(out) if f in _FRESH else out
+    calls = tracer.calling(f)
+    try:
+        return converted(f)(*args, **kwargs)
+    finally:
+        calls.pop()
+
+
+def call_said(sources: tuple[str, ...], f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`call` of what may make a text; `sources` says how the arguments are written."""
+    text = spoken(use(f), sources, args, kwargs)
+    return call(f, *args, **kwargs) if text is NotImplemented else text
+
+
+_BUILTIN = (BuiltinFunctionType, type)
+
+
+def refusing(what: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+    """`f(*args, **kwargs)`; where Python has no answer for a traced value, a ScriptError."""
+    try:
+        return f(*args, **(kwargs or {}))
+    except SamaraError:
+        raise
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        escaped = "does not belong to function" in str(error)
+        if escaped or not depends([*args, *(kwargs or {}).values()]):
+            raise
+        given = ", ".join(describe(a) for a in args)
+        raise script_tracer().fail(
+            f"{what} of {given}, which only the run knows: {error}",
+            "use an operation of tensors",
+        ) from None
 
 
 def _created(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -202,6 +241,8 @@ def _len(value: Any) -> Any:
 
 def _extreme(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
     def best(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], Tensor) and args[0].ndim == 1 and not kwargs:
+            return getattr(args[0], "amax" if of_tensors == "maximum" else "amin")(0)
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         if kwargs or len(values) < 2 or not any(map(is_traced, values)):
             return NotImplemented

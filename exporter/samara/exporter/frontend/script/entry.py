@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from samara.exporter.frontend.graph import Tracer, user_frame
+from samara.exporter.frontend.graph import _PACKAGE, Tracer, user_frame
 from samara.exporter.frontend.script.convert import converted, require_scriptable
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.frontend.trace import Capture, Dynamic, check_callable
@@ -52,6 +53,8 @@ class ScriptCapture(Capture):
     def call(self, tracer: Tracer) -> Any:
         try:
             results = super().call(tracer)
+        except RecursionError as error:
+            raise _too_deep(error) from None
         except ValueError as error:
             if "does not belong to function" in str(error):
                 raise _escaped() from error
@@ -59,6 +62,22 @@ class ScriptCapture(Capture):
         if isinstance(tracer, ScriptTracer) and tracer.failure is not None:
             raise tracer.failure  # the user's code caught it
         return results
+
+
+def _too_deep(error: RecursionError) -> ScriptError:
+    """Calls that do not end, at the line of the user's that stands there most often."""
+    lines: Counter[tuple[str, int, str]] = Counter()
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith((_PACKAGE, "<frozen")):
+            lines[code.co_filename, trace.tb_lineno, code.co_name] += 1
+        trace = trace.tb_next
+    (file, line, name), _ = lines.most_common(1)[0]
+    return ScriptError(
+        f"{file}:{line}: calls nest too deeply in {name}: script goes as deep as Python does",
+        fix="write the recursion as a loop",
+    )
 
 
 def _escaped() -> ScriptError:

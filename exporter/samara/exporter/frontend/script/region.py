@@ -117,6 +117,7 @@ class Region:
         self.tracer = tracer
         self.parent = tracer.builder
         self.outer = tracer.region
+        self.depth: int = 1 if self.outer is None else self.outer.depth + 1
         self.child: Builder = tracer.builder.child(name)
         self.start = 0
         self.changes: dict[Any, tuple[Cell, Seen]] = {}

@@ -7,7 +7,7 @@ import ast
 import copy
 import itertools
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -67,6 +67,7 @@ class _Rewriter(ast.NodeTransformer):
         self.scopes: list[_Scope] = []
         self.count = itertools.count(1)
         self.caught = 0  # how many `try … except` are around
+        self.pending: list[ast.stmt] | None = None  # definitions to stand before this statement
 
     # ---- functions
 
@@ -85,6 +86,7 @@ class _Rewriter(ast.NodeTransformer):
         lower_jumps(node)
         liveness.annotate(node, scope.outer)
         inside = [n for n in _own_nodes(node.body) if isinstance(n, (ast.If, ast.While, ast.For))]
+        inside += [n for n in _own_nodes(node.body) if isinstance(n, ast.BoolOp | ast.IfExp)]
         scope.maybe = set(stored(inside)) - scope.bound - scope.outer
         scope.bound |= set(stored(node.body)) - scope.outer
         caught, self.caught = self.caught, 0
@@ -119,17 +121,43 @@ class _Rewriter(ast.NodeTransformer):
         node.args.defaults = [self.visit(d) for d in node.args.defaults]
         node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
         self.scopes.append(_Scope(set(_parameters(node.args))))
-        node.body = self.visit(node.body)
+        node.body = self.inner(lambda: self.visit(node.body))
         self.scopes.pop()
         return node
+
+    def inner(self, visit: Callable[[], Any]) -> Any:
+        """What `visit` gives, with no statement around to put definitions before."""
+        around, self.pending = self.pending, None
+        got = visit()
+        self.pending = around
+        return got
+
+    def thunk(self, node: ast.expr) -> ast.expr | None:
+        """An operand that is computed when asked for; with its walruses as a function that binds
+        variables. None where there is no statement to put that before."""
+        if not _binds(node):
+            return _lambda(self.visit(node))
+        if self.pending is None:
+            return None
+        k = next(self.count)
+        names = [n for n in stored([node]) if n not in self.scopes[-1].outer]
+        value = _at(ast.Return(node), node)
+        made = self.region(f"_samara_operand_{k}", [value], node)
+        self.pending += [made, *self.accessors(k, names, node)]
+        access = self.access(k, [True] * len(names))[:-1]
+        return _at_expr(_runtime("binding", _load(made.name), *access), node)
 
     # ---- statements
 
     def block(self, stmts: Iterable[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
+        around = self.pending
         for s in stmts:
+            self.pending = []
             got = self.visit(s)
+            out += self.pending
             out += got if isinstance(got, list) else [] if got is None else [got]
+        self.pending = around
         return out
 
     def visit_If(self, node: ast.If) -> Any:
@@ -248,8 +276,9 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
+        source = ast.Constant(None if node.msg is None else ast.unparse(node.msg))
         said = ast.Constant(None) if node.msg is None else self.visit(node.msg)
-        return self.call(_runtime("assert_", self.visit(node.test), _lambda(said)), node)
+        return self.call(_runtime("assert_", self.visit(node.test), _lambda(said), source), node)
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
@@ -317,6 +346,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
+        sources = [ast.Constant(ast.unparse(a)) for a in node.args]
         args = [self.visit(a) for a in node.args]
         keywords = [self.visit(k) for k in node.keywords]
         f = node.func
@@ -325,6 +355,11 @@ class _Rewriter(ast.NodeTransformer):
                 first = next(s.first for s in reversed(self.scopes) if s.first)
                 args = [_at_expr(_load(n), node) for n in ("__class__", first)]
             return ast.copy_location(ast.Call(f, args, keywords), node)
+        if isinstance(f, ast.Name) or (isinstance(f, ast.Attribute) and f.attr == "format"):
+            known = [] if any(isinstance(a, ast.Starred) for a in node.args) else sources
+            words = ast.Tuple(list(known), ast.Load())
+            call = _runtime("call_said", words, self.visit(f), *args, keywords=keywords)
+            return _at_expr(call, node)
         return _at_expr(_runtime("call", self.visit(f), *args, keywords=keywords), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
@@ -335,17 +370,19 @@ class _Rewriter(ast.NodeTransformer):
         return _at_expr(_runtime("item", value, index), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        if _binds(node.body) or _binds(node.orelse):
+        if self.pending is None and (_binds(node.body) or _binds(node.orelse)):
             return self.generic_visit(node)
-        test, body, orelse = (self.visit(n) for n in (node.test, node.body, node.orelse))
-        return _at_expr(_runtime("choose", test, _lambda(body), _lambda(orelse)), node)
+        test, body, orelse = self.visit(node.test), self.thunk(node.body), self.thunk(node.orelse)
+        assert body is not None
+        assert orelse is not None
+        return _at_expr(_runtime("choose", test, body, orelse), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        if any(_binds(v) for v in node.values[1:]):
+        if self.pending is None and any(_binds(v) for v in node.values[1:]):
             return self.generic_visit(node)
-        first, *rest = (self.visit(v) for v in node.values)
+        first, *rest = self.visit(node.values[0]), *map(self.thunk, node.values[1:])
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return _at_expr(_runtime(name, first, *(_lambda(v) for v in rest)), node)
+        return _at_expr(_runtime(name, first, *(v for v in rest if v is not None)), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.visit(node.operand)
@@ -355,10 +392,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
+        sources = _sources(node.right) if isinstance(node.op, ast.Mod) else None
         left, right = self.visit(node.left), self.visit(node.right)
         if type(node.op) in _ARITHMETIC:
             name = ast.Constant(_ARITHMETIC[type(node.op)])
-            return _at_expr(_runtime("arithmetic", name, left, right), node)
+            more = [] if sources is None else [sources]
+            return _at_expr(_runtime("arithmetic", name, left, right, *more), node)
         node.left, node.right = left, right
         return node
 
@@ -384,19 +423,30 @@ class _Rewriter(ast.NodeTransformer):
         return _at_expr(_runtime("made", node), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        return self.made(cast(ast.expr, self.generic_visit(node)))
+        return self.made(self.inner(lambda: self.generic_visit(node)))
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
+        return self.inner(lambda: self.generic_visit(node))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return self.inner(lambda: self.generic_visit(node))
 
     def visit_Dict(self, node: ast.Dict) -> Any:
         return self.made(cast(ast.expr, self.generic_visit(node)))
 
     def visit_DictComp(self, node: ast.DictComp) -> Any:
-        return self.made(cast(ast.expr, self.generic_visit(node)))
+        return self.made(self.inner(lambda: self.generic_visit(node)))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        pieces: list[ast.expr] = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                part.value = self.visit(part.value)
-        return node
+                source = ast.Constant(ast.unparse(part.value))
+                value, kind = self.visit(part.value), ast.Constant(part.conversion)
+                spec = [] if part.format_spec is None else [self.visit(part.format_spec)]
+                part = _runtime("piece", value, source, kind, *spec)
+            pieces.append(part)
+        return _at_expr(_runtime("joined", *pieces), node)
 
 
 # ---- making nodes
@@ -436,6 +486,21 @@ def _index(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Tuple):
         node.elts = [_index(e) for e in node.elts]
     return node
+
+
+def _sources(node: ast.expr) -> ast.expr:
+    """The operands of `text % node` as they are written."""
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([ast.Constant(ast.unparse(e)) for e in node.elts], ast.Load())
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [copy.deepcopy(k) for k in node.keys]
+        values: list[ast.expr] = [ast.Constant(ast.unparse(v)) for v in node.values]
+        return (
+            ast.Dict(keys, values)
+            if all(isinstance(k, ast.Constant) for k in keys)
+            else ast.Constant(None)
+        )
+    return ast.Constant(ast.unparse(node))
 
 
 def _copied(node: ast.expr) -> ast.expr:

@@ -11,9 +11,17 @@ from typing import Any
 from samara.exporter import ops
 from samara.exporter.frontend.graph import GraphTensor, user_frame
 from samara.exporter.frontend.script.branch import Raised, State, branch
-from samara.exporter.frontend.script.calls import TensorRange, call, item, slice_of
+from samara.exporter.frontend.script.calls import (
+    TensorRange,
+    call,
+    call_said,
+    item,
+    refusing,
+    slice_of,
+)
 from samara.exporter.frontend.script.loop import run_loop
 from samara.exporter.frontend.script.region import Region
+from samara.exporter.frontend.script.texts import joined, percent, piece, said
 from samara.exporter.frontend.script.values import (
     Unbound,
     is_traced,
@@ -23,6 +31,7 @@ from samara.exporter.frontend.script.values import (
     use,
 )
 from samara.exporter.frontend.tensor import Tensor
+from samara.exporter.ir.program import Node
 from samara.exporter.types import Dim, Tri, as_dim, provably_ge
 from samara.exporter.types import compare as equal
 
@@ -35,16 +44,20 @@ __all__ = [
     "and_",
     "arithmetic",
     "assert_",
+    "binding",
     "call",
+    "call_said",
     "choose",
     "compare",
     "compare_chain",
     "for_",
     "if_",
     "item",
+    "joined",
     "made",
     "not_",
     "or_",
+    "piece",
     "raise_",
     "slice",
     "touch_attribute",
@@ -187,15 +200,15 @@ def _unrolled(
             branch(on, step, lambda: None, state)
 
 
-def assert_(test: Any, message: Thunk) -> None:
-    """`assert test, message()`."""
+def assert_(test: Any, message: Thunk, source: str | None = None) -> None:
+    """`assert test, message()`; `source` is how the message is written."""
     holds = truth(test, "what is asserted")
     if holds is True:
         return
-    said = message()
+    given = message()
     if holds is False:
-        raise AssertionError(*(() if said is None else (said,)))
-    text = "assertion failed" if said is None else str(said)
+        raise AssertionError(*(() if given is None else (said(given, source),)))
+    text = "assertion failed" if given is None else str(said(given, source))
     script_tracer().require(holds, f"{_place()}: {text}")
 
 
@@ -206,8 +219,8 @@ def raise_(error: Any, cause: Any) -> None:
             raise error
         raise error from cause
     kind = error.__name__ if isinstance(error, type) else type(error).__name__
-    said = "" if isinstance(error, type) else str(error)
-    raise Raised(f"{_place()}: {kind}{': ' if said else ''}{said}")
+    text = "" if isinstance(error, type) else str(error)
+    raise Raised(f"{_place()}: {kind}{': ' if text else ''}{text}")
 
 
 def _require_uncaught(caught: bool, what: str) -> None:
@@ -262,24 +275,60 @@ _CHEAP = frozenset(
     )
 )
 _FEW = 8
+# Operators that a run may end in, or that hold functions of their own.
+_ENDS = frozenset(
+    (
+        *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "range"),
+        *("cross_entropy", "if", "loop", "call", "trap"),
+    )
+)
+
+
+def _may_fail(node: Node) -> bool:
+    """Whether a node may end the run, or is not worth to be computed beside its condition."""
+    whole = any(v is not None and not v.type.dtype.is_float for v in node.inputs[:1])
+    return node.op.name in _ENDS or (node.op.name in ("div", "mod", "pow") and whole)
 
 
 def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -> Any:
     """The truth of two operands, the second of which is computed only where it decides."""
     tracer = script_tracer()
+    binds = isinstance(thunk, binding)
+    before = thunk.state.get() if isinstance(thunk, binding) else ()
     region = Region(tracer, "operand")
     with region:
         second = truth(thunk())
+    if isinstance(thunk, binding):
+        thunk.state.set(before)
     nodes = region.child.nodes
     cheap = len(nodes) <= _FEW and all(n.op.name in _CHEAP for n in nodes)
     quiet = not region.changes and not region.child.guards
     region.discard()
-    if isinstance(second, bool):
+    if isinstance(second, bool) and not binds:
         return first if second is not otherwise else otherwise
-    if cheap and quiet:
+    if binds and quiet and all(isinstance(v, Unbound) for v in before):
+        # Where the first operand decides, nobody can read the names: they may be bound as well.
+        cheap = not any(map(_may_fail, nodes))
+        binds = not cheap
+    if cheap and quiet and not binds:
         return combine(first, truth(thunk()))
-    truly = (lambda: otherwise, lambda: truth(thunk()))
+    asked: Thunk = lambda: truth(thunk())  # noqa: E731
+    if isinstance(thunk, binding):
+        state = thunk.state
+        asked = binding(asked, state.get, state.set, state.names, state.live)
+    truly: tuple[Thunk, Thunk] = (lambda: otherwise, asked)
     return choose(first, *(truly if otherwise else truly[::-1]))
+
+
+class binding:
+    """An operand with walruses: it binds variables of the function around it."""
+
+    def __init__(self, thunk: Thunk, get: Any, set_: Any, names: Any, live: Any) -> None:
+        self.thunk = thunk
+        self.state = State(get, set_, names, live)
+
+    def __call__(self) -> Any:
+        return self.thunk()
 
 
 def choose(test: Any, then: Thunk, orelse: Thunk) -> Any:
@@ -292,9 +341,25 @@ def choose(test: Any, then: Thunk, orelse: Thunk) -> Any:
     def keep(thunk: Thunk) -> None:
         got[0] = thunk()
 
-    state = State(
-        lambda: (got[0],), lambda v: got.__setitem__(0, v[0]), ("the expression",), (True,)
-    )
+    bound = [t.state for t in (then, orelse) if isinstance(t, binding)]
+    sizes = [len(s.names) for s in bound]
+
+    def get() -> tuple[Any, ...]:
+        return (got[0], *(v for s in bound for v in s.get()))
+
+    def set_(values: tuple[Any, ...]) -> None:
+        got[0], at = values[0], 1
+        for s, n in zip(bound, sizes, strict=True):
+            s.set(values[at : at + n])
+            at += n
+
+    names = ("the expression", *(n for s in bound for n in s.names))
+    if len(bound) == 2 and set(bound[0].names) & set(bound[1].names):
+        raise script_tracer().fail(
+            "both sides of an `if` expression on a tensor assign the same name with `:=`",
+            "write it as an `if` statement",
+        )
+    state = State(get, set_, names, (True,) * len(names))
     branch(holds, lambda: keep(then), lambda: keep(orelse), state)
     return use(got[0])
 
@@ -318,7 +383,7 @@ def compare(kind: str, left: Any, right: Any) -> Any:
         if known is not None:
             return known
         left, right = _number(left), _number(right)
-    return _OPERATORS[kind](left, right)
+    return refusing(f"a comparison ({kind})", _OPERATORS[kind], (left, right))
 
 
 def compare_chain(kinds: tuple[str, ...], left: Any, first: Any, *rest: Thunk) -> Any:
@@ -338,13 +403,23 @@ def compare_chain(kinds: tuple[str, ...], left: Any, first: Any, *rest: Thunk) -
     return value
 
 
-def arithmetic(kind: str, left: Any, right: Any) -> Any:
-    """`left + right` and the like; a symbolic size beside a tensor or a fraction is a number."""
+def arithmetic(kind: str, left: Any, right: Any, sources: Any = None) -> Any:
+    """`left + right` and the like; a symbolic size beside a tensor or a fraction is a number.
+
+    `sources`: how the values of `text % values` are written.
+    """
+    if kind == "mod" and isinstance(left, str):
+        text = percent(left, right, sources)
+        if text is not NotImplemented:
+            return text
     if _is_size(left) and (isinstance(right, (Tensor, float)) or kind == "truediv"):
         left = traced(left)
     elif _is_size(right) and (isinstance(left, (Tensor, float)) or kind == "truediv"):
         right = traced(right)
-    return _OPERATORS[kind](left, right)
+    return refusing(_SIGNS[kind], _OPERATORS[kind], (left, right))
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}
 
 
 def _are_shapes(left: Any, right: Any) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from samara.exporter import ops
@@ -36,6 +37,7 @@ class ScriptTracer(Tracer):
         self.young: dict[int, tuple[Any, int]] = {}  # containers that traced code made, and when
         self.checks: dict[str, _Check] = {}
         self.attributes: list[tuple[Any, str, Any]] = []
+        self._active: dict[Any, list[int]] = {}  # code at work -> depths of regions it began in
         self._touched: dict[int, int] = {}  # temporaries that changed, and when first
         self._copies: dict[tuple[int, Value], tuple[Builder, Value]] = {}
 
@@ -137,6 +139,24 @@ class ScriptTracer(Tracer):
             self.region.touch(cell)
         cell.write(value)
 
+    # ---- calls
+
+    def calling(self, f: Any) -> list[int]:
+        """The calls of the user's function `f` that are at work, this one last, which the caller
+        takes off again. ScriptError where it calls itself without an end."""
+        code = getattr(getattr(f, "__func__", f), "__code__", None)
+        around = self._active.setdefault(code, [])
+        depth = 0 if self.region is None else self.region.depth
+        # Calls that each stand in a branch or loop which the one before has entered.
+        nested = sum(1 for a, b in pairwise((0, *around, depth)) if b > a)
+        if code is not None and nested > _RECURSIONS:
+            raise self.fail(
+                f"{f.__name__} calls itself, and only the run knows how often",
+                "write it as a `while` or `for` loop, or decide by Python numbers",
+            )
+        around.append(depth)
+        return around
+
     # ---- checks
 
     def require(self, condition: Any, message: str) -> None:
@@ -174,6 +194,7 @@ class _Check:
 
 
 _ABSENT: Any = object()
+_RECURSIONS = 16  # calls of a function by itself, each in a branch of the one before
 
 
 def _name_of(obj: Any) -> str:

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts that depend on what only the run knows: they name the user's expression in braces.
+
+`f"sum {x.sum():.3f}"` of a traced x is the text `sum {x.sum()}`. It may go on into other texts, into
+`print`, and into the message of an `assert` or an exception; nothing can be decided by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from samara.exporter.frontend.script.values import describe, is_traced, script_tracer, use
+
+
+class Said(str):
+    """A text whose end only the run would know."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise script_tracer().fail(
+            f"the text {str(self)!r} depends on a value that only the run knows",
+            "use such a text in a message, and decide by the tensor itself",
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = __len__ = __contains__ = __iter__ = __getitem__ = __bool__ = _refuse
+    split = startswith = endswith = find = index = count = isdigit = encode = _refuse
+
+    def __str__(self) -> str:
+        return "".join((self,))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __add__(self, other: Any) -> Any:
+        return Said(str.__add__(self, other)) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Said(str.__add__(other, self)) if isinstance(other, str) else NotImplemented
+
+
+class _Bare(Said):
+    """The text of one expression, which is no string in the user's code."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def depends(value: Any) -> bool:
+    """Whether the text of the value is known to the run alone."""
+    if isinstance(value, (list, tuple, set)):
+        return any(map(depends, value))
+    if isinstance(value, Mapping):
+        return any(depends(v) for v in value.values())
+    return isinstance(value, Said) or is_traced(value)
+
+
+def said(value: Any, source: str | None) -> Any:
+    """What stands for the value in a text; the value itself where its text is known."""
+    value = use(value)
+    if isinstance(value, Said) or not depends(value):
+        return value
+    return _Bare("{" + (describe(value) if source is None else source) + "}")
+
+
+def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
+    """One `{value!conversion:spec}` of an f-string."""
+    value = use(value)
+    if depends(value) or isinstance(spec, Said):
+        text = said(value, source)
+        if isinstance(text, Said):
+            return Said(repr(text)) if conversion != -1 else text
+        return _Bare("{" + source + "}")
+    if conversion != -1:
+        value = {115: str, 114: repr, 97: ascii}[conversion](value)
+    return format(value, spec)
+
+
+def joined(*pieces: str) -> str:
+    """An f-string."""
+    return joined_text(pieces)
+
+
+def joined_text(pieces: Sequence[str], between: str = "") -> str:
+    """`between.join(pieces)`, which depends on what its pieces depend on."""
+    text = between.join(pieces)
+    return Said(text) if any(isinstance(p, Said) for p in (between, *pieces)) else text
+
+
+_PERCENT = re.compile(
+    r"%(?:\((?P<name>[^)]*)\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?(?P<kind>.)"
+)
+
+
+def percent(text: str, values: Any, sources: Any) -> Any:
+    """`text % values`; NotImplemented where no value is traced."""
+    if not depends(values) and not isinstance(text, Said):
+        return NotImplemented
+    if isinstance(values, Mapping):
+        known = sources if isinstance(sources, dict) else {}
+        values = {k: said(v, known.get(k)) for k, v in values.items()}
+    elif isinstance(values, tuple):
+        many = sources if isinstance(sources, tuple) and len(sources) == len(values) else None
+        values = tuple(said(v, many and many[i]) for i, v in enumerate(values))
+    else:
+        values = (said(values, sources if isinstance(sources, str) else None),)
+    place = -1
+
+    def plain(match: re.Match[str]) -> str:
+        """%s in place of any conversion of what only the run knows."""
+        nonlocal place
+        if match["kind"] == "%":
+            return match[0]
+        if isinstance(values, dict):
+            value = values.get(match["name"])
+            return f"%({match['name']})s" if isinstance(value, Said) else match[0]
+        place += 1 + match[0].count("*")
+        if place >= len(values) or not isinstance(values[place], Said):
+            return match[0]
+        return ("%s", "%*s", "%*.*s")[match[0].count("*")]
+
+    return Said(str.__mod__(_PERCENT.sub(plain, str.__str__(text)), values))
+
+
+_TEXTUAL = (str, repr, ascii, format, print)
+
+
+def spoken(f: Any, sources: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """`f(*args, **kwargs)` where f makes a text or an exception of them; NotImplemented for others,
+    and where no argument is traced."""
+    owner, name = getattr(f, "__self__", None), getattr(f, "__name__", "")
+    method = isinstance(owner, str) and name in ("format", "join")
+    error = isinstance(f, type) and issubclass(f, BaseException)
+    if not (method or error or any(f is g for g in _TEXTUAL)):
+        return NotImplemented
+    if not depends([*args, *kwargs.values()]) and not isinstance(owner, Said):
+        return NotImplemented
+    texts = [said(a, sources[i] if i < len(sources) else None) for i, a in enumerate(args)]
+    if f is str or f is format:
+        return Said(str(texts[0]))
+    if f is repr or f is ascii:
+        return Said(repr(texts[0]))
+    if name == "join" and method:
+        return joined_text([*map(_as_text, use(args[0]))], str.__str__(owner))
+    named = {k: said(v, None) for k, v in kwargs.items()}
+    if method:
+        return Said(str.format(str.__str__(owner), *texts, **named))
+    return f(*texts, **named)
+
+
+def _as_text(value: Any) -> Any:
+    return said(value, None)
