@@ -14,7 +14,7 @@ from samara.pybridge.errors import SamaraError, UnsupportedError
 
 
 def test_inference_mode_records_nothing() -> None:
-    x = samara.ones(2, requires_grad=True)
+    x: Any = samara.ones(2, requires_grad=True)
     with samara.inference_mode():
         assert not (x * 2).requires_grad
         with samara.inference_mode(False):
@@ -29,10 +29,12 @@ def test_inference_mode_records_nothing() -> None:
     def double(t: Any, times: int = 2) -> Any:
         return t * times
 
-    @samara.inference_mode
-    def triple(t: Any) -> Any:
+    def three(t: Any) -> Any:
         """Three times."""
         return t * 3
+
+    mode: Any = samara.inference_mode
+    triple = mode(three)  # a decorator without parentheses
 
     assert not double(x, times=2).requires_grad
     assert not triple(x).requires_grad
@@ -58,11 +60,12 @@ def test_compile_gives_the_module_back() -> None:
     def f(x: int) -> int:
         return x + 1
 
-    @samara.compile(dynamic=True)
+    dynamic: Any = samara.compile(dynamic=True)
+
     def g(x: int) -> int:
         return x + 2
 
-    assert (f(1), g(1)) == (2, 3)
+    assert (f(1), dynamic(g)(1)) == (2, 3)
     net.compile(mode="reduce-overhead")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,23 +89,23 @@ def test_stacked_datasets() -> None:
     assert both[1][1] == 11
     named = samara.data.StackDataset(x=b, y=b)
     assert named[2] == {"x": 12, "y": 12}
-    for wrong in (
-        lambda: samara.data.StackDataset(b, [1]),
-        lambda: samara.data.StackDataset(x=b, y=[]),
-    ):
+    for other in ([1], []):
         with pytest.raises(ShapeError, match="one length"):
-            wrong()
-    for wrong in (lambda: samara.data.StackDataset(), lambda: samara.data.StackDataset(b, x=b)):
-        with pytest.raises(SamaraError, match="by name"):
-            wrong()
+            samara.data.StackDataset(b, other)
+    with pytest.raises(SamaraError, match="by name"):
+        samara.data.StackDataset()
+    with pytest.raises(SamaraError, match="by name"):
+        samara.data.StackDataset(b, x=b)
 
 
 def test_kinds_may_be_named() -> None:
-    class Numbers(samara.data.Dataset[int]):  # type: ignore[misc]
+    data: Any = samara.data
+
+    class Numbers(data.Dataset[int]):  # type: ignore[misc]
         def __len__(self) -> int:
             return 2
 
-    class Order(samara.data.Sampler[int]):  # type: ignore[misc]
+    class Order(data.Sampler[int]):  # type: ignore[misc]
         pass
 
     assert len(Numbers()) == 2

@@ -24,6 +24,7 @@ from tests.exporter.frontend.torch_file.maker import (
     Memory,
     Name,
     Pickler,
+    Raw,
     bfloat16,
     parameter,
     size,
@@ -321,6 +322,55 @@ def test_declared_sizes_take_no_memory() -> None:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert peak < 2_000_000
+
+
+def _bomb(kind: str) -> Raw:
+    """Opcodes of a value that cannot be written out, compared or hashed in reasonable time."""
+    if kind == "doubled":
+        return Raw(b")" + b"r\xff\xff\x00\x000j\xff\xff\x00\x00j\xff\xff\x00\x00\x86" * 50)
+    return Raw(b")" + b"\x85" * 20_000)
+
+
+@pytest.mark.parametrize("kind", ["doubled", "deep"])
+def test_bombs_in_the_places_of_plain_values(kind: str) -> None:
+    bomb = _bomb(kind)
+    good = tensor(np.ones(2))
+    memory, offset, shape, stride, learns, hooks = good.arguments
+    values: list[Any] = [
+        Call(good.function, (memory, bomb, shape, stride, learns, hooks)),
+        Call(good.function, (memory, offset, bomb, stride, learns, hooks)),
+        Call(good.function, (memory, offset, (bomb,), (1,), learns, hooks)),
+        Call(good.function, (bomb, offset, shape, stride, learns, hooks)),
+        Call(Name("torch._utils", "_rebuild_tensor_v3"), (memory, 0, (1,), (1,), 0, 0, bomb)),
+        Call(Name("torch", "Size"), (bomb,)),
+        Call(Name("torch", "Size"), ((bomb,),)),
+        Call(Name("numpy", "dtype"), (bomb,)),
+        Call(Name("numpy", "dtype"), ("f4",), (3, bomb, bomb, bomb)),
+        Call(Name("collections", "OrderedDict"), ([(bomb, 1)],)),
+        Call(Name("builtins", "set"), ([bomb],)),
+        Call(Name("_codecs", "encode"), ("a", bomb)),
+        Call(bomb, bomb),  # type: ignore[arg-type]
+        {"a": Call(Name("argparse", "Namespace"), (), bomb)},
+    ]
+    for value in values:
+        with pytest.raises(SamaraError):
+            load(zipped(0, pickle=Pickler().dump(value)))
+    store = Name("torch", "DoubleStorage")
+    for place in (
+        (bomb, store, "0", "cpu", 2),
+        ("storage", bomb, "0", "cpu", 2),
+        ("storage", store, bomb, "cpu", 2),
+        ("storage", store, "0", "cpu", bomb),
+    ):
+        pickler = Pickler()
+        pickler.save(place)
+        with pytest.raises(SamaraError):
+            load(zipped(0, pickle=b"\x80\x02" + bytes(pickler.out) + b"Q."))
+    head = Pickler().dump(MAGIC)
+    for version, machine, keys in ((bomb, {}, []), (1001, bomb, []), (1001, {}, [bomb])):
+        parts = [version, machine, 0, keys]
+        with pytest.raises(SamaraError):
+            load(head + b"".join(Pickler().dump(part) for part in parts))
 
 
 def test_storages_that_do_not_fit() -> None:

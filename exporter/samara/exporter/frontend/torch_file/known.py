@@ -15,7 +15,7 @@ from samara.exporter.frontend._convert import CPU
 from samara.exporter.frontend.dtypes import bfloat16
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.exporter.frontend.torch_file.machine import Callee, Internal, Machine
+from samara.exporter.frontend.torch_file.machine import Callee, Internal, Machine, shown
 from samara.exporter.frontend.torch_file.storages import (
     DTYPES,
     RAW,
@@ -92,22 +92,22 @@ class Known:
 
     def refused(self, module: str, name: str) -> SamaraError:
         """The error for a name that is not in the table."""
-        shown = f"{module}.{name}"
-        shown = shown if len(shown) <= 200 else f"{shown[:200]}…"
+        full = f"{module}.{name}"
+        full = full if len(full) <= 200 else f"{full[:200]}…"
         for part, (what, instead) in _KINDS.items():
             if module.split(".")[0] == "torch" and part in name:
                 return UnsupportedError(
-                    f"{self.where}: holds {what} ({shown}), which samara's tensors cannot be",
+                    f"{self.where}: holds {what} ({full}), which samara's tensors cannot be",
                     fix=f"save {instead} where it comes from",
                 )
         if module.startswith("torch.nn.modules"):
             return UnsupportedError(
-                f"{self.where}: holds a whole module (its class is {shown}); only data is read, and "
+                f"{self.where}: holds a whole module (its class is {full}); only data is read, and "
                 "nothing that a file names is imported or run",
                 fix=SAVE_DATA,
             )
         return UnsupportedError(
-            f"{self.where}: holds {shown}, a class or function; only data is read, and nothing that "
+            f"{self.where}: holds {full}, a class or function; only data is read, and nothing that "
             "a file names is imported or run",
             fix=SAVE_DATA,
         )
@@ -121,8 +121,8 @@ class Known:
             del self.bare[id(value)]
             _set_array(machine, value, state)
         else:
-            shown = value.name if isinstance(value, Internal) else type(value).__name__
-            raise machine.bad(f"sets the state of {shown}", SAVE_DATA)
+            name = value.name if isinstance(value, Internal) else shown(value)
+            raise machine.bad(f"sets the state of {name}", SAVE_DATA)
 
 
 # What cannot be loaded, by a part of the function's name.
@@ -192,7 +192,7 @@ def _rebuild_tensor_3(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     _refuse_flags(machine, arguments[7:])
     dtype = arguments[6]
     if not isinstance(dtype, np.dtype):
-        raise machine.bad(f"makes a tensor of dtype {str(dtype)[:100]}")
+        raise machine.bad(f"makes a tensor of dtype {shown(dtype)}")
     kind = dtype.name if storage.kind == RAW else None
     offset, size, stride = arguments[1:4]
     array = view(storage, offset, size, stride, machine.where, kind)
@@ -359,9 +359,9 @@ def _refused(name: str) -> Callable[[Machine, tuple[Any, ...]], Any]:
 def _numpy_dtype(machine: Machine, arguments: tuple[Any, ...]) -> _NumpyDtype:
     _arity(machine, arguments, 1, 3)
     code = arguments[0]
-    if code not in _NUMPY_CODES:
+    if type(code) is not str or code not in _NUMPY_CODES:
         raise UnsupportedError(
-            f"{machine.where}: holds a numpy array of dtype {str(code)[:100]!r}",
+            f"{machine.where}: holds a numpy array of dtype {shown(code)}",
             fix="save arrays of numbers, or lists of texts",
         )
     return _NumpyDtype(np.dtype(code))

@@ -29,6 +29,20 @@ _MAX_TUPLE_KEYS: Final = 10_000  # a tuple's hash has no secret, so that collisi
 RESTORE: Final = "restore the file from a copy"
 
 
+def shown(value: object) -> str:
+    """A value of a pickle as errors call it: plain ones as they are, in short; of others the type.
+
+    Writing out a nested one could take forever.
+    """
+    if type(value) is int:
+        return str(value) if value.bit_length() <= 64 else "a huge number"
+    if value is None or type(value) in (bool, float):
+        return repr(value)
+    if isinstance(value, (str, bytes)):
+        return repr(value[:50]) + ("…" if len(value) > 50 else "")
+    return f"a {type(value).__name__}"
+
+
 class Internal:
     """What only exists while a pickle is read, and must not be in its result."""
 
@@ -214,8 +228,8 @@ class Machine:
         arguments = self.stack.pop()
         callee = self.stack.pop()
         if not isinstance(callee, Callee) or type(arguments) is not tuple:
-            shown = callee.name if isinstance(callee, Internal) else type(callee).__name__
-            raise self.bad(f"calls {shown}, which cannot be called")
+            name = callee.name if isinstance(callee, Internal) else shown(callee)
+            raise self.bad(f"calls {name}, which cannot be called")
         self.stack.append(callee.call(self, arguments))
 
     def build(self) -> None:

@@ -16,6 +16,7 @@ from samara.exporter.frontend.torch_file.machine import (
     RESTORE,
     Machine,
     check_result,
+    shown,
 )
 from samara.exporter.frontend.torch_file.storages import RAW, Array, Storage
 from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedError
@@ -94,7 +95,7 @@ class _Source:
         if not isinstance(kind, StorageType) or type(name) not in (str, int):
             raise self.bad("a persistent id of the pickle names no storage")
         if type(count) is not int or not 0 <= count < 1 << 62:
-            raise self.bad(f"storage {str(name)[:50]!r} has {str(count)[:50]} elements")
+            raise self.bad(f"storage {shown(name)} has {shown(count)} elements")
         storage = self.storages.get(str(name))
         if storage is None:
             storage = Storage(str(name)[:50], kind.kind, count)
@@ -230,7 +231,7 @@ class _Stream(_Source):
             )
         version, machine_of = machine.run(), machine.run()
         if version != _PROTOCOL or type(machine_of) is not dict:
-            raise self.bad(f"version {str(version)[:50]} of torch.save, expected {_PROTOCOL}")
+            raise self.bad(f"version {shown(version)} of torch.save, expected {_PROTOCOL}")
         big_endian = machine_of.get("little_endian", True) is False
         result = machine.run()
         keys = machine.run()
@@ -254,7 +255,7 @@ class _Stream(_Source):
             name = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
             storage = self.storages.get(str(name)) if type(name) in (str, int) else None
             if storage is None or storage.filled:
-                raise self.bad(f"storage {str(name)[:50]!r} is not used, or there twice")
+                raise self.bad(f"storage {shown(name)} is not used, or there twice")
             if big_endian:
                 self.refuse_swapped_bytes(storage)
             head = np.empty(8, np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.frontend.dtypes import KNOWN
-from samara.exporter.frontend.torch_file.machine import Internal
+from samara.exporter.frontend.torch_file.machine import Internal, shown
 from samara.exporter.types import ModelFormatError, UnsupportedError
 
 Array = npt.NDArray[Any]
@@ -175,7 +175,13 @@ def is_tensor_dtype(dtype: np.dtype[Any]) -> bool:
     return dtype in KNOWN
 
 
+def _what(values: Any) -> str:
+    if type(values) is not tuple:
+        return shown(values)
+    return ", ".join(shown(v) for v in values[:_MAX_RANK])
+
+
 def _sizes(values: Any, where: str) -> tuple[int, ...]:
     if type(values) is not tuple or not all(type(n) is int and 0 <= n < 1 << 62 for n in values):
-        raise ModelFormatError(f"{where}: a tensor has the sizes {repr(values)[:100]}")
+        raise ModelFormatError(f"{where}: a tensor has sizes or an offset that are {_what(values)}")
     return values
