@@ -368,7 +368,7 @@ def test_bombs_in_the_places_of_plain_values(kind: str) -> None:
             load(zipped(0, pickle=b"\x80\x02" + bytes(pickler.out) + b"Q."))
     head = Pickler().dump(MAGIC)
     for version, machine, keys in ((bomb, {}, []), (1001, bomb, []), (1001, {}, [bomb])):
-        parts = [version, machine, 0, keys]
+        parts: list[Any] = [version, machine, 0, keys]
         with pytest.raises(SamaraError):
             load(head + b"".join(Pickler().dump(part) for part in parts))
 

@@ -54,7 +54,7 @@ def read(
         source: _Zip | _Stream = _Zip(file, begin, size, where, mapped)
     elif start[_TAR_AT:] == b"ustar":
         raise UnsupportedError(
-            f"{where}: the tar archive of PyTorch before 0.2, which is not read",
+            f"{where}: the tar archive of the first versions of PyTorch, which is not read",
             fix="load it with a PyTorch that reads it and save it again: torch.save(state, path)",
         )
     else:
