@@ -8,6 +8,8 @@
 #include <samara/samara.h>
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #if defined(__MINGW32__)
 #define SMR_PRINTF(fmt, first) __attribute__((format(gnu_printf, fmt, first)))
@@ -28,6 +30,25 @@
 /// Both: `keeps` the text that is there, after the new one.
 samara_status smr_report(samara_error *error, samara_status status, bool keeps, const char *format,
                          ...) SMR_PRINTF(4, 5);
+
+/// A float for %g.
+#if defined(SMR_BARE_METAL)
+// Its double without the arithmetic of doubles, which small cores have in software. A subnormal
+// number is shown as 0.
+static inline double smr_g(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const uint32_t exponent = bits >> 23 & 0xff;
+  const uint64_t wide = exponent == 0xff ? 0x7ff : exponent == 0 ? 0 : exponent + 1023 - 127;
+  const uint64_t fraction = exponent == 0 ? 0 : (uint64_t)(bits & 0x7fffff) << 29;
+  const uint64_t whole = (uint64_t)(bits >> 31) << 63 | wide << 52 | fraction;
+  double shown;
+  memcpy(&shown, &whole, sizeof shown);
+  return shown;
+}
+#else
+static inline double smr_g(float value) { return (double)value; }
+#endif
 
 /// Return from the calling function with a failure.
 #define SMR_FAIL(error, CODE, ...) return smr_fail((error), SAMARA_##CODE, __VA_ARGS__)

@@ -75,7 +75,7 @@ bool smr_expr_apply(uint32_t op, int64_t a, int64_t b, int64_t c, int64_t *out, 
       return true;
     case SMR_EXPR_SCALE_F32:
       *why = "a scale or a scaled dim out of range";
-      return expr_scale(a, b, out);
+      return SMR_HAS(symbolic) && expr_scale(a, b, out);
     default:
       *why = "not an arithmetic expression";
       return false;

@@ -25,7 +25,7 @@ samara_status smr_expect_q8_output(const struct smr_job *job) {
   const bool scale_fits = scale >= FLT_MIN && scale <= FLT_MAX;
   if (!scale_fits || zero < -128 || zero > 127)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has scale %g and zero point %" PRId64,
-             job->op->name, (double)scale, zero);
+             job->op->name, smr_g(scale), zero);
   if (!smr_op_has_attr(job, "lo")) return SAMARA_OK;
   const int64_t lo = smr_op_attr_int(job, "lo"), hi = smr_op_attr_int(job, "hi");
   if (lo < -128 || hi > 127 || lo > hi)

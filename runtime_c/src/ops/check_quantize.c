@@ -22,7 +22,7 @@ samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tenso
     const bool scale_fits = q->scales[i] >= FLT_MIN && q->scales[i] <= FLT_MAX;
     if (!scale_fits || q->zero_points[i] < -128 || q->zero_points[i] > 127)
       SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has scale %g and zero point %" PRId32 " at %u",
-               job->op->name, what, (double)q->scales[i], q->zero_points[i], (unsigned)i);
+               job->op->name, what, smr_g(q->scales[i]), q->zero_points[i], (unsigned)i);
   }
   return SAMARA_OK;
 }

@@ -16,10 +16,23 @@
 
 struct smr_job;
 
+// Multiply-adds. Small cores compute with doubles in software, and 24 bits tell enough.
+#if defined(SMR_BARE_METAL)
+typedef float smr_work;
+/// A count as work.
+static inline smr_work smr_work_of(int64_t n) {
+  return (smr_work)(int32_t)(n < INT32_MAX ? n : INT32_MAX);  // not by way of doubles either
+}
+#else
+typedef double smr_work;
+/// A count as work.
+static inline smr_work smr_work_of(int64_t n) { return (smr_work)n; }
+#endif
+
 /// One way of computing a node.
 struct smr_candidate {
   const char *algorithm;  // static string without spaces, e.g. "direct"
-  double work;            // multiply-adds, see above
+  smr_work work;          // multiply-adds, see above
   int32_t code;           // the operator's own
 };
 

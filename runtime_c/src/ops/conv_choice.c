@@ -16,11 +16,11 @@ enum {
 
 // Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
 // up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
-static const double conv_direct_work = 1.1875, conv_tap_start = 3.0, conv_depthwise_work = 2.0;
+static const smr_work conv_direct_work = 1.1875, conv_tap_start = 3.0, conv_depthwise_work = 2.0;
 // Products in bfloat16 beside those of float32: two terms an instruction, and rows to be rounded.
-static const double conv_rounded_work = 0.5625, conv_tap_rounding = 192.0;
+static const smr_work conv_rounded_work = 0.5625, conv_tap_rounding = 192.0;
 // Transformed weights take memory and time to load, which a small gain is not worth.
-static const double conv_transform_gain = 0.875;
+static const smr_work conv_transform_gain = 0.875;
 
 bool smr_conv_is_padded(const struct smr_window *w) {
   bool padded = false;
@@ -45,21 +45,21 @@ static bool conv_can_be_direct(const struct smr_job *job, const struct smr_windo
 // Transforms that fit and take less than `most`: where dims vary one form alone, whose weights are
 // made whatever the dims.
 static uint32_t conv_list_transforms(const struct smr_job *job, const struct smr_window *w,
-                                     double most, struct smr_candidate *list) {
+                                     smr_work most, struct smr_candidate *list) {
   uint32_t count = 0;
   if (!smr_conv_winograd_fits(job, w)) return 0;
-  const double f43 = smr_conv_winograd_work(SMR_WINOGRAD_F43, w);
+  const smr_work f43 = smr_conv_winograd_work(SMR_WINOGRAD_F43, w);
   if (f43 < most || job->dims_vary)
     list[count++] = (struct smr_candidate){"winograd_f43", f43, SMR_CONV_WINOGRAD_F43};
-  const double f23 = smr_conv_winograd_work(SMR_WINOGRAD_F23, w);
+  const smr_work f23 = smr_conv_winograd_work(SMR_WINOGRAD_F23, w);
   if (f23 < most && !job->dims_vary)
     list[count++] = (struct smr_candidate){"winograd_f23", f23, SMR_CONV_WINOGRAD_F23};
   return count;
 }
 
 // What rounding the pixels of a tap adds to it: they are rounded anew for every group of columns.
-static double conv_rounding_work(int64_t n) {
-  return conv_tap_rounding / (double)(n < CONV_ROUNDED_COLUMNS ? n : CONV_ROUNDED_COLUMNS);
+static smr_work conv_rounding_work(int64_t n) {
+  return conv_tap_rounding / smr_work_of(n < CONV_ROUNDED_COLUMNS ? n : CONV_ROUNDED_COLUMNS);
 }
 
 bool smr_conv_may_round(const struct smr_job *job, enum smr_conv_path path) {
@@ -68,22 +68,22 @@ bool smr_conv_may_round(const struct smr_job *job, enum smr_conv_path path) {
   const struct smr_tensor *w = job->inputs[1];
   const int64_t channels = w->dims[w->rank - 1], n = w->dims[0] / smr_op_attr_int(job, "groups");
   return channels % 2 == 0 && n > 0 &&
-         (1 - conv_rounded_work) * (double)channels > conv_rounding_work(n);
+         (1 - conv_rounded_work) * smr_work_of(channels) > conv_rounding_work(n);
 }
 
 // The work of a product on that path: of `outputs` outputs times taps.
-static double conv_product_work(const struct smr_job *job, enum smr_conv_path path,
-                                const struct smr_window *w, double outputs) {
+static smr_work conv_product_work(const struct smr_job *job, enum smr_conv_path path,
+                                  const struct smr_window *w, smr_work outputs) {
   const struct smr_tensor *weights = job->inputs[1];
   const int64_t channels = weights->dims[weights->rank - 1];
   const bool through = path == SMR_CONV_INDIRECT;
-  const double start = through ? conv_tap_start : 0.0;
+  const smr_work start = through ? conv_tap_start : 0.0;
   const bool rounds = smr_conv_may_round(job, path) && smr_linear_rounds(job) &&
                       channels * smr_window_taps(w) >= SMR_LINEAR_ROUNDED_SUM;
-  if (!rounds) return outputs * ((double)channels + start);
+  if (!rounds) return outputs * (smr_work_of(channels) + start);
   const int64_t n = weights->dims[0] / smr_op_attr_int(job, "groups");
-  const double rounding = through ? conv_rounding_work(n) : 0.0;
-  return outputs * (conv_rounded_work * (double)channels + start + rounding);
+  const smr_work rounding = through ? conv_rounding_work(n) : 0.0;
+  return outputs * (conv_rounded_work * smr_work_of(channels) + start + rounding);
 }
 
 enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window *w, bool padded,
@@ -94,8 +94,8 @@ enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window 
   const bool widens = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
   const bool dense = widens || x->pixel_stride == w->channels_in;
   const int64_t numel = smr_numel(job->outputs[0]);
-  const double outputs = (double)(numel ? numel : 1) * (double)taps;
-  const double macs = outputs * (double)channels;
+  const smr_work outputs = smr_work_of(numel ? numel : 1) * smr_work_of(taps);
+  const smr_work macs = outputs * smr_work_of(channels);
   struct smr_candidate list[6];
   uint32_t count = 0;
   if (weights->layout == SMR_LAYOUT_DWPANEL ||

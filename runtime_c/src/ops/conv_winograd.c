@@ -15,7 +15,7 @@
 // its points, and one of the products back with the start of its sum; reading one transformed
 // weight more than the direct product does. Measured (docs/kernels.md), on caches that hold a block
 // but not its weights.
-static const double winograd_in_work = 24, winograd_out_work = 20, winograd_weight_work = 16;
+static const smr_work winograd_in_work = 24, winograd_out_work = 20, winograd_weight_work = 16;
 
 // Where dims vary, weights are transformed whatever the dims: only where that pays for most of
 // them.
@@ -50,15 +50,16 @@ bool smr_conv_winograd_fits(const struct smr_job *job, const struct smr_window *
          (size_t)w->channels_in + (size_t)w->channels_out < PTRDIFF_MAX >> 20;
 }
 
-double smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_window *w) {
+smr_work smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_window *w) {
   const size_t tiles = winograd_tiles(form, w);
   const size_t block =
       smr_f32_winograd_block_tiles(form, tiles, (size_t)w->channels_in, (size_t)w->channels_out);
-  const double c = (double)w->channels_in, n = (double)w->channels_out;
-  const double points = (double)smr_winograd_points(form), all = (double)tiles * points;
-  const double passes = (double)smr_ceil_div(tiles, block);
+  const smr_work c = smr_work_of(w->channels_in), n = smr_work_of(w->channels_out);
+  const smr_work points = smr_work_of((int64_t)smr_winograd_points(form)),
+                 all = smr_work_of((int64_t)tiles) * points;
+  const smr_work passes = smr_work_of((int64_t)smr_ceil_div(tiles, block));
   return all * c * n + all * (c * winograd_in_work + n * winograd_out_work) +
-         (passes * points - (double)SMR_WINOGRAD_TAPS) * c * n * winograd_weight_work;
+         (passes * points - (smr_work)SMR_WINOGRAD_TAPS) * c * n * winograd_weight_work;
 }
 
 static struct smr_f32_winograd_args winograd_args(const struct smr_job *job,

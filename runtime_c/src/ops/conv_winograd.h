@@ -20,7 +20,7 @@ struct smr_conv_winograd {
 bool smr_conv_winograd_fits(const struct smr_job *job, const struct smr_window *w);
 
 /// Work in multiply-adds of the kernels' full rate (ops/choice.h), for windows that fit.
-double smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_window *w);
+smr_work smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_window *w);
 
 /// Needs of the form, and of its products.
 samara_status smr_conv_winograd_need(struct smr_job *job, enum smr_winograd_form form,

@@ -131,7 +131,7 @@ struct smr_job {
   size_t thread_scratch_bytes;  // per thread
   const char *kernel;           // static string: what will run, for profiles
   struct smr_choice choice;     // by smr_choose
-  double work;                  // multiply-adds (ops/choice.h), by smr_choose; 0: few, or not known
+  smr_work work;                // multiply-adds (ops/choice.h), by smr_choose; 0: few, or not known
   struct smr_derived derived[SMR_MAX_DERIVED];
   /* set by the session before run */
   void *scratch;  // 64-aligned

@@ -198,7 +198,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
                                          .a_stride = s->k,
                                          .w_type = s->linear.w_type,
                                          .source = s->linear.source};
-  job->work = (double)smr_numel(job->outputs[0]) * (double)(int64_t)s->k;
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
   SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
   job->kernel = s->plan.kernel;

@@ -68,7 +68,7 @@ static samara_status qavg_pool_check(const struct smr_job *job) {
     SMR_FAIL(job->error, BAD_SHAPE,
              "qavg_pool: dequantized values of scale %g are too large to be added, expected at most"
              " 2^64",
-             (double)scale);
+             smr_g(scale));
   return SAMARA_OK;
 }
 
@@ -233,6 +233,20 @@ static size_t pool_work(const struct smr_pool_window *window, size_t channels) {
   return (window->n[0] * window->n[1] * window->n[2] + 1) * channels;
 }
 
+// How many taps a window of three axes has, as a float.
+static float pool_counted(int64_t a, int64_t b, int64_t c) {
+#if defined(SMR_BARE_METAL)
+  // The same float without doubles, wherever the product is below 2^32.
+  const int64_t most = 1 << 20;
+  const uint64_t exact =
+      a <= most && b <= most && c <= most ? (uint64_t)a * (uint64_t)b * (uint64_t)c : UINT64_MAX;
+  if (exact <= UINT32_MAX) return (float)(uint32_t)exact;
+  return (float)(uint32_t)a * (float)(uint32_t)b * (float)(uint32_t)c;
+#else
+  return (float)((double)a * (double)b * (double)c);
+#endif
+}
+
 static samara_status pool_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct pool_state *state = (const struct pool_state *)job->state;
@@ -268,8 +282,7 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
         window.x = (const char *)x->data + at * pixel * element;
       }
       SMR_TRY(smr_pace_step(&pace, pool_work(&window, (size_t)w->channels_in)));
-      pool_pixel(state, x->dtype, &window,
-                 (float)((double)a.counted * (double)b.counted * (double)c.counted),
+      pool_pixel(state, x->dtype, &window, pool_counted(a.counted, b.counted, c.counted),
                  out + (size_t)o2 * (size_t)y->pixel_stride * element);
     }
   }

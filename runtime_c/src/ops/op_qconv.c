@@ -88,16 +88,17 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
 // ---- preparing ----
 
 // Work (ops/choice.h) beyond the multiply-adds: a product over windows starts anew with every tap.
-static const double qconv_tap_start = 1.0;
-static const double qconv_depthwise_work = 8.0;  // a multiply-add has four of a dot product's lanes
+static const smr_work qconv_tap_start = 1.0;
+static const smr_work qconv_depthwise_work =
+    8.0;  // a multiply-add has four of a dot product's lanes
 
 static enum qconv_path qconv_choose(struct smr_job *job, const struct qconv_state *s,
                                     int64_t groups) {
   const struct smr_window *w = &s->window;
   const uint8_t layout = job->inputs[1]->layout;
   const int64_t numel = smr_numel(job->outputs[0]);
-  const double outputs = (double)(numel ? numel : 1) * (double)s->taps;
-  const double macs = outputs * (double)s->channels;
+  const smr_work outputs = smr_work_of(numel ? numel : 1) * smr_work_of((int64_t)s->taps);
+  const smr_work macs = outputs * smr_work_of((int64_t)s->channels);
   struct smr_candidate list[2];
   uint32_t count = 0;
   if (layout == SMR_LAYOUT_DWPANEL || (layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&

@@ -107,7 +107,7 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   smr_qlinear_args(job, &s->linear, 0, &args);
   args.batch = 1;
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
-  job->work = (double)smr_numel(job->outputs[0]) * (double)(int64_t)s->k;
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
   if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);

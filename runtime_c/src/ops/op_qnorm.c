@@ -28,7 +28,7 @@ static samara_status qsoftmax_check(const struct smr_job *job) {
     SMR_FAIL(job->error, BAD_SHAPE,
              "qsoftmax: the output has scale %g and zero point %" PRId32
              ", expected 1/256 and -128",
-             (double)y->quant->scales[0], y->quant->zero_points[0]);
+             smr_g(y->quant->scales[0]), y->quant->zero_points[0]);
   return SAMARA_OK;
 }
 
@@ -105,7 +105,7 @@ static samara_status qnorm_check(const struct smr_job *job) {
              job->op->name, n, (int)SMR_Q8_NORM_MOST);
   if (!(eps > 0.0f))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: eps is %g, expected a positive number", job->op->name,
-             (double)eps);
+             smr_g(eps));
   return SAMARA_OK;
 }
 

@@ -10,7 +10,7 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
+#include <string.h>
 
 enum {
   QPOINTWISE_FACTOR = 1 << 20,  // of qadd at most: sums stay within int32
@@ -137,7 +137,11 @@ static bool qpointwise_pairs(const struct smr_job *job) {
 
 static samara_status qadd_prepare(struct smr_job *job) {
   struct qpointwise_state *s = job->state;
-  SMR_TRY(qpointwise_prepare(job, ldexpf(1.0f, -(int)smr_op_attr_int(job, "shift"))));
+  // 2^-shift by its bits; check has seen that it is a normal number.
+  const uint32_t bits = (uint32_t)(127 - smr_op_attr_int(job, "shift")) << 23;
+  float factor;
+  memcpy(&factor, &bits, sizeof factor);
+  SMR_TRY(qpointwise_prepare(job, factor));
   if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
   if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_add);
   s->a_factor = (int32_t)smr_op_attr_int(job, "a_multiplier");
@@ -167,8 +171,8 @@ static samara_status qmul_check(const struct smr_job *job) {
   if (!(qmul_multiplier(job) <= FLT_MAX))
     SMR_FAIL(job->error, BAD_SHAPE,
              "qmul: scales %g, %g and %g of the output have no float32 multiplier",
-             (double)job->inputs[0]->quant->scales[0], (double)job->inputs[1]->quant->scales[0],
-             (double)smr_op_attr(job, "scale")->f);
+             smr_g(job->inputs[0]->quant->scales[0]), smr_g(job->inputs[1]->quant->scales[0]),
+             smr_g(smr_op_attr(job, "scale")->f));
   return SAMARA_OK;
 }
 

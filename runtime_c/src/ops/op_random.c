@@ -50,7 +50,7 @@ static samara_status dropout_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output"));
   if (!(p >= 0 && p <= 1))
-    SMR_FAIL(job->error, BAD_SHAPE, "dropout: p is %g, expected 0 to 1", (double)p);
+    SMR_FAIL(job->error, BAD_SHAPE, "dropout: p is %g, expected 0 to 1", smr_g(p));
   return random_key_check(job, job->inputs[1]);
 }
 

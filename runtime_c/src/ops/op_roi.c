@@ -108,7 +108,7 @@ static samara_status roi_axis_make(const struct smr_job *job, const struct roi_s
   const float samples = ceilf(bin);
   if (!(samples <= (float)ROI_MOST_SAMPLES))
     SMR_FAIL(job->error, BAD_DATA, "%s: a bin of region %zu has %g samples along an axis",
-             job->op->name, region, (double)samples);
+             job->op->name, region, smr_g(samples));
   out->samples = samples > 0 ? (size_t)samples : 0;
   return SAMARA_OK;
 }

@@ -79,7 +79,7 @@ static samara_status qlinear_check_output(const struct smr_job *job) {
     if (!(qlinear_multiplier(x->scales[0], w->scales[i], scale) <= FLT_MAX))
       SMR_FAIL(job->error, BAD_SHAPE,
                "%s: scales %g of x, %g of w and %g of the output have no float32 multiplier",
-               job->op->name, (double)x->scales[0], (double)w->scales[i], (double)scale);
+               job->op->name, smr_g(x->scales[0]), smr_g(w->scales[i]), smr_g(scale));
   return SAMARA_OK;
 }
 

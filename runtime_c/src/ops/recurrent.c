@@ -51,7 +51,7 @@ samara_status smr_recurrent_check(const struct smr_job *job) {
   const float clip = smr_op_attr(job, "clip")->f;
   if (!(clip >= 0))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: clip is %g, expected at least 0", job->op->name,
-             (double)clip);
+             smr_g(clip));
   return SAMARA_OK;
 }
 

@@ -14,8 +14,8 @@ samara_status smr_rescale_check(const struct smr_job *job) {
   if (!(smr_rescale_read(job).ratio <= FLT_MAX))
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: scales %g of the input and %g of the output have no float32 multiplier",
-             job->op->name, (double)job->inputs[0]->quant->scales[0],
-             (double)smr_op_attr(job, "scale")->f);
+             job->op->name, smr_g(job->inputs[0]->quant->scales[0]),
+             smr_g(smr_op_attr(job, "scale")->f));
   return SAMARA_OK;
 }
 

@@ -35,7 +35,7 @@ samara_status smr_resize_check_attrs(const struct smr_job *job) {
     if (scales->ints[i] < 0 || scales->ints[i] > UINT32_MAX ||
         !(scale > 0 || scales->ints[i] == 0) || isinf(scale))
       SMR_FAIL(job->error, BAD_SHAPE, "%s: scale %u is %g, expected a positive number", name,
-               (unsigned)i, (double)scale);
+               (unsigned)i, smr_g(scale));
   }
   if (coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return SAMARA_OK;
   if (roi->count != 2 * spatial)
@@ -44,7 +44,7 @@ samara_status smr_resize_check_attrs(const struct smr_job *job) {
   for (uint32_t i = 0; i < roi->count; i++)
     if (!isfinite(roi->floats[i]))
       SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g", name, (unsigned)i,
-               (double)roi->floats[i]);
+               smr_g(roi->floats[i]));
   return SAMARA_OK;
 }
 

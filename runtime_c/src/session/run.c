@@ -66,7 +66,7 @@ size_t smr_job_bytes(const struct smr_job *job, bool constants) {
 
 bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows) {
   if (job->tiles <= 1) return false;
-  if (job->work >= (double)SMR_INLINE_WORK || smr_job_bytes(job, true) >= SMR_INLINE_BYTES)
+  if (job->work >= (smr_work)SMR_INLINE_WORK || smr_job_bytes(job, true) >= SMR_INLINE_BYTES)
     return true;
   return follows && smr_job_bytes(job, false) >= SMR_FOLLOW_BYTES;
 }
