@@ -15,30 +15,11 @@ import numpy.typing as npt
 from samara.exporter.package._bare_metal_cpus import CPUS
 
 _HERE = Path(__file__).parent / "bare_metal"
-_STRINGS = Path(__file__).parents[2] / "runtime_c" / "bare_metal"
 _TIMEOUT_S = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A board of qemu: the emulator, its name there, and where code and memory are when it starts."""
-
-    emulator: str
-    name: str
-    code: int
-    ram: int
-    options: tuple[str, ...] = ()
-
-
-_ARM, _RISCV = "qemu-system-arm", "qemu-system-riscv32"
-MACHINES = {
-    "cortex-m3": Machine(_ARM, "mps2-an385", 0x0000_0000, 0x2000_0000),
-    "cortex-m4f": Machine(_ARM, "mps2-an386", 0x0000_0000, 0x2000_0000),
-    "cortex-m33": Machine(_ARM, "mps2-an505", 0x1000_0000, 0x3800_0000),
-    "cortex-m55": Machine(_ARM, "mps3-an547", 0x0000_0000, 0x2000_0000),
-    "rv32imc": Machine(_RISCV, "virt", 0x8000_0000, 0x8008_0000, ("-bios", "none")),
-    "rv32imafc": Machine(_RISCV, "virt", 0x8000_0000, 0x8008_0000, ("-bios", "none")),
-}
+# Cores whose machine has the core itself: figures are those of the core.
+CORES = ("cortex-m3", "cortex-m4f", "cortex-m33", "cortex-m55", "rv32imc", "rv32imafc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +36,8 @@ class Answer:
 
 
 def build(cpu: str, folder: Path, inputs: Sequence[npt.NDArray[Any]]) -> Path:
-    """Link `folder`/net_model.o, as samara build left it, with the test's own start-up and program."""
-    core, machine = CPUS[cpu], MACHINES[cpu]
+    """Link `folder`/net_model.o and the start-up that samara build wrote with the test's program."""
+    core = CPUS[cpu]
     rows = ",\n".join(
         "{" + ", ".join(float(v).hex() + "f" for v in x.ravel()) + "}" for x in inputs
     )
@@ -64,22 +45,19 @@ def build(cpu: str, folder: Path, inputs: Sequence[npt.NDArray[Any]]) -> Path:
         f"enum {{ IMAGE_CASES = {len(inputs)} }};\n"
         f"static const float image_inputs[{len(inputs)}][NET_INPUT_SIZE] = {{\n{rows}}};\n"
     )
-    image = folder / "net.elf"
-    library = ["-lm"] if core.has_library else ["-ffreestanding", "-nostdlib", "-lgcc"]
+    strings = [] if core.has_library else ["strings.c"]
     subprocess.run(
-        [core.compiler, *core.flags, "-Os", "-Wall", "-Wextra", "-Werror", "-nostartfiles", "-static",
-         f"-I{_HERE}", f"-I{_STRINGS}", f"-I{folder}",
-         f"-Wl,--defsym=CODE={machine.code:#x}", f"-Wl,--defsym=RAM={machine.ram:#x}",
-         "-T", _HERE / "image.ld", _HERE / "startup.c", _HERE / "run.c", folder / "net_model.o",
-         *library, "-o", image],
-        check=True,
+        [core.compiler, *core.flags, *core.freestanding, "-Os", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic",
+         "-Werror", f"-I{_HERE}", "-I.", _HERE / "run.c", "startup.c", *strings, "net_model.o", *core.link_flags,
+         *core.libraries, "-o", "net.elf"],
+        cwd=folder, check=True,
     )  # fmt: skip
-    return image
+    return folder / "net.elf"
 
 
 def run(qemu: str, cpu: str, image: Path) -> Answer:
     """Run an image to its end; its instructions are counted by the emulator's clock."""
-    machine = MACHINES[cpu]
+    machine = CPUS[cpu].machine
     done = subprocess.run(
         [qemu, "-M", machine.name, *machine.options, "-display", "none", "-monitor", "none", "-serial", "none",
          "-icount", "shift=0", "-semihosting-config", "enable=on,target=native", "-kernel", image],

@@ -7,6 +7,7 @@ and instructions are printed (`-s`, or the report of a failure).
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.e2e.bare_metal_image import MACHINES, build, output_bytes, run
+from tests.e2e.bare_metal_image import CORES, build, output_bytes, run
 from tests.e2e.models import recorded
 
 import samara
@@ -24,6 +25,10 @@ from samara.exporter.reports.needs import survey
 
 Tool = Callable[[str, str], str]
 MODEL = "micro_kws_m_qdq"
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+# Helpers that compute with doubles, and the library's mathematics.
+DOUBLE = re.compile(r"__aeabi_(c?d|\w*2d|f2lz|f2ulz)|__\w+df|__fix\w+di|^[a-z]\w+f$|^(exp|log|pow)")
+PAGE = Path(__file__).parents[2] / "docs" / "bare-metal.md"
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def written(net: Path, cpu: str, out: Path) -> bare_metal.BareMetalReport:
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("cpu", MACHINES)
+@pytest.mark.parametrize("cpu", CORES)
 def test_keyword_net_gives_the_hosts_bytes(
     net: Path,
     cpu: str,
@@ -52,7 +57,7 @@ def test_keyword_net_gives_the_hosts_bytes(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    emulator = MACHINES[cpu].emulator
+    emulator = CPUS[cpu].machine.emulator
     need_tool("cortex-m" if "arm" in emulator else cpu, CPUS[cpu].compiler)
     qemu = need_tool(emulator, emulator)
     report = written(net, cpu, tmp_path)
@@ -86,7 +91,7 @@ def test_keyword_net_gives_the_hosts_bytes(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("cpu", [name for name in CPUS if name not in MACHINES])
+@pytest.mark.parametrize("cpu", [name for name in CPUS if name not in CORES])
 def test_other_cores_compile_and_run_in_user_mode(
     net: Path, cpu: str, need_tool: Tool, tmp_path: Path
 ) -> None:
@@ -96,6 +101,44 @@ def test_other_cores_compile_and_run_in_user_mode(
     assert figures.flash_bytes is not None
     assert figures.stack_bytes is not None
     assert CPUS[cpu].emulator[0] in figures.stack_doc
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("cpu", CPUS)
+def test_the_lines_of_the_readme_show_the_answer(
+    net: Path, cpu: str, need_tool: Tool, tmp_path: Path
+) -> None:
+    """As a user types them, and by make; and what the file needs stands on the page."""
+    core = CPUS[cpu]
+    need_tool("cortex-m" if "arm" in core.compiler else cpu, core.compiler)
+    need_tool(core.machine.emulator, core.machine.emulator)
+    report = written(net, cpu, tmp_path)
+    lines = [line.strip() for line in (tmp_path / "README.md").read_text().splitlines()]
+    typed = [line for line in lines if line.startswith((core.compiler, core.machine.emulator))]
+    assert len(typed) == 3
+    assert typed[0] == report.to_json()["compile"]
+    said = ""
+    for line in typed:
+        done = subprocess.run(
+            line.split(), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        said = done.stdout + done.stderr
+    session = samara.Session(net)
+    zeros = {session.inputs[0].name: np.zeros((1, 1960), np.float32)}
+    (want,) = session.run(zeros).values()
+    assert said.strip() == "output: " + " ".join(f"{value:.6f}" for value in want.ravel()[:10])
+    dry = subprocess.run(
+        ["make", "-B", "-n", "run"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert [line for line in dry.stdout.splitlines() if line in typed] == typed[1:]
+
+    assert report.figures.needs
+    page = set(re.findall(r"\w+", PAGE.read_text("utf-8")))
+    assert set(report.figures.needs) - page == set()
+    arithmetic = [name for name in report.figures.needs if DOUBLE.search(name)]
+    assert arithmetic == []
 
 
 @pytest.mark.extended
@@ -123,9 +166,9 @@ def test_host_compilers_take_the_file_without_a_warning(
     need_tool(compiler, compiler)
     written(net, "cortex-m4f", tmp_path)
     for line in (
-        [compiler, "-Wall", "-Wextra", "-Werror", "-c", "net_model.c"],
-        [compiler, "-Wall", "-Wextra", "-Werror", "-c", "example.c"],
-        [compiler, "-Wall", "-Wextra", "-Werror", "-x", "c++", "-fsyntax-only", "example.c"],
+        [compiler, "-std=c11", *STRICT, "-c", "net_model.c"],
+        [compiler, "-std=c11", *STRICT, "-c", "example.c"],
+        [compiler, "-std=c++11", *STRICT, "-x", "c++", "-fsyntax-only", "example.c"],
     ):
         subprocess.run(line, cwd=tmp_path, check=True)
 

@@ -3,6 +3,7 @@
 // it took. IMAGE_CASES inputs of NET_INPUT_SIZE elements are in image_inputs, which the test
 // writes.
 #include "board.h"
+#include "clock.h"
 #include "net.h"
 
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 enum { IMAGE_PAINT = 0xa5, IMAGE_LOOP = 1000000 };
 
-extern unsigned char image_stack[], image_stack_top[];
+extern unsigned char board_stack[], board_stack_top[];
 
 static struct {
   uint64_t arena[(NET_ARENA_BYTES + 7) / 8];
@@ -47,11 +48,11 @@ static void image_bytes(const char *name, const void *data, size_t size) {
 
 __attribute__((noinline)) static void image_paint(void) {
   volatile unsigned char *top = __builtin_frame_address(0);
-  for (volatile unsigned char *p = image_stack; p < top - 64; p++) *p = IMAGE_PAINT;
+  for (volatile unsigned char *p = board_stack; p < top - 64; p++) *p = IMAGE_PAINT;
 }
 
 __attribute__((noinline)) static uint32_t image_depth(void) {
-  const volatile unsigned char *top = __builtin_frame_address(0), *p = image_stack;
+  const volatile unsigned char *top = __builtin_frame_address(0), *p = board_stack;
   while (p < top && *p == IMAGE_PAINT) p++;
   return (uint32_t)(top - p);
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -83,6 +84,7 @@ def test_header_and_example_compile_as_c_and_as_cpp(
     ins, outs = tensors(inputs, "input"), tensors((SCORE, GATE), "output")
     (tmp_path / "kws.h").write_text(header("kws", CPU, ins, outs, FIGURES, sources()))
     (tmp_path / "example.c").write_text(example("kws", ins, outs))
+    shutil.copy(sources() / "bare_metal/board/board.h", tmp_path)
     for language, standard in (("c", "c11"), ("c++", "c++11")):
         subprocess.run(
             [gcc, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", "example.c"],

@@ -40,6 +40,7 @@ class Figures:
     flash_doc: str = ""
     stack_bytes: int | None = None
     stack_doc: str = ""
+    needs: tuple[str, ...] = ()  # functions that the program has to bring along; (): not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,13 @@ def compile_object(name: str, cpu: Cpu, folder: Path) -> tuple[Path, int, str] |
     wanted = [f"-Wl,-u,{name}_{each}" for each in ("open", "run_with", "input", "message")]
     flags = ["-nostdlib", "-static", "-Wl,-e,0", "-Wl,--unresolved-symbols=ignore-all", *wanted]
     try:
-        _call([*start, *flags, str(made), *_libraries(cpu), "-o", str(program)])
+        _call([*start, *flags, str(made), *cpu.libraries, "-o", str(program)])
         elf = Elf(program.read_bytes(), program.name)
     finally:
         program.unlink(missing_ok=True)
     loaded = [s for s in elf.sections if s.is_loaded and s.in_file]
     doc = f"code and constants, the model included, with {_version(compiler)} -Os"
     return made, sum(section.size for section in loaded), doc
-
-
-def _libraries(cpu: Cpu) -> tuple[str, ...]:
-    return ("-lm", "-lc", "-lgcc") if cpu.has_library else ("-lgcc",)
 
 
 class _Probe:
@@ -120,7 +117,7 @@ class _Probe:
     def emulated(self, compiler: str, emulator: Sequence[str]) -> _Use | None:
         own = () if self._cpu.has_library else _NO_LIBRARY
         command = [compiler, *(self._cpu.emulated or self._cpu.flags), *own, "-nostdlib", "-static"]
-        return self._run(emulator, self._link(command, _libraries(self._cpu)))
+        return self._run(emulator, self._link(command, self._cpu.libraries))
 
     def on_x86(self) -> _Use | None:
         """None where the machine is no x86-64 Linux, or has no compiler that makes 32-bit code."""

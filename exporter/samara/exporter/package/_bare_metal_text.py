@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from samara.exporter.package._bare_metal_board import program_line, run_line
 from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package._bare_metal_probe import Figures
 from samara.exporter.package._c_text import renamer
@@ -23,6 +24,7 @@ _C_TYPES = {
     "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t",
     "bool": "uint8_t", "int4": "uint8_t", "uint4": "uint8_t",
 }  # fmt: skip
+_SHOWN = 10  # elements of an output that the example shows
 _BITS = {"int4": 4, "uint4": 4, "bool": 8, "bfloat16": 16}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,23}\Z")
 _STATUS = re.compile(r"^/\* Status codes;.*?^\} samara_status;\n", re.MULTILINE | re.DOTALL)
@@ -181,15 +183,17 @@ def example(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> s
     )
     fill = "".join(
         f"""\
-    {each.c_type} *{each.name} = ({each.c_type} *){name}_input(net, {i});
-    for (size_t i = 0; i < {upper}_{each.name.upper()}_SIZE; i++) {each.name}[i] = 0; /* your data */
+  {each.c_type} *{each.name} = ({each.c_type} *){name}_input(net, {i});
+  for (size_t i = 0; i < {upper}_{each.name.upper()}_SIZE; i++) {each.name}[i] = 0; /* your data */
 """
         for i, each in enumerate(inputs)
     )
     arguments = ", ".join(["net", *("NULL" for _ in inputs), *(each.name for each in outputs)])
+    show = "".join(_show(upper, each) for each in outputs)
     return f"""\
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest program around {name}_model.c. */
+/* A program around {name}_model.c that shows the answer; README.md has the lines that build and run it. */
+#include "board.h"
 #include "{name}.h"
 
 /* All memory that the model uses beside the stack, of which it takes {upper}_STACK_BYTES. */
@@ -198,18 +202,39 @@ static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];
 int main(void) {{
   {name}_net *net;
   {name}_error error;
-  if ({name}_open(arena, sizeof arena, &net, &error) != {upper}_OK) return 1; /* error.text says why */
-  for (int round = 0; round < 3; round++) {{
-{fill}    if ({name}_run({arguments}) != {upper}_OK) return 2; /* {name}_message(net) says why */
-    /* {", ".join(each.name for each in outputs)}: the answer */
+  if ({name}_open(arena, sizeof arena, &net, &error) != {upper}_OK) {{
+    board_write(error.text);
+    return 1;
   }}
-  return 0;
+{fill}  if ({name}_run({arguments}) != {upper}_OK) {{ /* as often as there are inputs */
+    board_write({name}_message(net));
+    return 2;
+  }}
+{show}  return 0;
 }}
 """
 
 
+def _show(upper: str, output: Tensor) -> str:
+    """The lines of the example that show an output's beginning."""
+    is_real = output.c_type in ("float", "double")
+    call = (
+        f"board_real((float){output.name}[i])"
+        if is_real
+        else f"board_integer((int64_t){output.name}[i])"
+    )
+    return f"""\
+  board_write("{output.name}:");
+  for (size_t i = 0; i < {upper}_{output.name.upper()}_SIZE && i < {_SHOWN}; i++) {{
+    board_write(" ");
+    {call};
+  }}
+  board_write("\\n");
+"""
+
+
 def readme(name: str, cpu: Cpu, figures: Figures) -> str:
-    """README.md: what to compile, and what it takes."""
+    """README.md: what to compile and run, what it needs and what it takes."""
     upper = name.upper()
 
     def row(what: str, value: int | None, doc: str) -> str:
@@ -231,9 +256,22 @@ Compile `{name}_model.c` with your program, in one line and without other flags 
 
     {cpu.compile_line} {name}_model.c
 
-It needs the compiler's own headers, `memcpy memmove memset memcmp strlen strcmp` and the compiler's
-arithmetic helpers (libgcc); no heap, files, threads, clock, printf or start-up code. `{name}.h` is the
-interface, `example.c` a whole program.
+It needs the compiler's own headers, and of other files nothing but
+{_needed(figures)}
+There is no heap, file, thread, clock or printf in it. `{name}.h` is the interface.
+
+## The example
+
+`example.c` is a whole program: with `startup.c` (vectors, memory, text by semihosting), `board.h` and
+`link.ld` (where memory is). `make run` builds it and runs it in the emulator, by these lines:
+
+    {program_line(name, cpu)}
+    {run_line(name, cpu)}
+
+The answer to an input of zeros is shown. On a board of your own, write its memory into `link.ld` and
+its UART into `board_write`; a debugger with semihosting on shows the text without that.
+
+## Figures
 
 | macro | bytes | |
 |---|---:|---|
@@ -243,3 +281,17 @@ The model's weights and program stay in flash and are read where they lie. A sma
 `{upper}_ARENA_BYTES` is refused by `{name}_open` with a text that names both numbers; a run allocates
 nothing. Compile your program with the same setting of `-fshort-enums` as this file.
 """
+
+
+def _needed(figures: Figures) -> str:
+    """What the compiled model asks of others, or where it was not compiled what it may ask."""
+    if not figures.needs:
+        return "`memcpy memmove memset memcmp strlen strcmp` and the compiler's arithmetic helpers (libgcc)."
+    helpers = [each for each in figures.needs if each.startswith("__")]
+    others = [each for each in figures.needs if not each.startswith("__")]
+    text = f"`{' '.join(others)}`"
+    return (
+        f"{text} and of the compiler's helpers (libgcc) `{' '.join(helpers)}`."
+        if helpers
+        else f"{text}."
+    )

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from samara.exporter.package._bare_metal_board import board_files, program_line, run_line
 from samara.exporter.package._bare_metal_cpus import Cpu, find_cpu
 from samara.exporter.package._bare_metal_probe import Figures, compile_object, measure
 from samara.exporter.package._bare_metal_text import Tensor, example, header, readme, tensors
 from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.elf import Elf
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
 from samara.pybridge import Model, UnsupportedError, sources
@@ -60,6 +62,9 @@ class BareMetalReport:
             "flash_bytes": self.figures.flash_bytes,
             "stack_bytes": self.figures.stack_bytes,
             "compile": f"{self.cpu.compile_line} {self.name}_model.c",
+            "program": program_line(self.name, self.cpu),
+            "run": run_line(self.name, self.cpu),
+            "needs": list(self.figures.needs),
             "notes": list(self.notes),
         }
 
@@ -75,6 +80,7 @@ class BareMetalReport:
         lines += [f"  {path.name}" for path in self.files]
         lines += [f"  {what} {'?' if n is None else f'{n:,}':>9} B  {doc}" for what, n, doc in rows]
         lines.append(f"  compile with: {self.cpu.compile_line} {self.name}_model.c")
+        lines.append(f"  try the example: make -C {self.files[0].parent} run")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
 
@@ -87,8 +93,9 @@ def write(
     selection: Selection,
     embed: bool = True,
 ) -> BareMetalReport:
-    """Write NAME_model.c, NAME.h, example.c and README.md for one model into the folder `out`; where
-    the CPU's compiler is installed, NAME_model.o too.
+    """Write NAME_model.c, NAME.h, example.c and README.md for one model into the folder `out`, and
+    what makes a program of them: startup.c, board.h, link.ld, Makefile. Where the CPU's compiler is
+    installed, NAME_model.o too.
 
     cpu: a name of _bare_metal_cpus.CPUS. selection: what the model needs of the runtime. The model is
     always embedded. Raises UnsupportedError for a CPU that is not known and for a model whose sizes
@@ -122,14 +129,17 @@ def write(
         else:
             path, flash, doc = made
             files.append(path.name)
-            figures = replace(figures, flash_bytes=flash, flash_doc=doc)
-        written = (
-            header(name, core, inputs, outputs, figures, runtime),
-            example(name, inputs, outputs),
-            readme(name, core, figures),
-        )
-        for file, content in zip(files[1:4], written, strict=True):
+            needs = tuple(sorted(Elf(path.read_bytes(), path.name).undefined))
+            figures = replace(figures, flash_bytes=flash, flash_doc=doc, needs=needs)
+        written = {
+            f"{name}.h": header(name, core, inputs, outputs, figures, runtime),
+            "example.c": example(name, inputs, outputs),
+            "README.md": readme(name, core, figures),
+            **board_files(name, core, figures, runtime),
+        }
+        for file, content in written.items():
             put(fresh / file, content)
+        files += [file for file in written if file not in files]
     return BareMetalReport(name, core, tuple(out / f for f in files), figures, tuple(notes))
 
 

@@ -66,6 +66,7 @@ class Elf:
         try:
             self.sections = self._read_sections()
             self.segments = self._read_segments()
+            self.undefined: list[str] = []  # names of what other files are to define
             self.symbols = self._read_symbols()
         except (error, IndexError):
             raise BackendError(f"{name} is cut off") from None
@@ -110,6 +111,8 @@ class Elf:
                 else:
                     name, address, size, info, _, section = row
                 kind = info & 15
+                if section == 0 and name != 0:
+                    self.undefined.append(self._text(strings + name))
                 if kind in (_STT_OBJECT, _STT_FUNC, _STT_TLS) and 0 < section < len(self.sections):
                     # Bit 0 of an Arm function's address says that it is Thumb code.
                     is_function = kind == _STT_FUNC
