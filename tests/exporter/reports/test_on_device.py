@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from samara.exporter.reports import on_device
 from samara.exporter.reports._measure import program_beside_library
 from samara.exporter.reports.on_device import bench_on
 from samara.pybridge import BackendError, ShapeError, UnsupportedError
@@ -122,6 +124,26 @@ def test_a_tool_that_fails_there(root: Path, samara_path: Path, tmp_path: Path) 
         program.write_text(text)
         with pytest.raises(BackendError, match=said):
             bench_on("ssh:board", samara_path, name="m", tool=program)
+
+
+def test_a_tool_that_does_not_end_is_ended_there(
+    root: Path, samara_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("setsid") is None:
+        pytest.skip("NOT RUN: setsid is not here")
+    # Out of reach of signals to the local ssh, as a process on another machine is.
+    program = tmp_path / "tool"
+    program.write_text(f"#!/bin/sh\necho $$ > {tmp_path / 'pid'}\nexec setsid sleep 60\n")
+    monkeypatch.setattr(on_device, "_RUN_SECONDS", 0.5)
+    with pytest.raises(BackendError, match="timed out"):
+        bench_on("ssh:board", samara_path, name="m", tool=program)
+    assert list(root.rglob("samara-*")) == []
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    for _ in range(100):
+        if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.02)
+    pytest.fail("the tool still runs")
 
 
 def test_what_is_missing_is_named(
