@@ -144,7 +144,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def main() -> None:
     """The entry point of the installed program."""
-    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    warnings.showwarning = _show_warning
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:
             signal.signal(getattr(signal, name), _stop)

@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "register_buffer": (lambda: nn.Module().register_buffer("a", 3), TypeError),  # type: ignore[arg-type]
     "add_module": (lambda: nn.Module().add_module("a", 3), TypeError),  # type: ignore[arg-type]
     "optimizer of a tensor": (lambda: samara.optim.SGD(t(1), lr=0.1), TypeError),
-    "dtype": (lambda: t(2).to("nope"), TypeError),
+    "dtype": (lambda: t(2).to(dtype="nope"), TypeError),
     "ragged": (lambda: samara.tensor([[1], [1, 2]]), ValueError),
     "optimizer of nothing": (lambda: samara.optim.SGD([], lr=0.1), ValueError),
     "learning rate": (lambda: samara.optim.SGD([nn.Parameter(t(1))], lr=-1.0), ValueError),
