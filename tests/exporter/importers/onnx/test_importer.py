@@ -45,7 +45,7 @@ def test_what_is_no_model(data: bytes, tmp_path: Path) -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ModelFormatError, match="No such file"):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
         import_onnx(tmp_path / "absent.onnx")
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from samara.exporter.frontend.data.dataset import Dataset
 from samara.exporter.types import missing
 from samara.pybridge.errors import SamaraError
+from samara.pybridge.files import check_readable, path_of, read_bytes, reading
 
 __all__ = ["IMG_EXTENSIONS", "DatasetFolder", "ImageFolder", "load_image"]
 
@@ -28,9 +29,10 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     through Pillow (UnsupportedError where it is not installed). Raises SamaraError for a file that
     is damaged or holds something else.
     """
-    file = Path(path)
+    file = path_of(path, "path")
     kind = file.suffix.lower()
     if kind == ".npy":
+        check_readable(file)
         try:
             array = np.load(file, allow_pickle=False)
         except (ValueError, EOFError) as error:
@@ -50,7 +52,7 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
 
 def _netpbm(file: Path) -> Any:
     """Binary PGM or PPM with 8 bits, as https://netpbm.sourceforge.net/doc/ppm.html has it."""
-    data = file.read_bytes()
+    data = read_bytes(file)
     channels = _NETPBM.get(data[:2])
     numbers: list[int] = []
     at = 2
@@ -84,12 +86,11 @@ def _pillow(file: Path) -> Any:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise missing(f"{file}: reading {file.suffix}", "pillow") from None
+    check_readable(file)
     try:
         with Image.open(file) as image:
             return np.array(image.convert("RGB"))
     except (UnidentifiedImageError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
         raise SamaraError(f"{file}: no image that Pillow can read ({error})") from None
 
 
@@ -116,7 +117,8 @@ class DatasetFolder(Dataset):
         self.loader = loader
         self.transform = transform
         self.target_transform = target_transform
-        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        with reading(root):
+            self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
         if not self.classes:
             raise SamaraError(f"{self.root} has no folders, one per class is expected")
         self.class_to_idx = {name: i for i, name in enumerate(self.classes)}

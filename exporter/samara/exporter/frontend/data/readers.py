@@ -18,6 +18,7 @@ from samara.exporter.frontend.data.dataset import Dataset, TensorDataset
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import missing
 from samara.pybridge.errors import BackendError, SamaraError
+from samara.pybridge.files import path_of, read_bytes
 
 __all__ = [
     "CIFAR10",
@@ -66,9 +67,10 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
 
     Raises SamaraError where the file is damaged or something else.
     """
-    file = Path(path)
+    file = path_of(path, "path")
+    data = read_bytes(file)
     try:
-        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        data = gzip.decompress(data) if file.suffix == ".gz" else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SamaraError(f"{file}: a damaged gzip file ({error})") from None
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX_TYPES or data[3] > 8:
@@ -156,7 +158,7 @@ class CIFAR10(_Arrays):
         row = self._label_bytes + _PIXELS
         for path in (root / name, root / self._folder / name):
             if path.exists():
-                data = np.fromfile(path, np.uint8)
+                data = np.frombuffer(read_bytes(path), np.uint8)
                 if len(data) == 0 or len(data) % row:
                     raise SamaraError(f"{path}: {len(data)} bytes, expected a multiple of {row}")
                 return data.reshape(-1, row)
@@ -214,8 +216,8 @@ def load_wav(path: str | os.PathLike[str]) -> tuple[Tensor, int]:
     stay as they are. Chunks by Microsoft's RIFF/WAVE description; unknown ones are skipped. Raises
     SamaraError for anything else, or a file cut short.
     """
-    file = Path(path)
-    data = file.read_bytes()
+    file = path_of(path, "path")
+    data = read_bytes(file)
     if len(data) < 12 or data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise SamaraError(f"{file}: no WAV file")
     form: tuple[int, int, int, int] | None = None
