@@ -51,6 +51,7 @@ OTHER = {
         ("threads=4 and isa='avx2'", "--threads 4 and --isa avx2"),
         ('max_drop="0.5pt"', "--max-drop 0.5pt"),
         ("layout: there is no input 'x'", "--layout: there is no input 'x'"),
+        ("max_drop is '1': which?", "--max-drop is '1': which?"),
         ("options after @ are isa=…", "options after @ are isa=…"),
         ("m.samara@isa=avx2", "m.samara@isa=avx2"),
         ("y = a * x, a == 3", "y = a * x, a == 3"),

@@ -94,7 +94,9 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 _ARGUMENT = re.compile(rf"(?<![\w.@,-])({'|'.join(sorted(_OPTIONS, key=len, reverse=True))})=(?!=)")
-_HEAD = re.compile(rf"^({'|'.join(_HEADS)}): ")
+_HEAD = re.compile(
+    rf"^(?:({'|'.join(_HEADS)})(?=: )|(max_drop|max_kb|min_sqnr|target_runtime)(?= is | '))"
+)
 _BARE_VALUE = re.compile(r"""'[^']*'|"[^"]*"|-?\d[\w.]*|True\b|False\b|None\b|…|\.\.\.""")
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
@@ -113,7 +115,7 @@ def spoken(text: str, options: Collection[str] = (), command: str = "") -> str:
         text = re.sub(rf"(?<![\w.-]){python}\b", _placed(switch, options, command), text)
     found = _HEAD.match(text)
     if found:
-        text = f"{_OPTIONS[found[1]]}: {text[found.end() :]}"
+        text = _OPTIONS[found[1] or found[2]] + text[found.end() :]
     said, at = "", 0
     while (match := _ARGUMENT.search(text, at)) is not None:
         value, end = _value(text, match.end())

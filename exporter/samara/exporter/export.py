@@ -187,7 +187,9 @@ def export(
             for sample in (samples if isinstance(samples, (list, tuple)) else [samples])
         ]
     prepack = as_names(prepack, "prepack")
-    check_known(disable, [p.name for p in EXPORT], "disable: there is no pass", "passes are")
+    check_known(
+        disable, sorted({p.name for p in EXPORT}), "disable: there is no pass", "passes are"
+    )
     _check_target(merged, target_runtime)
     check_sets(prepack or ())
     before = sum(len(f.nodes) for f in merged.functions.values())
