@@ -202,7 +202,13 @@ class _FakeTools(Toolchain):
         out.write_bytes(b"archive")
 
     def link_shared(
-        self, objects: object, out: Path, libraries: object, *, strip: bool = False
+        self,
+        objects: object,
+        out: Path,
+        libraries: object,
+        *,
+        strip: bool = False,
+        what: str | None = None,
     ) -> None:
         out.write_bytes(b"shared")
 
@@ -240,7 +246,13 @@ def test_android_libraries_fit_large_pages(page: int, relu: Selection, tmp_path:
         """Links a library of one function with the page size given."""
 
         def link_shared(
-            self, objects: object, out: Path, libraries: object, *, strip: bool = False
+            self,
+            objects: object,
+            out: Path,
+            libraries: object,
+            *,
+            strip: bool = False,
+            what: str | None = None,
         ) -> None:
             source = tmp_path / "f.c"
             source.write_text("int f(void) { return 1; }\n")

@@ -126,7 +126,7 @@ def test_inputs_decide_which_branch_is_measured(tmp_path: Path) -> None:
     x, deep = main.input("x", "f32", [1, 8, 8, 16]), main.input("deep", "bool", [])
     yes, no = main.child("yes"), main.child("no")
     kernel = np.random.default_rng(0).standard_normal((16, 3, 3, 16)).astype(np.float32)
-    geometry = {"strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1)}
+    geometry: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (1, 1, 1, 1)}
     branches = [
         (b, [b.op("conv", x, kernel, None, None, name=f"conv_{b.name[-2:]}", **geometry)])
         for b in (yes, no)
