@@ -109,3 +109,8 @@ def test_state_and_bodies_are_drawn(counter_path: Path) -> None:
 def test_file_that_was_not_run(samara_path: Path) -> None:
     page = html_page(inspect(samara_path, run=False))
     assert "not run here" in page
+
+
+def test_branches_have_their_paths(steered_path: Path) -> None:
+    page = html_page(inspect(steered_path, run=False))
+    assert "main/fast/body</code>, at <code>choose/then/repeat/body</code>" in page

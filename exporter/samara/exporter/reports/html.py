@@ -96,13 +96,14 @@ def _function(f: FunctionReport, key: str) -> str:
         f"<li>state <code>{escape(a)}</code> is variable <code>{escape(b)}</code></li>"
         for a, b in f.state.items()
     )
+    place = f", at <code>{escape(f.path)}</code>" if f.path else ""
     used = sorted({n.family for n in f.nodes})
     legend = "".join(
         f'<span style="background:{_COLOURS.get(name, _OTHER)}">{escape(name)}</span>'
         for name in used
     )
     return (
-        f"<h2>{kind} <code>{escape(f.name)}</code></h2><p>{len(f.nodes)} nodes.{growing}</p><ul>{ends}</ul>"
+        f"<h2>{kind} <code>{escape(f.name)}</code>{place}</h2><p>{len(f.nodes)} nodes.{growing}</p><ul>{ends}</ul>"
         f'<p class="key">{legend}</p>{_graph(f, key)}<h2>Nodes of <code>{escape(f.name)}</code></h2>'
         f"{_nodes(f, key)}"
     )
