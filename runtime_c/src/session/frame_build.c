@@ -15,6 +15,7 @@
 // What a frame has one of each of.
 enum build_per {
   BUILD_PER_EXPR,
+  BUILD_PER_BOUND,  // of an expression
   BUILD_PER_VALUE,
   BUILD_PER_NODE,
   BUILD_PER_ITEM,
@@ -37,8 +38,8 @@ static samara_status build_arrays(struct smr_frame *frame) {
   }
   static const struct build_array arrays[] = {
       BUILD_ARRAY(exprs, EXPR),
-      BUILD_ARRAY(lo, EXPR),
-      BUILD_ARRAY(hi, EXPR),
+      BUILD_ARRAY(lo, BOUND),
+      BUILD_ARRAY(hi, BOUND),
       BUILD_ARRAY(values, VALUE),
       BUILD_ARRAY(nodes, NODE),
       BUILD_ARRAY(items, ITEM),
@@ -56,6 +57,7 @@ static samara_status build_arrays(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   const size_t counts[BUILD_PER_COUNT] = {
       [BUILD_PER_EXPR] = f->expr_count,
+      [BUILD_PER_BOUND] = SMR_HAS_BOUNDS ? f->expr_count : 0,
       [BUILD_PER_VALUE] = f->value_count,
       [BUILD_PER_NODE] = f->node_count,
       [BUILD_PER_ITEM] = (size_t)f->value_count + f->node_count,

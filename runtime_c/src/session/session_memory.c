@@ -31,6 +31,13 @@ samara_status smr_session_take(samara_session *session, size_t count, size_t siz
   memcpy(out, &taken, sizeof taken);
   if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
   bytes = smr_align64(bytes != 0 ? bytes : 1);
+  if (SMR_REGION_BYTES ==
+      0) {  // the caller's buffer is all there is, and nobody frees pieces of it
+    taken = smr_allocate(&session->allocator, bytes);
+    if (taken == NULL) goto no_memory;
+    session->total_bytes += bytes;
+    goto clear;
+  }
   if (region == NULL || region->size_bytes - region->used_bytes < bytes) {
     const size_t least = bytes + REGION_HEADER_BYTES;
     const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
@@ -44,6 +51,7 @@ samara_status smr_session_take(samara_session *session, size_t count, size_t siz
   }
   taken = (uint8_t *)region + region->used_bytes;
   region->used_bytes += bytes;
+clear:
   memset(taken, 0, bytes);
   memcpy(out, &taken, sizeof taken);
   return SAMARA_OK;
