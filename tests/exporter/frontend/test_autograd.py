@@ -433,3 +433,29 @@ def test_anomalies_are_found_where_they_arise() -> None:
     finally:
         autograd.set_detect_anomaly(False)
     loss().backward()
+
+
+def test_a_function_with_setup_context() -> None:
+    class Scaled(autograd.Function):
+        @staticmethod
+        def forward(x: Any, by: float) -> Any:
+            return x * x * by
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            x, ctx.by = inputs
+            ctx.save_for_backward(x, output)
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, output = ctx.saved_tensors
+            assert output.shape == x.shape
+            return dy * 2 * x * ctx.by, None
+
+    x = samara.tensor([1.0, 3.0]).requires_grad_()
+    y = Scaled.apply(x, 2.0)
+    y.sum().backward()
+    assert y.tolist() == [2, 18]
+    assert x.grad.tolist() == [4, 12]
+    program = samara.trace(lambda x: Scaled.apply(x, 2.0), (samara.tensor([1.0]),))
+    assert program.run({"x": np.array([3.0], np.float32)})["output"].tolist() == [18]

@@ -170,13 +170,41 @@ class Function:
     """A differentiable operation of one's own.
 
     Subclasses define `forward(ctx, *inputs)` and `backward(ctx, *output_gradients)`, which returns
-    one gradient (or None) per input, and are called with `apply`.
+    one gradient (or None) per input, and are called with `apply`. With `setup_context(ctx, inputs,
+    output)`, which then keeps what backward needs, it is `forward(*inputs)`:
+
+        class Square(Function):
+            @staticmethod
+            def forward(x):
+                return x * x
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+
+            @staticmethod
+            def backward(ctx, dy):
+                (x,) = ctx.saved_tensors
+                return dy * 2 * x
     """
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         """Results from inputs, with nothing recorded."""
         raise NotImplementedError
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keep what `backward` needs, where `forward` takes no context."""
+        raise NotImplementedError
+
+    @classmethod
+    def _run(cls, context: FunctionContext, args: Sequence[Any]) -> Any:
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(context, *args)
+        got = cls.forward(*args)
+        cls.setup_context(context, tuple(args), got)
+        return got
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
@@ -196,7 +224,7 @@ class Function:
         context.needs_input_grad = needs
         recording = tape.MODE.enabled and any(needs)
         with tape.no_grad():
-            got = cls.forward(context, *args)
+            got = cls._run(context, args)
         outs = got if isinstance(got, tuple) else (got,)
         # An output that is an input would move that very tensor on the tape.
         outs = tuple(
@@ -212,7 +240,7 @@ class Function:
         """`forward` as nodes of a Program; the tracer refuses to differentiate those."""
         if tape.MODE.enabled:
             tape.MODE.tracer.foreign.append(cls.__name__)
-        return cls.forward(FunctionContext(), *args)
+        return cls._run(FunctionContext(), args)
 
     @classmethod
     def _record(

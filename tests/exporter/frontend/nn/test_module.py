@@ -119,13 +119,13 @@ def test_state_that_does_not_fit() -> None:
     state["first.bias"] = samara.full((4,), 9.0)
     del state["scale"]
     state["more"] = samara.zeros(1)
-    with pytest.raises(SamaraError, match=r"missing: scale; unexpected: more"):
+    with pytest.raises(SamaraError, match=r"(?s)Unexpected.*\"more\".*Missing.*\"scale\""):
         net.load_state_dict(state)
     np.testing.assert_array_equal(net.first.bias.detach().numpy(), before)
     assert net.load_state_dict(state, strict=False) == (["scale"], ["more"])
     assert net.first.bias.tolist() == [9, 9, 9, 9]
     state = dict(net.state_dict()) | {"seen": samara.zeros(3), "first.bias": samara.zeros(4)}
-    with pytest.raises(ShapeError, match=r"seen: \[3\], expected \[2\]"):
+    with pytest.raises(ShapeError, match=r"seen: .* shape \[3\] .* is \[2\]"):
         net.load_state_dict(state)
     assert net.first.bias.tolist() == [9, 9, 9, 9]
 

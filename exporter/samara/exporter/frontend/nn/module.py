@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import copy
-import functools
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
-from samara.exporter.frontend import dtypes
+from samara.exporter.frontend import dtypes, tape
 from samara.exporter.frontend._convert import device as check_device
 from samara.exporter.frontend.graph import tracing
+from samara.exporter.frontend.nn.hooks import Backward, BackwardHooks
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ArgumentError, UnknownNameError
@@ -31,6 +32,18 @@ class _Forward(Protocol[P, R_co]):
     def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
     def __getattr__(self, name: str) -> Any: ...
+
+
+class StateError(ShapeError):
+    """A state dict does not fit the module that loads it."""
+
+
+class _Registered(NamedTuple):
+    """A hook of forward and how it is called."""
+
+    call: Hook
+    kwargs: bool = False
+    always: bool = False
 
 
 class LoadResult(NamedTuple):
@@ -100,20 +113,32 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def _hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for hook in tuple(self._forward_pre_hooks.values()):
-            new = hook(self, args)
-            if new is not None:
-                args = new if isinstance(new, tuple) else (new,)
-        tracer = tracing()
-        forward = self.forward if tracer is None else tracer.convert(self.forward)
-        out = forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks.values()):
-            new = hook(self, args, out)
-            out = out if new is None else new
-        if self._backward_hooks and isinstance(out, Tensor) and out.requires_grad:
-            for hook in tuple(self._backward_hooks.values()):
-                out.register_hook(functools.partial(_backward_hook, self, hook))
-        return out
+        called: set[Any] = set()
+        out = None
+        try:
+            for hook in tuple(self._forward_pre_hooks.values()):
+                args, kwargs = _before(self, hook, args, kwargs)
+            tracer = tracing()
+            watch = None
+            if self._backward_hooks and tracer is None and tape.MODE.enabled:
+                watch = BackwardHooks(self, tuple(self._backward_hooks.values()))
+                args = watch.enter(args)
+            forward = self.forward if tracer is None else tracer.convert(self.forward)
+            out = forward(*args, **kwargs)
+            for key, hook in tuple(self._forward_hooks.items()):
+                called.add(key)
+                new = (
+                    hook.call(self, args, kwargs, out)
+                    if hook.kwargs
+                    else hook.call(self, args, out)
+                )
+                out = out if new is None else new
+            return out if watch is None else watch.leave(out)
+        except Exception:
+            for key, hook in tuple(self._forward_hooks.items()):
+                if hook.always and key not in called:
+                    _after_failure(self, hook, args, kwargs, out)
+            raise
 
     # ---- attributes
 
@@ -286,27 +311,33 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> LoadResult:
         """Copy tensors (or arrays) into parameters and buffers by path.
 
-        All names and shapes are checked before anything is written. Raises SamaraError that lists
-        every missing and unexpected key (unless not `strict`), ShapeError for wrong shapes.
+        All names and shapes are checked before anything is written. Raises StateError, a
+        RuntimeError and ValueError, that lists every missing and unexpected key (unless not
+        `strict`) and every size that differs.
         """
         own = self.state_dict()
         missing = [k for k in own if k not in state_dict]
         unexpected = [k for k in state_dict if k not in own]
-        if strict and (missing or unexpected):
-            parts = [f"missing: {', '.join(missing)}"] if missing else []
-            parts += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
-            raise SamaraError(
-                f"the state does not fit {type(self).__name__}; " + "; ".join(parts),
-                fix=_fit(own, state_dict),
-            )
         arrays = {k: _array(v) for k, v in state_dict.items() if k in own}
-        wrong = [
-            f"{k}: {list(a.shape)}, expected {list(own[k].shape)}"
+        faults = []
+        if strict and unexpected:
+            faults.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}.")
+        if strict and missing:
+            faults.append(f"Missing key(s) in state_dict: {_quoted(missing)}.")
+        faults += [
+            f"size mismatch for {k}: copying a param with shape {list(a.shape)} from checkpoint,"
+            f" the shape in current model is {list(own[k].shape)}."
             for k, a in arrays.items()
             if tuple(a.shape) != tuple(own[k].shape)
         ]
-        if wrong:
-            raise ShapeError(f"shapes do not fit {type(self).__name__}: " + "; ".join(wrong))
+        if faults:
+            raise StateError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
+                + "\n\t".join(faults),
+                fix=_fit(own, state_dict)
+                if strict and (missing or unexpected)
+                else "load the state of the same model",
+            )
         for k, a in arrays.items():
             np.copyto(own[k]._data, a, casting="unsafe")
             own[k]._version[0] += 1
@@ -405,22 +436,59 @@ class Module:
 
     # ---- hooks
 
-    def register_forward_hook(self, hook: Hook) -> RemovableHandle:
-        """Call hook(module, args, output) after forward; its result replaces the output."""
-        return self._add_hook(self._forward_hooks, hook)
+    def register_forward_hook(
+        self,
+        hook: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, args, output) after forward; its result, unless None, replaces the
+        output.
 
-    def register_forward_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call hook(module, args) before forward; its result replaces the arguments."""
-        return self._add_hook(self._forward_pre_hooks, hook)
+        With `with_kwargs` it is called hook(module, args, kwargs, output). `prepend` puts it before
+        the hooks there are. With `always_call` it is also called where forward raises, with the
+        output None; what it raises itself then becomes a warning. `remove()` of the handle takes
+        the hook away.
+        """
+        return self._add_hook(
+            self._forward_hooks, _Registered(hook, with_kwargs, always_call), prepend
+        )
 
-    def register_full_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """Call hook(module, None, (grad_output,)) when the output's gradient is known."""
-        return self._add_hook(self._backward_hooks, hook)
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, args) before forward; its result, unless None, replaces the arguments.
 
-    def _add_hook(self, hooks: dict[int, Any], hook: Hook) -> RemovableHandle:
+        With `with_kwargs` it is called hook(module, args, kwargs) and returns None or (args, kwargs).
+        """
+        return self._add_hook(self._forward_pre_hooks, _Registered(hook, with_kwargs), prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) when the gradients of the inputs are known.
+
+        Both are tuples: `grad_input` has an element per positional argument, None for what is no
+        tensor or needs no gradient; `grad_output` one per tensor of the output. A result replaces
+        grad_input. Where no input needs a gradient, it is called when those of the outputs are
+        known. Not called in traced or scripted functions.
+        """
+        return self._add_hook(self._backward_hooks, Backward(hook), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call hook(module, grad_output) when the gradients of the outputs are known; a result
+        replaces them.
+        """
+        return self._add_hook(self._backward_hooks, Backward(hook, before=True), prepend)
+
+    def _add_hook(self, hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
         key = self.__dict__["_hook_count"]
         self.__dict__["_hook_count"] = key + 1
+        others = dict(hooks) if prepend else {}
+        if prepend:
+            hooks.clear()
         hooks[key] = hook
+        hooks.update(others)
         return RemovableHandle(hooks, key)
 
     # ---- text
@@ -475,6 +543,39 @@ def _check_kind(name: str, value: object, kind: type, wanted: str) -> None:
         raise ArgumentError(f"'{name}' is {kind_of(value)}, expected {wanted} or None")
 
 
-def _backward_hook(module: Module, hook: Hook, g: Tensor) -> Tensor | None:
-    new = hook(module, None, (g,))
-    return new[0] if isinstance(new, tuple) else new
+def _before(
+    module: Module, hook: _Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as a hook leaves them."""
+    if not hook.kwargs:
+        new = hook.call(module, args)
+        if new is None:
+            return args, kwargs
+        return (new if isinstance(new, tuple) else (new,)), kwargs
+    new = hook.call(module, args, kwargs)
+    if new is None:
+        return args, kwargs
+    if not (isinstance(new, tuple) and len(new) == 2):
+        raise SamaraError(
+            f"a forward pre-hook with_kwargs of {type(module).__name__} returned {new!r}",
+            fix="return None or the pair (args, kwargs)",
+        )
+    return new
+
+
+def _after_failure(
+    module: Module, hook: _Registered, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+) -> None:
+    """Call a hook that is always called, after forward has raised."""
+    try:
+        hook.call(module, args, kwargs, out) if hook.kwargs else hook.call(module, args, out)
+    except Exception as error:  # noqa: BLE001 - the first error goes on
+        warnings.warn(
+            f"a forward hook with always_call of {type(module).__name__} raised {error!r} after"
+            " forward had failed",
+            stacklevel=4,
+        )
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{n}"' for n in names)

@@ -18,7 +18,7 @@ from samara.exporter.frontend.nn.functional._layout import (
     per_axis,
 )
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import IndexRangeError, ShapeError, UnsupportedError
+from samara.pybridge.errors import RangeError, ShapeError, UnsupportedError
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -220,7 +220,7 @@ def embedding(
 ) -> Tensor:
     """Rows of weight [V, D] at the integers of `input`; the row `padding_idx` is not learned.
 
-    Raises IndexRangeError (an IndexError) where an integer is negative or at least V.
+    Raises RangeError (an IndexError) where an integer is negative or at least V.
     """
     out = ops.gather(weight, input, axis=0, wrap=False)
     if padding_idx is None:
@@ -241,7 +241,7 @@ def embedding_bag(
     """Sum, mean or largest element of bags of rows of weight [V, D].
 
     A row of input [B, K] is a bag; a 1-d input is cut where `offsets` [B] say. `per_sample_weights`
-    (for "sum") scale the rows. Rows of `padding_idx` do not count. Raises IndexRangeError where an
+    (for "sum") scale the rows. Rows of `padding_idx` do not count. Raises RangeError where an
     integer is negative or at least V, or where the first offset is not 0 or one exceeds the input.
     """
     if mode not in ("sum", "mean", "max"):
@@ -276,9 +276,9 @@ def embedding_bag(
 
 
 def padding_row(index: int, rows: int) -> int:
-    """The row of a table that `padding_idx` names; IndexRangeError where there is none."""
+    """The row of a table that `padding_idx` names; RangeError where there is none."""
     if not -rows <= index < rows:
-        raise IndexRangeError(f"padding_idx is {index}, the table has {rows} rows")
+        raise RangeError(f"padding_idx is {index}, the table has {rows} rows")
     return index % rows
 
 
@@ -290,10 +290,10 @@ def _checked_offsets(offsets: Any, count: int) -> Any:
         return ops.gather(as_tensor(np.arange(count + 1)), offsets, axis=0, wrap=False)
     given = offsets._data
     if given.size and given[0] != 0:
-        raise IndexRangeError(f"offsets begin with {given[0]}, expected 0")
+        raise RangeError(f"offsets begin with {given[0]}, expected 0")
     if given.size and not 0 <= given.min() <= given.max() <= count:
         wrong = given[(given < 0) | (given > count)][0]
-        raise IndexRangeError(f"offset {wrong} is out of range for an input of {count} integers")
+        raise RangeError(f"offset {wrong} is out of range for an input of {count} integers")
     return offsets
 
 
@@ -326,7 +326,7 @@ def _largest_of_bags(rows: Any, offsets: Any, counted: Any) -> Any:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """int64 [..., classes]: 1 at each integer's place.
 
-    Without num_classes there are as many as the largest integer asks for. Raises IndexRangeError
+    Without num_classes there are as many as the largest integer asks for. Raises RangeError
     where an integer is negative or at least num_classes.
     """
     if num_classes < 0:
