@@ -28,7 +28,7 @@ _HOMES = {
         "BackendError",
         "CancelledError",
         "FileError",
-        "IndexRangeError",
+        "RangeError",
         "LimitError",
         "ModelFormatError",
         "QuantizationError",
@@ -195,12 +195,12 @@ if TYPE_CHECKING:
     from samara.pybridge import Device as Device
     from samara.pybridge import FileError as FileError
     from samara.pybridge import FunctionSpec as FunctionSpec
-    from samara.pybridge import IndexRangeError as IndexRangeError
     from samara.pybridge import LimitError as LimitError
     from samara.pybridge import Model as Model
     from samara.pybridge import ModelFormatError as ModelFormatError
     from samara.pybridge import ProfileRow as ProfileRow
     from samara.pybridge import QuantizationError as QuantizationError
+    from samara.pybridge import RangeError as RangeError
     from samara.pybridge import SamaraError as SamaraError
     from samara.pybridge import ScriptError as ScriptError
     from samara.pybridge import Session as Session

@@ -18,8 +18,8 @@ def test_hierarchy() -> None:
     assert all(issubclass(kind, SamaraError) for kind in CLASSES)
     assert issubclass(UnsupportedError, NotImplementedError)
     assert issubclass(ShapeError, ValueError)
-    assert issubclass(errors.IndexRangeError, IndexError)
-    assert issubclass(errors.IndexRangeError, RuntimeError)
+    assert issubclass(errors.RangeError, IndexError)
+    assert issubclass(errors.RangeError, RuntimeError)
     assert not issubclass(errors.LimitError, ValueError)
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import array
 import gc
 import json
+import multiprocessing
+import pickle
 import sys
 import threading
 import time
@@ -585,3 +587,50 @@ def test_doubles(tmp_path: Path) -> None:
     got = _copying("f64", [3], tmp_path).run({"x": x})
     np.testing.assert_array_equal(got["y"], x)
     np.testing.assert_array_equal(got["z"], np.array([1, np.nan, -np.inf], np.float32))
+
+
+# ---- lifetime, text, other processes ----
+
+
+def test_a_session_closes_at_the_end_of_with(files: Files) -> None:
+    x = numbers(2, 4)
+    with Session(files["static"]) as session:
+        assert session.run({"x": x})["y"].shape == (2, 3)
+        y = np.empty((2, 3), np.float32)
+        bound = session.bind({"x": x}, {"y": y})
+    for use in (lambda: session.run({"x": x}), session.memory, session.reset):
+        with pytest.raises(SamaraError, match="the session is closed"):
+            use()
+    bound()  # what is bound keeps the memory
+    np.testing.assert_allclose(y, affine(x), rtol=1e-6)
+    session.close()
+    assert repr(session).endswith(", closed)")
+    with pytest.raises(KeyError), Session(files["static"]) as again:
+        raise KeyError
+    assert "closed" in repr(again)
+    with pytest.raises(AttributeError, match="nothing_such"):
+        session.nothing_such  # noqa: B018
+
+
+def test_text_of_a_session(files: Files) -> None:
+    text = repr(Session(files["dense"]))
+    assert text.startswith(f"Session({str(files['dense'])!r}, ")
+    assert "float32[" in text
+    assert "Session(memory, " in repr(Session(files["dense"].read_bytes()))
+
+
+def test_sessions_travel_by_path(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files["static"].parent)
+    session = Session(files["static"].name, threads=1, keep="all", limits={"max_steps": 1000})
+    x = numbers(2, 4)
+    want = session.run({"x": x})["y"]
+    again = pickle.loads(pickle.dumps(session))
+    np.testing.assert_array_equal(again.run({"x": x})["y"], want)
+    assert again.model.path == str(files["static"].resolve())
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        np.testing.assert_array_equal(pool.apply(session.run, ({"x": x},))["y"], want)
+    model = pickle.loads(pickle.dumps(Model(files["dense"])))
+    assert list(model.functions) == list(Model(files["dense"]).functions)
+    for given in (Model(files["dense"].read_bytes()), Session(files["dense"].read_bytes())):
+        with pytest.raises(SamaraError, match="opened from memory cannot be pickled"):
+            pickle.dumps(given)

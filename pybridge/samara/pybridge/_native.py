@@ -16,9 +16,9 @@ from samara.pybridge.errors import (
     BackendError,
     CancelledError,
     FileError,
-    IndexRangeError,
     LimitError,
     ModelFormatError,
+    RangeError,
     SamaraError,
     ShapeError,
     UnknownNameError,
@@ -118,7 +118,7 @@ def failure(status: int, message: str) -> SamaraError:
     """The exception for a status and its text."""
     kind = _ERRORS.get(int(status), SamaraError)
     if int(status) == _BAD_DATA and _INDEX.search(message):
-        kind = IndexRangeError
+        kind = RangeError
     return kind(message or text(library().samara_status_text(status)))
 
 

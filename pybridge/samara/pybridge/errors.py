@@ -10,10 +10,10 @@ __all__ = [
     "BackendError",
     "CancelledError",
     "FileError",
-    "IndexRangeError",
     "LimitError",
     "ModelFormatError",
     "QuantizationError",
+    "RangeError",
     "SamaraError",
     "ScriptError",
     "ShapeError",
@@ -89,7 +89,7 @@ class ArgumentError(ShapeError, TypeError):
     """An argument is of a kind that the function does not take."""
 
 
-class IndexRangeError(ShapeError, IndexError):
+class RangeError(ShapeError, IndexError):
     """An index, an axis or a class number is out of range for what it looks into.
 
     PyTorch raises IndexError or RuntimeError, depending on the operator; this is both.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 
 from samara.pybridge import dtypes
 from samara.pybridge._native import check, ffi, library, new_error, text
-from samara.pybridge.errors import ArgumentError, ModelFormatError
+from samara.pybridge.errors import ArgumentError, ModelFormatError, SamaraError
 from samara.pybridge.files import kind_of, path_of
 from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
 from samara.pybridge.names import is_one_of, unknown
@@ -79,10 +80,15 @@ class Model:
     model, whatever is wrong with it, UnsupportedError for one that needs an operator this runtime
     does not have, and ArgumentError for another kind of `source`.
 
+    A model opened from a path can be pickled: the path travels, and is opened again where it arrives.
+
     >>> model = samara.Model("large.samara", verify=True)
     >>> model.verified
     True
     """
+
+    path: str | None
+    """Absolute path of the file; None for a model opened from memory."""
 
     def __init__(
         self,
@@ -97,6 +103,8 @@ class Model:
         options.struct_size = ffi.sizeof("samara_model_options")
         options.copy, options.verify = copy, _VERIFY[verify]
         keep = None
+        self.path = None
+        self._how = {"copy": copy, "verify": verify}
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = source if isinstance(source, bytes) else bytes(source)
             if data[4:8] != _MAGIC:
@@ -106,6 +114,7 @@ class Model:
         else:
             path = _path(source)
             check(lib.samara_model_open_path(os.fsencode(path), options, out, error), error)
+            self.path = os.path.abspath(path)
         self.handle = ffi.gc(out[0], _Closer(lib, keep))
         self._functions = {
             s.name: s
@@ -165,6 +174,14 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self._functions)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is None:
+            raise SamaraError(
+                "a model that was opened from memory cannot be pickled",
+                fix="write its bytes to a file and open that, or send the bytes",
+            )
+        return functools.partial(Model, **self._how), (self.path,)
 
 
 def _path(source: object) -> Path:

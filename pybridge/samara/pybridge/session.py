@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,16 @@ class ProfileRow:
     source: str = ""
 
 
+def _busy() -> SamaraError:
+    return SamaraError(
+        "the session is in use by another thread", fix="give each thread a session of its own"
+    )
+
+
+def _opened(model: Model, options: Mapping[str, Any]) -> Session:
+    return Session(model, **options)
+
+
 class Session:
     """Runs one function of a model. Holds the activations and the state; one thread at a time.
 
@@ -87,6 +97,14 @@ class Session:
     tuned: choices that `samara tune` measured here: a file of it, or its bytes; True for the one in the
     cache, where there is one; None for what the environment variable SAMARA_TUNED names, False for none. Those
     for another model or CPU are not used.
+
+    As a context manager it closes at the end of the `with`:
+
+        with samara.Session("model.samara") as session:
+            outputs = session.run({"image": array})
+
+    A session of a model that was opened from a path can be pickled, also to the processes of
+    multiprocessing: a session with the same options is created there. State does not travel.
     """
 
     def __init__(
@@ -113,6 +131,16 @@ class Session:
             self.model = model
         else:
             self.model = Model(model, copy=copy, verify=verify)
+        self._options = {
+            "function": function,
+            "threads": threads,
+            "backend": backend,
+            "isa": isa,
+            "keep": keep,
+            "accuracy": accuracy,
+            "limits": limits,
+            "tuned": tuned,
+        }
         spec = self.model.function(function)
         check_backend(backend)
         if not is_one_of(accuracy, _ACCURACIES):
@@ -160,6 +188,47 @@ class Session:
         if all(s is not None for s in self._shapes):
             self._read_output_shapes()
 
+    # ---- lifetime
+
+    def close(self) -> None:
+        """Give back the memory of the session; it cannot run any more. Twice is harmless.
+
+        What `bind` returned keeps the memory as long as it lives. Raises SamaraError while another
+        thread runs the session.
+        """
+        if not self._lock.acquire(blocking=False):
+            raise _busy()
+        try:
+            self.__dict__.pop("handle", None)
+            self._repeat = None
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "handle" and "_lock" in self.__dict__:
+            raise SamaraError("the session is closed", fix="create another one, or close it later")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened, (self.model, self._options)
+
+    def __repr__(self) -> str:
+        def listed(specs: Sequence[TensorSpec]) -> str:
+            return ", ".join(f"{s.name}: {s.dtype}[{', '.join(map(str, s.shape))}]" for s in specs)
+
+        where = "memory" if self.model.path is None else repr(self.model.path)
+        closed = "" if "handle" in self.__dict__ else ", closed"
+        return (
+            f"Session({where}, {self.function}({listed(self.inputs)}) -> ({listed(self.outputs)})"
+            f"{closed})"
+        )
+
     # ---- running
 
     def run(
@@ -185,10 +254,7 @@ class Session:
             feeds = named_feeds(feeds, self._names, self._rank)
         wanted = wanted_outputs(outputs, self._out_names, self._keep)
         if not self._lock.acquire(blocking=False):
-            raise SamaraError(
-                "the session is in use by another thread",
-                fix="give each thread a session of its own",
-            )
+            raise _busy()
         try:
             held = self._feed(feeds)
             made = self._run(out)
@@ -256,10 +322,7 @@ class Session:
 
         def bound() -> None:
             if not lock.acquire(False):
-                raise SamaraError(
-                    "the session is in use by another thread",
-                    fix="give each thread a session of its own",
-                )
+                raise _busy()
             try:
                 if self._shapes != shapes:
                     raise ShapeError("the session was resized after bind", fix="bind again")

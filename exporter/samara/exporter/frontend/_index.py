@@ -18,7 +18,7 @@ from samara.exporter.frontend._operands import (
     cast,
     is_tensor,
 )
-from samara.pybridge.errors import IndexRangeError, SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.errors import RangeError, SamaraError, ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
@@ -45,7 +45,7 @@ class IndexMethods:
         try:
             part[key] = _fitted(given, 0) if np.size(given) == 1 and is_tensor(value) else given
         except IndexError as error:
-            raise IndexRangeError(str(error)) from None
+            raise RangeError(str(error)) from None
         except (ValueError, TypeError) as error:
             raise ShapeError(
                 f"a value of shape {list(np.shape(given))} does not fit in the part of "
@@ -221,9 +221,9 @@ def _expanded(x: Any, index: Any) -> list[Any]:
     used = sum(_axes_used(i) for i in items)
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
     if len(dots) > 1:
-        raise IndexRangeError("an index may hold one '...'")
+        raise RangeError("an index may hold one '...'")
     if used > x.ndim:
-        raise IndexRangeError(f"{used} indices for a tensor of {x.ndim} dimensions")
+        raise RangeError(f"{used} indices for a tensor of {x.ndim} dimensions")
     fill = [slice(None)] * (x.ndim - used)
     at = dots[0] if dots else len(items)
     return items[:at] + fill + items[at + (1 if dots else 0) :]
@@ -234,7 +234,7 @@ def _item(item: Any) -> Any:
         array = np.asarray(item)
         item = as_tensor(array if array.size else array.astype(np.int64))
     if is_tensor(item) and item.dtype.kind == "f":
-        raise IndexRangeError("a tensor used as an index must hold integers or bools")
+        raise RangeError("a tensor used as an index must hold integers or bools")
     if is_tensor(item) and item._data is not None and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
     return item
@@ -297,10 +297,10 @@ def _position(item: Any, n: Any, axis: int) -> Any:
     if isinstance(item, (bool, np.bool_)) or not hasattr(item, "__index__"):
         if hasattr(item, "sole_atom"):
             return item
-        raise IndexRangeError(f"{item!r} cannot index dimension {axis}")
+        raise RangeError(f"{item!r} cannot index dimension {axis}")
     i = int(item)
     if isinstance(n, int) and not -n <= i < n:
-        raise IndexRangeError(f"index {i} is out of range for dimension {axis} of size {n}")
+        raise RangeError(f"index {i} is out of range for dimension {axis} of size {n}")
     return i + n if i < 0 else i
 
 
@@ -387,7 +387,7 @@ def _part(array: Any, items: Sequence[Any]) -> tuple[Any, Any]:
     try:
         return array[(*basic, ...)], tuple(key)
     except TypeError as error:
-        raise IndexRangeError(str(error)) from None
+        raise RangeError(str(error)) from None
 
 
 def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
@@ -404,7 +404,7 @@ def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
     try:
         places = np.asarray(part[key])
     except IndexError as error:
-        raise IndexRangeError(str(error)) from None
+        raise RangeError(str(error)) from None
     value = _fitted(cast(as_tensor(value, x), x.dtype), places.ndim).expand(places.shape)
     flat = ops.scatter_nd(
         x.reshape(-1), as_tensor(places.reshape(-1, 1)), value.reshape(places.size)

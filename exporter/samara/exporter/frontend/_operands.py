@@ -11,7 +11,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.types import ArgumentError, Dim, DType, IndexRangeError
+from samara.exporter.types import ArgumentError, Dim, DType, RangeError
 from samara.pybridge.errors import ShapeError
 from samara.pybridge.files import kind_of
 
@@ -103,7 +103,7 @@ def axis_of(x: Any, dim: int, extra: int = 0) -> int:
     """`dim` counted from the front; ShapeError when out of range. `extra`: axes to come."""
     rank = max(x.ndim + extra, 1)
     if not -rank <= dim < rank:
-        raise IndexRangeError(
+        raise RangeError(
             f"dimension {dim} is out of range for a tensor of {x.ndim} dimensions",
             fix=f"use a value from {-rank} to {rank - 1}",
         )

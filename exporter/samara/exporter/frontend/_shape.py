@@ -12,7 +12,7 @@ from samara.exporter import ops
 from samara.exporter.frontend import dtypes
 from samara.exporter.frontend._operands import as_tensor, axis_of, is_tensor, plain_size, sizes_of
 from samara.exporter.types import as_dim
-from samara.pybridge.errors import IndexRangeError, SamaraError, ShapeError
+from samara.pybridge.errors import RangeError, SamaraError, ShapeError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
@@ -261,7 +261,7 @@ class ShapeMethods:
         n = self.shape[a] if self.ndim else 0
         index = plain_size(index)
         if isinstance(index, int) and isinstance(n, int) and not -n <= index < n:
-            raise IndexRangeError(f"index {index} is out of range for dimension {dim} of size {n}")
+            raise RangeError(f"index {index} is out of range for dimension {dim} of size {n}")
         one = self.narrow(a, index, 1)
         return one.reshape((*self.shape[:a], *self.shape[a + 1 :]))
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.types import DType, Quant, SamaraError
-from samara.pybridge.errors import IndexRangeError
+from samara.pybridge.errors import RangeError
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ class DataError(SamaraError):
     """A value outside what the operator allows: the runtime's status BAD_DATA."""
 
 
-class IndexDataError(DataError, IndexRangeError):
+class IndexDataError(DataError, RangeError):
     """Such a value where the operator takes indices or classes."""
 
 

@@ -33,10 +33,10 @@ from samara.exporter.types.errors import ArgumentError as ArgumentError
 from samara.exporter.types.errors import BackendError as BackendError
 from samara.exporter.types.errors import CancelledError as CancelledError
 from samara.exporter.types.errors import FileError as FileError
-from samara.exporter.types.errors import IndexRangeError as IndexRangeError
 from samara.exporter.types.errors import LimitError as LimitError
 from samara.exporter.types.errors import ModelFormatError as ModelFormatError
 from samara.exporter.types.errors import QuantizationError as QuantizationError
+from samara.exporter.types.errors import RangeError as RangeError
 from samara.exporter.types.errors import SamaraError as SamaraError
 from samara.exporter.types.errors import ScriptError as ScriptError
 from samara.exporter.types.errors import ShapeError as ShapeError

@@ -5,10 +5,10 @@ from samara.pybridge.errors import ArgumentError as ArgumentError
 from samara.pybridge.errors import BackendError as BackendError
 from samara.pybridge.errors import CancelledError as CancelledError
 from samara.pybridge.errors import FileError as FileError
-from samara.pybridge.errors import IndexRangeError as IndexRangeError
 from samara.pybridge.errors import LimitError as LimitError
 from samara.pybridge.errors import ModelFormatError as ModelFormatError
 from samara.pybridge.errors import QuantizationError as QuantizationError
+from samara.pybridge.errors import RangeError as RangeError
 from samara.pybridge.errors import SamaraError as SamaraError
 from samara.pybridge.errors import ScriptError as ScriptError
 from samara.pybridge.errors import ShapeError as ShapeError

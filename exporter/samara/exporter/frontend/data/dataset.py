@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
 import numpy as np
 
 from samara.exporter.frontend.random import Generator, generator_of
-from samara.exporter.types import ArgumentError, IndexRangeError
+from samara.exporter.types import ArgumentError, RangeError
 from samara.pybridge.errors import ShapeError
 
 __all__ = [
@@ -157,7 +157,7 @@ class ConcatDataset(Dataset[S_co]):
 
     def __getitem__(self, index: int) -> S_co:
         if not -len(self) <= index < len(self):
-            raise IndexRangeError(f"index {index} of a dataset of {len(self)}")
+            raise RangeError(f"index {index} of a dataset of {len(self)}")
         index = index + len(self) if index < 0 else index
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
