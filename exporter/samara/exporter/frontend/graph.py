@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.frontend.size import Size
 from samara.exporter.frontend.tape import MODE, Node
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import Program
@@ -42,7 +43,7 @@ class GraphTensor(Tensor):
     _born: int  # the tracer's clock when it was made
     _tracer: Tracer
     _value: Value
-    _shape: tuple[Any, ...]
+    _shape: Size
 
     @staticmethod
     def of(tracer: Tracer, value: Value) -> GraphTensor:
@@ -60,14 +61,14 @@ class GraphTensor(Tensor):
 
     def _set(self, value: Value) -> None:
         self._value = value
-        self._shape = tuple(d.as_int() if d.is_static else d for d in value.type.shape)
+        self._shape = Size(d.as_int() if d.is_static else d for d in value.type.shape)
 
     def _take(self, other: Any) -> None:
         self._tracer.changing(self)
         self._set(self._tracer.lift(other))
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> Size:
         return self._shape
 
     @property

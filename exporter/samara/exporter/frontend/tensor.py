@@ -20,6 +20,7 @@ from samara.exporter.frontend._pointwise import PointwiseMethods
 from samara.exporter.frontend._python import PythonMethods
 from samara.exporter.frontend._reduce import ReduceMethods
 from samara.exporter.frontend._shape import ShapeMethods
+from samara.exporter.frontend.size import Size
 from samara.exporter.frontend.tape import (
     MODE,
     Edge,
@@ -139,10 +140,10 @@ class Tensor(
     # ---- what it is
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Size:
         """Sizes; symbolic dims while a function is traced."""
         array = self._data
-        return self._traced.shape if array is None else array.shape
+        return Size(self._traced.shape if array is None else array.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Size`: the sizes of a tensor, a tuple that can tell their product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Size(tuple[Any, ...]):
+    """The sizes of a tensor: a tuple of integers, of symbolic dims too while a function is traced.
+
+    `x.shape.numel()` is the number of elements; slices and sums are sizes again.
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> Any:
+        """The product of the sizes, 1 of none."""
+        n: Any = 1
+        for size in self:
+            n = n * size
+        return n
+
+    def __getitem__(self, index: Any) -> Any:
+        got = tuple.__getitem__(self, index)
+        return Size(got) if type(index) is slice else got
+
+    def __add__(self, other: Any) -> Any:
+        got = tuple.__add__(self, other)
+        return got if got is NotImplemented else Size(got)
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
