@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samara.exporter.frontend import _ufuncs
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError
 
@@ -20,8 +21,17 @@ class PythonMethods:
 
     __slots__ = ()
 
-    # numpy leaves `array + tensor` to the tensor, which would else be taken apart into objects.
-    __array_ufunc__ = None
+    def __array_ufunc__(
+        self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        """NumPy's functions of tensors: `np.sqrt(t)`, `array + t`.
+
+        Where tensors have the operation it is theirs, gradients and traces included. Other
+        functions run in NumPy, for tensors that need no gradient. What is written into arrays by
+        `out=` (also `array += t`) is NumPy's. Methods of functions (`np.add.reduce`), other
+        options and `out=` tensors are a TypeError.
+        """
+        return _ufuncs.apply(ufunc, method, inputs, options)
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:
