@@ -634,3 +634,16 @@ def test_sessions_travel_by_path(files: Files, monkeypatch: pytest.MonkeyPatch) 
     for given in (Model(files["dense"].read_bytes()), Session(files["dense"].read_bytes())):
         with pytest.raises(SamaraError, match="opened from memory cannot be pickled"):
             pickle.dumps(given)
+
+
+def test_what_is_logged(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    Session(files["dense"])
+    assert not caplog.records  # silent until somebody asks
+    caplog.set_level("DEBUG", logger="samara")
+    session = Session(files["dense"], threads=1)
+    session.run({"x": numbers(3, 4)})
+    created, resized = (r.getMessage() for r in caplog.records)
+    assert created.startswith("created Session(")
+    assert "'threads': 1" in created
+    assert resized.startswith("resized to [(3, 4)]: the arena has ")
+    assert {r.name for r in caplog.records} == {"samara.session"}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +39,7 @@ from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.memory import DerivedLayout
 
 # What golden outputs may differ by on a device: design limits of a float model.
+_log = logging.getLogger("samara.export")
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
 
 Labels = str | os.PathLike[str] | Sequence[str]
@@ -230,6 +232,9 @@ def export(
     size = save_program(
         merged, path, golden=goldens, measure=measured, prepack=prepacked if prepack else None
     )
+    _log.info("wrote %s: %d bytes", os.fspath(path), size)
+    for name, why in unmeasured.items():
+        _log.info("%s: the memory of function %s is not stated: %s", os.fspath(path), name, why)
     return ExportReport(
         path=os.fspath(path),
         size_bytes=size,

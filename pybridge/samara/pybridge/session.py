@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,7 @@ from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 
 Array = npt.NDArray[Any]
 
+_log = logging.getLogger("samara.session")
 _LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
 _ACCURACIES = ("default", "strict", "bfloat16")
 
@@ -187,6 +189,7 @@ class Session:
         self._repeat: tuple[Any, list[Array]] | None = None
         if all(s is not None for s in self._shapes):
             self._read_output_shapes()
+        _log.debug("created %r with %s", self, self._options)
 
     # ---- lifetime
 
@@ -544,6 +547,7 @@ class Session:
         arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes if s is not None]
         pointers = ffi.new("int64_t *[]", arrays or [NULL])
         self._check(self._lib.samara_session_resize(self.handle, pointers, len(arrays)))
+        _log.debug("resized to %s: the arena has %d bytes", shapes, self.arena_bytes)
         self._shapes = list(shapes)
         self._repeat = None
         self._read_output_shapes()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from samara.pybridge.files import path_of, read_bytes
 if TYPE_CHECKING:
     from samara.pybridge.model import Model
 
+_log = logging.getLogger("samara.tuned")
 ENVIRONMENT = "SAMARA_TUNED"
 
 
@@ -92,6 +94,7 @@ def tuned_text(
     header = tuned_header(model, isa)
     path = cache_path(header) if tuned is True else path_of(tuned, "tuned")
     if tuned is True and not path.exists():
+        _log.info("%s: no choices were measured for this model here", path)
         return None
     try:
         found = read_bytes(path)
@@ -105,4 +108,5 @@ def tuned_text(
             stacklevel=3,
         )
         return None
+    _log.info("%s: measured choices are used", path)
     return found

@@ -452,7 +452,7 @@ def test_a_function_with_setup_context() -> None:
             assert output.shape == x.shape
             return dy * 2 * x * ctx.by, None
 
-    x = samara.tensor([1.0, 3.0]).requires_grad_()
+    x: Any = samara.tensor([1.0, 3.0]).requires_grad_()
     y = Scaled.apply(x, 2.0)
     y.sum().backward()
     assert y.tolist() == [2, 18]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import samara
 from samara.exporter import testing
-from samara.exporter.frontend import eager
+from samara.exporter.frontend import eager, native
 from samara.exporter.ops import all_ops, get_op
 from samara.exporter.types import DType
 from samara.pybridge.errors import SamaraError, ShapeError
@@ -154,3 +155,16 @@ def test_explained_keeps_errors_of_ours_and_names_the_operator() -> None:
     odd = eager.explained(op, [np.ones(2, np.float32)] * 2, {}, ValueError("strange"))
     assert isinstance(odd, ShapeError)
     assert str(odd) == "add: strange"
+
+
+def test_slow_paths_are_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "fallbacks", Counter())
+    caplog.set_level("INFO", logger="samara")
+    x = samara.ones(2, 2).double()
+    for _ in range(2):
+        x @ x
+    assert [r.getMessage() for r in caplog.records] == [
+        "matmul of float64 runs in NumPy, slowly: C has float32"
+    ]

@@ -315,7 +315,7 @@ def test_saturated_probabilities_in_a_step() -> None:
 
 def test_random_slopes() -> None:
     samara.manual_seed(0)
-    x = samara.tensor([-1.0, 0.0, 1.0, -2.0] * 64).requires_grad_()
+    x: Any = samara.tensor([-1.0, 0.0, 1.0, -2.0] * 64).requires_grad_()
     y = samara.nn.RReLU(0.1, 0.3)(x)
     y.sum().backward()
     slopes = x.grad.numpy()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -39,13 +41,14 @@ def test_indices_that_may_not_be_negative() -> None:
     updates = np.zeros((1, 3), np.float32)
     assert ops.gather(X, np.array([1]), wrap=False).tolist() == [[3, 4, 5]]
     for bad in (2, -1, -3):
-        for refused in (
+        calls: tuple[Callable[[int], object], ...] = (
             lambda at: ops.gather(X, np.array([at]), wrap=False),
             lambda at: ops.gather_elements(X, np.array([[at, 0, 0]]), wrap=False),
             lambda at: ops.gather_nd(X, np.array([[at]]), wrap=False),
             lambda at: ops.scatter_elements(X, np.array([[at, 0, 0]]), updates, wrap=False),
             lambda at: ops.scatter_nd(X, np.array([[at]]), updates, wrap=False),
-        ):
+        )
+        for refused in calls:
             with pytest.raises(RangeError, match=f"index {bad} at position 0 .* 0 to 1"):
                 refused(bad)
 

@@ -6,6 +6,7 @@ This room knows arrays only; tensor.py puts the tape around it.
 
 from __future__ import annotations
 
+import logging
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -22,6 +23,7 @@ from samara.pybridge.errors import SamaraError, ShapeError
 Array = np.ndarray[Any, Any]
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
+_log: Final = logging.getLogger("samara.eager")
 BIG: Final = 8192  # elements; from here an output comes from the caching allocator
 
 
@@ -38,6 +40,9 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         given = concrete(arrays)
         if all(a is None or a.dtype in _NATIVE for a in given):
             return native.run(op, given, attrs)
+        if not native.fallbacks[op.name]:
+            kinds = sorted({str(a.dtype) for a in given if a is not None})
+            _log.info("%s of %s runs in NumPy, slowly: C has float32", op.name, ", ".join(kinds))
         native.fallbacks[op.name] += 1
         return reference(op, given, attrs)
     if op in ELEMENTWISE:

@@ -24,9 +24,11 @@ class Scaled(nn.Module):
 
 
 def test_grad_input_and_grad_output() -> None:
-    net = Scaled()
+    net: Any = Scaled()
     seen: list[Any] = []
     handle = net.register_full_backward_hook(lambda *a: seen.append(a))
+    x: Any
+    y: Any
     x, y = (samara.tensor(v).requires_grad_() for v in ([1.0, 2.0], [5.0, 6.0]))
     a, b = net(x, y)
     ((a * 10).sum() + b.sum()).backward()
@@ -43,7 +45,7 @@ def test_grad_input_and_grad_output() -> None:
 
 
 def test_what_needs_no_gradient_is_none() -> None:
-    net = Scaled()
+    net: Any = Scaled()
     seen: list[Any] = []
     net.register_full_backward_hook(lambda m, i, o: seen.append((i, [g.tolist() for g in o])))
     net(samara.tensor([1.0, 2.0])).sum().backward()  # only w needs one
@@ -57,8 +59,8 @@ def test_what_needs_no_gradient_is_none() -> None:
 
 
 def test_gradients_are_replaced() -> None:
-    net = Scaled()
-    x = samara.tensor([1.0, 2.0]).requires_grad_()
+    net: Any = Scaled()
+    x: Any = samara.tensor([1.0, 2.0]).requires_grad_()
     first = net.register_full_backward_pre_hook(lambda m, o: (o[0] * 10,))
     second = net.register_full_backward_hook(lambda m, i, o: (i[0] + 1,))
     net(x).sum().backward()
@@ -72,7 +74,7 @@ def test_gradients_are_replaced() -> None:
 
 
 def test_keyword_arguments() -> None:
-    net = Scaled()
+    net: Any = Scaled()
     x = samara.tensor([1.0, 1.0])
     net.register_forward_pre_hook(
         lambda m, args, kwargs: (args, {**kwargs, "by": kwargs.get("by", 1.0) * 2}),
@@ -141,6 +143,8 @@ def test_second_derivatives_and_nested_outputs() -> None:
     x = samara.tensor([2.0]).requires_grad_()
     out = net(x)
     assert out["b"][1] == 5
+    first: Any
+    second: Any
     (first,) = samara.autograd.grad(out["a"].sum(), [x], create_graph=True)
     assert first.tolist() == [12]
     (second,) = samara.autograd.grad(first.sum(), [x])
@@ -149,7 +153,7 @@ def test_second_derivatives_and_nested_outputs() -> None:
 
 
 def test_hooks_are_left_out_of_traces() -> None:
-    net = Scaled()
+    net: Any = Scaled()
     net.register_full_backward_hook(lambda m, i, o: None)
     program = samara.trace(net, (samara.ones(2),))
     assert program.run({"x": np.ones(2, np.float32)})["output"].tolist() == [2, 3]

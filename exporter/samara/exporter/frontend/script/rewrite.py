@@ -85,8 +85,9 @@ class _Rewriter(ast.NodeTransformer):
         scope.first = positional[0].arg if positional else ""
         lower_jumps(node)
         liveness.annotate(node, scope.outer)
-        inside = [n for n in _own_nodes(node.body) if isinstance(n, (ast.If, ast.While, ast.For))]
-        inside += [n for n in _own_nodes(node.body) if isinstance(n, ast.BoolOp | ast.IfExp)]
+        # Names bound in some of these only may have no value afterwards.
+        kinds = (ast.If, ast.While, ast.For, ast.BoolOp, ast.IfExp)
+        inside = [n for n in _own_nodes(node.body) if isinstance(n, kinds)]
         scope.maybe = set(stored(inside)) - scope.bound - scope.outer
         scope.bound |= set(stored(node.body)) - scope.outer
         caught, self.caught = self.caught, 0

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from samara.exporter.frontend.script.values import describe, is_traced, script_tracer, use
@@ -27,7 +27,9 @@ class Said(str):
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __hash__ = __len__ = __contains__ = __iter__ = __getitem__ = __bool__ = _refuse
-    split = startswith = endswith = find = index = count = isdigit = encode = _refuse
+    startswith = endswith = find = index = count = isdigit = _refuse
+    split: Any = _refuse
+    encode: Any = _refuse
 
     def __str__(self) -> str:
         return "".join((self,))
@@ -80,7 +82,8 @@ def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
             return Said(repr(text)) if conversion != -1 else text
         return _Bare("{" + source + "}")
     if conversion != -1:
-        value = {115: str, 114: repr, 97: ascii}[conversion](value)
+        convert: Callable[[Any], str] = {115: str, 114: repr, 97: ascii}[conversion]
+        value = convert(value)
     return format(value, spec)
 
 
@@ -108,8 +111,9 @@ def percent(text: str, values: Any, sources: Any) -> Any:
         known = sources if isinstance(sources, dict) else {}
         values = {k: said(v, known.get(k)) for k, v in values.items()}
     elif isinstance(values, tuple):
-        many = sources if isinstance(sources, tuple) and len(sources) == len(values) else None
-        values = tuple(said(v, many and many[i]) for i, v in enumerate(values))
+        fits = isinstance(sources, tuple) and len(sources) == len(values)
+        written: Sequence[str | None] = sources if fits else (None,) * len(values)
+        values = tuple(map(said, values, written))
     else:
         values = (said(values, sources if isinstance(sources, str) else None),)
     place = -1
