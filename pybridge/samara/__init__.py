@@ -50,6 +50,7 @@ _HOMES = {
     "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
     "samara.exporter.frontend.script": ("script",),
     "samara.pybridge.op": ("get_num_threads", "set_num_threads"),
+    "samara.exporter.frontend.size": ("Size",),
     "samara.exporter.frontend.tensor": ("Tensor",),
     "samara.exporter.frontend._convert": ("device",),
     "samara.exporter.frontend.dtypes": (
@@ -173,6 +174,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.random import *
     from samara.exporter.frontend.script import script as script
     from samara.exporter.frontend.settings import *
+    from samara.exporter.frontend.size import Size as Size
     from samara.exporter.frontend.tape import enable_grad as enable_grad
     from samara.exporter.frontend.tape import is_grad_enabled as is_grad_enabled
     from samara.exporter.frontend.tape import no_grad as no_grad

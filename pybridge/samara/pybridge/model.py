@@ -104,7 +104,7 @@ class Model:
         options.copy, options.verify = copy, _VERIFY[verify]
         keep = None
         self.path = None
-        self._how = {"copy": copy, "verify": verify}
+        self._reopen = functools.partial(Model, copy=copy, verify=verify)
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = source if isinstance(source, bytes) else bytes(source)
             if data[4:8] != _MAGIC:
@@ -181,7 +181,7 @@ class Model:
                 "a model that was opened from memory cannot be pickled",
                 fix="write its bytes to a file and open that, or send the bytes",
             )
-        return functools.partial(Model, **self._how), (self.path,)
+        return self._reopen, (self.path,)
 
 
 def _path(source: object) -> Path:

@@ -140,7 +140,7 @@ def tensors(x: Tensor, weight: nn.Parameter) -> Tensor:
     assert_type(x == 1, Tensor)
     assert_type(x.max(), Tensor)
     assert_type(x.max(0).values, Tensor)
-    assert_type(x.size(), tuple[int, ...])
+    assert_type(x.size(), samara.Size)
     assert_type(x.size(0) + x.shape[1] + x.numel(), int)
     assert_type(x.sum().item(), int | float)
     assert_type(x.numpy(), np.ndarray[tuple[Any, ...], np.dtype[Any]])

@@ -39,7 +39,8 @@ def test_a_tracer_is_current_inside_its_block() -> None:
 
 def test_operators_become_nodes_with_their_place(tracer: Tracer) -> None:
     x = tracer.input("x", np.ones((2, 3), np.float32), {0: "n"})
-    assert isinstance(x.shape[0], Dim)
+    batch: Any = x.shape[0]
+    assert isinstance(batch, Dim)
     assert x.shape[1] == 3
     assert x.dtype == np.float32
     assert (x.ndim, x.is_leaf, x.requires_grad) == (2, False, False)

@@ -63,7 +63,7 @@ def test_operators_of_arrays() -> None:
 
 
 def test_what_numpy_alone_has() -> None:
-    t = samara.tensor(X)
+    t: Any = samara.tensor(X)
     got = np.cbrt(t)
     assert isinstance(got, samara.Tensor)
     np.testing.assert_allclose(got.numpy(), np.cbrt(X), 1e-6)

@@ -15,6 +15,7 @@ from samara.exporter.types import as_dim
 from samara.pybridge.errors import RangeError, SamaraError, ShapeError
 
 if TYPE_CHECKING:
+    from samara.exporter.frontend.size import Size
     from samara.exporter.frontend.tensor import Tensor
 
 
@@ -55,7 +56,7 @@ class ShapeMethods:
     __slots__ = ()
 
     @overload
-    def size(self: Any, dim: None = None) -> tuple[int, ...]: ...
+    def size(self: Any, dim: None = None) -> Size: ...
     @overload
     def size(self: Any, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:

@@ -61,7 +61,8 @@ class GraphTensor(Tensor):
 
     def _set(self, value: Value) -> None:
         self._value = value
-        self._shape = Size(d.as_int() if d.is_static else d for d in value.type.shape)
+        sizes: list[Any] = [d.as_int() if d.is_static else d for d in value.type.shape]
+        self._shape = Size(sizes)
 
     def _take(self, other: Any) -> None:
         self._tracer.changing(self)

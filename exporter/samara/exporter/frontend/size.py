@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 
-class Size(tuple[Any, ...]):
+class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple of integers, of symbolic dims too while a function is traced.
 
     `x.shape.numel()` is the number of elements; slices and sums are sizes again.
@@ -14,20 +14,33 @@ class Size(tuple[Any, ...]):
 
     __slots__ = ()
 
-    def numel(self) -> Any:
+    def numel(self) -> int:
         """The product of the sizes, 1 of none."""
-        n: Any = 1
+        n = 1
         for size in self:
             n = n * size
         return n
 
-    def __getitem__(self, index: Any) -> Any:
-        got = tuple.__getitem__(self, index)
-        return Size(got) if type(index) is slice else got
+    if TYPE_CHECKING:
 
-    def __add__(self, other: Any) -> Any:
-        got = tuple.__add__(self, other)
-        return got if got is NotImplemented else Size(got)
+        @overload
+        def __getitem__(self, index: SupportsIndex, /) -> int: ...
+        @overload
+        def __getitem__(self, index: slice, /) -> Size: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
 
-    def __radd__(self, other: Any) -> Any:
-        return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
+        def __add__(self, other: tuple[int, ...], /) -> Size: ...  # type: ignore[override]
+        def __radd__(self, other: tuple[int, ...], /) -> Size: ...
+
+    else:
+
+        def __getitem__(self, index):
+            got = tuple.__getitem__(self, index)
+            return Size(got) if type(index) is slice else got
+
+        def __add__(self, other):
+            got = tuple.__add__(self, other)
+            return got if got is NotImplemented else Size(got)
+
+        def __radd__(self, other):
+            return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented

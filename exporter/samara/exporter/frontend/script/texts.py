@@ -82,8 +82,8 @@ def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
             return Said(repr(text)) if conversion != -1 else text
         return _Bare("{" + source + "}")
     if conversion != -1:
-        convert: Callable[[Any], str] = {115: str, 114: repr, 97: ascii}[conversion]
-        value = convert(value)
+        conversions: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+        value = conversions[conversion](value)
     return format(value, spec)
 
 
