@@ -132,6 +132,7 @@ ANY = {
     "samara.data.default_convert": "by the structure of the sample",
     "samara.metrics.Metric.compute": "the subclass's own",
     "samara.nn.Module.forward": "the subclass's own",
+    "samara.nn.DataParallel.forward": "what the wrapped module gives",
 }
 
 

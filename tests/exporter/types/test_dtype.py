@@ -49,7 +49,7 @@ def test_numpy_round_trip() -> None:
 def test_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
     _ml_dtype.cache_clear()
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    with pytest.raises(UnsupportedError, match="no dtype for bfloat16") as caught:
+    with pytest.raises(UnsupportedError, match="bfloat16 needs ml_dtypes") as caught:
         _ = DType.BF16.numpy
     assert "install ml_dtypes" in str(caught.value)
     assert DType.BF16.public_name == "bfloat16"

@@ -128,6 +128,10 @@ class ConvertMethods:
         out = self if dtype is None else self.type(dtype)
         return out.clone() if (copy or flags[1:] == [True]) and out is self else out
 
+    @overload
+    def type(self: Any, dtype: None = None, non_blocking: Truth = False) -> str: ...
+    @overload
+    def type(self: Any, dtype: Any, non_blocking: Truth = False) -> Tensor: ...
     def type(self: Any, dtype: Any = None, non_blocking: Truth = False) -> Any:
         """In another dtype; the tensor itself where it has it. Without one PyTorch's name of its
         own, such as "torch.FloatTensor"."""

@@ -32,7 +32,7 @@ from samara.exporter.frontend.tensor_file import (
     write_tensors,
 )
 from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedError
-from samara.pybridge.files import reading
+from samara.pybridge.files import path_of, reading
 
 __all__ = ["load", "save"]
 
@@ -104,9 +104,9 @@ def load(
     modules) and other devices, FileError (also FileNotFoundError …) where it cannot be read.
     """
     _check_location(map_location)
-    if isinstance(f, (str, bytes, os.PathLike)):
-        where = os.fsdecode(f)
-        with reading(f), open(f, "rb") as file:
+    if isinstance(f, (str, os.PathLike)):
+        where = os.fspath(path_of(f, "f"))
+        with reading(where), open(where, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             return _loaded(file, size, where, bool(mmap), True, encoding)
     _check_opened(f, "read")

@@ -107,6 +107,10 @@ def is_inference_mode_enabled() -> bool:
     return False
 
 
+@overload
+def compile(model: None = None, **options: Any) -> Callable[[F], F]: ...
+@overload
+def compile(model: F, **options: Any) -> F: ...
 def compile(model: Any = None, **options: Any) -> Any:
     """`model` itself, a module or function; as a decorator with options a decorator.
 

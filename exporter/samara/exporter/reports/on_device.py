@@ -35,6 +35,7 @@ from samara.exporter.reports._measure import Roof
 from samara.exporter.reports._node_times import NodeTime, named_nodes, node_rates, nodes_text
 from samara.exporter.types.text import plain, table
 from samara.pybridge import BackendError, Session, UnsupportedError, sources
+from samara.pybridge.atomic import put
 from samara.pybridge.dtypes import PACKED, pack_nibbles
 
 # What `uname -m` and Android's ABIs call an architecture, as the target whose static programs run there.
@@ -227,7 +228,7 @@ def _written(session: Session, given: Mapping[str, Array], folder: Path) -> dict
     for number, (name, array) in enumerate(given.items()):
         written[name] = folder / f"input{number}.bin"
         data = pack_nibbles(array) if dtypes[name] in PACKED else array
-        written[name].write_bytes(np.ascontiguousarray(data).tobytes())
+        put(written[name], np.ascontiguousarray(data).tobytes())
     return written
 
 

@@ -25,10 +25,10 @@ def test_it_runs_the_module() -> None:
 def test_states_with_and_without_the_prefix() -> None:
     net = nn.Linear(2, 3)
     parallel = nn.DataParallel(nn.Linear(2, 3))
-    with pytest.raises(SamaraError, match="missing") as caught:
+    with pytest.raises(SamaraError, match="Missing") as caught:
         net.load_state_dict(parallel.state_dict())
     assert "consume_prefix_in_state_dict_if_present" in str(caught.value.fix)
-    with pytest.raises(SamaraError, match="missing") as caught:
+    with pytest.raises(SamaraError, match="Missing") as caught:
         parallel.load_state_dict(net.state_dict())
     assert "model.module" in str(caught.value.fix)
     state = parallel.state_dict()
