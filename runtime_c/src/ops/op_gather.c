@@ -42,7 +42,8 @@ static samara_status gather_run(const struct smr_job *job, size_t begin, size_t 
     const size_t position = unit % state->per_outer;
     n = state->per_outer - position < last - unit ? state->per_outer - position : last - unit;
     if (n > SMR_MOVE_INDICES) n = SMR_MOVE_INDICES;
-    SMR_TRY(smr_move_indices(job, job->inputs[1], position, n, x->dims[state->axis], state->wrap, picks));
+    SMR_TRY(smr_move_indices(job, job->inputs[1], position, n, x->dims[state->axis], state->wrap,
+                             picks));
     smr_move_pick(n, picks, (const char *)x->data + unit / state->per_outer * state->outer_bytes,
                   block, 0, block, (char *)job->outputs[0]->data + unit * block);
   }
@@ -83,7 +84,8 @@ static samara_status gather_elements_run(const struct smr_job *job, size_t begin
       const size_t position = row * state->per_outer + j, rest_of_row = state->per_outer - j;
       const size_t n = rest_of_row < SMR_MOVE_INDICES ? rest_of_row : SMR_MOVE_INDICES;
       size_t picks[SMR_MOVE_INDICES];
-      SMR_TRY(smr_move_indices(job, indices, position, n, x->dims[state->axis], state->wrap, picks));
+      SMR_TRY(
+          smr_move_indices(job, indices, position, n, x->dims[state->axis], state->wrap, picks));
       smr_move_pick(n, picks, src + j * step, state->strides[state->axis], step, state->block_bytes,
                     (char *)job->outputs[0]->data + position * state->block_bytes);
     }

@@ -72,7 +72,8 @@ static samara_status gather_blocks_run(const struct smr_job *job, size_t begin, 
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t i = smr_units_begin(&s->units, begin); i < last; i++) {
     size_t row;
-    SMR_TRY(smr_move_index(job, smr_index_at(indices, i), i, job->inputs[0]->dims[0], s->wrap, &row));
+    SMR_TRY(
+        smr_move_index(job, smr_index_at(indices, i), i, job->inputs[0]->dims[0], s->wrap, &row));
     gather_blocks_row(job, s, row, (float *)job->outputs[0]->data + i * s->width);
   }
   return SAMARA_OK;

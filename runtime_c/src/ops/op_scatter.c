@@ -232,7 +232,8 @@ static samara_status scatter_nd_place(const struct smr_job *job, size_t tuple, s
   for (size_t i = 0; i < depth; i++) {
     const size_t position = tuple * depth + i;
     size_t index;
-    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], state->wrap, &index));
+    SMR_TRY(smr_move_index(job, smr_index_at(indices, position), position, x->dims[i], state->wrap,
+                           &index));
     place = place * (size_t)x->dims[i] + index;
   }
   *out = place;

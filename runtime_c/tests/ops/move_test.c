@@ -111,5 +111,4 @@ SMR_TEST(rows_of_indices) {
 }
 
 SMR_TEST_MAIN(RUN(rows_of_indices); RUN(indices_count_from_either_end);
-              RUN(indices_that_may_not_be_negative); RUN(units_fill_tiles);
-              RUN(strides_are_bytes))
+              RUN(indices_that_may_not_be_negative); RUN(units_fill_tiles); RUN(strides_are_bytes))

@@ -48,15 +48,16 @@ def test_gradients_and_traces() -> None:
 
 
 def test_operators_of_arrays() -> None:
-    t = samara.tensor(Y)
-    for got, want in (
+    t: Any = samara.tensor(Y)
+    results: list[Any] = [
         (X + t, X + Y),
         (X - t, X - Y),
         (X / t, X / Y),
         (np.float32(2) * t, 2 * Y),
         (t > X, X < Y),
         (X @ t, X @ Y),
-    ):
+    ]
+    for got, want in results:
         assert isinstance(got, samara.Tensor)
         np.testing.assert_allclose(got.numpy(), want, 1e-6)
     assert (np.ones(3) + t).dtype == (t + np.ones(3)).dtype

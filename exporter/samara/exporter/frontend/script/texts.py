@@ -73,6 +73,9 @@ def said(value: Any, source: str | None) -> Any:
     return _Bare("{" + (describe(value) if source is None else source) + "}")
 
 
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+
+
 def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
     """One `{value!conversion:spec}` of an f-string."""
     value = use(value)
@@ -82,8 +85,7 @@ def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
             return Said(repr(text)) if conversion != -1 else text
         return _Bare("{" + source + "}")
     if conversion != -1:
-        conversions: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
-        value = conversions[conversion](value)
+        value = _CONVERSIONS[conversion](value)
     return format(value, spec)
 
 
