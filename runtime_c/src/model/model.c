@@ -7,9 +7,9 @@
 #include <samara/samara_experimental.h>
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/checked.h"
 #include "base/os.h"
 #include "model/decode.h"
@@ -38,8 +38,8 @@ struct smr_model_private {
   void *copy;               // of the file, read by callbacks or copied, or NULL
   void *program;            // copy of the program part, or NULL when it lies in the image
   struct smr_image image;
-  atomic_int verified;  // a samara_verified
-  void *memory;         // decoded arrays
+  SMR_ATOMIC(int) verified;  // a samara_verified
+  void *memory;              // decoded arrays
   struct smr_os_mutex lock;
   struct model_derived *derived;
 };
@@ -77,7 +77,7 @@ static samara_status model_read_header(const uint8_t *image, uint64_t image_byte
 // ---- open ----
 
 static void model_set_verified(const samara_model *model, samara_verified verified) {
-  atomic_store_explicit(&model->private_->verified, (int)verified, memory_order_relaxed);
+  SMR_ATOMIC_STORE(&model->private_->verified, (int)verified);
 }
 
 // Compare the data with its checksums now, the program part too if `all`, and note what came of it.
@@ -145,7 +145,7 @@ samara_status samara_model_verify(const samara_model *model, samara_error *error
 
 samara_verified samara_model_verified(const samara_model *model) {
   if (model == NULL) return SAMARA_NOT_VERIFIED_OLD;
-  return (samara_verified)atomic_load_explicit(&model->private_->verified, memory_order_relaxed);
+  return (samara_verified)SMR_ATOMIC_LOAD(&model->private_->verified);
 }
 
 // A model and what belongs to it, in one block.

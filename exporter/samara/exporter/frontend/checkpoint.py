@@ -31,8 +31,8 @@ from samara.exporter.frontend.tensor_file import (
     read_opened,
     write_tensors,
 )
-from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedError
-from samara.pybridge.files import path_of, reading
+from samara.exporter.types import ArgumentError, ModelFormatError, SamaraError, UnsupportedError
+from samara.pybridge.files import kind_of, path_of, reading
 
 __all__ = ["load", "save"]
 
@@ -152,15 +152,18 @@ def _check_location(where: Any) -> None:
 
 
 def _check_opened(f: Any, method: str) -> None:
-    """SamaraError unless `f` is a path or a binary file that can do this."""
-    if isinstance(f, (str, bytes, os.PathLike)):
+    """ArgumentError unless `f` is a path or a binary file that can do this."""
+    if isinstance(f, (str, os.PathLike)):
         return
     if isinstance(f, io.TextIOBase):
-        raise SamaraError(
+        raise ArgumentError(
             "the file is open as text", fix=f'open it with "{method[0]}b", or pass its path'
         )
     if not hasattr(f, method):
-        raise SamaraError(f"a path or an open binary file is expected, got {type(f).__name__}")
+        raise ArgumentError(
+            f"a path or an open binary file is expected, not {kind_of(f)}",
+            fix=f'give a path, or a file from open(path, "{method[0]}b")',
+        )
 
 
 def _measured(f: Any) -> tuple[BinaryIO, int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from samara.exporter.frontend.creation import tensor
 from samara.exporter.frontend.tape import MODE
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError, UnsupportedError
+
+F = TypeVar("F")
 
 __all__ = [
     "BoolTensor",

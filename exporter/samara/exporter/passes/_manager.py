@@ -10,7 +10,7 @@ from samara.exporter.ir.program import Array, Program
 from samara.exporter.ir.verify import verify
 from samara.exporter.passes._check import Checker, Verdict, checker_of
 from samara.exporter.passes._pass import Pass
-from samara.exporter.types import SamaraError
+from samara.exporter.types import ArgumentError, SamaraError
 
 
 @dataclass(frozen=True, slots=True)
