@@ -42,6 +42,8 @@ OTHER = {
         ("give evaluate= as well", "give --eval as well"),
         ("give labels=, or data as evaluate=", "give --labels, or data as --eval"),
         ("cut it with inputs=/outputs=", "cut it with --inputs/--outputs"),
+        ("give labels=, or a function as evaluate=", "give --labels"),
+        ("consts={'sr': 16000} or rename={'a': 'b'}", "--const sr=16000 or --rename a=b"),
         ("bounds={'n': 8}", "--bound 'n<=8'"),
         ("layout={'x': 'NHWC'}", "--layout x=NHWC"),
         ("ranges={'x': (0, 1)}", "--range x=0..1"),

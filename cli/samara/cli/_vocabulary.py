@@ -21,6 +21,7 @@ _OPTIONS: Mapping[str, str] = {
     "bisect": "--bisect",
     "bounds": "--bound",
     "calibration": "--data",
+    "consts": "--const",
     "custom": "--custom",
     "disable": "--disable",
     "embed": "--embed",
@@ -45,6 +46,7 @@ _OPTIONS: Mapping[str, str] = {
     "profile": "--profile",
     "ranges": "--range",
     "recipe": "--recipe",
+    "rename": "--rename",
     "runs": "--runs",
     "scheme": "--scheme",
     "seed": "--seed",
@@ -66,7 +68,7 @@ _SWITCHES: Mapping[str, str] = {
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("--inputs", "--outputs", "--layout", "--state", "--disable", "--no-optimize", "--no-check",
-         "--bound", "--shape", "--prepack", "--golden", "--target-runtime", "--bisect"),
+         "--bound", "--const", "--rename", "--shape", "--prepack", "--golden", "--target-runtime", "--bisect"),
         "samara export",
     ),
     **dict.fromkeys(
@@ -75,7 +77,19 @@ _HOMES: Mapping[str, str] = {
     ),
 }  # fmt: skip
 # Arguments named at the head of a message: "layout: the program has no input 'x'".
-_HEADS = ("bounds", "disable", "inputs", "labels", "layout", "outputs", "ranges", "shapes", "state")
+_HEADS = (
+    "bounds",
+    "consts",
+    "disable",
+    "inputs",
+    "labels",
+    "layout",
+    "outputs",
+    "ranges",
+    "rename",
+    "shapes",
+    "state",
+)
 
 # Sentences that have no option.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -88,6 +102,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"pass it through \.astype\(np\.(\w+)\)", r"save the array as \1"),
         (r"convert it with \.astype\('(\w+)'\)", r"save the array as \1"),
         (r"\bpass array", "save array"),
+        (r", or a function as evaluate=$", ""),
         (r"; use samara\.Session$", "; samara run runs it"),
         (r"samara\.import_onnx\('([^']*)'\) makes one of an ONNX file", r"name an .onnx file"),
     )
