@@ -113,7 +113,10 @@ class Model:
             check(lib.samara_model_open_memory(keep, len(data), options, out, error), error)
         else:
             path = _path(source)
-            check(lib.samara_model_open_path(os.fsencode(path), options, out, error), error)
+            status = lib.samara_model_open_path(os.fsencode(path), options, out, error)
+            if status:
+                _check_kind(path)
+            check(status, error)
             self.path = os.path.abspath(path)
         self.handle = ffi.gc(out[0], _Closer(lib, keep))
         self._functions = {
@@ -201,7 +204,11 @@ def _path(source: object) -> Path:
             f"a model is opened from a path or the bytes of a file, not from {kind_of(source)}",
             fix="give the path of a .samara file",
         )
-    path = path_of(source, "the model")
+    return path_of(source, "the model")
+
+
+def _check_kind(path: Path) -> None:
+    """Of a file that did not open: the error that says more where it cannot be read or is no model."""
     head = head_of(path)
     if head[4:8] != _MAGIC:
         refuse_foreign(path, head, "a .samara file")
@@ -210,7 +217,6 @@ def _path(source: object) -> Path:
                 f"{path} is an ONNX model, not a .samara file",
                 fix='samara.export(samara.import_onnx(path), "m.samara") converts it',
             )
-    return path
 
 
 class _Closer:
