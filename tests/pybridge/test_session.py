@@ -619,6 +619,11 @@ def test_text_of_a_session(files: Files) -> None:
     assert "Session(memory, " in repr(Session(files["dense"].read_bytes()))
 
 
+def test_models_travel_as_they_were_opened(files: dict[str, Path]) -> None:
+    assert pickle.loads(pickle.dumps(Model(files["dense"]))).verified
+    assert not pickle.loads(pickle.dumps(Model(files["dense"], verify=False))).verified
+
+
 def test_sessions_travel_by_path(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files["static"].parent)
     session = Session(files["static"].name, threads=1, keep="all", limits={"max_steps": 1000})
