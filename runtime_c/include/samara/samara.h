@@ -38,7 +38,7 @@ extern "C" {
 #define SAMARA_MAX_RANK 8
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.6.0"
+#define SAMARA_VERSION "0.7.0"
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
