@@ -18,7 +18,8 @@ sys.path[:0] = [str(ROOT), *(str(ROOT / room) for room in ("exporter", "pybridge
 from tests.ops.programs import Form, one_node  # noqa: E402
 
 from samara.exporter.ir import Golden, ProgramBuilder  # noqa: E402
-from samara.exporter.ir.file_write import assemble, rows_of  # noqa: E402
+from samara.exporter.ir.file_assemble import assemble  # noqa: E402
+from samara.exporter.ir.file_write import rows_of  # noqa: E402
 from samara.exporter.ops import OpSpec, all_ops, get_op  # noqa: E402
 from samara.exporter.testing import case_inputs, case_types  # noqa: E402
 from samara.exporter.types import DType, ShapeError  # noqa: E402

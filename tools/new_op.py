@@ -30,8 +30,8 @@ FAMILIES = {
     "recurrent": range(160, 170),
     "quantization": range(180, 200),
 }
-# Codes beyond the ranges, up to what a FlatBuffers union can tell apart.
-OVERFLOW = range(200, 251)
+# Codes beyond the ranges, up to what the unions of attribute tables hold (ir/schema.py).
+OVERFLOW = range(200, 501)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,12 @@ static uint64_t open_touch_function(const struct smr_function *f) {
         if (type == SMR_ATTR_INTS) sum += (uint64_t)a->literal.ints[k];
         if (type == SMR_ATTR_FLOATS) sum += a->literal.floats[k] > 0;
       }
+      for (uint32_t k = 0; type == SMR_ATTR_NAMED && k < a->literal.count; k++) {
+        const struct smr_named *v = &a->literal.named[k];
+        sum += strlen(v->name) + strlen(v->text);
+        for (uint32_t l = 0; l < v->int_count; l++) sum += (uint64_t)v->ints[l];
+        for (uint32_t l = 0; l < v->float_count; l++) sum += v->floats[l] > 0;
+      }
       if (type == SMR_ATTR_STRING) sum += strlen(a->literal.text);
     }
   }

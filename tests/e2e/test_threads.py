@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.ops.programs import one_node
 
-from samara.exporter.ir.file_write import assemble, rows_of
+from samara.exporter.ir.file_assemble import assemble
+from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.testing import case_id
 

@@ -14,7 +14,6 @@ import samara
 from samara.exporter.build import build, c_name, gathered, model_features, write_source
 from samara.exporter.export import export
 from samara.exporter.ir import ProgramBuilder, to_bytes
-from samara.exporter.ops import custom_keys
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.toolchain import Toolchain
 from samara.pybridge import SamaraError, UnsupportedError
@@ -128,7 +127,7 @@ def swish(tmp_path: Path) -> Path:
     program = ProgramBuilder()
     b = program.function("main")
     x = b.input("x", "f32", [5])
-    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape, **custom_keys({"beta": 2.0})}
+    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape, "attributes": {"beta": 2.0}}
     attributes = {"name": "mydomain::swish_beta", **stated}
     (y,) = b.op("custom", x, outputs=["y"], attributes=attributes)
     b.finish([y], ["y"])

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from samara.exporter.ir import Program, schema
-from samara.exporter.ir.file_write import assemble, rows_of
+from samara.exporter.ir.file_assemble import assemble
+from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ops import all_ops
 
 Row = dict[str, Any]

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from samara.exporter.ir import ProgramBuilder, to_bytes
-from samara.exporter.ops import custom_keys
 from samara.pybridge import BackendError, Session, UnsupportedError, custom
 
 SWISH = "mydomain::swish_beta"
@@ -33,7 +32,7 @@ def swish_file(name: str = SWISH) -> bytes:
     program = ProgramBuilder()
     b = program.function("main")
     x = b.input("x", "f32", ["n"])
-    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape, **custom_keys({"beta": 2.0})}
+    stated = {"dtypes": (1,), "ranks": (1,), "shape": x.type.shape, "attributes": {"beta": 2.0}}
     (y,) = b.op("custom", x, outputs=["y"], attributes={"name": name, **stated})
     b.finish([y], ["y"])
     return to_bytes(program.finish(["main"]))

@@ -18,6 +18,7 @@ from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.program import Array, Function, Node, Value, Variable, place_of
+from samara.exporter.ops import is_newer
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
@@ -192,7 +193,7 @@ def export(
     check_known(
         disable, sorted({p.name for p in EXPORT}), "disable: there is no pass", "passes are"
     )
-    _check_target(merged, target_runtime)
+    runtime = _check_target(merged, target_runtime)
     check_sets(prepack or ())
     before = sum(len(f.nodes) for f in merged.functions.values())
     if bounds:
@@ -230,7 +231,12 @@ def export(
         return derived
 
     size = save_program(
-        merged, path, golden=goldens, measure=measured, prepack=prepacked if prepack else None
+        merged,
+        path,
+        golden=goldens,
+        runtime=runtime,
+        measure=measured,
+        prepack=prepacked if prepack else None,
     )
     _log.info("wrote %s: %d bytes", os.fspath(path), size)
     for name, why in unmeasured.items():
@@ -471,9 +477,10 @@ def is_growing(program: Program, name: str) -> bool:
     return any(is_growing(program, c) for c in called)
 
 
-def _check_target(program: Program, target: str | None) -> None:
+def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
+    """The version that `target` names; UnsupportedError where it cannot run the program."""
     if target is None:
-        return
+        return None
     try:
         wanted = tuple(int(p) for p in target.split("."))
     except (ValueError, TypeError, AttributeError):
@@ -482,14 +489,15 @@ def _check_target(program: Program, target: str | None) -> None:
         ) from None
     newer = [
         f"{name} needs {since}"
-        for since, name in needs_of(program)
-        if tuple(int(p) for p in since.split("."))[: len(wanted)] > wanted
+        for since, name in needs_of(program, wanted)
+        if is_newer(since, wanted)
     ]
     if newer:
         raise UnsupportedError(
             f"runtime {target} cannot run this program: {'; '.join(newer)}",
             fix="target a newer runtime, or do without these",
         )
+    return wanted
 
 
 def _labels(labels: Any) -> list[str]:

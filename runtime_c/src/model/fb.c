@@ -57,6 +57,7 @@ enum {
   FB_COST_PER_BYTE = 4,
   FB_COST_FREE = 1 << 16,
   FB_SCHEMA_VERSION = 1,
+  FB_UNION_MEMBERS = 250,  // of each union of attribute tables, of which FlatBuffers allow 255
 };
 
 enum { RANK = 1, SAME = 2, WALK = 1 };  // of layout.inc
@@ -353,7 +354,7 @@ static samara_status fb_store_scalar(struct smr_fb_walk *walk, const struct fb_r
   return smr_op_expect_built(op, walk->error);
 }
 
-static samara_status fb_read_attrs(struct smr_fb_walk *walk, struct fb_found found,
+static samara_status fb_read_attrs(struct smr_fb_walk *walk, unsigned which, struct fb_found found,
                                    struct smr_node *node);
 
 // Write what was found for a row into the struct at `out`.
@@ -363,7 +364,8 @@ static samara_status fb_store(struct smr_fb_walk *walk, const struct fb_row *row
   uint8_t *const member = out + row->at;
   void *pointer = found.at != 0 ? (void *)(walk->data + found.at) : NULL;
   if (kind < FB_STRING) return fb_store_scalar(walk, row, kind, found, out);
-  if (kind == FB_UNION) return fb_read_attrs(walk, found, (struct smr_node *)(void *)out);
+  if (kind == FB_UNION)
+    return fb_read_attrs(walk, row->count_at, found, (struct smr_node *)(void *)out);
   if (row->absent == RANK) {
     if (found.count > SAMARA_MAX_RANK) return fb_bad(walk, found.at, "rank above 8");
     out[row->count_at] = (uint8_t)found.count;
@@ -425,6 +427,7 @@ static const struct fb_row fb_attr_rows[] = {
     ATTR(DIM, I32, expr_count, 0, EXPR),
     ATTR(DIMS, VEC_U32, exprs, COUNT(expr_count), EXPR),
     ATTR(FUNCTION, U32, literal.i, 0, FUNCTION),
+    ATTR(NAMED, VEC_TABLE, literal.named, COUNT(literal.count), NAMED_VALUE),
 };
 #undef ATTR
 #undef COUNT
@@ -456,22 +459,25 @@ static samara_status fb_read_attr(struct smr_fb_walk *walk, const struct fb_tabl
   return SAMARA_OK;
 }
 
-static samara_status fb_read_attrs(struct smr_fb_walk *walk, struct fb_found found,
+// Attributes from union `which`; those of an operator are members of one.
+static samara_status fb_read_attrs(struct smr_fb_walk *walk, unsigned which, struct fb_found found,
                                    struct smr_node *node) {
   const struct smr_op *op = node->op;
-  struct smr_node_attr *attrs = smr_fb_take(walk, op->attr_count, sizeof *attrs);
   struct fb_table table = {0, 0, 0, 0};  // of defaults
-  node->attrs = attrs;
   if ((found.at != 0) != (walk->attrs_type != 0)) {
     return fb_bad(walk, found.at, "a type or a value alone");
   }
+  const bool own = (op->code - 1u) / FB_UNION_MEMBERS == which;
   if (found.at != 0) {
-    if (walk->attrs_type != op->code || op->attr_count == 0) {
+    if (!own || walk->attrs_type + which * FB_UNION_MEMBERS != op->code || op->attr_count == 0) {
       return fb_bad(walk, found.at, "attributes of another operator");
     }
     SMR_TRY(fb_follow(walk, &found.at));
     SMR_TRY(fb_open_table(walk, found.at, &table));
   }
+  if (!own) return SAMARA_OK;
+  struct smr_node_attr *attrs = smr_fb_take(walk, op->attr_count, sizeof *attrs);
+  node->attrs = attrs;
   for (uint32_t i = 0; i < op->attr_count; i++) {
     struct smr_node_attr scratch;
     memset(&scratch, 0, sizeof scratch);
@@ -524,6 +530,7 @@ samara_status smr_fb_read(struct smr_fb_walk *walk) {
   walk->counts[SMR_FB_RELATION] = SMR_RELATION_LT + 1;
   walk->counts[SMR_FB_LAYOUT] = SMR_LAYOUT_DWPANEL + 1;
   walk->counts[SMR_FB_BLOCK] = 1;
+  walk->counts[SMR_FB_NAMED_KIND] = SMR_NAMED_KINDS;
   walk->counts[SMR_FB_SCHEMA] = FB_SCHEMA_VERSION + 1;
   walk->counts[SMR_FB_RUNTIME] = fb_runtime() + 1;
   SMR_TRY(fb_follow(walk, &root));

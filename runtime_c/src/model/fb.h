@@ -25,6 +25,7 @@ enum smr_fb_table {
   SMR_FB_EXPR = SMR_FB_TABLE_COUNT,
   SMR_FB_RELATION,
   SMR_FB_CHOICE,
+  SMR_FB_NAMED_KIND,
   SMR_FB_SCHEMA,
   SMR_FB_RUNTIME,
   /* of these, one that is out of range belongs to a newer version */

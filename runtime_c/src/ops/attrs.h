@@ -18,6 +18,7 @@ enum smr_attr_type {
   SMR_ATTR_DIM,
   SMR_ATTR_DIMS,
   SMR_ATTR_FUNCTION,
+  SMR_ATTR_NAMED,
 };
 
 /// One attribute of one operator. Rows of an operator are `op->attr_count` from `op->attr_first`.

@@ -69,6 +69,16 @@ static inline bool smr_dims_open(const struct smr_tensor *t, uint32_t first, uin
   return SMR_HAS(symbolic) && (t->open & ((1u << end) - (1u << first))) != 0;
 }
 
+/// A value under a name of its own: an attribute of a custom operator, as files hold it.
+struct smr_named {
+  const char *name, *text;
+  const int64_t *ints;
+  const float *floats;
+  uint32_t int_count, float_count;
+  uint8_t kind;  // enum smr_named_kind: which of the three it is
+};
+enum smr_named_kind { SMR_NAMED_INTS, SMR_NAMED_FLOATS, SMR_NAMED_TEXT, SMR_NAMED_KINDS };
+
 /// An attribute, decoded; which field holds it follows from its type in the table.
 struct smr_attr {
   int64_t i;  // int, bool, enum (index of the choice), dtype, function, dim (evaluated)
@@ -77,8 +87,9 @@ struct smr_attr {
     const int64_t *ints;  // ints, dims (evaluated)
     const float *floats;  // floats
     const char *text;     // string
+    const struct smr_named *named;
   };
-  uint32_t count;  // of ints / floats / bytes of text
+  uint32_t count;  // of ints / floats / bytes of text / named
   bool present;    // written in the file (else the default)
   bool varies;     // some of `ints`, or `i`, is not a constant: see smr_job.dims_vary
 };

@@ -749,6 +749,7 @@ enum {
   SMR_ATTR_CUSTOM_RANKS = 5,
   SMR_ATTR_CUSTOM_SHAPE = 6,
   SMR_ATTR_CUSTOM_BORN_AT = 7,
+  SMR_ATTR_CUSTOM_ATTRIBUTES = 8,
 };
 
 // quantize: job->attrs[…]

@@ -37,7 +37,9 @@ samara_status smr_custom_check_options(samara_session *session) {
   return SAMARA_OK;
 }
 
-// ---- attributes: `keys` holds name, kind and count or text of each, joined by 0x1f ----
+// ---- attributes ----
+
+// Files up to 0.6 join them: `keys` holds name, kind and count or text of each, with 0x1f between.
 
 struct custom_words {
   const char *at, *end;
@@ -65,7 +67,7 @@ static bool custom_count(const char *word, uint32_t *out) {
   return true;
 }
 
-static samara_status custom_attributes(samara_session *session, struct smr_frame_node *node) {
+static samara_status custom_joined(samara_session *session, struct smr_frame_node *node) {
   struct smr_custom_state *custom = node->control;
   const struct smr_attr *keys = &node->attrs[SMR_ATTR_CUSTOM_KEYS];
   const struct smr_attr *ints = &node->attrs[SMR_ATTR_CUSTOM_INTS];
@@ -104,6 +106,27 @@ static samara_status custom_attributes(samara_session *session, struct smr_frame
   return SAMARA_OK;
 malformed:
   SMR_FAIL(&session->error, BAD_MODEL, "malformed attributes of a custom operator");
+}
+
+static samara_status custom_attributes(samara_session *session, struct smr_frame_node *node) {
+  struct smr_custom_state *custom = node->control;
+  const struct smr_attr *given = &node->attrs[SMR_ATTR_CUSTOM_ATTRIBUTES];
+  if (given->count == 0) return custom_joined(session, node);
+  SMR_TAKE(session, custom->attributes, given->count);
+  for (uint32_t i = 0; i < given->count; i++) {
+    const struct smr_named *v = &given->named[i];
+    samara_attribute *a = &custom->attributes[i];
+    a->name = v->name;
+    if (v->kind == SMR_NAMED_TEXT) a->text = v->text;
+    if (v->kind == SMR_NAMED_INTS) a->ints = v->ints;
+    if (v->kind == SMR_NAMED_FLOATS) a->floats = v->floats;
+    a->count = v->kind == SMR_NAMED_INTS     ? v->int_count
+               : v->kind == SMR_NAMED_FLOATS ? v->float_count
+                                             : 0;
+  }
+  custom->call.attributes = custom->attributes;
+  custom->call.attribute_count = given->count;
+  return SAMARA_OK;
 }
 
 // ---- building ----

@@ -113,6 +113,7 @@ static samara_status eager_value(const struct smr_op *row, const struct smr_attr
       return eager_ints(row, desc, given, out, bump, error);
     case SMR_ATTR_STRING:
     case SMR_ATTR_FUNCTION:
+    case SMR_ATTR_NAMED:
       break;
   }
   return eager_bad_attr(row, desc, "only has a meaning in a model", error);

@@ -137,6 +137,10 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       nodes[SAMPLE_IDENTITY].input_count = 0;
       mb_set(&nodes[SAMPLE_IDENTITY], "length", -1);
       return "missing";
+    case 18:
+      mb_set(&nodes[SAMPLE_MATMUL], "post", 1);
+      nodes[SAMPLE_MATMUL].more_attrs = true;
+      return "attributes of another operator";
     default:
       return NULL;
   }
@@ -149,11 +153,29 @@ SMR_TEST(refuses_what_is_wrong) {
     const char *part = spoil(which, m, &status);
     if (part == NULL) {
       mb_free(m);
-      CHECK_EQ_INT(which, 18);
+      CHECK_EQ_INT(which, 19);
       return;
     }
     CHECK_REFUSED(m, status, part);
   }
+}
+
+// The sample with its identity as a custom operator that has these attributes.
+static struct mb_model *named_sample(uint32_t count, const struct smr_named *values) {
+  struct mb_model *m = mb_sample();
+  struct mb_node *node = &m->functions[0]->nodes[SAMPLE_IDENTITY];
+  static const int64_t dtypes[] = {SAMARA_FLOAT32}, ranks[] = {0};
+  node->op = node->attrs_type = MB_OP_CUSTOM;
+  mb_set_text(node, "name", "a::b");
+  mb_set_ints(node, "dtypes", 1, dtypes);
+  mb_set_ints(node, "ranks", 1, ranks);
+  mb_set_named(node, "attributes", count, values);
+  return m;
+}
+
+SMR_TEST(refuses_named_values_that_are_wrong) {
+  const struct smr_named unknown[] = {{.name = "n", .kind = SMR_NAMED_KINDS}};
+  CHECK_REFUSED(named_sample(1, unknown), SAMARA_BAD_MODEL, "attributes is 3 of 3");
 }
 
 // What a file says of operator 9999, and what the message then calls it.
@@ -180,4 +202,4 @@ SMR_TEST(names_an_operator_that_it_lacks) {
 }
 
 SMR_TEST_MAIN(RUN(decodes_attributes); RUN(refuses_what_is_wrong);
-              RUN(names_an_operator_that_it_lacks))
+              RUN(names_an_operator_that_it_lacks); RUN(refuses_named_values_that_are_wrong))

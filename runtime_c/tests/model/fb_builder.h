@@ -59,11 +59,13 @@ struct mb_attr {
   uint32_t exprs[MB_MAX];
   uint32_t count;
   const char *text;
+  const struct smr_named *named;
 };
 
 struct mb_node {
   uint16_t op;
   uint8_t attrs_type;  // op, unless a test says otherwise
+  bool more_attrs;     // write them as the other union's
   const char *name;
   int32_t inputs[MB_MAX];
   uint32_t outputs[MB_MAX];
@@ -328,6 +330,13 @@ static inline void mb_set_text(struct mb_node *n, const char *name, const char *
   mb_attr(n, name)->text = text;
 }
 
+static inline void mb_set_named(struct mb_node *n, const char *name, uint32_t count,
+                                const struct smr_named *v) {
+  struct mb_attr *a = mb_attr(n, name);
+  a->count = count;
+  a->named = v;
+}
+
 /// Per-tensor quantization of a value.
 static inline void mb_quantize(struct mb_quant *q, float scale, int32_t zero_point) {
   *q = (struct mb_quant){
@@ -376,6 +385,27 @@ static inline char mb_attr_letter(uint8_t type) {
   }
 }
 
+static inline void mb_write_named(struct fbb *b, size_t t, uint32_t id, const struct mb_attr *a) {
+  const size_t first = fbb_offsets(b, t, id, a->count);
+  for (uint32_t i = 0; i < a->count; i++) {
+    const struct smr_named *v = &a->named[i];
+    const char layout[] = {'r',
+                           'b',
+                           v->ints != NULL ? 'r' : '-',
+                           v->floats != NULL ? 'r' : '-',
+                           v->text != NULL ? 'r' : '-',
+                           '\0'};
+    const size_t row = fbb_table(b, layout);
+    fbb_link(b, first + 4 * (size_t)i, row);
+    fbb_text(b, row, SMR_FB_NAMED_VALUE_name, v->name);
+    fbb_u8(b, row, SMR_FB_NAMED_VALUE_kind, v->kind);
+    if (v->ints != NULL) fbb_list(b, row, SMR_FB_NAMED_VALUE_ints, v->ints, v->int_count, 8, 8);
+    if (v->floats != NULL)
+      fbb_list(b, row, SMR_FB_NAMED_VALUE_floats, v->floats, v->float_count, 4, 4);
+    if (v->text != NULL) fbb_text(b, row, SMR_FB_NAMED_VALUE_text, v->text);
+  }
+}
+
 static inline void mb_write_attr(struct fbb *b, size_t t, uint32_t id, uint8_t type,
                                  const struct mb_attr *a) {
   switch ((enum smr_attr_type)type) {
@@ -406,6 +436,9 @@ static inline void mb_write_attr(struct fbb *b, size_t t, uint32_t id, uint8_t t
     case SMR_ATTR_STRING:
       fbb_text(b, t, id, a->text);
       break;
+    case SMR_ATTR_NAMED:
+      mb_write_named(b, t, id, a);
+      break;
   }
 }
 
@@ -431,7 +464,8 @@ static inline size_t mb_write_attrs(struct fbb *b, const struct mb_node *n) {
 static inline size_t mb_write_node(struct fbb *b, const struct mb_node *n) {
   bool any = false;
   for (uint32_t i = 0; i < 20; i++) any = any || n->attrs[i].present;
-  const size_t t = fbb_table(b, any ? "hrrbrrir" : "hrr--rir");
+  const bool more = n->more_attrs;
+  const size_t t = fbb_table(b, any && more ? "hrr--rirbr" : any ? "hrrbrrir" : "hrr--rir");
   fbb_u16(b, t, SMR_FB_NODE_op, n->op);
   fbb_i32(b, t, SMR_FB_NODE_source, n->source);
   fbb_list(b, t, SMR_FB_NODE_inputs, n->inputs, n->input_count, 4, 4);
@@ -439,9 +473,9 @@ static inline size_t mb_write_node(struct fbb *b, const struct mb_node *n) {
   fbb_text(b, t, SMR_FB_NODE_name, n->name);
   fbb_texts(b, t, SMR_FB_NODE_absorbed, n->absorbed, n->absorbed_count);
   if (any) {
-    fbb_u8(b, t, SMR_FB_NODE_attrs_type, n->attrs_type);
+    fbb_u8(b, t, more ? SMR_FB_NODE_more_attrs_type : SMR_FB_NODE_attrs_type, n->attrs_type);
     const size_t attrs = mb_write_attrs(b, n);
-    fbb_link(b, fbb_field(b, t, SMR_FB_NODE_attrs), attrs);
+    fbb_link(b, fbb_field(b, t, more ? SMR_FB_NODE_more_attrs : SMR_FB_NODE_attrs), attrs);
   }
   return t;
 }

@@ -69,6 +69,7 @@ static samara_status pick_run(const samara_custom_call *call) {
 }
 
 // x [6] -> pick -> relu -> y; the dim of the result is born, bounded by 6 or not at all.
+// Its attributes are joined by `keys`, or named where that is NULL.
 static struct literal *picking(bool bounded, const char *keys) {
   static const int64_t ints[] = {2, 3};
   static const float floats[] = {1.5f};
@@ -83,9 +84,18 @@ static struct literal *picking(bool bounded, const char *keys) {
   const uint32_t node = literal_node(f, smr_op_find(SMR_CODE_CUSTOM), "picker",
                                      LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)p));
   literal_attr(f, node, "name", (struct smr_attr){.text = "test::pick", .count = 10});
-  literal_attr(f, node, "keys", (struct smr_attr){.text = keys, .count = (uint32_t)strlen(keys)});
-  literal_attr(f, node, "ints", (struct smr_attr){.ints = ints, .count = 2});
-  literal_attr(f, node, "floats", (struct smr_attr){.floats = floats, .count = 1});
+  if (keys != NULL) {
+    literal_attr(f, node, "keys", (struct smr_attr){.text = keys, .count = (uint32_t)strlen(keys)});
+    literal_attr(f, node, "ints", (struct smr_attr){.ints = ints, .count = 2});
+    literal_attr(f, node, "floats", (struct smr_attr){.floats = floats, .count = 1});
+  } else {
+    static const struct smr_named named[] = {
+        {.name = "above", .floats = floats, .float_count = 1, .kind = SMR_NAMED_FLOATS, .text = ""},
+        {.name = "times", .ints = ints, .int_count = 2, .kind = SMR_NAMED_INTS, .text = ""},
+        {.name = "label", .text = "it's a text", .kind = SMR_NAMED_TEXT},
+    };
+    literal_attr(f, node, "attributes", (struct smr_attr){.named = named, .count = 3});
+  }
   literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)p),
                LITERAL_LIST((int32_t)y));
   literal_output(f, y, "y");
@@ -112,8 +122,8 @@ static samara_custom_op pick_op(struct picked *user) {
                             .user = user};
 }
 
-static void check_picking(bool bounded) {
-  struct literal *l = picking(bounded, good_keys);
+static void check_picking(bool bounded, const char *keys) {
+  struct literal *l = picking(bounded, keys);
   struct picked p = {.scratch_bytes = 1000};
   const samara_custom_op ops[] = {pick_op(&p)};
   samara_session *s = literal_session(
@@ -140,8 +150,9 @@ static void check_picking(bool bounded) {
   literal_free(l);
 }
 
-SMR_TEST(runs_with_attributes_scratch_and_measured_dims) { check_picking(true); }
-SMR_TEST(works_in_a_growing_function) { check_picking(false); }
+SMR_TEST(runs_with_attributes_scratch_and_measured_dims) { check_picking(true, NULL); }
+SMR_TEST(runs_with_joined_attributes) { check_picking(true, good_keys); }
+SMR_TEST(works_in_a_growing_function) { check_picking(false, NULL); }
 
 SMR_TEST(a_missing_operator_is_named_at_creation) {
   struct literal *l = picking(true, good_keys);
@@ -197,5 +208,6 @@ SMR_TEST(malformed_attributes_are_refused) {
   }
 }
 
-SMR_TEST_MAIN(RUN(runs_with_attributes_scratch_and_measured_dims); RUN(works_in_a_growing_function);
-              RUN(a_missing_operator_is_named_at_creation); RUN(malformed_attributes_are_refused))
+SMR_TEST_MAIN(RUN(runs_with_attributes_scratch_and_measured_dims); RUN(runs_with_joined_attributes);
+              RUN(works_in_a_growing_function); RUN(a_missing_operator_is_named_at_creation);
+              RUN(malformed_attributes_are_refused))

@@ -16,14 +16,13 @@ from samara.exporter.ir import (
     ProgramBuilder,
     open_program,
     save_program,
-    schema,
 )
+from samara.exporter.ir.file_assemble import assemble
 from samara.exporter.ir.file_read import from_bytes
 from samara.exporter.ir.file_verify import verify_file
-from samara.exporter.ir.file_write import assemble, rows_of, sums, to_bytes
+from samara.exporter.ir.file_write import rows_of, to_bytes
 from samara.exporter.types import ModelFormatError
 from samara.pybridge import Model
-from samara.pybridge.checksum import checksum
 
 MEBI = 1 << 20
 
@@ -181,16 +180,6 @@ def test_numbers_of_checksums(small: bytes) -> None:
             from_bytes(bad)
         with pytest.raises(ModelFormatError, match=f"{len(wrong)} checksums of 1"):
             Model(bad)
-
-
-@pytest.mark.parametrize("pieces", [(10, 20), (MEBI,), (MEBI - 1, 1, 5), (5, 2 * MEBI + 7), (0,)])
-def test_sums_of_pieces_are_those_of_the_whole(pieces: tuple[int, ...]) -> None:
-    data = np.random.default_rng(0).bytes(sum(pieces))
-    cuts = [sum(pieces[:i]) for i in range(len(pieces) + 1)]
-    parts = [data[a:b] for a, b in itertools.pairwise(cuts)]
-    assert sums(parts) == [
-        checksum(data[at : at + schema.SUM_BYTES]) for at in range(0, len(data), schema.SUM_BYTES)
-    ]
 
 
 def test_golden_data_can_be_cut_off() -> None:

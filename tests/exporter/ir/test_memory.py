@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from samara.exporter.ir import Memory, ProgramBuilder, from_bytes, read_file, save_program
-from samara.exporter.ir.file_write import assemble, rows_of
+from samara.exporter.ir.file_assemble import assemble
+from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ir.memory import memory_rows, read_memory
 from samara.exporter.ir.program import Program
 from samara.exporter.types import ModelFormatError

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from samara.exporter.ir import schema
+from samara.exporter.ir import flat, schema, schema_text
 from samara.exporter.ir.schema import Kind
 from samara.exporter.ops import Attr, OpSpec, all_ops, get_op
 from samara.exporter.types import DType
@@ -23,6 +26,7 @@ def test_a_union_takes_two_ids() -> None:
         "name": 5,
         "source": 6,
         "absorbed": 7,
+        "more_attrs": 9,
     }
 
 
@@ -54,11 +58,11 @@ def test_expr_is_24_bytes_without_padding() -> None:
     assert schema.struct_numpy(schema.EXPR).itemsize == 24
 
 
-def test_codes_beyond_the_union_are_refused() -> None:
+def _late(code: int) -> OpSpec:
     relu = get_op("relu")
-    spec = OpSpec(
+    return OpSpec(
         name="late",
-        code=251,
+        code=code,
         inputs=relu.inputs,
         outputs=relu.outputs,
         infer=relu.infer,
@@ -68,8 +72,52 @@ def test_codes_beyond_the_union_are_refused() -> None:
         check="same",
         attrs=(Attr("alpha", "f32", 1.0),),
     )
-    with pytest.raises(ValueError, match="late has attributes and code 251"):
-        schema.attribute_table(spec)
+
+
+def test_codes_beyond_the_unions_are_refused() -> None:
+    assert schema.attribute_table(_late(500)) is not None
+    with pytest.raises(ValueError, match="late has attributes and code 501"):
+        schema.attribute_table(_late(501))
+
+
+@pytest.fixture
+def late_operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpSpec]:
+    """An operator with code 251 stands in the table."""
+    late = _late(251)
+    caches = (schema.tables, schema.table, schema.union_table)
+    for module in (schema, schema_text):
+        monkeypatch.setattr(module, "all_ops", lambda: [*all_ops(), late])
+    for cache in caches:
+        cache.cache_clear()
+    yield late
+    monkeypatch.undo()
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_codes_above_250_are_members_of_the_second_union(
+    late_operator: OpSpec, need_tool: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    field = schema.union_field(late_operator.code)
+    assert (field, schema.union_field(250)) == ("more_attrs", "attrs")
+    node = {"op": 251, "name": "n", field: (251, {"alpha": 2.5})}
+    model = {"functions": [{"name": "f", "nodes": [node]}], "entries": [0]}
+    data = flat.encode(schema.table("Model"), model)
+    root = int.from_bytes(data[:4], "little")
+    (function,) = flat.Buffer(data, len(data)).decode(schema.table("Model"), root)["functions"]
+    assert function["nodes"][0]["more_attrs"] == (251, {"alpha": 2.5})
+    assert function["nodes"][0]["attrs"] is None
+    flatc = need_tool("flatc", "flatc")
+    (tmp_path / "samara.fbs").write_text(schema_text.generate()[schema_text.FBS_PATH])
+    (tmp_path / "m.bin").write_bytes(data)
+    subprocess.run(
+        [flatc, "--json", "--raw-binary", "--strict-json", "samara.fbs", "--", "m.bin"],
+        cwd=tmp_path,
+        check=True,
+    )
+    printed = json.loads((tmp_path / "m.json").read_text())["functions"][0]["nodes"][0]
+    assert printed["more_attrs_type"] == "LateAttrs"
+    assert printed["more_attrs"] == {"alpha": 2.5}
 
 
 def test_runtime_version_is_the_headers(repo: Path) -> None:

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from samara.exporter import ops
-from samara.exporter.ops import Body, InferContext, OpSpec, custom_attributes, custom_keys
+from samara.exporter.ops import (
+    Body,
+    InferContext,
+    OpSpec,
+    custom_attributes,
+    custom_keys,
+    named_values,
+)
 from samara.exporter.types import (
     Born,
     Dim,
@@ -126,5 +133,6 @@ def test_custom_attributes_travel() -> None:
     packed = custom_keys(given)
     assert custom_attributes(**packed) == given
     assert custom_attributes("", (), ()) == {}
+    assert dict(named_values(given)) == given
     with pytest.raises(UnsupportedError):
         custom_keys({"bad": "a\x1fb"})

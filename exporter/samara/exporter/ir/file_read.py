@@ -28,6 +28,7 @@ from samara.exporter.ir.file_write import (
     layout_demand,
 )
 from samara.exporter.ir.memory import Memory, read_memory
+from samara.exporter.ir.named_rows import values_of
 from samara.exporter.ir.operator_names import operator_names
 from samara.exporter.ir.panels import (
     PANEL_CHANNELS,
@@ -440,10 +441,11 @@ class _Function:
             ) from error
 
     def _attrs(self, op: OpSpec, row: flat.Row) -> dict[str, Any]:
-        if row["attrs"] is None:
-            stored: Mapping[str, Any] = {}
-        else:
-            code, stored = row["attrs"]
+        stored: Mapping[str, Any] = {}
+        for found in (row["attrs"], row["more_attrs"]):
+            if found is None:
+                continue
+            code, stored = found
             if code != op.code:
                 raise ModelFormatError(
                     f"the attributes are those of operator {code}", op=op.name, node=row["name"]
@@ -472,6 +474,8 @@ class _Function:
                 value = self.exprs[value]
             elif a.type == "dims":
                 value = [self.exprs[i] for i in value]
+            elif a.type == "named":
+                value = values_of(value)
             given[a.name] = value
         try:
             return op.complete(given)

@@ -12,9 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ir import flat, schema
+from samara.exporter.ir import schema
 from samara.exporter.ir.exprs import ExprWriter
+from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a
 from samara.exporter.ir.memory import Memory, memory_rows
+from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
 from samara.exporter.ir.panels import (
     Packed,
@@ -26,17 +28,12 @@ from samara.exporter.ir.panels import (
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec
-from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
+from samara.exporter.types import DType, Quant, ShapeError
 from samara.pybridge.atomic import replacing
-from samara.pybridge.checksum import checksum
 from samara.pybridge.memory import DerivedLayout
 
 PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
 PADDED_BIAS: Final = 16
-
-FNV_OFFSET: Final = 0xCBF29CE484222325
-FNV_PRIME: Final = 0x100000001B3
-_MASK: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +51,13 @@ class Golden:
     digests: Mapping[str, int] = field(default_factory=dict)
 
 
-def fnv1a(data: bytes | memoryview) -> int:
-    """FNV-1a, 64 bits."""
-    value = FNV_OFFSET
-    for byte in data:
-        value = ((value ^ byte) * FNV_PRIME) & _MASK
-    return value
-
-
 def save_program(
     program: Program,
     path: str | os.PathLike[str],
     *,
     golden: Sequence[Golden] | Golden | None = None,
     layout: bool = True,
+    runtime: tuple[int, ...] | None = None,
     measure: Callable[[Path], Sequence[Memory]] | None = None,
     prepack: Callable[[Path], Sequence[DerivedLayout]] | None = None,
 ) -> int:
@@ -75,11 +65,12 @@ def save_program(
 
     The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
     stores weights row-major, for runtimes' derived copies and for people who look at files.
+    `runtime` is the oldest one that must read the file: nodes are stated as it knows them.
     `prepack` and then `measure` are shown the file before that: what the first says is stored as
     layouts that sessions need not derive, what the second says as the memory contract.
     """
     verify(program)
-    row, segments = rows_of(program, golden=golden, layout=layout)
+    row, segments = rows_of(program, golden=golden, layout=layout, runtime=runtime)
     with replacing(path) as file:
 
         def write() -> None:
@@ -151,114 +142,17 @@ def to_parts(
 
 
 def rows_of(
-    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+    program: Program,
+    *,
+    golden: Sequence[Golden] | Golden | None = None,
+    layout: bool = True,
+    runtime: tuple[int, ...] | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
     """The row of the table Model, and the data that lie behind it."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
-    writer = _Writer(program, layout)
+    writer = _Writer(program, layout, runtime)
     row = writer.model(goldens)
     return row, writer.segments
-
-
-def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
-    """A file of these rows, whatever they say, in pieces."""
-    payload = flat.encode(schema.table("Model"), row)
-    program_bytes = _up(
-        schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
-    )
-    if program_bytes > schema.MAX_PROGRAM_BYTES:
-        raise UnsupportedError(
-            f"the program part takes {program_bytes} bytes, at most {schema.MAX_PROGRAM_BYTES} are"
-            " possible"
-        )
-    head = bytearray(program_bytes)
-    head[schema.HEADER_BYTES : schema.HEADER_BYTES + len(payload)] = payload
-    root = int.from_bytes(payload[:4], "little") + schema.HEADER_BYTES
-    places, file_bytes = _place(segments, program_bytes)
-    _patch_segments(head, root, places)
-    head[0:4] = root.to_bytes(4, "little")
-    head[4:8] = schema.IDENTIFIER
-    head[8:16] = program_bytes.to_bytes(8, "little")
-    head[24:32] = file_bytes.to_bytes(8, "little")
-    head[-schema.SEAL_BYTES :] = head[: schema.SEAL_BYTES]
-    head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
-    yield bytes(head)
-    at = program_bytes
-    for place, segment in zip(places, segments, strict=True):
-        yield bytes(place - at)
-        yield from segment.parts
-        at = place + segment.size
-
-
-def _up(n: int, multiple: int) -> int:
-    return -(-n // multiple) * multiple
-
-
-def sums(parts: Iterable[bytes]) -> list[int]:
-    """The checksum of each MiB of the bytes of `parts`, one after the other."""
-    found: list[int] = []
-    rest = bytearray()
-    for part in parts:
-        data = memoryview(part)
-        while len(data):
-            if not rest and len(data) >= schema.SUM_BYTES:
-                piece: bytearray | memoryview = data[: schema.SUM_BYTES]
-                data = data[schema.SUM_BYTES :]
-            else:
-                taken = schema.SUM_BYTES - len(rest)
-                rest += data[:taken]
-                data = data[taken:]
-                if len(rest) < schema.SUM_BYTES:
-                    continue
-                piece, rest = rest, bytearray()
-            found.append(checksum(piece))
-    if rest:
-        found.append(checksum(rest))
-    return found
-
-
-class Segment:
-    """Data that lies together; every piece starts on a multiple of the tensor alignment."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.parts: list[bytes] = []
-        self.size = 0
-
-    def add(self, data: bytes) -> int:
-        offset = _up(self.size, schema.TENSOR_ALIGNMENT)
-        self.parts += [bytes(offset - self.size), data]
-        self.size = offset + len(data)
-        return offset
-
-    def row(self) -> dict[str, Any]:
-        """The row of the table Segment."""
-        # Never the default, so that the offset is stored and can be set later.
-        return {"offset": 1, "size": self.size, "name": self.name, "sums": sums(self.parts)}
-
-
-def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], int]:
-    places: list[int] = []
-    at = program_bytes
-    for segment in segments:
-        at = _up(at, schema.SEGMENT_ALIGNMENT)
-        places.append(at)
-        at += segment.size
-    return places, at
-
-
-def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
-    """Segments lie after the program part, whose size is known only now."""
-    buffer = flat.Buffer(bytes(head), len(head))
-    at = buffer.position(schema.table("Model"), root, "segments")
-    if at is None:
-        return
-    vector = buffer.follow(at, "segments")
-    for i, place in enumerate(places):
-        table = buffer.follow(vector + 4 + 4 * i, "segments")
-        where = buffer.position(schema.table("Segment"), table, "offset")
-        assert where is not None
-        head[where : where + 8] = place.to_bytes(8, "little")
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -267,8 +161,11 @@ def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
 class _Writer:
     """Rows of one program, and the constants they refer to."""
 
-    def __init__(self, program: Program, layout: bool) -> None:
+    def __init__(
+        self, program: Program, layout: bool, runtime: tuple[int, ...] | None = None
+    ) -> None:
         self.program = program
+        self.runtime = runtime
         self.weights = Segment("weights")
         self.golden = Segment("golden")
         self.segments: list[Segment] = []
@@ -290,7 +187,7 @@ class _Writer:
             row["segment"] = numbers[id(row.pop("_segment"))]
         return {
             "schema_version": schema.SCHEMA_VERSION,
-            "min_runtime": _min_runtime(p),
+            "min_runtime": _min_runtime(p, self.runtime),
             "producer": PRODUCER,
             "functions": functions,
             "entries": [self._functions[name] for name in p.entries],
@@ -380,15 +277,16 @@ class _Writer:
         wanted = 2 if n.op.name == "loop" else 0
         inputs += [-1] * (wanted - len(inputs))
         attrs = {}
+        stated = n.op.attrs_for(n.attrs, self.runtime)
         for a in n.op.attrs:
-            stored = self._attr(n.op, a, n.attrs[a.name], exprs)
+            stored = self._attr(n.op, a, stated[a.name], exprs)
             if stored is not None:
                 attrs[a.name] = stored
         return {
             "op": n.op.code,
             "inputs": inputs,
             "outputs": [values[v] for v in n.outputs],
-            "attrs": (n.op.code, attrs) if attrs else None,
+            schema.union_field(n.op.code): (n.op.code, attrs) if attrs else None,
             "name": n.name,
             "source": self._source(n.source),
             "absorbed": list(n.absorbed),
@@ -410,6 +308,8 @@ class _Writer:
             return int(value)
         if attr.type == "function":
             return self._functions[value]
+        if attr.type == "named":
+            return named_rows(value)
         return value
 
     def _source(self, source: Source | None) -> int:
@@ -494,28 +394,31 @@ def _some(attr: Attr) -> Any:
     if attr.type == "enum":
         return attr.choices[0]
     return {"dtype": DType.F32, "bool": False, "string": "", "function": ""}.get(
-        attr.type, () if attr.type in ("ints", "floats", "dims") else 0
+        attr.type, () if attr.type in ("ints", "floats", "dims", "named") else 0
     )
 
 
-def _min_runtime(program: Program) -> int:
+def _min_runtime(program: Program, runtime: tuple[int, ...] | None) -> int:
     """The runtime that knows every operator and dtype used, as major << 16 | minor << 8 | patch."""
     newest = (0, 1, 0)
-    for since, _ in needs_of(program):
+    for since, _ in needs_of(program, runtime):
         major, minor, patch = (int(part) for part in since.split("."))
         newest = max(newest, (major, minor, patch))
     return newest[0] << 16 | newest[1] << 8 | newest[2]
 
 
-def needs_of(program: Program) -> list[tuple[str, str]]:
-    """(runtime version, name) of every operator and dtype that the program uses, oldest first."""
+def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[tuple[str, str]]:
+    """(runtime version, name) of every operator and dtype that the program uses, oldest first.
+
+    With `runtime` nodes are taken as they are written for that version.
+    """
     found = set()
     dtypes = {v.type.dtype for v in program.variables}
     for f in program.functions.values():
         dtypes.update(v.type.dtype for v in (*f.inputs, *f.outputs))
         for n in f.nodes:
             found.add((n.op.since, n.op.name))
-            found.update(_newer_forms(n))
+            found.update(_newer_forms(n, runtime))
             dtypes.update(v.type.dtype for v in (*n.inputs, *n.outputs) if v is not None)
     found.update((d.since, d.public_name) for d in dtypes)
     return sorted(found)
@@ -524,8 +427,12 @@ def needs_of(program: Program) -> list[tuple[str, str]]:
 _QUANTIZED_WEIGHTS: Final = ("conv", "conv_transpose", "matmul", "lstm", "gru")
 
 
-def _newer_forms(n: Node) -> Iterator[tuple[str, str]]:
+def _newer_forms(n: Node, runtime: tuple[int, ...] | None) -> Iterator[tuple[str, str]]:
     """What a node needs beyond its operator: (runtime version, name)."""
+    attrs = n.op.attrs_for(n.attrs, runtime)
+    for a in n.op.attrs:
+        if isinstance(a.since, str) and attrs[a.name] != default_of(n.op, a):
+            yield a.since, f"{n.op.name} with {a.name}"
     if n.op.name in _QUANTIZED_WEIGHTS:
         x, w = (None if v is None else v.type.dtype for v in n.inputs[:2])
         if w is DType.QS8:

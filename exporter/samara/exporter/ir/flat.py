@@ -82,7 +82,7 @@ def _write_table(builder: Any, table: TableDef, row: Row) -> int:
             member = schema.union_table(code)
             assert member is not None
             offsets.append((ids[field.name], _write_table(builder, member, inner)))
-            types.append((ids[field.name] - 1, code))
+            types.append((ids[field.name] - 1, code - schema.union_base(field.child)))
         elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
             offsets.append((ids[field.name], _write_offset(builder, field, value)))
     count = max(ids.values(), default=-1) + 1
@@ -239,7 +239,7 @@ class Buffer:
             if field.kind.is_scalar:
                 row[name] = self._scalar(field, found)
             elif field.kind is Kind.UNION:
-                row[name] = self._union(vtable, at, field_id, found, place)
+                row[name] = self._union(field, field_id, vtable, at, found, place)
             else:
                 row[name] = self._offset(field, self.follow(found, place), place)
         return row
@@ -254,12 +254,18 @@ class Buffer:
             raise self.fault(where, "a union type without a value")
 
     def _union(
-        self, vtable: tuple[int, int, int], at: int, field_id: int, found: int, where: str
+        self,
+        field: FieldDef,
+        field_id: int,
+        vtable: tuple[int, int, int],
+        at: int,
+        found: int,
+        where: str,
     ) -> tuple[int, dict[str, Any]]:
         type_at = self._field(vtable, at, field_id - 1)
         if type_at is None or not at + 4 <= type_at < at + vtable[2]:
             raise self.fault(where, "a union value without a type")
-        code = self.data[type_at]
+        code = self.data[type_at] + schema.union_base(field.child)
         member = schema.union_table(code)
         if member is None:
             raise self.fault(where, f"there is no union member {code}")

@@ -70,6 +70,8 @@ def constant_bytes(program: Program) -> int:
 
 
 def _attr(value: Any) -> str:
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{" + ", ".join(f"{name}: {_attr(v)}" for name, v in value) + "}"
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_attr, value)) + ")"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -27,7 +27,8 @@ TENSOR_ALIGNMENT: Final = 64
 MAX_PROGRAM_BYTES: Final = 256 << 20
 SUM_BYTES: Final = 1 << 20  # of a segment, for one checksum
 SEAL_BYTES: Final = 16  # of the header, which the end of the program part repeats
-MAX_UNION_INDEX: Final = 250  # stock flatc counts to 255
+UNION_MEMBERS: Final = 250  # of a union: stock flatc counts them in a byte
+UNIONS: Final = ("Attrs", "MoreAttrs")  # for operators with codes 1 to 250, and 251 to 500
 
 
 class Kind(enum.Enum):
@@ -85,7 +86,9 @@ class StructDef:
 
 @dataclass(frozen=True, slots=True)
 class FieldDef:
-    """One field of a table. `child` names the table or struct of TABLE, VEC_TABLE and VEC_STRUCT.
+    """One field of a table.
+
+    `child` names the table of TABLE and VEC_TABLE, the struct of VEC_STRUCT, and the UNION.
 
     `required`: a file without the field is malformed; so writers store it even where it equals the
     default.
@@ -151,6 +154,14 @@ class ExprOp(enum.IntEnum):
 RELATIONS: Final = ("eq", "le", "lt")
 
 
+class NamedKind(enum.IntEnum):
+    """Which field of a NamedValue holds the value; the codes that files hold."""
+
+    INTS = 0
+    FLOATS = 1
+    TEXT = 2
+
+
 class Layout(enum.IntEnum):
     """How the bytes of a constant are arranged; the codes that files hold."""
 
@@ -207,15 +218,27 @@ STRUCTURE: Final = (
         "One tensor of a function.",
     ),
     TableDef(
+        "NamedValue",
+        (
+            _f("name", Kind.STRING, required=True),
+            _f("kind", Kind.U8, doc="0 ints, 1 floats, 2 text: the field that holds the value"),
+            _f("ints", Kind.VEC_I64),
+            _f("floats", Kind.VEC_F32),
+            _f("text", Kind.STRING),
+        ),
+        "An attribute of a custom operator. A list of one value stands for the value.",
+    ),
+    TableDef(
         "Node",
         (
             _f("op", Kind.U16, fbs_type="Op"),
             _f("inputs", Kind.VEC_I32, doc="values, -1 where an optional input is absent"),
             _f("outputs", Kind.VEC_U32, doc="values"),
-            _f("attrs", Kind.UNION, doc="absent: every attribute has its default"),
+            _f("attrs", Kind.UNION, UNIONS[0], doc="absent: every attribute has its default"),
             _f("name", Kind.STRING, required=True),
             _f("source", Kind.I32, default=-1, doc="index into sources"),
             _f("absorbed", Kind.VEC_STRING, doc="names of tensors fused away into this node"),
+            _f("more_attrs", Kind.UNION, UNIONS[1], doc="in place of attrs where op is above 250"),
         ),
         "One application of an operator.",
     ),
@@ -404,7 +427,9 @@ _ATTR_KINDS: Final = {
     "dim": Kind.I32,
     "dims": Kind.VEC_U32,
     "function": Kind.U32,
+    "named": Kind.VEC_TABLE,
 }
+_ATTR_CHILDREN: Final = {"named": "NamedValue"}
 
 
 def is_required(attr: Attr) -> bool:
@@ -436,18 +461,19 @@ def _attr_field(attr: Attr) -> FieldDef:
     }
     doc = "; ".join(text for text in (attr.doc, notes.get(attr.type, "")) if text)
     fbs_type = "DType" if attr.type == "dtype" else ""
-    return FieldDef(attr.name, kind, "", default, required, fbs_type, doc)
+    child = _ATTR_CHILDREN.get(attr.type, "")
+    return FieldDef(attr.name, kind, child, default, required, fbs_type, doc)
 
 
 def attribute_table(spec: OpSpec) -> TableDef | None:
     """The table of an operator's attributes, None where it has none."""
     if not spec.attrs:
         return None
-    if spec.code > MAX_UNION_INDEX:
+    if spec.code > UNION_MEMBERS * len(UNIONS):
         raise ValueError(
-            f"operator {spec.name} has attributes and code {spec.code}, but attribute tables are"
-            f" members of a union that ends at {MAX_UNION_INDEX}; give the operator a free code up"
-            f" to {MAX_UNION_INDEX}, or no attributes"
+            f"operator {spec.name} has attributes and code {spec.code}, but the unions of attribute"
+            f" tables end at {UNION_MEMBERS * len(UNIONS)}; give the operator a free code below, or"
+            " add a union to ir/schema.py and a field to the table Node"
         )
     fields = tuple(_attr_field(a) for a in spec.attrs)
     return TableDef(camel(spec.name) + "Attrs", fields, spec.doc, spec.name, spec.code)
@@ -471,6 +497,27 @@ def table(name: str) -> TableDef:
         if t.name == name:
             return t
     raise KeyError(name)
+
+
+def union_of(code: int) -> str:
+    """The union that holds the attributes of the operator with that code.
+
+    >>> union_of(250), union_of(251)
+    ('Attrs', 'MoreAttrs')
+    """
+    return UNIONS[(code - 1) // UNION_MEMBERS]
+
+
+def union_base(union: str) -> int:
+    """What a member's index in the union lacks of its operator's code."""
+    return UNIONS.index(union) * UNION_MEMBERS
+
+
+@functools.cache
+def union_field(code: int) -> str:
+    """The field of Node for the attributes of the operator with that code."""
+    fields = {f.child: f.name for f in table("Node").fields if f.kind is Kind.UNION}
+    return fields[union_of(code)]
 
 
 @functools.cache

@@ -11,11 +11,14 @@ from samara.exporter.ir.schema import (
     IDENTIFIER,
     STRUCTS,
     STRUCTURE,
+    UNIONS,
     FieldDef,
     Kind,
     Layout,
     TableDef,
     tables,
+    union_base,
+    union_of,
 )
 from samara.exporter.ops import all_ops
 from samara.exporter.types import DType
@@ -61,9 +64,8 @@ def _fbs() -> str:
     written = False
     for t in tables():
         if not t.op and not written:
-            lines += ["", "// A member's index is its operator's code.", "union Attrs {"]
-            lines += [f"  {a.name} = {a.code}," for a in tables() if a.op]
-            lines += ["}"]
+            for union in UNIONS:
+                lines += ["", *_union(union)]
             written = True
         lines += ["", *_comment(t.doc, ""), f"table {t.name} {{"]
         for f in t.fields:
@@ -75,6 +77,14 @@ def _fbs() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _union(name: str) -> list[str]:
+    base = union_base(name)
+    what = f"its operator's code less {base}" if base else "its operator's code"
+    members = [t for t in tables() if t.op and union_of(t.code) == name]
+    rows = [f"  {t.name} = {t.code - base}," for t in members]
+    return [f"// A member's index is {what}.", f"union {name} {{", *rows, "}"]
+
+
 def _comment(text: str, indent: str) -> list[str]:
     width = 96 - len(indent)
     return [f"{indent}/// {line}" for line in textwrap.wrap(text, width)]
@@ -84,7 +94,7 @@ def _fbs_type(f: FieldDef) -> str:
     if f.fbs_type:
         return f.fbs_type
     if f.kind is Kind.UNION:
-        return "Attrs"
+        return f.child
     if f.kind is Kind.TABLE:
         return f.child
     if f.kind in (Kind.VEC_TABLE, Kind.VEC_STRUCT):

@@ -16,7 +16,7 @@ from samara.exporter.ir.infer import (
     signature_of,
 )
 from samara.exporter.ir.program import Function, Node, Program, Value, Variable
-from samara.exporter.ops import Attr
+from samara.exporter.ops import Attr, named_values
 from samara.exporter.types import (
     MAX_RANK,
     Born,
@@ -358,7 +358,9 @@ _ELEMENT_CLASSES: Mapping[str, Any] = {"ints": int, "floats": float, "dims": Dim
 
 def _attr_value(attr: Attr, value: Any) -> None:
     element = _ELEMENT_CLASSES.get(attr.type)
-    if element is None:
+    if attr.type == "named":
+        fits = isinstance(value, tuple) and value == named_values(value)
+    elif element is None:
         fits = isinstance(value, _ATTR_CLASSES[attr.type])
     else:
         fits = isinstance(value, tuple) and all(isinstance(v, element) for v in value)

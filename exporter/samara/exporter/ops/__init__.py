@@ -19,6 +19,7 @@ from samara.exporter.ops._spec import Body as Body
 from samara.exporter.ops._spec import Case as Case
 from samara.exporter.ops._spec import Guard as Guard
 from samara.exporter.ops._spec import InferContext as InferContext
+from samara.exporter.ops._spec import NamedValues as NamedValues
 from samara.exporter.ops._spec import OpSpec as OpSpec
 from samara.exporter.ops._spec import Permuted as Permuted
 from samara.exporter.ops._spec import Signature as Signature
@@ -26,6 +27,8 @@ from samara.exporter.ops._spec import all_ops as all_ops
 from samara.exporter.ops._spec import bytes_of as bytes_of
 from samara.exporter.ops._spec import freeze as freeze
 from samara.exporter.ops._spec import get_op as get_op
+from samara.exporter.ops._spec import is_newer as is_newer
+from samara.exporter.ops._spec import named_values as named_values
 from samara.exporter.ops._spec import op_by_code as op_by_code
 from samara.exporter.ops._spec import weak_dtype as weak_dtype
 from samara.exporter.ops.activation_grad import activation_grad as activation_grad
@@ -69,9 +72,11 @@ from samara.exporter.ops.custom_op import UpTo as UpTo
 from samara.exporter.ops.custom_op import custom as custom
 from samara.exporter.ops.custom_op import custom_attributes as custom_attributes
 from samara.exporter.ops.custom_op import custom_keys as custom_keys
+from samara.exporter.ops.custom_op import custom_values as custom_values
 from samara.exporter.ops.custom_op import find_custom_op as find_custom_op
 from samara.exporter.ops.custom_op import register_custom as register_custom
 from samara.exporter.ops.custom_op import register_op as register_op
+from samara.exporter.ops.custom_op import with_joined_attributes as with_joined_attributes
 from samara.exporter.ops.dynamic import conv_dynamic as conv_dynamic
 from samara.exporter.ops.dynamic import matmul_dynamic as matmul_dynamic
 from samara.exporter.ops.grid import grid_sample as grid_sample

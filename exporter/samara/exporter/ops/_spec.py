@@ -38,6 +38,7 @@ AttrType = Literal[
     "ints",  # static integers                    [int64]
     "floats",  # static float32s                  [float32]
     "string",
+    "named",  # values under names of their own  NamedValues
     "dim",  # an integer expression over dims
     "dims",  # a list of them
     "function",  # a function of the same Program, by name
@@ -48,14 +49,18 @@ REQUIRED: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Attr:
-    """One typed attribute of an operator. `default` REQUIRED means that every node states it."""
+    """One typed attribute of an operator. `default` REQUIRED means that every node states it.
+
+    since: the runtime version that brought the attribute, e.g. "0.7.0"; 1 where the operator has
+        always had it. A node that states a newer one needs that runtime.
+    """
 
     name: str
     type: AttrType
     default: Any = REQUIRED
     choices: tuple[str, ...] = ()
     doc: str = ""
-    since: int = 1
+    since: str | int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +216,7 @@ def weak_dtype(dtypes: Sequence[Any]) -> Any:
     return next((d for d in dtypes if d != np.bool_ and d != DType.BOOL), next(iter(dtypes), None))
 
 
+OlderForm = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Signature = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
 Infer = Callable[[InferContext], tuple[TensorType, ...]]
 Reference = Callable[..., Any]
@@ -285,6 +291,7 @@ class OpSpec:
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
     grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
+    older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_in", "strided_out", "inplace", "serial_prologue"; see
         runtime_c/src/ops/op.h.
     """
@@ -307,6 +314,7 @@ class OpSpec:
     saves: tuple[str, ...] = ()
     quant: str | None = None
     since: str = "0.1.0"
+    older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
 
     @property
@@ -331,6 +339,15 @@ class OpSpec:
             if a.name == name:
                 return a
         raise KeyError(f"{self.name} has no attribute {name!r}")
+
+    def attrs_for(
+        self, attrs: Mapping[str, Any], runtime: tuple[int, ...] | None
+    ) -> Mapping[str, Any]:
+        """A node's attributes as a runtime of that version reads them; None: the newest."""
+        for version, form in self.older.items():
+            if runtime is not None and is_newer(version, runtime):
+                attrs = form(attrs)
+        return attrs
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Attributes with defaults filled in and values normalised (lists to tuples, dims to Dim).
@@ -415,11 +432,54 @@ def _normalise(op: str, attr: Attr, value: Any) -> Any:
         return as_dim(value)
     if kind == "dims":
         return tuple(as_dim(v) for v in value)
+    if kind == "named":
+        return named_values(value)
     if kind == "function" and callable(value):
         return value  # the reference runs it
     if not isinstance(value, str):
         raise TypeError(f"{op}: {attr.name} must be a string, got {value!r}")
     return value
+
+
+def is_newer(version: str, runtime: tuple[int, ...]) -> bool:
+    """Whether "0.7.0" is newer than (0, 6) or (0, 6, 2); (0, 7) stands for every 0.7."""
+    return tuple(map(int, version.split(".")))[: len(runtime)] > runtime
+
+
+NamedValue = int | float | str | tuple[int, ...] | tuple[float, ...]
+NamedValues = tuple[tuple[str, NamedValue], ...]
+
+
+def named_values(given: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> NamedValues:
+    """Values under names, in order, as an attribute of type "named" holds them.
+
+    A value is an int (int64; a bool becomes one), a float (float32), a text, or a list of ints or
+    of floats; a list of one counts as its element. Raises UnsupportedError for anything else.
+
+    >>> named_values({"times": 3, "by": [0.5, 1]})
+    (('times', 3), ('by', (0.5, 1.0)))
+    """
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return tuple((str(name), _named_value(name, value)) for name, value in pairs)
+
+
+def _named_value(name: str, value: Any) -> NamedValue:
+    if isinstance(value, str):
+        return value
+    values = list(value) if isinstance(value, Sequence | np.ndarray) else [value]
+    numbers: tuple[int, ...] | tuple[float, ...]
+    if all(isinstance(v, int | np.integer | np.bool_) for v in values):
+        numbers = tuple(int(v) for v in values)
+        if any(not -(2**63) <= v < 2**63 for v in numbers):
+            raise UnsupportedError(f"attribute {name!r} of a custom operator does not fit int64")
+    elif all(isinstance(v, int | float | np.number) for v in values):
+        numbers = tuple(float(np.float32(v)) for v in values)
+    else:
+        raise UnsupportedError(
+            f"attribute {name!r} of a custom operator is {type(value).__name__}",
+            fix="attributes are ints, floats, lists of one kind of these, and texts",
+        )
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 _TABLE: dict[str, OpSpec] = {}

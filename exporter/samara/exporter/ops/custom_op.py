@@ -14,7 +14,16 @@ import numpy as np
 
 from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._numeric import Array
-from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops._spec import (
+    Attr,
+    Case,
+    InferContext,
+    NamedValues,
+    OpSpec,
+    bytes_of,
+    define,
+    named_values,
+)
 from samara.exporter.types import (
     ArgumentError,
     Dim,
@@ -31,7 +40,8 @@ from samara.pybridge.names import is_one_of
 
 __all__ = [
     *("CustomOp", "OperandType", "UpTo", "custom", "custom_attributes", "custom_keys"),
-    *("find_custom_op", "register_custom", "register_op"),
+    *("custom_values", "find_custom_op", "register_custom", "register_op"),
+    "with_joined_attributes",
 ]
 
 SEPARATOR: Final = "\x1f"
@@ -118,17 +128,16 @@ class CustomOp:
     ) -> dict[str, Any]:
         """The attributes of a node of the row `custom` that applies the operator to such inputs."""
         full = self._completed(len(types), attributes)
-        packed = custom_keys(full)
         # As they will be when the file is read: float32, and a list of one as its element.
-        given = custom_attributes(packed["keys"], packed["ints"], packed["floats"])
+        values = named_values(full)
         try:
-            said = self.infer(*(_seen(t) for t in types), **given)
+            said = self.infer(*(_seen(t) for t in types), **dict(values))
         except SamaraError as error:
             error.op = self.name if error.op is None else error.op
             raise
         except Exception as error:  # a function of the user's
             raise ShapeError(f"infer: {_words(error)}", op=self.name) from error
-        return {"name": self.name, **packed, **_stated(self.name, said)}
+        return {"name": self.name, "attributes": values, **_stated(self.name, said)}
 
     def compute(self, inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> list[Array]:
         """What the reference gives; SamaraError for whatever it raises."""
@@ -293,8 +302,19 @@ def find_custom_op(name: str) -> CustomOp | None:
 # ---- attributes ----
 
 
+def custom_values(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The named values that a node of the row `custom` states, from either form."""
+    joined = custom_attributes(attrs["keys"], attrs["ints"], attrs["floats"])
+    return joined | dict(attrs["attributes"])
+
+
+def with_joined_attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a node of `custom` in the form that runtimes before 0.7 read."""
+    return {**attrs, **custom_keys(custom_values(attrs)), "attributes": ()}
+
+
 def custom_keys(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes `keys`, `ints` and `floats` that hold these named values.
+    """The attributes `keys`, `ints` and `floats` that hold these named values in files up to 0.6.
 
     `keys` joins three texts per value: its name, its kind (i, f or s), and how many of `ints` or
     `floats` are its own, or the text itself. UnsupportedError for values of other kinds.
@@ -302,26 +322,20 @@ def custom_keys(attributes: Mapping[str, Any]) -> dict[str, Any]:
     words: list[str] = []
     ints: list[int] = []
     floats: list[float] = []
-    for name, value in attributes.items():
+    for name, value in named_values(attributes):
         if isinstance(value, str):
             words += [name, "s", value]
             continue
-        values = list(value) if isinstance(value, Sequence) else [value]
-        if all(isinstance(v, int | np.integer | np.bool_) for v in values):
-            ints += [int(v) for v in values]
-            words += [name, "i", str(len(values))]
-        elif all(isinstance(v, int | float | np.number) for v in values):
-            floats += [float(v) for v in values]
-            words += [name, "f", str(len(values))]
-        else:
-            raise UnsupportedError(
-                f"attribute {name!r} of a custom operator is {type(value).__name__}",
-                fix="attributes are ints, floats, lists of one kind of these, and texts",
-            )
+        values = value if isinstance(value, tuple) else (value,)
+        whole = all(isinstance(v, int) for v in values)
+        words += [name, "i" if whole else "f", str(len(values))]
+        (ints if whole else floats).extend(values)  # type: ignore[arg-type]
     if any(SEPARATOR in w for w in words):
-        raise UnsupportedError("an attribute of a custom operator holds the separator character")
-    if any(not -(2**63) <= i < 2**63 for i in ints):
-        raise UnsupportedError("an attribute of a custom operator does not fit int64")
+        raise UnsupportedError(
+            "an attribute of a custom operator holds the character 0x1f, which runtimes before 0.7"
+            " take for a separator",
+            fix="target runtime 0.7 or newer",
+        )
     return {"keys": SEPARATOR.join(words), "ints": tuple(ints), "floats": tuple(floats)}
 
 
@@ -378,6 +392,7 @@ def _custom(
     ranks: tuple[int, ...],
     shape: tuple[int, ...],
     born_at: tuple[int, ...],
+    attributes: NamedValues,
 ) -> tuple[Array, ...]:
     op = _REGISTERED.get(name)
     if op is None:
@@ -386,7 +401,8 @@ def _custom(
             op="custom",
             fix=f'samara.register_op("{name}", reference=…)',
         )
-    results = op.compute(xs, custom_attributes(keys, ints, floats))
+    stated = {"keys": keys, "ints": ints, "floats": floats, "attributes": attributes}
+    results = op.compute(xs, custom_values(stated))
     if len(results) != len(dtypes):
         raise SamaraError(
             f"the reference of {name} gave {len(results)} results, its node declares {len(dtypes)}"
@@ -433,21 +449,25 @@ custom = define(
         check="control",
         attrs=(
             Attr("name", "string", doc="domain::name"),
-            Attr("keys", "string", "", doc="name, kind (i, f, s) and count or text of each"
-                 " attribute, all joined by the character 0x1f"),
-            Attr("ints", "ints", (), doc="the values of kind i, one after the other"),
-            Attr("floats", "floats", (), doc="the values of kind f, one after the other"),
+            Attr("keys", "string", "", doc="in files up to 0.6: name, kind (i, f, s) and count or"
+                 " text of each attribute, all joined by the character 0x1f"),
+            Attr("ints", "ints", (), doc="with `keys`: the values of kind i, one after the other"),
+            Attr("floats", "floats", (), doc="with `keys`: the values of kind f, likewise"),
             Attr("dtypes", "ints", doc="dtype code per output"),
             Attr("ranks", "ints", doc="rank per output"),
             Attr("shape", "dims", (), doc="the shapes of all outputs, one after the other; none:"
                  " data decides on them all"),
             Attr("born_at", "ints", (), doc="the places in `shape` on which data decides; there it"
                  " holds an upper bound, or -1"),
+            Attr("attributes", "named", (), doc="the operator's own attributes", since="0.7.0"),
         ),
         cost=_custom_cost,
         flags=frozenset({"control"}),
         grad=_of_custom,
+        older={"0.7.0": with_joined_attributes},
         cases=(
+            Case((("f32", (3,)),), {"name": "test::scale", "dtypes": (1,), "ranks": (1,),
+                                    "shape": (3,), "attributes": {"by": 2.5, "times": 3}}),
             Case((("f32", (3,)),), {"name": "test::scale", "dtypes": (1,), "ranks": (1,),
                                     "shape": (3,), **custom_keys({"by": 2.5, "times": 3})}),
             Case((("f32", (4,)), ("f32", (4,))),

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes of a file from its rows: header, program part, segments, and what seals them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from samara.exporter.ir import flat, schema
+from samara.exporter.types import UnsupportedError
+from samara.pybridge.checksum import checksum
+
+FNV_OFFSET: Final = 0xCBF29CE484222325
+FNV_PRIME: Final = 0x100000001B3
+_MASK: Final = (1 << 64) - 1
+
+
+def fnv1a(data: bytes | memoryview) -> int:
+    """FNV-1a, 64 bits."""
+    value = FNV_OFFSET
+    for byte in data:
+        value = ((value ^ byte) * FNV_PRIME) & _MASK
+    return value
+
+
+def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
+    """A file of these rows, whatever they say, in pieces."""
+    payload = flat.encode(schema.table("Model"), row)
+    program_bytes = _up(
+        schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
+    )
+    if program_bytes > schema.MAX_PROGRAM_BYTES:
+        raise UnsupportedError(
+            f"the program part takes {program_bytes} bytes, at most {schema.MAX_PROGRAM_BYTES} are"
+            " possible"
+        )
+    head = bytearray(program_bytes)
+    head[schema.HEADER_BYTES : schema.HEADER_BYTES + len(payload)] = payload
+    root = int.from_bytes(payload[:4], "little") + schema.HEADER_BYTES
+    places, file_bytes = _place(segments, program_bytes)
+    _patch_segments(head, root, places)
+    head[0:4] = root.to_bytes(4, "little")
+    head[4:8] = schema.IDENTIFIER
+    head[8:16] = program_bytes.to_bytes(8, "little")
+    head[24:32] = file_bytes.to_bytes(8, "little")
+    head[-schema.SEAL_BYTES :] = head[: schema.SEAL_BYTES]
+    head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
+    yield bytes(head)
+    at = program_bytes
+    for place, segment in zip(places, segments, strict=True):
+        yield bytes(place - at)
+        yield from segment.parts
+        at = place + segment.size
+
+
+def _up(n: int, multiple: int) -> int:
+    return -(-n // multiple) * multiple
+
+
+def sums(parts: Iterable[bytes]) -> list[int]:
+    """The checksum of each MiB of the bytes of `parts`, one after the other."""
+    found: list[int] = []
+    rest = bytearray()
+    for part in parts:
+        data = memoryview(part)
+        while len(data):
+            if not rest and len(data) >= schema.SUM_BYTES:
+                piece: bytearray | memoryview = data[: schema.SUM_BYTES]
+                data = data[schema.SUM_BYTES :]
+            else:
+                taken = schema.SUM_BYTES - len(rest)
+                rest += data[:taken]
+                data = data[taken:]
+                if len(rest) < schema.SUM_BYTES:
+                    continue
+                piece, rest = rest, bytearray()
+            found.append(checksum(piece))
+    if rest:
+        found.append(checksum(rest))
+    return found
+
+
+class Segment:
+    """Data that lies together; every piece starts on a multiple of the tensor alignment."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, data: bytes) -> int:
+        offset = _up(self.size, schema.TENSOR_ALIGNMENT)
+        self.parts += [bytes(offset - self.size), data]
+        self.size = offset + len(data)
+        return offset
+
+    def row(self) -> dict[str, Any]:
+        """The row of the table Segment."""
+        # Never the default, so that the offset is stored and can be set later.
+        return {"offset": 1, "size": self.size, "name": self.name, "sums": sums(self.parts)}
+
+
+def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], int]:
+    places: list[int] = []
+    at = program_bytes
+    for segment in segments:
+        at = _up(at, schema.SEGMENT_ALIGNMENT)
+        places.append(at)
+        at += segment.size
+    return places, at
+
+
+def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
+    """Segments lie after the program part, whose size is known only now."""
+    buffer = flat.Buffer(bytes(head), len(head))
+    at = buffer.position(schema.table("Model"), root, "segments")
+    if at is None:
+        return
+    vector = buffer.follow(at, "segments")
+    for i, place in enumerate(places):
+        table = buffer.follow(vector + 4 + 4 * i, "segments")
+        where = buffer.position(schema.table("Segment"), table, "offset")
+        assert where is not None
+        head[where : where + 8] = place.to_bytes(8, "little")

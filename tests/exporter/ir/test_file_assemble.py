@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checksums of a file: of its program part, and of its data in pieces."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from samara.exporter.ir import schema
+from samara.exporter.ir.file_assemble import fnv1a, sums
+from samara.pybridge.checksum import checksum
+
+MEBI = 1 << 20
+
+
+def test_fnv1a_is_the_published_one() -> None:
+    assert fnv1a(b"") == 0xCBF29CE484222325
+    assert fnv1a(b"a") == 0xAF63DC4C8601EC8C
+    assert fnv1a(b"foobar") == 0x85944171F73967E8
+
+
+@pytest.mark.parametrize("pieces", [(10, 20), (MEBI,), (MEBI - 1, 1, 5), (5, 2 * MEBI + 7), (0,)])
+def test_sums_of_pieces_are_those_of_the_whole(pieces: tuple[int, ...]) -> None:
+    data = np.random.default_rng(0).bytes(sum(pieces))
+    cuts = [sum(pieces[:i]) for i in range(len(pieces) + 1)]
+    parts = [data[a:b] for a, b in itertools.pairwise(cuts)]
+    assert sums(parts) == [
+        checksum(data[at : at + schema.SUM_BYTES]) for at in range(0, len(data), schema.SUM_BYTES)
+    ]
