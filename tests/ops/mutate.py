@@ -256,7 +256,15 @@ def _made_up(r: random.Random, kind: schema.Kind) -> Any:
         return 1.0
     if kind.is_scalar:
         return _within(r.randrange(3), kind)
+    if kind is schema.Kind.VEC_TABLE:
+        return [_named_value(r) for _ in range(r.randrange(3))]
     return [r.randrange(3) for _ in range(r.randrange(5))]
+
+
+def _named_value(r: random.Random) -> Row:
+    fields = {"ints": [r.randrange(9)], "floats": [0.5], "text": "x"}
+    kept = {name: value for name, value in fields.items() if r.randrange(2)}
+    return {"name": r.choice("ab"), "kind": r.randrange(4), **kept}
 
 
 def _attribute(r: random.Random, row: Row) -> str | None:
@@ -298,6 +306,8 @@ def _changed(r: random.Random, f: Row, kind: schema.Kind, old: Any) -> Any:
 
 
 def _element(r: random.Random, f: Row, kind: schema.Kind, old: Any) -> Any:
+    if kind is schema.Kind.VEC_TABLE:
+        return _named_value(r)
     if kind is schema.Kind.VEC_F32:
         return r.choice(_FLOATS)
     if kind is schema.Kind.VEC_U32:  # expressions
