@@ -23,9 +23,9 @@ from samara.exporter.testing import exact_rows, is_integer_case  # noqa: E402
 from samara.exporter.types import DType  # noqa: E402
 
 LOCK = "exporter/samara/exporter/ops/ops.lock"
-OPDEFS = "runtime_c/src/ops/opdefs.inc"
-OPATTRS = "runtime_c/src/ops/opattrs.inc"
-OPATTRS_H = "runtime_c/src/ops/opattrs.h"
+OPDEFS = "runtime_c/src/ops/table/opdefs.inc"
+OPATTRS = "runtime_c/src/ops/table/opattrs.inc"
+OPATTRS_H = "runtime_c/src/ops/table/opattrs.h"
 DOCS = "docs/ops.md"
 EXACT = "docs/exact-operators.md"
 

@@ -30,6 +30,20 @@ FAMILIES = {
     "recurrent": range(160, 170),
     "quantization": range(180, 200),
 }
+# Family module -> its folder of runtime_c/src/ops.
+C_FOLDERS = {
+    "unary": "pointwise",
+    "binary": "pointwise",
+    "linear": "matmul",
+    "pool": "pool",
+    "norm": "norm",
+    "reduce": "reduce",
+    "movement": "move",
+    "indexing": "move",
+    "resampling": "resample",
+    "recurrent": "recurrent",
+    "quantization": "quantize",
+}
 # Codes beyond the ranges, up to what the unions of attribute tables hold (ir/schema.py).
 OVERFLOW = range(200, 501)
 
@@ -139,8 +153,8 @@ def glue(name: str, inputs: int) -> str:
 // {name}.
 #include "base/fp.h"
 
-#include "ops/check.h"
-#include "ops/funcs.h"
+#include "ops/check/check.h"
+#include "ops/table/funcs.h"
 
 static samara_status {name}_check(const struct smr_job *job) {{
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
@@ -173,7 +187,7 @@ def glue_test(name: str, inputs: int) -> str:
 // {name}.
 #include "base/fp.h"
 
-#include "op_harness.h"
+#include "ops/op_harness.h"
 
 SMR_TEST(known_answers) {{
   const int64_t dims[] = {{3}};
@@ -200,11 +214,11 @@ def scaffold(root: Path, name: str, family: str, taken: dict[int, str]) -> Scaff
         raise ValueError(f"there is no family {family}; it is one of {', '.join(FAMILIES)}")
     inputs = 2 if family == "binary" else 1
     module, face = f"{OPS}/{family}.py", f"{OPS}/__init__.py"
-    code = free_code(family, taken)
+    code, folder = free_code(family, taken), C_FOLDERS[family]
     return Scaffold(
         created={
-            f"runtime_c/src/ops/op_{name}.c": glue(name, inputs),
-            f"runtime_c/tests/ops/op_{name}_test.c": glue_test(name, inputs),
+            f"runtime_c/src/ops/{folder}/op_{name}.c": glue(name, inputs),
+            f"runtime_c/tests/ops/{folder}/op_{name}_test.c": glue_test(name, inputs),
         },
         changed={
             module: (root / module).read_text(encoding="utf-8") + row(name, code, family),

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "ops/attrs.h"
+#include "ops/table/attrs.h"
 #include "prepare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

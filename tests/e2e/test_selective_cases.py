@@ -44,7 +44,7 @@ pytestmark = pytest.mark.extended
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 OPENED = ("files",)  # the features by which Python opens files
 # Lists whose rows are operators; the manifest repeats them.
-_ROWS = frozenset({"ops/opdefs.inc", "ops/opattrs.inc", "base/build.h"})
+_ROWS = frozenset({"ops/table/opdefs.inc", "ops/table/opattrs.inc", "base/build.h"})
 
 Answer = dict[str, str]  # digests by instruction set
 

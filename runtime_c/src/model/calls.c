@@ -4,8 +4,8 @@
 
 #include "model/decode.h"
 
-#include "ops/attrs.h"
-#include "ops/opattrs.h"
+#include "ops/table/attrs.h"
+#include "ops/table/opattrs.h"
 
 enum {
   // Frames that one entry needs when every call has its own: what the call graph's depth alone does

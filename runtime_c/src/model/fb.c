@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ops/attrs.h"
+#include "ops/table/attrs.h"
 
 enum fb_kind {
   FB_U8,
@@ -409,7 +409,7 @@ static samara_status fb_store(struct smr_fb_walk *walk, const struct fb_row *row
   return SAMARA_OK;
 }
 
-// ---- attributes: as ops/attrs.h describes them, by position ----
+// ---- attributes: as ops/table/attrs.h describes them, by position ----
 
 #define ATTR(type, KIND, member, count, refers) \
   [SMR_ATTR_##type] = {                         \

@@ -4,7 +4,7 @@
 
 #include "ops/axis.h"
 
-#include "ops/check.h"
+#include "ops/check/check.h"
 
 enum {
   AXIS_GRAIN = 8192,  // elements of a tile

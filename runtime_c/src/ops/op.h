@@ -120,7 +120,7 @@ struct smr_job {
   uint32_t input_count;
   uint32_t output_count;
   uint32_t isa;      // SMR_ISA_* bits that may be used
-  uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/pieces.h)
+  uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/partition.h)
   bool strict;       // accuracy=strict
   bool bfloat16;     // accuracy=bfloat16: products of float32 may round their operands
   /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims

@@ -6,8 +6,8 @@
 
 #include "base/checked.h"
 #include "kernels/f16_convert/f16_convert.h"
-#include "ops/check.h"
-#include "ops/pace.h"
+#include "ops/check/check.h"
+#include "ops/deadline.h"
 
 #include <assert.h>
 

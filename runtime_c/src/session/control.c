@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 enum smr_control smr_control_kind(const struct smr_op *op) {
   _Static_assert(SMR_CODE_CUSTOM - SMR_CODE_IF == SMR_CONTROL_CUSTOM - SMR_CONTROL_IF &&

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 struct smr_loop_carry {
   struct smr_tensor now;  // what enters the next iteration

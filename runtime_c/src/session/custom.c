@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "ops/attrs.h"
-#include "ops/opattrs.h"
+#include "ops/table/attrs.h"
+#include "ops/table/opattrs.h"
 
 struct smr_custom_state {
   const samara_custom_op *op;

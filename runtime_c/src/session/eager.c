@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/check.h"
-#include "ops/opattrs.h"
+#include "ops/check/check.h"
+#include "ops/table/opattrs.h"
 
 size_t samara_op_count(void) {
   size_t count;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ops/attrs.h"
+#include "ops/table/attrs.h"
 
 static samara_status eager_bad_attr(const struct smr_op *row, const struct smr_attr_desc *desc,
                                     const char *what, samara_error *error) {

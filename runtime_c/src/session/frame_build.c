@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 // ---- arrays ----
 

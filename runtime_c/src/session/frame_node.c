@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/check.h"
+#include "ops/check/check.h"
 
 // Attributes given by expressions, from exact values or from upper bounds.
 static void node_evaluate_attrs(struct smr_frame *frame, struct smr_frame_node *node, bool exact) {

@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "base/os.h"
-#include "ops/pace.h"
+#include "ops/deadline.h"
 
 enum { RUN_LOG_TEXT = 512 };
 

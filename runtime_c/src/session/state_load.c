@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/check.h"
+#include "ops/check/check.h"
 
 // Of one variable of the model: where the file has it.
 struct load_place {

@@ -5,7 +5,7 @@
 #include "session/session.h"
 
 #include "base/pool.h"
-#include "ops/pace.h"
+#include "ops/deadline.h"
 
 struct run_tiles {
   samara_session *session;

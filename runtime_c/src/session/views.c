@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/attrs.h"
-#include "ops/opattrs.h"
+#include "ops/table/attrs.h"
+#include "ops/table/opattrs.h"
 
 // ---- static facts ----
 

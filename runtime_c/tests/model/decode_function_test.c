@@ -4,7 +4,7 @@
 
 #include "harness.h"
 #include "model/sample.h"
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 SMR_TEST(decodes_the_sample) {
   samara_model *model = NULL;

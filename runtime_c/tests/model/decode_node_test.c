@@ -4,7 +4,7 @@
 
 #include "harness.h"
 #include "model/sample.h"
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 // A function of every kind of attribute, set and not set.
 SMR_TEST(decodes_attributes) {

@@ -27,7 +27,7 @@
 #include "model/flatbuffer.h"
 #include "model/model.h"
 #include "model/verify.h"
-#include "ops/attrs.h"
+#include "ops/table/attrs.h"
 
 enum { MB_MAX = 64, MB_MAX_EXPRS = 256, MB_SEGMENT_ALIGNMENT = 16384, MB_SEAL_BYTES = 16 };
 
@@ -36,7 +36,7 @@ enum {
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, first, count, flags, \
                measured, dtypes)                                                               \
   MB_OP_##NAME = (code),
-#include "ops/opdefs.inc"
+#include "ops/table/opdefs.inc"
 #undef SMR_OP
 };
 

@@ -18,9 +18,9 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "ops/attrs.h"
-#include "ops/check.h"
+#include "ops/check/check.h"
 #include "ops/op.h"
+#include "ops/table/attrs.h"
 
 #include <assert.h>
 

@@ -4,7 +4,7 @@
 
 #include "ops/widen.h"
 
-#include "op_harness.h"
+#include "ops/op_harness.h"
 #include "simd/half.h"
 
 struct fake_state {

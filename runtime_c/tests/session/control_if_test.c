@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }

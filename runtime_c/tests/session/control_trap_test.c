@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 static int count_nodes(void *user, const char *node, const char *const *names,

@@ -9,7 +9,7 @@
 
 #include "base/os.h"
 #include "base/stack_pages.h"
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 #include "session/session.h"
 

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 // "test::pick": the elements above a threshold; attributes above (float), times (int), label

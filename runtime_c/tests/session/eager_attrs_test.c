@@ -4,8 +4,8 @@
 
 #include "session/eager_data.h"
 
-#include "ops/attrs.h"
-#include "ops/opattrs.h"
+#include "ops/table/attrs.h"
+#include "ops/table/opattrs.h"
 #include "session/eager.h"
 
 static const struct smr_op *attrs_row(uint16_t code) { return smr_op_find(code); }

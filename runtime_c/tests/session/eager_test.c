@@ -4,7 +4,7 @@
 
 #include "session/eager_data.h"
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/eager.h"
 
 static void eager_refused(const samara_op_desc *desc, samara_status status, const char *text) {

@@ -6,7 +6,7 @@
 
 #include "harness.h"
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 enum { ROWS_MAX = 32 };

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "model/decode.h"
-#include "ops/attrs.h"
+#include "ops/table/attrs.h"
 
 static void literal_need(bool condition) {
   if (!condition) abort();

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 enum { PLAN_NODES = 30, PLAN_MAX = 300, PLAN_GRAPHS = 300, PLAN_TIGHT = 100 };

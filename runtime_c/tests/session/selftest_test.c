@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "base/fnv.h"
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 static const float input[] = {1, -2, 3};

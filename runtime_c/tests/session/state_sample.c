@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 
 static const float sample_w[] = {1, 2, 3, 4, 5, 6};
 static const int64_t sample_steps[] = {7};

@@ -6,7 +6,7 @@
 
 #include <samara/samara_experimental.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 // main(x [2]): exp, then a view.

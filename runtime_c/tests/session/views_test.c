@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "ops/opattrs.h"
+#include "ops/table/opattrs.h"
 #include "session/model_literal.h"
 
 enum { VIEWS_NODES = 26, VIEWS_ROWS = 4, VIEWS_COLS = 24, VIEWS_GRAPHS = 400, VIEWS_DIMS = 64 };

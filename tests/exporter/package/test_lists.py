@@ -32,7 +32,7 @@ def runtime(repo: Path) -> Path:
 
 def test_operators_and_their_attributes(runtime: Path) -> None:
     cut = lists(BOTH, runtime)
-    rows = [row.removesuffix(")").split(", ") for row in _rows(cut["ops/opdefs.inc"])]
+    rows = [row.removesuffix(")").split(", ") for row in _rows(cut["ops/table/opdefs.inc"])]
     assert [row[2] for row in rows] == ["gelu", "clamp", "conv"]
     assert [row[12] for row in rows] == ["UINT32_MAX", "0x4u", "0x2u"]
     # Attributes follow one another in the order of the operators.
@@ -40,7 +40,7 @@ def test_operators_and_their_attributes(runtime: Path) -> None:
     counts = [int(row[9]) for row in rows]
     assert counts == [len(get_op(row[2]).attrs) for row in rows]
     assert firsts == [0, counts[0], counts[0] + counts[1]]
-    attrs = _rows(cut["ops/opattrs.inc"])
+    attrs = _rows(cut["ops/table/opattrs.inc"])
     assert len(attrs) == sum(counts)
     assert [a.split("(")[1].split(",")[0] for a in attrs[:3]] == ["GELU", "CLAMP", "CLAMP"]
 

@@ -21,9 +21,9 @@ extern const int elsewhere[];
 static int KERNEL(int x) { if (x) { static const int steps[3] = {1, 2, 3}; return steps[x % 3]; } return 1; }
 // ---- kernels/vadd/vadd_8x16_neon_dot.c ----
 static int smr_vadd__neon_dot(int x) { return x + 7; }
-// ---- ops/op_relu.c ----
+// ---- ops/pointwise/op_relu.c ----
 static __attribute__((noinline)) int op_relu(int x) { return x > 0 ? KERNEL(x) : 0; }
-// ---- ops/ops.c ----
+// ---- ops/table/ops.c ----
 struct row { const char *name; op_run run; };
 static const struct row op_table[] = { ROW(relu), {.name = "b", .run = smr_vadd__neon_dot} };
 // ---- swish.c ----
@@ -39,8 +39,8 @@ def test_definitions_are_found_and_declarations_are_not() -> None:
         "smr_vadd__avx2": "kernels/vadd/vadd_avx2.c",
         "steps": "kernels/vadd/vadd_avx2.c",
         "smr_vadd__neon_dot": "kernels/vadd/vadd_8x16_neon_dot.c",
-        "op_relu": "ops/op_relu.c",
-        "op_table": "ops/ops.c",
+        "op_relu": "ops/pointwise/op_relu.c",
+        "op_table": "ops/table/ops.c",
         "entry": "swish.c",
     }
 

@@ -120,7 +120,7 @@ def _fbs_default(f: FieldDef) -> str:
 _INC_HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptor rows of the file format, for the reader. Attribute tables have none: what is in them
- * follows from ops/opattrs.inc, whose rows are their fields in the order of ids.
+ * follows from ops/table/opattrs.inc, whose rows are their fields in the order of ids.
  * {origin}
  *
  * Define what you need before including: what is undefined expands to nothing, and all are

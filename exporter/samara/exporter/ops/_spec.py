@@ -285,7 +285,7 @@ class OpSpec:
         arrays), dtypes as DType. One that needs quantization parameters of inputs declares the
         keyword `q_in` (a list of Quant | None per input).
     dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
-    check: name of the C check class (runtime_c/src/ops/check_<name>.c).
+    check: name of the C check class (in runtime_c/src/ops/check/).
     permute: layout rule, "any" where every operand and result moves alike (elementwise, all
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.

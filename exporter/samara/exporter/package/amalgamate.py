@@ -117,7 +117,7 @@ def amalgamate(
 ) -> Amalgam:
     """Write the runtime under `sources` (the folder of src/ and include/) as one C file.
 
-    `lists` replaces files by their path under src/: {"ops/opdefs.inc": text}. `exports` are the
+    `lists` replaces files by their path under src/: {"ops/table/opdefs.inc": text}. `exports` are the
     public functions that stay visible, by their samara_ names; with another `prefix` they, and all
     types, macros and constants of the header, begin with it instead. `extra_sources` (custom
     operators) join with the headers beside them, their own functions made internal unless they are

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lists of a selective build: the runtime's X-macro lists, cut to what a selection holds.
 
-Everything that can be left out of the runtime stands in a list: operators (ops/opdefs.inc), their
-attributes (ops/opattrs.inc), kernels by instruction set (kernels/*/kernels.inc), parts
+Everything that can be left out of the runtime stands in a list: operators (ops/table/opdefs.inc), their
+attributes (ops/table/opattrs.inc), kernels by instruction set (kernels/*/kernels.inc), parts
 (base/parts.inc). A selective build is the same sources with shorter lists.
 """
 
@@ -43,10 +43,11 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
     sources: the folder runtime_c. ModelFormatError for a part that this version does not have.
     """
     src = sources / "src"
+    defs, attrs, parts = "ops/table/opdefs.inc", "ops/table/opattrs.inc", "base/parts.inc"
     out = {
-        "ops/opdefs.inc": _opdefs((src / "ops/opdefs.inc").read_text("utf-8"), selection),
-        "ops/opattrs.inc": _opattrs((src / "ops/opattrs.inc").read_text("utf-8"), selection),
-        "base/parts.inc": _parts((src / "base/parts.inc").read_text("utf-8"), selection),
+        defs: _opdefs((src / defs).read_text("utf-8"), selection),
+        attrs: _opattrs((src / attrs).read_text("utf-8"), selection),
+        parts: _parts((src / parts).read_text("utf-8"), selection),
         "base/build.h": _build_header(selection),
     }
     for path in sorted(src.glob("kernels/*/kernels.inc")):

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// attention_grad: the gradients of q, k and v, one block of query rows at a time.
+//
+// With weights P = softmax(scale * q kᵀ + mask), computed again per block, and the output's
+// gradient dy:
+//
+//   dP = dy vᵀ    dS = P (dP - row sums of P dP)    dq = scale dS k
+//   dv = sum over blocks of Pᵀ dy                   dk = sum over blocks of dSᵀ (scale q)
+//
+// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head: the sums over
+// its blocks have one order. They are kept transposed, dvᵀ = dyᵀ P, so that P and dS are right
+// sides of the products: packing those copies whole lines, and only small matrices get transposed.
+#include "base/fp.h"
+
+#include "kernels/f32_softmax_grad/f32_softmax_grad.h"
+#include "kernels/pack/transpose_f32.h"
+#include "ops/attention/attention.h"
+#include "ops/check/check.h"
+#include "ops/matmul/linear.h"
+#include "ops/table/funcs.h"
+#include "ops/widen.h"
+
+#include <string.h>
+
+enum { ATTENTION_GRAD_MOST_ROWS = 64, ATTENTION_GRAD_DY = 3, ATTENTION_GRAD_MASK = 4 };
+
+// One of k and v, and its gradient.
+struct attention_grad_side {
+  size_t sum_offset;   // its gradient transposed, [width][score_stride]
+  size_t left_offset;  // dyᵀ or scale qᵀ of a block, [width][left_stride]
+};
+
+struct attention_grad_state {
+  struct smr_attention all;
+  struct smr_attention_panels keys, values;  // k as it is, vᵀ
+  struct smr_attention_panels block;         // P, then dS
+  struct attention_grad_side k, v;
+  size_t slopes_offset;  // dP, then dS
+  size_t left_stride;
+  smr_f32_softmax_grad_row softmax_grad;
+};
+
+static samara_status attention_grad_take_side(struct smr_job *job, struct attention_grad_state *s,
+                                              size_t width, struct attention_grad_side *side) {
+  size_t sum, left;
+  if (!smr_mul_size(width, s->all.score_stride, &sum) ||
+      !smr_mul_size(width, s->left_stride, &left))
+    SMR_FAIL(job->error, LIMIT, "%s: too many keys", job->op->name);
+  SMR_TRY(smr_thread_scratch_take(job, sum, sizeof(float), &side->sum_offset));
+  return smr_thread_scratch_take(job, left, sizeof(float), &side->left_offset);
+}
+
+static samara_status attention_grad_prepare(struct smr_job *job) {
+  struct attention_grad_state *s = job->state;
+  struct smr_attention *all = &s->all;
+  *s = (struct attention_grad_state){.softmax_grad = smr_f32_softmax_grad_config(job->isa)->row[0]};
+  smr_attention_read(job, all, job->inputs[ATTENTION_GRAD_DY], ATTENTION_GRAD_MASK);
+  SMR_TRY(smr_attention_need(job, all));
+  SMR_TRY(smr_linear_need_any(job));
+  job->kernel = "attention_grad";
+  job->tiles = 0;
+  // Rows without elements may be any number of rows.
+  size_t elements = 0;
+  for (uint32_t i = 0; i < job->output_count; i++) elements |= (size_t)smr_numel(job->outputs[i]);
+  if (elements == 0) return SAMARA_OK;
+  job->tiles = all->products;
+  all->score_stride = SMR_PANEL;
+  if (all->s != 0) {
+    SMR_TRY(smr_attention_take_scratch(job, all, ATTENTION_GRAD_MOST_ROWS));
+    SMR_TRY(smr_attention_take_panels(job, all->t, all->d, &s->keys));
+    SMR_TRY(smr_attention_take_panels(job, all->dv, all->t, &s->values));
+    SMR_TRY(smr_attention_take_panels(job, all->block_rows, all->t, &s->block));
+    SMR_TRY(smr_thread_scratch_take(job, all->block_rows * all->score_stride, sizeof(float),
+                                    &s->slopes_offset));
+    s->left_stride = (smr_panels(all->block_rows) | 1) * SMR_PANEL;
+    SMR_TRY(attention_grad_take_side(job, s, all->d, &s->k));
+    SMR_TRY(attention_grad_take_side(job, s, all->dv, &s->v));
+    const struct smr_f32_gemm_args args = {
+        .batch = 1, .m = all->block_rows, .n = all->t, .k = all->d, .taps = 1, .a_stride = all->d};
+    struct smr_f32_gemm_plan plan;
+    smr_f32_gemm_plan_make(all->gemm, &args, &plan);
+    job->kernel = plan.kernel;
+  }
+  return SAMARA_OK;
+}
+
+static float *attention_grad_at(char *scratch, size_t offset) {
+  return (float *)(void *)(scratch + offset);
+}
+
+// side's sum += leftᵀ of `rows` rows, times the block [rows][keys] at `right`.
+static samara_status attention_grad_add(struct smr_pace *pace, const struct attention_grad_state *s,
+                                        const struct attention_grad_side *side, size_t width,
+                                        const float *left, size_t row_stride, const float *right,
+                                        size_t rows, size_t keys, char *scratch) {
+  const struct smr_attention_rows block = {.row_stride = s->all.score_stride};
+  smr_attention_pack(pace->job, right, &block, rows, keys, false, &s->block, scratch);
+  float *turned = attention_grad_at(scratch, side->left_offset);
+  smr_transpose_f32(rows, width, left, row_stride, turned, s->left_stride, pace->job->isa);
+  float *sum = attention_grad_at(scratch, side->sum_offset);
+  const struct smr_f32_gemm_args args = {
+      .m = width,
+      .n = keys,
+      .k = rows,
+      .a = turned,
+      .a_stride = s->left_stride,
+      .w = scratch + s->block.offset,
+      .panel_stride_bytes = s->block.stride_bytes,
+      .out = sum,
+      .out_stride = s->all.score_stride,
+      .residual = sum,
+      .residual_stride = s->all.score_stride,
+  };
+  return smr_attention_multiply(pace, &s->all, args);
+}
+
+// dS of a block, at slopes_offset. `dy` are its rows.
+static samara_status attention_grad_slopes(struct smr_pace *pace,
+                                           const struct attention_grad_state *s, const float *dy,
+                                           size_t first, size_t rows, size_t keys, char *scratch) {
+  const struct smr_attention *all = &s->all;
+  float *slopes = attention_grad_at(scratch, s->slopes_offset);
+  const float *weights = attention_grad_at(scratch, all->scores_offset);
+  const struct smr_f32_gemm_args args = {
+      .m = rows,
+      .n = keys,
+      .k = all->dv,
+      .a = dy,
+      .a_stride = all->y.row_stride,
+      .w = scratch + s->values.offset,
+      .panel_stride_bytes = s->values.stride_bytes,
+      .out = slopes,
+      .out_stride = all->score_stride,
+  };
+  SMR_TRY(smr_attention_multiply(pace, all, args));
+  for (size_t i = 0; i < rows && keys > 0; i++) {
+    const size_t seen = smr_attention_seen(all, first + i, keys);
+    float *row = slopes + i * all->score_stride;
+    s->softmax_grad(seen, row, weights + i * all->score_stride, row);
+    memset(row + seen, 0, (keys - seen) * sizeof *row);
+  }
+  return SAMARA_OK;
+}
+
+static samara_status attention_grad_block(struct smr_pace *pace,
+                                          const struct attention_grad_state *s, size_t product,
+                                          size_t first, size_t rows, char *scratch) {
+  const struct smr_attention *all = &s->all;
+  const struct smr_job *job = pace->job;
+  const size_t keys = smr_attention_keys(all, first, rows);
+  const float *dy = smr_attention_head(all, job->inputs[ATTENTION_GRAD_DY], &all->y, product) +
+                    first * all->y.row_stride;
+  SMR_TRY(smr_attention_weights(pace, all, product, first, rows, scratch));
+  SMR_TRY(attention_grad_add(pace, s, &s->v, all->dv, dy, all->y.row_stride,
+                             attention_grad_at(scratch, all->scores_offset), rows, keys, scratch));
+  SMR_TRY(attention_grad_slopes(pace, s, dy, first, rows, keys, scratch));
+  const float *slopes = attention_grad_at(scratch, s->slopes_offset);
+  SMR_TRY(attention_grad_add(pace, s, &s->k, all->d,
+                             attention_grad_at(scratch, all->queries_offset), all->d, slopes, rows,
+                             keys, scratch));
+  float *dq =
+      smr_attention_head(all, job->outputs[0], &all->q, product) + first * all->q.row_stride;
+  const struct smr_f32_gemm_args args = {
+      .m = rows,
+      .n = all->d,
+      .k = keys,
+      .a = slopes,
+      .a_stride = all->score_stride,
+      .w = scratch + s->keys.offset,
+      .panel_stride_bytes = s->keys.stride_bytes,
+      .out = dq,
+      .out_stride = all->q.row_stride,
+  };
+  SMR_TRY(smr_attention_multiply(pace, all, args));
+  for (size_t i = 0; i < rows; i++) {
+    float *row = dq + i * all->q.row_stride;
+    all->mul(all->d, row, 1, &all->scale, 0, row);
+  }
+  return SAMARA_OK;
+}
+
+static void attention_grad_clear(const struct attention_grad_state *s,
+                                 const struct attention_grad_side *side, size_t width,
+                                 char *scratch) {
+  memset(scratch + side->sum_offset, 0, width * s->all.score_stride * sizeof(float));
+}
+
+// Rows of zeros where there are no queries.
+static void attention_grad_finish(const struct smr_job *job, const struct attention_grad_state *s,
+                                  const struct attention_grad_side *side, size_t width,
+                                  const struct smr_attention_rows *rows, float *head,
+                                  char *scratch) {
+  if (s->all.s != 0) {
+    smr_transpose_f32(width, s->all.t, attention_grad_at(scratch, side->sum_offset),
+                      s->all.score_stride, head, rows->row_stride, job->isa);
+    return;
+  }
+  for (size_t i = 0; i < s->all.t; i++)
+    memset(head + i * rows->row_stride, 0, width * sizeof *head);
+}
+
+static samara_status attention_grad_product(struct smr_pace *pace,
+                                            const struct attention_grad_state *s, size_t product,
+                                            char *scratch) {
+  const struct smr_attention *all = &s->all;
+  const struct smr_job *job = pace->job;
+  if (all->s != 0) {
+    const float *k = smr_attention_head(all, job->inputs[1], &all->k, product);
+    const float *v = smr_attention_head(all, job->inputs[2], &all->v, product);
+    smr_attention_pack(job, k, &all->k, all->t, all->d, true, &all->keys, scratch);
+    smr_attention_pack(job, k, &all->k, all->t, all->d, false, &s->keys, scratch);
+    smr_attention_pack(job, v, &all->v, all->t, all->dv, true, &s->values, scratch);
+    attention_grad_clear(s, &s->k, all->d, scratch);
+    attention_grad_clear(s, &s->v, all->dv, scratch);
+  }
+  for (size_t first = 0; first < all->s; first += all->block_rows) {
+    const size_t rows = all->s - first < all->block_rows ? all->s - first : all->block_rows;
+    SMR_TRY(attention_grad_block(pace, s, product, first, rows, scratch));
+  }
+  attention_grad_finish(job, s, &s->k, all->d, &all->k,
+                        smr_attention_head(all, job->outputs[1], &all->k, product), scratch);
+  attention_grad_finish(job, s, &s->v, all->dv, &all->v,
+                        smr_attention_head(all, job->outputs[2], &all->v, product), scratch);
+  return SAMARA_OK;
+}
+
+static samara_status attention_grad_run(const struct smr_job *job, size_t begin, size_t end,
+                                        void *thread_scratch) {
+  struct smr_pace pace = {.job = job};
+  for (size_t product = begin; product < end; product++)
+    SMR_TRY(attention_grad_product(&pace, job->state, product, thread_scratch));
+  return SAMARA_OK;
+}
+
+SMR_WIDENED_OP(attention_grad, smr_attention_check, attention_grad_prepare, attention_grad_run,
+               sizeof(struct attention_grad_state))

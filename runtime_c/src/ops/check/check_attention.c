@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check classes of attention and its gradient.
+#include "base/fp.h"
+
+#include "ops/check/check.h"
+#include "ops/table/opattrs.h"
+
+#include <inttypes.h>
+
+// q [..., S, D], k [..., T, D], v [..., T, Dv], y [..., S, Dv], leading dims (batch, heads)
+// equal; in layout bshd the rows S and T lie before the last leading dim. The mask broadcasts to
+// [..., S, T]: no dim of it is anything but 1 or that.
+static samara_status check_attention(const struct smr_job *job, const struct smr_tensor *y,
+                                     const char *y_name, uint32_t mask_input) {
+  const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
+  const struct smr_tensor *mask = smr_optional_input(job, mask_input);
+  const int64_t layout = smr_op_attr_int(job, "layout");
+  if (layout != SMR_ATTENTION_LAYOUT_BHSD && layout != SMR_ATTENTION_LAYOUT_BSHD)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown layout %" PRId64, job->op->name, layout);
+  const uint32_t least = layout == SMR_ATTENTION_LAYOUT_BSHD ? 3 : 2;
+  SMR_TRY(smr_expect_rank(job, q, "q", least, 5));
+  SMR_TRY(smr_expect_rank(job, k, "k", q->rank, q->rank));
+  SMR_TRY(smr_expect_rank(job, v, "v", q->rank, q->rank));
+  const uint32_t rows = q->rank - least, last = q->rank - 1u;
+
+  int64_t dims[SAMARA_MAX_RANK] = {0};
+  for (uint32_t i = 0; i <= last; i++) dims[i] = q->dims[i];
+  dims[rows] = k->dims[rows];
+  SMR_TRY(smr_expect_dims(job, k, "k", dims, q->rank));
+  dims[last] = v->dims[last];
+  SMR_TRY(smr_expect_dims(job, v, "v", dims, q->rank));
+  dims[rows] = q->dims[rows];
+  SMR_TRY(smr_expect_dims(job, y, y_name, dims, q->rank));
+
+  if (mask == NULL) return SAMARA_OK;
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < last; i++)
+    if (i != rows) dims[rank++] = q->dims[i];
+  dims[rank++] = q->dims[rows];
+  dims[rank++] = k->dims[rows];
+  SMR_TRY(smr_expect_rank(job, mask, "mask", 0, rank));
+  for (uint32_t i = 1; i <= mask->rank; i++) {
+    const int64_t got = mask->dims[mask->rank - i];
+    if (got == 1 || got == dims[rank - i]) continue;
+    const struct smr_dims_text a = smr_dims_text(mask->dims, mask->rank);
+    const struct smr_dims_text b = smr_dims_text(dims, rank);
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: the mask %s does not broadcast to the scores %s",
+             job->op->name, a.text, b.text);
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_check_attention(const struct smr_job *job) {
+  return check_attention(job, job->outputs[0], "output", 3);
+}
+
+// dy has the dims of y; the outputs are the gradients of q, k and v.
+samara_status smr_check_attention_grad(const struct smr_job *job) {
+  SMR_TRY(check_attention(job, job->inputs[3], "dy", 4));
+  for (uint32_t i = 0; i < job->output_count; i++)
+    SMR_TRY(smr_expect_dims(job, job->outputs[i], "gradient", job->inputs[i]->dims,
+                            job->inputs[i]->rank));
+  return SAMARA_OK;
+}

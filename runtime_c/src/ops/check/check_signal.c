@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check classes of transforms, determinants and sorted rows.
+#include "base/fp.h"
+
+#include "ops/check/check.h"
+
+#include <inttypes.h>
+
+enum { DFT_MAX_LENGTH = 1 << 25 };  // what its scratch holds fits 32-bit memory
+
+// x [..., 1 or 2]; `axis` is not the last. The output has `length` elements along the axis, half of
+// them and one if one side is kept, and complex elements unless one side made a whole signal.
+samara_status smr_check_dft(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0];
+  const int64_t length = smr_op_attr_int(job, "length");
+  const bool inverse = smr_op_attr_int(job, "inverse") != 0;
+  const bool onesided = smr_op_attr_int(job, "onesided") != 0;
+  SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
+  const uint32_t last = x->rank - 1u;
+  uint32_t axis;
+  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  if (axis == last || (x->dims[last] != 1 && x->dims[last] != 2))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %u of %s is no axis of real or complex numbers",
+             job->op->name, (unsigned)axis, smr_dims_text(x->dims, x->rank).text);
+  if (length < 1 || length > DFT_MAX_LENGTH)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: length is %" PRId64 ", expected 1 to %d", job->op->name,
+             length, DFT_MAX_LENGTH);
+  int64_t dims[SAMARA_MAX_RANK];
+  for (uint32_t i = 0; i < last; i++) dims[i] = x->dims[i];
+  dims[axis] = onesided && !inverse ? length / 2 + 1 : length;
+  dims[last] = onesided && inverse ? 1 : 2;
+  return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
+}
+
+// x [..., n, n], output [...].
+samara_status smr_check_det(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0];
+  SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
+  const int64_t *square = x->dims + x->rank - 2;
+  if (square[0] != square[1])
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %" PRId64 " rows and %" PRId64 " columns", job->op->name,
+             square[0], square[1]);
+  return smr_expect_dims(job, job->outputs[0], "output", x->dims, x->rank - 2u);
+}
+
+// x [n, width], both outputs [n].
+samara_status smr_check_sort_rows(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0];
+  SMR_TRY(smr_expect_rank(job, x, "input", 2, 2));
+  for (uint32_t i = 0; i < 2; i++)
+    SMR_TRY(smr_expect_dims(job, job->outputs[i], "an output", x->dims, 1));
+  return SAMARA_OK;
+}

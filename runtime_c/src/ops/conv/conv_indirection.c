@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills indirection buffers: of float32, and of bytes. Pointers of different types cannot share a
+// function, for they may not share memory.
+#include "base/fp.h"
+
+#include "ops/conv/conv_indirection.h"
+
+#define CONV_POINTS_TYPE float
+#define CONV_POINTS_NAME smr_conv_points
+#define CONV_POINTS_TAP conv_points_tap
+#include "ops/conv/conv_indirection_body.h"
+
+#define CONV_POINTS_TYPE int8_t
+#define CONV_POINTS_NAME smr_conv_points_i8
+#define CONV_POINTS_TAP conv_points_tap_i8
+#include "ops/conv/conv_indirection_body.h"

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spreading over few channels.
+#include "base/fp.h"
+
+#include "ops/conv/conv_transpose_fold.h"
+
+#include "base/checked.h"
+#include "kernels/f32_fold/f32_fold.h"
+#include "kernels/pack/pack_f32.h"
+#include "kernels/pack/transpose_f32.h"
+#include "ops/check/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  SPREAD_FOLD_CHANNELS = 7,    // of a vector of 16 lanes, up to here
+  SPREAD_FOLD_STRIDED = 16,    // where the other way makes a product for every phase of a row
+  SPREAD_FOLD_COLUMNS = 2048,  // taps * channels
+  SPREAD_FOLD_TILES = 32,      // enough for several threads
+  SPREAD_FOLD_EXTENTS = 4,     // of the window, in a band: what bands share is worked out twice
+  SPREAD_FOLD_PRODUCTS = 48 << 10,  // floats of products worked on at a time: a share of L2
+  SPREAD_FOLD_BLOCK = 16,           // input rows at a time, at most
+  SPREAD_FOLD_PLANES = 64 << 10,    // floats of a band's sums
+};
+
+bool smr_spread_folds(const struct smr_job *job, const struct smr_spread *s) {
+  const struct smr_window *w = &s->window;
+  const struct smr_tensor *weights = job->inputs[1];
+  const size_t taps = (size_t)smr_window_taps(w);
+  return job->outputs[0]->dtype == SAMARA_FLOAT32 && weights->dtype == SAMARA_FLOAT32 &&
+         weights->layout == SMR_LAYOUT_PLAIN && !s->widens_x && job->input_count == 2 &&
+         s->groups == 1 && w->spatial < 3 && w->dilation[2] == 1 &&
+         s->n <= (w->stride[2] > 1 ? SPREAD_FOLD_STRIDED : SPREAD_FOLD_CHANNELS) && taps > 1 &&
+         taps * s->n <= SPREAD_FOLD_COLUMNS && s->n_stride == 1 && s->tap_stride == s->n &&
+         s->k_stride == taps * s->n;
+}
+
+// Rows of products: taps and channels.
+static size_t fold_rows(const struct smr_spread *s) {
+  return (size_t)smr_window_taps(&s->window) * s->n;
+}
+
+static int64_t fold_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+// Sums of a band lie in planes [phase][channel][row][length]: output column i * stride + phase of
+// a row is element `base` + i, so that what a tap adds to a phase is one run.
+struct fold_planes {
+  size_t base, length;
+};
+
+static struct fold_planes fold_planes_of(const struct smr_window *w) {
+  const int64_t low = fold_floor(-w->pad_begin[2], w->stride[2]);
+  const int64_t high = fold_floor(w->kernel[2] - 1 - w->pad_begin[2], w->stride[2]);
+  const int64_t base = low < 0 ? -low : 0, wide = (w->out[2] + w->stride[2] - 1) / w->stride[2];
+  const int64_t reach = w->in[2] + (high > 0 ? high : 0);
+  return (struct fold_planes){(size_t)base, (size_t)(base + (reach > wide ? reach : wide))};
+}
+
+static size_t fold_plane_count(const struct smr_spread *s) {
+  return (size_t)s->window.stride[2] * s->n;
+}
+
+// Input rows that are multiplied at a time.
+static size_t fold_block(const struct smr_spread *s) {
+  const size_t width = (size_t)s->window.in[2] + 1;
+  const size_t rows = SPREAD_FOLD_PRODUCTS / fold_rows(s) / width;
+  return rows == 0 ? 1 : rows < SPREAD_FOLD_BLOCK ? rows : SPREAD_FOLD_BLOCK;
+}
+
+// The products of `rows` input rows: transposed weights by pixels, which are packed as weights are.
+static struct smr_f32_gemm_args fold_args(const struct smr_spread *s, size_t rows) {
+  const size_t columns = smr_panels(rows * (size_t)s->window.in[2]) * SMR_PANEL;
+  return (struct smr_f32_gemm_args){
+      .batch = 1,
+      .m = fold_rows(s),
+      .n = columns,
+      .k = s->channels,
+      .taps = 1,
+      .a_stride = s->channels,
+      .w_type = SMR_GEMM_F32,
+      .panel_stride_bytes = smr_panel_stride_bytes(s->channels, sizeof(float)),
+      .out_type = SMR_GEMM_F32,
+      .out_stride = columns,
+      .lo = -INFINITY,
+      .hi = INFINITY,
+  };
+}
+
+samara_status smr_spread_fold_prepare(struct smr_job *job, struct smr_spread *s) {
+  const struct smr_window *w = &s->window;
+  const size_t height = (size_t)w->out[1], batch = (size_t)w->batch;
+  const size_t bands = (SPREAD_FOLD_TILES + batch - 1) / batch;
+  const size_t least = SPREAD_FOLD_EXTENTS * (size_t)smr_window_extent(w, 1);
+  const struct fold_planes planes = fold_planes_of(w);
+  const size_t most = SPREAD_FOLD_PLANES / planes.length / fold_plane_count(s);
+  s->rows = (height + bands - 1) / bands;
+  if (s->rows > most) s->rows = most;
+  if (s->rows < least) s->rows = least;
+  if (s->rows > height) s->rows = height;
+  job->tiles = batch * ((height + s->rows - 1) / s->rows);
+  SMR_TRY(smr_linear_need_any(job));
+  const struct smr_f32_gemm_args args = fold_args(s, fold_block(s));
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
+  job->kernel = s->plan.kernel;
+  SMR_TRY(smr_scratch_take(job, args.m * args.k, sizeof(float), &s->zero_offset));
+  size_t first;
+  SMR_TRY(smr_thread_scratch_take(job, args.n, args.m * sizeof(float), &first));
+  SMR_TRY(
+      smr_thread_scratch_take(job, args.n / SMR_PANEL, args.panel_stride_bytes, &s->pixels_offset));
+  size_t sums;
+  if (!smr_mul_size(planes.length, s->rows, &sums) ||
+      !smr_mul_size(sums, fold_plane_count(s), &sums))
+    sums = SIZE_MAX;
+  return smr_thread_scratch_take(job, sums, sizeof(float), &s->planes_offset);
+}
+
+void smr_spread_fold_prologue(const struct smr_job *job, const struct smr_spread *s) {
+  float *weights = (float *)(void *)((char *)job->scratch + s->zero_offset);
+  smr_transpose_f32(s->channels, fold_rows(s), job->inputs[1]->data, fold_rows(s), weights,
+                    s->channels, job->isa);
+}
+
+// A band of output rows [y0, y1) of an image, and where a thread works on it.
+struct fold_band {
+  const struct smr_spread *s;
+  const float *image;
+  int64_t y0, y1;
+  float *products, *pixels, *sums;
+  smr_f32_fold_ukernel add;
+};
+
+// What the products of input rows [begin, begin + rows) add to the band through one row of taps.
+static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, int64_t ty,
+                      size_t columns) {
+  const struct smr_spread *s = b->s;
+  const struct smr_window *w = &s->window;
+  const struct fold_planes planes = fold_planes_of(w);
+  // Input row r meets output row r * stride + shift; those of the band:
+  const int64_t step = w->stride[1], shift = ty * w->dilation[1] - w->pad_begin[1];
+  int64_t from = fold_floor(b->y0 - shift + step - 1, step);
+  int64_t to = fold_floor(b->y1 - 1 - shift, step) + 1;
+  if (from < begin) from = begin;
+  if (to > begin + rows) to = begin + rows;
+  if (from >= to) return;
+  const size_t width = (size_t)w->in[2], high = (size_t)(b->y1 - b->y0);
+  const size_t top = (size_t)(from * step + shift - b->y0);
+  for (int64_t tx = 0; tx < w->kernel[2]; tx++) {
+    const int64_t at = fold_floor(tx - w->pad_begin[2], w->stride[2]);
+    const int64_t phase = tx - w->pad_begin[2] - at * w->stride[2];
+    for (size_t c = 0; c < s->n; c++) {
+      const float *run = b->products + ((size_t)(ty * w->kernel[2] + tx) * s->n + c) * columns +
+                         (size_t)(from - begin) * width;
+      float *plane = b->sums + ((size_t)phase * s->n + c) * high * planes.length;
+      b->add((size_t)(to - from), 1, width, run, width,
+             plane + top * planes.length + (size_t)((int64_t)planes.base + at),
+             (size_t)step * planes.length);
+    }
+  }
+}
+
+// What input rows [begin, begin + rows) add to the band.
+static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, int64_t begin,
+                              int64_t rows) {
+  const struct smr_job *job = pace->job;
+  const struct smr_spread *s = b->s;
+  const struct smr_window *w = &s->window;
+  struct smr_f32_gemm_args args = fold_args(s, (size_t)rows);
+  const size_t stride = (size_t)job->inputs[0]->pixel_stride;
+  const struct smr_pack_f32_args pack = {
+      .k = s->channels,
+      .n = (size_t)(rows * w->in[2]),
+      .src = b->image + (size_t)(begin * w->in[2]) * stride,
+      .type = SMR_GEMM_F32,
+      .k_stride = 1,
+      .n_stride = stride,
+      .dst = b->pixels,
+      .panel_stride_bytes = args.panel_stride_bytes,
+  };
+  smr_pack_f32(&pack, job->isa, 0, args.n / SMR_PANEL);
+  args.a = (const float *)(const void *)((const char *)job->scratch + s->zero_offset);
+  args.w = b->pixels;
+  args.out = b->products;
+  struct smr_f32_gemm_plan plan = s->plan;
+  if ((size_t)rows != fold_block(s)) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
+  SMR_TRY(smr_linear_multiply(pace, &plan, &args, 0, plan.units));
+  for (int64_t ty = 0; ty < w->kernel[1]; ty++) fold_taps(b, begin, rows, ty, args.n);
+  return smr_pace_step(pace, args.m * args.n);
+}
+
+// The band's sums into the output, whose pixels hold their channels together.
+static void fold_store(const struct smr_job *job, const struct fold_band *b, float *out) {
+  const struct smr_spread *s = b->s;
+  const struct smr_window *w = &s->window;
+  const struct fold_planes planes = fold_planes_of(w);
+  const size_t high = (size_t)(b->y1 - b->y0), count = fold_plane_count(s);
+  const size_t width = (size_t)w->out[2] * s->n;
+  for (size_t y = 0; y < high; y++, out += width) {
+    const float *row = b->sums + y * planes.length + planes.base;
+    size_t done = 0;
+    if (count % SMR_PANEL == 0) {
+      done = width / count;
+      smr_transpose_f32(count, done, row, high * planes.length, out, count, job->isa);
+    }
+    for (size_t plane = 0; plane < count; plane++) {
+      const float *from = row + plane * high * planes.length + done;
+      for (size_t i = done * count + plane; i < width; i += count) out[i] = *from++;
+    }
+  }
+}
+
+samara_status smr_spread_fold_run(const struct smr_job *job, const struct smr_spread *s,
+                                  size_t begin, size_t end, void *thread_scratch) {
+  const struct smr_window *w = &s->window;
+  const size_t bands = ((size_t)w->out[1] + s->rows - 1) / s->rows;
+  const size_t in_image = (size_t)(w->in[1] * w->in[2]) * (size_t)job->inputs[0]->pixel_stride;
+  const size_t row_floats = (size_t)w->out[2] * s->n;
+  const int64_t block = (int64_t)fold_block(s);
+  char *scratch = thread_scratch;
+  struct smr_pace pace = {.job = job};
+  for (size_t tile = begin; tile < end; tile++) {
+    const size_t image = tile / bands;
+    const int64_t y0 = (int64_t)(tile % bands * s->rows), last = y0 + (int64_t)s->rows;
+    const struct fold_band b = {
+        .s = s,
+        .image = (const float *)job->inputs[0]->data + image * in_image,
+        .y0 = y0,
+        .y1 = last < w->out[1] ? last : w->out[1],
+        .products = thread_scratch,
+        .pixels = (float *)(void *)(scratch + s->pixels_offset),
+        .sums = (float *)(void *)(scratch + s->planes_offset),
+        .add = smr_f32_fold_kernel(job->isa),
+    };
+    const size_t sums = fold_plane_count(s) * (size_t)(b.y1 - y0) * fold_planes_of(w).length;
+    memset(b.sums, 0, sums * sizeof *b.sums);
+    // Input rows that reach into the band.
+    const int64_t low = y0 + w->pad_begin[1] - smr_window_extent(w, 1) + 1;
+    const int64_t from = low > 0 ? (low + w->stride[1] - 1) / w->stride[1] : 0;
+    const int64_t reach = fold_floor(b.y1 - 1 + w->pad_begin[1], w->stride[1]) + 1;
+    const int64_t to = w->in[2] == 0 ? from : reach < w->in[1] ? reach : w->in[1];
+    for (int64_t row = from; row < to; row += block)
+      SMR_TRY(fold_add(&pace, &b, row, to - row < block ? to - row : block));
+    fold_store(
+        job, &b,
+        (float *)job->outputs[0]->data + (image * (size_t)w->out[1] + (size_t)y0) * row_floats);
+  }
+  return SAMARA_OK;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts int8 convolutions into blocks and copies the lines that they meet.
+#include "base/fp.h"
+
+#include "ops/conv/qwindows.h"
+
+#include "base/checked.h"
+#include "base/cut.h"
+#include "base/lean.h"
+#include "ops/partition.h"
+#include "simd/common.h"
+
+#include <string.h>
+
+enum {
+  QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // of a block's lines, where they can be so few
+  QWINDOWS_SLACK = 64,                           // that copying may change behind the last line
+};
+
+// Copied lines of a plane of taps for so many lines of output.
+static size_t qwindows_rows(const struct smr_window *w, const struct smr_qwindows *s,
+                            size_t lines) {
+  if (s->rows_apart) return lines * (size_t)w->kernel[1];
+  return (lines - 1) * (size_t)w->stride[1] + (size_t)smr_window_extent(w, 1);
+}
+
+// Bytes of a block; SIZE_MAX where they cannot be said.
+static size_t qwindows_bytes(const struct smr_window *w, struct smr_qwindows *s, size_t lines,
+                             size_t columns) {
+  const size_t extent = s->columns_apart ? 1 : (size_t)smr_window_extent(w, 2);
+  size_t bytes;
+  s->width = (columns - 1) * (size_t)w->stride[2] + extent;
+  s->rows = qwindows_rows(w, s, lines);
+  if (!smr_mul_size(s->width, s->groups * s->channels, &s->pitch) ||
+      !smr_mul_size(s->pitch, s->rows, &bytes) ||
+      !smr_mul_size(bytes, s->row_taps * (size_t)w->kernel[0], &bytes))
+    return SIZE_MAX;
+  return bytes;
+}
+
+// So many lines, or up to twice or half as many, that they fill the tallest tile best.
+static size_t qwindows_full_tiles(const struct smr_qwindows *s, size_t lines, size_t most,
+                                  size_t width) {
+  const size_t mr = s->config->mr;
+  for (size_t fewer = lines; 2 * fewer > lines; fewer--)
+    if (fewer * width % mr == 0) return fewer;
+  for (size_t more = lines + 1; more <= most && more < 2 * lines + 2; more++)
+    if (more * width % mr == 0) return more;
+  return lines;
+}
+
+// Whole lines while they fit, but in as many blocks as threads can share; else part of one.
+static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
+                         struct smr_qwindows *s) {
+  const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
+  const size_t height = (size_t)w->out[1], width = (size_t)w->out[2];
+  const size_t pieces = smr_ceil_div(smr_pieces(job), images);
+  size_t most = 1, columns = width;
+  while (most < height && qwindows_bytes(w, s, most + 1, width) <= QWINDOWS_BYTES) most++;
+  const size_t blocks = smr_ceil_div(height, most);
+  size_t lines = smr_ceil_div(height, blocks > pieces ? blocks : pieces);
+  if (lines < height) lines = qwindows_full_tiles(s, lines, most, width);
+  if (lines == 1 && height < pieces) {
+    const size_t part = smr_ceil_div(width, smr_ceil_div(pieces, height));
+    columns = smr_ceil_div(part, mr) * mr;
+    if (columns > width) columns = width;
+  }
+  while (lines == 1 && columns > mr && qwindows_bytes(w, s, 1, columns) > QWINDOWS_BYTES)
+    columns = (columns / 2 + mr - 1) / mr * mr;
+  s->lines = lines;
+  s->columns = columns;
+  s->line_blocks = smr_ceil_div(height, lines);
+  s->column_blocks = smr_ceil_div(width, columns);
+  s->blocks = images * s->line_blocks * s->column_blocks;
+}
+
+// Dilated columns have lines of their own.
+static bool qwindows_columns_apart(const struct smr_window *w) {
+  return w->dilation[2] > 1 && w->kernel[2] > 1;
+}
+
+bool smr_qwindows_merge(const struct smr_window *w, size_t groups) {
+  return groups == 1 && !qwindows_columns_apart(w);
+}
+
+samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *w,
+                                const struct smr_i8_gemm_config *config, size_t groups,
+                                size_t channels, bool w_zero, bool filled, struct smr_qwindows *s) {
+  const size_t kernel_w = (size_t)w->kernel[2];
+  *s = (struct smr_qwindows){.config = config, .groups = groups, .channels = channels};
+  s->rows_apart = w->dilation[1] > 1 || w->stride[1] > w->kernel[1];
+  s->columns_apart = qwindows_columns_apart(w);
+  s->row_taps = s->columns_apart ? kernel_w : 1;
+  s->k = channels;
+  s->taps = (size_t)smr_window_taps(w);
+  if (smr_qwindows_merge(w, groups)) {
+    s->k *= kernel_w;
+    s->taps /= kernel_w;
+    if (filled) s->k = smr_ceil_div(s->k, SMR_I8_GROUP) * SMR_I8_GROUP;
+  }
+  s->native = smr_i8_gemm_native(config, s->k, w_zero);
+  qwindows_cut(job, w, s);
+  s->bytes = qwindows_bytes(w, s, s->lines, s->columns);
+  if (s->bytes > PTRDIFF_MAX - QWINDOWS_SLACK)
+    SMR_FAIL(job->error, LIMIT, "%s: a window is too large", job->op->name);
+  s->bytes += QWINDOWS_SLACK;
+  return SAMARA_OK;
+}
+
+void smr_qwindows_taps(const struct smr_window *w, const struct smr_qwindows *s, size_t *taps) {
+  const size_t of_row = s->taps / (size_t)(w->kernel[0] * w->kernel[1]);
+  const size_t row = s->row_taps * s->pitch;
+  for (size_t i = 0; i < s->taps; i++) {
+    const size_t x = i % of_row, y = i / of_row % (size_t)w->kernel[1];
+    const size_t z = i / of_row / (size_t)w->kernel[1];
+    taps[i] = (z * s->rows + (s->rows_apart ? y : y * (size_t)w->dilation[1])) * row +
+              x * (s->columns_apart ? s->pitch : s->groups * s->channels);
+  }
+}
+
+struct smr_i8_gemm_windows smr_qwindows_rows(const struct smr_window *w,
+                                             const struct smr_qwindows *s) {
+  return (struct smr_i8_gemm_windows){
+      .line = s->columns,
+      .line_bytes = (size_t)(s->rows_apart ? w->kernel[1] : w->stride[1]) * s->row_taps * s->pitch,
+      .step_bytes = (size_t)w->stride[2] * s->groups * s->channels,
+      .native = s->native,
+  };
+}
+
+// Where a block of output pixels begins.
+struct qwindows_place {
+  size_t image, z, y, x;
+  size_t lines, columns;
+};
+
+static struct qwindows_place qwindows_place(const struct smr_window *w,
+                                            const struct smr_qwindows *s, size_t block) {
+  struct qwindows_place at = {.x = block % s->column_blocks * s->columns};
+  block /= s->column_blocks;
+  at.y = block % s->line_blocks * s->lines;
+  block /= s->line_blocks;
+  at.z = block % (size_t)w->out[0];
+  at.image = block / (size_t)w->out[0];
+  const size_t lines = (size_t)w->out[1] - at.y, columns = (size_t)w->out[2] - at.x;
+  at.lines = lines < s->lines ? lines : s->lines;
+  at.columns = columns < s->columns ? columns : s->columns;
+  return at;
+}
+
+size_t smr_qwindows_pixels(const struct smr_window *w, const struct smr_qwindows *s, size_t block,
+                           size_t *first) {
+  const struct qwindows_place at = qwindows_place(w, s, block);
+  const size_t line = (at.image * (size_t)w->out[0] + at.z) * (size_t)w->out[1] + at.y;
+  *first = line * (size_t)w->out[2] + at.x;
+  return at.lines * at.columns;
+}
+
+// Pixels [x, x + width) of a line of x, NULL in the padding.
+SMR_HOT static void qwindows_line(const struct smr_window *w, const struct smr_qwindows *s,
+                                  const int8_t *line, size_t pixel_stride, int8_t zero, int64_t x,
+                                  int8_t *to) {
+  const size_t channels = s->groups * s->channels;
+  const int64_t width = (int64_t)s->width, room = w->in[2] - x;
+  int64_t first = x < 0 ? -x : 0, last = room < width ? room : width;
+  if (first > width) first = width;
+  if (line == NULL || last < first) last = first;
+  smr_fill(to, zero, (size_t)first * channels);
+  size_t pixels = (size_t)(last - first), piece = channels;
+  if (pixel_stride == channels && pixels > 0) {
+    piece *= pixels;
+    pixels = 1;
+  }
+  const int8_t *from = pixels > 0 ? line + (size_t)(x + first) * pixel_stride : NULL;
+  int8_t *at = to + (size_t)first * channels;
+  for (; pixels > 0; pixels--, from += pixel_stride, at += piece) {
+    if (s->native)
+      smr_i8_gemm_copy(s->config, from, piece, at);
+    else
+      smr_copy(at, from, piece);
+  }
+  smr_fill(to + (size_t)last * channels, zero, (size_t)(width - last) * channels);
+}
+
+samara_status smr_qwindows_copy(struct smr_pace *pace, const struct smr_window *w,
+                                const struct smr_qwindows *s, const int8_t *x, size_t pixel_stride,
+                                int32_t zero, size_t block, int8_t *to) {
+  const struct qwindows_place at = qwindows_place(w, s, block);
+  const int8_t fill = (int8_t)(uint8_t)(zero + (s->native ? s->config->a_offset : 0));
+  const size_t kernel_h = (size_t)w->kernel[1], rows = qwindows_rows(w, s, at.lines);
+  const int64_t x0 = (int64_t)at.x * w->stride[2] - w->pad_begin[2];
+  for (int64_t kz = 0; kz < w->kernel[0]; kz++) {
+    const int64_t z = (int64_t)at.z * w->stride[0] - w->pad_begin[0] + kz * w->dilation[0];
+    int8_t *row = to + (size_t)kz * s->rows * s->row_taps * s->pitch;
+    for (size_t r = 0; r < rows; r++) {
+      int64_t y = (int64_t)at.y * w->stride[1] - w->pad_begin[1];
+      y += s->rows_apart
+               ? (int64_t)(r / kernel_h) * w->stride[1] + (int64_t)(r % kernel_h) * w->dilation[1]
+               : (int64_t)r;
+      const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
+      const int8_t *line = NULL;
+      if (inside)
+        line = x + ((at.image * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y) *
+                       (size_t)w->in[2] * pixel_stride;
+      for (size_t kx = 0; kx < s->row_taps; kx++, row += s->pitch) {
+        SMR_TRY(smr_pace_step(pace, s->pitch / 8));
+        qwindows_line(w, s, line, pixel_stride, fill, x0 + (int64_t)kx * w->dilation[2], row);
+      }
+    }
+  }
+  return SAMARA_OK;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of products whose other operand is quantized while they run.
+#include "base/fp.h"
+
+#include "ops/matmul/dynamic.h"
+
+#include "ops/check/check.h"
+
+static size_t dynamic_columns(const struct smr_linear *l) {
+  return l->groups * smr_panels(l->n) * SMR_PANEL;
+}
+
+samara_status smr_dynamic_prepare(struct smr_job *job, struct smr_dynamic *d) {
+  SMR_TRY(smr_linear_prepare(job, &d->linear));
+  const size_t columns = dynamic_columns(&d->linear);
+  const struct smr_quant *quant = job->inputs[1]->quant;
+  d->shifted = false;
+  for (uint32_t i = 0; i < quant->count; i++) d->shifted = d->shifted || quant->zero_points[i] != 0;
+  SMR_NEED(job, i8_gemm_to_f32);
+  if (d->shifted) SMR_NEED(job, i8_gemm_w_zero);
+  if (job->inputs[1]->constant >= 0 && d->linear.weight_key != 0 && columns > 0) {
+    d->sums_from = SMR_LINEAR_DERIVED;
+    const uint32_t key = SMR_LINEAR_KEY_SUMS | (d->linear.weight_key % SMR_LINEAR_KEY_LIMIT);
+    d->sums_derived = smr_linear_derive(job, 1, key, columns * sizeof(int32_t));
+  } else {
+    d->sums_from = SMR_LINEAR_SCRATCH;
+    SMR_TRY(smr_scratch_take(job, columns, sizeof(int32_t), &d->sums_offset));
+  }
+  SMR_TRY(smr_scratch_take(job, columns, sizeof(int32_t), &d->start_offset));
+  SMR_TRY(smr_scratch_take(job, columns, sizeof(float), &d->multiplier_offset));
+  return smr_scratch_take(job, columns, sizeof(int32_t), &d->zero_offset);
+}
+
+samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
+                               void *out) {
+  const struct smr_dynamic *d = job->state;
+  if (what->layout / SMR_LINEAR_KEY_LIMIT != SMR_LINEAR_KEY_SUMS / SMR_LINEAR_KEY_LIMIT)
+    return smr_linear_pack(job, what, out);
+  smr_linear_sums(job, &d->linear, out);
+  return SAMARA_OK;
+}
+
+static void *dynamic_scratch(const struct smr_job *job, size_t offset) {
+  return (char *)job->scratch + offset;
+}
+
+void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d) {
+  const struct smr_linear *l = &d->linear;
+  const struct smr_quant *quant = job->inputs[1]->quant;
+  const uint32_t offset = (uint32_t)smr_i8_gemm_config(job->isa)->a_offset;
+  const uint32_t rows = (uint32_t)(l->taps * l->k);
+  smr_linear_prologue(job, l);
+  if (d->sums_from == SMR_LINEAR_SCRATCH)
+    smr_linear_sums(job, l, dynamic_scratch(job, d->sums_offset));
+  const int32_t *sums = d->sums_from == SMR_LINEAR_SCRATCH ? dynamic_scratch(job, d->sums_offset)
+                                                           : job->derived[d->sums_derived].data;
+  int32_t *start = dynamic_scratch(job, d->start_offset);
+  int32_t *zeros = dynamic_scratch(job, d->zero_offset);
+  float *multiplier = dynamic_scratch(job, d->multiplier_offset);
+  const size_t padded = smr_panels(l->n) * SMR_PANEL;
+  for (size_t i = 0; i < dynamic_columns(l); i++) {
+    const size_t column = i % padded, at = quant->axis < 0 ? 0 : i / padded * l->n + column;
+    const bool used = column < l->n;
+    zeros[i] = used ? quant->zero_points[at] : 0;
+    multiplier[i] = used ? quant->scales[at] : 0.0f;
+    // Sums of (q + offset) * w less what the offset adds; zero points take the kernel's way.
+    start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
+  }
+}
+
+void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *d,
+                      struct smr_i8_gemm_args *args) {
+  const struct smr_linear *l = &d->linear;
+  args->batch = l->groups;
+  args->n = l->n;
+  args->taps = 1;
+  args->w = smr_linear_weights(job, l);
+  args->panel_stride_bytes = l->panel_stride_bytes;
+  args->w_batch_stride_bytes = l->w_group_bytes;
+  args->columns_batch_stride = smr_panels(l->n) * SMR_PANEL;
+  args->to = SMR_I8_TO_F32;
+  args->f32_lo = l->lo;
+  args->f32_hi = l->hi;
+  if (job->scratch == NULL) return;  // a plan is made
+  args->columns = (struct smr_i8_gemm_columns){
+      .start = dynamic_scratch(job, d->start_offset),
+      .w_zero = d->shifted ? dynamic_scratch(job, d->zero_offset) : NULL,
+      .multiplier = dynamic_scratch(job, d->multiplier_offset),
+      .bias = smr_linear_bias(job, l),
+  };
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What conv_dynamic and matmul_dynamic share: quantized weights as products of bytes read them, and
+// the arrays of their columns.
+//
+// y = float(sum of q * (w - z_w)) * (s * s_w) + bias, where q and s come from x while it runs.
+#ifndef SMR_OPS_DYNAMIC_H
+#define SMR_OPS_DYNAMIC_H
+
+#include "kernels/i8_dynamic/i8_dynamic.h"
+#include "kernels/i8_gemm/i8_gemm.h"
+#include "ops/matmul/linear.h"
+
+/// First member of the operators' state. Columns of all groups, each rounded up to whole panels.
+struct smr_dynamic {
+  struct smr_linear linear;  // weights in panels of bytes, bias, clamp, activation
+  uint32_t sums_derived;
+  enum smr_linear_source sums_from;                                  // of the weights' columns
+  size_t sums_offset, start_offset, multiplier_offset, zero_offset;  // in scratch
+  bool shifted;                                                      // some w has a zero point
+};
+
+/// The weights' part of prepare; the operator has set what struct smr_linear asks for.
+samara_status smr_dynamic_prepare(struct smr_job *job, struct smr_dynamic *dynamic);
+
+/// The functions' `pack`.
+samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
+                               void *out);
+
+/// Alone, before the tiles.
+void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
+
+/// Fill what a product takes from here: batch, n, weights, columns, clamp, kind of output.
+void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *dynamic,
+                      struct smr_i8_gemm_args *args);
+
+#endif

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul: batched matrix products with a fused epilogue.
+#include "base/fp.h"
+
+#include "kernels/pack/transpose_f32.h"
+#include "kernels/vmatmul/vmatmul.h"
+#include "ops/check/check.h"
+#include "ops/conv/weight_grad.h"
+#include "ops/matmul/linear.h"
+#include "ops/pointwise/elementwise.h"
+#include "ops/table/funcs.h"
+
+#include <math.h>
+
+enum {
+  MATMUL_TURN = 64,           // columns of x that are transposed together
+  MATMUL_OUTER_ROWS = 1024,   // from here on xᵀw is a sum of outer products,
+  MATMUL_OUTER_SIZE = 16384,  // or where x has at most so many elements
+  MATMUL_ANY_ROWS = 16,       // rows of a tile of the other dtypes
+  MATMUL_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64,
+};
+
+// Long sums are what gradients of weights are; a library that only runs models transposes x.
+#ifdef SMR_NO_TRAINING
+enum { MATMUL_SUMS = 0 };
+#else
+enum { MATMUL_SUMS = 1 };
+#endif
+// Whether x may have to be copied: transposed, or widened.
+enum { MATMUL_COPIES = SMR_HAS(matmul_transpose) || SMR_HAS(type_float16) };
+enum { MATMUL_HAS_SUMS = MATMUL_SUMS && SMR_HAS(matmul_outer) };
+
+// Whether this build multiplies anything but floats.
+enum {
+  MATMUL_HAS_PLAIN = SMR_HAS(matmul_int32) || SMR_HAS(matmul_int64) || SMR_HAS(matmul_float64)
+};
+
+struct matmul_state {
+  struct smr_linear linear;
+  struct smr_f32_gemm_plan plan;  // of one product
+  smr_vmatmul_ukernel any;        // of integers and float64, in place of all that follows `k`
+  struct smr_broadcast batch;     // which x and which w make product i, counted in matrices
+  size_t products, m, n, k;       // with one w, all rows of x make one product
+  size_t x_count;                 // matrices of x
+  size_t copy_offset;             // x as rows of float32, where it is not that already
+  size_t pack_offset;             // of thread scratch: a w packed while running
+  size_t turns;                   // pieces of x that are transposed first, each a tile
+  bool copies_x, transposes_x;
+  bool per_product;  // a tile is a whole product: w is packed, and x copied, on the way
+  bool sums;         // one float32 xᵀw over many rows, without anything else: all is in `outer`
+  struct smr_outer outer;
+};
+
+// Whether the product is one of integers or of float64.
+static bool matmul_is_plain(const struct smr_job *job) {
+  const uint8_t dtype = job->inputs[0]->dtype;
+  return dtype != SAMARA_FLOAT32 && dtype != SAMARA_FLOAT16 &&
+         (1u << dtype & (SMR_DTYPE_I32 | SMR_DTYPE_I64 | MATMUL_MORE)) != 0;
+}
+
+static samara_status matmul_check(const struct smr_job *job) {
+  if (!matmul_is_plain(job)) {
+    const uint32_t rank = job->inputs[1]->rank;
+    return smr_linear_check_weights(job, rank - (smr_op_attr_int(job, "transpose_w") != 0 ? 2 : 1));
+  }
+  for (uint32_t i = 1; i < job->input_count; i++)
+    if (job->inputs[i] != NULL)
+      SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
+  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
+  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN || smr_op_attr_int(job, "post") != 0 ||
+      smr_op_attr(job, "lo")->f != -INFINITY || smr_op_attr(job, "hi")->f != INFINITY)
+    SMR_FAIL(job->error, BAD_SHAPE, "matmul: %s takes no packed weights and no activation",
+             smr_dtype_name(job->inputs[0]->dtype));
+  return SAMARA_OK;
+}
+
+// Leading dims as a tensor of their own.
+static struct smr_tensor matmul_leading(const struct smr_tensor *t) {
+  struct smr_tensor leading = *t;
+  leading.rank = (uint8_t)(t->rank - 2u);
+  return leading;
+}
+
+// Sizes and which matrices meet.
+static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  s->transposes_x = smr_op_attr_int(job, "transpose_x") != 0;
+  s->m = (size_t)y->dims[y->rank - 2];
+  s->n = (size_t)y->dims[y->rank - 1];
+  s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
+  const struct smr_tensor leading_x = matmul_leading(x), leading_w = matmul_leading(w);
+  const struct smr_tensor leading_y = matmul_leading(y);
+  s->x_count = (size_t)smr_numel(&leading_x);
+  s->products = (size_t)smr_numel(&leading_y);
+  smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
+                     2);
+}
+
+static samara_status matmul_prepare_plain(struct smr_job *job) {
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  matmul_geometry(job, s);
+  switch (job->inputs[0]->dtype) {
+    case SAMARA_FLOAT64:
+      SMR_NEED(job, matmul_float64);
+      break;
+    case SAMARA_INT64:
+    case SAMARA_UINT64:
+      SMR_NEED(job, matmul_int64);
+      break;
+    default:
+      SMR_NEED(job, matmul_int32);
+  }
+  s->any = smr_vmatmul_kernel(job->inputs[0]->dtype);
+  job->kernel = "vmatmul";
+  job->tiles = s->n ? s->products * (s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0)) : 0;
+  return SAMARA_OK;
+}
+
+// Whether the product can be a long sum over rows of both operands, as gradients of weights are:
+// these are read where they lie, and the sum is cut for threads.
+static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  const bool plain = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 &&
+                     y->dtype == SAMARA_FLOAT32 && w->layout == SMR_LAYOUT_PLAIN &&
+                     smr_optional_input(job, 2) == NULL && smr_optional_input(job, 3) == NULL &&
+                     smr_op_attr_int(job, "post") == 0 && smr_op_attr(job, "lo")->f == -INFINITY &&
+                     smr_op_attr(job, "hi")->f == INFINITY;
+  return MATMUL_SUMS && plain && s->transposes_x && smr_op_attr_int(job, "transpose_w") == 0;
+}
+
+// Whether it is one.
+static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor leading_w = matmul_leading(job->inputs[1]);
+  return matmul_may_be_sum(job, s) && s->products == 1 && s->x_count == 1 &&
+         smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
+         (s->k >= MATMUL_OUTER_ROWS || s->k * s->m <= MATMUL_OUTER_SIZE);
+}
+
+static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state *s) {
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  struct smr_window w = {.spatial = 1, .batch = 1};
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
+  w.in[1] = w.out[1] = (int64_t)s->k;
+  s->sums = true;
+  s->outer = (struct smr_outer){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
+  return smr_outer_prepare(job, &s->outer);
+}
+
+static samara_status matmul_prepare(struct smr_job *job) {
+  if (matmul_is_plain(job)) return matmul_prepare_plain(job);
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  matmul_geometry(job, s);
+  if (matmul_may_be_sum(job, s) && (job->dims_vary || matmul_is_sum(job, s))) {
+    SMR_NEED(job, matmul_outer);
+    SMR_NEED(job, f32_reduce_columns_sum);
+  }
+  if (MATMUL_HAS_SUMS && matmul_is_sum(job, s)) return matmul_prepare_sum(job, s);
+  if (s->transposes_x) SMR_NEED(job, matmul_transpose);
+  const struct smr_tensor leading_w = matmul_leading(w);
+  const size_t w_count = (size_t)smr_numel(&leading_w);
+  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+    s->m *= s->products;
+    s->products = s->products != 0;
+  }
+  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  s->linear = (struct smr_linear){
+      .groups = w_count,
+      .taps = 1,
+      .k = s->k,
+      .n = s->n,
+      .group_stride = s->k * s->n,
+      .k_stride = transpose_w ? 1 : s->n,
+      .n_stride = transpose_w ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
+      .caller_packs = s->products > 1,
+      .may_round = true,
+  };
+  SMR_TRY(smr_linear_prepare(job, &s->linear));
+  s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
+  if (s->per_product || (job->dims_vary && w->constant < 0)) SMR_NEED(job, matmul_computed);
+  if (s->per_product)
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
+  s->copies_x = s->transposes_x || x->dtype == SAMARA_FLOAT16;
+  if (s->copies_x && s->per_product)
+    SMR_TRY(smr_thread_scratch_take(job, s->m * s->k, sizeof(float), &s->copy_offset));
+  else if (s->copies_x)
+    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->copy_offset));
+  const struct smr_f32_gemm_args args = {.batch = 1,
+                                         .m = s->m,
+                                         .n = s->n,
+                                         .k = s->k,
+                                         .taps = 1,
+                                         .a_stride = s->k,
+                                         .w_type = s->linear.w_type,
+                                         .source = s->linear.source};
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
+  job->kernel = s->plan.kernel;
+  job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
+  if (s->transposes_x && x->dtype == SAMARA_FLOAT32 && !s->per_product && job->tiles > 0) {
+    const size_t columns = (size_t)x->dims[x->rank - 1];
+    s->turns = s->x_count * (columns / MATMUL_TURN + (columns % MATMUL_TURN != 0));
+    job->tiles += s->turns;
+    job->barriers[0] = s->turns;
+  }
+  return SAMARA_OK;
+}
+
+// `count` float16 matrices of x as rows of float32: widened, and transposed where they must be.
+static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *s, size_t first,
+                          size_t count, float *out) {
+  enum { BLOCK = 16 };
+  if (!SMR_HAS(type_float16)) return;
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const uint16_t *half = (const uint16_t *)x->data + first * rows * columns;
+  const smr_f16_to_f32_ukernel widen = smr_f16_to_f32_kernel(job->isa);
+  if (!s->transposes_x) {
+    widen(count * rows * columns, half, out);
+    return;
+  }
+  for (size_t i = 0; i < count; i++, half += rows * columns) {
+    for (size_t r = 0; r < rows; r++) {
+      for (size_t c = 0; c < columns; c += BLOCK) {
+        const size_t n = columns - c < BLOCK ? columns - c : BLOCK;
+        float block[BLOCK];
+        widen(n, half + r * columns + c, block);
+        for (size_t j = 0; j < n; j++) out[(i * columns + c + j) * rows + r] = block[j];
+      }
+    }
+  }
+}
+
+// A whole matrix of float32, transposed.
+static void matmul_turn_matrix(const struct smr_job *job, size_t i, float *out) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  smr_transpose_f32(rows, columns, (const float *)x->data + i * rows * columns, columns, out, rows,
+                    job->isa);
+}
+
+// Piece `turn` of all matrices, into scratch.
+static void matmul_turn(const struct smr_job *job, const struct matmul_state *s, size_t turn) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const size_t pieces = s->turns / s->x_count;
+  const size_t first = turn % pieces * MATMUL_TURN, matrix = turn / pieces * rows * columns;
+  const size_t count = columns - first < MATMUL_TURN ? columns - first : MATMUL_TURN;
+  float *copy = (float *)(void *)((char *)job->scratch + s->copy_offset);
+  smr_transpose_f32(rows, count, (const float *)x->data + matrix + first, columns,
+                    copy + matrix + first * rows, rows, job->isa);
+}
+
+// Product `i`: arguments, with x copied and w packed where that happens on the way.
+static void matmul_product(const struct smr_job *job, const struct matmul_state *s, size_t i,
+                           char *thread_scratch, struct smr_f32_gemm_args *args) {
+  size_t at[SMR_BROADCAST_OPERANDS] = {0};
+  if (s->products > 1) {
+    struct smr_broadcast_cursor cursor;
+    smr_broadcast_start(&s->batch, &cursor, i, i + 1);
+    smr_broadcast_next(&s->batch, &cursor, 1, at);
+  }
+  *args = (struct smr_f32_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_linear_args(job, &s->linear, thread_scratch, args);
+  args->batch = 1;
+  if (SMR_HAS(matmul_computed) && s->per_product) {
+    smr_linear_pack_group(job, &s->linear, at[1], thread_scratch + s->pack_offset);
+    args->w = thread_scratch + s->pack_offset;
+  } else {
+    args->w = (const char *)args->w + at[1] * s->linear.w_group_bytes;
+  }
+  if (!MATMUL_COPIES || !s->copies_x) {
+    args->a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
+  } else if (SMR_HAS(matmul_computed) && s->per_product) {
+    float *copy = (float *)(void *)(thread_scratch + s->copy_offset);
+    if (SMR_HAS(matmul_transpose) && s->transposes_x && job->inputs[0]->dtype == SAMARA_FLOAT32)
+      matmul_turn_matrix(job, at[0], copy);
+    else
+      matmul_copy_x(job, s, at[0], 1, copy);
+    args->a = copy;
+  } else {
+    args->a = (const float *)(const void *)((const char *)job->scratch + s->copy_offset) +
+              at[0] * s->m * s->k;
+  }
+  const struct smr_tensor *residual = smr_optional_input(job, 3), *y = job->outputs[0];
+  const size_t offset = i * s->m * s->n * smr_dtype_bytes(y->dtype);
+  args->out = (char *)y->data + offset;
+  args->out_type = smr_linear_type(y);
+  args->out_stride = args->residual_stride = s->n;
+  args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
+}
+
+// Element `i` of an optional operand.
+static const void *matmul_at(const struct smr_tensor *t, size_t i) {
+  return t == NULL ? NULL : (const char *)t->data + i * smr_dtype_bytes(t->dtype);
+}
+
+// A tile is some rows of a product; a block of columns meets all of them while its weights are
+// near.
+static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end) {
+  const struct matmul_state *s = job->state;
+  const size_t k = s->k, n = s->n, per = s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0);
+  const bool turned = smr_op_attr_int(job, "transpose_w") != 0;
+  struct smr_vmatmul_args args = {.k = k,
+                                  .x_row = s->transposes_x ? 1 : k,
+                                  .x_step = s->transposes_x ? s->m : 1,
+                                  .w_row = turned ? 1 : n,
+                                  .w_step = turned ? k : 1,
+                                  .y_row = n};
+  for (size_t tile = begin; tile < end; tile++) {
+    const size_t product = tile / per, row = tile % per * MATMUL_ANY_ROWS;
+    size_t at[SMR_BROADCAST_OPERANDS];
+    struct smr_broadcast_cursor cursor;
+    smr_broadcast_start(&s->batch, &cursor, product, product + 1);
+    smr_broadcast_next(&s->batch, &cursor, 1, at);
+    args.rows = s->m - row < MATMUL_ANY_ROWS ? s->m - row : MATMUL_ANY_ROWS;
+    args.x = matmul_at(job->inputs[0], at[0] * s->m * k + row * args.x_row);
+    for (size_t j = 0; j < n; j += SMR_VMATMUL_COLUMNS) {
+      const size_t out = (product * s->m + row) * n + j;
+      args.n = n - j < SMR_VMATMUL_COLUMNS ? n - j : SMR_VMATMUL_COLUMNS;
+      args.w = matmul_at(job->inputs[1], at[1] * k * n + j * args.w_step);
+      args.start = matmul_at(smr_optional_input(job, 2), j);
+      args.more = matmul_at(smr_optional_input(job, 3), out);
+      args.y = (char *)job->outputs[0]->data + out * smr_dtype_bytes(job->outputs[0]->dtype);
+      s->any(&args);
+    }
+  }
+}
+
+static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  if (MATMUL_HAS_PLAIN && matmul_is_plain(job)) {
+    matmul_run_plain(job, begin, end);
+    return SAMARA_OK;
+  }
+  if (MATMUL_HAS_SUMS && s->sums) {
+    if (begin == end) return SAMARA_OK;
+    return smr_outer_run(job, &s->outer, job->inputs[0]->data, job->inputs[1]->data,
+                         job->outputs[0]->data, begin, end, thread_scratch);
+  }
+  if (begin == end) {  // alone, before the tiles
+    smr_linear_prologue(job, &s->linear);
+    if (MATMUL_COPIES && s->copies_x && !s->per_product && s->turns == 0)
+      matmul_copy_x(job, s, 0, s->x_count,
+                    (float *)(void *)((char *)job->scratch + s->copy_offset));
+    return SAMARA_OK;
+  }
+  for (; SMR_HAS(matmul_transpose) && begin < end && begin < s->turns; begin++)
+    matmul_turn(job, s, begin);
+  if (begin == end) return SAMARA_OK;
+  const size_t units = s->plan.units;
+  begin -= s->turns;
+  end -= s->turns;
+  struct smr_f32_gemm_args args;
+  struct smr_pace pace = {.job = job};
+  for (size_t tile = begin; tile < end;) {
+    if (SMR_HAS(matmul_computed) && s->per_product) {
+      matmul_product(job, s, tile, thread_scratch, &args);
+      SMR_TRY(smr_linear_multiply(&pace, &s->plan, &args, 0, units));
+      tile++;
+      continue;
+    }
+    const size_t product = tile / units, first = tile % units;
+    const size_t count = units - first < end - tile ? units - first : end - tile;
+    matmul_product(job, s, product, thread_scratch, &args);
+    smr_f32_gemm_run(&s->plan, &args, first, first + count);
+    tile += count;
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_matmul_funcs = {.check = matmul_check,
+                                                 .prepare = matmul_prepare,
+                                                 .pack = smr_linear_pack,
+                                                 .run = matmul_run,
+                                                 .state_bytes = sizeof(struct matmul_state),
+                                                 .more_dtypes = MATMUL_MORE};

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul_blocks: x @ ((w - zero_points) * scales)^T, with weights of 4 or 8 bits that stay so.
+//
+// Weights come in panels (kernels/f32_narrow), or become such, like scales and zero points:
+// constants once per model, others before the tiles.
+#include "base/fp.h"
+
+#include "ops/check/check.h"
+#include "ops/matmul/linear.h"
+#include "ops/quantize/block_weights.h"
+#include "ops/table/funcs.h"
+#include "simd/half.h"
+
+#include <string.h>
+
+enum {
+  BLOCKS_W = 1,
+  BLOCKS_SCALES = 2,
+  BLOCKS_ZEROS = 3,
+  BLOCKS_PARTS = 4,  // one past the last
+  BLOCKS_ROWS = 4,   // of x that meet weights without unfolding them
+};
+
+struct blocks_state {
+  struct smr_linear linear;
+  smr_narrow_type type;
+  size_t m, count, block;  // rows of x, blocks of a row of w
+  size_t part_bytes[BLOCKS_PARTS];
+  enum smr_linear_source from[BLOCKS_PARTS];
+  uint32_t derived[BLOCKS_PARTS];
+  size_t offset[BLOCKS_PARTS];
+  struct smr_f32_gemm_plan plan;
+};
+
+// What the callbacks see: the state, and where the panels of this run are.
+struct blocks_panels {
+  const struct blocks_state *s;
+  const struct smr_job *job;
+};
+
+static const void *blocks_part(const struct smr_job *job, const struct blocks_state *s, int part) {
+  switch (s->from[part]) {
+    case SMR_LINEAR_DIRECT:
+      return job->inputs[part]->data;
+    case SMR_LINEAR_DERIVED:
+      return job->derived[s->derived[part]].data;
+    case SMR_LINEAR_SCRATCH:
+      return (const char *)job->scratch + s->offset[part];
+    default:
+      return NULL;
+  }
+}
+
+static struct smr_f32_narrow_panel blocks_panel(const struct blocks_panels *p, const void *w,
+                                                size_t column) {
+  const struct blocks_state *s = p->s;
+  const size_t at = column / SMR_PANEL * s->count * SMR_PANEL;
+  const char *scales = blocks_part(p->job, s, BLOCKS_SCALES);
+  const uint16_t *zeros = blocks_part(p->job, s, BLOCKS_ZEROS);
+  const bool half = p->job->inputs[BLOCKS_SCALES]->dtype == SAMARA_FLOAT16;
+  return (struct smr_f32_narrow_panel){
+      .w = w,
+      .rows = s->linear.k,
+      .block = s->block,
+      .scales = scales + at * (half ? sizeof(uint16_t) : sizeof(float)),
+      .zeros = zeros != NULL ? zeros + at : NULL,
+      .scales_are_f16 = half,
+  };
+}
+
+static void blocks_expand(const void *context, size_t batch, size_t column, size_t columns,
+                          const void *w, size_t panel_stride_bytes, size_t first, size_t rows,
+                          float *out, size_t out_stride_bytes) {
+  const struct blocks_panels *p = context;
+  (void)batch;
+  for (size_t j = 0; j < columns; j += SMR_PANEL) {
+    const struct smr_f32_narrow_panel panel =
+        blocks_panel(p, (const char *)w + j / SMR_PANEL * panel_stride_bytes, column + j);
+    float *to = (float *)(void *)((char *)out + j / SMR_PANEL * out_stride_bytes);
+    p->s->linear.narrow->expand[p->s->type](&panel, first, rows, to);
+  }
+}
+
+static void blocks_row(const void *context, size_t batch, size_t column, size_t columns,
+                       const void *w, const float *a, float *sums) {
+  const struct blocks_panels *p = context;
+  (void)batch, (void)columns;
+  const struct smr_f32_narrow_panel panel = blocks_panel(p, w, column);
+  p->s->linear.narrow->row[p->s->type](&panel, a, sums);
+}
+
+// Where one of the three comes from, in panels.
+static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, int part,
+                                  size_t panel_bytes) {
+  const struct smr_tensor *t = smr_optional_input(job, (uint32_t)part);
+  s->from[part] = SMR_LINEAR_ABSENT;
+  if (t == NULL) return SAMARA_OK;
+  size_t bytes;
+  if (!smr_mul_size(panel_bytes, smr_panels(s->linear.n), &bytes) || bytes > PTRDIFF_MAX - 63)
+    SMR_FAIL(job->error, LIMIT, "matmul_blocks: weights are too large to pack");
+  s->part_bytes[part] = bytes;
+  if (t->layout != SMR_LAYOUT_PLAIN) {
+    s->from[part] = SMR_LINEAR_DIRECT;
+    return SAMARA_OK;
+  }
+  // A key says how dims are read; the block is how many scales there are to a row.
+  const uint32_t key = SMR_LINEAR_KEY_BLOCKS | (uint32_t)part;
+  if (t->constant >= 0 && bytes > 0) {
+    s->from[part] = SMR_LINEAR_DERIVED;
+    s->derived[part] = smr_linear_derive(job, part, key, bytes);
+    return SAMARA_OK;
+  }
+  s->from[part] = SMR_LINEAR_SCRATCH;
+  return smr_scratch_take(job, bytes, 1, &s->offset[part]);
+}
+
+static samara_status blocks_prepare(struct smr_job *job) {
+  struct blocks_state *s = job->state;
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[BLOCKS_W];
+  *s = (struct blocks_state){.m = (size_t)smr_product(x->dims, x->rank - 1u),
+                             .block = (size_t)smr_op_attr_int(job, "block")};
+  s->type = w->dtype == SAMARA_INT8   ? SMR_NARROW_I8
+            : w->dtype == SAMARA_INT4 ? SMR_NARROW_I4
+                                      : SMR_NARROW_U4;
+  s->linear = (struct smr_linear){.groups = 1,
+                                  .taps = 1,
+                                  .n = (size_t)w->dims[0],
+                                  .k = (size_t)w->dims[1],
+                                  .bias_input = SMR_BLOCKS_BIAS};
+  SMR_TRY(smr_linear_prepare_end(job, &s->linear));
+  s->linear.narrow = smr_f32_narrow_config(job->isa);
+  s->count = s->linear.k / s->block + (s->linear.k % s->block != 0);
+  const size_t w_stride = smr_narrow_panel_bytes(s->type, s->linear.k);
+  const size_t scale = smr_dtype_bytes(job->inputs[BLOCKS_SCALES]->dtype);
+  SMR_TRY(blocks_place(job, s, BLOCKS_W, w_stride));
+  SMR_TRY(blocks_place(job, s, BLOCKS_SCALES, s->count * SMR_PANEL * scale));
+  SMR_TRY(blocks_place(job, s, BLOCKS_ZEROS, s->count * SMR_PANEL * sizeof(uint16_t)));
+  s->linear.w_type = SMR_GEMM_F32;
+  s->linear.panel_stride_bytes = w_stride;
+  s->linear.source =
+      (struct smr_f32_gemm_source){.expand = blocks_expand, .row = blocks_row, .rows = BLOCKS_ROWS};
+  const struct smr_f32_gemm_args args = {.batch = 1,
+                                         .m = s->m,
+                                         .n = s->linear.n,
+                                         .k = s->linear.k,
+                                         .taps = 1,
+                                         .a_stride = s->linear.k,
+                                         .source = s->linear.source};
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  job->kernel = s->type == SMR_NARROW_I8 ? "f32_narrow_8" : "f32_narrow_4";
+  job->tiles = s->plan.units;
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+// ---- panels ----
+
+static void blocks_pack_weights(const struct smr_job *job, const struct blocks_state *s,
+                                uint8_t *out) {
+  const struct smr_tensor *w = job->inputs[BLOCKS_W];
+  const size_t stride = s->linear.panel_stride_bytes, depth = s->linear.k;
+  memset(out, 0, s->part_bytes[BLOCKS_W]);
+  for (size_t n = 0; n < s->linear.n; n++) {
+    uint8_t *panel = out + n / SMR_PANEL * stride;
+    const size_t lane = n % SMR_PANEL * 4;
+    for (size_t k = 0; k < depth; k++) {
+      const uint32_t q = (uint32_t)smr_blocks_at(w, n * depth + k);
+      if (s->type == SMR_NARROW_I8) {
+        panel[k / 4 * 64 + lane + k % 4] = (uint8_t)q;
+        continue;
+      }
+      const size_t within = k % SMR_NARROW_ROWS_4;
+      uint8_t *byte = panel + (k / SMR_NARROW_ROWS_4 * 4 + within % 16 / 4) * 64 + lane + k % 4;
+      *byte = (uint8_t)(*byte | (q & 15u) << (within < 16 ? 0 : 4));
+    }
+  }
+}
+
+static void blocks_pack_scales(const struct smr_job *job, const struct blocks_state *s, char *out) {
+  const struct smr_tensor *scales = job->inputs[BLOCKS_SCALES];
+  const size_t element = smr_dtype_bytes(scales->dtype);
+  memset(out, 0, s->part_bytes[BLOCKS_SCALES]);
+  for (size_t n = 0; n < s->linear.n; n++)
+    for (size_t b = 0; b < s->count; b++)
+      memcpy(out + ((n / SMR_PANEL * s->count + b) * SMR_PANEL + n % SMR_PANEL) * element,
+             (const char *)scales->data + (n * s->count + b) * element, element);
+}
+
+static void blocks_pack_zeros(const struct smr_job *job, const struct blocks_state *s,
+                              uint16_t *out) {
+  const struct smr_tensor *zeros = job->inputs[BLOCKS_ZEROS];
+  memset(out, 0, s->part_bytes[BLOCKS_ZEROS]);
+  for (size_t n = 0; n < s->linear.n; n++)
+    for (size_t b = 0; b < s->count; b++)
+      out[(n / SMR_PANEL * s->count + b) * SMR_PANEL + n % SMR_PANEL] =
+          smr_f32_to_f16((float)smr_blocks_at(zeros, n * s->count + b));
+}
+
+static void blocks_pack_part(const struct smr_job *job, const struct blocks_state *s, int part,
+                             void *out) {
+  if (part == BLOCKS_W)
+    blocks_pack_weights(job, s, out);
+  else if (part == BLOCKS_SCALES)
+    blocks_pack_scales(job, s, out);
+  else
+    blocks_pack_zeros(job, s, out);
+}
+
+static samara_status blocks_pack(const struct smr_job *job, const struct smr_derived *what,
+                                 void *out) {
+  if (what->input == SMR_BLOCKS_BIAS) return smr_linear_pack(job, what, out);
+  blocks_pack_part(job, job->state, what->input, out);
+  return SAMARA_OK;
+}
+
+// ---- running ----
+
+static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  const struct blocks_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_linear_prologue(job, &s->linear);
+    for (int part = BLOCKS_W; part < BLOCKS_PARTS; part++)
+      if (s->from[part] == SMR_LINEAR_SCRATCH)
+        blocks_pack_part(job, s, part, (char *)job->scratch + s->offset[part]);
+    return SAMARA_OK;
+  }
+  const struct blocks_panels panels = {s, job};
+  struct smr_f32_gemm_args args = {.m = s->m, .k = s->linear.k, .taps = 1, .a_stride = s->linear.k};
+  smr_linear_args(job, &s->linear, thread_scratch, &args);
+  args.a = job->inputs[0]->data;
+  args.w = blocks_part(job, s, BLOCKS_W);
+  args.w_batch_stride_bytes = 0;
+  args.source.context = &panels;
+  args.out = job->outputs[0]->data;
+  args.out_stride = s->linear.n;
+  smr_f32_gemm_run(&s->plan, &args, begin, end);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_matmul_blocks_funcs = {.prepare = blocks_prepare,
+                                                        .pack = blocks_pack,
+                                                        .run = blocks_run,
+                                                        .state_bytes = sizeof(struct blocks_state),
+                                                        .more_dtypes = SMR_DTYPES_PACKED};

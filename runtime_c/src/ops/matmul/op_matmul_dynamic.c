@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul_dynamic: products of quantized weights and float32 rows that are quantized on the way.
+//
+// Three phases: rows become bytes, each with its own scale; products; the activation, if any.
+#include "base/fp.h"
+
+#include "base/cut.h"
+#include "ops/check/check.h"
+#include "ops/matmul/dynamic.h"
+#include "ops/table/funcs.h"
+
+enum {
+  MATMUL_DYNAMIC_PIECE = 16 * 1024,  // elements that a tile quantizes, or activates
+};
+
+struct matmul_dynamic_state {
+  struct smr_dynamic dynamic;
+  size_t m, k;
+  size_t rows, pieces;  // rows of x to a tile of the first phase, tiles of it
+  size_t post_rows, posts;
+  size_t q_offset, scale_offset;  // in scratch
+  struct smr_i8_gemm_plan plan;
+};
+
+static samara_status matmul_dynamic_check(const struct smr_job *job) {
+  SMR_TRY(smr_expect_rank(job, job->inputs[1], "w", 2, 2));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[1], "w", SMR_DTYPE_QS8));
+  return smr_linear_check_weights(job, smr_op_attr_int(job, "transpose_w") != 0 ? 0 : 1);
+}
+
+static size_t matmul_dynamic_rows(size_t width) {
+  return width < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (width ? width : 1) : 1;
+}
+
+static struct smr_i8_gemm_args matmul_dynamic_args(const struct smr_job *job,
+                                                   const struct matmul_dynamic_state *s) {
+  struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .a_stride = s->k};
+  smr_dynamic_args(job, &s->dynamic, &args);
+  args.out = job->outputs[0]->data;
+  args.out_stride = s->dynamic.linear.n;
+  if (job->scratch == NULL) return args;
+  args.a = (const int8_t *)job->scratch + s->q_offset;
+  args.row_scale = (const float *)(const void *)((const char *)job->scratch + s->scale_offset);
+  return args;
+}
+
+static samara_status matmul_dynamic_prepare(struct smr_job *job) {
+  struct matmul_dynamic_state *s = job->state;
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  const bool turned = smr_op_attr_int(job, "transpose_w") != 0;
+  *s = (struct matmul_dynamic_state){.m = (size_t)smr_product(x->dims, x->rank - 1u),
+                                     .k = (size_t)x->dims[x->rank - 1]};
+  const size_t n = (size_t)w->dims[turned ? 0 : 1];
+  s->dynamic.linear = (struct smr_linear){
+      .groups = 1,
+      .taps = 1,
+      .k = s->k,
+      .n = n,
+      .k_stride = turned ? 1 : n,
+      .n_stride = turned ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)turned,
+  };
+  SMR_TRY(smr_dynamic_prepare(job, &s->dynamic));
+  SMR_TRY(smr_scratch_take(job, s->m * s->k, 1, &s->q_offset));
+  SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &s->scale_offset));
+  const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
+  smr_i8_gemm_plan_make(smr_i8_gemm_config(job->isa), &args, &s->plan);
+  job->kernel = s->plan.kernel;
+  job->tiles = 0;
+  if (s->plan.units == 0) return SAMARA_OK;
+  s->rows = matmul_dynamic_rows(s->k);
+  s->pieces = smr_ceil_div(s->m, s->rows);
+  if (s->dynamic.linear.post.function != NULL) {
+    s->post_rows = matmul_dynamic_rows(n);
+    s->posts = smr_ceil_div(s->m, s->post_rows);
+  }
+  job->barriers[0] = s->pieces;
+  if (s->posts != 0) job->barriers[1] = s->pieces + s->plan.units;
+  job->tiles = s->pieces + s->plan.units + s->posts;
+  return SAMARA_OK;
+}
+
+static void matmul_dynamic_quantize(const struct smr_job *job, const struct matmul_dynamic_state *s,
+                                    size_t piece) {
+  const struct smr_i8_dynamic_kernels *kernels = smr_i8_dynamic_kernels(job->isa);
+  int8_t *q = (int8_t *)job->scratch + s->q_offset;
+  float *scale = (float *)(void *)((char *)job->scratch + s->scale_offset);
+  const size_t first = piece * s->rows, last = first + s->rows < s->m ? first + s->rows : s->m;
+  for (size_t i = first; i < last; i++) {
+    const float *x = (const float *)job->inputs[0]->data + i * s->k;
+    const struct smr_i8_dynamic_scale found = smr_i8_dynamic_scale(kernels->peak(s->k, x));
+    smr_i8_dynamic_row(kernels, s->k, x, found.inv, q + i * s->k);
+    scale[i] = found.scale;
+  }
+}
+
+static void matmul_dynamic_post(const struct smr_job *job, const struct matmul_dynamic_state *s,
+                                size_t piece) {
+  const size_t n = s->dynamic.linear.n, first = piece * s->post_rows;
+  const size_t rows = s->m - first < s->post_rows ? s->m - first : s->post_rows;
+  smr_linear_post((void *)(uintptr_t)&s->dynamic.linear.post,
+                  (float *)job->outputs[0]->data + first * n, rows, n, n, SMR_GEMM_F32);
+}
+
+static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin, size_t end,
+                                        void *thread_scratch) {
+  (void)thread_scratch;
+  const struct matmul_dynamic_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    if (job->tiles != 0) smr_dynamic_prologue(job, &s->dynamic);
+    return SAMARA_OK;
+  }
+  for (; begin < end && begin < s->pieces; begin++) matmul_dynamic_quantize(job, s, begin);
+  const size_t products = s->pieces + s->plan.units, last = end < products ? end : products;
+  if (begin < last) {
+    const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
+    smr_i8_gemm_run(&s->plan, &args, begin - s->pieces, last - s->pieces);
+    begin = last;
+  }
+  for (; begin < end; begin++) matmul_dynamic_post(job, s, begin - products);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_matmul_dynamic_funcs = {
+    .check = matmul_dynamic_check,
+    .prepare = matmul_dynamic_prepare,
+    .pack = smr_dynamic_pack,
+    .run = matmul_dynamic_run,
+    .state_bytes = sizeof(struct matmul_dynamic_state)};

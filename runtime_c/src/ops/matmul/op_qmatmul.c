@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// qmatmul: batched products of int8 matrices.
+#include "base/fp.h"
+
+#include "ops/check/check.h"
+#include "ops/matmul/qlinear.h"
+#include "ops/partition.h"
+#include "ops/pointwise/elementwise.h"
+#include "ops/table/funcs.h"
+
+#include <string.h>
+
+enum { QMATMUL_TURN = 64 };  // columns of x that are transposed together
+
+struct qmatmul_state {
+  struct smr_qlinear linear;
+  struct smr_i8_gemm_plan plan;      // of one product
+  struct smr_broadcast batch;        // which x and which w make product i, counted in matrices
+  size_t products, m, k;             // with one w, all rows of x make one product
+  size_t x_count;                    // matrices of x
+  size_t copy_offset;                // x as rows, where it is transposed
+  size_t pack_offset, start_offset;  // of thread scratch: a w packed while running, and its start
+  size_t turns;                      // pieces of x that are transposed first, each a tile
+  bool transposes_x;
+  bool per_product;  // a tile is a whole product: w is packed, and x transposed, on the way
+};
+
+// What this build can meet.
+static bool qmatmul_per_product(const struct qmatmul_state *s) {
+  return SMR_HAS(qmatmul_many) && s->per_product;
+}
+static bool qmatmul_transposes_x(const struct qmatmul_state *s) {
+  return SMR_HAS(qmatmul_transpose_x) && s->transposes_x;
+}
+
+static samara_status qmatmul_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  const bool transpose_x = smr_op_attr_int(job, "transpose_x") != 0;
+  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  return smr_qlinear_check(job, w->rank - (transpose_w ? 2u : 1u),
+                           x->dims[x->rank - (transpose_x ? 2 : 1)]);
+}
+
+// Leading dims as a tensor of their own.
+static struct smr_tensor qmatmul_leading(const struct smr_tensor *t) {
+  struct smr_tensor leading = *t;
+  leading.rank = (uint8_t)(t->rank - 2u);
+  return leading;
+}
+
+// Sizes and which matrices meet; returns the number of matrices of w.
+static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  const struct smr_tensor leading_x = qmatmul_leading(x), leading_w = qmatmul_leading(w);
+  const struct smr_tensor leading_y = qmatmul_leading(y);
+  s->transposes_x = smr_op_attr_int(job, "transpose_x") != 0;
+  s->m = (size_t)y->dims[y->rank - 2];
+  s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
+  s->x_count = (size_t)smr_numel(&leading_x);
+  s->products = (size_t)smr_numel(&leading_y);
+  if (SMR_HAS(qmatmul_many))
+    smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
+                       2);
+  const size_t w_count = (size_t)smr_numel(&leading_w);
+  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+    s->m *= s->products;
+    s->products = s->products != 0;
+  }
+  return w_count;
+}
+
+static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s) {
+  if (qmatmul_per_product(s)) {
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.columns, sizeof(int32_t), &s->start_offset));
+  }
+  if (!qmatmul_transposes_x(s)) return SAMARA_OK;
+  if (qmatmul_per_product(s)) return smr_thread_scratch_take(job, s->m * s->k, 1, &s->copy_offset);
+  return smr_scratch_take(job, (size_t)smr_numel(job->inputs[0]), 1, &s->copy_offset);
+}
+
+static samara_status qmatmul_prepare(struct smr_job *job) {
+  struct qmatmul_state *s = job->state;
+  *s = (struct qmatmul_state){.products = 0};
+  const size_t w_count = qmatmul_geometry(job, s);
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  const size_t n = (size_t)y->dims[y->rank - 1];
+  s->linear = (struct smr_qlinear){
+      .groups = w_count,
+      .taps = 1,
+      .k = s->k,
+      .n = n,
+      .group_stride = s->k * n,
+      .k_stride = transpose_w ? 1 : n,
+      .n_stride = transpose_w ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
+      .caller_packs = s->products > 1,
+  };
+  SMR_TRY(smr_qlinear_prepare(job, &s->linear));
+  s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
+  if (s->transposes_x) SMR_NEED(job, qmatmul_transpose_x);
+  if (s->products > 1 || (job->dims_vary && (w_count != 1 || job->inputs[1]->open != 0)))
+    SMR_NEED(job, qmatmul_many);
+  SMR_TRY(qmatmul_take(job, s));
+  struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_qlinear_args(job, &s->linear, 0, &args);
+  args.batch = 1;
+  smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
+  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
+  job->kernel = s->plan.kernel;
+  job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);
+  if (qmatmul_transposes_x(s) && !qmatmul_per_product(s) && job->tiles > 0) {
+    const size_t columns = (size_t)x->dims[x->rank - 1];
+    s->turns = s->x_count * (columns / QMATMUL_TURN + (columns % QMATMUL_TURN != 0));
+    job->tiles += s->turns;
+    job->barriers[0] = s->turns;
+  }
+  return SAMARA_OK;
+}
+
+// out[c][r] = in[r][c], with the given strides between rows.
+static void qmatmul_transpose(size_t rows, size_t columns, const int8_t *in, size_t in_stride,
+                              int8_t *out, size_t out_stride) {
+  enum { BLOCK = 16 };
+  for (size_t r = 0; r < rows; r += BLOCK) {
+    const size_t r_end = rows - r < BLOCK ? rows : r + BLOCK;
+    for (size_t c = 0; c < columns; c++)
+      for (size_t i = r; i < r_end; i++) out[c * out_stride + i] = in[i * in_stride + c];
+  }
+}
+
+// Piece `turn` of all matrices, into scratch.
+static void qmatmul_turn(const struct smr_job *job, const struct qmatmul_state *s, size_t turn) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const size_t pieces = s->turns / s->x_count;
+  const size_t first = turn % pieces * QMATMUL_TURN, matrix = turn / pieces * rows * columns;
+  const size_t count = columns - first < QMATMUL_TURN ? columns - first : QMATMUL_TURN;
+  int8_t *copy = (int8_t *)job->scratch + s->copy_offset;
+  qmatmul_transpose(rows, count, (const int8_t *)x->data + matrix + first, columns,
+                    copy + matrix + first * rows, rows);
+}
+
+// Product `i`: arguments, with x transposed and w packed where that happens on the way.
+static void qmatmul_product(const struct smr_job *job, const struct qmatmul_state *s, size_t i,
+                            char *thread_scratch, struct smr_i8_gemm_args *args) {
+  const struct smr_tensor *x = job->inputs[0];
+  size_t at[SMR_BROADCAST_OPERANDS] = {0};
+  if (SMR_HAS(qmatmul_many) && s->products > 1) {
+    struct smr_broadcast_cursor cursor;
+    smr_broadcast_start(&s->batch, &cursor, i, i + 1);
+    smr_broadcast_next(&s->batch, &cursor, 1, at);
+  }
+  *args = (struct smr_i8_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_qlinear_args(job, &s->linear, 0, args);
+  args->batch = 1;
+  if (qmatmul_per_product(s)) {
+    int8_t *panels = (int8_t *)thread_scratch + s->pack_offset;
+    int32_t *start = (int32_t *)(void *)(thread_scratch + s->start_offset);
+    smr_qlinear_pack_group(job, &s->linear, at[1], panels);
+    smr_qlinear_start(job, &s->linear, panels, start);
+    args->w = panels;
+    args->columns = smr_qlinear_columns(job, &s->linear, 0, 0);
+    args->columns.start = start;
+  } else {
+    args->w += at[1] * s->linear.w_group_bytes;
+    args->columns = smr_qlinear_columns(job, &s->linear, 0, at[1]);
+  }
+  const size_t x_at = at[0] * s->m * s->k;
+  if (!qmatmul_transposes_x(s)) {
+    args->a = (const int8_t *)x->data + x_at;
+  } else if (qmatmul_per_product(s)) {
+    const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+    int8_t *copy = (int8_t *)thread_scratch + s->copy_offset;
+    qmatmul_transpose(rows, columns, (const int8_t *)x->data + x_at, columns, copy, rows);
+    args->a = copy;
+  } else {
+    args->a = (const int8_t *)job->scratch + s->copy_offset + x_at;
+  }
+  const size_t n = s->linear.n;
+  args->out = (char *)job->outputs[0]->data + i * s->m * n * smr_qlinear_out_bytes(&s->linear);
+  args->out_stride = n;
+}
+
+static samara_status qmatmul_pack(const struct smr_job *job, const struct smr_derived *what,
+                                  void *out) {
+  (void)what;
+  const struct qmatmul_state *s = job->state;
+  return smr_qlinear_pack(job, &s->linear, out);
+}
+
+static samara_status qmatmul_run(const struct smr_job *job, size_t begin, size_t end,
+                                 void *thread_scratch) {
+  const struct qmatmul_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  if (SMR_HAS(qmatmul_transpose_x)) {
+    for (; begin < end && begin < s->turns; begin++) qmatmul_turn(job, s, begin);
+    if (begin == end) return SAMARA_OK;
+  }
+  const size_t units = s->plan.units;
+  begin -= s->turns;
+  end -= s->turns;
+  struct smr_i8_gemm_args args;
+  struct smr_pace pace = {.job = job};
+  for (size_t tile = begin; tile < end;) {
+    if (qmatmul_per_product(s)) {
+      SMR_TRY(smr_pace_step(&pace, s->linear.w_group_bytes));
+      qmatmul_product(job, s, tile, thread_scratch, &args);
+      SMR_TRY(smr_qlinear_multiply(&pace, &s->plan, &args, 0, units));
+      tile++;
+      continue;
+    }
+    const size_t product = tile / units, first = tile % units;
+    const size_t count = units - first < end - tile ? units - first : end - tile;
+    qmatmul_product(job, s, product, thread_scratch, &args);
+    smr_i8_gemm_run(&s->plan, &args, first, first + count);
+    tile += count;
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_qmatmul_funcs = {.check = qmatmul_check,
+                                                  .prepare = qmatmul_prepare,
+                                                  .pack = qmatmul_pack,
+                                                  .run = qmatmul_run,
+                                                  .state_bytes = sizeof(struct qmatmul_state)};

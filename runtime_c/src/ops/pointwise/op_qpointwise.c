@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// qadd, qmul and qlookup.
+#include "base/fp.h"
+
+#include "kernels/q8_lookup/q8_lookup.h"
+#include "kernels/q8_vbinary/q8_vbinary.h"
+#include "ops/check/check.h"
+#include "ops/pointwise/elementwise.h"
+#include "ops/table/funcs.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+  QPOINTWISE_FACTOR = 1 << 20,  // of qadd at most: sums stay within int32
+  QPOINTWISE_LEAST_SHIFT = -100,
+  QPOINTWISE_MOST_SHIFT = 126,  // 2^-126 is the least normal number
+};
+
+struct qpointwise_state {
+  struct smr_broadcast broadcast;
+  const struct smr_q8_vbinary *kernels;
+  struct smr_q8_vbinary_out out;
+  int32_t a_zero, b_zero;
+  int32_t a_factor, b_factor;  // qadd
+};
+
+static samara_status qpointwise_check(const struct smr_job *job) {
+  SMR_TRY(smr_expect_q8(job, job->inputs[0], "a"));
+  SMR_TRY(smr_expect_q8(job, job->inputs[1], "b"));
+  return smr_expect_q8_output(job);
+}
+
+static samara_status qpointwise_prepare(struct smr_job *job, float multiplier) {
+  struct qpointwise_state *s = job->state;
+  const struct smr_tensor *operands[2] = {job->inputs[0], job->inputs[1]};
+  *s = (struct qpointwise_state){
+      .kernels = smr_q8_vbinary_config(job->isa),
+      .out = {.multiplier = multiplier,
+              .zero_point = (int32_t)smr_op_attr_int(job, "zero_point"),
+              .lo = (int32_t)smr_op_attr_int(job, "lo"),
+              .hi = (int32_t)smr_op_attr_int(job, "hi")},
+      .a_zero = job->inputs[0]->quant->zero_points[0],
+      .b_zero = job->inputs[1]->quant->zero_points[0],
+  };
+  smr_broadcast_make(&s->broadcast, job->outputs[0], operands, 2);
+  job->kernel = s->kernels->name;
+  job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
+  return SAMARA_OK;
+}
+
+// A row of sums; an operand of step 0 is one value, which goes into the offset.
+static void qpointwise_add(const struct qpointwise_state *s, size_t n, const int8_t *a,
+                           size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
+  const int32_t offset = -(s->a_zero * s->a_factor + s->b_zero * s->b_factor);
+  if (SMR_HAS(q8_vbinary_scale) && b_step == 0)
+    s->kernels->scale(n, a, s->a_factor, *b * s->b_factor + offset, &s->out, y);
+  else if (SMR_HAS(q8_vbinary_scale) && a_step == 0)
+    s->kernels->scale(n, b, s->b_factor, *a * s->a_factor + offset, &s->out, y);
+  else if (SMR_HAS(q8_vbinary_add))
+    s->kernels->add(n, a, s->a_factor, b, s->b_factor, offset, &s->out, y);
+}
+
+// A row of products; an operand of step 0 is the factor of the other.
+static void qpointwise_mul(const struct qpointwise_state *s, size_t n, const int8_t *a,
+                           size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
+  const int32_t by_a = *a - s->a_zero, by_b = *b - s->b_zero;
+  if (SMR_HAS(q8_vbinary_scale) && b_step == 0)
+    s->kernels->scale(n, a, by_b, -s->a_zero * by_b, &s->out, y);
+  else if (SMR_HAS(q8_vbinary_scale) && a_step == 0)
+    s->kernels->scale(n, b, by_a, -s->b_zero * by_a, &s->out, y);
+  else if (SMR_HAS(q8_vbinary_mul))
+    s->kernels->mul(n, a, s->a_zero, b, s->b_zero, &s->out, y);
+}
+
+typedef void (*qpointwise_row)(const struct qpointwise_state *s, size_t n, const int8_t *a,
+                               size_t a_step, const int8_t *b, size_t b_step, int8_t *y);
+
+static void qpointwise_rows(const struct smr_job *job, size_t begin, size_t end,
+                            qpointwise_row row) {
+  const struct qpointwise_state *s = job->state;
+  const int8_t *a = job->inputs[0]->data, *b = job->inputs[1]->data;
+  const size_t a_step = smr_broadcast_step(&s->broadcast, 0);
+  const size_t b_step = smr_broadcast_step(&s->broadcast, 1);
+  int8_t *y = (int8_t *)job->outputs[0]->data + begin * SMR_GRAIN;
+  struct smr_broadcast_cursor cursor;
+  smr_broadcast_start(&s->broadcast, &cursor, begin * SMR_GRAIN,
+                      smr_grain_end((size_t)smr_numel(job->outputs[0]), end));
+  size_t at[SMR_BROADCAST_OPERANDS], n;
+  while ((n = smr_broadcast_next(&s->broadcast, &cursor, SIZE_MAX, at)) > 0) {
+    row(s, n, a + at[0], a_step, b + at[1], b_step, y);
+    y += n;
+  }
+}
+
+static samara_status qadd_check(const struct smr_job *job) {
+  SMR_TRY(qpointwise_check(job));
+  const int64_t shift = smr_op_attr_int(job, "shift");
+  const int64_t factors[] = {smr_op_attr_int(job, "a_multiplier"),
+                             smr_op_attr_int(job, "b_multiplier")};
+  for (size_t i = 0; i < 2; i++)
+    if (factors[i] < -QPOINTWISE_FACTOR || factors[i] > QPOINTWISE_FACTOR)
+      SMR_FAIL(job->error, BAD_SHAPE, "qadd: multiplier %" PRId64 " has more than 20 bits",
+               factors[i]);
+  if (shift < QPOINTWISE_LEAST_SHIFT || shift > QPOINTWISE_MOST_SHIFT)
+    SMR_FAIL(job->error, BAD_SHAPE, "qadd: shift %" PRId64 ", expected %d to %d", shift,
+             (int)QPOINTWISE_LEAST_SHIFT, (int)QPOINTWISE_MOST_SHIFT);
+  return SAMARA_OK;
+}
+
+static bool qpointwise_last_open(const struct smr_tensor *t) {
+  return t->rank > 0 && smr_dims_open(t, t->rank - 1u, t->rank);
+}
+
+// Whether operands may be broadcast along rows in another way another time. A last axis that is
+// longer than 1 is what rows run along, whatever is before it.
+static bool qpointwise_open(const struct smr_job *job) {
+  const struct smr_tensor *y = job->outputs[0];
+  return job->dims_vary &&
+         (y->rank == 0 || y->dims[y->rank - 1] <= 1 || qpointwise_last_open(y) ||
+          qpointwise_last_open(job->inputs[0]) || qpointwise_last_open(job->inputs[1]));
+}
+
+// Whether rows may have one value for an operand, and whether they may have none.
+static bool qpointwise_scales(const struct smr_job *job) {
+  const struct qpointwise_state *s = job->state;
+  return qpointwise_open(job) || smr_broadcast_step(&s->broadcast, 0) == 0 ||
+         smr_broadcast_step(&s->broadcast, 1) == 0;
+}
+
+static bool qpointwise_pairs(const struct smr_job *job) {
+  const struct qpointwise_state *s = job->state;
+  return qpointwise_open(job) ||
+         (smr_broadcast_step(&s->broadcast, 0) != 0 && smr_broadcast_step(&s->broadcast, 1) != 0);
+}
+
+static samara_status qadd_prepare(struct smr_job *job) {
+  struct qpointwise_state *s = job->state;
+  // 2^-shift by its bits; check has seen that it is a normal number.
+  const uint32_t bits = (uint32_t)(127 - smr_op_attr_int(job, "shift")) << 23;
+  float factor;
+  memcpy(&factor, &bits, sizeof factor);
+  SMR_TRY(qpointwise_prepare(job, factor));
+  if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
+  if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_add);
+  s->a_factor = (int32_t)smr_op_attr_int(job, "a_multiplier");
+  s->b_factor = (int32_t)smr_op_attr_int(job, "b_multiplier");
+  return SAMARA_OK;
+}
+
+static samara_status qadd_run(const struct smr_job *job, size_t begin, size_t end,
+                              void *thread_scratch) {
+  (void)thread_scratch;
+  qpointwise_rows(job, begin, end, qpointwise_add);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_qadd_funcs = {.check = qadd_check,
+                                               .prepare = qadd_prepare,
+                                               .run = qadd_run,
+                                               .state_bytes = sizeof(struct qpointwise_state)};
+
+static float qmul_multiplier(const struct smr_job *job) {
+  const float product = job->inputs[0]->quant->scales[0] * job->inputs[1]->quant->scales[0];
+  return product / smr_op_attr(job, "scale")->f;
+}
+
+static samara_status qmul_check(const struct smr_job *job) {
+  SMR_TRY(qpointwise_check(job));
+  if (!(qmul_multiplier(job) <= FLT_MAX))
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "qmul: scales %g, %g and %g of the output have no float32 multiplier",
+             smr_g(job->inputs[0]->quant->scales[0]), smr_g(job->inputs[1]->quant->scales[0]),
+             smr_g(smr_op_attr(job, "scale")->f));
+  return SAMARA_OK;
+}
+
+static samara_status qmul_prepare(struct smr_job *job) {
+  SMR_TRY(qpointwise_prepare(job, qmul_multiplier(job)));
+  if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
+  if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_mul);
+  return SAMARA_OK;
+}
+
+static samara_status qmul_run(const struct smr_job *job, size_t begin, size_t end,
+                              void *thread_scratch) {
+  (void)thread_scratch;
+  qpointwise_rows(job, begin, end, qpointwise_mul);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_qmul_funcs = {.check = qmul_check,
+                                               .prepare = qmul_prepare,
+                                               .run = qmul_run,
+                                               .state_bytes = sizeof(struct qpointwise_state)};
+
+static samara_status qlookup_check(const struct smr_job *job) {
+  static const int64_t values[] = {256};
+  SMR_TRY(smr_expect_q8(job, job->inputs[0], "x"));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[1], "table", SMR_DTYPE_I8));
+  SMR_TRY(smr_expect_dims(job, job->inputs[1], "table", values, 1));
+  return smr_expect_q8_output(job);
+}
+
+static samara_status qlookup_prepare(struct smr_job *job) {
+  job->kernel = smr_q8_lookup_config(job->isa)->name;
+  job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
+  return SAMARA_OK;
+}
+
+static samara_status qlookup_run(const struct smr_job *job, size_t begin, size_t end,
+                                 void *thread_scratch) {
+  (void)thread_scratch;
+  const size_t from = begin * SMR_GRAIN;
+  const size_t to = smr_grain_end((size_t)smr_numel(job->outputs[0]), end);
+  if (from < to)
+    smr_q8_lookup_config(job->isa)->run(to - from, (const int8_t *)job->inputs[0]->data + from,
+                                        job->inputs[1]->data,
+                                        (int8_t *)job->outputs[0]->data + from);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_qlookup_funcs = {
+    .check = qlookup_check, .prepare = qlookup_prepare, .run = qlookup_run};

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// max_pool, avg_pool, lp_pool and qavg_pool: windows over [N, 1 to 3 spatial dims, C], a row of
+// pixels at a time.
+#include "base/fp.h"
+
+#include "base/checked.h"
+#include "kernels/f32_pool/f32_pool.h"
+#include "kernels/s8_mean/s8_mean.h"
+#include "kernels/x8_pool/x8_pool.h"
+#include "ops/check/check.h"
+#include "ops/conv/window.h"
+#include "ops/deadline.h"
+#include "ops/move/move.h"
+#include "ops/quantize/rescale.h"
+#include "ops/table/attrs.h"
+#include "simd/half.h"
+#include "simd/requantize.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define POOL_LARGEST_ADDED 0x1p64f  // scale of dequantized values whose sums stay finite
+
+enum {
+  POOL_HAS_FLOATS = SMR_HAS(f32_pool_max) || SMR_HAS(f32_pool_avg) || SMR_HAS(f32_pool_l1) ||
+      SMR_HAS(f32_pool_l2) || SMR_HAS(f32_pool_power),
+  POOL_HAS_BYTES = SMR_HAS(x8_pool_s8) || SMR_HAS(x8_pool_u8),
+};
+
+struct pool_state {
+  struct smr_units units;  // rows of output pixels: (batch, depth, height)
+  struct smr_window window;
+  enum smr_f32_pool_kind kind;
+  smr_f32_pool_ukernel kernel;  // NULL: 8-bit integers
+  const struct smr_x8_pool *bytes;
+  float p;                          // of POWER
+  bool count_padding;               // of AVG
+  const struct smr_s8_mean *means;  // qavg_pool; NULL elsewhere
+  struct smr_rescale rescale;       // of it
+  bool dequantized;                 // of it
+  float x_scale, scale;             // of it, where dequantized
+};
+
+static samara_status pool_check_types(const struct smr_job *job, uint32_t dtypes) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", dtypes));
+  return smr_move_check(job);
+}
+
+static samara_status max_pool_check(const struct smr_job *job) {
+  return pool_check_types(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8);
+}
+
+static samara_status avg_pool_check(const struct smr_job *job) {
+  return pool_check_types(job, SMR_DTYPES_FLOAT);
+}
+
+static samara_status lp_pool_check(const struct smr_job *job) {
+  const int64_t p = smr_op_attr_int(job, "p");
+  if (p < 1 || p > 1 << 20)
+    SMR_FAIL(job->error, BAD_SHAPE, "lp_pool: p is %" PRId64 ", expected at least 1", p);
+  return pool_check_types(job, SMR_DTYPES_FLOAT);
+}
+
+static samara_status qavg_pool_check(const struct smr_job *job) {
+  SMR_TRY(smr_rescale_check(job));
+  const float scale = job->inputs[0]->quant->scales[0];
+  if (smr_op_attr_int(job, "dequantized") != 0 && scale > POOL_LARGEST_ADDED)
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "qavg_pool: dequantized values of scale %g are too large to be added, expected at most"
+             " 2^64",
+             smr_g(scale));
+  return SAMARA_OK;
+}
+
+static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind kind) {
+  struct pool_state *state = (struct pool_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  *state = (struct pool_state){.kind = kind};
+  SMR_TRY(smr_window_read(job, smr_op_attr(job, "kernel")->ints, &state->window));
+  const struct smr_window *w = &state->window;
+  if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
+    if (!POOL_HAS_FLOATS) return smr_part_missing(job->error, "f32_pool_max");
+    state->kernel = smr_f32_pool_kernel(job->isa, kind,
+                                        x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
+    SMR_NEED_KERNEL(job, f32_pool_max, kind, state->kernel);
+    job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
+  } else {
+    // Averages have kernels of their own.
+    if (kind == SMR_POOL_MAX && x->dtype == SAMARA_UINT8) SMR_NEED(job, x8_pool_u8);
+    if (kind == SMR_POOL_MAX && x->dtype != SAMARA_UINT8) SMR_NEED(job, x8_pool_s8);
+    if (POOL_HAS_BYTES) {
+      state->bytes = smr_x8_pool_config(job->isa);
+      job->kernel = state->bytes->name;
+    }
+  }
+  const bool empty = smr_numel(job->outputs[0]) == 0;
+  const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
+  const size_t row_bytes =
+      empty ? 0 : (size_t)(w->out[2] * w->channels_in) * smr_dtype_bytes(x->dtype);
+  state->units = smr_units_make(job, rows, row_bytes);
+  return SAMARA_OK;
+}
+
+static samara_status max_pool_prepare(struct smr_job *job) {
+  return pool_prepare(job, SMR_POOL_MAX);
+}
+
+static samara_status avg_pool_prepare(struct smr_job *job) {
+  SMR_TRY(pool_prepare(job, SMR_POOL_AVG));
+  ((struct pool_state *)job->state)->count_padding = smr_op_attr_int(job, "count_include_pad") != 0;
+  return SAMARA_OK;
+}
+
+static samara_status lp_pool_prepare(struct smr_job *job) {
+  const int64_t p = smr_op_attr_int(job, "p");
+  SMR_TRY(pool_prepare(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
+  ((struct pool_state *)job->state)->p = (float)p;
+  return SAMARA_OK;
+}
+
+static samara_status qavg_pool_prepare(struct smr_job *job) {
+  SMR_NEED(job, qavg_pool);
+  SMR_TRY(avg_pool_prepare(job));
+  struct pool_state *state = (struct pool_state *)job->state;
+  state->means = smr_s8_mean_config(job->isa);
+  state->rescale = smr_rescale_read(job);
+  state->dequantized = smr_op_attr_int(job, "dequantized") != 0;
+  const int64_t *kernel = state->window.kernel;
+  int64_t taps;
+  const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
+                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_S8_MEAN_MOST;
+  if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
+  if (!state->dequantized) SMR_NEED(job, s8_mean_window);
+  if (wide || smr_op_attr(job, "kernel")->varies) SMR_NEED(job, s8_mean_wide);
+  state->x_scale = job->inputs[0]->quant->scales[0];
+  state->scale = smr_op_attr(job, "scale")->f;
+  job->kernel = state->means->name;
+  return SAMARA_OK;
+}
+
+// a / by, upwards, for a >= 0; mostly there is nothing to divide.
+static int64_t pool_ceil_div(int64_t a, int64_t by) { return by == 1 ? a : (a + by - 1) / by; }
+
+// The taps of output index `o` along an axis that lie inside the input.
+struct pool_span {
+  int64_t first;  // input index of the first
+  int64_t count;
+  int64_t counted;  // taps that an average divides by
+};
+
+static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, int64_t o,
+                                     bool count_padding) {
+  const int64_t start = o * w->stride[axis] - w->pad_begin[axis], by = w->dilation[axis];
+  const int64_t kernel = w->kernel[axis];
+  const int64_t before = start < 0 ? pool_ceil_div(-start, by) : 0;  // taps left of the input
+  // Taps at or beyond `limit` are not counted.
+  const int64_t limit = w->in[axis], padded = limit + w->pad_end[axis];
+  int64_t inside = start < limit ? pool_ceil_div(limit - start, by) : 0;
+  int64_t counted = start < padded ? pool_ceil_div(padded - start, by) : 0;
+  if (inside > kernel) inside = kernel;
+  if (counted > kernel) counted = kernel;
+  const int64_t count = inside > before ? inside - before : 0;
+  return (struct pool_span){start + before * by, count, count_padding ? counted : count};
+}
+
+// A window without taps inside: nothing is the largest of nothing, and the sum is 0.
+static void pool_fill(const struct pool_state *state, uint8_t dtype, size_t channels, void *y) {
+  const float value = state->kind == SMR_POOL_MAX ? -INFINITY : 0.0f;
+  if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT32)
+    for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
+  else if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT16)
+    for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
+  else
+    memset(y, dtype == SAMARA_UINT8 ? 0 : INT8_MIN, channels);
+}
+
+// Sums of windows whose taps int32 cannot count; nobody is waiting for them to be fast.
+static void pool_mean_wide(const struct pool_state *state, const struct smr_pool_window *window,
+                           float multiplier, int8_t *y) {
+  const struct smr_rescale *r = &state->rescale;
+  const float lo = (float)(r->lo - r->zero), hi = (float)(r->hi - r->zero);
+  for (size_t c = 0; c < (size_t)state->window.channels_in; c++) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < window->n[0]; i++)
+      for (size_t j = 0; j < window->n[1]; j++)
+        for (size_t k = 0; k < window->n[2]; k++)
+          sum +=
+              ((const int8_t *)window
+                   ->x)[i * window->stride[0] + j * window->stride[1] + k * window->stride[2] + c] -
+              r->x_zero;
+    const float p = (float)sum * multiplier;
+    y[c] = (int8_t)smr_rounded(p, lo, hi, r->zero);
+  }
+}
+
+static void pool_mean(const struct pool_state *state, const struct smr_pool_window *window,
+                      float counted, int8_t *y) {
+  const struct smr_rescale *r = &state->rescale;
+  const size_t taps = window->n[0] * window->n[1] * window->n[2];  // they lie in memory
+  const float count = counted >= 1.0f ? counted : 1.0f, multiplier = r->ratio / count;
+  if (SMR_HAS(s8_mean_window_real) && state->dequantized) {
+    const struct smr_s8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
+                                          r->zero,        r->lo, r->hi};
+    state->means->window_real((size_t)state->window.channels_in, window, &mean, y);
+    return;
+  }
+  if (!SMR_HAS(s8_mean_window)) return;
+  if (SMR_HAS(s8_mean_wide) && taps > SMR_S8_MEAN_MOST) {
+    pool_mean_wide(state, window, multiplier, y);
+    return;
+  }
+  const struct smr_s8_mean_end end = {r->x_zero * (int32_t)taps, multiplier, r->zero, r->lo, r->hi};
+  state->means->window((size_t)state->window.channels_in, window, &end, y);
+}
+
+static void pool_pixel(const struct pool_state *state, uint8_t dtype,
+                       const struct smr_pool_window *window, float counted, void *y) {
+  const size_t channels = (size_t)state->window.channels_in;
+  if (SMR_HAS(qavg_pool) && state->means != NULL)
+    pool_mean(state, window, counted, (int8_t *)y);
+  else if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
+    pool_fill(state, dtype, channels, y);
+  else if (POOL_HAS_FLOATS && state->kernel != NULL)
+    state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
+  else if (SMR_HAS(x8_pool_u8) && dtype == SAMARA_UINT8)
+    state->bytes->max_u8(channels, window, (uint8_t *)y);
+  else if (SMR_HAS(x8_pool_s8))
+    state->bytes->max_s8(channels, window, (int8_t *)y);
+}
+
+// Elements that a pixel reads or writes; they lie in memory, so the product fits.
+static size_t pool_work(const struct smr_pool_window *window, size_t channels) {
+  return (window->n[0] * window->n[1] * window->n[2] + 1) * channels;
+}
+
+// How many taps a window of three axes has, as a float.
+static float pool_counted(int64_t a, int64_t b, int64_t c) {
+#if defined(SMR_BARE_METAL)
+  // The same float without doubles, wherever the product is below 2^32.
+  const int64_t most = 1 << 20;
+  const uint64_t exact =
+      a <= most && b <= most && c <= most ? (uint64_t)a * (uint64_t)b * (uint64_t)c : UINT64_MAX;
+  if (exact <= UINT32_MAX) return (float)(uint32_t)exact;
+  return (float)(uint32_t)a * (float)(uint32_t)b * (float)(uint32_t)c;
+#else
+  return (float)((double)a * (double)b * (double)c);
+#endif
+}
+
+static samara_status pool_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
+  (void)scratch;
+  const struct pool_state *state = (const struct pool_state *)job->state;
+  const struct smr_window *w = &state->window;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const size_t element = smr_dtype_bytes(x->dtype), pixel = (size_t)x->pixel_stride;
+  const size_t last = smr_units_begin(&state->units, end);
+  struct smr_pace pace = {.job = job};  // a row of windows may read the input many times
+  for (size_t row = smr_units_begin(&state->units, begin); row < last; row++) {
+    const int64_t o1 = (int64_t)(row % (size_t)w->out[1]);
+    const int64_t o0 = (int64_t)(row / (size_t)w->out[1] % (size_t)w->out[0]);
+    const size_t n = row / (size_t)(w->out[0] * w->out[1]);
+    const struct pool_span a = pool_span_of(w, 0, o0, state->count_padding);
+    const struct pool_span b = pool_span_of(w, 1, o1, state->count_padding);
+    char *out = (char *)y->data + row * (size_t)w->out[2] * (size_t)y->pixel_stride * element;
+    for (int64_t o2 = 0; o2 < w->out[2]; o2++) {
+      const struct pool_span c = pool_span_of(w, 2, o2, state->count_padding);
+      // Strides are only taken, and only fit, where there is more than one tap. An empty window
+      // has an address too, for kernels to add channels to.
+      struct smr_pool_window window;
+      window.x = x->data;
+      window.n[0] = (size_t)a.count;
+      window.n[1] = (size_t)b.count;
+      window.n[2] = (size_t)c.count;
+      window.stride[0] = a.count > 1 ? (size_t)(w->dilation[0] * w->in[1] * w->in[2]) * pixel : 0;
+      window.stride[1] = b.count > 1 ? (size_t)(w->dilation[1] * w->in[2]) * pixel : 0;
+      window.stride[2] = c.count > 1 ? (size_t)w->dilation[2] * pixel : 0;
+      if (a.count > 0 && b.count > 0 && c.count > 0) {
+        const size_t at =
+            ((n * (size_t)w->in[0] + (size_t)a.first) * (size_t)w->in[1] + (size_t)b.first) *
+                (size_t)w->in[2] +
+            (size_t)c.first;
+        window.x = (const char *)x->data + at * pixel * element;
+      }
+      SMR_TRY(smr_pace_step(&pace, pool_work(&window, (size_t)w->channels_in)));
+      pool_pixel(state, x->dtype, &window, pool_counted(a.counted, b.counted, c.counted),
+                 out + (size_t)o2 * (size_t)y->pixel_stride * element);
+    }
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_max_pool_funcs = {.check = max_pool_check,
+                                                   .prepare = max_pool_prepare,
+                                                   .run = pool_run,
+                                                   .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_avg_pool_funcs = {.check = avg_pool_check,
+                                                   .prepare = avg_pool_prepare,
+                                                   .run = pool_run,
+                                                   .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_lp_pool_funcs = {.check = lp_pool_check,
+                                                  .prepare = lp_pool_prepare,
+                                                  .run = pool_run,
+                                                  .state_bytes = sizeof(struct pool_state)};
+const struct smr_op_funcs smr_op_qavg_pool_funcs = {.check = qavg_pool_check,
+                                                    .prepare = qavg_pool_prepare,
+                                                    .run = pool_run,
+                                                    .state_bytes = sizeof(struct pool_state)};
+#undef POOL_LARGEST_ADDED

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lstm and gru share.
+#include "base/fp.h"
+
+#include "ops/recurrent/recurrent.h"
+
+#include "base/checked.h"
+#include "kernels/pack/pack_f32.h"
+#include "ops/check/check.h"
+#include "ops/matmul/linear.h"
+#include "ops/recurrent/recurrent_narrow.h"
+#include "ops/table/attrs.h"
+
+#include <math.h>
+#include <string.h>
+
+// Inputs by position; the last two are of lstm alone.
+enum {
+  RECURRENT_X,
+  RECURRENT_W,
+  RECURRENT_R,
+  RECURRENT_BIAS,
+  RECURRENT_LENGTHS,
+  RECURRENT_H0,
+  RECURRENT_C0,
+  RECURRENT_P
+};
+
+// Below these, sharing costs more than it gives: multiply-adds of an input product, whose results
+// the steps then fetch from the other core, and bytes of weights that a step reads.
+enum { RECURRENT_SHARED_WORK = 1 << 22, RECURRENT_SHARED_BYTES = 192 << 10 };
+enum { RECURRENT_BLOCKS_PER_THREAD = 2 };
+enum { RECURRENT_PADDED = 16 };  // gates have panels of their own where those are 1/16 more at most
+
+samara_status smr_recurrent_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
+  const struct smr_tensor *w = job->inputs[RECURRENT_W], *r = job->inputs[RECURRENT_R];
+  const bool quantized = w->dtype == SAMARA_QINT8;
+  // Weights alone may be float16: to run, not to train.
+  const bool light = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16 &&
+                     (job->op->flags & SMR_OP_TRAINING) == 0;
+  if (quantized) SMR_TRY(smr_recurrent_narrow_check(job));
+  if (light) SMR_TRY(smr_expect_same_dtype(job, w, r, "w and r"));
+  for (uint32_t i = 1; i < job->input_count; i++)
+    if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL &&
+        !((quantized || light) && (i == RECURRENT_W || i == RECURRENT_R)))
+      SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
+  for (uint32_t i = 0; i < job->output_count; i++)
+    SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
+  const float clip = smr_op_attr(job, "clip")->f;
+  if (!(clip >= 0))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: clip is %g, expected at least 0", job->op->name,
+             smr_g(clip));
+  return SAMARA_OK;
+}
+
+// ---- preparation ----
+
+static size_t recurrent_element(const struct smr_recurrent *all) {
+  return all->half ? sizeof(uint16_t) : sizeof(float);
+}
+
+// What is constant where this build has no such weights, or no float16.
+static bool recurrent_has_bytes(const struct smr_recurrent *all) {
+  return SMR_HAS(recurrent_narrow) && all->quantized;
+}
+static bool recurrent_is_half(const struct smr_recurrent *all) {
+  return SMR_HAS(type_float16) && all->half;
+}
+
+static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
+  return recurrent_has_bytes(all) ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
+}
+
+static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
+                                       struct smr_recurrent_weights *weights, size_t first,
+                                       size_t n, size_t count, size_t k, size_t *bytes) {
+  const size_t element = recurrent_weight_bytes(all);
+  const size_t stride =
+      recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
+  size_t row, matrix, size, sums = 0;
+  // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
+  if (recurrent_has_bytes(all)) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
+  if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
+      !smr_mul_size(stride, smr_panels(n), &matrix) || !smr_mul_size(matrix, count, &size) ||
+      !smr_add_size(sums, size, &size) || !smr_add_size(*bytes, size, &size) ||
+      size > PTRDIFF_MAX / 4)
+    SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
+  *weights = (struct smr_recurrent_weights){.n = n,
+                                            .k = k,
+                                            .first = first,
+                                            .count = count,
+                                            .panel_stride_bytes = stride,
+                                            .offset_bytes = *bytes,
+                                            .matrix_bytes = matrix,
+                                            .sums_bytes = matrix * count};
+  *bytes = size;
+  return SAMARA_OK;
+}
+
+// Ask for a packed copy of a constant, or for room in scratch.
+static samara_status recurrent_place(struct smr_job *job, const struct smr_recurrent *all,
+                                     int32_t input, size_t count, size_t bytes, int32_t *derived,
+                                     size_t *offset) {
+  *derived = -1;
+  *offset = 0;
+  if (job->inputs[input]->constant < 0 || bytes == 0)
+    return smr_scratch_take(job, bytes, 1, offset);
+  int32_t slot = 0;
+  while (job->derived[slot].input >= 0) slot++;
+  // The operator and the dims of the constant say all about the layout but which of the two it is,
+  // and in how many matrices it lies.
+  job->derived[slot] = (struct smr_derived){.input = input,
+                                            .layout = (uint32_t)input | (uint32_t)(count - 1) << 8,
+                                            .size_bytes = bytes * all->directions};
+  *derived = slot;
+  return SAMARA_OK;
+}
+
+static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all, size_t gates) {
+  const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  const float clip = smr_op_attr(job, "clip")->f;
+  *all = (struct smr_recurrent){.steps = (size_t)x->dims[0],
+                                .batch = (size_t)x->dims[1],
+                                .inputs = (size_t)x->dims[2],
+                                .hidden = (size_t)smr_op_attr_int(job, "hidden"),
+                                .gates = gates,
+                                .direction = smr_op_attr_int(job, "direction"),
+                                .clip = clip > 0 ? clip : INFINITY,
+                                .half = x->dtype == SAMARA_FLOAT16,
+                                .half_weights = job->inputs[RECURRENT_W]->dtype == SAMARA_FLOAT16,
+                                .quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8,
+                                .cell = smr_f32_cell_kernels(job->isa),
+                                .widen = smr_f16_to_f32_kernel(job->isa),
+                                .narrow = smr_f32_to_f16_kernel(job->isa)};
+  all->directions = all->direction == 2 ? 2 : 1;
+  all->states = gates == SMR_RECURRENT_KEPT ? 2 : 1;
+  all->kept = job->output_count > 1 + all->states ? 1 + all->states : 0;
+  all->gate_stride = (all->kept ? SMR_RECURRENT_KEPT : gates) * all->hidden;
+}
+
+static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
+                                               const struct smr_recurrent_weights *weights,
+                                               size_t rows, bool apart) {
+  // Matrices whose last panels are full are one.
+  const size_t count = apart || weights->n % SMR_PANEL != 0 ? weights->count : 1;
+  return (struct smr_f32_gemm_args){.batch = count,
+                                    .m = rows,
+                                    .n = weights->count / count * weights->n,
+                                    .k = weights->k,
+                                    .taps = 1,
+                                    .a_stride = weights->k,
+                                    .w_type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
+                                    .panel_stride_bytes = weights->panel_stride_bytes,
+                                    .w_batch_stride_bytes = weights->matrix_bytes,
+                                    .out_batch_stride = weights->n,
+                                    .residual_batch_stride = weights->n,
+                                    .out_type = SMR_GEMM_F32,
+                                    .lo = -INFINITY,
+                                    .hi = INFINITY};
+}
+
+static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent *all) {
+  const size_t wide = all->gates * all->hidden, states = all->batch * all->hidden;
+  size_t rows, gates;
+  if (!smr_mul_size(all->steps, all->batch, &rows) || !smr_mul_size(rows, all->gate_stride, &gates))
+    SMR_FAIL(job->error, LIMIT, "%s: the gates of all steps do not fit memory", job->op->name);
+  const size_t f = sizeof(float);
+  SMR_TRY(smr_scratch_take(job, smr_panels(wide) * SMR_PANEL, f, &all->bias_offset));
+  SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden) * SMR_PANEL, f, &all->inner_offset));
+  SMR_TRY(smr_scratch_take(job, 3 * all->hidden, f, &all->peephole_offset));
+  SMR_TRY(
+      smr_scratch_take(job, recurrent_is_half(all) ? rows * all->inputs : 0, f, &all->x_offset));
+  SMR_TRY(smr_scratch_take(job, all->kept && !recurrent_is_half(all) ? 0 : gates, f,
+                           &all->gates_offset));
+  for (int i = 0; i < SMR_RECURRENT_STATES; i++)
+    SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
+  SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
+  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
+  all->area_bytes = job->scratch_bytes;
+  if (!smr_mul_size(all->area_bytes, all->directions, &job->scratch_bytes) ||
+      job->scratch_bytes > PTRDIFF_MAX)
+    SMR_FAIL(job->error, LIMIT, "%s: needs %zu bytes of scratch per direction", job->op->name,
+             all->area_bytes);
+  return SAMARA_OK;
+}
+
+samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
+                                    uint32_t r_parts) {
+  recurrent_read(job, all, gates);
+  if (all->quantized) SMR_NEED(job, recurrent_narrow);
+  if (gates == SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_lstm);
+  if (gates != SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_gru);
+  job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  const size_t wide = gates * all->hidden, head = r_parts > 1 ? wide - all->hidden : wide;
+  // Blocks of hidden units can be computed alone where each gate has panels of its own.
+  const size_t panels = smr_panels(wide), more = gates * smr_panels(all->hidden) - panels;
+  const bool pads = more > panels / RECURRENT_PADDED;
+  const size_t apart = r_parts > 1 || recurrent_has_bytes(all) || pads ? 1 : gates;
+  SMR_TRY(recurrent_weights(job, all, &all->w, 0, wide, 1, all->inputs, &all->w_bytes));
+  SMR_TRY(
+      recurrent_weights(job, all, &all->r[0], 0, head / apart, apart, all->hidden, &all->r_bytes));
+  if (r_parts > 1)
+    SMR_TRY(
+        recurrent_weights(job, all, &all->r[1], head, all->hidden, 1, all->hidden, &all->r_bytes));
+  all->r_parts = r_parts;
+  SMR_TRY(recurrent_place(job, all, RECURRENT_W, 1, all->w_bytes, &all->w_derived, &all->w_offset));
+  SMR_TRY(
+      recurrent_place(job, all, RECURRENT_R, apart, all->r_bytes, &all->r_derived, &all->r_offset));
+  SMR_TRY(recurrent_scratch(job, all));
+
+  const struct smr_f32_gemm_config *config = smr_linear_config(job);
+  const struct smr_f32_gemm_args x_args =
+      recurrent_args(all, &all->w, all->steps * all->batch, false);
+  if (!all->quantized) SMR_TRY(smr_linear_need(job, &x_args, false));
+  smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
+  for (uint32_t i = 0; i < r_parts; i++) {
+    const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch, false);
+    if (!all->quantized) SMR_TRY(smr_linear_need(job, &args, false));
+    smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
+  }
+  job->kernel = all->r_plans[0].kernel;
+  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
+  job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
+  job->phase_tiles = all->step_tiles = 0;
+  size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
+  if (recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
+  if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
+    all->product_tiles = recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
+    job->barriers[0] = all->directions;
+    job->barriers[1] = all->directions * (1 + all->product_tiles);
+    job->tiles = job->barriers[1] + all->directions;
+  }
+  return SAMARA_OK;
+}
+
+void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
+  if (job->threads <= 1 || all->product_tiles == 0 || all->r[0].count == 1 || all->kept != 0 ||
+      all->r_bytes < RECURRENT_SHARED_BYTES || all->steps == 0)
+    return;
+  const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[0], all->batch, true);
+  smr_f32_gemm_plan_make(smr_linear_config(job), &args, &all->step_plan);
+  const size_t groups = all->step_plan.groups, most = job->threads * RECURRENT_BLOCKS_PER_THREAD;
+  const size_t blocks = groups < most ? groups : most;
+  size_t tiles;
+  // Tiles of a gate may be others than those of all gates, which another number of threads takes.
+  if (blocks <= 1 || all->step_plan.ukernel != all->r_plans[0].ukernel ||
+      !smr_mul_size(all->steps, all->directions * blocks, &tiles) ||
+      !smr_add_size(tiles, job->barriers[1] + all->directions, &tiles))
+    return;
+  all->step_tiles = blocks;
+  job->phase_tiles = all->directions * blocks;
+  job->tiles = tiles;
+}
+
+// ---- packing ----
+
+// Packs one part of the weights [gates * hidden][k] of one direction.
+static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
+                                const struct smr_recurrent_weights *weights, const void *src,
+                                void *out) {
+  if (recurrent_has_bytes(all)) {
+    smr_recurrent_narrow_pack(job, weights, src, out);
+    return;
+  }
+  for (size_t i = 0; i < weights->count; i++) {
+    const size_t first = weights->first + i * weights->n;
+    const struct smr_pack_f32_args args = {
+        .k = weights->k,
+        .n = weights->n,
+        .src = (const char *)src + first * weights->k * recurrent_weight_bytes(all),
+        .type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
+        .k_stride = 1,
+        .n_stride = weights->k,
+        .dst = (char *)out + weights->offset_bytes + i * weights->matrix_bytes,
+        .panel_stride_bytes = weights->panel_stride_bytes};
+    smr_pack_f32(&args, job->isa, 0, smr_panels(weights->n));
+  }
+}
+
+static void recurrent_pack_direction(const struct smr_job *job, const struct smr_recurrent *all,
+                                     int32_t input, size_t direction, void *out) {
+  const bool is_w = input == RECURRENT_W;
+  const size_t k = is_w ? all->inputs : all->hidden;
+  const char *src = (const char *)job->inputs[input]->data +
+                    direction * all->gates * all->hidden * k * recurrent_weight_bytes(all);
+  if (is_w) {
+    recurrent_pack_part(job, all, &all->w, src, out);
+    return;
+  }
+  for (uint32_t i = 0; i < all->r_parts; i++) recurrent_pack_part(job, all, &all->r[i], src, out);
+}
+
+samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
+                                 void *out) {
+  const struct smr_recurrent *all = (const struct smr_recurrent *)job->state;
+  const size_t bytes = what->input == RECURRENT_W ? all->w_bytes : all->r_bytes;
+  for (size_t d = 0; d < all->directions; d++)
+    recurrent_pack_direction(job, all, what->input, d, (char *)out + d * bytes);
+  return SAMARA_OK;
+}
+
+// Where w or r of this direction lies packed.
+static char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
+  const struct smr_recurrent *all = run->all;
+  const bool is_w = input == RECURRENT_W;
+  const int32_t derived = is_w ? all->w_derived : all->r_derived;
+  const size_t bytes = is_w ? all->w_bytes : all->r_bytes;
+  if (derived >= 0)
+    return (char *)(uintptr_t)run->job->derived[derived].data + run->direction * bytes;
+  return run->area + (is_w ? all->w_offset : all->r_offset);
+}
+
+// ---- running ----
+
+// `n` floats from element `at` of an input, in float32; zeros where it is absent.
+static void recurrent_load(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
+                           size_t n, float *out) {
+  if (t == NULL)
+    memset(out, 0, n * sizeof *out);
+  else if (recurrent_is_half(all))
+    all->widen(n, (const uint16_t *)t->data + at, out);
+  else
+    memcpy(out, (const float *)t->data + at, n * sizeof *out);
+}
+
+static void recurrent_store(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
+                            size_t n, const float *in) {
+  if (recurrent_is_half(all))
+    all->narrow(n, in, (uint16_t *)t->data + at);
+  else
+    memcpy((float *)t->data + at, in, n * sizeof *in);
+}
+
+// Element of the kept gates where those of a direction begin.
+static size_t recurrent_gates_at(const struct smr_recurrent *all, size_t direction) {
+  return direction * all->steps * all->batch * all->gate_stride;
+}
+
+// Where everything of a direction lies.
+static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
+                                               const struct smr_recurrent *all, size_t direction) {
+  char *area = (char *)job->scratch + direction * all->area_bytes;
+  struct smr_recurrent_run run = {
+      .all = all,
+      .job = job,
+      .pace = {.job = job},
+      .direction = direction,
+      .reverse = all->direction == 1 || direction == 1,
+      .area = area,
+      .gates = (float *)(void *)(area + all->gates_offset),
+      .more = (float *)(void *)(area + all->more_offset),
+      .bias = (float *)(void *)(area + all->bias_offset),
+  };
+  if (all->kept && !recurrent_is_half(all))
+    run.gates = (float *)job->outputs[all->kept]->data + recurrent_gates_at(all, direction);
+  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
+    run.state[i] = (float *)(void *)(area + all->state_offset[i]);
+  if (all->inner_bias) run.inner_bias = (float *)(void *)(area + all->inner_offset);
+  if (smr_optional_input(job, RECURRENT_P) != NULL)
+    run.peepholes = (float *)(void *)(area + all->peephole_offset);
+  run.before = run.state[0];
+  run.w = recurrent_packed(&run, RECURRENT_W);
+  const char *r = recurrent_packed(&run, RECURRENT_R);
+  for (uint32_t i = 0; i < all->r_parts; i++) run.r[i] = r + all->r[i].offset_bytes;
+  return run;
+}
+
+// bias [D, 2 * G * H]: w's, then r's. They add up, but for the last gate when it stays apart. The
+// gates are not written yet: room to load into.
+static void recurrent_bias(const struct smr_recurrent_run *run) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_tensor *given = smr_optional_input(run->job, RECURRENT_BIAS);
+  const size_t wide = all->gates * all->hidden, head = wide - all->hidden;
+  const size_t at = run->direction * 2 * wide;
+  float *bias = run->bias, *inner = (float *)(void *)(run->area + all->inner_offset);
+  memset(bias, 0, smr_panels(wide) * SMR_PANEL * sizeof *bias);
+  memset(inner, 0, smr_panels(all->hidden) * SMR_PANEL * sizeof *inner);
+  if (given == NULL) return;
+  recurrent_load(all, given, at, wide, bias);
+  recurrent_load(all, given, at + wide, wide, run->gates);
+  for (size_t i = 0; i < (all->inner_bias ? head : wide); i++) bias[i] += run->gates[i];
+  if (all->inner_bias) memcpy(inner, run->gates + head, all->hidden * sizeof *inner);
+}
+
+// States, bias, packed weights: what products and steps read.
+static void recurrent_start(const struct smr_recurrent_run *run) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_job *job = run->job;
+  const size_t states = all->batch * all->hidden;
+  for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
+    recurrent_load(all, smr_optional_input(job, RECURRENT_H0 + i), run->direction * states, states,
+                   run->state[i]);
+  if (run->peepholes != NULL)
+    recurrent_load(all, smr_optional_input(job, RECURRENT_P), run->direction * 3 * all->hidden,
+                   3 * all->hidden, (float *)(void *)(run->area + all->peephole_offset));
+  if (all->r_derived < 0 && all->r_bytes > 0)
+    recurrent_pack_direction(job, all, RECURRENT_R, run->direction,
+                             recurrent_packed(run, RECURRENT_R));
+  if (all->steps == 0) return;
+  if (all->w_derived < 0 && all->w_bytes > 0)
+    recurrent_pack_direction(job, all, RECURRENT_W, run->direction,
+                             recurrent_packed(run, RECURRENT_W));
+  recurrent_bias(run);
+  memset(run->more, 0, 2 * states * sizeof *run->more);
+  if (recurrent_is_half(all))
+    recurrent_load(all, job->inputs[RECURRENT_X], 0, all->steps * all->batch * all->inputs,
+                   (float *)(void *)(run->area + all->x_offset));
+  if (recurrent_has_bytes(all)) smr_recurrent_narrow_start(run);
+}
+
+// Units [begin, end) of the input part of all gates.
+static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
+                                             size_t end) {
+  const struct smr_recurrent *all = run->all;
+  if (recurrent_has_bytes(all)) return smr_recurrent_narrow_input(run, begin, end);
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch, false);
+  args.a = recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
+                                  : (const float *)run->job->inputs[RECURRENT_X]->data;
+  args.w = run->w;
+  args.bias = run->bias;
+  args.out = run->gates;
+  args.out_stride = all->gate_stride;
+  return smr_linear_multiply(&run->pace, &all->w_plan, &args, begin, end);
+}
+
+static samara_status recurrent_whole(struct smr_recurrent_run *run,
+                                     const struct smr_recurrent_cell *cell) {
+  const struct smr_recurrent *all = run->all;
+  recurrent_start(run);
+  SMR_TRY(recurrent_input_product(
+      run, 0, recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units));
+  return cell->steps(run);
+}
+
+// What h adds to the gates, or another product of the steps.
+static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_run *run,
+                                                    uint32_t part, const float *a, bool add,
+                                                    float *out, size_t out_stride, bool apart) {
+  const struct smr_recurrent *all = run->all;
+  struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch, apart);
+  args.a = a;
+  args.w = run->r[part];
+  args.out = out;
+  args.out_stride = out_stride;
+  if (add) {
+    args.residual = out;
+    args.residual_stride = out_stride;
+  }
+  return args;
+}
+
+// Blocks [begin, end) of hidden units of a step: their columns of all gates, then their cells.
+static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step, size_t begin,
+                                      size_t end, const struct smr_recurrent_cell *cell) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_f32_gemm_plan *plan = &all->step_plan;
+  const size_t panels = smr_panels(all->hidden), groups = plan->groups;
+  const size_t first = smr_cut(groups, all->step_tiles, begin);
+  const size_t last = smr_cut(groups, all->step_tiles, end);
+  const size_t unit = smr_cut(panels, groups, first) * SMR_PANEL;
+  const size_t unit_end = smr_cut(panels, groups, last) * SMR_PANEL;
+  float *gates = run->gates + smr_recurrent_time(run, step) * all->batch * all->gate_stride;
+  const struct smr_f32_gemm_args args =
+      recurrent_step_args(run, 0, run->before, true, gates, all->gate_stride, true);
+  for (size_t i = 0; i < args.batch * plan->rows.count; i++)
+    SMR_TRY(smr_linear_multiply(&run->pace, plan, &args, i * groups + first, i * groups + last));
+  cell->step(run, step, unit, unit_end < all->hidden ? unit_end : all->hidden);
+  return SAMARA_OK;
+}
+
+// Tiles from `begin` behind the last barrier, of shared steps; sets *count to how many were done.
+static samara_status recurrent_shared_steps(const struct smr_job *job,
+                                            const struct smr_recurrent *all, size_t begin,
+                                            size_t most, const struct smr_recurrent_cell *cell,
+                                            size_t *count) {
+  const size_t blocks = all->step_tiles, step = begin / job->phase_tiles;
+  const size_t at = begin % job->phase_tiles, first = at % blocks;
+  const bool stores = step == all->steps;
+  struct smr_recurrent_run run = recurrent_open(job, all, stores ? at : at / blocks);
+  // A step that reads all of h while another thread writes its part of it: there are two of them.
+  float *const h[2] = {run.state[0], run.more};
+  run.before = h[step % 2];
+  run.state[0] = h[stores ? step % 2 : (step + 1) % 2];
+  *count = 1;
+  if (stores) {
+    smr_recurrent_end(&run);
+    return SAMARA_OK;
+  }
+  *count = blocks - first < most ? blocks - first : most;
+  return recurrent_blocks(&run, step, first, first + *count, cell);
+}
+
+samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
+                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell) {
+  const size_t units = all->product_tiles, products = all->directions;
+  const size_t last = units ? products * (1 + units) : 0;
+  for (size_t count; begin < end; begin += count) {
+    count = 1;
+    if (all->step_tiles != 0 && begin >= last) {
+      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, cell, &count));
+      continue;
+    }
+    const bool product = begin >= products && begin < last;
+    const size_t direction = product ? (begin - products) / units : begin % products;
+    struct smr_recurrent_run run = recurrent_open(job, all, direction);
+    if (product) {
+      const size_t first = (begin - products) % units;
+      count = units - first < end - begin ? units - first : end - begin;
+      SMR_TRY(recurrent_input_product(&run, first, first + count));
+    } else if (units == 0) {
+      SMR_TRY(recurrent_whole(&run, cell));
+    } else if (begin < products) {
+      recurrent_start(&run);
+    } else {
+      SMR_TRY(cell->steps(&run));
+    }
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
+                                    const float *bias, bool add, float *out, size_t out_stride) {
+  if (recurrent_has_bytes(run->all))
+    return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
+  struct smr_f32_gemm_args args = recurrent_step_args(run, part, a, add, out, out_stride, false);
+  args.bias = bias;
+  const struct smr_f32_gemm_plan *plan = &run->all->r_plans[part];
+  return smr_linear_multiply(&run->pace, plan, &args, 0, plan->units);
+}
+
+size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step) {
+  return run->reverse ? run->all->steps - 1 - step : step;
+}
+
+size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {
+  const struct smr_tensor *lengths = smr_optional_input(run->job, RECURRENT_LENGTHS);
+  if (lengths == NULL) return run->all->steps;
+  const int32_t length = ((const int32_t *)lengths->data)[n];
+  if (length < 0) return 0;
+  return (size_t)length < run->all->steps ? (size_t)length : run->all->steps;
+}
+
+void smr_recurrent_emit(const struct smr_recurrent_run *run, size_t t, size_t n, size_t begin,
+                        size_t end, bool live) {
+  const struct smr_recurrent *all = run->all;
+  const struct smr_tensor *y = run->job->outputs[0];
+  const size_t row = (t * all->directions + run->direction) * all->batch + n;
+  const size_t at = row * all->hidden + begin;
+  if (live)
+    recurrent_store(all, y, at, end - begin, run->state[0] + n * all->hidden + begin);
+  else
+    memset((char *)y->data + at * recurrent_element(all), 0,
+           (end - begin) * recurrent_element(all));
+}
+
+void smr_recurrent_keep(const struct smr_recurrent_run *run, size_t t) {
+  const struct smr_recurrent *all = run->all;
+  const size_t n = all->batch * all->hidden, at = (run->direction * all->steps + t) * n;
+  for (uint32_t i = 0; all->kept && i < all->states; i++)
+    recurrent_store(all, run->job->outputs[all->kept + 1 + i], at, n, run->state[i]);
+}
+
+void smr_recurrent_end(const struct smr_recurrent_run *run) {
+  const struct smr_recurrent *all = run->all;
+  const size_t states = all->batch * all->hidden;
+  for (uint32_t i = 0; i < all->states && i + 1 < run->job->output_count; i++)
+    recurrent_store(all, run->job->outputs[i + 1], run->direction * states, states, run->state[i]);
+  if (all->kept && recurrent_is_half(all))
+    recurrent_store(all, run->job->outputs[all->kept], recurrent_gates_at(all, run->direction),
+                    all->steps * all->batch * all->gate_stride, run->gates);
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce_sum, _mean, _max, _min, _prod and sum_to.
+#include "base/fp.h"
+
+#include "kernels/f32_reduce/f32_reduce.h"
+#include "kernels/vreduce/vreduce.h"
+#include "ops/check/check.h"
+#include "ops/pointwise/elementwise.h"
+#include "ops/table/funcs.h"
+#include "ops/widen.h"
+
+#include <math.h>
+
+enum {
+  REDUCE_COLUMNS = 256,          // outputs accumulated side by side
+  REDUCE_PIECES = 16,            // at most so many pieces of an output's elements
+  REDUCE_PIECE = 2 * SMR_GRAIN,  // elements that a piece has at least
+};
+
+// Whether this build folds rows of float32, and columns.
+enum {
+  REDUCE_ROWS = SMR_HAS(f32_reduce_row_sum) || SMR_HAS(f32_reduce_row_max) ||
+      SMR_HAS(f32_reduce_row_min) || SMR_HAS(f32_reduce_row_prod),
+  REDUCE_IN_COLUMNS = SMR_HAS(f32_reduce_columns_sum) || SMR_HAS(f32_reduce_columns_max) ||
+      SMR_HAS(f32_reduce_columns_min) || SMR_HAS(f32_reduce_columns_prod),
+};
+enum { SUM_TO_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64 };
+
+// Some axes of the input; strides in elements.
+struct reduce_axes {
+  uint32_t rank;
+  int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
+};
+
+// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
+// an output is made of rows; if it is kept, neighbouring outputs are made together, column by
+// column. Few outputs of many elements are made in two phases: each of pieces of its elements, the
+// pieces then joined in their order. Sizes alone decide how they are cut.
+struct reduce_state {
+  const struct smr_f32_reduce *kernels;
+  smr_vreduce_ukernel any;  // of every other dtype
+  enum smr_f32_reduce_op op;
+  bool mean, columns;
+  struct reduce_axes kept, folded;
+  size_t outputs, count;  // count: elements of an output
+  size_t width;           // columns: outputs of the last axis
+  size_t chunks;          // columns: pieces of the last axis
+  size_t units, group;    // units of work, and how many make a tile
+  size_t pieces;          // per unit; 0: units are made in one go
+};
+
+static samara_status reduce_check_set(const struct smr_job *job, uint32_t set) {
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", set));
+  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+}
+static samara_status reduce_check_number(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_EVERY_NUMBER);
+}
+static samara_status reduce_check_plain(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_EVERY_NUMBER | SMR_DTYPE_BOOL);
+}
+static samara_status sum_to_check(const struct smr_job *job) {
+  return reduce_check_set(job, SMR_DTYPES_FLOAT | SMR_DTYPE_I32 | SMR_DTYPE_I64 | SUM_TO_MORE);
+}
+
+static void reduce_append(struct reduce_axes *axes, int64_t dim, int64_t stride, bool merge) {
+  if (merge) {
+    axes->dims[axes->rank - 1] *= dim;
+    axes->strides[axes->rank - 1] = stride;
+    return;
+  }
+  axes->dims[axes->rank] = dim;
+  axes->strides[axes->rank++] = stride;
+}
+
+// Split the input's axes by `mask` (bit set: folded).
+static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduce_state *s) {
+  int64_t strides[SAMARA_MAX_RANK], dense = 1;
+  for (uint32_t i = x->rank; i-- > 0;) {
+    strides[i] = dense;
+    dense *= x->dims[i];
+  }
+  int previous = -1;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 1) continue;
+    const int folds = mask >> i & 1u;
+    reduce_append(folds ? &s->folded : &s->kept, x->dims[i], strides[i], folds == previous);
+    previous = folds;
+  }
+  s->columns = previous != 1;
+  s->count = (size_t)smr_product(s->folded.dims, s->folded.rank);
+  s->outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
+}
+
+// Cut the units into pieces where they are few and have `each` elements.
+static void reduce_cut(struct smr_job *job, struct reduce_state *s, size_t each) {
+  if (job->inputs[0]->dtype != SAMARA_FLOAT32 || s->units == 0 || s->units >= REDUCE_PIECES) return;
+  if (each / REDUCE_PIECE < 4) return;
+  const size_t pieces = each / REDUCE_PIECE < REDUCE_PIECES ? each / REDUCE_PIECE : REDUCE_PIECES;
+  s->pieces = pieces < s->count ? pieces : s->count;
+  job->tiles = s->units * s->pieces + 1;
+  job->barriers[0] = s->units * s->pieces;
+  job->scratch_bytes = s->pieces * s->outputs * sizeof(float);
+}
+
+// The same function for the other dtypes.
+static enum smr_vreduce_op reduce_any_op(enum smr_f32_reduce_op op) {
+  switch (op) {
+    case SMR_F32_REDUCE_MAX:
+      return SMR_VREDUCE_MAX;
+    case SMR_F32_REDUCE_MIN:
+      return SMR_VREDUCE_MIN;
+    case SMR_F32_REDUCE_PROD:
+      return SMR_VREDUCE_PROD;
+    default:
+      return SMR_VREDUCE_SUM;
+  }
+}
+
+static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
+                                         uint32_t mask) {
+  struct reduce_state *s = job->state;
+  *s = (struct reduce_state){.kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
+  reduce_split(job->inputs[0], mask, s);
+  size_t cost = s->count ? s->count : 1, across = 1;
+  s->units = s->outputs;
+  if (s->columns) {
+    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
+    s->chunks = s->width / REDUCE_COLUMNS + (s->width % REDUCE_COLUMNS != 0);
+    s->units = s->width ? s->outputs / s->width * s->chunks : 0;
+    across = s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS;
+    cost = cost < SMR_GRAIN ? cost * across : cost;
+  }
+  s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
+  job->tiles = s->units / s->group + (s->units % s->group != 0);
+  reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
+  if (job->inputs[0]->dtype != SAMARA_FLOAT32) {
+    SMR_NEED(job, vreduce);
+    s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
+    SMR_NEED_KERNEL(job, vreduce_sum, reduce_any_op(op), s->any);
+    job->kernel = "vreduce";
+    return SAMARA_OK;
+  }
+  // Which axes are longer than 1 says whether the last of them is folded.
+  if (job->dims_vary || !s->columns)
+    SMR_NEED_KERNEL(job, f32_reduce_row_sum, op, s->kernels->row[op]);
+  if (job->dims_vary || s->columns)
+    SMR_NEED_KERNEL(job, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op, s->kernels->columns[op]);
+  job->kernel = s->kernels->name;
+  return SAMARA_OK;
+}
+
+static samara_status reduce_prepare(struct smr_job *job, enum smr_f32_reduce_op op, bool mean) {
+  const struct smr_attr *axes = smr_op_attr(job, "axes");
+  const int64_t rank = job->inputs[0]->rank;
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < axes->count; i++)
+    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]);
+  return reduce_prepare_mask(job, op, mean, mask);
+}
+
+// Offset of index `i` counted over axes.
+static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_t i) {
+  size_t offset = 0;
+  for (uint32_t a = rank; a-- > 0;) {
+    offset += i % (size_t)axes->dims[a] * (size_t)axes->strides[a];
+    i /= (size_t)axes->dims[a];
+  }
+  return offset;
+}
+
+// Elements [from, to) of `count` neighbouring outputs; the first output's lie from `x` on.
+static void reduce_columns_f32(const struct reduce_state *s, const float *x, size_t count,
+                               size_t from, size_t to, float *y) {
+  const float start = smr_f32_reduce_start(s->op);
+  for (size_t j = 0; j < count; j++) y[j] = start;
+  // The last folded axis gives the rows; the others are walked.
+  const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
+  const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
+  const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
+  while (from < to) {
+    const size_t row = from % rows, n = rows - row < to - from ? rows - row : to - from;
+    const size_t at = reduce_offset(&s->folded, outer, from / rows) + row * stride;
+    s->kernels->columns[s->op](n, count, x + at, stride, y);
+    from += n;
+  }
+}
+
+// Elements [from, to) of one output, which lie from `x` on.
+static float reduce_rows_f32(const struct reduce_state *s, const float *x, size_t from, size_t to) {
+  if (from == to) return smr_f32_reduce_start(s->op);
+  const uint32_t last = s->folded.rank - 1;
+  const size_t length = (size_t)s->folded.dims[last];
+  // Whole rows along the axis before go together.
+  const size_t lines = last > 0 ? (size_t)s->folded.dims[last - 1] : 1;
+  const size_t stride = last > 0 ? (size_t)s->folded.strides[last - 1] : 0;
+  float y = 0;
+  for (size_t i = from; i < to;) {
+    const size_t at = i % length, line = i / length % lines;
+    size_t n = length - at < to - i ? length - at : to - i, rows = 1;
+    if (n == length) rows = lines - line < (to - i) / n ? lines - line : (to - i) / n;
+    const float part = s->kernels->row[s->op](
+        rows, n, x + reduce_offset(&s->folded, last, i / length) + at, stride);
+    y = i == from ? part : smr_f32_reduce_join(s->op, y, part);
+    i += rows * n;
+  }
+  return y;
+}
+
+// `count` outputs (at most REDUCE_COLUMNS, one unless columns) from number `first` on, of elements
+// from `at` on. Sums and products of integers wrap in 64 bits, then in the dtype.
+static void reduce_any(const struct smr_job *job, const struct reduce_state *s, size_t first,
+                       size_t at, size_t count) {
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t element = smr_dtype_bytes(x->dtype);
+  const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
+  const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
+  const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
+  union smr_vreduce_total totals[REDUCE_COLUMNS];
+  for (size_t j = 0; j < count; j++) totals[j] = smr_vreduce_start(reduce_any_op(s->op), x->dtype);
+  for (size_t i = 0; i < s->count; i += rows)
+    s->any(rows, stride, count,
+           (const char *)x->data + (at + reduce_offset(&s->folded, outer, i / rows)) * element,
+           totals);
+  const bool is_mean = s->mean && (s->count > 0 || x->dtype == SAMARA_FLOAT64);
+  for (size_t j = 0; j < count; j++) {
+    if (is_mean && s->count == 0) totals[j].f = NAN;
+    smr_vreduce_store(x->dtype, totals[j], is_mean ? s->count : 0, job->outputs[0]->data,
+                      first + j);
+  }
+}
+
+// `count` neighbouring outputs from number `first` on, of elements from `at` on.
+static void reduce_outputs(const struct smr_job *job, const struct reduce_state *s, size_t first,
+                           size_t at, size_t count) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  if (SMR_HAS(vreduce) && x->dtype != SAMARA_FLOAT32) {
+    reduce_any(job, s, first, at, count);
+    return;
+  }
+  float *out = (float *)y->data + first;
+  if (REDUCE_IN_COLUMNS && s->columns)
+    reduce_columns_f32(s, (const float *)x->data + at, count, 0, s->count, out);
+  else if (REDUCE_ROWS)
+    *out = reduce_rows_f32(s, (const float *)x->data + at, 0, s->count);
+  if (s->mean)
+    for (size_t j = 0; j < count; j++) out[j] /= (float)s->count;
+}
+
+// The outputs that a unit makes: the first one's number and where its elements begin.
+struct reduce_unit {
+  size_t first, at, count;
+};
+
+static struct reduce_unit reduce_unit_of(const struct reduce_state *s, size_t unit) {
+  if (!s->columns)
+    return (struct reduce_unit){unit, reduce_offset(&s->kept, s->kept.rank, unit), 1};
+  const size_t line = unit / s->chunks, column = unit % s->chunks * REDUCE_COLUMNS;
+  const size_t rest = s->width - column;
+  const uint32_t outer = s->kept.rank ? s->kept.rank - 1 : 0;
+  return (struct reduce_unit){line * s->width + column,
+                              reduce_offset(&s->kept, outer, line) + column,
+                              rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS};
+}
+
+// Piece `tile` of the float partial results, which lie piece by piece in scratch.
+static void reduce_piece(const struct smr_job *job, const struct reduce_state *s, size_t tile) {
+  const struct reduce_unit u = reduce_unit_of(s, tile / s->pieces);
+  const size_t piece = tile % s->pieces, each = s->count / s->pieces, more = s->count % s->pieces;
+  const size_t from = piece * each + (piece < more ? piece : more);
+  const size_t to = from + each + (piece < more);
+  const float *x = (const float *)job->inputs[0]->data + u.at;
+  float *out = (float *)job->scratch + piece * s->outputs + u.first;
+  if (REDUCE_IN_COLUMNS && s->columns)
+    reduce_columns_f32(s, x, u.count, from, to, out);
+  else if (REDUCE_ROWS)
+    *out = reduce_rows_f32(s, x, from, to);
+}
+
+static void reduce_join_pieces(const struct smr_job *job, const struct reduce_state *s) {
+  const float *parts = job->scratch;
+  float *y = job->outputs[0]->data;
+  for (size_t j = 0; j < s->outputs; j++) {
+    float total = parts[j];
+    for (size_t p = 1; p < s->pieces; p++)
+      total = smr_f32_reduce_join(s->op, total, parts[p * s->outputs + j]);
+    y[j] = s->mean ? total / (float)s->count : total;
+  }
+}
+
+static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  (void)thread_scratch;
+  const struct reduce_state *s = job->state;
+  if (s->pieces > 0) {
+    for (size_t tile = begin; tile < end; tile++)
+      if (tile < s->units * s->pieces)
+        reduce_piece(job, s, tile);
+      else
+        reduce_join_pieces(job, s);
+    return SAMARA_OK;
+  }
+  const size_t last = end < s->units / s->group ? end * s->group : s->units;
+  for (size_t unit = begin * s->group; unit < last; unit++) {
+    const struct reduce_unit u = reduce_unit_of(s, unit);
+    reduce_outputs(job, s, u.first, u.at, u.count);
+  }
+  return SAMARA_OK;
+}
+
+#define REDUCE(name, OP, mean, check)                                                       \
+  static samara_status name##_prepare(struct smr_job *job) {                                \
+    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                                  \
+  }                                                                                         \
+  SMR_WIDENED_OP_MORE(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state), \
+                      SMR_DTYPES_MORE_NUMBER)
+REDUCE(reduce_sum, SUM, false, reduce_check_number)
+REDUCE(reduce_mean, SUM, true, reduce_check_number)
+REDUCE(reduce_max, MAX, false, reduce_check_plain)
+REDUCE(reduce_min, MIN, false, reduce_check_plain)
+REDUCE(reduce_prod, PROD, false, reduce_check_number)
+#undef REDUCE
+
+// Axes that broadcasting the output to the input's dims would add or stretch.
+static samara_status sum_to_prepare(struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const uint32_t lead = (uint32_t)(x->rank - y->rank);
+  uint32_t mask = (1u << lead) - 1u;
+  for (uint32_t i = 0; i < y->rank; i++)
+    if (y->dims[i] != x->dims[lead + i]) mask |= 1u << (lead + i);
+  return reduce_prepare_mask(job, SMR_F32_REDUCE_SUM, false, mask);
+}
+SMR_WIDENED_OP_MORE(sum_to, sum_to_check, sum_to_prepare, reduce_run, sizeof(struct reduce_state),
+                    SUM_TO_MORE)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attributes that say how resize samples.
+#include "base/fp.h"
+
+#include "ops/resample/resize_attrs.h"
+
+#include "ops/table/attrs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static float resize_scale_attr(const struct smr_job *job, uint32_t axis) {
+  const struct smr_attr *scales = smr_op_attr(job, "scales");
+  if (scales->count == 0 || scales->ints[axis] == 0) return 0;
+  const uint32_t bits = (uint32_t)scales->ints[axis];
+  float scale;
+  memcpy(&scale, &bits, sizeof scale);
+  return scale;
+}
+
+samara_status smr_resize_check_attrs(const struct smr_job *job) {
+  const char *name = job->op->name;
+  const int64_t mode = smr_op_attr_int(job, "mode"), spatial = job->inputs[0]->rank - 2;
+  const int64_t coordinate = smr_op_attr_int(job, "coordinate");
+  const int64_t rounding = smr_op_attr_int(job, "nearest");
+  const struct smr_attr *roi = smr_op_attr(job, "roi"), *scales = smr_op_attr(job, "scales");
+  if (mode < 0 || mode > SMR_RESIZE_CUBIC || coordinate < 0 ||
+      coordinate > SMR_RESIZE_TF_CROP_AND_RESIZE || rounding < 0 || rounding > SMR_RESIZE_CEIL)
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: mode %" PRId64 ", coordinate %" PRId64 " or nearest %" PRId64 " is unknown", name,
+             mode, coordinate, rounding);
+  for (uint32_t i = 0; i < scales->count; i++) {
+    const float scale = resize_scale_attr(job, i);
+    if (scales->ints[i] < 0 || scales->ints[i] > UINT32_MAX ||
+        !(scale > 0 || scales->ints[i] == 0) || isinf(scale))
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: scale %u is %g, expected a positive number", name,
+               (unsigned)i, smr_g(scale));
+  }
+  if (coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return SAMARA_OK;
+  if (roi->count != 2 * spatial)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: roi has %u elements, expected %" PRId64, name,
+             (unsigned)roi->count, 2 * spatial);
+  for (uint32_t i = 0; i < roi->count; i++)
+    if (!isfinite(roi->floats[i]))
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g", name, (unsigned)i,
+               smr_g(roi->floats[i]));
+  return SAMARA_OK;
+}
+
+void smr_resize_spec_absent(const struct smr_job *job, struct smr_resize_spec *spec) {
+  *spec = (struct smr_resize_spec){
+      .mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode"),
+      .coordinate = (enum smr_resize_coordinate)smr_op_attr_int(job, "coordinate"),
+      .rounding = (enum smr_resize_rounding)smr_op_attr_int(job, "nearest"),
+      .in = 1,
+      .out = 1,
+      .scale = 1,
+      .cubic_a = (double)smr_op_attr(job, "cubic_a")->f,
+      .exclude_outside = smr_op_attr_int(job, "exclude_outside") != 0,
+      .antialias = smr_op_attr_int(job, "antialias") != 0};
+}
+
+void smr_resize_spec(const struct smr_job *job, uint32_t axis, int64_t in, int64_t out,
+                     struct smr_resize_spec *spec) {
+  smr_resize_spec_absent(job, spec);
+  spec->in = in;
+  spec->out = out;
+  const float scale = resize_scale_attr(job, axis);
+  spec->scale = scale != 0 ? (double)scale : (double)out / (double)in;
+  if (spec->coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return;
+  const float *roi = smr_op_attr(job, "roi")->floats;
+  spec->begin = (double)roi[axis];
+  spec->end = (double)roi[job->inputs[0]->rank - 2u + axis];
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attribute descriptors, from the generated rows, and look-up by name.
+#include "base/fp.h"
+
+#include "ops/table/attrs.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+// The names one after the other: rows with pointers would be larger, and need relocations.
+static const struct attrs_names {
+#define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) \
+  char OP##_##name[sizeof #name];
+#include "ops/table/opattrs.inc"
+#undef SMR_OPATTR
+  char end[1];  // a build may have no attributes at all
+} attrs_names = {
+#define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) #name,
+#include "ops/table/opattrs.inc"
+#undef SMR_OPATTR
+    "",
+};
+
+const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1] = {
+#define SMR_OPATTR(OP, name_, TYPE, required_, default_int_, default_f32_, choice_count, choices_) \
+  {.name = offsetof(struct attrs_names, OP##_##name_),                                             \
+   .type = SMR_ATTR_##TYPE,                                                                        \
+   .required = (required_),                                                                        \
+   .choices = (choice_count),                                                                      \
+   .default_int = (default_int_),                                                                  \
+   .default_f32 = (default_f32_)},
+#include "ops/table/opattrs.inc"
+#undef SMR_OPATTR
+    {.name = offsetof(struct attrs_names, end)},
+};
+
+const char *smr_attr_name(const struct smr_attr_desc *desc) {
+  return (const char *)&attrs_names + desc->name;
+}
+
+const char *smr_attr_choices(const struct smr_attr_desc *desc) {
+  static const char *const choices[] = {
+#define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) \
+  (choices),
+#include "ops/table/opattrs.inc"
+#undef SMR_OPATTR
+      "",
+  };
+  return choices[desc - smr_attr_descs];
+}
+
+int smr_op_attr_index(const struct smr_op *op, const char *name) {
+  for (int i = 0; i < op->attr_count; i++)
+    if (strcmp(smr_attr_name(&smr_attr_descs[op->attr_first + i]), name) == 0) return i;
+  return -1;
+}
+
+const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name) {
+  const int index = smr_op_attr_index(job->op, name);
+  assert(index >= 0);
+  return &job->attrs[index];
+}
+
+bool smr_op_has_attr(const struct smr_job *job, const char *name) {
+  return smr_op_attr_index(job->op, name) >= 0;
+}

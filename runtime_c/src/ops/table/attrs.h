@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attribute descriptors, generated from the op table, and access to a node's attributes by name.
+#ifndef SMR_OPS_ATTRS_H
+#define SMR_OPS_ATTRS_H
+
+#include "ops/op.h"
+
+/// Types of attributes; which field of struct smr_attr holds the value is said there.
+enum smr_attr_type {
+  SMR_ATTR_INT,
+  SMR_ATTR_BOOL,
+  SMR_ATTR_F32,
+  SMR_ATTR_ENUM,
+  SMR_ATTR_DTYPE,
+  SMR_ATTR_INTS,
+  SMR_ATTR_FLOATS,
+  SMR_ATTR_STRING,
+  SMR_ATTR_DIM,
+  SMR_ATTR_DIMS,
+  SMR_ATTR_FUNCTION,
+  SMR_ATTR_NAMED,
+};
+
+/// One attribute of one operator. Rows of an operator are `op->attr_count` from `op->attr_first`.
+struct smr_attr_desc {
+  uint16_t name;        // smr_attr_name
+  uint8_t type;         // enum smr_attr_type
+  bool required;        // every node states it; there is no default
+  uint8_t choices;      // enum: how many
+  int16_t default_int;  // int, bool, enum, dtype, dim; lists default to empty
+  float default_f32;
+};
+
+enum {
+  /// Rows of smr_attr_descs, without the one that ends it.
+  SMR_ATTR_DESC_COUNT = 0
+#define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) +1
+#include "ops/table/opattrs.inc"
+#undef SMR_OPATTR
+};
+
+// With its size: in a build of one file the declaration is internal, and ISO C wants it complete.
+extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
+
+/// The attribute `name` of a node. The operator's row has it: asserted, for the name is a literal.
+const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name);
+
+/// The same as an integer.
+static inline int64_t smr_op_attr_int(const struct smr_job *job, const char *name) {
+  return smr_op_attr(job, name)->i;
+}
+
+/// Position of the attribute `name` among those of the operator, -1 when it has none such.
+int smr_op_attr_index(const struct smr_op *op, const char *name);
+
+/// Whether the operator's row has an attribute of that name.
+bool smr_op_has_attr(const struct smr_job *job, const char *name);
+
+/// The attribute's name.
+const char *smr_attr_name(const struct smr_attr_desc *desc);
+
+/// Names of an enum's choices joined by ','; "" for other types. `desc` is a row of smr_attr_descs.
+const char *smr_attr_choices(const struct smr_attr_desc *desc);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm a convolution of floats takes.
+#include "base/fp.h"
+
+#include "harness.h"
+#include "kernels/bf16_gemm/bf16_gemm.h"
+#include "ops/conv/conv_choice.h"
+#include "ops/op_harness.h"
+
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+
+struct layer {
+  const char *algorithm;  // with transforms, and without
+  const char *plain;
+  int64_t size, c, n, kernel, stride, groups, pad;
+};
+
+static const struct layer layers[] = {
+    {"winograd_f43", "indirect", 56, 64, 64, 3, 1, 1, 1},
+    {"winograd_f43", "indirect", 28, 128, 128, 3, 1, 1, 1},
+    {"winograd_f23", "indirect", 14, 256, 256, 3, 1, 1, 1},
+    {"indirect", "indirect", 7, 512, 512, 3, 1, 1, 1},  // a small gain for much memory
+    {"winograd_f43", "indirect", 55, 16, 64, 3, 1, 1, 1},
+    {"winograd_f43", "indirect", 13, 64, 256, 3, 1, 1, 0},
+    {"indirect", "indirect", 1, 512, 512, 3, 1, 1, 1},  // mostly weights
+    {"indirect", "indirect", 56, 64, 64, 3, 2, 1, 1},
+    {"indirect", "indirect", 28, 64, 64, 5, 1, 1, 2},
+    {"indirect", "indirect", 28, 64, 64, 3, 1, 2, 1},
+    {"direct", "direct", 224, 3, 64, 3, 1, 1, 1},
+    {"direct", "direct", 32, 8, 8, 3, 1, 1, 1},
+    {"point", "point", 56, 64, 256, 1, 1, 1, 0},
+    {"depthwise", "depthwise", 56, 64, 64, 3, 1, 64, 1},
+};
+
+static void begin(struct op_test *t, const struct layer *l) {
+  const int64_t out = (l->size + 2 * l->pad - l->kernel) / l->stride + 1;
+  op_begin(t, "conv");
+  op_in(t, SAMARA_FLOAT32, 4, DIMS(1, l->size, l->size, l->c), NULL);
+  op_constant(t, SAMARA_FLOAT32, 4, DIMS(l->n, l->kernel, l->kernel, l->c / l->groups), NULL);
+  op_out(t, SAMARA_FLOAT32, 4, DIMS(1, out, out, l->n));
+  op_ints(t, "strides", 2, DIMS(l->stride, l->stride));
+  op_ints(t, "dilations", 2, DIMS(1, 1));
+  op_ints(t, "pads", 4, DIMS(l->pad, l->pad, l->pad, l->pad));
+  op_int(t, "groups", l->groups);
+  op_test_show(t, false);
+}
+
+// What is chosen, and noted.
+static const char *chosen(struct op_test *t, bool transforms) {
+  struct smr_window w;
+  if (!CHECK_EQ_INT(smr_window_read(&t->job, t->in[1].dims + 1, &w), SAMARA_OK)) return "";
+  smr_conv_choose(&t->job, &w, smr_conv_is_padded(&w), transforms);
+  return t->job.choice.candidates[0].algorithm;
+}
+
+SMR_TEST(layers_of_networks) {
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    struct op_test t;
+    begin(&t, &layers[i]);
+    CHECK_STR(chosen(&t, true), layers[i].algorithm);
+    CHECK_STR(chosen(&t, false), layers[i].plain);
+    t.job.strict = true;
+    CHECK_STR(chosen(&t, true), layers[i].plain);
+    op_end(&t);
+  }
+}
+
+// One form where dims are open: its weights are made whatever they turn out to be.
+SMR_TEST(open_dims) {
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    struct op_test t;
+    begin(&t, &layers[i]);
+    t.job.dims_vary = true;
+    CHECK(strcmp(chosen(&t, true), "winograd_f23") != 0);
+    for (uint32_t k = 0; k < t.job.choice.count; k++)
+      CHECK(strcmp(t.job.choice.candidates[k].algorithm, "winograd_f23") != 0);
+    op_end(&t);
+  }
+}
+
+SMR_TEST(instruction_sets_do_not_matter) {
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    struct op_test t;
+    begin(&t, &layers[i]);
+    t.job.isa = 0;
+    CHECK_STR(chosen(&t, true), layers[i].algorithm);
+    op_end(&t);
+  }
+}
+
+SMR_TEST(a_measurement_decides) {
+  struct op_test t;
+  begin(&t, &layers[0]);
+  t.job.tuned = "indirect";
+  CHECK_STR(chosen(&t, true), "indirect");
+  t.job.tuned = "winograd_f23";
+  CHECK_STR(chosen(&t, true), "winograd_f23");
+  op_end(&t);
+}
+
+// Twice as many multiply-adds at a time: transforms have to save more than that.
+SMR_TEST(products_in_bfloat16) {
+  static const struct layer rounded[] = {
+      {"indirect", "winograd_f23", 14, 256, 256, 3, 1, 1, 1},
+      {"indirect", "direct", 32, 12, 96, 5, 1, 1, 2},
+      {"direct", "direct", 32, 8, 8, 3, 1, 1, 1},
+      {"winograd_f43", "winograd_f43", 55, 33, 64, 3, 1, 1, 1},  // odd taps are not rounded
+      {"direct", "direct", 224, 3, 64, 3, 1, 1, 1},
+      {"depthwise", "depthwise", 56, 64, 64, 3, 1, 64, 1},
+  };
+  for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+    struct op_test t;
+    begin(&t, &rounded[i]);
+    t.job.bfloat16 = true;
+    const bool pays = smr_bf16_gemm_pays(t.job.isa);
+    CHECK_STR(chosen(&t, true), pays ? rounded[i].algorithm : rounded[i].plain);
+    t.job.isa &= ~(uint32_t)(SMR_ISA_AVX512_BF16 | SMR_ISA_NEON_BF16);
+    CHECK_STR(chosen(&t, true), rounded[i].plain);
+    op_end(&t);
+  }
+}
+
+SMR_TEST_MAIN(RUN(layers_of_networks); RUN(open_dims); RUN(instruction_sets_do_not_matter);
+              RUN(a_measurement_decides); RUN(products_in_bfloat16))

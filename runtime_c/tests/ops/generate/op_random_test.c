@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// dropout and random_uniform: one stream through all tiles, the ends of p, and what is refused.
+#include "base/fp.h"
+
+#include "ops/op_harness.h"
+
+enum { N = 20001 };  // several tiles, the last of them part of a block
+
+static const int64_t dims[] = {N}, two[] = {2};
+
+static void uniform_begin(struct op_test *t, int64_t key, int64_t block) {
+  op_begin(t, "random_uniform");
+  op_in(t, SAMARA_INT64, 1, two, (const int64_t[]){key, block});
+  op_ints(t, "shape", 1, dims);
+  op_out(t, SAMARA_FLOAT32, 1, dims);
+}
+
+static void dropout_begin(struct op_test *t, const float *x, float p) {
+  op_begin(t, "dropout");
+  op_in(t, SAMARA_FLOAT32, 1, dims, x);
+  op_in(t, SAMARA_INT64, 1, two, (const int64_t[]){77, 5});
+  op_out(t, SAMARA_FLOAT32, 1, dims);
+  op_f32(t, "p", p);
+}
+
+SMR_TEST(uniform_fills_the_unit_interval) {
+  struct op_test t;
+  uniform_begin(&t, 77, 5);
+  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
+    CHECK(t.tiles > 1);
+    const float *y = t.out[0].data;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < N; i++) {
+      CHECK(y[i] >= 0 && y[i] < 1);
+      sum += (double)y[i];
+      squares += (double)y[i] * (double)y[i];
+    }
+    CHECK_NEAR(sum / (double)N, 0.5, 0.01);
+    CHECK_NEAR(squares / (double)N, 1.0 / 3, 0.01);
+  }
+  op_end(&t);
+}
+
+// A later block is a later place of the same stream.
+SMR_TEST(blocks_continue) {
+  struct op_test a, b;
+  uniform_begin(&a, -3, 9);
+  uniform_begin(&b, -3, 9 + 100);
+  if (CHECK_EQ_INT(op_run(&a), SAMARA_OK) && CHECK_EQ_INT(op_run(&b), SAMARA_OK))
+    CHECK_MEM((const float *)a.out[0].data + 400, (const float *)b.out[0].data,
+              (N - 400) * sizeof(float));
+  op_end(&a);
+  op_end(&b);
+}
+
+// dropout sees the numbers of random_uniform.
+SMR_TEST(dropout_compares) {
+  static float x[N];
+  for (size_t i = 0; i < N; i++) x[i] = (float)(i % 19) + 1;
+  static const float ps[] = {0, 0.25f, 1};
+  for (size_t k = 0; k < 3; k++) {
+    struct op_test t, u;
+    uniform_begin(&u, 77, 5);
+    dropout_begin(&t, x, ps[k]);
+    if (CHECK_EQ_INT(op_run(&u), SAMARA_OK) && CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
+      const float *numbers = u.out[0].data, *y = t.out[0].data;
+      const float scale = (float)(1 / (1 - (double)ps[k]));
+      for (size_t i = 0; i < N; i++) CHECK(y[i] == (numbers[i] >= ps[k] ? x[i] * scale : 0));
+    }
+    op_end(&t);
+    op_end(&u);
+  }
+}
+
+SMR_TEST(refused) {
+  struct op_test t;
+  static const float bad[] = {-0.5f, 1.5f};
+  for (size_t i = 0; i < 2; i++) {
+    dropout_begin(&t, NULL, bad[i]);
+    CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
+    op_end(&t);
+  }
+  dropout_begin(&t, NULL, 0.5f);
+  t.in[1].dtype = SAMARA_INT32;
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
+  op_end(&t);
+  uniform_begin(&t, 1, 1);
+  t.in[0].dims[0] = 1;
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
+  op_end(&t);
+  uniform_begin(&t, 1, 1);
+  t.out[0].dims[0] = N - 1;
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
+  op_end(&t);
+}
+
+SMR_TEST_MAIN(RUN(uniform_fills_the_unit_interval), RUN(blocks_continue), RUN(dropout_compares),
+              RUN(refused))

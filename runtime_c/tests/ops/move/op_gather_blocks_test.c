@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// gather_blocks: rows of 4 and 8 bits, and indices that are out of range.
+#include "base/fp.h"
+
+#include "ops/op_harness.h"
+
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+
+enum { ROWS = 3, WIDTH = 19, BLOCKS = 2 };  // an odd width: rows begin within bytes
+
+static int32_t number(uint8_t dtype, size_t i) {
+  const int32_t v = (int32_t)(i * 7 % 16);
+  return dtype == SAMARA_UINT4 ? v : dtype == SAMARA_INT4 ? v - 8 : v * 15 - 120;
+}
+
+static void begin(struct op_test *t, uint8_t dtype, const int64_t *indices, bool shifted) {
+  uint8_t bytes[ROWS * WIDTH] = {0};
+  for (size_t i = 0; i < ROWS * WIDTH; i++) {
+    const uint32_t q = (uint32_t)number(dtype, i);
+    if (dtype == SAMARA_INT8)
+      bytes[i] = (uint8_t)q;
+    else
+      bytes[i / 2] = (uint8_t)(bytes[i / 2] | (q & 15u) << i % 2 * 4);
+  }
+  const float scales[ROWS * BLOCKS] = {0.5f, 0.25f, 1, 2, 3, 0.125f};
+  const uint8_t zeros[ROWS * BLOCKS] = {1, 2, 3, 4, 5, 6};
+  op_begin(t, "gather_blocks");
+  op_in(t, dtype, 2, DIMS(ROWS, WIDTH), bytes);
+  op_in(t, SAMARA_FLOAT32, 2, DIMS(ROWS, BLOCKS), scales);
+  op_in(t, SAMARA_INT64, 1, DIMS(2), indices);
+  if (shifted) op_in(t, SAMARA_UINT8, 2, DIMS(ROWS, BLOCKS), zeros);
+  op_out(t, SAMARA_FLOAT32, 2, DIMS(2, WIDTH));
+  op_int(t, "block", 16);
+}
+
+SMR_TEST(values) {
+  static const uint8_t dtypes[] = {SAMARA_INT8, SAMARA_INT4, SAMARA_UINT4};
+  static const float scales[] = {0.5f, 0.25f, 1, 2, 3, 0.125f};
+  for (size_t d = 0; d < 3; d++) {
+    for (int shifted = 0; shifted < 2; shifted++) {
+      struct op_test t;
+      begin(&t, dtypes[d], DIMS(2, -2), shifted);
+      float want[2 * WIDTH];
+      for (size_t i = 0; i < 2 * WIDTH; i++) {
+        const size_t row = i < WIDTH ? 2 : 1, column = i % WIDTH, at = row * 2 + column / 16;
+        const int32_t q = number(dtypes[d], row * WIDTH + column);
+        want[i] = (float)(q - (shifted ? (int32_t)at + 1 : 0)) * scales[at];
+      }
+      if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) op_expect_f32(&t, 0, want, 2 * WIDTH, 0);
+      op_end(&t);
+    }
+  }
+}
+
+SMR_TEST(indices_out_of_range) {
+  struct op_test t;
+  begin(&t, SAMARA_INT4, DIMS(0, 3), false);
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
+  op_end(&t);
+  begin(&t, SAMARA_INT4, DIMS(-4, 0), false);
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
+  op_end(&t);
+}
+
+SMR_TEST_MAIN(RUN(values); RUN(indices_out_of_range))

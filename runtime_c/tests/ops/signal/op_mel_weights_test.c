@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// mel_weights: triangles that touch, and numbers that have no place in the spectrum.
+#include "base/fp.h"
+
+#include "ops/op_harness.h"
+
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+
+static void mel_begin(struct op_test *t, int64_t length, int64_t rate, float low, float high,
+                      int64_t bins, int64_t filters) {
+  op_begin(t, "mel_weights");
+  op_in(t, SAMARA_INT64, 0, NULL, &length);
+  op_in(t, SAMARA_INT64, 0, NULL, &rate);
+  op_in(t, SAMARA_FLOAT32, 0, NULL, &low);
+  op_in(t, SAMARA_FLOAT32, 0, NULL, &high);
+  op_out(t, SAMARA_FLOAT32, 2, DIMS(bins, filters));
+  op_ints(t, "shape", 2, DIMS(bins, filters));
+}
+
+// By the formula the edges lie at bins 0, 0, 2 and 4.
+SMR_TEST(triangles) {
+  struct op_test t;
+  mel_begin(&t, 16, 8192, 0, 4096, 9, 2);
+  const float want[18] = {1, 0, 0.5f, 0.5f, 0, 1, 0, 0.5f};
+  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) op_expect_f32(&t, 0, want, 18, 0);
+  op_end(&t);
+}
+
+SMR_TEST(out_of_the_spectrum) {
+  struct op_test t;
+  mel_begin(&t, 16, 8192, 0, 20000, 9, 2);
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
+  op_end(&t);
+  mel_begin(&t, 16, 0, 0, 4096, 9, 2);
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
+  op_end(&t);
+  mel_begin(&t, 16, 8192, 4000, 100, 9, 2);
+  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
+  op_end(&t);
+}
+
+SMR_TEST_MAIN(RUN(triangles); RUN(out_of_the_spectrum))
