@@ -4,8 +4,8 @@
 // A run looks at the clock between tiles. Where one tile can be more work than the bytes of its
 // tensors say, the operator looks itself, every SMR_PACE_WORK steps: no dims that a file names may
 // put the deadline off.
-#ifndef SMR_OPS_PACE_H
-#define SMR_OPS_PACE_H
+#ifndef SMR_OPS_DEADLINE_H
+#define SMR_OPS_DEADLINE_H
 
 #include "ops/op.h"
 

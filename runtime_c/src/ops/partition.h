@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Into how many pieces an operator cuts its work where threads wait for it.
-#ifndef SMR_OPS_PIECES_H
-#define SMR_OPS_PIECES_H
+#ifndef SMR_OPS_PARTITION_H
+#define SMR_OPS_PARTITION_H
 
 #include "ops/op.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indirection: which input pixel each tap of an output pixel meets.
-#ifndef SMR_OPS_CONV_POINTS_H
-#define SMR_OPS_CONV_POINTS_H
+#ifndef SMR_OPS_CONV_INDIRECTION_H
+#define SMR_OPS_CONV_INDIRECTION_H
 
 #include "ops/conv/window.h"
 

@@ -8,35 +8,35 @@
 // after another; a row of outputs is computed as one indirect product per phase, written with a
 // step of `stride` pixels. No work is spent on taps that meet nothing, and no scatter needs a
 // second pass.
-#ifndef SMR_OPS_SPREAD_H
-#define SMR_OPS_SPREAD_H
+#ifndef SMR_OPS_CONV_TRANSPOSE_H
+#define SMR_OPS_CONV_TRANSPOSE_H
 
 #include "ops/conv/indirect.h"
 #include "ops/conv/window.h"
 #include "ops/matmul/linear.h"
 
-enum smr_spread_path {
-  SMR_SPREAD_POINT,      // 1x1, every pixel its own: a plain product
-  SMR_SPREAD_INDIRECT,   // strides of 1: one phase, an ordinary convolution
-  SMR_SPREAD_PHASES,     // the general way
-  SMR_SPREAD_FOLD,       // few channels out: see conv_transpose_fold.h
-  SMR_SPREAD_DEPTHWISE,  // one channel in and out per group: every phase a depthwise convolution
-  SMR_SPREAD_DEPTHWISE_PHASES,  // where some phase meets nothing, or in three dims
+enum smr_conv_transpose_path {
+  SMR_CONV_TRANSPOSE_POINT,             // 1x1, every pixel its own: a plain product
+  SMR_CONV_TRANSPOSE_INDIRECT,          // strides of 1: one phase, an ordinary convolution
+  SMR_CONV_TRANSPOSE_PHASES,            // the general way
+  SMR_CONV_TRANSPOSE_FOLD,              // few channels out: see conv_transpose_fold.h
+  SMR_CONV_TRANSPOSE_DEPTHWISE,         // a channel in and out per group: phases are depthwise
+  SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES,  // where some phase meets nothing, or in three dims
 };
 
 /// First member of the state of its operators: input 0 is spread by the weights of input 1, bias
 /// and residual are inputs 2 and 3.
-struct smr_spread {
+struct smr_conv_transpose {
   struct smr_linear linear;
   /* set by the operator */
-  struct smr_window window;    // in: what is spread; out: the output
+  struct smr_window window;    // in: what is conv; out: the output
   size_t groups, channels, n;  // channels of one group, in and out
   /* Element (row k, column n, tap t) of group g of the plain weights lies at
    * g * group_stride + k * k_stride + n * n_stride + t * tap_stride. */
   size_t group_stride, tap_stride, k_stride, n_stride;
   bool derives;  // constant weights are packed once, under keys that say how
-  /* set by smr_spread_prepare */
-  enum smr_spread_path path;
+  /* set by smr_conv_transpose_prepare */
+  enum smr_conv_transpose_path path;
   int64_t period[SMR_MAX_SPATIAL];
   size_t rows;                    // PHASES, FOLD: of output in a tile
   struct smr_indirect indirect;   // INDIRECT
@@ -48,14 +48,15 @@ struct smr_spread {
   bool clears;  // PHASES: some meet nothing, and nothing is added: rows are cleared first
 };
 
-samara_status smr_spread_prepare(struct smr_job *job, struct smr_spread *spread);
+samara_status smr_conv_transpose_prepare(struct smr_job *job, struct smr_conv_transpose *conv);
 
 /// Everything of a product but m and where A and out lie. `thread_scratch` as for smr_linear_args.
-struct smr_f32_gemm_args smr_spread_args(const struct smr_job *job, const struct smr_spread *spread,
-                                         void *thread_scratch);
+struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job,
+                                                 const struct smr_conv_transpose *conv,
+                                                 void *thread_scratch);
 
-/// The operators' run; job->state begins with a struct smr_spread.
-samara_status smr_spread_run(const struct smr_job *job, size_t begin, size_t end,
-                             void *thread_scratch);
+/// The operators' run; job->state begins with a struct smr_conv_transpose.
+samara_status smr_conv_transpose_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch);
 
 #endif

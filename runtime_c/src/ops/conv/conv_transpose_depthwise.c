@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreading one channel per group.
+// Transposed convolution of one channel per group.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose_depthwise.h"
@@ -12,22 +12,22 @@
 #include <math.h>
 
 enum {
-  SPREAD_QUAD_ROWS = 8,       // of quads in a tile
-  SPREAD_QUAD_COLUMNS = 512,  // of quads between looks at the clock
-  SPREAD_QUAD_CHANNELS = 4 * SMR_PANEL,
+  CONV_TRANSPOSE_QUAD_ROWS = 8,       // of quads in a tile
+  CONV_TRANSPOSE_QUAD_COLUMNS = 512,  // of quads between looks at the clock
+  CONV_TRANSPOSE_QUAD_CHANNELS = 4 * SMR_PANEL,
 };
 
 // The convolution that makes the output pixels of one phase, from the pixel at `first` on. Its data
 // pointers are offsets of the session's, which are not known while preparing.
-struct spread_phase_conv {
+struct conv_transpose_phase_conv {
   struct smr_f32_dwconv_args args;
   size_t in_pixel, out_pixel, w_row;
 };
 
 // Along an axis: where the convolution begins to read, and how much it is padded.
-static void spread_phase_axis(const struct smr_spread *s, const struct smr_spread_box *box,
-                              uint32_t axis, int64_t first, size_t *skip, size_t *pad,
-                              size_t *dilation) {
+static void conv_transpose_phase_axis(const struct smr_conv_transpose *s,
+                                      const struct smr_conv_transpose_box *box, uint32_t axis,
+                                      int64_t first, size_t *skip, size_t *pad, size_t *dilation) {
   const struct smr_window *w = &s->window;
   const int64_t step = s->period[axis] * w->dilation[axis] / w->stride[axis];
   const int64_t base =
@@ -39,19 +39,18 @@ static void spread_phase_axis(const struct smr_spread *s, const struct smr_sprea
   *dilation = (size_t)step;
 }
 
-static struct spread_phase_conv spread_phase_conv_of(const struct smr_job *job,
-                                                     const struct smr_spread *s,
-                                                     const int64_t *first) {
+static struct conv_transpose_phase_conv conv_transpose_phase_conv_of(
+    const struct smr_job *job, const struct smr_conv_transpose *s, const int64_t *first) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
-  const struct smr_spread_box box = smr_spread_box_of(s, first);
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
+  const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(s, first);
   const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
   const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
   const size_t step_h = (size_t)w->stride[1], step_w = (size_t)w->stride[2];
   size_t skip_h, skip_w, pad_h, pad_w, dilation_h, dilation_w;
-  spread_phase_axis(s, &box, 1, first[1], &skip_h, &pad_h, &dilation_h);
-  spread_phase_axis(s, &box, 2, first[2], &skip_w, &pad_w, &dilation_w);
-  return (struct spread_phase_conv){
+  conv_transpose_phase_axis(s, &box, 1, first[1], &skip_h, &pad_h, &dilation_h);
+  conv_transpose_phase_axis(s, &box, 2, first[2], &skip_w, &pad_w, &dilation_w);
+  return (struct conv_transpose_phase_conv){
       .in_pixel = skip_h * in_w + skip_w,
       .out_pixel = (size_t)first[1] * out_w + (size_t)first[2],
       .w_row = box.first,
@@ -90,12 +89,11 @@ static struct spread_phase_conv spread_phase_conv_of(const struct smr_job *job,
 }
 
 // The same with the data of this run.
-static struct spread_phase_conv spread_phase_conv_at(const struct smr_job *job,
-                                                     const struct smr_spread *s,
-                                                     const int64_t *first) {
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
+static struct conv_transpose_phase_conv conv_transpose_phase_conv_at(
+    const struct smr_job *job, const struct smr_conv_transpose *s, const int64_t *first) {
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
   const size_t w_element = like.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
+  struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
   phase.args.in = (const float *)job->inputs[0]->data + phase.in_pixel * like.a_stride;
   phase.args.w = (const char *)like.w + phase.w_row * SMR_PANEL * w_element;
   phase.args.out = (float *)like.out + phase.out_pixel * like.out_stride;
@@ -107,16 +105,18 @@ static struct spread_phase_conv spread_phase_conv_at(const struct smr_job *job,
 // ---- phase by phase ----
 
 // Phases of the output that have pixels, along y and x.
-static size_t spread_phases(const struct smr_window *w, uint32_t axis) {
+static size_t conv_transpose_phases(const struct smr_window *w, uint32_t axis) {
   return (size_t)(w->stride[axis] < w->out[axis] ? w->stride[axis] : w->out[axis]);
 }
 
-static samara_status spread_prepare_phase_convs(struct smr_job *job, const struct smr_spread *s) {
-  const size_t rows = spread_phases(&s->window, 1), columns = spread_phases(&s->window, 2);
+static samara_status conv_transpose_prepare_phase_convs(struct smr_job *job,
+                                                        const struct smr_conv_transpose *s) {
+  const size_t rows = conv_transpose_phases(&s->window, 1),
+               columns = conv_transpose_phases(&s->window, 2);
   job->tiles = 0;
   for (size_t i = 0; i < rows * columns; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
-    const struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
+    const struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
     SMR_TRY(smr_linear_need_depthwise(job, &phase.args, job->input_count > 3));
     job->tiles += smr_f32_dwconv_units(&phase.args);
     job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &phase.args);
@@ -125,15 +125,16 @@ static samara_status spread_prepare_phase_convs(struct smr_job *job, const struc
 }
 
 // Units of all phases, one phase after another.
-static void spread_run_phases(const struct smr_job *job, const struct smr_spread *s, size_t begin,
-                              size_t end) {
-  const size_t rows = spread_phases(&s->window, 1), columns = spread_phases(&s->window, 2);
+static void conv_transpose_run_phases(const struct smr_job *job, const struct smr_conv_transpose *s,
+                                      size_t begin, size_t end) {
+  const size_t rows = conv_transpose_phases(&s->window, 1),
+               columns = conv_transpose_phases(&s->window, 2);
   for (size_t i = 0, before = 0; i < rows * columns && before < end; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
-    const struct spread_phase_conv phase = spread_phase_conv_of(job, s, first);
+    const struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
     const size_t after = before + smr_f32_dwconv_units(&phase.args);
     if (after > begin) {
-      const struct spread_phase_conv now = spread_phase_conv_at(job, s, first);
+      const struct conv_transpose_phase_conv now = conv_transpose_phase_conv_at(job, s, first);
       smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &now.args,
                          begin > before ? begin - before : 0, (end < after ? end : after) - before);
     }
@@ -146,22 +147,23 @@ static void spread_run_phases(const struct smr_job *job, const struct smr_spread
 // Along an axis of a 3-tap window with a stride of 2, quad i holds the outputs 2i - pad (taps 0 and
 // 2, which meet i and i - 1) and the next (tap 1, which meets i). Quads [first, last) cover the
 // output, in [begin, end) everything is inside.
-struct spread_quad_axis {
+struct conv_transpose_quad_axis {
   int64_t first, last, begin, end;
 };
 
-static struct spread_quad_axis spread_quad_axis_of(const struct smr_window *w, uint32_t axis) {
+static struct conv_transpose_quad_axis conv_transpose_quad_axis_of(const struct smr_window *w,
+                                                                   uint32_t axis) {
   const int64_t pad = w->pad_begin[axis], out = w->out[axis], in = w->in[axis];
-  struct spread_quad_axis q = {.first = pad / 2, .last = (out - 1 + pad) / 2 + 1};
+  struct conv_transpose_quad_axis q = {.first = pad / 2, .last = (out - 1 + pad) / 2 + 1};
   q.begin = (pad + 1) / 2 > 1 ? (pad + 1) / 2 : 1;
   q.end = (out + pad) / 2 < in ? (out + pad) / 2 : in;
   if (q.end < q.begin) q.end = q.begin;
   return q;
 }
 
-static bool spread_is_quads(const struct smr_job *job, const struct smr_spread *s) {
+static bool conv_transpose_is_quads(const struct smr_job *job, const struct smr_conv_transpose *s) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
   for (uint32_t i = 1; i < SMR_MAX_SPATIAL; i++)
     if (w->kernel[i] != 3 || w->stride[i] != 2 || w->dilation[i] != 1 || w->pad_begin[i] < 0)
       return false;
@@ -169,24 +171,27 @@ static bool spread_is_quads(const struct smr_job *job, const struct smr_spread *
          like.lo == -INFINITY && like.hi == INFINITY;
 }
 
-static samara_status spread_prepare_quads(struct smr_job *job, const struct smr_spread *s) {
-  const struct spread_quad_axis rows = spread_quad_axis_of(&s->window, 1);
+static samara_status conv_transpose_prepare_quads(struct smr_job *job,
+                                                  const struct smr_conv_transpose *s) {
+  const struct conv_transpose_quad_axis rows = conv_transpose_quad_axis_of(&s->window, 1);
   if (s->groups % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   job->kernel = smr_f32_dwconv_quads_kernel(smr_f32_dwconv_config(job->isa));
   job->tiles = (size_t)s->window.batch *
-               smr_ceil_div((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS) *
-               smr_ceil_div(s->groups, SPREAD_QUAD_CHANNELS);
+               smr_ceil_div((size_t)(rows.last - rows.first), CONV_TRANSPOSE_QUAD_ROWS) *
+               smr_ceil_div(s->groups, CONV_TRANSPOSE_QUAD_CHANNELS);
   return SAMARA_OK;
 }
 
 // A rectangle of outputs.
-struct spread_rect {
+struct conv_transpose_rect {
   int64_t y0, y1, x0, x1;
 };
 
 // What phases hold of a rectangle whose taps may lie outside.
-static samara_status spread_border(struct smr_pace *pace, const struct spread_phase_conv *phases,
-                                   size_t image, size_t channel, const struct spread_rect *r) {
+static samara_status conv_transpose_border(struct smr_pace *pace,
+                                           const struct conv_transpose_phase_conv *phases,
+                                           size_t image, size_t channel,
+                                           const struct conv_transpose_rect *r) {
   if (r->y0 >= r->y1 || r->x0 >= r->x1) return SAMARA_OK;
   for (int64_t i = 0; i < 4; i++) {
     const int64_t y = i / 2, x = i % 2;
@@ -204,10 +209,11 @@ static samara_status spread_border(struct smr_pace *pace, const struct spread_ph
 }
 
 // Quads of rows [y0, y1) and columns [x0, x1), all inside.
-static void spread_quads(const struct smr_job *job, const struct smr_spread *s, size_t image,
-                         size_t channel, const struct spread_rect *r) {
+static void conv_transpose_quads(const struct smr_job *job, const struct smr_conv_transpose *s,
+                                 size_t image, size_t channel,
+                                 const struct conv_transpose_rect *r) {
   const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_spread_args(job, s, NULL);
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
   const size_t in_row = (size_t)w->in[2] * like.a_stride;
   const size_t out_row = (size_t)w->out[2] * like.out_stride;
   const size_t in_pixel =
@@ -219,7 +225,7 @@ static void spread_quads(const struct smr_job *job, const struct smr_spread *s, 
   const struct smr_f32_dwconv_quads quads = {
       .rows = (size_t)(r->y1 - r->y0),
       .pixels = (size_t)(r->x1 - r->x0),
-      .channels = left < SPREAD_QUAD_CHANNELS ? left : SPREAD_QUAD_CHANNELS,
+      .channels = left < CONV_TRANSPOSE_QUAD_CHANNELS ? left : CONV_TRANSPOSE_QUAD_CHANNELS,
       .in = (const float *)job->inputs[0]->data + in_pixel * like.a_stride + channel,
       .in_row = in_row,
       .in_step = like.a_stride,
@@ -232,65 +238,74 @@ static void spread_quads(const struct smr_job *job, const struct smr_spread *s, 
   smr_f32_dwconv_quads_run(smr_f32_dwconv_config(job->isa), &quads);
 }
 
-static int64_t spread_within(int64_t v, int64_t low, int64_t high) {
+static int64_t conv_transpose_within(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
 // A tile: some rows of quads of some channels, and the outputs around them that meet padding.
-static samara_status spread_quad_tile(struct smr_pace *pace, const struct smr_spread *s,
-                                      const struct spread_phase_conv *phases, size_t tile) {
+static samara_status conv_transpose_quad_tile(struct smr_pace *pace,
+                                              const struct smr_conv_transpose *s,
+                                              const struct conv_transpose_phase_conv *phases,
+                                              size_t tile) {
   const struct smr_window *w = &s->window;
-  const struct spread_quad_axis rows = spread_quad_axis_of(w, 1),
-                                columns = spread_quad_axis_of(w, 2);
-  const size_t panels = smr_ceil_div(s->groups, SPREAD_QUAD_CHANNELS);
-  const size_t blocks = smr_ceil_div((size_t)(rows.last - rows.first), SPREAD_QUAD_ROWS);
-  const size_t channel = tile % panels * SPREAD_QUAD_CHANNELS, image = tile / panels / blocks;
-  const int64_t from = rows.first + (int64_t)(tile / panels % blocks) * SPREAD_QUAD_ROWS;
-  const int64_t to = spread_within(from + SPREAD_QUAD_ROWS, from, rows.last);
-  const int64_t begin = spread_within(rows.begin, from, to),
-                end = spread_within(rows.end, begin, to);
+  const struct conv_transpose_quad_axis rows = conv_transpose_quad_axis_of(w, 1),
+                                        columns = conv_transpose_quad_axis_of(w, 2);
+  const size_t panels = smr_ceil_div(s->groups, CONV_TRANSPOSE_QUAD_CHANNELS);
+  const size_t blocks = smr_ceil_div((size_t)(rows.last - rows.first), CONV_TRANSPOSE_QUAD_ROWS);
+  const size_t channel = tile % panels * CONV_TRANSPOSE_QUAD_CHANNELS,
+               image = tile / panels / blocks;
+  const int64_t from = rows.first + (int64_t)(tile / panels % blocks) * CONV_TRANSPOSE_QUAD_ROWS;
+  const int64_t to = conv_transpose_within(from + CONV_TRANSPOSE_QUAD_ROWS, from, rows.last);
+  const int64_t begin = conv_transpose_within(rows.begin, from, to),
+                end = conv_transpose_within(rows.end, begin, to);
   const bool inside = begin < end && columns.begin < columns.end;
   // The outputs of the tile and those of its quads.
   const int64_t pad_y = w->pad_begin[1], pad_x = w->pad_begin[2];
-  const int64_t y0 = spread_within(2 * from - pad_y, 0, w->out[1]);
-  const int64_t y1 = spread_within(2 * to - pad_y, 0, w->out[1]);
+  const int64_t y0 = conv_transpose_within(2 * from - pad_y, 0, w->out[1]);
+  const int64_t y1 = conv_transpose_within(2 * to - pad_y, 0, w->out[1]);
   const int64_t top = inside ? 2 * begin - pad_y : y1, bottom = inside ? 2 * end - pad_y : y1;
   const int64_t left = 2 * columns.begin - pad_x, right = 2 * columns.end - pad_x;
-  SMR_TRY(
-      spread_border(pace, phases, image, channel, &(struct spread_rect){y0, top, 0, w->out[2]}));
-  SMR_TRY(
-      spread_border(pace, phases, image, channel, &(struct spread_rect){bottom, y1, 0, w->out[2]}));
+  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+                                &(struct conv_transpose_rect){y0, top, 0, w->out[2]}));
+  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+                                &(struct conv_transpose_rect){bottom, y1, 0, w->out[2]}));
   if (!inside) return SAMARA_OK;
-  SMR_TRY(spread_border(pace, phases, image, channel, &(struct spread_rect){top, bottom, 0, left}));
-  SMR_TRY(spread_border(pace, phases, image, channel,
-                        &(struct spread_rect){top, bottom, right, w->out[2]}));
-  for (int64_t x = columns.begin; x < columns.end; x += SPREAD_QUAD_COLUMNS) {
-    const int64_t last = spread_within(x + SPREAD_QUAD_COLUMNS, x, columns.end);
-    spread_quads(pace->job, s, image, channel, &(struct spread_rect){begin, end, x, last});
-    SMR_TRY(smr_pace_step(pace, (size_t)((end - begin) * (last - x)) * SPREAD_QUAD_CHANNELS));
+  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+                                &(struct conv_transpose_rect){top, bottom, 0, left}));
+  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+                                &(struct conv_transpose_rect){top, bottom, right, w->out[2]}));
+  for (int64_t x = columns.begin; x < columns.end; x += CONV_TRANSPOSE_QUAD_COLUMNS) {
+    const int64_t last = conv_transpose_within(x + CONV_TRANSPOSE_QUAD_COLUMNS, x, columns.end);
+    conv_transpose_quads(pace->job, s, image, channel,
+                         &(struct conv_transpose_rect){begin, end, x, last});
+    SMR_TRY(
+        smr_pace_step(pace, (size_t)((end - begin) * (last - x)) * CONV_TRANSPOSE_QUAD_CHANNELS));
   }
   return SAMARA_OK;
 }
 
 // ---- either way ----
 
-samara_status smr_spread_depthwise_prepare(struct smr_job *job, struct smr_spread *s) {
-  s->quads = spread_is_quads(job, s);
-  if (!s->quads) return spread_prepare_phase_convs(job, s);
+samara_status smr_conv_transpose_depthwise_prepare(struct smr_job *job,
+                                                   struct smr_conv_transpose *s) {
+  s->quads = conv_transpose_is_quads(job, s);
+  if (!s->quads) return conv_transpose_prepare_phase_convs(job, s);
   SMR_NEED(job, f32_dwconv_quads);
-  return SMR_HAS(f32_dwconv_quads) ? spread_prepare_quads(job, s) : SAMARA_OK;
+  return SMR_HAS(f32_dwconv_quads) ? conv_transpose_prepare_quads(job, s) : SAMARA_OK;
 }
 
-samara_status smr_spread_depthwise_run(const struct smr_job *job, const struct smr_spread *s,
-                                       size_t begin, size_t end) {
+samara_status smr_conv_transpose_depthwise_run(const struct smr_job *job,
+                                               const struct smr_conv_transpose *s, size_t begin,
+                                               size_t end) {
   if (!SMR_HAS(f32_dwconv_quads) || !s->quads) {
-    spread_run_phases(job, s, begin, end);
+    conv_transpose_run_phases(job, s, begin, end);
     return SAMARA_OK;
   }
   struct smr_pace pace = {.job = job};
-  struct spread_phase_conv phases[4];
+  struct conv_transpose_phase_conv phases[4];
   for (int64_t i = 0; i < 4; i++)
-    phases[i] = spread_phase_conv_at(job, s, (const int64_t[]){0, i / 2, i % 2});
-  for (size_t tile = begin; tile < end; tile++) SMR_TRY(spread_quad_tile(&pace, s, phases, tile));
+    phases[i] = conv_transpose_phase_conv_at(job, s, (const int64_t[]){0, i / 2, i % 2});
+  for (size_t tile = begin; tile < end; tile++)
+    SMR_TRY(conv_transpose_quad_tile(&pace, s, phases, tile));
   return SAMARA_OK;
 }

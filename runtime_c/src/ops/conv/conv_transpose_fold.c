@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreading over few channels.
+// Transposed convolution to few channels.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose_fold.h"
@@ -14,30 +14,31 @@
 #include <string.h>
 
 enum {
-  SPREAD_FOLD_CHANNELS = 7,    // of a vector of 16 lanes, up to here
-  SPREAD_FOLD_STRIDED = 16,    // where the other way makes a product for every phase of a row
-  SPREAD_FOLD_COLUMNS = 2048,  // taps * channels
-  SPREAD_FOLD_TILES = 32,      // enough for several threads
-  SPREAD_FOLD_EXTENTS = 4,     // of the window, in a band: what bands share is worked out twice
-  SPREAD_FOLD_PRODUCTS = 48 << 10,  // floats of products worked on at a time: a share of L2
-  SPREAD_FOLD_BLOCK = 16,           // input rows at a time, at most
-  SPREAD_FOLD_PLANES = 64 << 10,    // floats of a band's sums
+  CONV_TRANSPOSE_FOLD_CHANNELS = 7,  // of a vector of 16 lanes, up to here
+  CONV_TRANSPOSE_FOLD_STRIDED = 16,  // where the other way makes a product for every phase of a row
+  CONV_TRANSPOSE_FOLD_COLUMNS = 2048,  // taps * channels
+  CONV_TRANSPOSE_FOLD_TILES = 32,      // enough for several threads
+  CONV_TRANSPOSE_FOLD_EXTENTS =
+      4,  // of the window, in a band: what bands share is worked out twice
+  CONV_TRANSPOSE_FOLD_PRODUCTS = 48 << 10,  // floats of products worked on at a time: a share of L2
+  CONV_TRANSPOSE_FOLD_BLOCK = 16,           // input rows at a time, at most
+  CONV_TRANSPOSE_FOLD_PLANES = 64 << 10,    // floats of a band's sums
 };
 
-bool smr_spread_folds(const struct smr_job *job, const struct smr_spread *s) {
+bool smr_conv_transpose_folds(const struct smr_job *job, const struct smr_conv_transpose *s) {
   const struct smr_window *w = &s->window;
   const struct smr_tensor *weights = job->inputs[1];
   const size_t taps = (size_t)smr_window_taps(w);
   return job->outputs[0]->dtype == SAMARA_FLOAT32 && weights->dtype == SAMARA_FLOAT32 &&
          weights->layout == SMR_LAYOUT_PLAIN && !s->widens_x && job->input_count == 2 &&
          s->groups == 1 && w->spatial < 3 && w->dilation[2] == 1 &&
-         s->n <= (w->stride[2] > 1 ? SPREAD_FOLD_STRIDED : SPREAD_FOLD_CHANNELS) && taps > 1 &&
-         taps * s->n <= SPREAD_FOLD_COLUMNS && s->n_stride == 1 && s->tap_stride == s->n &&
-         s->k_stride == taps * s->n;
+         s->n <= (w->stride[2] > 1 ? CONV_TRANSPOSE_FOLD_STRIDED : CONV_TRANSPOSE_FOLD_CHANNELS) &&
+         taps > 1 && taps * s->n <= CONV_TRANSPOSE_FOLD_COLUMNS && s->n_stride == 1 &&
+         s->tap_stride == s->n && s->k_stride == taps * s->n;
 }
 
 // Rows of products: taps and channels.
-static size_t fold_rows(const struct smr_spread *s) {
+static size_t fold_rows(const struct smr_conv_transpose *s) {
   return (size_t)smr_window_taps(&s->window) * s->n;
 }
 
@@ -57,19 +58,19 @@ static struct fold_planes fold_planes_of(const struct smr_window *w) {
   return (struct fold_planes){(size_t)base, (size_t)(base + (reach > wide ? reach : wide))};
 }
 
-static size_t fold_plane_count(const struct smr_spread *s) {
+static size_t fold_plane_count(const struct smr_conv_transpose *s) {
   return (size_t)s->window.stride[2] * s->n;
 }
 
 // Input rows that are multiplied at a time.
-static size_t fold_block(const struct smr_spread *s) {
+static size_t fold_block(const struct smr_conv_transpose *s) {
   const size_t width = (size_t)s->window.in[2] + 1;
-  const size_t rows = SPREAD_FOLD_PRODUCTS / fold_rows(s) / width;
-  return rows == 0 ? 1 : rows < SPREAD_FOLD_BLOCK ? rows : SPREAD_FOLD_BLOCK;
+  const size_t rows = CONV_TRANSPOSE_FOLD_PRODUCTS / fold_rows(s) / width;
+  return rows == 0 ? 1 : rows < CONV_TRANSPOSE_FOLD_BLOCK ? rows : CONV_TRANSPOSE_FOLD_BLOCK;
 }
 
 // The products of `rows` input rows: transposed weights by pixels, which are packed as weights are.
-static struct smr_f32_gemm_args fold_args(const struct smr_spread *s, size_t rows) {
+static struct smr_f32_gemm_args fold_args(const struct smr_conv_transpose *s, size_t rows) {
   const size_t columns = smr_panels(rows * (size_t)s->window.in[2]) * SMR_PANEL;
   return (struct smr_f32_gemm_args){
       .batch = 1,
@@ -87,13 +88,13 @@ static struct smr_f32_gemm_args fold_args(const struct smr_spread *s, size_t row
   };
 }
 
-samara_status smr_spread_fold_prepare(struct smr_job *job, struct smr_spread *s) {
+samara_status smr_conv_transpose_fold_prepare(struct smr_job *job, struct smr_conv_transpose *s) {
   const struct smr_window *w = &s->window;
   const size_t height = (size_t)w->out[1], batch = (size_t)w->batch;
-  const size_t bands = (SPREAD_FOLD_TILES + batch - 1) / batch;
-  const size_t least = SPREAD_FOLD_EXTENTS * (size_t)smr_window_extent(w, 1);
+  const size_t bands = (CONV_TRANSPOSE_FOLD_TILES + batch - 1) / batch;
+  const size_t least = CONV_TRANSPOSE_FOLD_EXTENTS * (size_t)smr_window_extent(w, 1);
   const struct fold_planes planes = fold_planes_of(w);
-  const size_t most = SPREAD_FOLD_PLANES / planes.length / fold_plane_count(s);
+  const size_t most = CONV_TRANSPOSE_FOLD_PLANES / planes.length / fold_plane_count(s);
   s->rows = (height + bands - 1) / bands;
   if (s->rows > most) s->rows = most;
   if (s->rows < least) s->rows = least;
@@ -115,7 +116,8 @@ samara_status smr_spread_fold_prepare(struct smr_job *job, struct smr_spread *s)
   return smr_thread_scratch_take(job, sums, sizeof(float), &s->planes_offset);
 }
 
-void smr_spread_fold_prologue(const struct smr_job *job, const struct smr_spread *s) {
+void smr_conv_transpose_fold_prologue(const struct smr_job *job,
+                                      const struct smr_conv_transpose *s) {
   float *weights = (float *)(void *)((char *)job->scratch + s->zero_offset);
   smr_transpose_f32(s->channels, fold_rows(s), job->inputs[1]->data, fold_rows(s), weights,
                     s->channels, job->isa);
@@ -123,7 +125,7 @@ void smr_spread_fold_prologue(const struct smr_job *job, const struct smr_spread
 
 // A band of output rows [y0, y1) of an image, and where a thread works on it.
 struct fold_band {
-  const struct smr_spread *s;
+  const struct smr_conv_transpose *s;
   const float *image;
   int64_t y0, y1;
   float *products, *pixels, *sums;
@@ -133,7 +135,7 @@ struct fold_band {
 // What the products of input rows [begin, begin + rows) add to the band through one row of taps.
 static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, int64_t ty,
                       size_t columns) {
-  const struct smr_spread *s = b->s;
+  const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->window;
   const struct fold_planes planes = fold_planes_of(w);
   // Input row r meets output row r * stride + shift; those of the band:
@@ -163,7 +165,7 @@ static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, in
 static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, int64_t begin,
                               int64_t rows) {
   const struct smr_job *job = pace->job;
-  const struct smr_spread *s = b->s;
+  const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->window;
   struct smr_f32_gemm_args args = fold_args(s, (size_t)rows);
   const size_t stride = (size_t)job->inputs[0]->pixel_stride;
@@ -190,7 +192,7 @@ static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, 
 
 // The band's sums into the output, whose pixels hold their channels together.
 static void fold_store(const struct smr_job *job, const struct fold_band *b, float *out) {
-  const struct smr_spread *s = b->s;
+  const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->window;
   const struct fold_planes planes = fold_planes_of(w);
   const size_t high = (size_t)(b->y1 - b->y0), count = fold_plane_count(s);
@@ -209,8 +211,9 @@ static void fold_store(const struct smr_job *job, const struct fold_band *b, flo
   }
 }
 
-samara_status smr_spread_fold_run(const struct smr_job *job, const struct smr_spread *s,
-                                  size_t begin, size_t end, void *thread_scratch) {
+samara_status smr_conv_transpose_fold_run(const struct smr_job *job,
+                                          const struct smr_conv_transpose *s, size_t begin,
+                                          size_t end, void *thread_scratch) {
   const struct smr_window *w = &s->window;
   const size_t bands = ((size_t)w->out[1] + s->rows - 1) / s->rows;
   const size_t in_image = (size_t)(w->in[1] * w->in[2]) * (size_t)job->inputs[0]->pixel_stride;

@@ -20,7 +20,7 @@ enum {
 };
 
 struct qtransposed_state {
-  struct smr_spread spread;  // for the order of taps: window, period and sizes alone are set
+  struct smr_conv_transpose conv;  // for the order of taps: window, period and sizes alone are set
   struct smr_qlinear linear;
   int64_t classes[SMR_MAX_SPATIAL];  // of taps along each axis
   bool depthwise;
@@ -42,46 +42,46 @@ static size_t qtransposed_part_taps(const struct smr_job *job, size_t part) {
   const struct qtransposed_state *s = job->state;
   const size_t nx = (size_t)s->classes[2], ny = (size_t)s->classes[1];
   if (part == s->linear.parts - 1) return 0;
-  return smr_spread_count(&s->spread, 0, (int64_t)(part / nx / ny)) *
-         smr_spread_count(&s->spread, 1, (int64_t)(part / nx % ny)) *
-         smr_spread_count(&s->spread, 2, (int64_t)(part % nx));
+  return smr_conv_transpose_count(&s->conv, 0, (int64_t)(part / nx / ny)) *
+         smr_conv_transpose_count(&s->conv, 1, (int64_t)(part / nx % ny)) *
+         smr_conv_transpose_count(&s->conv, 2, (int64_t)(part % nx));
 }
 
 static size_t qtransposed_part_of(const struct qtransposed_state *s,
-                                  const struct smr_spread_box *box) {
+                                  const struct smr_conv_transpose_box *box) {
   if (box->taps == 0) return s->linear.parts - 1;
   return (size_t)((box->class[0] * s->classes[1] + box->class[1]) * s->classes[2] + box->class[2]);
 }
 
 // The packed order follows from strides and dilations: all of them in the key, or no key.
 static uint32_t qtransposed_key(const struct qtransposed_state *s) {
-  const struct smr_window *w = &s->spread.window;
+  const struct smr_window *w = &s->conv.window;
   uint32_t key = 0;
-  if (s->spread.groups >= 1 << 12 && !s->depthwise) return 0;
+  if (s->conv.groups >= 1 << 12 && !s->depthwise) return 0;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
     if (w->stride[i] > 7 || w->dilation[i] > 3) return 0;
     key = key << 5 | (uint32_t)w->stride[i] << 2 | (uint32_t)w->dilation[i];
   }
   if (s->depthwise) return SMR_LINEAR_KEY_DEPTHWISE | key;
-  return (uint32_t)SMR_LINEAR_KEY_TRANSPOSED | key << 12 | (uint32_t)s->spread.groups;
+  return (uint32_t)SMR_LINEAR_KEY_TRANSPOSED | key << 12 | (uint32_t)s->conv.groups;
 }
 
 static void qtransposed_describe(const struct smr_job *job, struct qtransposed_state *s) {
   const struct smr_tensor *w = job->inputs[1];
-  const struct smr_spread *spread = &s->spread;
-  const size_t taps = (size_t)smr_window_taps(&spread->window), depth = taps * spread->channels;
-  s->depthwise = spread->groups > 1 && spread->channels == 1 && spread->n == 1;
+  const struct smr_conv_transpose *conv = &s->conv;
+  const size_t taps = (size_t)smr_window_taps(&conv->window), depth = taps * conv->channels;
+  s->depthwise = conv->groups > 1 && conv->channels == 1 && conv->n == 1;
   s->linear = (struct smr_qlinear){
       .depthwise = s->depthwise,
-      .groups = s->depthwise ? 1 : spread->groups,
+      .groups = s->depthwise ? 1 : conv->groups,
       .taps = taps,
-      .k = spread->channels,
-      .n = s->depthwise ? (size_t)w->dims[0] : spread->n,
-      .group_stride = spread->n * depth,
-      .tap_stride = spread->channels,
+      .k = conv->channels,
+      .n = s->depthwise ? (size_t)w->dims[0] : conv->n,
+      .group_stride = conv->n * depth,
+      .tap_stride = conv->channels,
       .k_stride = 1,
       .n_stride = depth,
-      .source_tap = smr_spread_source_tap,
+      .source_tap = smr_conv_transpose_source_tap,
       .pads_taps = !s->depthwise,
       .weight_key = qtransposed_key(s),
   };
@@ -94,16 +94,15 @@ static samara_status qtransposed_prepare(struct smr_job *job) {
   struct qtransposed_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
   const size_t groups = (size_t)smr_op_attr_int(job, "groups");
-  *s = (struct qtransposed_state){.spread = {.groups = groups,
-                                             .channels = (size_t)w->dims[w->rank - 1],
-                                             .n = (size_t)w->dims[0] / groups,
-                                             .path = SMR_SPREAD_PHASES}};
-  struct smr_window *window = &s->spread.window;
+  *s = (struct qtransposed_state){.conv = {.groups = groups,
+                                           .channels = (size_t)w->dims[w->rank - 1],
+                                           .n = (size_t)w->dims[0] / groups,
+                                           .path = SMR_CONV_TRANSPOSE_PHASES}};
+  struct smr_window *window = &s->conv.window;
   SMR_TRY(smr_window_read(job, w->dims + 1, window));
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    s->spread.period[i] = smr_spread_period(window, i);
-    s->classes[i] =
-        s->spread.period[i] < window->kernel[i] ? s->spread.period[i] : window->kernel[i];
+    s->conv.period[i] = smr_conv_transpose_period(window, i);
+    s->classes[i] = s->conv.period[i] < window->kernel[i] ? s->conv.period[i] : window->kernel[i];
   }
   qtransposed_describe(job, s);
   if (!s->depthwise) SMR_NEED(job, i8_gemm_indirect);
@@ -123,7 +122,7 @@ static samara_status qtransposed_prepare(struct smr_job *job) {
   const size_t stride = (size_t)window->stride[2], width = (size_t)window->out[2];
   size_t offset, most = width / stride + 1;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    if (!smr_mul_size(most, smr_spread_count(&s->spread, i, 0), &most)) most = SIZE_MAX;
+    if (!smr_mul_size(most, smr_conv_transpose_count(&s->conv, i, 0), &most)) most = SIZE_MAX;
   SMR_TRY(smr_thread_scratch_take(job, most, sizeof(int8_t *), &offset));
   // Tiles of some rows: all phases of a row are there, and their products are planned once.
   const double work = (double)most * (double)stride * (double)s->pixel_stride *
@@ -148,8 +147,8 @@ static samara_status qtransposed_pack(const struct smr_job *job, const struct sm
 
 // Channels of each group, filled up with the zero point.
 static void qtransposed_copy_x(const struct smr_job *job, const struct qtransposed_state *s) {
-  const struct smr_window *w = &s->spread.window;
-  const size_t k = s->linear.k, pieces = s->spread.groups * (size_t)w->batch *
+  const struct smr_window *w = &s->conv.window;
+  const size_t k = s->linear.k, pieces = s->conv.groups * (size_t)w->batch *
                                          (size_t)smr_product(w->in, SMR_MAX_SPATIAL);
   const int8_t *x = job->inputs[0]->data;
   int8_t *out = (int8_t *)job->scratch + s->x_offset;
@@ -169,10 +168,10 @@ static void qtransposed_prologue(const struct smr_job *job, const struct qtransp
 // Input position that output position `at` meets through tap `index` of the box; it may lie
 // outside.
 static int64_t qtransposed_meets(const struct qtransposed_state *s,
-                                 const struct smr_spread_box *box, uint32_t axis, int64_t at,
-                                 size_t index) {
-  const struct smr_window *w = &s->spread.window;
-  const int64_t t = box->class[axis] + (int64_t)index * s->spread.period[axis];
+                                 const struct smr_conv_transpose_box *box, uint32_t axis,
+                                 int64_t at, size_t index) {
+  const struct smr_window *w = &s->conv.window;
+  const int64_t t = box->class[axis] + (int64_t)index * s->conv.period[axis];
   return (at + w->pad_begin[axis] - t * w->dilation[axis]) / w->stride[axis];  // without remainder
 }
 
@@ -185,9 +184,10 @@ struct qtransposed_task {
 };
 
 // Pointers [pixels][taps of the box] for output pixels out[2], out[2] + stride, ...
-static void qtransposed_points(const struct qtransposed_task *t, const struct smr_spread_box *box,
-                               const int64_t *out, size_t pixels) {
-  const struct smr_window *w = &t->s->spread.window;
+static void qtransposed_points(const struct qtransposed_task *t,
+                               const struct smr_conv_transpose_box *box, const int64_t *out,
+                               size_t pixels) {
+  const struct smr_window *w = &t->s->conv.window;
   const size_t step = t->s->pixel_stride;
   size_t tap = 0;
   for (size_t jz = 0; jz < box->count[0]; jz++) {
@@ -239,8 +239,8 @@ static samara_status qtransposed_phase(struct smr_pace *pace, const struct qtran
                                        int64_t *out, int64_t end) {
   const struct smr_job *job = pace->job;
   const struct qtransposed_state *s = t->s;
-  const struct smr_window *w = &s->spread.window;
-  const struct smr_spread_box box = smr_spread_box_of(&s->spread, out);
+  const struct smr_window *w = &s->conv.window;
+  const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(&s->conv, out);
   SMR_TRY(smr_pace_step(pace, QTRANSPOSED_PHASE_WORK));
   const size_t step = (size_t)w->stride[2], channels = (size_t)w->channels_out;
   struct smr_i8_gemm_args args = {.k = s->channels, .a_batch_stride = s->channels};
@@ -271,7 +271,7 @@ static samara_status qtransposed_phase(struct smr_pace *pace, const struct qtran
 static samara_status qtransposed_tile(struct smr_pace *pace, const struct qtransposed_state *s,
                                       size_t tile, const int8_t **pointers) {
   const struct smr_job *job = pace->job;
-  const struct smr_window *w = &s->spread.window;
+  const struct smr_window *w = &s->conv.window;
   const size_t blocks = ((size_t)w->out[1] + s->rows - 1) / s->rows;
   const size_t depth = tile / blocks, image = depth / (size_t)w->out[0];
   const int64_t y0 = (int64_t)(tile % blocks * s->rows), z = (int64_t)(depth % (size_t)w->out[0]);

@@ -5,8 +5,8 @@
 // result are summed over chunks of pixels that stay in cache. Where tiles alone are too few for
 // several threads, the chunks are cut into parts that sum on their own; a second phase adds the
 // parts in their order. All cuts follow from the sizes alone, so threads change no bit.
-#ifndef SMR_OPS_OUTER_H
-#define SMR_OPS_OUTER_H
+#ifndef SMR_OPS_WEIGHT_GRAD_H
+#define SMR_OPS_WEIGHT_GRAD_H
 
 #include "kernels/f32_outer/f32_outer.h"
 #include "kernels/f32_reduce/f32_reduce.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights with a scale, and maybe a zero point, for every block of neighbours in a row.
-#ifndef SMR_OPS_BLOCKS_H
-#define SMR_OPS_BLOCKS_H
+#ifndef SMR_OPS_BLOCK_WEIGHTS_H
+#define SMR_OPS_BLOCK_WEIGHTS_H
 
 #include "ops/op.h"
 

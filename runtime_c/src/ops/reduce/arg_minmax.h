@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the extreme of floats along an axis is: what argmax, argmin and hardmax share.
-#ifndef SMR_OPS_EXTREME_H
-#define SMR_OPS_EXTREME_H
+#ifndef SMR_OPS_ARG_MINMAX_H
+#define SMR_OPS_ARG_MINMAX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -26,8 +26,8 @@ static bool makes_quads(const struct conv_grad_case *c, uint32_t isa) {
   CHECK_EQ_INT(op_run(&t), SAMARA_OK);
   for (size_t i = 0; i < n; i++)
     if (!CHECK_NEAR(linear_out(&t, i), want[i], 4e-6)) break;
-  const struct smr_spread *s = t.job.state;
-  const bool quads = s->path == SMR_SPREAD_DEPTHWISE && s->quads;
+  const struct smr_conv_transpose *s = t.job.state;
+  const bool quads = s->path == SMR_CONV_TRANSPOSE_DEPTHWISE && s->quads;
   op_end(&t);
   free(dy), free(w), free(want);
   return quads;

@@ -26,7 +26,8 @@ static bool folds(const struct conv_grad_case *c, uint8_t dtype) {
   const double tolerance = dtype == SAMARA_FLOAT16 ? 0.1 : 1e-4;
   for (size_t i = 0; i < n; i++)
     if (!CHECK_NEAR(linear_out(&t, i), want[i], tolerance)) break;
-  const bool chosen = ((const struct smr_spread *)t.job.state)->path == SMR_SPREAD_FOLD;
+  const bool chosen =
+      ((const struct smr_conv_transpose *)t.job.state)->path == SMR_CONV_TRANSPOSE_FOLD;
   op_end(&t);
   free(dy), free(w), free(want);
   return chosen;

@@ -6,28 +6,28 @@
 
 #include "ops/matmul/linear_data.h"
 
-struct spread_case {
+struct conv_transpose_case {
   int64_t c, o, groups, k, stride, pad;
   uint8_t dtype;
-  enum smr_spread_path path;
+  enum smr_conv_transpose_path path;
 };
 
-static const struct spread_case cases[] = {
-    {5, 20, 1, 1, 1, 0, SAMARA_FLOAT32, SMR_SPREAD_POINT},
-    {6, 9, 3, 1, 1, 0, SAMARA_FLOAT32, SMR_SPREAD_POINT},
-    {5, 20, 1, 3, 1, 1, SAMARA_FLOAT32, SMR_SPREAD_INDIRECT},
-    {5, 20, 1, 3, 1, 1, SAMARA_FLOAT16, SMR_SPREAD_INDIRECT},
-    {5, 20, 1, 1, 1, 1, SAMARA_FLOAT32, SMR_SPREAD_INDIRECT},
-    {5, 20, 1, 3, 2, 1, SAMARA_FLOAT32, SMR_SPREAD_PHASES},
-    {6, 6, 6, 3, 1, 1, SAMARA_FLOAT32, SMR_SPREAD_DEPTHWISE},
-    {6, 6, 6, 3, 2, 1, SAMARA_FLOAT32, SMR_SPREAD_DEPTHWISE},
-    {6, 6, 6, 3, 3, 2, SAMARA_FLOAT32, SMR_SPREAD_DEPTHWISE},
-    {6, 6, 6, 2, 3, 0, SAMARA_FLOAT32, SMR_SPREAD_DEPTHWISE_PHASES},
-    {6, 6, 6, 3, 1, 1, SAMARA_FLOAT16, SMR_SPREAD_INDIRECT},
+static const struct conv_transpose_case cases[] = {
+    {5, 20, 1, 1, 1, 0, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_POINT},
+    {6, 9, 3, 1, 1, 0, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_POINT},
+    {5, 20, 1, 3, 1, 1, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_INDIRECT},
+    {5, 20, 1, 3, 1, 1, SAMARA_FLOAT16, SMR_CONV_TRANSPOSE_INDIRECT},
+    {5, 20, 1, 1, 1, 1, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_INDIRECT},
+    {5, 20, 1, 3, 2, 1, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_PHASES},
+    {6, 6, 6, 3, 1, 1, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_DEPTHWISE},
+    {6, 6, 6, 3, 2, 1, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_DEPTHWISE},
+    {6, 6, 6, 3, 3, 2, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_DEPTHWISE},
+    {6, 6, 6, 2, 3, 0, SAMARA_FLOAT32, SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES},
+    {6, 6, 6, 3, 1, 1, SAMARA_FLOAT16, SMR_CONV_TRANSPOSE_INDIRECT},
 };
 
 // conv_transpose with everything, in images of 4 by 5: post(clamp(sum + bias + residual)).
-static void run_case(const struct spread_case *c, bool constant) {
+static void run_case(const struct conv_transpose_case *c, bool constant) {
   const int64_t h = 3 * c->stride + c->k - 2 * c->pad, w = 4 * c->stride + c->k - 2 * c->pad;
   const int64_t x_dims[] = {2, 4, 5, c->c}, w_dims[] = {c->o, c->k, c->k, c->c / c->groups};
   const int64_t y_dims[] = {2, h, w, c->o}, depth = c->c / c->groups, each = c->o / c->groups;
@@ -49,7 +49,7 @@ static void run_case(const struct spread_case *c, bool constant) {
   op_f32(&t, "lo", -0.5f);
   op_enum(&t, "post", "tanh");
   if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) {
-    CHECK_EQ_INT(((const struct smr_spread *)t.job.state)->path, c->path);
+    CHECK_EQ_INT(((const struct smr_conv_transpose *)t.job.state)->path, c->path);
     const double tolerance = c->dtype == SAMARA_FLOAT16 ? 4e-3 : 1e-5;
     for (int64_t i = 0; i < 2 * h * w * c->o; i++) {
       const int64_t o = i % c->o, px = i / c->o % w, py = i / c->o / w % h, b = i / c->o / w / h;

@@ -15,8 +15,8 @@ struct transpose_case {
 
 // Add what input pixel `p` of image `b` gives through one tap; `places` pixels make an output
 // image.
-static void spread_tap(const struct transpose_case *c, const float *x, const float *w,
-                       const int64_t *out, int64_t b, int64_t p, int64_t tap, double *y) {
+static void conv_transpose_tap(const struct transpose_case *c, const float *x, const float *w,
+                               const int64_t *out, int64_t b, int64_t p, int64_t tap, double *y) {
   const int64_t depth = c->c / c->groups, n = c->o / c->groups;
   int64_t rest_p = p, rest_t = tap, place = 0, places = 1, pixels = 1, taps = 1;
   bool inside = true;
@@ -59,7 +59,8 @@ static void run_case(const struct transpose_case *c, bool constant, uint8_t dtyp
   double *want = calloc(y_n + 1, sizeof *want);
   for (int64_t b = 0; b < c->n; b++)
     for (int64_t p = 0; p < pixels; p++)
-      for (int64_t tap = 0; tap < taps; tap++) spread_tap(c, x, w, y_dims + 1, b, p, tap, want);
+      for (int64_t tap = 0; tap < taps; tap++)
+        conv_transpose_tap(c, x, w, y_dims + 1, b, p, tap, want);
   struct op_test t;
   op_begin(&t, "conv_transpose");
   t.job.isa &= isa;
