@@ -6,11 +6,11 @@
 #include "ops/conv/conv_indirection.h"
 
 #define CONV_POINTS_TYPE float
-#define CONV_POINTS_NAME smr_conv_points
-#define CONV_POINTS_TAP conv_points_tap
+#define CONV_POINTS_NAME smr_conv_indirection
+#define CONV_POINTS_TAP conv_indirection_tap
 #include "ops/conv/conv_indirection_body.h"
 
 #define CONV_POINTS_TYPE int8_t
-#define CONV_POINTS_NAME smr_conv_points_i8
-#define CONV_POINTS_TAP conv_points_tap_i8
+#define CONV_POINTS_NAME smr_conv_indirection_i8
+#define CONV_POINTS_TAP conv_indirection_tap_i8
 #include "ops/conv/conv_indirection_body.h"

@@ -105,7 +105,7 @@ void smr_indirect_run(const struct smr_job *job, const struct smr_indirect *s,
     args.out = (char *)all->out + first * all->out_stride * element;
     if (all->residual != NULL)
       args.residual = (const char *)all->residual + first * all->residual_stride * element;
-    smr_conv_points(&s->window, x, all->a_stride, zero, first, args.m, pointers);
+    smr_conv_indirection(&s->window, x, all->a_stride, zero, first, args.m, pointers);
     smr_f32_gemm_run(plan, &args, unit, unit + count);
     tile += count;
   }

@@ -366,7 +366,7 @@ static samara_status conv_lines_3d(const struct smr_job *job, const struct conv_
   const float *zero = conv_scratch(job, s->zero_offset);
   struct smr_pace pace = {.job = job};
   for (size_t line = begin; line < end; line++) {
-    smr_conv_points(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
+    smr_conv_indirection(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
     const struct smr_f32_dwconv_indirect_args args = {
         .pixels = out_w,
         .taps = s->taps,

@@ -288,8 +288,8 @@ static samara_status conv_dynamic_block(const struct smr_job *job,
   for (size_t i = 0; i < b.count; i++) scales[i] = of_images[(first + i) / per];
   const int8_t *pad = conv_dynamic_scratch(job, s->pad_offset);
   if (s->path != CONV_DYNAMIC_COLUMNS)
-    smr_conv_points_i8(&s->window, conv_dynamic_scratch(job, s->q_offset), channels, pad, first,
-                       b.count, b.pointers);
+    smr_conv_indirection_i8(&s->window, conv_dynamic_scratch(job, s->q_offset), channels, pad,
+                            first, b.count, b.pointers);
   if (s->path == CONV_DYNAMIC_DEPTHWISE) {
     conv_dynamic_depthwise(job, s, &b);
   } else if (s->path == CONV_DYNAMIC_COLUMNS) {

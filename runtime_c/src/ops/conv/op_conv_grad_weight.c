@@ -14,21 +14,21 @@ static samara_status grad_weight_check(const struct smr_job *job) {
 }
 
 static samara_status grad_weight_prepare(struct smr_job *job) {
-  struct smr_outer *s = job->state;
+  struct smr_weight_grad *s = job->state;
   const size_t groups = (size_t)smr_op_attr_int(job, "groups");
-  *s = (struct smr_outer){.groups = groups};
+  *s = (struct smr_weight_grad){.groups = groups};
   SMR_TRY(smr_window_read_between(job, job->inputs[1], job->inputs[0],
                                   smr_op_attr(job, "kernel")->ints, &s->window));
   s->a_channels = (size_t)s->window.channels_out / groups;
   s->b_channels = (size_t)s->window.channels_in / groups;
-  return smr_outer_prepare(job, s);
+  return smr_weight_grad_prepare(job, s);
 }
 
 static samara_status grad_weight_run(const struct smr_job *job, size_t begin, size_t end,
                                      void *thread_scratch) {
-  return smr_outer_run(job, job->state, job->inputs[0]->data, job->inputs[1]->data,
-                       job->outputs[0]->data, begin, end, thread_scratch);
+  return smr_weight_grad_run(job, job->state, job->inputs[0]->data, job->inputs[1]->data,
+                             job->outputs[0]->data, begin, end, thread_scratch);
 }
 
 SMR_WIDENED_OP(conv_grad_weight, grad_weight_check, grad_weight_prepare, grad_weight_run,
-               sizeof(struct smr_outer))
+               sizeof(struct smr_weight_grad))

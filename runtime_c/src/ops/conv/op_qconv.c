@@ -274,7 +274,7 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
   const int8_t *pad = qconv_pad(job, s);
   struct smr_pace pace = {.job = job};
   for (size_t line = begin; line < end; line++) {
-    smr_conv_points_i8(w, like->in, like->in_pixel_stride, pad, line * out_w, out_w, pointers);
+    smr_conv_indirection_i8(w, like->in, like->in_pixel_stride, pad, line * out_w, out_w, pointers);
     const struct smr_i8_dwconv_indirect_args args = {
         .pixels = out_w,
         .taps = s->taps,

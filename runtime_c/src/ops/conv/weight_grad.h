@@ -13,23 +13,23 @@
 #include "ops/conv/window.h"
 
 /// Which side lies along the vectors, and what of the products is wanted.
-enum smr_outer_kind {
-  SMR_OUTER_PLAIN,     // b along the vectors: the layout of the result
-  SMR_OUTER_TURNED,    // a along the vectors: the second phase transposes
-  SMR_OUTER_DIAGONAL,  // depthwise: channel by channel; the second phase transposes
+enum smr_weight_grad_kind {
+  SMR_WEIGHT_GRAD_PLAIN,     // b along the vectors: the layout of the result
+  SMR_WEIGHT_GRAD_TURNED,    // a along the vectors: the second phase transposes
+  SMR_WEIGHT_GRAD_DIAGONAL,  // depthwise: channel by channel; the second phase transposes
 };
 
 /// A pixel of `window.out` multiplies its `a_channels` with the `b_channels` of the pixels of
 /// `window.in` that it meets, in each of the `groups`: the result is [groups * a_channels][taps of
 /// the window][b_channels]. Both sides are dense.
-struct smr_outer {
+struct smr_weight_grad {
   /* set by the operator */
   struct smr_window window;
   size_t groups, a_channels, b_channels;  // channels of one group
-  /* set by smr_outer_prepare */
+  /* set by smr_weight_grad_prepare */
   const struct smr_f32_outer_config *config;
   const struct smr_f32_reduce *reduce;
-  enum smr_outer_kind kind;
+  enum smr_weight_grad_kind kind;
   size_t joined;                    // taps next to each other along a row that make one segment
   size_t length;                    // columns of b that a segment has
   size_t segments;                  // (group, tap), or fewer where taps are joined
@@ -44,11 +44,11 @@ struct smr_outer {
 };
 
 /// Decide how to work; sets tiles, barriers, kernel and takes scratch.
-samara_status smr_outer_prepare(struct smr_job *job, struct smr_outer *outer);
+samara_status smr_weight_grad_prepare(struct smr_job *job, struct smr_weight_grad *grad);
 
 /// Tiles [begin, end): out = the sum, of A and B as the window has them.
-samara_status smr_outer_run(const struct smr_job *job, const struct smr_outer *outer,
-                            const float *a, const float *b, float *out, size_t begin, size_t end,
-                            void *thread_scratch);
+samara_status smr_weight_grad_run(const struct smr_job *job, const struct smr_weight_grad *grad,
+                                  const float *a, const float *b, float *out, size_t begin,
+                                  size_t end, void *thread_scratch);
 
 #endif

@@ -47,8 +47,8 @@ struct matmul_state {
   size_t turns;                   // pieces of x that are transposed first, each a tile
   bool copies_x, transposes_x;
   bool per_product;  // a tile is a whole product: w is packed, and x copied, on the way
-  bool sums;         // one float32 xᵀw over many rows, without anything else: all is in `outer`
-  struct smr_outer outer;
+  bool sums;  // one float32 xᵀw over many rows, without anything else: all is in `weight_grad`
+  struct smr_weight_grad weight_grad;
 };
 
 // Whether the product is one of integers or of float64.
@@ -145,8 +145,9 @@ static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state
     w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
   w.in[1] = w.out[1] = (int64_t)s->k;
   s->sums = true;
-  s->outer = (struct smr_outer){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
-  return smr_outer_prepare(job, &s->outer);
+  s->weight_grad =
+      (struct smr_weight_grad){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
+  return smr_weight_grad_prepare(job, &s->weight_grad);
 }
 
 static samara_status matmul_prepare(struct smr_job *job) {
@@ -342,8 +343,8 @@ static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t 
   }
   if (MATMUL_HAS_SUMS && s->sums) {
     if (begin == end) return SAMARA_OK;
-    return smr_outer_run(job, &s->outer, job->inputs[0]->data, job->inputs[1]->data,
-                         job->outputs[0]->data, begin, end, thread_scratch);
+    return smr_weight_grad_run(job, &s->weight_grad, job->inputs[0]->data, job->inputs[1]->data,
+                               job->outputs[0]->data, begin, end, thread_scratch);
   }
   if (begin == end) {  // alone, before the tiles
     smr_linear_prologue(job, &s->linear);

@@ -104,10 +104,10 @@ SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, softmax_run
 static samara_status hardmax_prepare(struct smr_job *job) {
   struct softmax_state *s = job->state;
   *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"))};
-  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_extreme_need(job, false));
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, false));
   job->kernel = "hardmax";
   job->tiles = smr_axis_tiles(&s->axis);
-  return smr_extreme_check(job, ((const struct softmax_state *)job->state)->axis.n);
+  return smr_arg_minmax_check(job, ((const struct softmax_state *)job->state)->axis.n);
 }
 
 // One group of doubles, `stride` apart: 1 at the first of the largest elements (NaN beats all).
@@ -120,16 +120,16 @@ static void hardmax_f64(size_t n, size_t stride, const double *x, double *y) {
   for (size_t i = 0; i < n; i++) y[i * stride] = i == best;
 }
 
-static void hardmax_row(const struct smr_extreme *e, size_t n, const float *x, float *y) {
-  const size_t best = smr_extreme_row(e, n, x);
+static void hardmax_row(const struct smr_arg_minmax *e, size_t n, const float *x, float *y) {
+  const size_t best = smr_arg_minmax_row(e, n, x);
   memset(y, 0, n * sizeof *y);
   y[best] = 1.0f;
 }
 
-SMR_VECTORIZED static void hardmax_columns(const struct smr_extreme *e, size_t n, size_t count,
+SMR_VECTORIZED static void hardmax_columns(const struct smr_arg_minmax *e, size_t n, size_t count,
                                            size_t stride, const float *x, float *y) {
   uint32_t best[SMR_AXIS_COLUMNS];
-  smr_extreme_columns(e, n, count, stride, x, best);
+  smr_arg_minmax_columns(e, n, count, stride, x, best);
   for (size_t i = 0; i < n; i++, y += stride) {
     const uint32_t row = (uint32_t)i;
     for (size_t j = 0; j < count; j++) y[j] = best[j] == row ? 1.0f : 0.0f;
@@ -140,7 +140,7 @@ static samara_status hardmax_run(const struct smr_job *job, size_t begin, size_t
                                  void *thread_scratch) {
   (void)thread_scratch;
   const struct softmax_state *s = job->state;
-  const struct smr_extreme e = {.kernels = smr_f32_reduce_config(job->isa)};
+  const struct smr_arg_minmax e = {.kernels = smr_f32_reduce_config(job->isa)};
   const float *x = job->inputs[0]->data;
   float *y = job->outputs[0]->data;
   struct smr_axis_span span;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the extreme of floats along an axis is: what argmax, argmin and hardmax share.
+// Where the largest or smallest float along an axis is: what argmax, argmin and hardmax share.
 #ifndef SMR_OPS_ARG_MINMAX_H
 #define SMR_OPS_ARG_MINMAX_H
 
@@ -12,20 +12,20 @@
 
 /// What is looked for: the largest or smallest element, of equal ones the first or last. NaN beats
 /// everything.
-struct smr_extreme {
+struct smr_arg_minmax {
   const struct smr_f32_reduce *kernels;
   bool smallest, last;
 };
 
 /// Its index among x[0] ... x[n - 1]; n >= 1.
-size_t smr_extreme_row(const struct smr_extreme *e, size_t n, const float *x);
+size_t smr_arg_minmax_row(const struct smr_arg_minmax *e, size_t n, const float *x);
 
 /// index[j] among x[j], x[stride + j], ... for j < count <= 256; 1 <= n <= UINT32_MAX.
-void smr_extreme_columns(const struct smr_extreme *e, size_t n, size_t count, size_t stride,
-                         const float *x, uint32_t *index);
+void smr_arg_minmax_columns(const struct smr_arg_minmax *e, size_t n, size_t count, size_t stride,
+                            const float *x, uint32_t *index);
 
 /// Needs of both.
-static inline samara_status smr_extreme_need(struct smr_job *job, bool smallest) {
+static inline samara_status smr_arg_minmax_need(struct smr_job *job, bool smallest) {
   if (smallest) {
     SMR_NEED(job, f32_reduce_row_min);
     SMR_NEED(job, f32_reduce_columns_min);
@@ -36,8 +36,8 @@ static inline samara_status smr_extreme_need(struct smr_job *job, bool smallest)
   return SAMARA_OK;
 }
 
-/// LIMIT where an axis of `n` elements is too long for smr_extreme_columns.
-static inline samara_status smr_extreme_check(const struct smr_job *job, size_t n) {
+/// LIMIT where an axis of `n` elements is too long for smr_arg_minmax_columns.
+static inline samara_status smr_arg_minmax_check(const struct smr_job *job, size_t n) {
   const uint32_t narrow = (uint32_t)n;  // compared so, for n may have no more bits
   if (narrow != n)
     SMR_FAIL(job->error, LIMIT, "%s: an axis of %zu elements is too long", job->op->name, n);

@@ -11,7 +11,7 @@
 struct arg_state {
   struct smr_axis axis;
   bool smallest, last;
-  struct smr_extreme extreme;  // the same, for float32
+  struct smr_arg_minmax minmax;  // the same, for float32
 };
 
 static samara_status arg_check(const struct smr_job *job) {
@@ -24,17 +24,17 @@ static samara_status arg_prepare(struct smr_job *job, bool smallest) {
   *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
                           .smallest = smallest,
                           .last = smr_op_attr_int(job, "select_last") != 0};
-  s->extreme = (struct smr_extreme){smr_f32_reduce_config(job->isa), smallest, s->last};
-  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_extreme_need(job, smallest));
+  s->minmax = (struct smr_arg_minmax){smr_f32_reduce_config(job->isa), smallest, s->last};
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, smallest));
   job->kernel = "arg";
   job->tiles = smr_axis_tiles(&s->axis);
-  return smr_extreme_check(job, s->axis.n);
+  return smr_arg_minmax_check(job, s->axis.n);
 }
 static samara_status argmax_prepare(struct smr_job *job) { return arg_prepare(job, false); }
 static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(job, true); }
 
 static int64_t arg_f32(const struct arg_state *s, const void *data, size_t at) {
-  return (int64_t)smr_extreme_row(&s->extreme, s->axis.n, (const float *)data + at);
+  return (int64_t)smr_arg_minmax_row(&s->minmax, s->axis.n, (const float *)data + at);
 }
 
 // Index of the best of n elements, `stride` apart. NaN beats everything, and of NaNs as of equal
@@ -94,8 +94,8 @@ static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end
       continue;
     }
     uint32_t index[SMR_AXIS_COLUMNS];
-    smr_extreme_columns(&s->extreme, s->axis.n, span.count, s->axis.inner,
-                        (const float *)x->data + span.offset, index);
+    smr_arg_minmax_columns(&s->minmax, s->axis.n, span.count, s->axis.inner,
+                           (const float *)x->data + span.offset, index);
     for (size_t j = 0; j < span.count; j++) y[span.group + j] = index[j];
   }
   return SAMARA_OK;

@@ -25,7 +25,7 @@ SMR_TEST(every_range) {
   const float **points = malloc(PIXELS * TAPS * sizeof *points);
   for (size_t first = 0; first < PIXELS; first++)
     for (size_t count = 1; first + count <= PIXELS; count += 3) {
-      smr_conv_points(&window, x, STRIDE, zero, first, count, points);
+      smr_conv_indirection(&window, x, STRIDE, zero, first, count, points);
       for (size_t i = 0; i < count * TAPS; i++) {
         const size_t p = first + i / TAPS, t = i % TAPS;
         const int64_t at[3] = {(int64_t)(p / 12 % 2), (int64_t)(p / 4 % 3), (int64_t)(p % 4)};
@@ -52,8 +52,8 @@ SMR_TEST(bytes) {
   static const int8_t padding[1] = {7};
   const float **points = malloc(PIXELS * TAPS * sizeof *points);
   const int8_t **places = malloc(PIXELS * TAPS * sizeof *places);
-  smr_conv_points(&window, x, STRIDE, zero, 0, PIXELS, points);
-  smr_conv_points_i8(&window, bytes, STRIDE, padding, 0, PIXELS, places);
+  smr_conv_indirection(&window, x, STRIDE, zero, 0, PIXELS, points);
+  smr_conv_indirection_i8(&window, bytes, STRIDE, padding, 0, PIXELS, places);
   for (size_t i = 0; i < PIXELS * TAPS; i++)
     CHECK(places[i] == (points[i] == zero ? padding : bytes + (points[i] - x)));
   free(points);

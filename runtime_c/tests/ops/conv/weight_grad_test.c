@@ -7,9 +7,10 @@
 #include "base/isa.h"
 #include "harness.h"
 
-static struct smr_outer outer_of(int64_t batch, int64_t height, int64_t width, int64_t kernel,
-                                 size_t groups, size_t a_channels, size_t b_channels) {
-  struct smr_outer s = {.groups = groups, .a_channels = a_channels, .b_channels = b_channels};
+static struct smr_weight_grad weight_grad_of(int64_t batch, int64_t height, int64_t width,
+                                             int64_t kernel, size_t groups, size_t a_channels,
+                                             size_t b_channels) {
+  struct smr_weight_grad s = {.groups = groups, .a_channels = a_channels, .b_channels = b_channels};
   s.window = (struct smr_window){.spatial = 2,
                                  .in = {1, height, width},
                                  .out = {1, height, width},
@@ -22,32 +23,32 @@ static struct smr_outer outer_of(int64_t batch, int64_t height, int64_t width, i
   return s;
 }
 
-static struct smr_job prepared(struct smr_outer *s) {
+static struct smr_job prepared(struct smr_weight_grad *s) {
   struct smr_job job = {.isa = smr_cpu_isa()};
-  CHECK_EQ_INT(smr_outer_prepare(&job, s), SAMARA_OK);
+  CHECK_EQ_INT(smr_weight_grad_prepare(&job, s), SAMARA_OK);
   return job;
 }
 
 SMR_TEST(kinds) {
-  struct smr_outer s = outer_of(1, 8, 8, 3, 1, 16, 16);
+  struct smr_weight_grad s = weight_grad_of(1, 8, 8, 3, 1, 16, 16);
   prepared(&s);
-  CHECK_EQ_INT(s.kind, SMR_OUTER_PLAIN);
+  CHECK_EQ_INT(s.kind, SMR_WEIGHT_GRAD_PLAIN);
   CHECK_EQ_INT(s.joined, 3);
   CHECK_EQ_INT(s.segments, 3);
-  s = outer_of(1, 8, 8, 3, 1, 64, 1);  // three columns would fill little of a vector
+  s = weight_grad_of(1, 8, 8, 3, 1, 64, 1);  // three columns would fill little of a vector
   prepared(&s);
-  CHECK_EQ_INT(s.kind, SMR_OUTER_TURNED);
-  s = outer_of(1, 8, 8, 3, 20, 1, 1);
+  CHECK_EQ_INT(s.kind, SMR_WEIGHT_GRAD_TURNED);
+  s = weight_grad_of(1, 8, 8, 3, 20, 1, 1);
   prepared(&s);
-  CHECK_EQ_INT(s.kind, SMR_OUTER_DIAGONAL);
-  s = outer_of(1, 8, 8, 3, 2, 8, 8);  // the taps of a group do not lie together
+  CHECK_EQ_INT(s.kind, SMR_WEIGHT_GRAD_DIAGONAL);
+  s = weight_grad_of(1, 8, 8, 3, 2, 8, 8);  // the taps of a group do not lie together
   prepared(&s);
   CHECK_EQ_INT(s.joined, 1);
   CHECK_EQ_INT(s.segments, 18);
 }
 
 SMR_TEST(little_work_stays_whole) {
-  struct smr_outer s = outer_of(1, 4, 4, 3, 1, 16, 16);
+  struct smr_weight_grad s = weight_grad_of(1, 4, 4, 3, 1, 16, 16);
   const struct smr_job job = prepared(&s);
   CHECK_EQ_INT(job.tiles, 1);
   CHECK_EQ_INT(job.scratch_bytes, 0);
@@ -55,7 +56,7 @@ SMR_TEST(little_work_stays_whole) {
 }
 
 SMR_TEST(long_sums_are_cut_into_parts) {
-  struct smr_outer s = outer_of(32, 32, 32, 3, 1, 16, 16);
+  struct smr_weight_grad s = weight_grad_of(32, 32, 32, 3, 1, 16, 16);
   const struct smr_job job = prepared(&s);
   CHECK(s.parts > 8);
   CHECK(s.parts <= s.chunks);
@@ -64,7 +65,7 @@ SMR_TEST(long_sums_are_cut_into_parts) {
 }
 
 SMR_TEST(large_results_are_cut_into_slices) {
-  struct smr_outer s = outer_of(8, 14, 14, 3, 1, 256, 256);
+  struct smr_weight_grad s = weight_grad_of(8, 14, 14, 3, 1, 256, 256);
   const struct smr_job job = prepared(&s);
   CHECK_EQ_INT(s.parts, 1);
   CHECK(s.slices > 8);
@@ -74,15 +75,15 @@ SMR_TEST(large_results_are_cut_into_slices) {
 }
 
 SMR_TEST(empty) {
-  struct smr_outer s = outer_of(2, 8, 8, 3, 1, 0, 16);
+  struct smr_weight_grad s = weight_grad_of(2, 8, 8, 3, 1, 0, 16);
   CHECK_EQ_INT(prepared(&s).tiles, 0);
   // No pixels: a sum of nothing, but there is a result to clear.
-  s = outer_of(0, 8, 8, 3, 1, 2, 3);
+  s = weight_grad_of(0, 8, 8, 3, 1, 2, 3);
   struct smr_job job = prepared(&s);
   float out[54];
   for (int i = 0; i < 54; i++) out[i] = 7;
   float none[1] = {0};
-  CHECK_EQ_INT(smr_outer_run(&job, &s, none, none, out, 0, job.tiles, NULL), SAMARA_OK);
+  CHECK_EQ_INT(smr_weight_grad_run(&job, &s, none, none, out, 0, job.tiles, NULL), SAMARA_OK);
   for (int i = 0; i < 54; i++) CHECK(out[i] == 0);
 }
 
