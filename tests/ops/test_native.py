@@ -22,7 +22,7 @@ from samara.exporter.types import ShapeError
 ISAS = ("scalar", "avx2", "avx512", "neon")
 INTEGER_ISAS = ("avx512-vnni", "neon-dot", "neon-i8mm")  # of which only integer kernels know
 # if, loop and call have bodies, which cases hold as Python functions: test_control.py makes programs
-# of them. custom needs an operator in C (runtime_c/tests/session/custom_test.c).
+# of them. custom needs an operator in C (runtime_c/tests/session/control/custom_test.c).
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 Check = Callable[[samara.Session, Mapping[str, Array]], dict[str, Array]]
 

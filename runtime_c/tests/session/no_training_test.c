@@ -2,7 +2,7 @@
 // A library without the operators of training: this program is linked with such an op table.
 #include "base/fp.h"
 
-#include "session/eager_data.h"
+#include "session/eager/eager_data.h"
 
 #include "ops/op.h"
 

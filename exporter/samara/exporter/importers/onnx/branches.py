@@ -33,7 +33,7 @@ from samara.exporter.types import (
 )
 
 MAX_CLONES = 64
-# What the runtime shows of a trap's message (session/control.c).
+# What the runtime shows of a trap's message (session/control/control.c).
 MAX_MESSAGE_BYTES = 400
 # Typing a loop's body: each round turns at least one dim that changes in it into a symbol of its own.
 _ROUNDS = 8

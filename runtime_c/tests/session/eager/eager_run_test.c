@@ -2,10 +2,10 @@
 // Running prepared operators: strides, threads, many at once, failures, memory.
 #include "base/fp.h"
 
-#include "session/eager_data.h"
+#include "session/eager/eager_data.h"
 
 #include "base/os.h"
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 // ---- one operator ----
 

@@ -2,7 +2,7 @@
 // A reader of the JSON in a file of named tensors: a fixed grammar, no recursion, no memory.
 #include "base/fp.h"
 
-#include "session/tensor_header.h"
+#include "session/state/tensor_header.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // memory.
 #include "base/fp.h"
 
-#include "session/state_sample.h"
+#include "session/state/state_sample.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 // Preparing operators: what is refused and why, what is copied, memory.
 #include "base/fp.h"
 
-#include "session/eager_data.h"
+#include "session/eager/eager_data.h"
 
 #include "ops/table/opattrs.h"
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 static void eager_refused(const samara_op_desc *desc, samara_status status, const char *text) {
   samara_op *op = (samara_op *)(uintptr_t)1;

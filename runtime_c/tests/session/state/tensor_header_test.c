@@ -3,7 +3,7 @@
 // reason.
 #include "base/fp.h"
 
-#include "session/tensor_header.h"
+#include "session/state/tensor_header.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "session/state_sample.h"
+#include "session/state/state_sample.h"
 
 // The data of train: steps, then w, then mask.
 static const char train_header[] =

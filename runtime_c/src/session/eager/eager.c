@@ -2,7 +2,7 @@
 // Preparing an operator outside any model: its operands checked, its kernels chosen, in one block.
 #include "base/fp.h"
 
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 #include <assert.h>
 #include <inttypes.h>

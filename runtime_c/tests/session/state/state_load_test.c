@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "session/state_sample.h"
+#include "session/state/state_sample.h"
 
 struct load_fixture {
   struct literal *l;

@@ -5,7 +5,7 @@
 // the pointers of this run. Frames and scratch are the context's, grow to the largest run and stay.
 #include "base/fp.h"
 
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 #include <string.h>
 

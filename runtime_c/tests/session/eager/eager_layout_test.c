@@ -2,9 +2,9 @@
 // How strides become a dense tensor, a pixel stride, or a copy.
 #include "base/fp.h"
 
-#include "session/eager_data.h"
+#include "session/eager/eager_data.h"
 
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 enum layout_kind { LAYOUT_DENSE, LAYOUT_PIXELS, LAYOUT_COPY, LAYOUT_REFUSED };
 

@@ -3,7 +3,7 @@
 // copied.
 #include "base/fp.h"
 
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 #include "base/checked.h"
 

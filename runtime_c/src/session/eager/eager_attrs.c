@@ -2,7 +2,7 @@
 // Attributes of a prepared operator: what the caller lists, checked against the row, and defaults.
 #include "base/fp.h"
 
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 #include <string.h>
 

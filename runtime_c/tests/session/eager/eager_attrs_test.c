@@ -2,11 +2,11 @@
 // Attributes of prepared operators: every kind, defaults, and what is refused, by name.
 #include "base/fp.h"
 
-#include "session/eager_data.h"
+#include "session/eager/eager_data.h"
 
 #include "ops/table/attrs.h"
 #include "ops/table/opattrs.h"
-#include "session/eager.h"
+#include "session/eager/eager.h"
 
 static const struct smr_op *attrs_row(uint16_t code) { return smr_op_find(code); }
 

@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "session/session.h"
-#include "session/tensor_header.h"
+#include "session/state/tensor_header.h"
 
 #include <string.h>
 
