@@ -40,12 +40,13 @@ static void fuzz_begin(struct fuzz_session *f) {
   for (size_t i = 0; i < FUZZ_BOUND; i++)
     f->variables[i] =
         (struct smr_session_variable){&fuzz_variables[i], f->data[i], i == 0 ? NULL : f->spare[i]};
-  f->session.model = &f->model;
-  f->session.allocator = smr_allocator(NULL);
+  f->session.common.error = &f->session.error;
+  f->session.common.model = &f->model;
+  f->session.common.memory.allocator = smr_allocator(NULL);
   f->session.entry = &f->frame;
-  f->session.variables = f->variables;
-  f->session.variable_count = FUZZ_BOUND;
-  f->session.max_arena_bytes = 1 << 20;
+  f->session.state.variables = f->variables;
+  f->session.state.count = FUZZ_BOUND;
+  f->session.common.memory.max_arena_bytes = 1 << 20;
 }
 
 static void fuzz_need(bool condition) {

@@ -6,61 +6,46 @@
 
 #include <string.h>
 
-#include "base/build.h"
-#include "base/isa.h"
 #include "base/os.h"
-
-samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *error) {
-  if (!smr_cpu_isa_override_valid())
-    SMR_FAIL(error, BAD_ARGUMENT, "SAMARA_ISA names an unknown instruction set");
-  *isa = smr_cpu_isa();
-  uint32_t mask = UINT32_MAX;
-  if (ceiling != NULL && !smr_isa_parse(ceiling, &mask))
-    SMR_FAIL(error, BAD_ARGUMENT, "isa \"%s\": expected names such as \"avx2\" or \"scalar\"",
-             ceiling);
-  *isa &= mask;
-  if ((*isa & SMR_ISA_FLOOR) != SMR_ISA_FLOOR)
-    SMR_FAIL(error, UNSUPPORTED, "this build has no kernels for what the CPU offers or isa allows");
-  return SAMARA_OK;
-}
 
 static samara_status create_options(samara_session *session,
                                     const samara_session_options *options) {
   samara_error *error = &session->error;
-  session->log = options->log != NULL ? options->log : session->model->log;
-  session->log_user = options->log != NULL ? options->log_user : session->model->log_user;
-  session->strict = options->strict_accuracy;
-  session->bfloat16 = options->bfloat16 && !options->strict_accuracy;
-  session->max_arena_bytes = options->max_arena_bytes;
-  session->max_steps = options->max_steps;
-  session->deadline.limit_ns =
+  session->common.log = options->log != NULL ? options->log : session->common.model->log;
+  session->common.log_user =
+      options->log != NULL ? options->log_user : session->common.model->log_user;
+  session->common.strict = options->strict_accuracy;
+  session->common.bfloat16 = options->bfloat16 && !options->strict_accuracy;
+  session->common.memory.max_arena_bytes = options->max_arena_bytes;
+  session->common.run.max_steps = options->max_steps;
+  session->common.run.deadline.limit_ns =
       options->deadline_us > UINT64_MAX / 1000 ? UINT64_MAX : options->deadline_us * 1000;
-  session->threads = 1;
+  session->common.threads = 1;
   if (options->pool != NULL) {
     SMR_NEED_IN(NULL, error, threads);
-    session->pool = options->pool;
-    session->threads = samara_pool_threads(options->pool);
-    SMR_TAKE(session, session->thread_errors, session->threads);
-    SMR_TAKE(session, session->thread_begins, session->threads);
+    session->team.pool = options->pool;
+    session->common.threads = samara_pool_threads(options->pool);
+    SMR_TAKE(&session->common, session->team.errors, session->common.threads);
+    SMR_TAKE(&session->common, session->team.begins, session->common.threads);
   }
   if (options->profile) {
     SMR_NEED_IN(NULL, error, profile);
-    session->profiling = true;
+    session->profile.on = true;
   }
   if (options->keep_all || options->keep_count != 0) {
     SMR_NEED_IN(NULL, error, keep);
-    SMR_TRY(smr_keep_options(session, options));
+    SMR_TRY(smr_keep_options(&session->keep, options, error));
   }
   if (options->custom_op_count != 0) {
     SMR_NEED_IN(NULL, error, custom);
-    session->custom_ops = options->custom_ops;
-    session->custom_op_count = options->custom_op_count;
-    SMR_TRY(smr_custom_check_options(session));
+    session->custom.ops = options->custom_ops;
+    session->custom.count = options->custom_op_count;
+    SMR_TRY(smr_custom_check_options(&session->custom, error));
   }
-  SMR_TRY(smr_isa_resolve(options->isa, &session->isa, error));
+  SMR_TRY(smr_isa_resolve(options->isa, &session->common.isa, error));
   if (options->tuned == NULL) return SAMARA_OK;
   SMR_NEED_IN(NULL, error, choices);
-  return smr_choices_take(session, options->tuned);
+  return smr_choices_take(&session->common, options->tuned, &session->choices);
 }
 
 // ---- first shapes ----
@@ -93,26 +78,26 @@ static bool create_first_dims(samara_session *session) {
     }
     all = all && input->known;
   }
-  (void)smr_session_forgive(session);
+  (void)smr_session_forgive(&session->common);
   return all;
 }
 
 // ---- building ----
 
 static samara_status create_build(samara_session *session) {
-  const samara_model *model = session->model;
+  const samara_model *model = session->common.model;
   const struct smr_function *f = session->function;
-  SMR_TAKE(session, session->frames, model->function_count);
-  SMR_TAKE(session, session->order, model->function_count);
-  SMR_TAKE(session, session->inputs, f->input_count);
-  SMR_TAKE(session, session->outputs, f->output_count);
-  SMR_TAKE(session, session->entry_inputs, f->input_count);
+  SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
+  SMR_TAKE(&session->common, session->frames.order, model->function_count);
+  SMR_TAKE(&session->common, session->inputs, f->input_count);
+  SMR_TAKE(&session->common, session->outputs, f->output_count);
+  SMR_TAKE(&session->common, session->entry_inputs, f->input_count);
   for (uint32_t i = 0; SMR_HAS(variables) && i < f->input_count; i++)
     session->inputs[i].variable = -1;
   for (uint32_t i = 0; SMR_HAS(variables) && i < f->output_count; i++)
     session->outputs[i].variable = -1;
   if (f->read_count + f->write_count != 0) {
-    SMR_NEED_IN(&session->parts, &session->error, variables);
+    SMR_NEED_IN(&session->common.parts, &session->error, variables);
     SMR_TRY(smr_state_create(session));
   }
   SMR_TRY(smr_frame_build(session, (uint32_t)(f - model->functions), &session->entry));
@@ -139,11 +124,12 @@ samara_status samara_session_create(const samara_model *model,
       own.allocator != NULL ? smr_allocator(own.allocator) : model->allocator;
   samara_session *session = smr_allocate_zeroed(&allocator, 1, sizeof *session);
   if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");
-  session->model = model;
+  session->common.model = model;
+  session->common.error = &session->error;
   session->function = function;
-  session->allocator = allocator;
-  session->total_bytes = sizeof *session;
-  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_IDLE);
+  session->common.memory.allocator = allocator;
+  session->common.memory.total_bytes = sizeof *session;
+  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   samara_status status = create_options(session, &own);
   if (status == SAMARA_OK) status = create_build(session);
   if (status == SAMARA_OK) {
@@ -157,7 +143,7 @@ samara_status samara_session_create(const samara_model *model,
 
 void samara_session_destroy(samara_session *session) {
   if (session == NULL) return;
-  const samara_allocator allocator = session->allocator;
-  smr_session_release(session);
+  const samara_allocator allocator = session->common.memory.allocator;
+  smr_session_release(&session->common);
   smr_release(&allocator, session);
 }

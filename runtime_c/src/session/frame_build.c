@@ -67,8 +67,8 @@ static samara_status build_arrays(struct smr_frame *frame) {
       [BUILD_PER_STAGE_AND_END] = (size_t)smr_stage_count(f) + 1,
   };
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    SMR_TRY(smr_session_take(frame->session, counts[arrays[i].per], arrays[i].element_bytes,
-                             (uint8_t *)frame + arrays[i].pointer_at));
+    SMR_TRY(smr_session_take(&frame->session->common, counts[arrays[i].per],
+                             arrays[i].element_bytes, (uint8_t *)frame + arrays[i].pointer_at));
   return SAMARA_OK;
 }
 
@@ -78,8 +78,8 @@ static samara_status build_staged(const struct smr_frame *frame, struct smr_stag
                                   const void *stage_of, size_t stride_bytes, uint32_t count) {
   const uint32_t stage_count = frame->function->stage_count;
   uint32_t used = 0;
-  SMR_TAKE(frame->session, staged->order, count);
-  SMR_TAKE(frame->session, staged->begin, (size_t)stage_count + 1);
+  SMR_TAKE(&frame->session->common, staged->order, count);
+  SMR_TAKE(&frame->session->common, staged->begin, (size_t)stage_count + 1);
   for (uint32_t s = 0; s < stage_count; s++) {
     for (uint32_t i = 0; i < count; i++)
       if (*(const uint32_t *)(const void *)((const uint8_t *)stage_of + i * stride_bytes) == s)
@@ -139,10 +139,14 @@ static void build_values(struct smr_frame *frame) {
     // A callee's inputs and constants are the caller's to keep.
     if (SMR_HAS(keep))
       value->kept =
-          smr_keep_wants(frame->session, v->name) && (frame->is_entry || v->producer >= 0);
-    if (v->constant >= 0) build_constant(t, &frame->session->model->constants[v->constant]);
+          smr_keep_wants(&frame->session->keep, v->name) && (frame->is_entry || v->producer >= 0);
+    if (v->constant >= 0) build_constant(t, &frame->session->common.model->constants[v->constant]);
   }
-  for (uint32_t i = 0; i < f->output_count; i++) frame->values[f->outputs[i]].is_output = true;
+  for (uint32_t i = 0; i < f->output_count; i++) {
+    struct smr_frame_value *value = &frame->values[f->outputs[i]];
+    value->is_output = true;
+    if (frame->is_entry && !smr_bound(frame->session->outputs[i].variable)) value->is_result = true;
+  }
 }
 
 // ---- nodes ----
@@ -151,7 +155,7 @@ static void build_values(struct smr_frame *frame) {
 static samara_status build_attrs(samara_session *session, const struct smr_function *f,
                                  struct smr_frame_node *node) {
   const uint32_t count = node->node->op->attr_count;
-  SMR_TAKE(session, node->attrs, count);
+  SMR_TAKE(&session->common, node->attrs, count);
   node->job.attrs = node->attrs;
   for (uint32_t i = 0; i < count; i++) {
     const struct smr_node_attr *from = &node->node->attrs[i];
@@ -162,7 +166,7 @@ static samara_status build_attrs(samara_session *session, const struct smr_funct
     for (uint32_t k = 0; SMR_HAS(symbolic) && k < from->expr_count; k++)
       attr->varies = attr->varies || f->exprs[from->exprs[k]].op != SMR_EXPR_CONST;
     if (!from->is_list) continue;
-    SMR_TAKE(session, attr->ints, from->expr_count);
+    SMR_TAKE(&session->common, attr->ints, from->expr_count);
     attr->count = from->expr_count;
   }
   return SAMARA_OK;
@@ -171,8 +175,8 @@ static samara_status build_attrs(samara_session *session, const struct smr_funct
 static samara_status build_operands(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
   struct smr_tensor **inputs, **outputs;
-  SMR_TAKE(frame->session, inputs, n->input_count);
-  SMR_TAKE(frame->session, outputs, n->output_count);
+  SMR_TAKE(&frame->session->common, inputs, n->input_count);
+  SMR_TAKE(&frame->session->common, outputs, n->output_count);
   bool vary = false;
   for (uint32_t i = 0; i < n->op->attr_count; i++) vary = vary || node->attrs[i].varies;
   for (uint32_t i = 0; i < n->input_count; i++) {
@@ -200,18 +204,24 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   node->kind = (uint8_t)smr_control_kind(op);
   job->op = op;
   job->name = node->node->name;
-  job->isa = session->isa;
-  job->threads = (uint32_t)session->threads;
-  job->strict = session->strict;
-  job->bfloat16 = session->bfloat16;
+  job->isa = session->common.isa;
+  job->threads = (uint32_t)session->common.threads;
+  job->strict = session->common.strict;
+  job->bfloat16 = session->common.bfloat16;
   job->error = &session->error;
   job->kernel = op->name;
-  if (SMR_HAS(choices) && session->tuned != NULL)
-    job->tuned = smr_choices_find(session, frame->function->name, job->name);
+  if (SMR_HAS(choices) && session->choices != NULL)
+    job->tuned = smr_choices_find(session->choices, frame->function->name, job->name);
   SMR_TRY(build_attrs(session, frame->function, node));
   SMR_TRY(build_operands(frame, node));
-  if (SMR_HAS(survey)) SMR_TAKE(session, job->parts, 1);
-  if (smr_node_control(node) != SMR_CONTROL_NONE) return smr_control_build(frame, node);
+  if (SMR_HAS(survey)) SMR_TAKE(&session->common, job->parts, 1);
+  if (smr_node_control(node) != SMR_CONTROL_NONE) {
+    uint32_t callees;
+    SMR_TRY(smr_control_callees(node, &callees));
+    for (uint32_t i = 0; i < callees; i++)
+      SMR_TRY(smr_frame_build(session, (uint32_t)node->attrs[i].i, &node->callee[i]));
+    return smr_control_build(frame, node, &session->custom);
+  }
   if (op->funcs == NULL)
     SMR_FAIL(job->error, UNSUPPORTED, "operator '%s' is not in this build", op->name);
   if (op->funcs->measure != NULL) {
@@ -220,7 +230,7 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   }
   SMR_TRY(smr_views_need(job));
   if (SMR_HAS(views)) smr_views_of_input(frame, node);
-  return smr_session_take(session, op->funcs->state_bytes, 1, &job->state);
+  return smr_session_take(&session->common, op->funcs->state_bytes, 1, &job->state);
 }
 
 // Nodes and the stages they run in; the reader has put them in the order of their stages.
@@ -245,19 +255,20 @@ static samara_status build_needs(samara_session *session, const struct smr_funct
   for (uint32_t i = 0; i < f->expr_count; i++) {
     const uint32_t op = f->exprs[i].op;
     if (op == SMR_EXPR_READ || op == SMR_EXPR_BORN)
-      SMR_NEED_IN(&session->parts, &session->error, late);
-    if (op != SMR_EXPR_CONST) SMR_NEED_IN(&session->parts, &session->error, symbolic);
+      SMR_NEED_IN(&session->common.parts, &session->error, late);
+    if (op != SMR_EXPR_CONST) SMR_NEED_IN(&session->common.parts, &session->error, symbolic);
   }
   return SAMARA_OK;
 }
 
 samara_status smr_frame_build(samara_session *session, uint32_t function, struct smr_frame **out) {
-  const struct smr_function *f = &session->model->functions[function];
-  struct smr_frame *frame = session->frames[function];
+  const struct smr_function *f = &session->common.model->functions[function];
+  struct smr_frame *frame = session->frames.of_function[function];
   *out = frame;
   if (frame != NULL) return SAMARA_OK;
   SMR_TRY(build_needs(session, f));
-  SMR_TAKE(session, frame, 1);
+  SMR_TAKE(&session->common, frame, 1);
+  frame->common = &session->common;
   frame->session = session;
   frame->function = f;
   frame->is_entry = f == session->function;
@@ -268,7 +279,7 @@ samara_status smr_frame_build(samara_session *session, uint32_t function, struct
   SMR_TRY(build_nodes(frame));
   if (SMR_HAS(views_parts)) SMR_TRY(smr_views_end(frame));
   // Registered last, callees first.
-  session->frames[function] = *out = frame;
-  session->order[session->frame_count++] = frame;
+  session->frames.of_function[function] = *out = frame;
+  session->frames.order[session->frames.count++] = frame;
   return SAMARA_OK;
 }

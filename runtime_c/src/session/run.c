@@ -4,81 +4,20 @@
 
 #include "session/session.h"
 
-#include <stdarg.h>
-#include <string.h>
-
-#include "base/format.h"
 #include "base/os.h"
 #include "ops/deadline.h"
 
-enum { RUN_LOG_TEXT = 512 };
-
-void smr_session_log(samara_session *session, samara_log_level level, const char *format, ...) {
-  if (session->log == NULL) return;
-  char text[RUN_LOG_TEXT];
-  va_list args;
-  va_start(args, format);
-  smr_format_list(text, sizeof text, format, args);
-  va_end(args);
-  session->log(session->log_user, level, text);
-}
-
-samara_status smr_session_forgive(samara_session *session) {
-  session->error.text[0] = '\0';
-  return session->error.status = SAMARA_OK;
-}
-
-samara_status smr_session_tick(samara_session *session) {
-  if (SMR_ATOMIC_LOAD(&session->run_state) == SMR_RUN_CANCELLED)
-    SMR_FAIL(&session->error, CANCELLED, "cancelled");
-  session->steps++;
-  if (session->max_steps != 0 && session->steps > session->max_steps)
-    SMR_FAIL(&session->error, LIMIT, "more than max_steps = %llu steps",
-             (unsigned long long)session->max_steps);
-  return smr_in_time(&session->deadline, &session->error);
-}
-
-samara_tensor smr_public_tensor(const struct smr_tensor *tensor) {
-  samara_tensor out = {.data = tensor->data,
-                       .size_bytes = tensor->size_bytes,
-                       .rank = tensor->rank,
-                       .dtype = (samara_dtype)tensor->dtype};
-  memcpy(out.shape, tensor->dims, tensor->rank * sizeof *out.shape);
-  if (tensor->quant != NULL && tensor->quant->count == 1) {
-    out.scale = tensor->quant->scales[0];
-    out.zero_point = tensor->quant->zero_points != NULL ? tensor->quant->zero_points[0] : 0;
-  }
-  return out;
-}
-
 // ---- one node ----
-
-size_t smr_job_bytes(const struct smr_job *job, bool constants) {
-  size_t bytes = 0;
-  for (uint32_t i = 0; i < job->input_count && bytes < SMR_INLINE_BYTES; i++) {
-    const struct smr_tensor *x = job->inputs[i];
-    if (x != NULL && (constants || x->constant < 0)) bytes += x->size_bytes;
-  }
-  for (uint32_t i = 0; i < job->output_count && bytes < SMR_INLINE_BYTES; i++)
-    bytes += job->outputs[i]->size_bytes;
-  return bytes;
-}
-
-bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows) {
-  if (job->tiles <= 1) return false;
-  if (job->work >= (smr_work)SMR_INLINE_WORK || smr_job_bytes(job, true) >= SMR_INLINE_BYTES)
-    return true;
-  return follows && smr_job_bytes(job, false) >= SMR_FOLLOW_BYTES;
-}
 
 static samara_status run_job(samara_session *session, struct smr_job *job) {
   uint8_t *scratch = (uint8_t *)job->scratch + smr_align64(job->scratch_bytes);
   if (job->tiles == 0) return SAMARA_OK;
-  job->deadline = session->deadline;
+  job->deadline = session->common.run.deadline;
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->op->funcs->run(job, 0, 0, scratch));
-  if (SMR_HAS(threads) && session->threads > 1)
-    session->shares = smr_job_is_worth_sharing(job, session->shares);
-  if (SMR_HAS(threads) && session->shares) return smr_session_share(session, job, scratch);
+  if (SMR_HAS(threads) && session->common.threads > 1)
+    session->team.shares = smr_job_is_worth_sharing(job, session->team.shares);
+  if (SMR_HAS(threads) && session->team.shares)
+    return smr_session_share(&session->common, &session->team, job, scratch);
   return smr_run_paced(job, 0, job->tiles, scratch, job->op->funcs->run);
 }
 
@@ -87,7 +26,7 @@ static samara_status run_measure(struct smr_frame *frame, struct smr_frame_node 
   struct smr_job *job = &node->job;
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_value_known_dims(frame, node->node->outputs[i], node->node->stage));
-  job->deadline = frame->session->deadline;
+  job->deadline = frame->common->run.deadline;
   SMR_TRY(job->op->funcs->measure(job));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_value_settle(frame, node, i, job->outputs[i]->dims));
@@ -97,8 +36,8 @@ static samara_status run_measure(struct smr_frame *frame, struct smr_frame_node 
 
 static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *node) {
   samara_session *session = frame->session;
-  const bool timed = SMR_HAS(profile) && session->profiling;
-  SMR_TRY(smr_session_tick(session));
+  const bool timed = SMR_HAS(profile) && session->profile.on;
+  SMR_TRY(smr_session_tick(&session->common));
   const uint64_t start = timed ? smr_os_now_ns() : 0;
   if (smr_node_control(node) != SMR_CONTROL_NONE) {
     SMR_TRY(smr_control_run(frame, node));
@@ -107,15 +46,15 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
     SMR_TRY(run_job(session, &node->job));
   }
   if (timed) {
-    if (node->run_number != session->run_number) {
-      node->start_ns = start - session->deadline.start_ns;
+    if (node->run_number != session->common.run.number) {
+      node->start_ns = start - session->common.run.deadline.start_ns;
       node->total_ns = node->count = 0;
     }
     node->total_ns += smr_os_now_ns() - start;
     node->count++;
   }
-  node->run_number = session->run_number;
-  return SMR_HAS(keep) ? smr_keep_node(frame, node) : SAMARA_OK;
+  node->run_number = session->common.run.number;
+  return SMR_HAS(keep) ? smr_keep_node(&session->keep, frame, node) : SAMARA_OK;
 }
 
 samara_status smr_frame_run(struct smr_frame *frame) {
@@ -142,11 +81,15 @@ static samara_status run_take_outputs(samara_session *session) {
     const struct smr_frame_value *value = &frame->values[frame->function->outputs[i]];
     const struct smr_tensor *t = &value->tensor;
     const uint8_t home = frame->values[value->root].home;
-    output->result = smr_public_tensor(t);
-    if (home == SMR_HOME_ARENA || home == SMR_HOME_OWN) continue;
-    SMR_TRY(smr_block_ensure(session, &output->copy, t->size_bytes, 0, t->name));
-    if (t->size_bytes != 0) memcpy(output->copy.data, t->data, t->size_bytes);
-    output->result.data = output->copy.data;
+    const void *data;
+    if (home == SMR_HOME_ARENA || home == SMR_HOME_OWN) {
+      SMR_TRY(smr_value_read(frame->common, t, &data));
+    } else {
+      SMR_TRY(smr_block_ensure(&session->common, &output->copy, t->size_bytes, 0, t->name));
+      data = output->copy.data;
+      SMR_TRY(smr_value_copy(frame->common, t, output->copy.data));
+    }
+    output->result = smr_public_tensor(t, data);
   }
   return SAMARA_OK;
 }
@@ -156,7 +99,7 @@ static samara_status run_entry(samara_session *session) {
   const struct smr_function *f = session->function;
   for (uint32_t i = 0; SMR_HAS(variables) && i < f->output_count; i++) {
     if (session->outputs[i].variable < 0) continue;
-    const struct smr_session_variable *v = &session->variables[session->outputs[i].variable];
+    const struct smr_session_variable *v = &session->state.variables[session->outputs[i].variable];
     frame->given_data[i] = v->spare;
     frame->given_capacity[i] = v->variable->size_bytes;
   }
@@ -168,14 +111,14 @@ static samara_status run_entry(samara_session *session) {
 
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
-  session->run_number++;
-  session->steps = 0;
-  session->deadline.start_ns = smr_os_now_ns();
-  session->profiled = session->profiling;
-  (void)smr_session_forgive(session);
-  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_GOING);
+  session->common.run.number++;
+  session->common.run.steps = 0;
+  session->common.run.deadline.start_ns = smr_os_now_ns();
+  session->profile.was_on = session->profile.on;
+  (void)smr_session_forgive(&session->common);
+  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
   const samara_status status = run_entry(session);
-  SMR_ATOMIC_STORE(&session->run_state, SMR_RUN_IDLE);
+  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
   return status;
 }

@@ -73,7 +73,7 @@ samara_status smr_session_shape(samara_session *session) {
     if (smr_bound(input->variable)) continue;
     const struct smr_tensor *t = &frame->values[f->inputs[i]].tensor;
     const size_t had = input->own.size_bytes;
-    SMR_TRY(smr_block_ensure(session, &input->own, t->size_bytes, had, t->name));
+    SMR_TRY(smr_block_ensure(&session->common, &input->own, t->size_bytes, had, t->name));
     memset((uint8_t *)input->own.data + had, 0, input->own.size_bytes - had);
     input->size_bytes = t->size_bytes;
     input->data = input->own.data;
@@ -163,7 +163,7 @@ samara_status samara_session_input(samara_session *session, size_t index, samara
   if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
   SMR_TRY(api_input(session, index, &input, &t));
   input->data = t.data;
-  *out = smr_public_tensor(&t);
+  *out = smr_public_tensor(&t, t.data);
   return SAMARA_OK;
 }
 
@@ -188,7 +188,7 @@ samara_status samara_session_run_with(samara_session *session, const void *const
     const struct smr_session_input *input = &session->inputs[i];
     const void *data = input->data;
     if (smr_bound(input->variable)) {
-      data = session->variables[input->variable].data;
+      data = session->state.variables[input->variable].data;
     } else {
       if (inputs != NULL && inputs[user] != NULL) data = inputs[user];
       user++;
@@ -215,7 +215,8 @@ samara_status samara_session_run(samara_session *session) {
 }
 
 void samara_session_cancel(samara_session *session) {
-  if (session != NULL) smr_atomic_replace(&session->run_state, SMR_RUN_GOING, SMR_RUN_CANCELLED);
+  if (session != NULL)
+    smr_atomic_replace(&session->common.run.state, SMR_RUN_GOING, SMR_RUN_CANCELLED);
 }
 
 // ---- results ----
@@ -248,14 +249,13 @@ samara_status samara_session_output_shape(const samara_session *session, size_t 
   const uint32_t id = session->function->outputs[position];
   const struct smr_value *v = &session->function->values[id];
   struct smr_tensor t = frame->values[id].tensor;
-  t.data = NULL;
   t.size_bytes = smr_value_bytes_bound(frame, id);
   for (uint32_t axis = 0; axis < v->rank; axis++) {
     const uint32_t e = v->dims[axis];
     t.dims[axis] = smr_expr_fixed(frame, e) ? smr_expr_hi(frame, e) : -1;
     if (t.dims[axis] < 0) t.size_bytes = 0;
   }
-  *out = smr_public_tensor(&t);
+  *out = smr_public_tensor(&t, NULL);
   return SAMARA_OK;
 }
 
@@ -264,9 +264,9 @@ const char *samara_session_error(const samara_session *session) {
 }
 
 size_t samara_session_arena_bytes(const samara_session *session) {
-  return session != NULL ? session->arena_bytes : 0;
+  return session != NULL ? session->common.memory.arena_bytes : 0;
 }
 
 size_t samara_session_total_bytes(const samara_session *session) {
-  return session != NULL ? session->total_bytes : 0;
+  return session != NULL ? session->common.memory.total_bytes : 0;
 }

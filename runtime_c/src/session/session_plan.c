@@ -19,7 +19,7 @@ static samara_status plan_enter(struct smr_frame *frame) {
   const samara_status status = smr_frame_stage(frame, 0);
   frame->entered = status == SAMARA_OK;
   if (!SMR_HAS_CONTROL || frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
-  return smr_session_forgive(frame->session);
+  return smr_session_forgive(frame->common);
 }
 
 // Inputs count: a callee may be given what has no bound in its caller.
@@ -65,7 +65,7 @@ static samara_status plan_blocks(struct smr_frame *frame) {
     if (value->root == i && value->home == SMR_HOME_OWN) bytes = value->capacity_bytes;
     if (smr_value_kept(value) && smr_value_gap(value) != 0) bytes = smr_value_bytes_bound(frame, i);
     if (bytes != SMR_UNBOUNDED_BYTES)
-      SMR_TRY(smr_block_ensure(frame->session, &value->own, bytes, 0, value->tensor.name));
+      SMR_TRY(smr_block_ensure(frame->common, &value->own, bytes, 0, value->tensor.name));
   }
   return SAMARA_OK;
 }
@@ -81,7 +81,8 @@ static samara_status plan_copies(samara_session *session) {
         (SMR_HAS(late) && bytes == SMR_UNBOUNDED_BYTES) || home == SMR_HOME_ARENA ||
         home == SMR_HOME_OWN)
       continue;
-    SMR_TRY(smr_block_ensure(session, &session->outputs[i].copy, bytes, 0, f->output_names[i]));
+    SMR_TRY(smr_block_ensure(&session->common, &session->outputs[i].copy, bytes, 0,
+                             f->output_names[i]));
   }
   return SAMARA_OK;
 }
@@ -90,7 +91,7 @@ static samara_status plan_copies(samara_session *session) {
 static samara_status plan_grow(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   samara_session *session = frame->session;
-  SMR_NEED_IN(&session->parts, &session->error, late);
+  SMR_NEED_IN(&session->common.parts, &session->error, late);
   for (uint32_t n = 0; n < f->node_count; n++)
     if (frame->nodes[n].callee[0] == NULL) frame->nodes[n].scratch_capacity = 0;
   for (uint32_t i = 0; i < f->value_count; i++) frame->values[i].home = SMR_HOME_NONE;
@@ -98,7 +99,7 @@ static samara_status plan_grow(struct smr_frame *frame) {
   frame->growing = true;
   if (session->warned_growing) return SAMARA_OK;
   session->warned_growing = true;
-  smr_session_log(session, SAMARA_LOG_WARNING,
+  smr_session_log(&session->common, SAMARA_LOG_WARNING,
                   "function '%s' has a tensor without upper bound: runs may allocate", f->name);
   return SAMARA_OK;
 }
@@ -123,22 +124,24 @@ static samara_status plan_frame(struct smr_frame *frame) {
 
 samara_status smr_session_plan(samara_session *session) {
   struct smr_frame *entry = session->entry;
-  for (uint32_t i = 0; i < session->frame_count; i++) session->order[i]->called = false;
+  for (uint32_t i = 0; i < session->frames.count; i++) session->frames.order[i]->called = false;
   for (uint32_t i = 0; i < session->function->input_count; i++) {
     memcpy(entry->input_lo[i], session->inputs[i].dims, sizeof entry->input_lo[i]);
     memcpy(entry->input_hi[i], session->inputs[i].dims, sizeof entry->input_hi[i]);
   }
-  for (uint32_t i = session->frame_count; i-- > 0;) {
-    struct smr_frame *frame = session->order[i];
+  for (uint32_t i = session->frames.count; i-- > 0;) {
+    struct smr_frame *frame = session->frames.order[i];
     SMR_TRY(plan_enter(frame));
     smr_frame_bounds(frame, frame->entered ? 1 : 0);
     for (uint32_t n = 0; n < frame->function->node_count; n++)
       if (SMR_HAS_CONTROL && frame->nodes[n].callee[0] != NULL)
         smr_control_bounds(frame, &frame->nodes[n]);
   }
-  for (uint32_t i = 0; i < session->frame_count; i++) SMR_TRY(plan_frame(session->order[i]));
+  for (uint32_t i = 0; i < session->frames.count; i++)
+    SMR_TRY(plan_frame(session->frames.order[i]));
   if (!entry->growing)
-    SMR_TRY(smr_block_ensure(session, &session->arena, entry->arena_bytes, 0, "the arena"));
+    SMR_TRY(
+        smr_block_ensure(&session->common, &session->arena, entry->arena_bytes, 0, "the arena"));
   SMR_TRY(plan_copies(session));
   entry->base = session->arena.data;
   return entry->growing ? smr_frame_stage(entry, 0) : SAMARA_OK;

@@ -69,8 +69,8 @@ SMR_TEST(strict_accuracy_wins) {
         .struct_size = sizeof options, .strict_accuracy = i & 1, .bfloat16 = i & 2};
     samara_session *s = NULL;
     if (CHECK_EQ_INT(samara_session_create(model, &options, &s, NULL), SAMARA_OK)) {
-      CHECK_EQ_INT(s->strict, i & 1);
-      CHECK_EQ_INT(s->bfloat16, i == 2);
+      CHECK_EQ_INT(s->common.strict, i & 1);
+      CHECK_EQ_INT(s->common.bfloat16, i == 2);
     }
     samara_session_destroy(s);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a session: regions for what lives as long as it, blocks for what grows with the shapes.
+// Memory of a session: regions for what lives as long as it does, blocks for what grows with the
+// shapes.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/common/common.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "base/checked.h"
 
 enum {
-  // struct smr_session_region, padded to the alignment
-  REGION_HEADER_BYTES = (sizeof(struct smr_session_region) + SMR_ALIGNMENT - 1) / SMR_ALIGNMENT *
+  // struct smr_region, padded to the alignment
+  REGION_HEADER_BYTES = (sizeof(struct smr_region) + SMR_ALIGNMENT - 1) / SMR_ALIGNMENT *
       SMR_ALIGNMENT,
   MEMORY_PAGE_BYTES = 4096,
   // Of a block whose pages are touched when it is made: nets with larger ones run for longer.
@@ -23,31 +24,32 @@ size_t smr_align64(size_t n) {
   return smr_add_size(n, SMR_ALIGNMENT - 1, &up) ? up & ~(size_t)(SMR_ALIGNMENT - 1) : SIZE_MAX;
 }
 
-samara_status smr_session_take(samara_session *session, size_t count, size_t size_bytes,
+samara_status smr_session_take(struct smr_common *common, size_t count, size_t size_bytes,
                                void *out) {
   size_t bytes;
   void *taken = NULL;
-  struct smr_session_region *region = session->regions;
+  struct smr_memory *memory = &common->memory;
+  struct smr_region *region = memory->regions;
   memcpy(out, &taken, sizeof taken);
   if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
   bytes = smr_align64(bytes != 0 ? bytes : 1);
   if (SMR_REGION_BYTES ==
       0) {  // the caller's buffer is all there is, and nobody frees pieces of it
-    taken = smr_allocate(&session->allocator, bytes);
+    taken = smr_allocate(&memory->allocator, bytes);
     if (taken == NULL) goto no_memory;
-    session->total_bytes += bytes;
+    memory->total_bytes += bytes;
     goto clear;
   }
   if (region == NULL || region->size_bytes - region->used_bytes < bytes) {
     const size_t least = bytes + REGION_HEADER_BYTES;
     const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
-    region = smr_allocate(&session->allocator, size);
+    region = smr_allocate(&memory->allocator, size);
     if (region == NULL) goto no_memory;
-    region->next = session->regions;
+    region->next = memory->regions;
     region->used_bytes = REGION_HEADER_BYTES;
     region->size_bytes = size;
-    session->regions = region;
-    session->total_bytes += size;
+    memory->regions = region;
+    memory->total_bytes += size;
   }
   taken = (uint8_t *)region + region->used_bytes;
   region->used_bytes += bytes;
@@ -56,45 +58,46 @@ clear:
   memcpy(out, &taken, sizeof taken);
   return SAMARA_OK;
 no_memory:
-  SMR_FAIL(&session->error, OUT_OF_MEMORY, "no memory for %zu times %zu bytes of the session",
-           count, size_bytes);
+  SMR_FAIL(common->error, OUT_OF_MEMORY, "no memory for %zu times %zu bytes of the session", count,
+           size_bytes);
 }
 
-void smr_session_release(samara_session *session) {
+void smr_session_release(struct smr_common *common) {
+  const struct smr_memory *memory = &common->memory;
   // Blocks may lie in regions.
-  for (struct smr_block *block = session->blocks; block != NULL; block = block->next)
-    smr_release(&session->allocator, block->data);
-  for (struct smr_session_region *region = session->regions, *next; region != NULL; region = next) {
+  for (struct smr_block *block = memory->blocks; block != NULL; block = block->next)
+    smr_release(&memory->allocator, block->data);
+  for (struct smr_region *region = memory->regions, *next; region != NULL; region = next) {
     next = region->next;
-    smr_release(&session->allocator, region);
+    smr_release(&memory->allocator, region);
   }
 }
 
-samara_status smr_block_ensure(samara_session *session, struct smr_block *block, size_t size_bytes,
-                               size_t keep_bytes, const char *what) {
+samara_status smr_block_ensure(struct smr_common *common, struct smr_block *block,
+                               size_t size_bytes, size_t keep_bytes, const char *what) {
   if (block->data != NULL && block->size_bytes >= size_bytes) return SAMARA_OK;
+  struct smr_memory *memory = &common->memory;
   const size_t size = smr_align64(size_bytes != 0 ? size_bytes : 1);
   size_t held;
   void *data = NULL;
   const bool fits =
-      size != SIZE_MAX && smr_add_size(session->arena_bytes - block->size_bytes, size, &held);
-  if (fits && session->max_arena_bytes != 0 && held > session->max_arena_bytes)
-    SMR_FAIL(&session->error, LIMIT,
+      size != SIZE_MAX && smr_add_size(memory->arena_bytes - block->size_bytes, size, &held);
+  if (fits && memory->max_arena_bytes != 0 && held > memory->max_arena_bytes)
+    SMR_FAIL(common->error, LIMIT,
              "%s needs %zu bytes, which makes %zu in all; max_arena_bytes is %llu", what, size,
-             held, (unsigned long long)session->max_arena_bytes);
-  if (fits) data = smr_allocate(&session->allocator, size);
-  if (data == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
+             held, (unsigned long long)memory->max_arena_bytes);
+  if (fits) data = smr_allocate(&memory->allocator, size);
+  if (data == NULL) SMR_FAIL(common->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
   // Small nets run for less time than fresh pages take.
   for (size_t i = 0; i < size && size < MEMORY_MOST_TOUCHED; i += MEMORY_PAGE_BYTES)
     ((uint8_t *)data)[i] = 0;
   if (block->data != NULL && keep_bytes != 0) memcpy(data, block->data, keep_bytes);
-  session->total_bytes += size - block->size_bytes;
-  session->arena_bytes = held;
-  smr_release(&session->allocator, block->data);
+  memory->total_bytes += size - block->size_bytes;
+  memory->arena_bytes = held;
+  smr_release(&memory->allocator, block->data);
   if (block->data == NULL) {
-    block->next = session->blocks;
-    session->blocks = block;
+    block->next = memory->blocks;
+    memory->blocks = block;
   }
   block->data = data;
   block->size_bytes = size;

@@ -3,9 +3,7 @@
 // right: the reader has checked them (model/calls.c).
 #include "base/fp.h"
 
-#include "session/session.h"
-
-#include <string.h>
+#include "session/control/control.h"
 
 #include "ops/table/opattrs.h"
 
@@ -30,7 +28,7 @@ static uint32_t control_own_inputs(const struct smr_frame_node *node) {
 
 // ---- building ----
 
-static samara_status control_need(struct smr_frame_node *node) {
+static samara_status control_need(const struct smr_frame_node *node) {
   const struct smr_job *job = &node->job;
   switch ((enum smr_control)node->kind) {
     case SMR_CONTROL_IF:
@@ -52,8 +50,7 @@ static samara_status control_need(struct smr_frame_node *node) {
   return SAMARA_OK;
 }
 
-samara_status smr_control_build(struct smr_frame *frame, struct smr_frame_node *node) {
-  // The functions that a node calls are its first attributes.
+samara_status smr_control_callees(const struct smr_frame_node *node, uint32_t *count) {
   static const uint8_t callees[] = {[SMR_CONTROL_IF] = 2,
                                     [SMR_CONTROL_LOOP] = 1,
                                     [SMR_CONTROL_CALL] = 1,
@@ -61,13 +58,17 @@ samara_status smr_control_build(struct smr_frame *frame, struct smr_frame_node *
   _Static_assert(SMR_ATTR_IF_THEN == 0 && SMR_ATTR_IF_ORELSE == 1 && SMR_ATTR_LOOP_BODY == 0 &&
                      SMR_ATTR_CALL_BODY == 0,
                  "callees come first");
-  SMR_TRY(control_need(node));
+  *count = callees[node->kind];
+  return control_need(node);
+}
+
+samara_status smr_control_build(struct smr_frame *frame, struct smr_frame_node *node,
+                                const struct smr_custom_ops *custom) {
   node->late = true;
-  for (uint32_t k = 0; k < callees[node->kind]; k++)
-    SMR_TRY(smr_frame_build(frame->session, (uint32_t)node->attrs[k].i, &node->callee[k]));
   if (SMR_HAS(control_loop) && control_is(node, SMR_CONTROL_LOOP))
     return smr_loop_build(frame, node);
-  if (SMR_HAS(custom) && control_is(node, SMR_CONTROL_CUSTOM)) return smr_custom_build(frame, node);
+  if (SMR_HAS(custom) && control_is(node, SMR_CONTROL_CUSTOM))
+    return smr_custom_build(frame, node, custom);
   return SAMARA_OK;
 }
 
@@ -98,16 +99,10 @@ samara_status smr_control_plan(struct smr_frame_node *node) {
 
 // ---- running ----
 
-const struct smr_tensor *smr_frame_output(const struct smr_frame *frame, uint32_t output) {
-  return &frame->values[frame->function->outputs[output]].tensor;
-}
-
 samara_status smr_control_take(struct smr_frame *frame, struct smr_frame_node *node,
                                uint32_t output, const struct smr_tensor *from) {
-  const struct smr_tensor *to = node->job.outputs[output];
   SMR_TRY(smr_value_settle(frame, node, output, from->dims));
-  if (to->data != from->data && to->size_bytes != 0) memcpy(to->data, from->data, to->size_bytes);
-  return SAMARA_OK;
+  return smr_value_copy(frame->common, from, node->job.outputs[output]->data);
 }
 
 // Run a callee on the node's inputs, results to the node's outputs.
@@ -136,7 +131,8 @@ samara_status smr_control_run(struct smr_frame *frame, struct smr_frame_node *no
              message->text != NULL ? message->text : "");
   }
   if (!SMR_HAS(control_if) && !SMR_HAS(control_call)) return SAMARA_OK;
-  const bool otherwise = SMR_HAS(control_if) && control_is(node, SMR_CONTROL_IF) &&
-                         *(const uint8_t *)job->inputs[0]->data == 0;
-  return control_call(frame, node, node->callee[otherwise ? 1 : 0]);
+  bool condition = true;
+  if (SMR_HAS(control_if) && control_is(node, SMR_CONTROL_IF))
+    SMR_TRY(smr_value_read_bool(frame->common, job->inputs[0], &condition));
+  return control_call(frame, node, node->callee[condition ? 0 : 1]);
 }

@@ -7,7 +7,7 @@
 // grow. Stacked values are written straight into their slice.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/control/control.h"
 
 #include <string.h>
 
@@ -50,15 +50,15 @@ static void loop_scalar(struct smr_tensor *t, const char *name, samara_dtype dty
 
 samara_status smr_loop_build(struct smr_frame *frame, struct smr_frame_node *node) {
   struct smr_loop_state *loop;
-  SMR_TAKE(frame->session, loop, 1);
+  SMR_TAKE(frame->common, loop, 1);
   const uint32_t carried = (uint32_t)node->attrs[SMR_ATTR_LOOP_CARRIED].i;
   loop->stacked = node->job.output_count - carried;
   for (uint32_t i = carried; i < node->job.output_count; i++)
     if (smr_dtype_packed(node->job.outputs[i]->dtype))
       SMR_FAIL(node->job.error, UNSUPPORTED, "'%s' cannot be stacked: two elements share a byte",
                node->job.outputs[i]->name);
-  SMR_TAKE(frame->session, loop->stacks, loop->stacked);
-  SMR_TAKE(frame->session, loop->carries, carried);
+  SMR_TAKE(frame->common, loop->stacks, loop->stacked);
+  SMR_TAKE(frame->common, loop->carries, carried);
   loop->carried = carried;
   loop_scalar(&loop->index, "iteration", SAMARA_INT64, &loop->index_value);
   loop_scalar(&loop->condition, "condition", SAMARA_BOOL, &loop->condition_value);
@@ -147,13 +147,12 @@ static samara_status loop_place(struct smr_frame *frame, struct smr_frame_node *
   const struct smr_tensor *out = smr_frame_output(body, output);
   *place = body->given_data[output];
   if (SMR_HAS(late) && *place == NULL) {
-    SMR_TRY(smr_block_ensure(frame->session, block, room_bytes, used, out->name));
+    SMR_TRY(smr_block_ensure(frame->common, block, room_bytes, used, out->name));
     *place = (uint8_t *)block->data + used;
   } else if (out->size_bytes > body->given_capacity[output]) {
     return smr_frame_exceeds(frame, out->name, out->size_bytes, body->given_capacity[output]);
   }
-  if (out->data != *place && out->size_bytes != 0) memcpy(*place, out->data, out->size_bytes);
-  return SAMARA_OK;
+  return smr_value_copy(body->common, out, *place);
 }
 
 // Take carried value `c` out of the body: it is in its place, is the same input again, or is
@@ -219,16 +218,18 @@ static samara_status loop_finish(struct smr_frame *frame, struct smr_frame_node 
 
 samara_status smr_loop_run(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_loop_state *loop = node->control;
+  struct smr_frame *body = node->callee[0];
   struct smr_tensor *const *inputs = node->job.inputs;
   int64_t most = INT64_MAX, trip = 0;
-  if (inputs[0] != NULL) memcpy(&most, inputs[0]->data, sizeof most);
-  bool going = inputs[1] == NULL || *(const uint8_t *)inputs[1]->data != 0;
+  bool going = true;
+  if (inputs[0] != NULL) SMR_TRY(smr_value_copy(frame->common, inputs[0], &most));
+  if (inputs[1] != NULL) SMR_TRY(smr_value_read_bool(frame->common, inputs[1], &going));
   loop_start(frame, node);
   for (; going && trip < most; trip++) {
-    SMR_TRY(smr_session_tick(frame->session));
+    SMR_TRY(smr_session_tick(frame->common));
     SMR_TRY(loop_enter(frame, node, trip));
-    SMR_TRY(smr_frame_run(node->callee[0]));
-    going = *(const uint8_t *)smr_frame_output(node->callee[0], 0)->data != 0;
+    SMR_TRY(smr_frame_run(body));
+    SMR_TRY(smr_value_read_bool(body->common, smr_frame_output(body, 0), &going));
     for (uint32_t c = 0; c < loop->carried; c++) SMR_TRY(loop_take_carried(frame, node, c));
     for (uint32_t s = 0; s < loop->stacked; s++) SMR_TRY(loop_take_stacked(frame, node, s, trip));
   }

@@ -2,7 +2,7 @@
 // The operator `custom`: what the program that loads the model brings along, found by name.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/control/control.h"
 
 #include <string.h>
 
@@ -17,22 +17,20 @@ struct smr_custom_state {
   samara_attribute *attributes;
 };
 
-// Descriptor `index`; the caller's structs may be longer than ours.
-static const samara_custom_op *custom_at(const samara_session *session, size_t index) {
-  const uint8_t *first = (const uint8_t *)session->custom_ops;
-  return (const samara_custom_op *)(const void *)(first + index * session->custom_ops->struct_size);
+static const samara_custom_op *custom_at(const struct smr_custom_ops *custom, size_t index) {
+  const uint8_t *first = (const uint8_t *)custom->ops;
+  return (const samara_custom_op *)(const void *)(first + index * custom->ops->struct_size);
 }
 
-samara_status smr_custom_check_options(samara_session *session) {
-  if (session->custom_ops == NULL)
-    SMR_FAIL(&session->error, BAD_ARGUMENT, "custom_op_count without custom_ops");
-  for (size_t i = 0; i < session->custom_op_count; i++) {
-    const samara_custom_op *op = custom_at(session, i);
-    if (op->struct_size < sizeof *op || op->struct_size != session->custom_ops->struct_size)
-      SMR_FAIL(&session->error, BAD_ARGUMENT, "custom operator %zu: struct_size is %zu, not %zu", i,
+samara_status smr_custom_check_options(const struct smr_custom_ops *custom, samara_error *error) {
+  if (custom->ops == NULL) SMR_FAIL(error, BAD_ARGUMENT, "custom_op_count without custom_ops");
+  for (size_t i = 0; i < custom->count; i++) {
+    const samara_custom_op *op = custom_at(custom, i);
+    if (op->struct_size < sizeof *op || op->struct_size != custom->ops->struct_size)
+      SMR_FAIL(error, BAD_ARGUMENT, "custom operator %zu: struct_size is %zu, not %zu", i,
                op->struct_size, sizeof *op);
     if (op->name == NULL || op->run == NULL)
-      SMR_FAIL(&session->error, BAD_ARGUMENT, "custom operator %zu needs a name and run", i);
+      SMR_FAIL(error, BAD_ARGUMENT, "custom operator %zu needs a name and run", i);
   }
   return SAMARA_OK;
 }
@@ -46,12 +44,12 @@ struct custom_words {
 };
 
 // The next word, copied with a NUL; NULL when there is no memory.
-static char *custom_word(samara_session *session, struct custom_words *words) {
+static char *custom_word(struct smr_common *common, struct custom_words *words) {
   const char *stop = words->at;
   while (stop < words->end && *stop != '\x1f') stop++;
   const size_t length = (size_t)(stop - words->at);
   char *word;
-  if (smr_session_take(session, length + 1, 1, &word) == SAMARA_OK) memcpy(word, words->at, length);
+  if (smr_session_take(common, length + 1, 1, &word) == SAMARA_OK) memcpy(word, words->at, length);
   words->at = stop < words->end ? stop + 1 : stop;
   return word;
 }
@@ -67,7 +65,7 @@ static bool custom_count(const char *word, uint32_t *out) {
   return true;
 }
 
-static samara_status custom_joined(samara_session *session, struct smr_frame_node *node) {
+static samara_status custom_joined(struct smr_common *common, struct smr_frame_node *node) {
   struct smr_custom_state *custom = node->control;
   const struct smr_attr *keys = &node->attrs[SMR_ATTR_CUSTOM_KEYS];
   const struct smr_attr *ints = &node->attrs[SMR_ATTR_CUSTOM_INTS];
@@ -78,12 +76,12 @@ static samara_status custom_joined(samara_session *session, struct smr_frame_nod
   for (uint32_t i = 0; i < keys->count; i++) count += keys->text[i] == '\x1f';
   if (count % 3 != 0) goto malformed;
   count /= 3;
-  SMR_TAKE(session, custom->attributes, count);
+  SMR_TAKE(common, custom->attributes, count);
   uint32_t used_ints = 0, used_floats = 0;
   for (size_t i = 0; i < count; i++) {
     samara_attribute *a = &custom->attributes[i];
-    const char *name = custom_word(session, &words), *kind = custom_word(session, &words);
-    const char *text = custom_word(session, &words);
+    const char *name = custom_word(common, &words), *kind = custom_word(common, &words);
+    const char *text = custom_word(common, &words);
     uint32_t n = 0;
     if (name == NULL || kind == NULL || text == NULL) return SAMARA_OUT_OF_MEMORY;
     a->name = name;
@@ -105,14 +103,14 @@ static samara_status custom_joined(samara_session *session, struct smr_frame_nod
   custom->call.attribute_count = count;
   return SAMARA_OK;
 malformed:
-  SMR_FAIL(&session->error, BAD_MODEL, "malformed attributes of a custom operator");
+  SMR_FAIL(common->error, BAD_MODEL, "malformed attributes of a custom operator");
 }
 
-static samara_status custom_attributes(samara_session *session, struct smr_frame_node *node) {
+static samara_status custom_attributes(struct smr_common *common, struct smr_frame_node *node) {
   struct smr_custom_state *custom = node->control;
   const struct smr_attr *given = &node->attrs[SMR_ATTR_CUSTOM_ATTRIBUTES];
-  if (given->count == 0) return custom_joined(session, node);
-  SMR_TAKE(session, custom->attributes, given->count);
+  if (given->count == 0) return custom_joined(common, node);
+  SMR_TAKE(common, custom->attributes, given->count);
   for (uint32_t i = 0; i < given->count; i++) {
     const struct smr_named *v = &given->named[i];
     samara_attribute *a = &custom->attributes[i];
@@ -131,38 +129,39 @@ static samara_status custom_attributes(samara_session *session, struct smr_frame
 
 // ---- building ----
 
-static samara_status custom_find(samara_session *session, struct smr_frame_node *node) {
+static samara_status custom_find(struct smr_frame_node *node, const struct smr_custom_ops *ops) {
   struct smr_custom_state *custom = node->control;
   const struct smr_attr *name = &node->attrs[SMR_ATTR_CUSTOM_NAME];
   const char *text = name->text != NULL ? name->text : "";
-  for (size_t i = 0; i < session->custom_op_count && custom->op == NULL; i++) {
-    const samara_custom_op *op = custom_at(session, i);
+  for (size_t i = 0; i < ops->count && custom->op == NULL; i++) {
+    const samara_custom_op *op = custom_at(ops, i);
     if (strlen(op->name) == name->count && memcmp(op->name, text, name->count) == 0)
       custom->op = op;
   }
   if (custom->op == NULL)
-    SMR_FAIL(&session->error, UNSUPPORTED,
+    SMR_FAIL(node->job.error, UNSUPPORTED,
              "needs the custom operator '%.*s', which the session options do not bring",
              (int)(name->count < 200 ? name->count : 200), text);
   if (node->late && custom->op->measure == NULL)
-    SMR_FAIL(&session->error, UNSUPPORTED,
+    SMR_FAIL(node->job.error, UNSUPPORTED,
              "data decides on its output dims, but custom operator '%s' cannot measure",
              custom->op->name);
   return SAMARA_OK;
 }
 
-samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *node) {
-  samara_session *session = frame->session;
+samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *node,
+                               const struct smr_custom_ops *ops) {
+  struct smr_common *common = frame->common;
   struct smr_custom_state *custom;
   const struct smr_job *job = &node->job;
-  SMR_TAKE(session, custom, 1);
+  SMR_TAKE(common, custom, 1);
   node->control = custom;
   node->late = false;
   for (uint32_t i = 0; i < job->output_count; i++)
     if (frame->values[node->node->outputs[i]].dims_stage > node->node->stage) node->late = true;
-  SMR_TRY(custom_find(session, node));
-  SMR_TAKE(session, custom->inputs, job->input_count);
-  SMR_TAKE(session, custom->outputs, job->output_count);
+  SMR_TRY(custom_find(node, ops));
+  SMR_TAKE(common, custom->inputs, job->input_count);
+  SMR_TAKE(common, custom->outputs, job->output_count);
   custom->call = (samara_custom_call){.struct_size = sizeof custom->call,
                                       .inputs = custom->inputs,
                                       .input_count = job->input_count,
@@ -171,7 +170,7 @@ samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *n
                                       .user = custom->op->user,
                                       .error = &custom->error};
   node->job.kernel = custom->op->name;
-  return custom_attributes(session, node);
+  return custom_attributes(common, node);
 }
 
 // ---- calling ----
@@ -184,12 +183,11 @@ static void custom_fill(struct smr_frame *frame, struct smr_frame_node *node, bo
   for (uint32_t i = 0; i < job->input_count; i++) {
     custom->inputs[i] = (samara_tensor){0};
     if (job->inputs[i] == NULL) continue;
-    custom->inputs[i] = smr_public_tensor(job->inputs[i]);
-    if (!with_data) custom->inputs[i].data = NULL;
+    custom->inputs[i] = smr_public_tensor(job->inputs[i], with_data ? job->inputs[i]->data : NULL);
   }
   for (uint32_t i = 0; i < job->output_count; i++) {
-    custom->outputs[i] = smr_public_tensor(job->outputs[i]);
-    if (!with_data) custom->outputs[i].data = NULL;
+    custom->outputs[i] =
+        smr_public_tensor(job->outputs[i], with_data ? job->outputs[i]->data : NULL);
     const struct smr_value *v = &f->values[node->node->outputs[i]];
     for (uint32_t axis = 0; !with_data && axis < v->rank; axis++)
       if (f->expr_stage[v->dims[axis]] > node->node->stage) custom->outputs[i].shape[axis] = -1;
@@ -200,7 +198,7 @@ static samara_status custom_result(struct smr_frame *frame, const struct smr_fra
                                    samara_status status, const char *step) {
   const struct smr_custom_state *custom = node->control;
   if (status == SAMARA_OK) return SAMARA_OK;
-  SMR_FAIL(&frame->session->error, CUSTOM_OP, "%s of custom operator '%s' failed: %s", step,
+  SMR_FAIL(frame->common->error, CUSTOM_OP, "%s of custom operator '%s' failed: %s", step,
            custom->op->name,
            custom->error.text[0] != '\0' ? custom->error.text : samara_status_text(status));
 }
@@ -221,7 +219,7 @@ samara_status smr_custom_check(struct smr_frame *frame, struct smr_frame_node *n
   custom_fill(frame, node, false);
   for (uint32_t i = 0; i < node->job.input_count; i++)
     if (node->job.inputs[i] != NULL && node->job.inputs[i]->layout != SMR_LAYOUT_PLAIN)
-      SMR_FAIL(&frame->session->error, BAD_MODEL, "input %u is packed, which only weights can be",
+      SMR_FAIL(frame->common->error, BAD_MODEL, "input %u is packed, which only weights can be",
                (unsigned)i);
   if (custom->op->check != NULL)
     SMR_TRY(custom_result(frame, node, custom->op->check(&custom->call), "check"));

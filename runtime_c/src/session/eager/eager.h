@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "kernels/view_copy/view_copy.h"
 #include "ops/op.h"
-#include "session/session.h"
+#include "session/common/common.h"
 
 #include <samara/samara_experimental.h>
 

@@ -33,14 +33,14 @@ samara_status samara_tuned_header(const samara_model *model, const char *isa, ch
   return choices_header(model, mask, text, size, length);
 }
 
-samara_status smr_choices_take(samara_session *session, const char *tuned) {
+samara_status smr_choices_take(struct smr_common *common, const char *tuned, const char **out) {
   char header[CHOICES_HEADER_BYTES];
   size_t length;
-  SMR_TRY(choices_header(session->model, session->isa, header, sizeof header, &length));
+  SMR_TRY(choices_header(common->model, common->isa, header, sizeof header, &length));
   if (strncmp(tuned, header, length) == 0)
-    session->tuned = tuned + length;
+    *out = tuned + length;
   else
-    smr_session_log(session, SAMARA_LOG_WARNING,
+    smr_session_log(common, SAMARA_LOG_WARNING,
                     "measured choices are for another model, CPU, instruction set or version of "
                     "samara, and not used: run samara tune here");
   return SAMARA_OK;
@@ -52,9 +52,8 @@ static const char *choices_field(const char *line, const char *field) {
   return strncmp(line, field, length) == 0 && line[length] == '\t' ? line + length + 1 : NULL;
 }
 
-const char *smr_choices_find(const samara_session *session, const char *function,
-                             const char *node) {
-  for (const char *line = session->tuned; line != NULL; line = strchr(line, '\n')) {
+const char *smr_choices_find(const char *choices, const char *function, const char *node) {
+  for (const char *line = choices; line != NULL; line = strchr(line, '\n')) {
     if (*line == '\n') line++;
     const char *name = choices_field(line, function);
     const char *algorithm = name != NULL ? choices_field(name, node) : NULL;
@@ -119,8 +118,8 @@ samara_status samara_session_choices(const samara_session *session, char *text, 
                                      size_t *length) {
   if (session == NULL || length == NULL || (text == NULL && size != 0)) return SAMARA_BAD_ARGUMENT;
   struct choices_text out = {.text = text, .room = size};
-  for (uint32_t i = 0; i < session->frame_count; i++) {
-    const struct smr_frame *frame = session->order[i];
+  for (uint32_t i = 0; i < session->frames.count; i++) {
+    const struct smr_frame *frame = session->frames.order[i];
     for (uint32_t n = 0; n < frame->function->node_count; n++) {
       const struct smr_frame_node *node = &frame->nodes[n];
       if (node->prepared && !smr_node_is_view(node)) choices_node(&out, frame, node);

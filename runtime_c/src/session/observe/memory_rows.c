@@ -75,9 +75,9 @@ static void rows_ends(struct rows_writer *w, const samara_session *session) {
 
 // Variables lie in the regions of the structures.
 static void rows_rest(struct rows_writer *w, const samara_session *session) {
-  size_t rest = session->total_bytes - session->arena_bytes;
-  for (uint32_t i = 0; i < session->variable_count; i++) {
-    const struct smr_session_variable *v = &session->variables[i];
+  size_t rest = session->common.memory.total_bytes - session->common.memory.arena_bytes;
+  for (uint32_t i = 0; i < session->state.count; i++) {
+    const struct smr_session_variable *v = &session->state.variables[i];
     for (int k = 0; k < (v->spare != NULL ? 2 : 1); k++) {
       const size_t bytes = smr_align64(v->variable->size_bytes);
       rows_add(w, (samara_memory_row){.function = "",
@@ -99,11 +99,12 @@ samara_status samara_session_memory(const samara_session *session, samara_memory
     return SAMARA_BAD_ARGUMENT;
   if (!session->ready) return SAMARA_BAD_STATE;
   struct rows_writer w = {.rows = rows, .capacity = capacity};
-  for (uint32_t i = session->frame_count; i-- > 0;)
-    if (!session->order[i]->growing) rows_plan(&w, session->order[i]);
+  for (uint32_t i = session->frames.count; i-- > 0;)
+    if (!session->frames.order[i]->growing) rows_plan(&w, session->frames.order[i]);
   rows_block(&w, session->entry->function->name, "arena", SAMARA_MEMORY_ARENA, &session->arena);
   rows_ends(&w, session);
-  for (uint32_t i = session->frame_count; i-- > 0;) rows_frame_blocks(&w, session->order[i]);
+  for (uint32_t i = session->frames.count; i-- > 0;)
+    rows_frame_blocks(&w, session->frames.order[i]);
   rows_rest(&w, session);
   *count = w.count;
   return SAMARA_OK;

@@ -8,9 +8,9 @@
 
 samara_status smr_profile_begin(const samara_session *session, struct smr_profile_walk *walk) {
   samara_error *error = &((samara_session *)(uintptr_t)session)->error;
-  *walk = (struct smr_profile_walk){.frames_left = session->frame_count};
-  if (session->run_number == 0) SMR_FAIL(error, BAD_STATE, "nothing has run yet");
-  if (!session->profiled)
+  *walk = (struct smr_profile_walk){.frames_left = session->frames.count};
+  if (session->common.run.number == 0) SMR_FAIL(error, BAD_STATE, "nothing has run yet");
+  if (!session->profile.was_on)
     SMR_FAIL(error, BAD_STATE, "the last run was not timed: switch profiling on before it");
   return SAMARA_OK;
 }
@@ -21,11 +21,11 @@ const struct smr_frame_node *smr_profile_next(const samara_session *session,
   for (;;) {
     while (walk->frame == NULL || walk->node == walk->frame->function->node_count) {
       if (walk->frames_left == 0) return NULL;
-      walk->frame = session->order[--walk->frames_left];
+      walk->frame = session->frames.order[--walk->frames_left];
       walk->node = 0;
     }
     const struct smr_frame_node *node = &walk->frame->nodes[walk->node++];
-    if (node->run_number != session->run_number || node->count == 0) continue;
+    if (node->run_number != session->common.run.number || node->count == 0) continue;
     *row = (samara_profile_row){.node = node->node->name,
                                 .op = node->node->op->name,
                                 .kernel = smr_node_is_view(node) ? "view" : node->job.kernel,
@@ -39,7 +39,7 @@ const struct smr_frame_node *smr_profile_next(const samara_session *session,
 
 samara_status samara_session_set_profiling(samara_session *session, bool on) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
-  session->profiling = on;
+  session->profile.on = on;
   return SAMARA_OK;
 }
 
@@ -68,7 +68,7 @@ samara_status samara_session_profile_sources(const samara_session *session, cons
   size_t used = 0;
   for (; (node = smr_profile_next(session, &walk, &row)) != NULL; used++) {
     if (used >= capacity) continue;
-    const struct smr_source *source = smr_node_source(session, node);
+    const struct smr_source *source = smr_node_source(session->common.model, node);
     files[used] = source != NULL ? source->file : "";
     lines[used] = source != NULL ? source->line : 0;
   }

@@ -71,12 +71,12 @@ samara_status samara_session_needs(const samara_session *session, char *text, si
   if (session == NULL || length == NULL || (text == NULL && size != 0)) return SAMARA_BAD_ARGUMENT;
   struct survey_text out = {.text = text, .room = size};
   survey_put(&out, "\t\t\t\t\t");
-  struct smr_parts whole = session->model->parts;
+  struct smr_parts whole = session->common.model->parts;
   for (size_t i = 0; i < sizeof whole.words / sizeof *whole.words; i++)
-    whole.words[i] |= session->parts.words[i];
+    whole.words[i] |= session->common.parts.words[i];
   survey_parts(&out, &whole);
-  for (uint32_t i = 0; i < session->frame_count; i++) {
-    const struct smr_frame *frame = session->order[i];
+  for (uint32_t i = 0; i < session->frames.count; i++) {
+    const struct smr_frame *frame = session->frames.order[i];
     for (uint32_t n = 0; n < frame->function->node_count; n++)
       survey_node(&out, frame, &frame->nodes[n]);
   }

@@ -2,7 +2,7 @@
 // Upper bounds of dims: an interval pass over a function's expressions.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/plan/plan.h"
 
 #include "base/checked.h"
 

@@ -2,7 +2,7 @@
 // The memory plan of a frame: which values share bytes, how long they live, where they lie.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/plan/plan.h"
 
 #include "base/checked.h"
 
@@ -36,7 +36,7 @@ static int32_t plan_group_output(const struct smr_frame *frame, uint32_t head) {
   int32_t found = -1;
   for (uint32_t i = f->output_count; i-- > 0;) {
     if (frame->values[f->outputs[i]].alias_of != head) continue;
-    if (frame->is_entry && !smr_bound(frame->session->outputs[i].variable)) return -1;
+    if (frame->values[f->outputs[i]].is_result) return -1;
     found = (int32_t)i;
   }
   return found;

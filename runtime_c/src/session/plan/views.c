@@ -4,7 +4,7 @@
 // watched, and how large the rest is, does not change which kernels run.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/plan/plan.h"
 
 #include <string.h>
 
@@ -261,7 +261,7 @@ static void views_concat(struct smr_frame *frame, struct smr_frame_node *node,
 samara_status smr_views_end(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   bool *has_output;
-  SMR_TAKE(frame->session, has_output, f->value_count);
+  SMR_TAKE(frame->common, has_output, f->value_count);
   for (uint32_t i = 0; i < f->output_count; i++)
     has_output[frame->values[f->outputs[i]].alias_of] = true;
   // Outer ones first: where a concat's own output lies is settled before its inputs are placed.

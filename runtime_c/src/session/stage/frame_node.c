@@ -2,7 +2,7 @@
 // Getting one node ready: attributes, check, prepare, derived layouts, scratch.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/stage/stage.h"
 
 #include <string.h>
 
@@ -25,24 +25,6 @@ static void node_evaluate_attrs(struct smr_frame *frame, struct smr_frame_node *
   }
 }
 
-const struct smr_source *smr_node_source(const samara_session *session,
-                                         const struct smr_frame_node *node) {
-  if (node->node->source < 0) return NULL;
-  const struct smr_source *source = &session->model->sources[node->node->source];
-  return source->file != NULL && source->file[0] != '\0' ? source : NULL;
-}
-
-samara_status smr_node_fail(struct smr_frame *frame, const struct smr_frame_node *node,
-                            samara_status status) {
-  samara_error *error = &frame->session->error;
-  const struct smr_source *source = smr_node_source(frame->session, node);
-  (void)smr_fail_prefix(error, status, "): ");
-  if (source != NULL)
-    (void)smr_fail_prefix(error, status, ", %s:%u", source->file, (unsigned)source->line);
-  return smr_fail_prefix(error, status, "function '%s', node '%s' (%s", frame->function->name,
-                         node->node->name, node->node->op->name);
-}
-
 samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_node *node) {
   struct smr_job *job = &node->job;
   job->tiles = 0;
@@ -56,7 +38,7 @@ samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_nod
   SMR_TRY(job->op->funcs->prepare(job));
   for (uint32_t i = 0; i < SMR_MAX_DERIVED && job->derived[i].input >= 0; i++) {
     struct smr_derived *derived = &job->derived[i];
-    SMR_TRY(smr_model_derived(frame->session->model, job->inputs[derived->input]->constant, job,
+    SMR_TRY(smr_model_derived(frame->common->model, job->inputs[derived->input]->constant, job,
                               derived, &derived->data, job->error));
   }
   node->prepared = true;
@@ -93,12 +75,12 @@ samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *
   if (status == SAMARA_OK) node->scratch_capacity = smr_node_scratch(frame, node);
   node->prepared = false;
   if (status == SAMARA_OUT_OF_MEMORY) return smr_node_fail(frame, node, status);
-  return smr_session_forgive(frame->session);
+  return smr_session_forgive(frame->common);
 }
 
 size_t smr_node_scratch(const struct smr_frame *frame, const struct smr_frame_node *node) {
   const struct smr_job *job = &node->job;
-  const size_t threads = SMR_HAS(threads) ? frame->session->threads : 1;
+  const size_t threads = SMR_HAS(threads) ? frame->common->threads : 1;
   size_t bytes;
   if (!smr_mul_size(smr_align64(job->thread_scratch_bytes), threads, &bytes) ||
       !smr_add_size(smr_align64(job->scratch_bytes), bytes, &bytes))

@@ -10,7 +10,8 @@
 
 static void state_set_initial(const samara_session *session, struct smr_session_variable *v) {
   if (v->variable->initial >= 0)
-    memcpy(v->data, session->model->constants[v->variable->initial].data, v->variable->size_bytes);
+    memcpy(v->data, session->common.model->constants[v->variable->initial].data,
+           v->variable->size_bytes);
   else
     memset(v->data, 0, v->variable->size_bytes);
 }
@@ -19,27 +20,27 @@ static void state_set_initial(const samara_session *session, struct smr_session_
 static samara_status state_buffer(samara_session *session, const struct smr_variable *variable,
                                   void **out) {
   size_t total;
-  if (!smr_add_size(session->variable_bytes, variable->size_bytes, &total)) total = SIZE_MAX;
-  if (session->max_arena_bytes != 0 && total > session->max_arena_bytes)
+  if (!smr_add_size(session->state.bytes, variable->size_bytes, &total)) total = SIZE_MAX;
+  if (session->common.memory.max_arena_bytes != 0 && total > session->common.memory.max_arena_bytes)
     SMR_FAIL(&session->error, LIMIT,
              "variable '%s' makes %zu bytes of state; max_arena_bytes is %llu", variable->name,
-             total, (unsigned long long)session->max_arena_bytes);
-  session->variable_bytes = total;
-  return smr_session_take(session, variable->size_bytes, 1, out);
+             total, (unsigned long long)session->common.memory.max_arena_bytes);
+  session->state.bytes = total;
+  return smr_session_take(&session->common, variable->size_bytes, 1, out);
 }
 
 // The session's variable for the model's, made when it is new.
 static samara_status state_take(samara_session *session, uint32_t index, bool written,
                                 int32_t *out) {
-  const struct smr_variable *variable = &session->model->variables[index];
+  const struct smr_variable *variable = &session->common.model->variables[index];
   uint32_t at = 0;
-  while (at < session->variable_count && session->variables[at].variable != variable) at++;
-  struct smr_session_variable *v = &session->variables[at];
-  if (at == session->variable_count) {
+  while (at < session->state.count && session->state.variables[at].variable != variable) at++;
+  struct smr_session_variable *v = &session->state.variables[at];
+  if (at == session->state.count) {
     v->variable = variable;
     SMR_TRY(state_buffer(session, variable, &v->data));
     state_set_initial(session, v);
-    session->variable_count++;
+    session->state.count++;
   }
   *out = (int32_t)at;
   return written ? state_buffer(session, variable, &v->spare) : SAMARA_OK;
@@ -48,11 +49,11 @@ static samara_status state_take(samara_session *session, uint32_t index, bool wr
 // The reader has seen that types fit and that nothing is bound twice.
 samara_status smr_state_create(samara_session *session) {
   const struct smr_function *f = session->function;
-  SMR_TAKE(session, session->variables, (size_t)f->read_count + f->write_count);
+  SMR_TAKE(&session->common, session->state.variables, (size_t)f->read_count + f->write_count);
   for (uint32_t i = 0; i < f->read_count; i++) {
     struct smr_session_input *input = &session->inputs[f->reads[i].position];
     SMR_TRY(state_take(session, f->reads[i].variable, false, &input->variable));
-    const struct smr_variable *v = session->variables[input->variable].variable;
+    const struct smr_variable *v = session->state.variables[input->variable].variable;
     memcpy(input->dims, v->dims, sizeof input->dims);
     input->size_bytes = v->size_bytes;
     input->known = true;
@@ -63,21 +64,34 @@ samara_status smr_state_create(samara_session *session) {
   return SAMARA_OK;
 }
 
+struct smr_tensor smr_state_tensor(const struct smr_session_variable *v) {
+  struct smr_tensor t = {.data = v->data,
+                         .size_bytes = v->variable->size_bytes,
+                         .quant = v->variable->quant,
+                         .name = v->variable->name,
+                         .constant = -1,
+                         .dtype = v->variable->dtype,
+                         .rank = v->variable->rank};
+  memcpy(t.dims, v->variable->dims, sizeof t.dims);
+  return t;
+}
+
 samara_status smr_state_commit(samara_session *session) {
   const struct smr_frame *frame = session->entry;
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; i < f->write_count; i++) {
     const uint32_t position = f->writes[i].position;
-    const struct smr_session_variable *v = &session->variables[session->outputs[position].variable];
+    const struct smr_session_variable *v =
+        &session->state.variables[session->outputs[position].variable];
     const struct smr_tensor *t = smr_frame_output(frame, position);
     if (memcmp(t->dims, v->variable->dims, t->rank * sizeof *t->dims) != 0)
       SMR_FAIL(&session->error, BAD_SHAPE, "variable '%s' cannot change its dims",
                v->variable->name);
-    if (t->data != v->spare && t->size_bytes != 0) memcpy(v->spare, t->data, t->size_bytes);
+    SMR_TRY(smr_value_copy(frame->common, t, v->spare));
   }
   for (uint32_t i = 0; i < f->write_count; i++) {
     struct smr_session_variable *v =
-        &session->variables[session->outputs[f->writes[i].position].variable];
+        &session->state.variables[session->outputs[f->writes[i].position].variable];
     void *old = v->data;
     v->data = v->spare;
     v->spare = old;
@@ -88,8 +102,9 @@ samara_status smr_state_commit(samara_session *session) {
 // ---- the public functions ----
 
 static struct smr_session_variable *state_find(const samara_session *session, const char *name) {
-  for (uint32_t i = 0; name != NULL && i < session->variable_count; i++)
-    if (strcmp(session->variables[i].variable->name, name) == 0) return &session->variables[i];
+  for (uint32_t i = 0; name != NULL && i < session->state.count; i++)
+    if (strcmp(session->state.variables[i].variable->name, name) == 0)
+      return &session->state.variables[i];
   return NULL;
 }
 
@@ -112,12 +127,12 @@ static samara_status state_check_size(const samara_session *session,
 }
 
 size_t samara_session_state_count(const samara_session *session) {
-  return session != NULL ? session->variable_count : 0;
+  return session != NULL ? session->state.count : 0;
 }
 
 const char *samara_session_state_name(const samara_session *session, size_t index) {
-  if (session == NULL || index >= session->variable_count) return NULL;
-  return session->variables[index].variable->name;
+  if (session == NULL || index >= session->state.count) return NULL;
+  return session->state.variables[index].variable->name;
 }
 
 samara_status samara_session_state_info(const samara_session *session, const char *name,
@@ -125,13 +140,10 @@ samara_status samara_session_state_info(const samara_session *session, const cha
   if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
-  struct smr_tensor t = {.data = v->data,
-                         .size_bytes = v->variable->size_bytes,
-                         .quant = v->variable->quant,
-                         .dtype = v->variable->dtype,
-                         .rank = v->variable->rank};
-  memcpy(t.dims, v->variable->dims, sizeof t.dims);
-  *out = smr_public_tensor(&t);
+  const struct smr_tensor t = smr_state_tensor(v);
+  const void *data;
+  SMR_TRY(smr_value_read(&session->common, &t, &data));
+  *out = smr_public_tensor(&t, data);
   return SAMARA_OK;
 }
 
@@ -141,8 +153,8 @@ samara_status samara_session_state_read(const samara_session *session, const cha
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
   SMR_TRY(state_check_size(session, v, buffer, size_bytes));
-  if (size_bytes != 0) memcpy(buffer, v->data, size_bytes);
-  return SAMARA_OK;
+  const struct smr_tensor t = smr_state_tensor(v);
+  return smr_value_copy(&session->common, &t, buffer);
 }
 
 samara_status samara_session_state_write(samara_session *session, const char *name,
@@ -157,7 +169,7 @@ samara_status samara_session_state_write(samara_session *session, const char *na
 
 samara_status samara_session_reset(samara_session *session) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
-  for (uint32_t i = 0; i < session->variable_count; i++)
-    state_set_initial(session, &session->variables[i]);
+  for (uint32_t i = 0; i < session->state.count; i++)
+    state_set_initial(session, &session->state.variables[i]);
   return SAMARA_OK;
 }

@@ -64,29 +64,30 @@ static samara_status load_prefix(struct load_work *w) {
 // large the last is, so the block obeys the limit on the arena.
 static samara_status load_allocate(struct load_work *w, uint8_t **block) {
   samara_session *session = w->session;
-  const samara_model *model = session->model;
+  const samara_model *model = session->common.model;
   size_t places, total;
   bool fits = smr_mul_size(model->variable_count, sizeof *w->places, &places);
   total = fits ? smr_align64(places) : SIZE_MAX;
-  for (uint32_t i = 0; i < session->variable_count; i++)
-    if (session->variables[i].spare == NULL)
-      fits = fits &&
-             smr_add_size(total, smr_align64(session->variables[i].variable->size_bytes), &total);
+  for (uint32_t i = 0; i < session->state.count; i++)
+    if (session->state.variables[i].spare == NULL)
+      fits =
+          fits && smr_add_size(total, smr_align64(session->state.variables[i].variable->size_bytes),
+                               &total);
   const size_t text_at = total;
   fits = fits && smr_add_size(total, w->text_bytes, &total);
   if (!fits) SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: too large for this machine");
-  if (session->max_arena_bytes != 0 && total > session->max_arena_bytes)
+  if (session->common.memory.max_arena_bytes != 0 && total > session->common.memory.max_arena_bytes)
     SMR_FAIL(&session->error, LIMIT, "state: loading takes %zu bytes; max_arena_bytes is %llu",
-             total, (unsigned long long)session->max_arena_bytes);
-  *block = smr_allocate(&session->allocator, total);
+             total, (unsigned long long)session->common.memory.max_arena_bytes);
+  *block = smr_allocate(&session->common.memory.allocator, total);
   if (*block == NULL)
     SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: loading needs %zu bytes", total);
   w->places = (struct load_place *)(void *)*block;
   for (uint32_t i = 0; i < model->variable_count; i++)
     w->places[i] = (struct load_place){.variable = i};
   uint8_t *staging = *block + smr_align64(places);
-  for (uint32_t i = 0; i < session->variable_count; i++) {
-    struct smr_session_variable *v = &session->variables[i];
+  for (uint32_t i = 0; i < session->state.count; i++) {
+    struct smr_session_variable *v = &session->state.variables[i];
     struct load_place *p = &w->places[v->variable - model->variables];
     p->bound = v;
     p->target = v->spare != NULL ? v->spare : staging;
@@ -99,7 +100,7 @@ static samara_status load_allocate(struct load_work *w, uint8_t **block) {
 // ---- the header against the model ----
 
 static struct load_place *load_find(struct load_work *w, const char *name) {
-  const samara_model *model = w->session->model;
+  const samara_model *model = w->session->common.model;
   for (uint32_t i = 0; i < model->variable_count; i++) {
     const uint32_t at = (w->hint + i) % model->variable_count;
     if (strcmp(model->variables[at].name, name) != 0) continue;
@@ -116,7 +117,7 @@ static samara_status load_row(struct load_work *w, const struct smr_header_row *
     SMR_FAIL(error, NOT_FOUND, "state: the model has no variable '%s', which the file holds",
              row->name);
   if (p->seen) SMR_FAIL(error, BAD_MODEL, "state header: tensor '%s' is there twice", row->name);
-  const struct smr_variable *v = &w->session->model->variables[p->variable];
+  const struct smr_variable *v = &w->session->common.model->variables[p->variable];
   const uint8_t stored = v->dtype == SAMARA_QINT8 ? SAMARA_INT8 : v->dtype;
   if (row->dtype != stored || row->rank != v->rank || row->end - row->begin != v->size_bytes ||
       memcmp(row->dims, v->dims, v->rank * sizeof *v->dims) != 0) {
@@ -145,10 +146,10 @@ static samara_status load_header(struct load_work *w) {
     if (!found) break;
     SMR_TRY(load_row(w, &row));
   }
-  for (uint32_t i = 0; i < session->model->variable_count; i++)
+  for (uint32_t i = 0; i < session->common.model->variable_count; i++)
     if (w->places[i].bound != NULL && !w->places[i].seen)
       SMR_FAIL(&session->error, NOT_FOUND, "state: the file lacks variable '%s' of function '%s'",
-               session->model->variables[i].name, session->entry->function->name);
+               session->common.model->variables[i].name, session->entry->function->name);
   return SAMARA_OK;
 }
 
@@ -187,12 +188,12 @@ static void load_sort(struct load_place *places, size_t count) {
 // empty and comes first.
 static samara_status load_tiles(const struct load_work *w, uint64_t data_bytes) {
   uint64_t reached = 0;
-  for (uint32_t i = 0; i < w->session->model->variable_count; i++) {
+  for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
     const struct load_place *p = &w->places[i];
     if (p->begin != reached)
       SMR_FAIL(&w->session->error, BAD_MODEL,
                "state: tensor '%s' begins at byte %llu of the data, the one before ends at %llu",
-               w->session->model->variables[p->variable].name, (unsigned long long)p->begin,
+               w->session->common.model->variables[p->variable].name, (unsigned long long)p->begin,
                (unsigned long long)reached);
     reached = p->end;
   }
@@ -202,7 +203,7 @@ static samara_status load_tiles(const struct load_work *w, uint64_t data_bytes) 
 }
 
 static samara_status load_data(const struct load_work *w) {
-  const samara_model *model = w->session->model;
+  const samara_model *model = w->session->common.model;
   const uint64_t start = SMR_HEADER_PREFIX_BYTES + w->text_bytes;
   load_sort(w->places, model->variable_count);
   SMR_TRY(load_tiles(w, w->reader->size_bytes - start));
@@ -220,7 +221,7 @@ static samara_status load_data(const struct load_work *w) {
 }
 
 static void load_commit(const struct load_work *w) {
-  for (uint32_t i = 0; i < w->session->model->variable_count; i++) {
+  for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
     struct smr_session_variable *v = w->places[i].bound;
     if (v == NULL) continue;
     if (v->spare == NULL) {
@@ -244,7 +245,7 @@ samara_status samara_session_state_load(samara_session *session, const samara_re
   samara_status status = load_header(&w);
   if (status == SAMARA_OK) status = load_data(&w);
   if (status == SAMARA_OK) load_commit(&w);
-  smr_release(&session->allocator, block);
+  smr_release(&session->common.memory.allocator, block);
   return status;
 }
 

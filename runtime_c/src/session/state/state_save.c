@@ -90,8 +90,8 @@ static samara_status save_row(struct save_stream *s, const struct smr_variable *
 static const struct smr_session_variable *save_next(const samara_session *session, size_t *width,
                                                     uint32_t *at) {
   for (; *width != 0; *width /= 2, *at = 0)
-    while (*at < session->variable_count) {
-      const struct smr_session_variable *v = &session->variables[(*at)++];
+    while (*at < session->state.count) {
+      const struct smr_session_variable *v = &session->state.variables[(*at)++];
       if (smr_dtype_bytes(v->variable->dtype) == *width) return v;
     }
   return NULL;
@@ -132,7 +132,10 @@ static samara_status save_all(struct save_stream *s, const samara_session *sessi
   uint32_t at = 0;
   while ((v = save_next(session, &width, &at)) != NULL) {
     s->bytes += v->variable->size_bytes;
-    SMR_TRY(save_piece(s, v->data, v->variable->size_bytes));
+    const struct smr_tensor value = smr_state_tensor(v);
+    const void *data;
+    SMR_TRY(smr_value_read(&session->common, &value, &data));
+    SMR_TRY(save_piece(s, data, value.size_bytes));
   }
   return SAMARA_OK;
 }
@@ -145,8 +148,8 @@ samara_status samara_session_state_save(const samara_session *session,
   struct save_stream s = {.error = error, .counting = true};
   SMR_TRY(smr_options_read(writer, &s.writer, sizeof s.writer, "samara_writer", error));
   if (s.writer.write == NULL) SMR_FAIL(error, BAD_ARGUMENT, "state: no writer");
-  for (uint32_t i = 0; i < session->variable_count; i++)
-    if (strcmp(session->variables[i].variable->name, SMR_HEADER_METADATA) == 0)
+  for (uint32_t i = 0; i < session->state.count; i++)
+    if (strcmp(session->state.variables[i].variable->name, SMR_HEADER_METADATA) == 0)
       SMR_FAIL(error, UNSUPPORTED,
                "state: a variable named " SMR_HEADER_METADATA " cannot be stored in this format");
   return save_all(&s, session);

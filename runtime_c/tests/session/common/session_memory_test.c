@@ -4,21 +4,19 @@
 
 #include "harness.h"
 
-#include <stdlib.h>
-
 #include "session/model_literal.h"
-#include "session/session.h"
+#include "session/common/common.h"
 
 SMR_TEST(regions_are_zeroed_aligned_and_apart) {
   struct literal_memory memory;
   literal_memory_init(&memory);
-  samara_session *s = calloc(1, sizeof *s);
-  REQUIRE(s != NULL);
-  s->allocator = memory.allocator;
+  samara_error error = {.status = SAMARA_OK};
+  struct smr_common s = {.error = &error};
+  s.memory.allocator = memory.allocator;
   uint8_t *blocks[50];
   for (size_t i = 0; i < 50; i++) {
     const size_t size = i * i * 13 % 4000;
-    REQUIRE(smr_session_take(s, size, 1, &blocks[i]) == SAMARA_OK);
+    REQUIRE(smr_session_take(&s, size, 1, &blocks[i]) == SAMARA_OK);
     REQUIRE(blocks[i] != NULL);
     CHECK((uintptr_t)blocks[i] % 64 == 0);
     for (size_t k = 0; k < size; k++) CHECK_EQ_INT(blocks[i][k], 0);
@@ -28,53 +26,51 @@ SMR_TEST(regions_are_zeroed_aligned_and_apart) {
     for (size_t k = 0; k < i * i * 13 % 4000; k++) CHECK_EQ_INT(blocks[i][k], i + 1);
   CHECK(memory.calls < 20);
   uint8_t *block = blocks[0];
-  CHECK_EQ_INT(smr_session_take(s, SIZE_MAX / 2, 3, &block), SAMARA_OUT_OF_MEMORY);
+  CHECK_EQ_INT(smr_session_take(&s, SIZE_MAX / 2, 3, &block), SAMARA_OUT_OF_MEMORY);
   CHECK(block == NULL);
-  CHECK_EQ_INT(smr_session_take(s, SIZE_MAX, 1, &block), SAMARA_OUT_OF_MEMORY);
-  CHECK_CONTAINS(samara_session_error(s), "bytes");
-  CHECK_EQ_INT(smr_session_take(s, 100000, 1, &block), SAMARA_OK);
+  CHECK_EQ_INT(smr_session_take(&s, SIZE_MAX, 1, &block), SAMARA_OUT_OF_MEMORY);
+  CHECK_CONTAINS(error.text, "bytes");
+  CHECK_EQ_INT(smr_session_take(&s, 100000, 1, &block), SAMARA_OK);
   CHECK(block != NULL);
   memory.fail_at = memory.calls + 1;
-  CHECK_EQ_INT(smr_session_take(s, 100000, 1, &block), SAMARA_OUT_OF_MEMORY);
-  smr_session_release(s);
+  CHECK_EQ_INT(smr_session_take(&s, 100000, 1, &block), SAMARA_OUT_OF_MEMORY);
+  smr_session_release(&s);
   CHECK_EQ_INT(memory.live, 0);
-  free(s);
 }
 
 SMR_TEST(blocks_grow_keep_and_obey_the_limit) {
   struct literal_memory memory;
   literal_memory_init(&memory);
-  samara_session *s = calloc(1, sizeof *s);
-  REQUIRE(s != NULL);
-  s->allocator = memory.allocator;
-  s->max_arena_bytes = 1024;
+  samara_error error = {.status = SAMARA_OK};
+  struct smr_common s = {.error = &error};
+  s.memory.allocator = memory.allocator;
+  s.memory.max_arena_bytes = 1024;
   struct smr_block block = {0};
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 0, 0, "b"), SAMARA_OK);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 0, 0, "b"), SAMARA_OK);
   CHECK(block.data != NULL);
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 100, 0, "b"), SAMARA_OK);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 100, 0, "b"), SAMARA_OK);
   CHECK_EQ_INT(block.size_bytes, 128);
-  CHECK_EQ_INT(s->arena_bytes, 128);
+  CHECK_EQ_INT(s.memory.arena_bytes, 128);
   memset(block.data, 9, 100);
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 1000, 100, "b"), SAMARA_OK);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 1000, 100, "b"), SAMARA_OK);
   for (int i = 0; i < 100; i++) CHECK_EQ_INT(((uint8_t *)block.data)[i], 9);
-  CHECK_EQ_INT(s->arena_bytes, 1024);
+  CHECK_EQ_INT(s.memory.arena_bytes, 1024);
   void *data = block.data;
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 10, 0, "b"), SAMARA_OK);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 10, 0, "b"), SAMARA_OK);
   CHECK(block.data == data);
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 1025, 0, "b"), SAMARA_LIMIT);
-  CHECK_EQ_INT(smr_block_ensure(s, &block, SIZE_MAX, 0, "b"), SAMARA_OUT_OF_MEMORY);
-  s->max_arena_bytes = 0;
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 1025, 0, "b"), SAMARA_LIMIT);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, SIZE_MAX, 0, "b"), SAMARA_OUT_OF_MEMORY);
+  s.memory.max_arena_bytes = 0;
   memory.fail_at = memory.calls + 1;
-  CHECK_EQ_INT(smr_block_ensure(s, &block, 5000, 0, "b"), SAMARA_OUT_OF_MEMORY);
+  CHECK_EQ_INT(smr_block_ensure(&s, &block, 5000, 0, "b"), SAMARA_OUT_OF_MEMORY);
   CHECK(block.data == data);
   CHECK_EQ_INT(block.size_bytes, 1024);
   CHECK_EQ_INT(memory.live, 1);
-  smr_session_release(s);
+  smr_session_release(&s);
   CHECK_EQ_INT(memory.live, 0);
   CHECK_EQ_INT(smr_align64(1), 64);
   CHECK_EQ_INT(smr_align64(64), 64);
   CHECK(smr_align64(SIZE_MAX - 3) == SIZE_MAX);
-  free(s);
 }
 
 SMR_TEST_MAIN(RUN(regions_are_zeroed_aligned_and_apart); RUN(blocks_grow_keep_and_obey_the_limit))

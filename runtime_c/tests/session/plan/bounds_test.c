@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "session/model_literal.h"
-#include "session/session.h"
+#include "session/plan/plan.h"
 
 static const enum smr_expr_op binary_ops[] = {
     SMR_EXPR_ADD, SMR_EXPR_SUB, SMR_EXPR_MUL, SMR_EXPR_FLOORDIV, SMR_EXPR_CEILDIV,

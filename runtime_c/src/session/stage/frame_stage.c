@@ -2,35 +2,10 @@
 // A frame at work: entering it, evaluating its stages, and pointing its tensors at memory.
 #include "base/fp.h"
 
-#include "session/session.h"
+#include "session/stage/stage.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-samara_status smr_frame_fail(const struct smr_frame *frame, samara_status status) {
-  return smr_fail_prefix(&frame->session->error, status, "function '%s': ", frame->function->name);
-}
-
-samara_status smr_frame_exceeds(const struct smr_frame *frame, const char *name, size_t bytes,
-                                size_t planned) {
-  SMR_FAIL(&frame->session->error, LIMIT, "'%s' has %zu bytes, but %zu are planned by its bounds",
-           name, bytes, planned);
-}
-
-samara_status smr_tensor_size(struct smr_frame *frame, struct smr_tensor *tensor) {
-  if (!smr_dims_bytes(tensor->dtype, tensor->rank, tensor->dims, &tensor->size_bytes))
-    SMR_FRAME_FAIL(frame, BAD_SHAPE, "'%s' cannot have %" PRId64 " elements along axis %zu",
-                   tensor->name, tensor->dims[tensor->size_bytes], tensor->size_bytes);
-  tensor->pixel_stride = tensor->rank > 0 ? tensor->dims[tensor->rank - 1] : 1;
-  return SAMARA_OK;
-}
-
-samara_status smr_value_size(struct smr_frame *frame, uint32_t id) {
-  struct smr_frame_value *value = &frame->values[id];
-  SMR_TRY(smr_tensor_size(frame, &value->tensor));
-  if (smr_value_gap(value) != 0) value->tensor.pixel_stride = smr_value_gap(value);
-  return SAMARA_OK;
-}
 
 // ---- expressions and guards ----
 
@@ -47,7 +22,9 @@ static samara_status frame_read(struct smr_frame *frame, const struct smr_expr *
   const bool is_signed = t->dtype == SAMARA_INT8 || t->dtype == SAMARA_INT32;
   const uint64_t sign = is_signed ? UINT64_C(1) << (8 * bytes - 1) : 0;
   uint64_t bits = 0;
-  memcpy(&bits, (const uint8_t *)t->data + (size_t)expr->b * bytes, bytes);
+  const void *data;
+  SMR_TRY(smr_value_read(frame->common, t, &data));
+  memcpy(&bits, (const uint8_t *)data + (size_t)expr->b * bytes, bytes);
   *out = t->dtype == SAMARA_BOOL ? bits != 0 : (int64_t)((bits ^ sign) - sign);
   return SAMARA_OK;
 }
@@ -105,7 +82,7 @@ static samara_status frame_check_guards(struct smr_frame *frame, uint32_t stage)
     if (a < b ? g->relation != SMR_RELATION_EQ : a == b && g->relation != SMR_RELATION_LT) continue;
     const char *text = g->message != NULL && g->message[0] != '\0' ? g->message : "dims disagree";
     const samara_status status =
-        smr_fail(&frame->session->error, SAMARA_BAD_SHAPE, "%s (needs %" PRId64 " %s %" PRId64 ")",
+        smr_fail(frame->common->error, SAMARA_BAD_SHAPE, "%s (needs %" PRId64 " %s %" PRId64 ")",
                  text, a, relations[g->relation], b);
     if (g->node >= 0) return smr_node_fail(frame, &frame->nodes[g->node], status);
     return smr_frame_fail(frame, status);
@@ -114,14 +91,6 @@ static samara_status frame_check_guards(struct smr_frame *frame, uint32_t stage)
 }
 
 // ---- dims ----
-
-samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_t stage) {
-  const struct smr_value *v = &frame->function->values[id];
-  struct smr_tensor *t = &frame->values[id].tensor;
-  for (uint32_t i = 0; i < v->rank; i++)
-    t->dims[i] = smr_expr_known(frame->function, v->dims[i], stage) ? frame->exprs[v->dims[i]] : 0;
-  return smr_value_size(frame, id);
-}
 
 // The dims that a value has must be those that its expressions say.
 static samara_status frame_compare_dims(struct smr_frame *frame, uint32_t id, const int64_t *dims,
@@ -206,7 +175,7 @@ samara_status smr_value_attach(struct smr_frame *frame, uint32_t id, size_t size
   size_t capacity;
   void *target = smr_value_target(frame, id, &capacity);
   if (target == NULL) {
-    SMR_TRY(smr_block_ensure(frame->session, &head->own, size_bytes, 0, t->name));
+    SMR_TRY(smr_block_ensure(frame->common, &head->own, size_bytes, 0, t->name));
     target = head->tensor.data = head->own.data;
   } else if (size_bytes > capacity) {
     return smr_frame_exceeds(frame, t->name, size_bytes, capacity);
@@ -219,7 +188,7 @@ samara_status smr_node_attach_scratch(struct smr_frame *frame, struct smr_frame_
   const size_t bytes = node->prepared ? smr_node_scratch(frame, node) : 0;
   node->job.scratch = frame_place(frame, node->node->stage, node->scratch_offset);
   if (bytes <= node->scratch_capacity) return SAMARA_OK;
-  SMR_TRY(smr_block_ensure(frame->session, &node->overflow, bytes, 0, node->node->name));
+  SMR_TRY(smr_block_ensure(frame->common, &node->overflow, bytes, 0, node->node->name));
   node->job.scratch = node->overflow.data;
   return SAMARA_OK;
 }
@@ -262,7 +231,7 @@ static samara_status frame_grow(struct smr_frame *frame, uint32_t stage) {
   smr_frame_bounds(frame, stage + 1);
   smr_frame_place(frame, stage, stage + 1);
   SMR_TRY(smr_frame_plan(frame, stage, stage + 1, &bytes));
-  return smr_block_ensure(frame->session, &frame->chunks[stage], bytes, 0, frame->function->name);
+  return smr_block_ensure(frame->common, &frame->chunks[stage], bytes, 0, frame->function->name);
 }
 
 static samara_status frame_prepare_stage(struct smr_frame *frame, uint32_t stage) {

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// A *frame* is the memory of one function of the model in a session: its values, its nodes and the
+// dims that are known. The call graph has no cycle, so a function is never active twice at once and
+// one frame per function is enough.
+//
+// Dims are evaluated stage by stage. A frame whose dims all have upper bounds is laid out once, in
+// one arena (a callee's arena is scratch of the node that calls it), and runs without allocating.
+// Any other frame is *growing*: it takes a chunk of memory per stage when the stage is reached.
+#ifndef SMR_SESSION_FRAME_FRAME_H
+#define SMR_SESSION_FRAME_FRAME_H
+
+#include "session/common/common.h"
+
+#include <string.h>
+
+struct smr_frame;
+
+/// Where a value's bytes are. Decided for roots; the other values of a group share the root's.
+enum smr_home {
+  SMR_HOME_NONE,      // nothing makes it
+  SMR_HOME_CONSTANT,  // in the model's image
+  SMR_HOME_INPUT,     // the caller's
+  SMR_HOME_OUTPUT,    // where the caller wants this output; in `own` when it says NULL
+  SMR_HOME_ARENA,     // at `offset` of the frame's arena, or of the chunk of its stage
+  SMR_HOME_OWN,       // a block of its own: size known late, or kept inside a callee
+};
+
+// In structs of this header what is read most comes first, and large members last: near fields take
+// shorter instructions.
+struct smr_frame_value {
+  uint32_t alias_of;     // value that this one is a view of by construction; itself if none
+  size_t view_bytes;     // of a part: from the first byte of alias_of to its own
+  int64_t view_stride;   // of a part with gaps: its pixel_stride; 0 where dense
+  uint32_t root;         // head of the group that shares memory in the current plan
+  uint32_t first, last;  // of a root: nodes between which its bytes live; last may be node_count
+  uint32_t dims_stage;   // from which its dims can be evaluated
+  int32_t output;        // of a root at HOME_OUTPUT: which
+  uint8_t home;          // of a root
+  bool kept;
+  bool is_output;         // of the function
+  bool is_result;         // an output of the entry function that the user sees
+  bool varies;            // some of its dims is not a constant
+  bool part;              // a view of some of the bytes of alias_of
+  bool dense_only;        // somebody reads it without minding a pixel stride
+  size_t capacity_bytes;  // of a root: upper bound of its bytes, SMR_UNBOUNDED_BYTES if none
+  size_t offset;
+  struct smr_block own;
+  struct smr_tensor tensor;
+};
+
+/// What a node is to the session.
+enum smr_control {
+  SMR_CONTROL_NONE,  // an ordinary operator
+  SMR_CONTROL_IF,
+  SMR_CONTROL_LOOP,
+  SMR_CONTROL_CALL,
+  SMR_CONTROL_TRAP,
+  SMR_CONTROL_CUSTOM,
+};
+
+struct smr_frame_node {
+  const struct smr_node *node;
+  struct smr_attr *attrs;       // the frame's own, lists that are evaluated included
+  struct smr_frame *callee[2];  // if: then, else; loop, call: body
+  void *control;                // struct smr_loop_state, struct smr_custom_state
+  uint8_t kind;                 // enum smr_control
+  bool alias;                   // output 0 is a view of input 0: nothing to run
+  bool placed;                  // of concat, split, slice: all it would copy lies where it belongs
+  bool late;                    // output dims are known only when it runs
+  bool prepared;
+  size_t scratch_capacity;  // planned bytes
+  size_t scratch_offset;
+  struct smr_block overflow;  // scratch beyond the plan
+  /* profile of the current run */
+  uint64_t run_number;  // last run that executed it
+  uint64_t start_ns, total_ns, count;
+  struct smr_job job;
+};
+
+/// A piece of memory that lives from node `first` to node `last`.
+struct smr_plan_item {
+  uint32_t first, last;
+  uint32_t owner;  // value, or value_count + node: its scratch
+  uint8_t rank;    // higher ranks are placed first
+  size_t size_bytes, offset;
+};
+
+/// Indices grouped by stage: order[begin[s] .. begin[s + 1]). Without `late` dims there is one
+/// stage, and nothing to group.
+struct smr_staged {
+  uint32_t *order;
+  uint32_t *begin;
+};
+
+struct smr_frame {
+  struct smr_common *common;
+  const struct smr_function *function;
+  struct smr_frame_value *values;
+  struct smr_frame_node *nodes;
+  int64_t *exprs;  // exact values, as far as the stages are valid
+  int64_t *lo, *hi;
+  struct smr_staged staged_exprs, staged_values, staged_guards;
+  uint32_t *stage_begin;     // nodes of stage s: [stage_begin[s], stage_begin[s + 1])
+  bool *stage_valid;         // evaluated, checked and prepared for the current dims
+  struct smr_block *chunks;  // of a growing frame, per stage
+  int64_t (*input_dims)[SAMARA_MAX_RANK];
+  int64_t (*input_lo)[SAMARA_MAX_RANK];
+  int64_t (*input_hi)[SAMARA_MAX_RANK];
+  /* what the caller gives to the next smr_frame_enter, and leaves there until its run ends */
+  const struct smr_tensor **given_inputs;  // dims and data
+  void **given_data;                       // where each output shall be; NULL: the frame's choice
+  size_t *given_capacity;                  // bytes there
+  struct smr_plan_item *items;             // of the planner: values and nodes
+  uint8_t *base;
+  size_t arena_bytes;
+  uint32_t attached;  // stages whose pointers are set
+  bool is_entry;
+  bool called;   // input bounds are set
+  bool entered;  // input_dims are those of the last evaluation
+  bool growing;
+  bool planned;
+  samara_session *session;  // the whole, which the files of this concern do not know
+};
+
+/// The frames of a session.
+struct smr_frames {
+  struct smr_frame **order;        // callees before callers
+  struct smr_frame **of_function;  // by function of the model; NULL: not reachable
+  uint32_t count;                  // of `order`
+};
+
+/* ---- nodes ---- */
+
+/// What the node is to the session.
+static inline enum smr_control smr_node_control(const struct smr_frame_node *node) {
+  return SMR_HAS_CONTROL ? (enum smr_control)node->kind : SMR_CONTROL_NONE;
+}
+/// Whether the node's outputs are views, so that there is nothing to run.
+static inline bool smr_node_is_view(const struct smr_frame_node *node) {
+  return SMR_HAS(views) && (node->alias || node->placed);
+}
+
+/* ---- stages ---- */
+
+static inline uint32_t smr_stage_count(const struct smr_function *f) {
+  return SMR_HAS(late) ? f->stage_count : 1;
+}
+/// Whether an expression can be evaluated by stage `stage`.
+static inline bool smr_expr_known(const struct smr_function *f, uint32_t expr, uint32_t stage) {
+  return !SMR_HAS(late) || f->expr_stage[expr] <= stage;
+}
+/// The indices of a stage, of `count` in all: smr_staged_at(s, i) for i from begin to end.
+static inline uint32_t smr_staged_begin(const struct smr_staged *s, uint32_t stage) {
+  return SMR_HAS(late) ? s->begin[stage] : 0;
+}
+static inline uint32_t smr_staged_end(const struct smr_staged *s, uint32_t stage, uint32_t count) {
+  return SMR_HAS(late) ? s->begin[stage + 1] : count;
+}
+static inline uint32_t smr_staged_at(const struct smr_staged *s, uint32_t i) {
+  return SMR_HAS(late) ? s->order[i] : i;
+}
+
+/* ---- values ---- */
+
+/// Whether the value is a part of another. The fields behind this are set in builds with views
+/// only.
+static inline bool smr_value_is_part(const struct smr_frame_value *value) {
+  return SMR_HAS(views_parts) && value->part;
+}
+/// Elements between its pixels where they lie apart, else 0.
+static inline int64_t smr_value_gap(const struct smr_frame_value *value) {
+  return SMR_HAS(views_parts) ? value->view_stride : 0;
+}
+static inline bool smr_value_kept(const struct smr_frame_value *value) {
+  return SMR_HAS(keep) && value->kept;
+}
+
+/* ---- reading a value on the host ---- */
+
+/// Output `output` of a frame that has run.
+static inline const struct smr_tensor *smr_frame_output(const struct smr_frame *frame,
+                                                        uint32_t output) {
+  return &frame->values[frame->function->outputs[output]].tensor;
+}
+/// Point *out at the bytes of a tensor, for the host to read until the next node runs. Every host
+/// read outside of nodes comes here: dims that are elements of a tensor, conditions of `if` and
+/// `loop`, outputs, variables, and what is kept or watched. All tensors lie in the host's memory
+/// today, so this cannot fail; a tensor that lies in another memory is to be fetched here.
+static inline samara_status smr_value_read(const struct smr_common *common,
+                                           const struct smr_tensor *tensor, const void **out) {
+  (void)common;
+  *out = tensor->data;
+  return SAMARA_OK;
+}
+/// Read a tensor of type bool that has one element.
+static inline samara_status smr_value_read_bool(const struct smr_common *common,
+                                                const struct smr_tensor *tensor, bool *out) {
+  const void *data;
+  SMR_TRY(smr_value_read(common, tensor, &data));
+  *out = *(const uint8_t *)data != 0;
+  return SAMARA_OK;
+}
+/// Copy the bytes of a tensor to `to`, unless they lie there already.
+static inline samara_status smr_value_copy(const struct smr_common *common,
+                                           const struct smr_tensor *tensor, void *to) {
+  const void *data;
+  if (tensor->data == to || tensor->size_bytes == 0) return SAMARA_OK;
+  SMR_TRY(smr_value_read(common, tensor, &data));
+  memcpy(to, data, tensor->size_bytes);
+  return SAMARA_OK;
+}
+
+/* ---- frame_value.c ---- */
+
+/// Bytes of dense dims; BAD_SHAPE naming the value when negative or too large. Sets pixel_stride.
+samara_status smr_tensor_size(const struct smr_frame *frame, struct smr_tensor *tensor);
+/// The same for a value, whose pixels may lie further apart.
+samara_status smr_value_size(struct smr_frame *frame, uint32_t id);
+/// Dims of a value from expressions that can be evaluated by stage `stage`; the others are 0.
+samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_t stage);
+/// A tensor as the public interface shows it, with its bytes at `data`.
+samara_tensor smr_public_tensor(const struct smr_tensor *tensor, const void *data);
+
+/// Put "function 'f': " before the session's error text.
+samara_status smr_frame_fail(const struct smr_frame *frame, samara_status status);
+/// Fail with a text that begins so.
+#define SMR_FRAME_FAIL(frame, CODE, ...) \
+  return smr_frame_fail((frame), smr_fail((frame)->common->error, SAMARA_##CODE, __VA_ARGS__))
+/// Fail: the value `name` does not fit what its bounds let the plan set aside.
+samara_status smr_frame_exceeds(const struct smr_frame *frame, const char *name, size_t bytes,
+                                size_t planned);
+/// Where a node came from, NULL when the model does not say.
+const struct smr_source *smr_node_source(const samara_model *model,
+                                         const struct smr_frame_node *node);
+/// Put "function 'f', node 'n' (op, file:line): " before the session's error text.
+samara_status smr_node_fail(const struct smr_frame *frame, const struct smr_frame_node *node,
+                            samara_status status);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the values of a frame lie: upper bounds of their dims, views that take no bytes of their
+// own, and offsets in the arena.
+#ifndef SMR_SESSION_PLAN_PLAN_H
+#define SMR_SESSION_PLAN_PLAN_H
+
+#include "session/frame/frame.h"
+
+/// A dim or a size without upper bound.
+#define SMR_UNBOUNDED_DIM INT64_MAX
+#define SMR_UNBOUNDED_BYTES SIZE_MAX
+
+/* ---- bounds.c ---- */
+
+/// Intervals of all expressions; stages below `exact_stages` are taken from `exprs`.
+void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages);
+/// The least and the largest value of an expression. Where a build has no bounds, they are exact.
+static inline int64_t smr_expr_lo(const struct smr_frame *frame, uint32_t expr) {
+  return SMR_HAS_BOUNDS ? frame->lo[expr] : frame->exprs[expr];
+}
+static inline int64_t smr_expr_hi(const struct smr_frame *frame, uint32_t expr) {
+  return SMR_HAS_BOUNDS ? frame->hi[expr] : frame->exprs[expr];
+}
+/// Whether it is known.
+static inline bool smr_expr_fixed(const struct smr_frame *frame, uint32_t expr) {
+  return !SMR_HAS_BOUNDS || frame->lo[expr] == frame->hi[expr];
+}
+/// Upper bound of a dim of a value, SMR_UNBOUNDED_DIM if none.
+int64_t smr_value_dim_bound(const struct smr_frame *frame, uint32_t id, uint32_t axis);
+/// Upper bound of its bytes, SMR_UNBOUNDED_BYTES if none.
+size_t smr_value_bytes_bound(const struct smr_frame *frame, uint32_t id);
+/// Widen the bounds of input `input` of `callee` by those of the caller's value.
+void smr_frame_widen_input(const struct smr_frame *frame, uint32_t value, struct smr_frame *callee,
+                           uint32_t input);
+
+/* ---- views.c ---- */
+
+/// Needs the parts for an operator that may have nothing to do: reshape, concat and the like.
+samara_status smr_views_need(const struct smr_job *job);
+/// Note which values must be dense. Before any node is built.
+void smr_views_begin(struct smr_frame *frame);
+/// Make outputs of a reshape, split or slice views of its input, where possible. Nodes in order.
+void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node);
+/// Make inputs of concats parts of their outputs, where possible. When all nodes are built.
+samara_status smr_views_end(struct smr_frame *frame);
+
+/* ---- plan.c ---- */
+
+/// Groups, homes, capacities and lifetimes of the values made in stages [begin, end).
+void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end);
+/// Offsets for those, and the bytes they take. `*size_bytes` gets the size.
+samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                             size_t *size_bytes);
+
+#endif
