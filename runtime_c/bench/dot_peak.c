@@ -67,7 +67,7 @@ static double dot_peak_once(uint32_t isa, int32_t *sink) {
   if (isa & SMR_ISA_AVX2) return smr_dot_peak_avx2(sink);
 #endif
 #if SMR_ARCH_AARCH64
-  if (isa & SMR_ISA_NEON_DOT) return smr_dot_peak_neondot(sink);
+  if (isa & SMR_ISA_NEON_DOT) return smr_dot_peak_neon_dot(sink);
 #endif
   (void)isa;
   return smr_dot_peak_scalar(sink);

@@ -15,7 +15,7 @@ SMR_HOT_REGION
 #pragma GCC target("arch=armv8.2-a+bf16")
 #endif
 
-#define SMR_SIMD_SUFFIX _neonbf16
+#define SMR_SIMD_SUFFIX _neon_bf16
 #define SMR_SIMD_ISA SMR_ISA_NEON_BF16
 #define SMR_SIMD_NAME "neon-bf16"
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)

@@ -15,7 +15,7 @@ SMR_HOT_REGION
 #pragma GCC target("arch=armv8.2-a+dotprod")
 #endif
 
-#define SMR_SIMD_SUFFIX _neondot
+#define SMR_SIMD_SUFFIX _neon_dot
 #define SMR_SIMD_ISA SMR_ISA_NEON_DOT
 #define SMR_SIMD_NAME "neon-dot"
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)

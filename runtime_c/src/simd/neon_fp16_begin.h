@@ -15,7 +15,7 @@ SMR_HOT_REGION
 #pragma GCC target("arch=armv8.2-a+fp16")
 #endif
 
-#define SMR_SIMD_SUFFIX _neonfp16
+#define SMR_SIMD_SUFFIX _neon_fp16
 #define SMR_SIMD_ISA SMR_ISA_NEON_FP16
 #define SMR_SIMD_NAME "neon-fp16"
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)

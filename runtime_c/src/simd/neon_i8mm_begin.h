@@ -15,7 +15,7 @@ SMR_HOT_REGION
 #pragma GCC target("arch=armv8.2-a+dotprod+i8mm")
 #endif
 
-#define SMR_SIMD_SUFFIX _neoni8mm
+#define SMR_SIMD_SUFFIX _neon_i8mm
 #define SMR_SIMD_ISA SMR_ISA_NEON_I8MM
 #define SMR_SIMD_NAME "neon-i8mm"
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)

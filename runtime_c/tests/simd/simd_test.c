@@ -91,10 +91,10 @@ SMR_TEST(vocabulary) {
 #endif
 #if SMR_ARCH_AARCH64
   if (simd_have(SMR_ISA_NEON, "neon")) smr_check_vocabulary_neon();
-  if (simd_have(SMR_ISA_NEON_FP16, "neon-fp16")) smr_check_vocabulary_neonfp16();
-  if (simd_have(SMR_ISA_NEON_DOT, "neon-dot")) smr_check_vocabulary_neondot();
-  if (simd_have(SMR_ISA_NEON_I8MM, "neon-i8mm")) smr_check_vocabulary_neoni8mm();
-  if (simd_have(SMR_ISA_NEON_BF16, "neon-bf16")) smr_check_vocabulary_neonbf16();
+  if (simd_have(SMR_ISA_NEON_FP16, "neon-fp16")) smr_check_vocabulary_neon_fp16();
+  if (simd_have(SMR_ISA_NEON_DOT, "neon-dot")) smr_check_vocabulary_neon_dot();
+  if (simd_have(SMR_ISA_NEON_I8MM, "neon-i8mm")) smr_check_vocabulary_neon_i8mm();
+  if (simd_have(SMR_ISA_NEON_BF16, "neon-bf16")) smr_check_vocabulary_neon_bf16();
 #endif
 #if SMR_ARCH_V128
   smr_check_vocabulary_v128();

@@ -40,6 +40,17 @@ def test_a_shorter_list_needs_fewer_files() -> None:
     assert reached({**FILES, "ops.inc": "OP(neg)\n"}, "smr_start") == ["table.c", "neg.c", "log.c"]
 
 
+def test_what_a_list_compiles_counts_as_text_of_its_file() -> None:
+    files = {
+        **FILES,
+        "f.c": '#include "ops.h"\n#define SMR_SIMD_BODY "body.h"\n#include "isas.inc"\n',
+        "isas.inc": "#include SMR_SIMD_BODY\n",
+        "body.h": "int smr_body(void) {\n  smr_log();\n  return 0;\n}\n",
+        "f.h": "#ifndef F_H\n#define F_H\nint smr_body(void);\n#endif\n",
+    }
+    assert reached(files, "smr_body") == ["log.c", "f.c"]
+
+
 def test_a_row_that_nothing_defines_is_an_error() -> None:
     with pytest.raises(SamaraError, match="defines smr_mul_op"):
         reached({**FILES, "ops.inc": "OP(mul)\n"}, "smr_start")

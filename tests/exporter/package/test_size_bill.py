@@ -17,9 +17,9 @@ typedef int (*op_run)(int);
 #define ROW(name) {#name, op_##name}
 static int op_relu(int x);
 extern const int elsewhere[];
-// ---- kernels/vadd/vadd_avx2.c ----
+// ---- kernels/vadd/vadd.c:avx2 ----
 static int KERNEL(int x) { if (x) { static const int steps[3] = {1, 2, 3}; return steps[x % 3]; } return 1; }
-// ---- kernels/vadd/vadd_8x16_neon_dot.c ----
+// ---- kernels/vadd/vadd.c:neon_dot ----
 static int smr_vadd__neon_dot(int x) { return x + 7; }
 // ---- ops/pointwise/op_relu.c ----
 static __attribute__((noinline)) int op_relu(int x) { return x > 0 ? KERNEL(x) : 0; }
@@ -36,9 +36,9 @@ def test_definitions_are_found_and_declarations_are_not() -> None:
         "ROW(relu)", '{"relu", op_relu}'
     )
     assert symbol_files(text, _SOURCE, "samara.c") == {
-        "smr_vadd__avx2": "kernels/vadd/vadd_avx2.c",
-        "steps": "kernels/vadd/vadd_avx2.c",
-        "smr_vadd__neon_dot": "kernels/vadd/vadd_8x16_neon_dot.c",
+        "smr_vadd__avx2": "kernels/vadd/vadd.c:avx2",
+        "steps": "kernels/vadd/vadd.c:avx2",
+        "smr_vadd__neon_dot": "kernels/vadd/vadd.c:neon_dot",
         "op_relu": "ops/pointwise/op_relu.c",
         "op_table": "ops/table/ops.c",
         "entry": "swish.c",

@@ -52,6 +52,31 @@ def test_a_vocabulary_is_written_once_for_each_width() -> None:
     )
 
 
+def test_a_list_compiles_the_file_that_a_macro_names_in_marked_regions() -> None:
+    files = {
+        "kernels/f/f.c": '#define SMR_SIMD_BODY "kernels/f/body.h"\n#include "simd/isa.inc"\n'
+        '#undef SMR_SIMD_BODY\n#include "simd/isa.inc"\n',
+        "simd/isa.inc": '#if defined(SMR_SIMD_BODY)\n#include "simd/avx2_begin.h"\n'
+        '#include SMR_SIMD_BODY\n#include "simd/end.h"\n#else\nROW(avx2)\n#endif\n',
+        "simd/avx2_begin.h": "BEGIN\n",
+        "simd/end.h": "END\n",
+        "kernels/f/body.h": "int body;\n",
+    }
+    unit = Unit(files.__getitem__)
+    unit.add_source("kernels/f/f.c")
+    assert unit.text == [
+        "// ---- kernels/f/f.c ----",
+        '#define SMR_SIMD_BODY "kernels/f/body.h"',
+        "BEGIN",
+        "// ---- kernels/f/f.c:avx2 ----",
+        "int body;",
+        "END",
+        "// ---- kernels/f/f.c ----",
+        "#undef SMR_SIMD_BODY",
+        "ROW(avx2)",
+    ]
+
+
 def test_standard_headers_come_first_and_others_stay() -> None:
     files = {"a.c": "#include <string.h>\n#if POSIX\n#include <unistd.h>\n#endif\nint a;\n"}
     assert written(files, "a.c") == "<string.h>\n#if POSIX\n#include <unistd.h>\n#endif\nint a;\n"

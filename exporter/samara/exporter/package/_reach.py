@@ -16,6 +16,7 @@ from itertools import zip_longest
 
 from samara.exporter.package._c_text import (
     TOKEN,
+    Line,
     declarations,
     logical_lines,
     macro_declarations,
@@ -29,6 +30,8 @@ _EXTERN = re.compile(
     r"^extern\b(?:\s+const)?(?:\s+(?:struct|enum|union))?\s+\w+([^;#]*);", re.MULTILINE
 )
 _INCLUDED = re.compile(r'["<]([^">]+)[">]')
+# A list of kernels compiles the file that this macro names, for every instruction set.
+BODY = "SMR_SIMD_BODY"
 # Helpers of the vector vocabulary stay inside their file: there is nothing to find in their names.
 _OPAQUE = frozenset({"N", "SMR_PASTE"})
 
@@ -40,6 +43,13 @@ class _Macro:
 
 
 Macros = dict[str, _Macro]
+
+
+def _included(line: Line) -> str:
+    """The file that a line brings in by its path, "" if it does not."""
+    rest = line.rest.removeprefix(f"{BODY} ") if line.directive == "define" else line.rest
+    match = _INCLUDED.match(rest)
+    return match[1] if match and line.directive in ("include", "define") else ""
 
 
 def _tokens(text: str) -> list[str]:
@@ -213,13 +223,14 @@ class _Source:
                 tokens += expand(_tokens(line.text), macros)
             elif line.directive == "define":
                 name, macro = _macro(line.rest)
-                if name not in _OPAQUE:
+                if name == BODY:
+                    self._walk(_included(line), macros, tokens)
+                elif name not in _OPAQUE:
                     macros[name] = macro
             elif line.directive == "undef":
                 macros.pop(line.rest, None)
             elif line.directive == "include":
-                match = _INCLUDED.match(line.rest)
-                each = match[1] if match else ""
+                each = _included(line)
                 if self._library.is_content(each):
                     self._walk(each, macros, tokens)
 
@@ -288,9 +299,9 @@ class Library:
         if path not in self._includes:
             found = []
             for line in logical_lines(self.read(path)):
-                match = _INCLUDED.match(line.rest) if line.directive == "include" else None
-                if match and self.has(match[1]):
-                    found.append(match[1])
+                each = _included(line)
+                if self.has(each):
+                    found.append(each)
             self._includes[path] = found
         return self._includes[path]
 

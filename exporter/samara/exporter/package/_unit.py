@@ -16,6 +16,7 @@ from samara.exporter.package._c_text import TOKEN, Line, logical_lines, split_de
 from samara.pybridge import SamaraError
 
 _INCLUDE = re.compile(r'"([^"]+)"|<([^>]+)>')
+_REGION = re.compile(r"simd/(?:(\w+)_begin|end)\.h\Z")
 _GUARD = re.compile(r"\s*#\s*ifndef (\w+)\n\s*#\s*define \1\n")
 # Macros that ask the system for declarations, before the first of its headers.
 _FEATURE = re.compile(r"_\w+_SOURCE\Z|__USE_MINGW_ANSI_STDIO\Z")
@@ -54,10 +55,23 @@ class Unit:
     system: list[str] = field(default_factory=list)  # standard headers that all need
     features: dict[str, str] = field(default_factory=dict)  # _GNU_SOURCE and the like
     text: list[str] = field(default_factory=list)
+    _source: str = ""  # whose text is being written
     _conditions: list[str] = field(default_factory=list)  # open ones, around the current line
     # What was defined, and under which conditions: name -> {conditions: value}.
     _defined: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)
     _followed: set[str] = field(default_factory=lambda: {"VF", "__cplusplus"})
+
+    def add_source(self, path: str) -> None:
+        """Append a file that is compiled, behind a line that names it.
+
+        The regions of instruction sets in it have such lines too, as PATH:ISA.
+        """
+        self._source = path
+        self._mark("")
+        self.add(path)
+
+    def _mark(self, isa: str) -> None:
+        self.text.append(f"// ---- {self._source}{':' * bool(isa)}{isa} ----")
 
     def add(self, path: str) -> None:
         """Append a file and what it includes."""
@@ -80,11 +94,15 @@ class Unit:
 
     def _line(self, line: Line, path: str) -> None:
         if line.directive == "include":
-            match = _INCLUDE.match(line.rest)
+            # A name stands for the file that it is defined as (SMR_SIMD_BODY).
+            match = _INCLUDE.match(line.rest) or _INCLUDE.match(str(self._lookup(line.rest)))
             if match is None:
                 raise SamaraError(f"{path}: cannot follow #include {line.rest}")
             if match[1] or match[2].startswith("samara/"):
                 self.add(match[1] or match[2])
+                region = _REGION.match(match[1] or "")
+                if region:
+                    self._mark(region[1] or "")
             else:
                 self._system(match[2], line)
             return

@@ -144,8 +144,7 @@ def amalgamate(
         if path in extra and embed is not None:
             unit.text.append(image(embed))
             embed = None
-        unit.text.append(f"// ---- {path} ----")
-        unit.add(path)
+        unit.add_source(path)
     if embed is not None:
         unit.text.append(image(embed))
     rename = renamer(prefix)

@@ -2,8 +2,9 @@
 """The lists of a selective build: the runtime's X-macro lists, cut to what a selection holds.
 
 Everything that can be left out of the runtime stands in a list: operators (ops/table/opdefs.inc), their
-attributes (ops/table/opattrs.inc), kernels by instruction set (kernels/*/kernels.inc), parts
-(base/parts.inc). A selective build is the same sources with shorter lists.
+attributes (ops/table/opattrs.inc), instruction sets of kernels (kernels/*.inc for many families,
+kernels/*/kernels.inc for one), parts (base/parts.inc). A selective build is the same sources with
+shorter lists.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from samara.exporter.package.selection import DTYPE_NAMES, ISA_NAMES, Selection
 from samara.exporter.types import ModelFormatError
 
 _ROW = re.compile(r"^SMR_\w+\(")
+_ISA_ROW = re.compile(r'^#include "simd/(\w+)\.inc"$')
 _PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
 _TYPE = "type_"
 # Families that small work needs no more than portable C of, all with the same bits.
@@ -31,6 +33,11 @@ _IMPLIED = {
     "neon-dot": {"neon"},
     "neon-i8mm": {"neon", "neon-dot"},
     "neon-bf16": {"neon"},
+}
+# The instruction sets that a row `#include "simd/NAME.inc"` stands for; v128 for one or the other.
+_ISA_FILES = {
+    "v128": {"wasm-simd", "rvv"},
+    **{re.sub("-", "_" if name.startswith("neon") else "", name): {name} for name in ISA_NAMES},
 }
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
 # Parts that only the full library has: eager operators, and listing what a model needs.
@@ -50,7 +57,7 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
         parts: _parts((src / parts).read_text("utf-8"), selection),
         "base/build.h": _build_header(selection),
     }
-    for path in sorted(src.glob("kernels/*/kernels.inc")):
+    for path in sorted((*src.glob("kernels/*.inc"), *src.glob("kernels/*/kernels.inc"))):
         name = path.relative_to(src).as_posix()
         out[name] = _kernels(path.read_text("utf-8"), _with_rows(path.parent.name, selection))
     return out
@@ -156,20 +163,30 @@ def _with_rows(family: str, selection: Selection) -> Selection:
 def _kernels(text: str, selection: Selection) -> str:
     """The rows that a CPU of one of the build's instruction sets would choose.
 
-    Rows stand best first, those of one architecture within its #if. A _HALF row has kernels of the
-    row after it, which stays with it.
+    Rows stand best first. A list that includes another one has those rows of the other one too. A
+    _HALF row has kernels of the row after it, which stays with it.
     """
     lines = text.splitlines()
-    rows = [i for i, line in enumerate(lines) if _ROW.match(line)]
+    rows = [i for i, line in enumerate(lines) if _ROW.match(line) or _ISA_ROW.match(line)]
     kept: set[int] = set()
     for name in (selection.floor, *selection.isa):
         have = {name, *_IMPLIED.get(name, ())}
-        best = next(n for n, i in enumerate(rows) if have.issuperset(_row_sets(lines[i])))
+        best = next((n for n, i in enumerate(rows) if _row_runs(lines[i], have)), None)
+        if best is None:
+            continue
         kept.add(rows[best])
         if lines[rows[best]].startswith("SMR_UKERNEL_HALF("):
             kept.add(rows[best + 1])
-    chosen = [line for i, line in enumerate(lines) if i in kept or not _ROW.match(line)]
+    chosen = [line for i, line in enumerate(lines) if i in kept or i not in rows]
     return "\n".join(chosen) + "\n"
+
+
+def _row_runs(row: str, have: set[str]) -> bool:
+    """Whether a CPU that has these instruction sets runs the kernels of a row."""
+    match = _ISA_ROW.match(row)
+    if match:
+        return not _ISA_FILES[match[1]].isdisjoint(have | {"scalar"})
+    return have.issuperset(_row_sets(row))
 
 
 def _row_sets(row: str) -> Iterator[str]:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of activations over the vocabulary; ACTIVATION_GRAD_TABLE names the table they end in.
+// Gradients of activations over the vocabulary.
 #include "simd/math.h"
 
 // `value` says dx in terms of g (dy), v, a and b.
@@ -74,10 +74,10 @@ ACTIVATION_GRAD(hard_sigmoid, N(select)(N(f32_activation_grad_inside)(v), N(mul)
 ACTIVATION_GRAD(hard_swish, N(f32_activation_grad_hard_swish_value)(g, v))
 ACTIVATION_GRAD(clamp, N(select)(N(f32_activation_grad_within)(v, a, b), g, N(zero)()))
 
-const smr_f32_activation_grad_ukernel ACTIVATION_GRAD_TABLE[SMR_F32_ACTIVATION_GRAD_COUNT] = {
+static const smr_f32_activation_grad_ukernel N(
+    f32_activation_grad_kernels)[SMR_F32_ACTIVATION_GRAD_COUNT] = {
 #define SMR_F32_ACTIVATION(NAME, name) N(f32_activation_grad_##name),
 #include "kernels/f32_activation_grad/functions.inc"
 #undef SMR_F32_ACTIVATION
 };
 #undef ACTIVATION_GRAD
-#undef ACTIVATION_GRAD_TABLE

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of gradients of activations.
+// Compiles gradients of activations for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_activation_grad/f32_activation_grad.h"
 
 #include "base/isa.h"
-#include "kernels/f32_activation_grad/kernels.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_BODY "kernels/f32_activation_grad/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
 
 static const struct {
   uint32_t isa;
@@ -13,8 +17,8 @@ static const struct {
   const char *name;
 } f32_activation_grad_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) \
-  {bit, smr_f32_activation_grad_ukernels__##suffix, "f32_activation_grad__" #suffix},
-#include "kernels/f32_activation_grad/kernels.inc"
+  {bit, smr_f32_activation_grad_kernels_##suffix, "f32_activation_grad__" #suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells over the vocabulary; CELL_TABLE and CELL_GRAD_TABLE name the tables they end in.
+// Recurrent cells over the vocabulary.
 #include "simd/math.h"
 
 SMR_INLINE N(vf) N(f32_cell_get)(const float *p, size_t lanes) {
@@ -221,16 +221,14 @@ static void N(f32_cell_gru_reset_grad)(size_t n, float clip, const float *reset,
                                      dh, dgate);
 }
 
-const struct smr_f32_cell_kernels CELL_TABLE = {
+static const struct smr_f32_cell_kernels N(f32_cell_kernels) = {
     .lstm = SMR_HAS(f32_cell_lstm) ? N(f32_cell_lstm) : NULL,
     .gru_gates = SMR_HAS(f32_cell_gru) ? N(f32_cell_gru_gates) : NULL,
     .gru = SMR_HAS(f32_cell_gru) ? N(f32_cell_gru) : NULL,
 };
 
-const struct smr_f32_cell_grad_kernels CELL_GRAD_TABLE = {
+static const struct smr_f32_cell_grad_kernels N(f32_cell_grad_kernels) = {
     .lstm_grad = SMR_HAS(f32_cell_lstm_grad) ? N(f32_cell_lstm_grad) : NULL,
     .gru_grad = SMR_HAS(f32_cell_gru_grad) ? N(f32_cell_gru_grad) : NULL,
     .gru_reset_grad = SMR_HAS(f32_cell_gru_grad) ? N(f32_cell_gru_reset_grad) : NULL,
 };
-#undef CELL_TABLE
-#undef CELL_GRAD_TABLE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns over the vocabulary; CHANNEL_TABLE names the table they end in.
+// Columns over the vocabulary.
 //
 // Columns go four vectors at a time, so that sums do not wait for each other, then one by one; `n`
 // is the lanes of a single vector, and VF where there are four.
@@ -161,17 +161,15 @@ static void N(f32_channel_grad)(size_t rows, size_t columns, size_t stride, cons
   N(f32_channel_map)(rows, columns, stride, dy, x, map, dx);
 }
 
-const struct smr_f32_channel_norm CHANNEL_TABLE = {
+static const struct smr_f32_channel_norm N(f32_channel_norm_kernels) = {
     .name = "f32_channel_norm__" SMR_SIMD_NAME,
     .moments = N(f32_channel_moments),
     .apply = N(f32_channel_apply),
 };
 
-const struct smr_f32_channel_norm_grad CHANNEL_GRAD_TABLE = {
+static const struct smr_f32_channel_norm_grad N(f32_channel_norm_grad_kernels) = {
     .products = N(f32_channel_products),
     .grad = N(f32_channel_grad),
 };
 #undef CHANNEL_BLOCK
 #undef CHANNEL_WIDE
-#undef CHANNEL_TABLE
-#undef CHANNEL_GRAD_TABLE

@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of column normalisation.
+// Compiles column normalisation for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_channel_norm/f32_channel_norm.h"
 
 #include "base/isa.h"
-#include "kernels/f32_channel_norm/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_channel_norm *table;
-} f32_channel_norm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_channel_norm_ukernels__##suffix},
-#include "kernels/f32_channel_norm/kernels.inc"
+#include <math.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_channel_norm/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_channel_norm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_channel_norm_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_channel_norm *smr_f32_channel_norm_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_channel_norm_rows[i].isa & isa) != f32_channel_norm_rows[i].isa)
-    i++;  // the last needs nothing
-  return f32_channel_norm_rows[i].table;
+  return smr_best_row(f32_channel_norm_rows, isa);
 }
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_channel_norm_grad *table;
-} f32_channel_norm_grad_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_channel_norm_grad_ukernels__##suffix},
-#include "kernels/f32_channel_norm/kernels.inc"
+static const struct smr_kernel_row f32_channel_norm_grad_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_channel_norm_grad_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_channel_norm_grad *smr_f32_channel_norm_grad_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_channel_norm_grad_rows[i].isa & isa) != f32_channel_norm_grad_rows[i].isa) i++;
-  return f32_channel_norm_grad_rows[i].table;
+  return smr_best_row(f32_channel_norm_grad_rows, isa);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of 8 or 4 bits, once over the vocabulary. NARROW_KERNELS names the table of the ISA.
+// Weights of 8 or 4 bits, once over the vocabulary.
 //
 // A vector holds VF columns. NARROW_VECTORS of them make a panel; every loop over them is unrolled.
 
@@ -209,7 +209,7 @@ NARROW_DEFINE(i8, SMR_NARROW_I8)
 NARROW_DEFINE(i4, SMR_NARROW_I4)
 NARROW_DEFINE(u4, SMR_NARROW_U4)
 
-const struct smr_f32_narrow_config NARROW_KERNELS = {
+static const struct smr_f32_narrow_config N(f32_narrow_kernels) = {
     .isa = SMR_SIMD_NAME,
     .expand = {N(narrow_expand_i8), N(narrow_expand_i4), N(narrow_expand_u4)},
     .row = {N(narrow_row_i8), N(narrow_row_i4), N(narrow_row_u4)},
@@ -219,4 +219,3 @@ const struct smr_f32_narrow_config NARROW_KERNELS = {
 #undef NARROW_LOADS
 #undef NARROW_VECTORS
 #undef NARROW_GROUP_BYTES
-#undef NARROW_KERNELS

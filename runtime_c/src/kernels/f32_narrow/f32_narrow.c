@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the products with weights of 8 or 4 bits.
+// Compiles the products with weights of 8 or 4 bits for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_narrow/f32_narrow.h"
 
 #include "base/isa.h"
-#include "kernels/f32_narrow/kernels.h"
+#include "kernels/rows.h"
+#include "simd/half.h"
 
-static const struct f32_narrow_entry {
-  uint32_t isa;
-  const struct smr_f32_narrow_config *config;
-} f32_narrow_entries[] = {
-#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_narrow_ukernels__##suffix},
-#include "kernels/f32_narrow/kernels.inc"
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_narrow/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_narrow_entries[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_narrow_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_narrow_config *smr_f32_narrow_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_narrow_entries[i].isa & isa) != f32_narrow_entries[i].isa) i++;  // the last: nothing
-  return f32_narrow_entries[i].config;
+  return smr_best_row(f32_narrow_entries, isa);
 }
 
 size_t smr_narrow_stored_rows(smr_narrow_type type, size_t rows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation over the vocabulary; NORM_TABLE names the table it ends in.
+// Normalisation over the vocabulary.
 
 #define NORM_BLOCK 256  // vectors whose sum is complete before it meets the others
 
@@ -101,11 +101,10 @@ static void N(f32_norm_centred_columns)(size_t rows, size_t columns, size_t stri
                       scale ? scale + j : NULL, bias ? bias + j : NULL, eps, y + j);
 }
 
-const struct smr_f32_norm NORM_TABLE = {
+static const struct smr_f32_norm N(f32_norm_kernels) = {
     .name = "f32_norm__" SMR_SIMD_NAME,
     .centred_row = SMR_HAS(f32_norm_centred_row) ? N(f32_norm_centred_row) : NULL,
     .plain_row = SMR_HAS(f32_norm_plain_row) ? N(f32_norm_plain_row) : NULL,
     .centred_columns = SMR_HAS(f32_norm_centred_columns) ? N(f32_norm_centred_columns) : NULL,
 };
 #undef NORM_BLOCK
-#undef NORM_TABLE

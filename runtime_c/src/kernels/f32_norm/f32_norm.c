@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of float normalisations.
+// Compiles float normalisations for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_norm/f32_norm.h"
 
 #include "base/isa.h"
-#include "kernels/f32_norm/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_norm *table;
-} f32_norm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_norm_ukernels__##suffix},
-#include "kernels/f32_norm/kernels.inc"
+#include <math.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_norm/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_norm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_norm_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_norm *smr_f32_norm_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_norm_rows[i].isa & isa) != f32_norm_rows[i].isa) i++;  // the last needs nothing
-  return f32_norm_rows[i].table;
+  return smr_best_row(f32_norm_rows, isa);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of normalised rows over the vocabulary; NORM_GRAD_TABLE names the table they end in.
+// Gradients of normalised rows over the vocabulary.
 
 #define NORM_GRAD_BLOCK 256  // vectors whose sums are complete before they meet the others
 
@@ -147,10 +147,9 @@ static void N(f32_norm_grad_plain_row)(size_t n, const float *dy, const float *x
   N(f32_norm_grad_row)(n, dy, x, scale, eps, dx, dscale, dbias, 0);
 }
 
-const struct smr_f32_norm_grad NORM_GRAD_TABLE = {
+static const struct smr_f32_norm_grad N(f32_norm_grad_kernels) = {
     .name = "f32_norm_grad__" SMR_SIMD_NAME,
     .centred_row = N(f32_norm_grad_centred_row),
     .plain_row = N(f32_norm_grad_plain_row),
 };
 #undef NORM_GRAD_BLOCK
-#undef NORM_GRAD_TABLE

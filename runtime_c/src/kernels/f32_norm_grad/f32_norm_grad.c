@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of gradients of normalised rows.
+// Compiles gradients of normalised rows for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_norm_grad/f32_norm_grad.h"
 
 #include "base/isa.h"
-#include "kernels/f32_norm_grad/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_norm_grad *table;
-} f32_norm_grad_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_norm_grad_ukernels__##suffix},
-#include "kernels/f32_norm_grad/kernels.inc"
+#include <math.h>
+
+#define SMR_SIMD_BODY "kernels/f32_norm_grad/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+
+static const struct smr_kernel_row f32_norm_grad_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_norm_grad_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_norm_grad *smr_f32_norm_grad_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_norm_grad_rows[i].isa & isa) != f32_norm_grad_rows[i].isa)
-    i++;  // the last needs nothing
-  return f32_norm_grad_rows[i].table;
+  return smr_best_row(f32_norm_grad_rows, isa);
 }

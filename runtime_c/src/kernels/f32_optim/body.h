@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimiser steps over the vocabulary; OPTIM_TABLE names the table they end in.
+// Optimiser steps over the vocabulary.
 
 SMR_INLINE N(vf) N(f32_optim_load)(const float *x, size_t lanes) {
   return lanes == VF ? N(load)(x) : N(load_n)(x, lanes);
@@ -76,10 +76,9 @@ OPTIM_LOOP(adam)
 OPTIM_LOOP(rmsprop)
 #undef OPTIM_LOOP
 
-const struct smr_f32_optim_kernels OPTIM_TABLE = {
+static const struct smr_f32_optim_kernels N(f32_optim_kernels) = {
     N(f32_optim_sgd),
     N(f32_optim_adam),
     N(f32_optim_rmsprop),
     "f32_optim__" SMR_SIMD_NAME,
 };
-#undef OPTIM_TABLE

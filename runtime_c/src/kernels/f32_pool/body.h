@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools over the vocabulary; POOL_TABLE names the table they end in.
+// Pools over the vocabulary.
 
 // One tap's vector, all of it or its first `lanes`.
 SMR_INLINE N(vf) N(f32_pool_load)(int half, const char *x, size_t lanes) {
@@ -96,11 +96,10 @@ POOL(l2_f16, SMR_POOL_L2, 1)
 #define POOL_IN(name)                                   \
   SMR_HAS(f32_pool_##name) ? N(f32_pool_##name) : NULL, \
       SMR_HAS(f32_pool_##name) && SMR_HAS(type_float16) ? N(f32_pool_##name##_f16) : NULL
-const smr_f32_pool_ukernel POOL_TABLE[SMR_POOL_VECTOR_KINDS][SMR_POOL_TYPES] = {
+static const smr_f32_pool_ukernel N(f32_pool_kernels)[SMR_POOL_VECTOR_KINDS][SMR_POOL_TYPES] = {
     {POOL_IN(max)},
     {POOL_IN(avg)},
     {POOL_IN(l1)},
     {POOL_IN(l2)},
 };
 #undef POOL_IN
-#undef POOL_TABLE

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of pool kernels.
+// Compiles pool kernels for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_pool/f32_pool.h"
 
 #include "base/isa.h"
-#include "kernels/f32_pool/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_pool/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 static const struct {
   uint32_t isa;
   const smr_f32_pool_ukernel (*table)[SMR_POOL_TYPES];
   const char *name;
 } f32_pool_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) \
-  {bit, smr_f32_pool_ukernels__##suffix, "f32_pool__" #suffix},
-#include "kernels/f32_pool/kernels.inc"
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, smr_f32_pool_kernels_##suffix, "f32_pool__" #suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
@@ -26,7 +32,7 @@ static size_t f32_pool_row(uint32_t isa) {
 
 smr_f32_pool_ukernel smr_f32_pool_kernel(uint32_t isa, enum smr_f32_pool_kind kind,
                                          enum smr_f32_pool_type type) {
-  if (SMR_HAS(f32_pool_power) && kind == SMR_POOL_POWER) return smr_f32_pool_ukernels__libm[type];
+  if (SMR_HAS(f32_pool_power) && kind == SMR_POOL_POWER) return smr_f32_pool_libm[type];
   return f32_pool_rows[f32_pool_row(isa)].table[kind][type];
 }
 

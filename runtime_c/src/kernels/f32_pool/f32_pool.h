@@ -32,6 +32,9 @@ struct smr_pool_window {
 typedef void (*smr_f32_pool_ukernel)(size_t channels, const struct smr_pool_window *window,
                                      float divisor, void *y);
 
+/// The kernels of SMR_POOL_POWER, the same on every CPU (f32_pool_libm.c).
+extern const smr_f32_pool_ukernel smr_f32_pool_libm[SMR_POOL_TYPES];
+
 /// The best kernel among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 smr_f32_pool_ukernel smr_f32_pool_kernel(uint32_t isa, enum smr_f32_pool_kind kind,
                                          enum smr_f32_pool_type type);

@@ -2,7 +2,7 @@
 // Pools by any other norm, with the C library's powers.
 #include "base/fp.h"
 
-#include "kernels/f32_pool/kernels.h"
+#include "kernels/f32_pool/f32_pool.h"
 #include "simd/half.h"
 
 #include <math.h>
@@ -32,5 +32,4 @@ static void f32_pool_power_f16(size_t channels, const struct smr_pool_window *wi
     ((uint16_t *)y)[c] = smr_f32_to_f16(f32_pool_power_at(window, c, (double)divisor, 1));
 }
 
-const smr_f32_pool_ukernel smr_f32_pool_ukernels__libm[SMR_POOL_TYPES] = {f32_pool_power,
-                                                                          f32_pool_power_f16};
+const smr_f32_pool_ukernel smr_f32_pool_libm[SMR_POOL_TYPES] = {f32_pool_power, f32_pool_power_f16};

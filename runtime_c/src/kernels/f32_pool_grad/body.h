@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of pools over the vocabulary. POOL_GRAD_TABLE names the table this ends in.
+// Gradients of pools over the vocabulary.
 
 SMR_INLINE N(vf) N(pool_grad_load)(const float *p, size_t lanes) {
   return lanes == VF ? N(load)(p) : N(load_n)(p, lanes);
@@ -78,6 +78,5 @@ static void N(pool_grad_spread)(size_t channels, const struct smr_pool_grad_wind
     N(pool_grad_add_block)(1, w, c, rest, N(mul)(N(load_n)(dy + c, rest), by), N(izero)());
 }
 
-const struct smr_f32_pool_grad POOL_GRAD_TABLE = {
+static const struct smr_f32_pool_grad N(f32_pool_grad_kernels) = {
     "f32_pool_grad__" SMR_SIMD_NAME, N(pool_grad_where), N(pool_grad_pick), N(pool_grad_spread)};
-#undef POOL_GRAD_TABLE

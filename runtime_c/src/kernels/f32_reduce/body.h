@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float reductions over the vocabulary; REDUCE_TABLE names the table they end in.
+// Float reductions over the vocabulary.
 
 // Vectors of a block: partial results of this many are added up before they meet the others.
 #define REDUCE_BLOCK 64
@@ -125,7 +125,7 @@ REDUCE(min, INFINITY)
 REDUCE(prod, 1.0f)
 
 #define REDUCE_IN(name) SMR_HAS(f32_reduce_##name) ? N(f32_reduce_##name) : NULL
-const struct smr_f32_reduce REDUCE_TABLE = {
+static const struct smr_f32_reduce N(f32_reduce_kernels) = {
     .name = "f32_reduce__" SMR_SIMD_NAME,
     .row = {REDUCE_IN(row_sum), REDUCE_IN(row_max), REDUCE_IN(row_min), REDUCE_IN(row_prod)},
     .columns = {REDUCE_IN(columns_sum), REDUCE_IN(columns_max), REDUCE_IN(columns_min),
@@ -134,4 +134,3 @@ const struct smr_f32_reduce REDUCE_TABLE = {
 #undef REDUCE
 #undef REDUCE_IN
 #undef REDUCE_BLOCK
-#undef REDUCE_TABLE

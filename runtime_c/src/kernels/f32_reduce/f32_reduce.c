@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of float reductions.
+// Compiles float reductions for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_reduce/f32_reduce.h"
 
 #include "base/isa.h"
-#include "kernels/f32_reduce/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_reduce *table;
-} f32_reduce_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_reduce_ukernels__##suffix},
-#include "kernels/f32_reduce/kernels.inc"
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_reduce/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_reduce_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_reduce_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_reduce *smr_f32_reduce_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_reduce_rows[i].isa & isa) != f32_reduce_rows[i].isa) i++;  // the last needs nothing
-  return f32_reduce_rows[i].table;
+  return smr_best_row(f32_reduce_rows, isa);
 }
 
 float smr_f32_reduce_start(enum smr_f32_reduce_op op) {

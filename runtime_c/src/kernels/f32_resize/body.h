@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sums over the vocabulary; RESIZE_TABLE names the table they end in.
+// Weighted sums over the vocabulary.
 
 SMR_INLINE N(vf) N(f32_resize_load)(int half, const char *x, size_t lanes) {
   const float *f = (const float *)(const void *)x;
@@ -110,9 +110,8 @@ static void N(f32_resize_row_f16)(size_t pixels, size_t channels,
   N(f32_resize_row_any)(1, pixels, channels, axis, x, x_stride, (char *)y, y_stride);
 }
 
-const struct smr_f32_resize_kernels RESIZE_TABLE = {
+static const struct smr_f32_resize_kernels N(f32_resize_kernels) = {
     {N(f32_resize_blend), SMR_HAS(type_float16) ? N(f32_resize_blend_f16) : NULL},
     {N(f32_resize_row), SMR_HAS(type_float16) ? N(f32_resize_row_f16) : NULL},
     "f32_resize__" SMR_SIMD_NAME,
 };
-#undef RESIZE_TABLE

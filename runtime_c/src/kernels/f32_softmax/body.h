@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax over the vocabulary; SOFTMAX_TABLE names the table it ends in.
+// softmax over the vocabulary.
 #include "simd/math.h"
 
 SMR_INLINE float N(f32_softmax_max)(size_t n, const float *x) {
@@ -76,10 +76,9 @@ static void N(f32_softmax_log_columns)(size_t rows, size_t columns, size_t strid
 }
 
 #define SOFTMAX_IN(name) SMR_HAS(f32_softmax_##name) ? N(f32_softmax_##name) : NULL
-const struct smr_f32_softmax SOFTMAX_TABLE = {
+static const struct smr_f32_softmax N(f32_softmax_kernels) = {
     .name = "f32_softmax__" SMR_SIMD_NAME,
     .row = {SOFTMAX_IN(row), SOFTMAX_IN(log_row)},
     .columns = {SOFTMAX_IN(columns), SOFTMAX_IN(log_columns)},
 };
 #undef SOFTMAX_IN
-#undef SOFTMAX_TABLE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of softmax over the vocabulary; SOFTMAX_GRAD_TABLE names the table they end in.
+// Gradients of softmax over the vocabulary.
 #include "simd/math.h"
 
 #define SOFTMAX_GRAD_BLOCK 256  // vectors whose sum is complete before it meets the others
@@ -202,7 +202,7 @@ static void N(f32_cross_descend)(size_t n, const float *x, const float *w, float
   if (i < n) N(f32_cross_write)(n - i, x + i, w ? w + i : NULL, &line, dx + i);
 }
 
-const struct smr_f32_softmax_grad SOFTMAX_GRAD_TABLE = {
+static const struct smr_f32_softmax_grad N(f32_softmax_grad_kernels) = {
     .name = "f32_softmax_grad__" SMR_SIMD_NAME,
     .row = {N(f32_softmax_grad_row), N(f32_softmax_grad_log_row)},
     .columns = {N(f32_softmax_grad_columns), N(f32_softmax_grad_log_columns)},
@@ -211,4 +211,3 @@ const struct smr_f32_softmax_grad SOFTMAX_GRAD_TABLE = {
     .descend = N(f32_cross_descend),
 };
 #undef SOFTMAX_GRAD_BLOCK
-#undef SOFTMAX_GRAD_TABLE

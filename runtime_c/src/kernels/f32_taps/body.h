@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over pixels that lie anywhere, over the vocabulary; TAPS_TABLE names the table they end in.
+// Sums over pixels that lie anywhere, over the vocabulary.
 
 SMR_INLINE N(vf) N(f32_taps_load)(const float *x, size_t lanes) {
   return lanes == VF ? N(load)(x) : N(load_n)(x, lanes);
@@ -68,8 +68,7 @@ static void N(f32_taps_largest)(size_t n, size_t taps, const size_t *offsets, co
   if (i < n) N(f32_taps_largest_block)(n - i, taps, offsets, weights, x + i, y + i);
 }
 
-const struct smr_f32_taps_kernels TAPS_TABLE = {
+static const struct smr_f32_taps_kernels N(f32_taps_kernels) = {
     N(f32_taps_sum),     N(f32_taps_spread),         N(f32_taps_dots),
     N(f32_taps_largest), "f32_taps__" SMR_SIMD_NAME,
 };
-#undef TAPS_TABLE

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of sums over pixels that lie anywhere.
+// Compiles sums over pixels that lie anywhere for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_taps/f32_taps.h"
 
 #include "base/isa.h"
-#include "kernels/f32_taps/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_f32_taps_kernels *kernels;
-} f32_taps_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_taps_ukernels__##suffix},
-#include "kernels/f32_taps/kernels.inc"
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_taps/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_taps_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_taps_kernels_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_taps_kernels *smr_f32_taps_kernels(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_taps_rows[i].isa & isa) != f32_taps_rows[i].isa) i++;  // the last needs nothing
-  return f32_taps_rows[i].kernels;
+  return smr_best_row(f32_taps_rows, isa);
 }

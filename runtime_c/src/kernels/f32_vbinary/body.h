@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise float arithmetic over the vocabulary; VBINARY_TABLE names the table it ends in.
+// Elementwise float arithmetic over the vocabulary.
 
 // The loop for constant steps; `value` says f in terms of a and b.
 #define VBINARY_LOOP(name, a_step, b_step)                                                         \
@@ -41,9 +41,8 @@ VBINARY(max, N(select)(N(ne)(a, a), a, N(max)(a, b)))
 VBINARY(prelu, N(select)(N(ge)(a, N(zero)()), a, N(mul)(a, b)))
 
 #define VBINARY_ROW(NAME, name) SMR_HAS(f32_vbinary_##name) ? N(f32_vbinary_##name) : NULL,
-const smr_f32_vbinary_ukernel VBINARY_TABLE[SMR_F32_VBINARY_COUNT] = {
+static const smr_f32_vbinary_ukernel N(f32_vbinary_kernels)[SMR_F32_VBINARY_COUNT] = {
     SMR_F32_VBINARY_MAP(VBINARY_ROW)};
 #undef VBINARY_ROW
 #undef VBINARY
 #undef VBINARY_LOOP
-#undef VBINARY_TABLE

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of elementwise float arithmetic.
+// Compiles elementwise float arithmetic for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_vbinary/f32_vbinary.h"
 
 #include "base/isa.h"
-#include "kernels/f32_vbinary/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_vbinary/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 static const struct {
   uint32_t isa;
@@ -13,8 +20,8 @@ static const struct {
   const char *name;
 } f32_vbinary_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) \
-  {bit, smr_f32_vbinary_ukernels__##suffix, "f32_vbinary__" #suffix},
-#include "kernels/f32_vbinary/kernels.inc"
+  {bit, smr_f32_vbinary_kernels_##suffix, "f32_vbinary__" #suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 

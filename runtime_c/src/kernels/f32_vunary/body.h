@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elementwise float functions over the vocabulary; VUNARY_TABLE names the table they end in.
+// The elementwise float functions over the vocabulary.
 #include "simd/trig.h"
 
 // `value` says f in terms of x, a and b. Long ones appear once: the loop does whole vectors and the
@@ -85,7 +85,7 @@ VUNARY_LONG(asinh, N(asinh)(x))
 VUNARY_LONG(acosh, N(acosh)(x))
 VUNARY_LONG(atanh, N(atanh)(x))
 
-const smr_f32_vunary_ukernel VUNARY_TABLE[SMR_F32_VUNARY_COUNT] = {
+static const smr_f32_vunary_ukernel N(f32_vunary_kernels)[SMR_F32_VUNARY_COUNT] = {
 #define SMR_F32_FUNCTION(NAME, name) SMR_HAS(f32_vunary_##name) ? N(f32_vunary_##name) : NULL,
 #include "kernels/f32_vunary/functions.inc"
 
@@ -93,4 +93,3 @@ const smr_f32_vunary_ukernel VUNARY_TABLE[SMR_F32_VUNARY_COUNT] = {
 };
 #undef VUNARY
 #undef VUNARY_LONG
-#undef VUNARY_TABLE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transforms over the vocabulary; WINOGRAD_TABLE names the table they end in. `form` is a
+// The transforms over the vocabulary. `form` is a
 // constant at every call, so that what it chooses vanishes.
 
 // The finite points of F(4, 3) but 0 are +-A and +-B.
@@ -234,11 +234,10 @@ WINOGRAD_KERNELS(SMR_WINOGRAD_F43, f43)
   {SMR_HAS(f32_winograd_##name) ? N(f32_winograd_input_##name) : NULL,  \
    SMR_HAS(f32_winograd_##name) ? N(f32_winograd_output_##name) : NULL, \
    SMR_HAS(f32_winograd_##name) ? N(f32_winograd_weights_##name) : NULL}
-const struct smr_f32_winograd_ukernels WINOGRAD_TABLE[SMR_WINOGRAD_FORMS] = {
+static const struct smr_f32_winograd_ukernels N(f32_winograd_kernels)[SMR_WINOGRAD_FORMS] = {
     [SMR_WINOGRAD_F23] = WINOGRAD_ROW(f23), [SMR_WINOGRAD_F43] = WINOGRAD_ROW(f43)};
 #undef WINOGRAD_ROW
 #undef WINOGRAD_KERNELS
-#undef WINOGRAD_TABLE
 #undef WINOGRAD_A
 #undef WINOGRAD_B
 #undef WINOGRAD_AA

@@ -7,7 +7,14 @@
 #include "base/cut.h"
 #include "base/isa.h"
 #include "base/lean.h"
-#include "kernels/f32_winograd/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_winograd/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 enum {
   WINOGRAD_ROOM_BYTES = 512 * 1024,  // points and products of a block: half of an L2
@@ -23,11 +30,11 @@ static const struct {
   const struct smr_f32_winograd_ukernels *table;
   const char *names[SMR_WINOGRAD_FORMS];
 } f32_winograd_rows[] = {
-#define SMR_UKERNEL(bit, suffix)        \
+#define SMR_UKERNEL(bit, suffix, lanes) \
   {bit,                                 \
-   smr_f32_winograd_ukernels__##suffix, \
+   smr_f32_winograd_kernels_##suffix,   \
    {"f32_winograd_f23__" #suffix, "f32_winograd_f43__" #suffix}},
-#include "kernels/f32_winograd/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of floats as int8, once over the vocabulary. DYNAMIC_KERNELS names the table of the ISA.
+// Rows of floats as int8, once over the vocabulary.
 
 #define DYNAMIC_CHAINS 4   // of maxima that do not wait for each other
 #define DYNAMIC_BLOCK 128  // int32 on their way to int8
@@ -44,8 +44,8 @@ static void N(dynamic_quantize)(size_t n, const float *x, float inv, int8_t *q) 
   }
 }
 
-const struct smr_i8_dynamic_kernels DYNAMIC_KERNELS = {N(dynamic_peak), N(dynamic_quantize)};
+static const struct smr_i8_dynamic_kernels N(i8_dynamic_kernels) = {N(dynamic_peak),
+                                                                    N(dynamic_quantize)};
 
 #undef DYNAMIC_CHAINS
 #undef DYNAMIC_BLOCK
-#undef DYNAMIC_KERNELS

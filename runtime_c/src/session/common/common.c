@@ -9,7 +9,7 @@
 #include "base/build.h"
 #include "base/format.h"
 #include "base/isa.h"
-#include "ops/pace.h"
+#include "ops/deadline.h"
 
 enum { COMMON_LOG_TEXT = 512 };
 

@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "base/isa.h"
-#include "kernels/f32_channel_norm/kernels.h"
+#include "kernels/f32_channel_norm/f32_channel_norm.h"
 #include "kernels/kernel_data.h"
 
 #include "harness.h"
@@ -126,16 +126,15 @@ static void check_rest(const struct smr_f32_channel_norm *table) {
 
 SMR_TEST(tables) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                                \
-  if ((have & (isa)) == (isa)) {                                       \
-    check_table(&smr_f32_channel_norm_ukernels__##suffix,              \
-                &smr_f32_channel_norm_grad_ukernels__##suffix, lanes); \
-    check_offset(&smr_f32_channel_norm_ukernels__##suffix);            \
-    check_rest(&smr_f32_channel_norm_ukernels__##suffix);              \
-  } else {                                                             \
-    NOT_RUN(#suffix, "this CPU lacks it");                             \
+#define SMR_UKERNEL(isa, suffix, lanes)                                                          \
+  if ((have & (isa)) == (isa)) {                                                                 \
+    check_table(smr_f32_channel_norm_config(isa), smr_f32_channel_norm_grad_config(isa), lanes); \
+    check_offset(smr_f32_channel_norm_config(isa));                                              \
+    check_rest(smr_f32_channel_norm_config(isa));                                                \
+  } else {                                                                                       \
+    NOT_RUN(#suffix, "this CPU lacks it");                                                       \
   }
-#include "kernels/f32_channel_norm/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_narrow/kernels.h"
+#include "kernels/f32_narrow/f32_narrow.h"
 #include "simd/half.h"
 
 // Weights as numbers, and the panel that holds them.
@@ -124,13 +124,13 @@ static void check_kernels(const struct smr_f32_narrow_config *k) {
 
 SMR_TEST(values_and_sums) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                \
-  if ((have & (bit)) == (bit)) {                       \
-    check_kernels(&smr_f32_narrow_ukernels__##suffix); \
-  } else {                                             \
-    NOT_RUN(#suffix, "this CPU lacks it");             \
+#define SMR_UKERNEL(bit, suffix, lanes)        \
+  if ((have & (bit)) == (bit)) {               \
+    check_kernels(smr_f32_narrow_config(bit)); \
+  } else {                                     \
+    NOT_RUN(#suffix, "this CPU lacks it");     \
   }
-#include "kernels/f32_narrow/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

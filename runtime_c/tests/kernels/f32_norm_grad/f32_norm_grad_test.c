@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "base/isa.h"
-#include "kernels/f32_norm_grad/kernels.h"
+#include "kernels/f32_norm_grad/f32_norm_grad.h"
 #include "kernels/kernel_data.h"
 
 #include "harness.h"
@@ -69,12 +69,12 @@ static void check_table(const struct smr_f32_norm_grad *table, size_t lanes) {
 
 SMR_TEST(tables) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                        \
-  if ((have & (isa)) == (isa))                                 \
-    check_table(&smr_f32_norm_grad_ukernels__##suffix, lanes); \
-  else                                                         \
+#define SMR_UKERNEL(isa, suffix, lanes)                \
+  if ((have & (isa)) == (isa))                         \
+    check_table(smr_f32_norm_grad_config(isa), lanes); \
+  else                                                 \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_norm_grad/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

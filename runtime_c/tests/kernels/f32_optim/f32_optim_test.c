@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_optim/kernels.h"
+#include "kernels/f32_optim/f32_optim.h"
 
 #include <math.h>
 
@@ -173,12 +173,12 @@ static void check_kernels(const struct smr_f32_optim_kernels *k, size_t lanes) {
 
 SMR_TEST(every_table) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                      \
-  if ((have & (bit)) == (bit))                               \
-    check_kernels(&smr_f32_optim_ukernels__##suffix, lanes); \
-  else                                                       \
+#define SMR_UKERNEL(bit, suffix, lanes)               \
+  if ((have & (bit)) == (bit))                        \
+    check_kernels(smr_f32_optim_kernels(bit), lanes); \
+  else                                                \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_optim/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_optim_kernels(SMR_ISA_NONE)->name, "f32_optim__scalar");
 }

@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_pool/kernels.h"
+#include "kernels/f32_pool/f32_pool.h"
 #include "simd/half.h"
 
 enum { HEIGHT = 4, WIDTH = 5 };
@@ -79,24 +79,25 @@ static void check_nan(smr_f32_pool_ukernel kernel, size_t channels) {
   kernel_free(x, 4);
 }
 
-static void check_table(const smr_f32_pool_ukernel (*table)[SMR_POOL_TYPES], size_t lanes) {
+static void check_table(uint32_t isa, size_t lanes) {
   for (size_t channels = 1; channels <= 8 * lanes + 3; channels += channels < 3 * lanes ? 1 : 5)
     for (int kind = 0; kind < SMR_POOL_VECTOR_KINDS; kind++)
       for (int half = 0; half < 2; half++)
-        check_kernel(table[kind][half], (enum smr_f32_pool_kind)kind, half, channels,
-                     channels % 2 * 5);
+        check_kernel(
+            smr_f32_pool_kernel(isa, (enum smr_f32_pool_kind)kind, (enum smr_f32_pool_type)half),
+            (enum smr_f32_pool_kind)kind, half, channels, channels % 2 * 5);
   for (size_t channels = 1; channels <= 4 * lanes + 1; channels++)
-    check_nan(table[SMR_POOL_MAX][SMR_POOL_F32], channels);
+    check_nan(smr_f32_pool_kernel(isa, SMR_POOL_MAX, SMR_POOL_F32), channels);
 }
 
 SMR_TEST(every_table) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                  \
-  if ((have & (bit)) == (bit))                           \
-    check_table(smr_f32_pool_ukernels__##suffix, lanes); \
-  else                                                   \
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if ((have & (bit)) == (bit))          \
+    check_table(bit, lanes);            \
+  else                                  \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_pool/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

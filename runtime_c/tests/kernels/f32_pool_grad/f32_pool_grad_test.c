@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_pool_grad/kernels.h"
+#include "kernels/f32_pool_grad/f32_pool_grad.h"
 
 enum { DEPTH = 2, HEIGHT = 3, WIDTH = 2, TAPS = DEPTH * HEIGHT * WIDTH };
 
@@ -84,10 +84,10 @@ SMR_TEST(every_table) {
 #define SMR_UKERNEL(bit, suffix, lanes)                                \
   if ((have & (bit)) == (bit))                                         \
     for (size_t channels = 1; channels <= 3 * (lanes) + 3; channels++) \
-      check_table(&smr_f32_pool_grad_ukernels__##suffix, channels);    \
+      check_table(smr_f32_pool_grad_config(bit), channels);            \
   else                                                                 \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_pool_grad/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_pool_grad_config(SMR_ISA_NONE)->name, "f32_pool_grad__scalar");
 }

@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_resize/kernels.h"
+#include "kernels/f32_resize/f32_resize.h"
 #include "simd/half.h"
 
 static void check_blend(const struct smr_f32_resize_kernels *k, int half, size_t n) {
@@ -73,12 +73,12 @@ static void check_kernels(const struct smr_f32_resize_kernels *k, size_t lanes) 
 
 SMR_TEST(every_table) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                       \
-  if ((have & (bit)) == (bit))                                \
-    check_kernels(&smr_f32_resize_ukernels__##suffix, lanes); \
-  else                                                        \
+#define SMR_UKERNEL(bit, suffix, lanes)                \
+  if ((have & (bit)) == (bit))                         \
+    check_kernels(smr_f32_resize_kernels(bit), lanes); \
+  else                                                 \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_resize/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_resize_kernels(SMR_ISA_NONE)->name, "f32_resize__scalar");
 }

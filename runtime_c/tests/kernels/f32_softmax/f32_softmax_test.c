@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "base/isa.h"
-#include "kernels/f32_softmax/kernels.h"
+#include "kernels/f32_softmax/f32_softmax.h"
 #include "kernels/kernel_data.h"
 
 #include "harness.h"
@@ -48,12 +48,12 @@ static void check_table(const struct smr_f32_softmax *table, size_t lanes) {
 
 SMR_TEST(tables) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                      \
-  if ((have & (isa)) == (isa))                               \
-    check_table(&smr_f32_softmax_ukernels__##suffix, lanes); \
-  else                                                       \
+#define SMR_UKERNEL(isa, suffix, lanes)              \
+  if ((have & (isa)) == (isa))                       \
+    check_table(smr_f32_softmax_config(isa), lanes); \
+  else                                               \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_softmax/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

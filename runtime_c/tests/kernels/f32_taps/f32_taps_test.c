@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_taps/kernels.h"
+#include "kernels/f32_taps/f32_taps.h"
 
 #include <math.h>
 
@@ -80,12 +80,12 @@ static void check_kernels(const struct smr_f32_taps_kernels *k, size_t lanes) {
 
 SMR_TEST(every_table) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                     \
-  if ((have & (bit)) == (bit))                              \
-    check_kernels(&smr_f32_taps_ukernels__##suffix, lanes); \
-  else                                                      \
+#define SMR_UKERNEL(bit, suffix, lanes)              \
+  if ((have & (bit)) == (bit))                       \
+    check_kernels(smr_f32_taps_kernels(bit), lanes); \
+  else                                               \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_taps/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_taps_kernels(SMR_ISA_NONE)->name, "f32_taps__scalar");
 }

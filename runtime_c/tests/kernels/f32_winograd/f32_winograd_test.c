@@ -6,7 +6,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_winograd/kernels.h"
+#include "kernels/f32_winograd/f32_winograd.h"
 
 struct conv {
   size_t batch, h, w, c, n, top, left, bottom, right;
@@ -196,12 +196,12 @@ static void check_isa(uint32_t isa) {
 
 SMR_TEST(every_isa) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix) \
-  if ((have & (bit)) == (bit))   \
-    check_isa(bit);              \
-  else                           \
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if ((have & (bit)) == (bit))          \
+    check_isa(bit);                     \
+  else                                  \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_winograd/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

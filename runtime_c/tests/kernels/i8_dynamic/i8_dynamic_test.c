@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/i8_dynamic/kernels.h"
+#include "kernels/i8_dynamic/i8_dynamic.h"
 
 static int8_t rounded(float p) {
   const float above = p < -127.0f ? -127.0f : p, within = above > 127.0f ? 127.0f : above;
@@ -53,13 +53,13 @@ static void check_kernels(const struct smr_i8_dynamic_kernels *k) {
 
 SMR_TEST(rows) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                \
-  if ((have & (bit)) == (bit)) {                       \
-    check_kernels(&smr_i8_dynamic_ukernels__##suffix); \
-  } else {                                             \
-    NOT_RUN(#suffix, "this CPU lacks it");             \
+#define SMR_UKERNEL(bit, suffix, lanes)         \
+  if ((have & (bit)) == (bit)) {                \
+    check_kernels(smr_i8_dynamic_kernels(bit)); \
+  } else {                                      \
+    NOT_RUN(#suffix, "this CPU lacks it");      \
   }
-#include "kernels/i8_dynamic/kernels.inc"
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
 }
 

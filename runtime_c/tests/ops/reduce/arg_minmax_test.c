@@ -6,7 +6,7 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_reduce/kernels.h"
+#include "kernels/f32_reduce/f32_reduce.h"
 #include "kernels/kernel_data.h"
 
 static size_t plain(const struct smr_arg_minmax *e, size_t n, size_t stride, const float *x) {
@@ -53,12 +53,12 @@ static void check_kernels(const struct smr_f32_reduce *kernels) {
 
 SMR_TEST(places) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                \
-  if ((have & (isa)) == (isa))                         \
-    check_kernels(&smr_f32_reduce_ukernels__##suffix); \
-  else                                                 \
+#define SMR_UKERNEL(isa, suffix, lanes)        \
+  if ((have & (isa)) == (isa))                 \
+    check_kernels(smr_f32_reduce_config(isa)); \
+  else                                         \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_reduce/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 
