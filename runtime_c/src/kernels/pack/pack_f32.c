@@ -7,18 +7,22 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "kernels/pack/kernels.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_BODY "kernels/pack/body.h"
+#include "kernels/pack/kernels.inc"
+#undef SMR_SIMD_BODY
 
 static const struct pack_f32_row {
   uint32_t isa;
-  smr_pack_f32_transpose_ukernel transpose;
+  smr_pack_f32_transpose transpose;
 } pack_f32_rows[] = {
-#define SMR_UKERNEL(isa, suffix, block) {isa, smr_pack_f32_transpose_ukernel__##suffix},
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, smr_pack_f32_transpose_##suffix},
 #include "kernels/pack/kernels.inc"
 #undef SMR_UKERNEL
 };
 
-static smr_pack_f32_transpose_ukernel pack_f32_transpose(uint32_t isa) {
+smr_pack_f32_transpose smr_pack_f32_transpose_kernel(uint32_t isa) {
   size_t i = 0;
   while ((pack_f32_rows[i].isa & isa) != pack_f32_rows[i].isa) i++;  // the last row needs nothing
   return pack_f32_rows[i].transpose;
@@ -60,7 +64,7 @@ static void pack_f32_rows_2(const struct smr_pack_f32_args *args, const char *sr
 void smr_pack_f32(const struct smr_pack_f32_args *args, uint32_t isa, size_t begin, size_t end) {
   const int f16 = args->type == SMR_GEMM_F16;
   const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
-  const smr_pack_f32_transpose_ukernel transpose = pack_f32_transpose(isa);
+  const smr_pack_f32_transpose transpose = smr_pack_f32_transpose_kernel(isa);
   for (size_t panel = begin; panel < end; panel++) {
     const size_t column = panel * SMR_PANEL;
     const size_t columns = args->n - column < SMR_PANEL ? args->n - column : SMR_PANEL;

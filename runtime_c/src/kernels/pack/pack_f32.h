@@ -26,4 +26,10 @@ struct smr_pack_f32_args {
 /// SMR_ISA_* bits.
 void smr_pack_f32(const struct smr_pack_f32_args *args, uint32_t isa, size_t begin, size_t end);
 
+/// dst[i * 16 + j] = src[j * n_stride + i] for i < k and j < 16: the panel of a transposed matrix.
+typedef void (*smr_pack_f32_transpose)(size_t k, const float *src, size_t n_stride, float *dst);
+
+/// The best one among the instruction sets `isa`; never NULL.
+smr_pack_f32_transpose smr_pack_f32_transpose_kernel(uint32_t isa);
+
 #endif

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox over the vocabulary, a block per lane. The including file has defined N(philox_high), the
-// high words of unsigned products, and N(philox_store), which writes the words of lane after lane;
-// PHILOX_TABLE names the table this ends in.
+// Philox over the vocabulary, a block per lane. Every instruction set has its own N(philox_high),
+// the high words of unsigned products, and N(philox_store), which writes the words of lane after
+// lane.
+#if VF == 16
+#include "kernels/philox/avx512.h"
+#elif VF == 8
+#include "kernels/philox/avx2.h"
+#elif VF == 4
+#include "kernels/philox/neon.h"
+#else
+#include "kernels/philox/scalar.h"
+#endif
 
 #ifndef SMR_PHILOX_ROUNDS
 #define SMR_PHILOX_ROUNDS 10
@@ -78,11 +87,10 @@ static void N(philox_dropout)(size_t n, const struct smr_philox *stream, int32_t
   }
 }
 
-const struct smr_philox_kernels PHILOX_TABLE = {
+static const struct smr_philox_kernels N(philox_kernels) = {
     N(philox_words),
     N(philox_uniform),
     N(philox_dropout),
     "philox__" SMR_SIMD_NAME,
 };
-#undef PHILOX_TABLE
 #undef SMR_PHILOX_ROUNDS

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the kernels of random numbers.
+// Compiles the kernels of random numbers for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/philox/philox.h"
 
 #include "base/isa.h"
-#include "kernels/philox/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_philox_kernels *kernels;
-} philox_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_philox_ukernels__##suffix},
-#include "kernels/philox/kernels.inc"
+#define SMR_SIMD_BODY "kernels/philox/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+
+static const struct smr_kernel_row philox_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_philox_kernels_##suffix},
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_philox_kernels *smr_philox_kernels(uint32_t isa) {
-  size_t i = 0;
-  while ((philox_rows[i].isa & isa) != philox_rows[i].isa) i++;  // the last needs nothing
-  return philox_rows[i].kernels;
+  return smr_best_row(philox_rows, isa);
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of lookups of int8.
+// Compiles lookups of int8 for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/q8_lookup/q8_lookup.h"
 
 #include "base/isa.h"
-#include "kernels/q8_lookup/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_q8_lookup *table;
-} q8_lookup_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_lookup_ukernels__##suffix},
-#include "kernels/q8_lookup/kernels.inc"
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/q8_lookup/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row q8_lookup_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_lookup_kernels_##suffix},
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_q8_lookup *smr_q8_lookup_config(uint32_t isa) {
-  size_t i = 0;
-  while ((q8_lookup_rows[i].isa & isa) != q8_lookup_rows[i].isa) i++;  // the last needs nothing
-  return q8_lookup_rows[i].table;
+  return smr_best_row(q8_lookup_rows, isa);
 }

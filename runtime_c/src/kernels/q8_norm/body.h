@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation of int8 rows over the vocabulary; Q8_NORM_TABLE names the table it ends in.
+// Normalisation of int8 rows over the vocabulary.
+#if VF == 1
+#include "kernels/q8_norm/scalar.h"
+#else
 #include "kernels/q8_norm/sums.h"
 #include "simd/bytes.h"
 
@@ -54,9 +57,9 @@ static void N(q8_norm_plain_row)(size_t n, const int8_t *x, const struct smr_q8_
   N(q8_norm_row)(n, x, args, y, 0);
 }
 
-const struct smr_q8_norm Q8_NORM_TABLE = {
+static const struct smr_q8_norm N(q8_norm_kernels) = {
     .name = "q8_norm__" SMR_SIMD_NAME,
     .centred_row = N(q8_norm_centred_row),
     .plain_row = N(q8_norm_plain_row),
 };
-#undef Q8_NORM_TABLE
+#endif

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of normalisations of int8 rows.
+// Compiles normalisations of int8 rows for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/q8_norm/q8_norm.h"
 
 #include "base/isa.h"
-#include "kernels/q8_norm/kernels.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_q8_norm *table;
-} q8_norm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_norm_ukernels__##suffix},
-#include "kernels/q8_norm/kernels.inc"
+#include <math.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/q8_norm/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row q8_norm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_norm_kernels_##suffix},
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_q8_norm *smr_q8_norm_config(uint32_t isa) {
-  size_t i = 0;
-  while ((q8_norm_rows[i].isa & isa) != q8_norm_rows[i].isa) i++;  // the last needs nothing
-  return q8_norm_rows[i].table;
+  return smr_best_row(q8_norm_rows, isa);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax on int8 in plain C, from which compilers make vectors of the region's ISA.
-// Q8_SOFTMAX_SUFFIX is the ISA as kernels.inc names it; its lookup of int8 serves here.
 //
 // Steps below the largest element, 0 to 255, go through y, so that x is not needed any more once
 // they are known, and y may be x. A group longer than 256 has no more results than there are steps:
 // they are made once and looked up.
-
-#define Q8_SOFTMAX_PASTE_(a, b) a##b
-#define Q8_SOFTMAX_PASTE(a, b) Q8_SOFTMAX_PASTE_(a, b)
-#define Q8_SOFTMAX_LOOKUP Q8_SOFTMAX_PASTE(smr_q8_lookup_ukernels__, Q8_SOFTMAX_SUFFIX).run
 
 #define Q8_SOFTMAX_STEPS 256
 #define Q8_SOFTMAX_HALF ((uint64_t)1 << 46)
@@ -89,7 +84,8 @@ static void N(q8_softmax_row)(size_t n, const int8_t *x, const uint32_t table[25
     memcpy(e + 128, table, 128 * sizeof *e);
     const uint64_t sum = N(q8_softmax_sum)(n, y, table, NULL);
     N(q8_softmax_results)(Q8_SOFTMAX_STEPS, e, N(q8_softmax_factor)(sum), results);
-    Q8_SOFTMAX_LOOKUP(n, y, results, y);
+    // Portable C of a build with a higher floor looks up as the floor does.
+    smr_q8_lookup_config(SMR_SIMD_ISA | SMR_ISA_FLOOR)->run(n, y, results, y);
   }
 }
 
@@ -114,14 +110,10 @@ static void N(q8_softmax_columns)(size_t rows, size_t columns, size_t stride, co
       y[i * stride + j] = N(q8_softmax_result)(table[top[j] - x[i * stride + j]], factor[j]);
 }
 
-const struct smr_q8_softmax Q8_SOFTMAX_PASTE(smr_q8_softmax_ukernels__, Q8_SOFTMAX_SUFFIX) = {
+static const struct smr_q8_softmax N(q8_softmax_kernels) = {
     .name = "q8_softmax__" SMR_SIMD_NAME,
     .row = SMR_HAS(q8_softmax_row) ? N(q8_softmax_row) : NULL,
     .columns = SMR_HAS(q8_softmax_columns) ? N(q8_softmax_columns) : NULL,
 };
 #undef Q8_SOFTMAX_HALF
 #undef Q8_SOFTMAX_STEPS
-#undef Q8_SOFTMAX_LOOKUP
-#undef Q8_SOFTMAX_PASTE
-#undef Q8_SOFTMAX_PASTE_
-#undef Q8_SOFTMAX_SUFFIX

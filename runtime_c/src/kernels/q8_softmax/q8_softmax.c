@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of softmax on int8.
+// Compiles softmax on int8 for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/q8_softmax/q8_softmax.h"
 
+#include "base/build.h"
 #include "base/isa.h"
-#include "kernels/q8_softmax/kernels.h"
+#include "base/parts.h"
+#include "kernels/q8_lookup/q8_lookup.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_q8_softmax *table;
-} q8_softmax_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_softmax_ukernels__##suffix},
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/q8_softmax/body.h"
+#include "kernels/q8_softmax/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row q8_softmax_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_softmax_kernels_##suffix},
 #include "kernels/q8_softmax/kernels.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_q8_softmax *smr_q8_softmax_config(uint32_t isa) {
-  size_t i = 0;
-  while ((q8_softmax_rows[i].isa & isa) != q8_softmax_rows[i].isa) i++;  // the last needs nothing
-  return q8_softmax_rows[i].table;
+  return smr_best_row(q8_softmax_rows, isa);
 }

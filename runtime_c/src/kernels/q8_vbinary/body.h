@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products of int8 rows over the vocabulary; Q8_VBINARY_TABLE names the table it ends in.
+// Sums and products of int8 rows over the vocabulary.
+#if VF == 1
+#include "kernels/q8_vbinary/scalar.h"
+#else
 #include "simd/bytes.h"
 
 // acc[k] of n <= 4 VF elements as output.
@@ -53,7 +56,7 @@ static void N(q8_vbinary_scale)(size_t n, const int8_t *a, int32_t factor, int32
   }
 }
 
-const struct smr_q8_vbinary Q8_VBINARY_TABLE = {
+static const struct smr_q8_vbinary N(q8_vbinary_kernels) = {
     .name = "q8_vbinary__" SMR_SIMD_NAME,
     .add = SMR_HAS(q8_vbinary_add) ? N(q8_vbinary_add) : NULL,
     .mul = SMR_HAS(q8_vbinary_mul) ? N(q8_vbinary_mul) : NULL,
@@ -61,4 +64,4 @@ const struct smr_q8_vbinary Q8_VBINARY_TABLE = {
 };
 #undef Q8_VBINARY_OUT
 #undef Q8_VBINARY_BLOCK
-#undef Q8_VBINARY_TABLE
+#endif

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of sums and products of int8 rows.
+// Compiles sums and products of int8 rows for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/q8_vbinary/q8_vbinary.h"
 
 #include "base/isa.h"
-#include "kernels/q8_vbinary/kernels.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
 
-static const struct {
-  uint32_t isa;
-  const struct smr_q8_vbinary *table;
-} q8_vbinary_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_vbinary_ukernels__##suffix},
-#include "kernels/q8_vbinary/kernels.inc"
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/q8_vbinary/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row q8_vbinary_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_vbinary_kernels_##suffix},
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_q8_vbinary *smr_q8_vbinary_config(uint32_t isa) {
-  size_t i = 0;
-  while ((q8_vbinary_rows[i].isa & isa) != q8_vbinary_rows[i].isa) i++;  // the last needs nothing
-  return q8_vbinary_rows[i].table;
+  return smr_best_row(q8_vbinary_rows, isa);
 }

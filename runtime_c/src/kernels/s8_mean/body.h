@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means of int8 over the vocabulary, four vectors of lanes at a time; S8_MEAN_TABLE names the table
-// they end in.
+// Means of int8 over the vocabulary, four vectors of lanes at a time.
+#if VF == 1
+#include "kernels/s8_mean/scalar.h"
+#else
 #include "simd/bytes.h"
 
 #define S8_MEAN_BLOCK (4 * VF)
@@ -127,7 +129,7 @@ static void N(s8_mean_finish)(size_t n, const int32_t *sums, const struct smr_s8
   }
 }
 
-const struct smr_s8_mean S8_MEAN_TABLE = {
+static const struct smr_s8_mean N(s8_mean_kernels) = {
     .name = "s8_mean__" SMR_SIMD_NAME,
     .window = SMR_HAS(s8_mean_window) ? N(s8_mean_window) : NULL,
     .window_real = SMR_HAS(s8_mean_window_real) ? N(s8_mean_window_real) : NULL,
@@ -136,4 +138,4 @@ const struct smr_s8_mean S8_MEAN_TABLE = {
     .finish = SMR_HAS(s8_mean_finish) ? N(s8_mean_finish) : NULL,
 };
 #undef S8_MEAN_BLOCK
-#undef S8_MEAN_TABLE
+#endif

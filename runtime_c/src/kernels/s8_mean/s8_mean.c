@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the means of int8.
+// Compiles the means of int8 for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/s8_mean/s8_mean.h"
 
-#include "kernels/s8_mean/kernels.h"
+#include "base/isa.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
 
-static const struct s8_mean_row {
-  uint32_t isa;
-  const struct smr_s8_mean *kernels;
-} s8_mean_rows[] = {
-#define SMR_UKERNEL(isa, suffix) {isa, &smr_s8_mean_ukernels__##suffix},
+#include <string.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/s8_mean/body.h"
+#include "kernels/s8_mean/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row s8_mean_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_s8_mean_kernels_##suffix},
 #include "kernels/s8_mean/kernels.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_s8_mean *smr_s8_mean_config(uint32_t isa) {
-  size_t i = 0;
-  while ((s8_mean_rows[i].isa & isa) != s8_mean_rows[i].isa) i++;  // the last needs nothing
-  return s8_mean_rows[i].kernels;
+  return smr_best_row(s8_mean_rows, isa);
 }

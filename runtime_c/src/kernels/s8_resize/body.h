@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear interpolation of int8 over the vocabulary; S8_RESIZE_TABLE names the table it ends in.
+// Linear interpolation of int8 over the vocabulary.
+#if VF == 1
+#include "kernels/s8_resize/scalar.h"
+#else
 #include "simd/bytes.h"
 
 #define S8_RESIZE_BLOCK (4 * VF)
@@ -139,7 +142,7 @@ static void N(s8_resize_row)(size_t pixels, size_t channels, const int32_t *taps
   N(s8_resize_finish)(held, sums, end, &limits, y);
 }
 
-const struct smr_s8_resize S8_RESIZE_TABLE = {
+static const struct smr_s8_resize N(s8_resize_kernels) = {
     .name = "s8_resize__" SMR_SIMD_NAME,
     .centre = N(s8_resize_centre),
     .blend = N(s8_resize_blend),
@@ -147,4 +150,4 @@ const struct smr_s8_resize S8_RESIZE_TABLE = {
 };
 #undef S8_RESIZE_BLOCK
 #undef S8_RESIZE_SUMS
-#undef S8_RESIZE_TABLE
+#endif

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quantization loops over the vocabulary, four vectors of lanes at a time. VQUANT_SUFFIX is the
-// ISA as kernels.inc names it. Rows whose elements have parameters of their own are left to
-// portable C.
+// The quantization loops over the vocabulary, four vectors of lanes at a time. Rows whose elements
+// have parameters of their own are left to portable C, which vquant.c compiles by itself.
+#if VF > 1
 #include "simd/bytes.h"
 
-#define VQUANT_KERNEL_(name, suffix) smr_vquant_##name##_ukernel__##suffix
-#define VQUANT_KERNEL(name, suffix) VQUANT_KERNEL_(name, suffix)
 #define VQUANT_BLOCK (4 * VF)
 
 // NaN counts as 0.
 SMR_INLINE N(vf) N(vquant_number)(N(vf) p) { return N(select)(N(eq)(p, p), p, N(set1)(0.0f)); }
 
-void VQUANT_KERNEL(quantize, VQUANT_SUFFIX)(size_t n, const float *x, struct smr_vquant_params p,
-                                            int8_t *y) {
+static void N(vquant_quantize)(size_t n, const float *x, struct smr_vquant_params p, int8_t *y) {
   if (SMR_HAS(vquant_axis) && p.step) {
-    smr_vquant_quantize_ukernel__scalar(n, x, p, y);
+    smr_vquant_quantize_scalar(n, x, p, y);
     return;
   }
   const float one = n > 0 ? p.scales[0] : 1.0f;
@@ -36,10 +33,9 @@ void VQUANT_KERNEL(quantize, VQUANT_SUFFIX)(size_t n, const float *x, struct smr
   }
 }
 
-void VQUANT_KERNEL(dequantize, VQUANT_SUFFIX)(size_t n, const int8_t *x, struct smr_vquant_params p,
-                                              float *y) {
+static void N(vquant_dequantize)(size_t n, const int8_t *x, struct smr_vquant_params p, float *y) {
   if (SMR_HAS(vquant_axis) && p.step) {
-    smr_vquant_dequantize_ukernel__scalar(n, x, p, y);
+    smr_vquant_dequantize_scalar(n, x, p, y);
     return;
   }
   const N(vf) scale = N(set1)(n > 0 ? p.scales[0] : 1.0f);
@@ -56,11 +52,10 @@ void VQUANT_KERNEL(dequantize, VQUANT_SUFFIX)(size_t n, const int8_t *x, struct 
   }
 }
 
-void VQUANT_KERNEL(requantize, VQUANT_SUFFIX)(size_t n, const int8_t *x,
-                                              struct smr_vquant_params from,
-                                              struct smr_vquant_params to, int8_t *y) {
+static void N(vquant_requantize)(size_t n, const int8_t *x, struct smr_vquant_params from,
+                                 struct smr_vquant_params to, int8_t *y) {
   if (SMR_HAS(vquant_axis) && (from.step || to.step)) {
-    smr_vquant_requantize_ukernel__scalar(n, x, from, to, y);
+    smr_vquant_requantize_scalar(n, x, from, to, y);
     return;
   }
   if (n == 0) return;
@@ -80,6 +75,4 @@ void VQUANT_KERNEL(requantize, VQUANT_SUFFIX)(size_t n, const int8_t *x,
   }
 }
 #undef VQUANT_BLOCK
-#undef VQUANT_KERNEL_
-#undef VQUANT_KERNEL
-#undef VQUANT_SUFFIX
+#endif

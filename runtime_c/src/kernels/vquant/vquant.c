@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch between the kernels of quantization.
+// Compiles the kernels of quantization for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/vquant/vquant.h"
 
+#include "base/isa.h"
 #include "base/parts.h"
-#include "kernels/vquant/kernels.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
+#include "simd/tail.h"
+
+#include <string.h>
+
+// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+#include "simd/scalar_begin.h"
+#include "kernels/vquant/scalar.h"
+#include "simd/end.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/vquant/body.h"
+#include "kernels/vquant/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 static const struct vquant_row {
   uint32_t isa;
   struct smr_vquant kernels;
 } vquant_rows[] = {
-#define SMR_UKERNEL(isa, suffix)                                                                \
-  {isa,                                                                                         \
-   {"vquant_" #suffix, SMR_HAS(vquant_quantize) ? smr_vquant_quantize_ukernel__##suffix : NULL, \
-    SMR_HAS(vquant_dequantize) ? smr_vquant_dequantize_ukernel__##suffix : NULL,                \
-    SMR_HAS(vquant_requantize) ? smr_vquant_requantize_ukernel__##suffix : NULL}},
+#define SMR_UKERNEL(isa, suffix, lanes)                                                \
+  {isa,                                                                                \
+   {"vquant_" #suffix, SMR_HAS(vquant_quantize) ? smr_vquant_quantize_##suffix : NULL, \
+    SMR_HAS(vquant_dequantize) ? smr_vquant_dequantize_##suffix : NULL,                \
+    SMR_HAS(vquant_requantize) ? smr_vquant_requantize_##suffix : NULL}},
 #include "kernels/vquant/kernels.inc"
 #undef SMR_UKERNEL
 };

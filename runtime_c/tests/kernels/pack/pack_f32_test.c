@@ -7,7 +7,6 @@
 #include "base/isa.h"
 #include "harness.h"
 #include "kernels/kernel_data.h"
-#include "kernels/pack/kernels.h"
 
 enum { GAP = 8 };  // bytes between panels
 
@@ -78,10 +77,10 @@ SMR_TEST(transposers_agree) {
   const uint32_t have = smr_cpu_isa();
   for (size_t k = 1; k <= 40; k++) {
     for (size_t i = 0; i < k * 16; i++) want[i] = src[i % 16 * 40 + i / 16];
-#define SMR_UKERNEL(isa, suffix, block)                                 \
+#define SMR_UKERNEL(isa, suffix, lanes)                                 \
   if ((have & (isa)) == (isa)) {                                        \
     memset(got, 0, sizeof got);                                         \
-    smr_pack_f32_transpose_ukernel__##suffix(k, src, 40, got);          \
+    smr_pack_f32_transpose_kernel(isa)(k, src, 40, got);                \
     CHECK_MEM(got, want, k * 16 * sizeof(float));                       \
   } else if (k == 1) {                                                  \
     fprintf(stderr, "NOT RUN: pack " #suffix " (this CPU lacks it)\n"); \

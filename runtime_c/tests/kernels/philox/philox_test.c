@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/philox/kernels.h"
+#include "kernels/philox/philox.h"
 
 #include <math.h>
 
@@ -36,7 +36,7 @@ static void check_against_scalar(const struct smr_philox_kernels *k, size_t n) {
   float *x = kernel_floats(n, &seed);
   for (size_t i = 0; i < n; i += 4) {
     const struct smr_philox one = {stream.key, stream.block + i / 4, stream.high};
-    smr_philox_ukernels__scalar.words(n - i < 4 ? n - i : 4, &one, want + i);
+    smr_philox_kernels(SMR_ISA_NONE)->words(n - i < 4 ? n - i : 4, &one, want + i);
   }
   k->words(n, &stream, words);
   CHECK_MEM(words, want, n * 4);
@@ -75,12 +75,12 @@ static void check_kernels(const struct smr_philox_kernels *k, size_t lanes) {
 
 SMR_TEST(every_table) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                   \
-  if ((have & (bit)) == (bit))                            \
-    check_kernels(&smr_philox_ukernels__##suffix, lanes); \
-  else                                                    \
+#define SMR_UKERNEL(bit, suffix, lanes)            \
+  if ((have & (bit)) == (bit))                     \
+    check_kernels(smr_philox_kernels(bit), lanes); \
+  else                                             \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/philox/kernels.inc"
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_philox_kernels(SMR_ISA_NONE)->name, "philox__scalar");
 }

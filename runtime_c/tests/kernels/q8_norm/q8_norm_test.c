@@ -4,7 +4,7 @@
 
 #include "../kernel_data.h"
 #include "harness.h"
-#include "kernels/q8_norm/kernels.h"
+#include "base/isa.h"
 #include "kernels/q8_norm/q8_norm.h"
 
 #include <math.h>
@@ -85,16 +85,16 @@ SMR_TEST(the_longest_row_agrees) {
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)        \
-  if ((have & (isa)) != (isa)) {               \
-    NOT_RUN(#suffix, "this CPU lacks it");     \
-  } else {                                     \
-    kernels = &smr_q8_norm_ukernels__##suffix; \
-    CHECK(smr_q8_norm_config(isa) == kernels); \
-    RUN(rows_agree);                           \
-    RUN(the_longest_row_agrees);               \
+#define SMR_UKERNEL(isa, suffix, lanes)            \
+  if ((have & (isa)) != (isa)) {                   \
+    NOT_RUN(#suffix, "this CPU lacks it");         \
+  } else {                                         \
+    kernels = smr_q8_norm_config(isa);             \
+    CHECK_STR(kernels->name, "q8_norm__" #suffix); \
+    RUN(rows_agree);                               \
+    RUN(the_longest_row_agrees);                   \
   }
-#include "kernels/q8_norm/kernels.inc"
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
   return SMR_TEST_END();
 }

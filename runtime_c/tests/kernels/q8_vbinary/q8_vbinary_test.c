@@ -4,7 +4,7 @@
 
 #include "../kernel_data.h"
 #include "harness.h"
-#include "kernels/q8_vbinary/kernels.h"
+#include "base/isa.h"
 #include "kernels/q8_vbinary/q8_vbinary.h"
 
 #include <math.h>
@@ -110,18 +110,18 @@ SMR_TEST(halves_round_to_even) {
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)           \
-  if ((have & (isa)) != (isa)) {                  \
-    NOT_RUN(#suffix, "this CPU lacks it");        \
-  } else {                                        \
-    kernels = &smr_q8_vbinary_ukernels__##suffix; \
-    CHECK(smr_q8_vbinary_config(isa) == kernels); \
-    RUN(sums_agree);                              \
-    RUN(products_agree);                          \
-    RUN(one_value_for_b_agrees);                  \
-    RUN(halves_round_to_even);                    \
+#define SMR_UKERNEL(isa, suffix, lanes)               \
+  if ((have & (isa)) != (isa)) {                      \
+    NOT_RUN(#suffix, "this CPU lacks it");            \
+  } else {                                            \
+    kernels = smr_q8_vbinary_config(isa);             \
+    CHECK_STR(kernels->name, "q8_vbinary__" #suffix); \
+    RUN(sums_agree);                                  \
+    RUN(products_agree);                              \
+    RUN(one_value_for_b_agrees);                      \
+    RUN(halves_round_to_even);                        \
   }
-#include "kernels/q8_vbinary/kernels.inc"
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
   return SMR_TEST_END();
 }

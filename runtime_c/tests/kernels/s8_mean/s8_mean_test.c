@@ -9,7 +9,6 @@
 #include "base/isa.h"
 #include "harness.h"
 #include "kernels/kernel_data.h"
-#include "kernels/s8_mean/kernels.h"
 
 // Bytes at the ends of the range, so that sums of too many would leave int16.
 static int8_t *draw(size_t n, int8_t fill, uint32_t *seed) {
@@ -137,7 +136,7 @@ static void check_all(const struct smr_s8_mean *config) {
 
 SMR_TEST(sums_and_means) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix)        \
+#define SMR_UKERNEL(isa, suffix, lanes) \
   if ((have & (isa)) == (isa))          \
     check_all(smr_s8_mean_config(isa)); \
   else                                  \

@@ -9,7 +9,6 @@
 #include "base/isa.h"
 #include "harness.h"
 #include "kernels/kernel_data.h"
-#include "kernels/s8_resize/kernels.h"
 
 enum { WIDTH = 5, PIXELS = 7 };
 
@@ -63,12 +62,12 @@ static void check_row(const struct smr_s8_resize *config, size_t channels, uint3
 SMR_TEST(interpolates) {
   const uint32_t have = smr_cpu_isa();
   uint32_t seed = 1;
-#define SMR_UKERNEL(isa, suffix)                                                      \
+#define SMR_UKERNEL(isa, suffix, lanes)                                               \
   if ((have & (isa)) == (isa))                                                        \
     for (size_t c = 1; c <= 131; c++) check_row(smr_s8_resize_config(isa), c, &seed); \
   else                                                                                \
     fprintf(stderr, "NOT RUN: s8_resize " #suffix " (this CPU lacks it)\n");
-#include "kernels/s8_resize/kernels.inc"
+#include "kernels/int8.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_s8_resize_config(0)->name, "s8_resize__scalar");
 }

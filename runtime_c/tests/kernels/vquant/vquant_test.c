@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "harness.h"
-#include "kernels/vquant/kernels.h"
+#include "base/isa.h"
 #include "kernels/vquant/vquant.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ SMR_TEST(every_length_agrees_with_single_elements) {
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix)                     \
+#define SMR_UKERNEL(isa, suffix, lanes)              \
   if ((have & (isa)) != (isa)) {                     \
     NOT_RUN(#suffix, "this CPU lacks it");           \
   } else {                                           \

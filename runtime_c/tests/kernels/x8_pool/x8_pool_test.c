@@ -5,7 +5,6 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/x8_pool/kernels.h"
 #include "kernels/x8_pool/x8_pool.h"
 
 static void check_both(const struct smr_x8_pool *config, size_t channels, size_t taps) {
@@ -37,7 +36,7 @@ static void check_both(const struct smr_x8_pool *config, size_t channels, size_t
 
 SMR_TEST(finds_the_largest) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix)                           \
+#define SMR_UKERNEL(isa, suffix, lanes)                    \
   if ((have & (isa)) == (isa))                             \
     for (size_t channels = 1; channels <= 131; channels++) \
       check_both(smr_x8_pool_config(isa), channels, 1 + channels % 7);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The largest of 8-bit integers in portable C.
+
+#define X8_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
+
+// Taps of a row three at a time: y is read and written that much less often.
+#define X8_POOL(name, type)                                                                      \
+  SMR_VECTORIZED static void N(x8_pool_##name)(                                                  \
+      size_t channels, const struct smr_pool_window *window, type *restrict y) {                 \
+    const size_t step = window->stride[2], taps = window->n[2];                                  \
+    memcpy(y, window->x, channels);                                                              \
+    for (size_t i = 0; i < window->n[0]; i++)                                                    \
+      for (size_t j = 0; j < window->n[1]; j++) {                                                \
+        const type *x = (const type *)window->x + i * window->stride[0] + j * window->stride[1]; \
+        size_t k = 0;                                                                            \
+        for (; k + 3 <= taps; k += 3) {                                                          \
+          const type *restrict a = x + k * step, *restrict b = a + step, *restrict d = b + step; \
+          for (size_t c = 0; c < channels; c++) {                                                \
+            const type ab = X8_POOL_LARGER(a[c], b[c]), dy = X8_POOL_LARGER(d[c], y[c]);         \
+            y[c] = X8_POOL_LARGER(ab, dy);                                                       \
+          }                                                                                      \
+        }                                                                                        \
+        for (; k < taps; k++) {                                                                  \
+          const type *restrict a = x + k * step;                                                 \
+          for (size_t c = 0; c < channels; c++) y[c] = X8_POOL_LARGER(a[c], y[c]);               \
+        }                                                                                        \
+      }                                                                                          \
+  }
+X8_POOL(max_s8, int8_t)
+X8_POOL(max_u8, uint8_t)
+#undef X8_POOL
+#undef X8_POOL_LARGER
