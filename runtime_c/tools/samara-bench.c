@@ -146,8 +146,7 @@ static int open_session(const struct options *o, struct bench *b) {
                                           .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
   const samara_model_options file = {.struct_size = sizeof file, .verify = o->verify};
   const uint64_t start = tool_now_ns();
-  if (tool_open_model(o->model, &file, &b->image, &b->model, &error) != SAMARA_OK)
-    return tool_error("%s: %s", o->model, error.text);
+  if (tool_open_model(o->model, &file, &b->image, &b->model) != 0) return TOOL_FAILED;
   const uint64_t opened = tool_now_ns();
   if (tool_check_names(b->model, o->function, &o->inputs.list) != 0 ||
       tool_check_names(b->model, o->function, &o->shapes) != 0)

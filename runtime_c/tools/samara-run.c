@@ -472,15 +472,11 @@ int main(int argc, char **argv) {
   const int usage_error = parse_options(argc, argv, &o);
   if (usage_error != 0) return usage_error;
   samara_model *model = NULL;
-  samara_error error = {.text = ""};
   struct tool_array image;
   const samara_model_options options = {
       .struct_size = sizeof options, .verify = o.verify, .copy = o.copy != 0};
-  int result;
-  if (tool_open_model(o.model, &options, &image, &model, &error) != SAMARA_OK)
-    result = tool_error("%s: %s", o.model, error.text);
-  else
-    result = run_model(model, &o);
+  int result = tool_open_model(o.model, &options, &image, &model);
+  if (result == 0) result = run_model(model, &o);
   tool_close_model(model, &image);
   return result;
 }

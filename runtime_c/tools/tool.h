@@ -414,15 +414,20 @@ static inline int tool_verify(const char *text, size_t *verify) {
 
 /// Open a model; `image` keeps its bytes where the library opens no files. tool_close_model ends
 /// it.
-static inline samara_status tool_open_model(const char *path, const samara_model_options *options,
-                                            struct tool_array *image, samara_model **model,
-                                            samara_error *error) {
+static inline int tool_open_model(const char *path, const samara_model_options *options,
+                                  struct tool_array *image, samara_model **model) {
+  samara_error error = {.text = ""};
   memset(image, 0, sizeof *image);
 #if SAMARA_WITH_FILES
-  return samara_model_open_path(path, options, model, error);
+  // The text begins with the path.
+  if (samara_model_open_path(path, options, model, &error) == SAMARA_OK) return 0;
+  return tool_error("%s", error.text);
 #else
-  if (tool_read_file(path, image) != 0) return SAMARA_IO;
-  return samara_model_open_memory(image->memory, image->size_bytes, options, model, error);
+  if (tool_read_file(path, image) != 0) return TOOL_FAILED;
+  if (samara_model_open_memory(image->memory, image->size_bytes, options, model, &error) ==
+      SAMARA_OK)
+    return 0;
+  return tool_error("%s: %s", path, error.text);
 #endif
 }
 

@@ -66,7 +66,9 @@ def test_another_model_is_refused_by_the_name_of_its_operator(
 ) -> None:
     done = _samara_run(small_dist, _relu_model(tmp_path / "tanh.samara"))
     assert done.returncode == 1
-    assert "error:" in done.stderr
+    path = tmp_path / "tanh.samara"
+    assert done.stderr.startswith(f"error: {path}: ")
+    assert done.stderr.count(str(path)) == 1
     assert "operator tanh is not in this build" in done.stderr
     assert "samara build" in done.stderr
     custom = _samara_run(small_dist, swish)
