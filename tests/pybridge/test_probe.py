@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,35 @@ def test_files_that_do_not_open(tmp_path: Path) -> None:
     assert open_failure(path) != ""
 
 
+def test_a_selective_library(small_dist: Path) -> None:
+    """It has no functions that list operators: its manifest does."""
+    info = inspect_library(small_dist)
+    assert ".".join(map(str, info.version)) == __version__
+    assert {"conv", "matmul", "reduce_mean"} <= info.operators
+    assert "lstm" not in info.operators
+    assert open_failure(small_dist.parent / "small.samara", small_dist) == ""
+
+
+def test_a_library_that_opens_no_files(small_dist: Path, tmp_path: Path) -> None:
+    source = tmp_path / "alone.c"
+    source.write_text(
+        (small_dist / "src" / "samara.c").read_text().replace("open_path", "open_none")
+    )
+    library = tmp_path / "libsamara.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", source, "-lm", "-o", library], check=True)
+    assert open_failure(small_dist.parent / "small.samara", library) == ""
+    damaged = tmp_path / "m.samara"
+    damaged.write_bytes(b"nothing at all")
+    assert "not a samara file" in open_failure(damaged, library)
+    with pytest.raises(FileError, match="no such file"):
+        open_failure(tmp_path / "none.samara", library)
+
+
 def test_what_is_no_library(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"library .*none.so: there is no such file"):
         inspect_library(tmp_path / "none.so")
     with pytest.raises(BackendError, match="holds no samara library"):
         inspect_library(tmp_path)
+    subprocess.run(["cc", "-shared", "-o", tmp_path / "other.so", "-xc", "/dev/null"], check=True)
+    with pytest.raises(BackendError, match=r"other.so is no samara library"):
+        inspect_library(tmp_path / "other.so")

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from samara.pybridge._native import DLOPEN_FLAGS, NULL, ffi, library_path, new_error, text
 from samara.pybridge.errors import BackendError
-from samara.pybridge.files import check_readable
+from samara.pybridge.files import check_readable, read_bytes
 
 _NAMES = ("libsamara.so", "libsamara.dylib", "samara.dll")
 
@@ -31,21 +32,47 @@ def inspect_library(path: str | os.PathLike[str] | None = None) -> LibraryInfo:
     """
     found = _find(path)
     lib = _load(found)
-    names = (lib.samara_op_name(i) for i in range(lib.samara_op_count()))
     version = text(lib.samara_version())
     return LibraryInfo(
-        found, tuple(int(part) for part in version.split(".")), frozenset(map(text, names))
+        found, tuple(int(part) for part in version.split(".")), frozenset(_operators(lib))
     )
 
 
+def _operators(lib: Any) -> Iterator[str]:
+    """The library's operators; a selective build lists them in its manifest alone."""
+    if _has(lib, "samara_op_count"):
+        yield from (text(lib.samara_op_name(i)) for i in range(lib.samara_op_count()))
+    else:
+        for line in text(lib.samara_manifest()).splitlines():
+            if line.startswith("op "):
+                yield line.split()[1]
+
+
 def open_failure(model: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> str:
-    """What that library says against opening a `.samara` file; empty when it opens."""
+    """What that library says against opening a `.samara` file; empty when it opens.
+
+    BackendError when it is no library, FileError when the file cannot be read.
+    """
     lib = _load(_find(path))
     out, error = ffi.new("samara_model **"), new_error()
-    if lib.samara_model_open_path(os.fsencode(model), NULL, out, error):
+    if _has(lib, "samara_model_open_path"):
+        failed = lib.samara_model_open_path(os.fsencode(model), NULL, out, error)
+    else:  # a selective build without the feature "files" has models from memory alone
+        data = read_bytes(Path(model))
+        failed = lib.samara_model_open_memory(ffi.from_buffer(data), len(data), NULL, out, error)
+    if failed:
         return text(ffi.addressof(error[0], "text")[0]) or "it cannot be opened"
     lib.samara_model_close(out[0])
     return ""
+
+
+def _has(lib: Any, name: str) -> bool:
+    """Whether the library has the function; a selective build may lack it."""
+    try:
+        getattr(lib, name)
+    except (AttributeError, ffi.error):
+        return False
+    return True
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
@@ -67,12 +94,12 @@ def _load(path: Path) -> Any:
     check_readable(path, "library")
     try:
         lib = ffi.dlopen(os.fspath(path.absolute()), DLOPEN_FLAGS)
-        lib.samara_version, lib.samara_op_count  # noqa: B018  (looked up when named)
+        lib.samara_version, lib.samara_model_open_memory  # noqa: B018  (looked up when named)
     except OSError as error:
         raise BackendError(
             f"{path} cannot be loaded here: {error}",
             fix="give a library that is built for this machine",
         ) from None
-    except AttributeError:
+    except (AttributeError, ffi.error):
         raise BackendError(f"{path} is no samara library") from None
     return lib
