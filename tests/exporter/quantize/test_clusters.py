@@ -112,3 +112,21 @@ def test_only_the_ends_are_rounded() -> None:
     got = [next(iter(done.program.run(f).values())) for f in feeds]
     noise = np.square(np.stack(want) - np.stack(got)).mean()
     assert 10 * np.log10(np.square(np.stack(want)).mean() / noise) > 32
+
+
+@pytest.mark.parametrize("op", ["isnan", "isinf", "atan2", "mod"])
+def test_every_pointwise_operator_may_be_in_a_cluster(op: str) -> None:
+    """The plan and the pass that makes the tables ask the row, so that neither stops at an operator
+    that the other knows.
+    """
+
+    def build(b: Builder, x: Value) -> Any:
+        more = (b.const(np.float32(2)),) if op in ("atan2", "mod") else ()
+        y = b.op(op, x, *more)
+        if not more:
+            return b.op("where", y, b.const(np.float32(0)), x)
+        return b.op("mul", y, x)
+
+    (found,) = clusters(build)
+    assert found.leaf.name == "x"
+    assert found.nodes[0].op.name == op

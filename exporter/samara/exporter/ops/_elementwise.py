@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from samara.exporter.ops._cases import unary
 from samara.exporter.ops._grad import Rule
 from samara.exporter.ops._rules import EVERY_FLOAT, same
 from samara.exporter.ops._spec import Attr, Case, Cost, Infer, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.types import Dim, TensorType
 
 
@@ -39,6 +40,8 @@ def unary_row(
     grad: Rule,
     saves: tuple[str, ...] = (),
     since: str = "0.1.0",
+    kind: Kind = Kind.POINTWISE,
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     """Declare an operator of one operand x and one result y of the same shape.
 
@@ -53,6 +56,7 @@ def unary_row(
             infer=infer,
             reference=reference,
             doc=doc,
+            kind=kind,
             dtypes=dtypes,
             check="same",
             attrs=attrs,
@@ -63,5 +67,6 @@ def unary_row(
             saves=saves,
             since=since,
             cases=cases if cases else unary(dtypes, low, high, code),
+            **facts,
         )
     )

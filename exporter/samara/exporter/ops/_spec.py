@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from samara.exporter.ops._grad import RECORDING, Recorded, Rule
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -284,12 +285,16 @@ class OpSpec:
         arrays. Dim attributes arrive as ints, functions as Body (from arrays to a tuple of
         arrays), dtypes as DType. One that needs quantization parameters of inputs declares the
         keyword `q_in` (a list of Quant | None per input).
+    kind: what it does with elements; passes ask this and the fields below, never the name.
     dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
     check: name of the C check class (in runtime_c/src/ops/check/).
     permute: layout rule, "any" where every operand and result moves alike (elementwise, all
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
+    int8_sums: where its weights are int8, products are added up in int32, activations being int8
+        or rounded to it.
+    is_alias: the result is the first input's bytes under another shape.
     grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_in", "strided_out", "inplace", "serial_prologue"; see
@@ -303,6 +308,7 @@ class OpSpec:
     infer: Infer
     reference: Reference
     doc: str
+    kind: Kind
     dtypes: tuple[str, ...]
     check: str
     attrs: tuple[Attr, ...] = ()
@@ -312,10 +318,18 @@ class OpSpec:
     flags: frozenset[str] = frozenset()
     grad: Rule | None = None
     saves: tuple[str, ...] = ()
-    quant: str | None = None
+    int8_sums: bool = False
+    is_alias: bool = False
     since: str = "0.1.0"
     older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
+
+    @property
+    def is_tabular(self) -> bool:
+        """Whether a table of 256 results can hold it where all but one operand are scalars: it
+        works element by element, and adds no noise.
+        """
+        return self.kind is Kind.POINTWISE and "training" not in self.flags
 
     @property
     def min_inputs(self) -> int:

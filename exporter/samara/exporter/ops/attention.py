@@ -17,6 +17,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, TensorType, as_dim
 
 Shape = tuple[Dim, ...]
@@ -242,6 +243,7 @@ attention = define(
             _case((2, 2), 5, 17, 8, 9, dtype="f16"),
             _case((2, 2), 5, 17, 8, 9, (1, 17), dtype="f16", layout="bshd"),
         ),
+        kind=Kind.PRODUCT,
     )
 )
 
@@ -281,5 +283,6 @@ attention_grad = define(
             _case((3,), 50, 60, 16, 7, back=True, layout="bshd", causal=True),
             _case((2, 2), 5, 17, 8, 9, (1, 17), back=True, dtype="f16", layout="bshd"),
         ),
+        kind=Kind.PRODUCT,
     )
 )

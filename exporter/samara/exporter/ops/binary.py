@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.types import Quant, TensorType
 
 
@@ -46,6 +47,7 @@ def _row(
     cases: tuple[Case, ...] = (),
     grad: Rule = NO_GRAD,
     saves: tuple[str, ...] = (),
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -56,6 +58,7 @@ def _row(
             infer=infer,
             reference=in_f32(reference),
             doc=doc,
+            kind=Kind.POINTWISE,
             dtypes=dtypes,
             check="broadcast",
             attrs=attrs,
@@ -65,6 +68,7 @@ def _row(
             grad=grad,
             saves=saves,
             cases=(*(spread if spread else binary(dtypes, turn=code)), *cases),
+            **facts,
         )
     )
 
@@ -233,10 +237,15 @@ le = _row(
 
 
 def _whole_row(
-    name: str, code: int, reference: Callable[..., Any], doc: str, dtypes: tuple[str, ...]
+    name: str,
+    code: int,
+    reference: Callable[..., Any],
+    doc: str,
+    dtypes: tuple[str, ...],
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     """A row of few dtypes, which can afford every class of broadcasting."""
-    return _row(name, code, reference, doc, dtypes=dtypes, spread=binary(dtypes))
+    return _row(name, code, reference, doc, dtypes=dtypes, spread=binary(dtypes), **facts)
 
 
 logical_and = _whole_row("logical_and", 61, np.logical_and, "y = a and b", ("bool",))
@@ -331,6 +340,7 @@ where = define(
             *(Case((("bool", (3, 1)), (d, (1, 7)), (d, (7,)))) for d in WHOLE[1:]),
             Case((("bool", (5,)), ("qs8", (2, 5), _QS8), ("qs8", (), _QS8))),
         ),
+        kind=Kind.POINTWISE,
     )
 )
 
@@ -371,5 +381,6 @@ sum_to = define(
             Case((("f32", (2, 0, 3)),), {"shape": (1, 1, 3)}),
             Case((("f32", (4, 33)),), {"shape": ()}),
         ),
+        kind=Kind.REDUCING,
     )
 )

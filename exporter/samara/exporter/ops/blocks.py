@@ -20,6 +20,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.indexing import WRAP
 from samara.exporter.types import MAX_RANK, Dim, DType, TensorType, as_dim, ceildiv
 
@@ -154,6 +155,7 @@ matmul_blocks = define(
             _mm((6, 80), 19, 16, "u4", zeros="u4"),
             *(_mm((3, 32), 18, 16, bias=True, **a) for a in POST_CASES),
         ),
+        kind=Kind.PRODUCT,
     )
 )
 
@@ -226,5 +228,6 @@ gather_blocks = define(
             _pick(3, 17, 16, np.zeros((0,)), "i4"),
             _pick(3, 0, 16, [1, 2], "i8"),
         ),
+        kind=Kind.MOVING,
     )
 )

@@ -13,6 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import ALL, INTS, MORE, PACKED, WHOLE
 from samara.exporter.ops._spec import Attr, Case, InferContext
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import DType, TensorType
 
 
@@ -76,6 +77,7 @@ cast = unary_row(
     ),
     flags=frozenset(),
     grad=rules.cast,
+    kind=Kind.CONVERTING,
 )
 
 
@@ -122,4 +124,5 @@ bitcast = unary_row(
     ),
     grad=NO_GRAD,
     since="0.3.0",
+    kind=Kind.CONVERTING,
 )

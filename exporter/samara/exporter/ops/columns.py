@@ -22,6 +22,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, TensorType
 
 Ints = tuple[int, ...]
@@ -196,7 +197,7 @@ deform_columns = define(
             _deform_case((2, 3, 4, 0), (2, 2)),
             _deform_case((0, 3, 4, 2), (2, 2)),
             _deform_case((1, 4, 5, 9), (2, 2), dtype="f16"),
-        ),
+        ), kind=Kind.RESAMPLING,
     )
 )  # fmt: skip
 
@@ -296,5 +297,6 @@ fold = define(
             _fold_case((2, 3), (4, 5), pads=(2, 2, 2, 2)),
             _fold_case((5, 5), (2, 2), dtype="f16"),
         ),
+        kind=Kind.WINDOW,
     )
 )

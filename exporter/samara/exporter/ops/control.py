@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from samara.exporter.ops._spec import (
     OpSpec,
     define,
 )
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.types import (
     Atom,
     Born,
@@ -70,6 +71,7 @@ def _row(
     dtypes: tuple[str, ...] = (),
     cost: Cost = _nothing,
     grad: Rule,
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -80,6 +82,7 @@ def _row(
             infer=infer,
             reference=reference,
             doc=doc,
+            kind=Kind.CONTROL,
             dtypes=dtypes,
             check="control",
             attrs=attrs,
@@ -87,6 +90,7 @@ def _row(
             flags=CONTROL,
             grad=grad,
             cases=cases,
+            **facts,
         )
     )
 

@@ -24,6 +24,7 @@ from samara.exporter.ops._spec import (
     define,
     named_values,
 )
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import (
     ArgumentError,
     Dim,
@@ -475,6 +476,6 @@ custom = define(
             Case((("f32", (4,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,)}),
             Case((("f32", (6,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,),
                                     "shape": (6,), "born_at": (0,)}),
-        ),
+        ), kind=Kind.CONTROL,
     )
 )  # fmt: skip

@@ -15,6 +15,7 @@ from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._quantized import centred, given, wrapped
 from samara.exporter.ops._rules import require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.linear import (
     conv_shape,
     matmul_cost,
@@ -151,6 +152,8 @@ matmul_dynamic = define(
             Case((_rows_of_every_kind(), narrow_weights((9, 5), 1), ("f32", (5,)))),
             *(_mm((3, 8), (8, 18), bias=True, **a) for a in POST_CASES),
         ),
+        kind=Kind.PRODUCT,
+        int8_sums=True,
     )
 )
 
@@ -260,5 +263,7 @@ conv_dynamic = define(
         grad=_NO_TRAINING,
         flags=frozenset({"serial_prologue"}),
         cases=tuple(_conv_cases()),
+        kind=Kind.PRODUCT,
+        int8_sums=True,
     )
 )

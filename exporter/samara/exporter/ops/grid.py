@@ -18,6 +18,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, TensorType
 
 Ints = tuple[int, ...]
@@ -268,6 +269,7 @@ grid_sample = define(
         grad=rules.sample,
         saves=("x", "grid"),
         cases=_cases(samples=False),
+        kind=Kind.RESAMPLING,
     )
 )
 
@@ -299,5 +301,6 @@ grid_sample_grad = define(
         grad=rules.sample_grad,
         saves=("dy", "x", "grid"),
         cases=_cases(samples=True),
+        kind=Kind.RESAMPLING,
     )
 )

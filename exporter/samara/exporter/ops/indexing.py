@@ -23,6 +23,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -99,6 +100,7 @@ gather = define(
             *(Case(((d, (5, 3)), _index(4, 0, -1)), {"axis": 0}) for d in WHOLE[1:]),
             Case((("qs8", (5, 3), _QS8), _index(2, 1)), {"axis": 1}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -151,6 +153,7 @@ gather_elements = define(
             *(Case(((d, (3, 2)), np.array([[0, 2]], np.int32))) for d in WHOLE[1:]),
             Case((("qs8", (3, 2), _QS8), np.array([[1, 2]]))),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -228,6 +231,7 @@ gather_nd = define(
             *(Case(((d, (3, 2)), np.array([[0, 1], [2, 0]], np.int32))) for d in WHOLE[1:]),
             Case((("qs8", (3, 2), _QS8), np.array([[1]]))),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -316,6 +320,7 @@ scatter_elements = define(
             *(Case(((d, (4,)), _index(2, 0), (d, (2,)))) for d in WHOLE),
             Case((("qs8", (4,), _QS8), _index(2, 0), ("qs8", (2,), _QS8))),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -381,6 +386,7 @@ scatter_nd = define(
             *(Case(((d, (4, 2)), np.array([[2]]), (d, (1, 2)))) for d in WHOLE),
             Case((("qs8", (4,), _QS8), np.array([[2]]), ("qs8", (1,), _QS8))),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -440,6 +446,7 @@ range_ = define(
             Case(_scalars(np.int64, 7, 0, 1)),
             Case(_scalars(np.int64, -4, 12, 1)),
         ),
+        kind=Kind.SOURCE,
     )
 )
 
@@ -480,6 +487,7 @@ iota = define(
             Case((), {"length": 8, "start": 2, "step": -5, "dtype": "i32"}),
             Case((), {"length": 33, "step": 3, "dtype": "f32"}),
         ),
+        kind=Kind.SOURCE,
     )
 )
 
@@ -521,6 +529,7 @@ nonzero = define(
                 if d.has_numpy
             ),
         ),
+        kind=Kind.REDUCING,
     )
 )
 
@@ -564,5 +573,6 @@ dims = define(
             Case((), {"values": (9,), "dtype": "f32", "scalar": True}),
             Case((), {"values": (1, 0), "dtype": "bool"}),
         ),
+        kind=Kind.SOURCE,
     )
 )

@@ -19,6 +19,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, DimLike, TensorType, as_dim, floordiv, mod
 
 _MOVES = (
@@ -177,6 +178,7 @@ conv_grad_input = define(
         grad=grads.conv_grad_input,
         saves=("dy", "w"),
         cases=_cases(weight=False),
+        kind=Kind.PRODUCT,
     )
 )
 
@@ -198,5 +200,6 @@ conv_grad_weight = define(
         grad=grads.conv_grad_weight,
         saves=("dy", "x"),
         cases=_cases(weight=True),
+        kind=Kind.PRODUCT,
     )
 )

@@ -19,6 +19,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, TensorType
 
 _ATTRS = (
@@ -131,6 +132,7 @@ cross_entropy = define(
             Case((("f16", (4, 17)), _targets_of(4, 17), ("f16", (17,)))),
             Case((_HUGE, np.array([0, 0, 1]))),
         ),
+        kind=Kind.LOSS,
     )
 )
 
@@ -200,5 +202,6 @@ cross_entropy_grad = define(
             Case((("f32", (900,)), ("f32", (900, 12)), _targets_of(900, 12), _rows_of(900))),
             Case((("f16", (4,)), ("f16", (4, 17)), _targets_of(4, 17), _rows_of(4, "f16"))),
         ),
+        kind=Kind.LOSS,
     )
 )

@@ -22,6 +22,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -91,6 +92,8 @@ reshape = define(
             *_typed((2, 15), {"shape": (5, 6)}),
             *(Case(((d, (3, 7)),), {"shape": (7, 3)}) for d in PACKED),
         ),
+        kind=Kind.MOVING,
+        is_alias=True,
     )
 )
 
@@ -143,6 +146,7 @@ transpose = define(
             *_typed((3, 16, 2), {"perm": (0, 2, 1)}),
             Case((("qs8", (2, 3), Quant.per_axis([0.5, 0.25], 0)),), {"perm": (1, 0)}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -197,6 +201,7 @@ concat = define(
             *(Case(((d, (2, 3)), (d, (2, 5))), {"axis": 1}) for d in WHOLE),
             Case((("qs8", (2, 3), _QS8), ("qs8", (4, 3), _QS8)), {"axis": 0}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -247,6 +252,7 @@ split = define(
             ),
             *_typed((2, 8), {"axis": 1, "sizes": (3, 5)}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -322,6 +328,7 @@ slice_ = define(
             _cut((2, 2, 3, 2, 7), (1, 0, 0, 1, 0), (2, 2, 3, 2, 3)),
             *_typed((4, 7), {"begin": (1, 2), "end": (4, 7), "step": (2, 1)}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -426,7 +433,7 @@ pad = define(
             *_typed((2, 5), {"pads": (0, 1, 1, 2)}),
             Case((("i64", (3,)), np.int64(-9)), {"pads": (1, 2)}),
             Case((("bool", (3,)), np.bool_(True)), {"pads": (1, 0)}),
-        ),
+        ), kind=Kind.MOVING,
     )
 )  # fmt: skip
 
@@ -472,6 +479,7 @@ expand = define(
             ),
             *_typed((1, 3), {"shape": (2, 5, 3)}),
         ),
+        kind=Kind.MOVING,
     )
 )
 
@@ -514,5 +522,6 @@ tile = define(
             ),
             *_typed((2, 3), {"repeats": (2, 3)}),
         ),
+        kind=Kind.MOVING,
     )
 )

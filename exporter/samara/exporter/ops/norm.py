@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from samara.exporter.ops._spec import (
     bytes_of,
     define,
 )
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.ops.norm_grad import AXIS, EPS, FROM, GROUPS, grouped, mean_of, require_groups
 from samara.exporter.types import Dim, TensorType
 
@@ -65,6 +66,8 @@ def _row(
     training: bool = False,
     since: str = "0.1.0",
     dtypes: tuple[str, ...] = FLOATS,
+    kind: Kind = Kind.NORMALISING,
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -75,6 +78,7 @@ def _row(
             infer=infer,
             reference=in_f32(reference),
             doc=doc,
+            kind=kind,
             dtypes=dtypes,
             check=check,
             attrs=attrs,
@@ -85,6 +89,7 @@ def _row(
             flags=frozenset(["inplace"] * inplace + ["training"] * training),
             since=since,
             cases=cases,
+            **facts,
         )
     )
 
@@ -465,4 +470,5 @@ hardmax = _row(
     permute=_permute.along_axis,
     inplace=False,
     dtypes=EVERY_FLOAT,
+    kind=Kind.REDUCING,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from samara.exporter.ops._grad import Rule
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, axis_rule, require_same_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.types import Dim, TensorType, mod
 
 AXIS = Attr("axis", "int", -1)
@@ -68,6 +69,7 @@ def _row(
     *,
     check: str,
     permute: Any = None,
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -82,12 +84,14 @@ def _row(
             grad=rule,
             saves=tuple(n.rstrip("?") for n in inputs),
             doc=doc,
+            kind=Kind.NORMALISING,
             dtypes=FLOATS,
             check=check,
             permute=permute,
             cost=_cost,
             flags=frozenset({"training", "inplace"}),
             cases=cases,
+            **facts,
         )
     )
 

@@ -20,6 +20,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, Quant, TensorType
 
 Ints = tuple[int, ...]
@@ -186,6 +187,7 @@ max_pool = define(
             _case((5, 5), (3, 3), 17, dtype=("u8",), stride=2),
             _case((5, 5), (3, 3), 33, dtype=("qs8", Quant.per_tensor(0.1, 5)), pads=(1,) * 4),
         ),
+        kind=Kind.WINDOW,
     )
 )
 
@@ -219,7 +221,7 @@ avg_pool = define(
             _case((6, 7), (3, 3), 8, stride=2, pads=(1, 1, 0, 0), extend=(1, 2),
                   count_include_pad=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 0)),
-        ),
+        ), kind=Kind.WINDOW,
     )
 )  # fmt: skip
 
@@ -246,5 +248,6 @@ lp_pool = define(
         grad=grads.lp_pool,
         saves=("x", "y"),
         cases=(*_cases(), _case((6, 6), (2, 3), 7, p=1), _case((6, 6), (3, 3), 4, p=3)),
+        kind=Kind.WINDOW,
     )
 )

@@ -14,6 +14,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, require_lengths, require_shape, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.pool import DILATIONS, KERNEL, STRIDES, counted, pool_cost, pool_type
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -168,6 +169,7 @@ max_pool_grad = define(
             *(_case("max", *shape) for shape in _SHAPES),
             Case((_ODD_DY, _ODD), _ODD_ATTRS),
         ),
+        kind=Kind.WINDOW,
     )
 )
 
@@ -207,6 +209,7 @@ avg_pool_grad = define(
                 {"stride": 2, "pads": (1, 1, 0, 0), "extend": (1, 2), "include": True},
             ),
         ),
+        kind=Kind.WINDOW,
     )
 )
 
@@ -230,5 +233,6 @@ max_pool_indices = define(
             *(_case("indices", *shape) for shape in _SHAPES),
             Case((_ODD,), _ODD_ATTRS),
         ),
+        kind=Kind.WINDOW,
     )
 )

@@ -26,6 +26,7 @@ from samara.exporter.ops._quantized import (
 )
 from samara.exporter.ops._rules import require_dtype
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.linear import (
     conv_shape,
     conv_transpose_shape,
@@ -282,6 +283,8 @@ qconv = define(
             _cv((5, 6), 20, (2, 3), 18, pads=(1,) * 4, to="i32", scale=1.0),
             _cv((5, 6), 20, (3, 3), 20, groups=20, to="i32", scale=1.0, w=_weights(20, 0, True)),
         ),
+        kind=Kind.PRODUCT,
+        int8_sums=True,
     )
 )
 
@@ -324,6 +327,8 @@ qconv_transpose = define(
             _cv((4, 4), 5, (3, 3), 6, stride=2, output_padding=0, w=_weights(6, 0, zeros=True)),
             _cv((4, 4), 4, (3, 3), 6, stride=2, output_padding=0, to="i32", scale=1.0),
         ),
+        kind=Kind.PRODUCT,
+        int8_sums=True,
     )
 )
 
@@ -383,6 +388,6 @@ qmatmul = define(
             _mm((5, 16), (16, 33), q_w=_weights(33, 1, zeros=True)),
             _mm((5, 18), (18, 33), to="i32", scale=1.0, q_w=_weights(33, 1, zeros=True)),
             _mm((1, 70), (70, 40), to="i32", scale=1.0, bias=False),
-        ),
+        ), kind=Kind.PRODUCT, int8_sums=True,
     )
 )  # fmt: skip

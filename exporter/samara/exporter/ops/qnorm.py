@@ -13,6 +13,7 @@ from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._quantized import INTEGER_ONLY, OUTPUT, given, output_quant, rounded, whole
 from samara.exporter.ops._rules import axis_rule, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import DType, Quant, TensorType
 
 SOFTMAX_QUANT = Quant.per_tensor(1 / 256, -128)
@@ -80,6 +81,7 @@ qsoftmax = define(
             _softmax_case((4, 0)),
             _softmax_case((2, 70), scale=0.9),
         ),
+        kind=Kind.NORMALISING,
     )
 )
 
@@ -202,6 +204,7 @@ qlayer_norm = define(
         grad=INTEGER_ONLY,
         since="0.4.0",
         cases=_norm_cases(2),
+        kind=Kind.NORMALISING,
     )
 )
 
@@ -223,5 +226,6 @@ qrms_norm = define(
         grad=INTEGER_ONLY,
         since="0.4.0",
         cases=_norm_cases(1),
+        kind=Kind.NORMALISING,
     )
 )

@@ -25,6 +25,7 @@ from samara.exporter.ops._quantized import (
 )
 from samara.exporter.ops._rules import broadcast, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, Permuted, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import DType, Quant, QuantizationError, TensorType
 
 _BITS = 20  # of the multipliers of qadd
@@ -203,6 +204,7 @@ qadd = define(
             *_pair_cases(True),
             _two((40,), (40,), True, subtract=True),
         ),
+        kind=Kind.POINTWISE,
     )
 )
 
@@ -222,6 +224,7 @@ qmul = define(
         grad=INTEGER_ONLY,
         since="0.4.0",
         cases=_pair_cases(False),
+        kind=Kind.POINTWISE,
     )
 )
 
@@ -256,5 +259,6 @@ qlookup = define(
             _looked_up((0, 4)),
             _looked_up((300,)),
         ),
+        kind=Kind.POINTWISE,
     )
 )

@@ -25,6 +25,7 @@ from samara.exporter.ops._quantized import (
 )
 from samara.exporter.ops._rules import normal_axes, require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.pool import DILATIONS, KERNEL, STRIDES, counted, pool_cost, pool_type
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
@@ -181,7 +182,7 @@ qavg_pool = define(
                   dequantized=True),
             _case((4, 5, 6), (2, 3, 2), 2, stride=2, pads=(0, 1, 0, 1, 1, 1), dequantized=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 1), dequantized=True),
-        ),
+        ), kind=Kind.WINDOW,
     )
 )  # fmt: skip
 
@@ -251,6 +252,7 @@ qmean = define(
             _reduced((0, 4), (0,)),
             _reduced((2, 300), (1,)),
         ),
+        kind=Kind.REDUCING,
     )
 )
 
@@ -352,5 +354,6 @@ qresize = define(
             _resized((2, 2), (3, 3), 0),
             _resized((2, 2), (3, 3), 4, n=0),
         ),
+        kind=Kind.RESAMPLING,
     )
 )

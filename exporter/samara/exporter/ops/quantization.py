@@ -13,6 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, quantized
 from samara.exporter.ops._rules import FLOATS
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import DType, Quant, TensorType, as_dim
 
 _PARAMETERS = (
@@ -135,7 +136,7 @@ quantize = define(
             _quantized_case((2, 8), "f16"),
             Case((np.array([0.5, 1.5, 2.5, -0.5, np.nan, np.inf, -np.inf, 1e30], np.float32),),
                  {"scales": (1.0,), "zero_points": (3,)}),
-        ),
+        ), kind=Kind.CONVERTING,
     )
 )  # fmt: skip
 
@@ -159,6 +160,7 @@ dequantize = define(
             Case((("qs8", (2, 1, 2, 3, 3), _A),)),
             Case((("qs8", (0, 4), _A),)),
         ),
+        kind=Kind.CONVERTING,
     )
 )
 
@@ -183,6 +185,7 @@ requantize = define(
             _quantized_case((2, 3, 4), ("qs8", _A), (0.5, 0.1, 0.02), (0, -5, 100), 1),
             _quantized_case((), ("qs8", _A), (0.01,), (127,)),
         ),
+        kind=Kind.CONVERTING,
     )
 )
 
@@ -230,6 +233,6 @@ reinterpret = define(
             Case((("qs8", (7,), _A),), {"to": "u8"}),
             Case((("qs8", (), _A),), {"to": "i8"}),
             Case((("i8", (0, 2)),), {"to": "i8"}),
-        ),
+        ), kind=Kind.CONVERTING,
     )
 )  # fmt: skip

@@ -21,6 +21,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.dynamic import dynamically_quantized
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
@@ -445,6 +446,8 @@ lstm = define(
             *_quantized_cases(4),
             _case(4, 3, 2, 4, 5, weights="rows", peepholes=True),
         ),
+        kind=Kind.RECURRENT,
+        int8_sums=True,
     )
 )
 gru = define(
@@ -469,6 +472,8 @@ gru = define(
             *_quantized_cases(3),
             _case(3, 3, 2, 4, 5, weights="rows", linear_before_reset=True),
         ),
+        kind=Kind.RECURRENT,
+        int8_sums=True,
     )
 )
 lstm_train = define(
@@ -490,6 +495,7 @@ lstm_train = define(
         grad=_grad.lstm_train,
         saves=("x", "w", "r", "lengths", "p", "gates", "h", "c"),
         cases=_LSTM_CASES,
+        kind=Kind.RECURRENT,
     )
 )
 gru_train = define(
@@ -512,5 +518,6 @@ gru_train = define(
         grad=_grad.gru_train,
         saves=("x", "w", "r", "lengths", "gates", "h"),
         cases=_GRU_CASES,
+        kind=Kind.RECURRENT,
     )
 )

@@ -18,6 +18,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.ops.recurrent import GRU_ATTRS, LSTM_ATTRS
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -273,6 +274,7 @@ lstm_grad = define(
             _case(4, 3, 2, 5, input_forget=True),
             _case(4, 3, 2, 5, last=True, peepholes=True),
         ),
+        kind=Kind.RECURRENT,
     )
 )
 gru_grad = define(
@@ -295,5 +297,6 @@ gru_grad = define(
         flags=frozenset({"training"}),
         grad=_grad.gru_again,
         cases=(*_cases(3), *_cases(3, linear_before_reset=True)[1:8]),
+        kind=Kind.RECURRENT,
     )
 )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from samara.exporter.ops._grad import NO_GRAD, Rule, inference_only
 from samara.exporter.ops._numeric import Array, in_f32, wide
 from samara.exporter.ops._rules import EVERY_NUMBER, SUMMED, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Facts, Kind
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
 Ints = tuple[int, ...]
@@ -119,6 +120,7 @@ def _row(
     saves: tuple[str, ...] = (),
     attrs: tuple[Attr, ...] = (),
     cases: tuple[Case, ...] = (),
+    **facts: Unpack[Facts],
 ) -> OpSpec:
     return define(
         OpSpec(
@@ -129,6 +131,7 @@ def _row(
             infer=_reduce_type,
             reference=in_f32(reference),
             doc=doc,
+            kind=Kind.REDUCING,
             dtypes=dtypes,
             check="reduce",
             attrs=(_AXES, _KEEP, *attrs),
@@ -137,6 +140,7 @@ def _row(
             grad=grad,
             saves=saves,
             cases=(*_cases(dtypes, low, high), *cases),
+            **facts,
         )
     )
 
@@ -214,7 +218,9 @@ def _arg(pick: Callable[..., Any]) -> Callable[..., Array]:
 _TIES = np.array([[3, 1, 3, 2], [0, 0, 0, 0], [-1, 5, 5, 5]], np.float32)
 
 
-def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpec:
+def _arg_row(
+    name: str, code: int, pick: Callable[..., Any], word: str, **facts: Unpack[Facts]
+) -> OpSpec:
     return define(
         OpSpec(
             name=name,
@@ -225,6 +231,7 @@ def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpe
             reference=_arg(pick),
             doc=f"y = index of the {word} element along `axis`, the first (or last) of equal ones;"
             " NaN wins",
+            kind=Kind.REDUCING,
             dtypes=EVERY_NUMBER,
             check="arg",
             grad=NO_GRAD,
@@ -243,6 +250,7 @@ def _arg_row(name: str, code: int, pick: Callable[..., Any], word: str) -> OpSpe
                   for b in (False, True)),
                 *(Case(((d, (3, 9)),), {"axis": 1}) for d in EVERY_NUMBER[1:]),
             ),
+            **facts,
         )
     )  # fmt: skip
 
@@ -293,6 +301,7 @@ cumsum = define(
             ),
             *(Case(((d, (3, 17)),), {"axis": 1}) for d in SUMMED[1:]),
         ),
+        kind=Kind.REDUCING,
     )
 )
 
@@ -336,6 +345,7 @@ cumprod = define(
             ),
             *(Case(((d, (3, 17)),), {"axis": 1}) for d in SUMMED[1:]),
         ),
+        kind=Kind.REDUCING,
     )
 )
 
@@ -394,5 +404,6 @@ top_k = define(
             *(Case(((d, (2, 17)),), {"k": 5}) for d in EVERY_NUMBER[1:]),
             Case((("u8", (2, 9)),), {"k": 3, "largest": False}),
         ),
+        kind=Kind.REDUCING,
     )
 )

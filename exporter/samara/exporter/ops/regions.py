@@ -20,6 +20,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, DType, TensorType
 
 Ints = tuple[int, ...]
@@ -207,7 +208,7 @@ roi_align = define(
             _align_case((2, 8, 8, 5), 3, (2, 2), "f16", sampling=2),
             Case((("f32", (2, 4, 4, 2)), _boxes(2, 4, 4.0), np.array([1, 0], np.int32)),
                  {"size": (2, 0)}),
-        ),
+        ), kind=Kind.RESAMPLING,
     )
 )  # fmt: skip
 
@@ -283,6 +284,7 @@ roi_pool = define(
             Case((("f32", (2, 3, 3, 2)), np.zeros((0, 5), np.float32)), {"size": (2, 2)}),
             Case((("f16", (2, 8, 8, 5)), _boxes(3, 5, 8.0).astype(np.float16)), {"size": (2, 2)}),
         ),
+        kind=Kind.RESAMPLING,
     )
 )
 
@@ -422,5 +424,6 @@ nms = define(
             Case((_ODD_BOXES, _ODD_SCORES, None, np.array(0.5, np.float32)), {"limit": 7}),
             Case((_ODD_BOXES, _ODD_SCORES), {"limit": 7, "center": True}),
         ),
+        kind=Kind.REDUCING,
     )
 )

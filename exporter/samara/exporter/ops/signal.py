@@ -13,6 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD, inference_only
 from samara.exporter.ops._numeric import Array, DataError, in_f32
 from samara.exporter.ops._rules import EVERY_NUMBER, FLOATS, require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
+from samara.exporter.ops.facts import Kind
 from samara.exporter.types import Dim, DType, TensorType, as_dim, floordiv
 
 _MAX_LENGTH = 1 << 25  # of a transform, as in check_signal.c
@@ -114,6 +115,7 @@ dft = define(
             _dft_case((1, 2), 1, axis=0),
             _dft_case((2, 24, 1), 20, "f16"),
         ),
+        kind=Kind.TRANSFORM,
     )
 )
 
@@ -183,6 +185,7 @@ mel_weights = define(
             _mel_case(512, 16000, 300, 300, 257, 3),
             _mel_case(64, 8000, 0, 4000, 33, 0),
         ),
+        kind=Kind.SOURCE,
     )
 )
 
@@ -239,6 +242,7 @@ det = define(
             Case((("f32", (0, 3, 3)),)),
             Case((("f16", (2, 3, 3)),)),
         ),
+        kind=Kind.TRANSFORM,
     )
 )
 
@@ -297,5 +301,6 @@ sort_rows = define(
             Case((("i32", (0, 3)),)),
             Case((("i32", (3, 0)),)),
         ),
+        kind=Kind.REDUCING,
     )
 )

@@ -61,6 +61,7 @@ identity = unary_row(
         Case((("qs8", (), _QS8),)),
     ),
     grad=rules.identity,
+    is_alias=True,
 )
 neg = unary_row(
     "neg", 2, in_f32(np.negative), "y = -x; integers wrap", dtypes=_SIGNED, grad=rules.neg

@@ -15,64 +15,6 @@ from samara.exporter.types import DType
 
 __all__ = ["lookup", "table_row"]
 
-# Operators whose every result depends on one element of each operand.
-_POINTWISE: Final = frozenset(
-    [
-        "identity",
-        "neg",
-        "abs",
-        "sign",
-        "ceil",
-        "floor",
-        "round",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "reciprocal",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "erf",
-        "sigmoid",
-        "relu",
-        "leaky_relu",
-        "elu",
-        "softplus",
-        "gelu",
-        "hard_sigmoid",
-        "hard_swish",
-        "silu",
-        "clamp",
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "pow",
-        "min",
-        "max",
-        "prelu",
-        "atan2",
-        "eq",
-        "lt",
-        "le",
-        "where",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "isnan",
-        "isinf",
-    ]
-)
 _KINDS: Final = (DType.F32, DType.BOOL)
 _MOST_NODES: Final = 64
 
@@ -133,7 +75,7 @@ class _Cluster:
         if self.ctx.whole(value) is not None:
             return self._is_leaf(value)
         node = self.ctx.r.producer(value)
-        if node is None or node.op.name not in _POINTWISE or self._met >= _MOST_NODES:
+        if node is None or not node.op.is_tabular or self._met >= _MOST_NODES:
             return False
         self._met += 1
         if value.type.dtype not in _KINDS or not all(v is None or self.add(v) for v in node.inputs):

@@ -14,14 +14,6 @@ from typing import Final
 from samara.exporter.ir import Function, Node, Value
 from samara.exporter.types import DType, as_dim
 
-# Operators whose every result depends on one element of each operand.
-POINTWISE: Final = frozenset(
-    {"identity", "neg", "abs", "sign", "ceil", "floor", "round", "exp", "log", "sqrt", "rsqrt",
-     "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-     "acosh", "atanh", "erf", "sigmoid", "relu", "leaky_relu", "elu", "softplus", "gelu",
-     "hard_sigmoid", "hard_swish", "silu", "clamp", "add", "sub", "mul", "div", "pow", "min", "max",
-     "prelu", "eq", "lt", "le", "where", "logical_and", "logical_or", "logical_not"}
-)  # fmt: skip
 _KINDS: Final = (DType.F32, DType.BOOL)
 _MOST_NODES: Final = 64
 
@@ -72,7 +64,7 @@ def find_clusters(
 
 def _leaf_of(node: Node, leaves: Mapping[Value, Value]) -> Value | None:
     """The one tensor that the node's result is a pointwise function of; None where it is none."""
-    if node.op.name not in POINTWISE or len(node.outputs) != 1:
+    if not node.op.is_tabular or len(node.outputs) != 1:
         return None
     out = node.outputs[0].type
     found: set[Value] = set()

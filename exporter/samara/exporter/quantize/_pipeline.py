@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from samara.exporter.ir import Function, Program, Value, verify
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
-from samara.exporter.quantize._clusters import POINTWISE
 from samara.exporter.quantize._float import float_program
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared, TensorStats
 from samara.exporter.quantize._plan import layer_names, resolve_layers
@@ -115,7 +114,7 @@ def observed_tensors(function: Function) -> list[str]:
     for node in function.nodes:
         role = role_of(node)
         seen = [node.inputs[i] for i in role.inputs] if role else list(node.inputs[:1])
-        if role or node.op.name in POINTWISE:
+        if role or node.op.is_tabular:
             seen += node.outputs
         after = users.get(node.outputs[0], [])
         if node.op.name in CLAMPED and len(after) == 1 and after[0] in CLAMPS:

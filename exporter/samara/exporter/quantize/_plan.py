@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from samara.exporter.ir import Function, Node, Value
-from samara.exporter.quantize._clusters import POINTWISE, Cluster, find_clusters
+from samara.exporter.quantize._clusters import Cluster, find_clusters
 from samara.exporter.quantize.recipe import LayerRecipe, Recipe, nearest
 from samara.exporter.quantize.scheme import (
     CLAMPED,
@@ -253,7 +253,7 @@ def _before_products(
             elif after.op.name in PRODUCTS and plan.layers[after].scheme == INT8:
                 reached = True
             else:
-                passes = role_of(after) is not None or after.op.name in POINTWISE
+                passes = role_of(after) is not None or after.op.is_tabular
                 reached = after in found and passes
             if reached:
                 found.add(node)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from samara.exporter.ir import Array, Function, Node, Program
-from samara.exporter.ops import bytes_of
+from samara.exporter.ops import Kind, bytes_of
 from samara.exporter.types import DType, Sym
 
 _NODE_SECONDS: Final = 0.4e-6
@@ -49,13 +49,8 @@ CORES: Final = (
 )
 _DEPTHWISE: Final = 0.4  # of the rate of other products: bound by loads
 
-_FLOAT_PRODUCTS: Final = frozenset(
-    {"conv", "conv_transpose", "matmul", "attention", "lstm", "gru", "matmul_blocks", "dft"}
-)
-_INT8_PRODUCTS: Final = frozenset(
-    {"qconv", "qconv_transpose", "qmatmul", "conv_dynamic", "matmul_dynamic"}
-)
-_FREE: Final = frozenset({"reshape", "identity"})
+# Operators whose time is that of their arithmetic.
+_ARITHMETIC: Final = (Kind.PRODUCT, Kind.RECURRENT, Kind.TRANSFORM)
 
 
 def sizes_of(function: Function, feeds: Mapping[str, Array]) -> dict[str, int]:
@@ -86,7 +81,7 @@ def cost_of(node: Node, sizes: Mapping[str, int]) -> tuple[int, int] | None:
 
 def node_seconds(node: Node, sizes: Mapping[str, int], core: Core) -> float:
     """The estimate for one node; one whose size is unknown costs its start only."""
-    if node.op.name in _FREE:
+    if node.op.is_alias:
         return 0.0
     cost = cost_of(node, sizes)
     if cost is None:
@@ -104,9 +99,9 @@ def _work_seconds(
     node: Node, sizes: Mapping[str, int], core: Core, flops: int, moved: int
 ) -> float:
     """What arithmetic takes."""
-    name, y = node.op.name, node.outputs[0]
-    whole = name in _INT8_PRODUCTS or (name in ("lstm", "gru") and _has_int8(node))
-    if not whole and name not in _FLOAT_PRODUCTS:
+    y = node.outputs[0]
+    whole = node.op.int8_sums and _has_int8(node)
+    if node.op.kind not in _ARITHMETIC:
         int8 = y.type.dtype is DType.QS8
         rate = core.int8_elements if int8 else core.f32_elements
         return moved / y.type.dtype.itemsize / rate

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rows say about their operators holds of the references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from samara.exporter import ops
+from samara.exporter.ops import Case, Kind, OpSpec, all_ops
+from samara.exporter.testing import Array, case_inputs, run_case
+
+
+def _plain_cases(op: OpSpec) -> list[tuple[Case, list[Array]]]:
+    """Cases all operands of which have one shape of several elements."""
+    found = []
+    for case in op.cases:
+        arrays = [a for a in case_inputs(op, case) if a is not None]
+        shapes = {a.shape for a in arrays}
+        if len(arrays) == len(case.inputs) and len(shapes) == 1 and arrays[0].size > 2:
+            found.append((case, arrays))
+    return found
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in all_ops() if op.is_tabular and _plain_cases(op)], ids=lambda op: op.name
+)
+def test_pointwise_results_follow_their_elements(op: OpSpec) -> None:
+    case, arrays = _plain_cases(op)[0]
+    order = np.random.default_rng(0).permutation(arrays[0].size)
+    (plain,) = run_case(op, case, arrays)
+    (moved,) = run_case(op, case, [a.reshape(-1)[order].reshape(a.shape) for a in arrays])
+    np.testing.assert_array_equal(moved.reshape(-1), plain.reshape(-1)[order])
+
+
+def test_noise_is_in_no_table() -> None:
+    assert ops.dropout.kind is Kind.POINTWISE
+    assert not ops.dropout.is_tabular
+    assert ops.mod.is_tabular
+
+
+def test_operators_with_bodies_are_control() -> None:
+    for op in all_ops():
+        if any(a.type == "function" for a in op.attrs):
+            assert op.kind is Kind.CONTROL, op.name
+        assert (op.kind is Kind.CONTROL) == ("control" in op.flags), op.name
