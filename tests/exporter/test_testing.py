@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from samara.exporter import testing
-from samara.exporter.ops import Case, get_op
+from samara.exporter.ops import BOUNDED, Case, all_ops, get_op
 from samara.exporter.testing import (
     assert_close,
     case_inputs,
@@ -21,7 +20,7 @@ from samara.exporter.testing import (
     tolerance,
     with_symbols,
 )
-from samara.exporter.types import DType, Quant, TensorType
+from samara.exporter.types import DType, Quant, TensorType, UnsupportedError
 
 
 def f32(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -128,5 +127,11 @@ def test_documentation_holds_the_table(repo: Path) -> None:
             continue
         for name in [""] if names == "any other" else names.split():
             rows[name] = (float(absolute), float(relative))
-    table = {k: v for k, v in testing._F32.items() if v != (0.0, 0.0)}
-    assert rows == table
+    table = {op.name: op.tolerance.of(DType.F32) for op in all_ops() if op.tolerance is not BOUNDED}
+    table[""] = BOUNDED.of(DType.F32)
+    assert rows == {k: v for k, v in table.items() if v != (0.0, 0.0)}
+
+
+def test_an_unknown_operator_has_no_tolerance() -> None:
+    with pytest.raises(UnsupportedError, match="no IR operator 'exq'"):
+        tolerance("exq", "f32")

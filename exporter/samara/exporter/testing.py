@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.ir import Program, ProgramBuilder
-from samara.exporter.ops import Body, Case, InferContext, OpSpec, all_ops
+from samara.exporter.ops import Body, Case, InferContext, OpSpec, all_ops, get_op
 from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
 
 Array = npt.NDArray[Any]
@@ -137,129 +137,13 @@ def _scalar(case: Case, index: int) -> Dim | None:
 
 # ---- tolerances ----
 
-# How far a float result may be from the reference: |got - want| <= abs + rel * |want|. Rows are
-# operators, "" is every other one; docs/numerics.md describes the table. Integers are exact.
-_EXACT = (0.0, 0.0)
-# Operators whose results are elements of their inputs, or small integers.
-_UNCHANGED = frozenset(
-    [
-        "identity",
-        "neg",
-        "abs",
-        "sign",
-        "ceil",
-        "floor",
-        "round",
-        "relu",
-        "clamp",
-        "cast",
-        "bitcast",
-        "min",
-        "max",
-        "where",
-        "isnan",
-        "isinf",
-        "reshape",
-        "transpose",
-        "concat",
-        "split",
-        "slice",
-        "pad",
-        "expand",
-        "tile",
-        "gather",
-        "gather_elements",
-        "gather_nd",
-        "scatter_nd",
-        "scatter_elements",
-        "iota",
-        "dims",
-        "top_k",
-        "max_pool",
-        "hardmax",
-        "reduce_max",
-        "reduce_min",
-        "argmax",
-        "argmin",
-        "eq",
-        "lt",
-        "le",
-        "random_uniform",
-    ]
-)
-# Exact in float32; computed in float32 and rounded in float16.
-_ROUNDED = frozenset({"add", "sub", "mul", "div", "sqrt", "dequantize", "dropout"})
-_F32: dict[str, tuple[float, float]] = {
-    "": (1e-6, 2e-6),
-    **dict.fromkeys(_UNCHANGED, _EXACT),
-    **dict.fromkeys(_ROUNDED, _EXACT),
-    "tan": (2e-6, 1e-5),
-    "pow": (1e-6, 1e-5),
-    "sinh": (1e-6, 4e-6),
-    "cosh": (1e-6, 4e-6),
-    "reduce_prod": (1e-6, 1e-5),
-    "matmul": (3e-5, 1e-5),
-    "matmul_blocks": (3e-5, 1e-5),
-    "conv": (3e-5, 1e-5),
-    "conv_transpose": (3e-5, 1e-5),
-    "conv_grad_input": (3e-5, 1e-5),
-    "conv_grad_weight": (3e-5, 1e-5),
-    "avg_pool": (2e-6, 2e-6),
-    "activation_grad": (2e-6, 2e-6),
-    "lp_pool": (2e-6, 1e-5),
-    "attention": (1e-5, 1e-5),
-    "layer_norm": (1e-5, 1e-5),
-    "instance_norm": (1e-5, 1e-5),
-    "rms_norm": (2e-6, 1e-5),
-    "group_norm": (1e-5, 1e-5),
-    "batch_norm": (1e-5, 1e-5),
-    "layer_norm_grad": (1e-5, 1e-5),
-    "rms_norm_grad": (1e-5, 1e-5),
-    "group_norm_grad": (1e-5, 1e-5),
-    "batch_norm_grad": (1e-5, 1e-5),
-    "lrn": (2e-6, 1e-5),
-    "reduce_sum": (1e-5, 1e-5),
-    "reduce_mean": (2e-6, 1e-5),
-    "sum_to": (1e-5, 1e-5),
-    "cumsum": (1e-5, 1e-5),
-    "resize": (1e-5, 1e-5),
-    "grid_sample": (1e-5, 1e-5),
-    "grid_sample_grad": (1e-5, 1e-5),
-    "resize_grad": (1e-5, 1e-5),
-    "dft": (1e-5, 1e-5),
-    "det": (1e-5, 5e-4),
-    "lstm": (1e-5, 1e-5),
-    "gru": (1e-5, 1e-5),
-    "attention_grad": (1e-5, 1e-5),
-    "lstm_train": (1e-5, 1e-5),
-    "gru_train": (1e-5, 1e-5),
-    "lstm_grad": (1e-5, 1e-5),
-    "gru_grad": (1e-5, 1e-5),
-}
 _MODEL_STEPS = 2  # of a whole model's 8-bit outputs
-# float16 and bfloat16 compute in float32 and round once: one unit in the last place beyond the
-# float32 row.
-_F64 = (1e-12, 1e-12)  # over the C library; sums in any order
-_BF16_REL = 2.0**-7
-_F16_REL = 2.0**-10
-_F16_ABS = 2.0**-23
 
 
 def tolerance(op_name: str, dtype: DType | str) -> tuple[float, float]:
     """(abs, rel) by which a result of this operator and dtype may differ from the reference."""
     kind = DType.parse(dtype) if isinstance(dtype, str) else dtype
-    if not kind.is_float:
-        return _EXACT
-    row = _F32.get(op_name, _F32[""])
-    if kind is DType.F32:
-        return row
-    if op_name in _UNCHANGED:
-        return _EXACT
-    if kind is DType.F64:
-        return _EXACT if op_name in _ROUNDED else _F64
-    if kind is DType.BF16:
-        return row[0], row[1] + _BF16_REL
-    return row[0] + _F16_ABS, row[1] + _F16_REL
+    return get_op(op_name).tolerance.of(kind)
 
 
 def assert_close(got: Any, want: Any, op: str, dtype: DType | str | None = None) -> None:

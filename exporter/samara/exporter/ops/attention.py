@@ -17,7 +17,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.types import Dim, TensorType, as_dim
 
 Shape = tuple[Dim, ...]
@@ -244,6 +244,7 @@ attention = define(
             _case((2, 2), 5, 17, 8, 9, (1, 17), dtype="f16", layout="bshd"),
         ),
         kind=Kind.PRODUCT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 
@@ -284,5 +285,6 @@ attention_grad = define(
             _case((2, 2), 5, 17, 8, 9, (1, 17), back=True, dtype="f16", layout="bshd"),
         ),
         kind=Kind.PRODUCT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )

@@ -29,7 +29,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Facts, Kind
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Facts, Kind, Tolerance
 from samara.exporter.types import Quant, TensorType
 
 
@@ -140,8 +140,24 @@ _NAN = (
 
 _NAN64 = (_NAN[0].astype(np.float64), _NAN[1].astype(np.float64))
 
-add = _row("add", 50, np.add, "y = a + b; integers wrap", cases=(Case(_WRAP),), grad=rules.add)
-sub = _row("sub", 51, np.subtract, "y = a - b; integers wrap", cases=(Case(_WRAP),), grad=rules.sub)
+add = _row(
+    "add",
+    50,
+    np.add,
+    "y = a + b; integers wrap",
+    cases=(Case(_WRAP),),
+    grad=rules.add,
+    tolerance=ROUNDED,
+)
+sub = _row(
+    "sub",
+    51,
+    np.subtract,
+    "y = a - b; integers wrap",
+    cases=(Case(_WRAP),),
+    grad=rules.sub,
+    tolerance=ROUNDED,
+)
 mul = _row(
     "mul",
     52,
@@ -150,6 +166,7 @@ mul = _row(
     cases=(Case(_WRAP),),
     grad=rules.mul,
     saves=("a", "b"),
+    tolerance=ROUNDED,
 )
 div = _row(
     "div",
@@ -160,6 +177,7 @@ div = _row(
     cases=(*(Case(c) for c in _SIGNED_CASES), *_TALL_CASES),
     grad=rules.div,
     saves=("b", "y"),
+    tolerance=ROUNDED,
 )
 mod = _row(
     "mod",
@@ -186,6 +204,7 @@ pow_ = _row(
     ),
     grad=rules.pow_,
     saves=("a", "b", "y"),
+    tolerance=Tolerance(1e-06, 1e-05),
 )
 _FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
 _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
@@ -198,6 +217,7 @@ min_ = _row(
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.min_,
     saves=("a", "b"),
+    tolerance=UNCHANGED,
 )
 max_ = _row(
     "max",
@@ -208,6 +228,7 @@ max_ = _row(
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.max_,
     saves=("a", "b"),
+    tolerance=UNCHANGED,
 )
 eq = _row(
     "eq",
@@ -217,6 +238,7 @@ eq = _row(
     dtypes=(*EVERY_NUMBER, "bool"),
     infer=compare_all,
     cases=(Case(_NAN),),
+    tolerance=UNCHANGED,
 )
 lt = _row(
     "lt",
@@ -225,6 +247,7 @@ lt = _row(
     "y = a < b",
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+    tolerance=UNCHANGED,
 )
 le = _row(
     "le",
@@ -233,6 +256,7 @@ le = _row(
     "y = a <= b",
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
+    tolerance=UNCHANGED,
 )
 
 
@@ -341,6 +365,7 @@ where = define(
             Case((("bool", (5,)), ("qs8", (2, 5), _QS8), ("qs8", (), _QS8))),
         ),
         kind=Kind.POINTWISE,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -382,5 +407,6 @@ sum_to = define(
             Case((("f32", (4, 33)),), {"shape": ()}),
         ),
         kind=Kind.REDUCING,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )

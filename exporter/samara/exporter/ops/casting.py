@@ -13,7 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import ALL, INTS, MORE, PACKED, WHOLE
 from samara.exporter.ops._spec import Attr, Case, InferContext
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import UNCHANGED, Kind
 from samara.exporter.types import DType, TensorType
 
 
@@ -78,6 +78,7 @@ cast = unary_row(
     flags=frozenset(),
     grad=rules.cast,
     kind=Kind.CONVERTING,
+    tolerance=UNCHANGED,
 )
 
 
@@ -125,4 +126,5 @@ bitcast = unary_row(
     grad=NO_GRAD,
     since="0.3.0",
     kind=Kind.CONVERTING,
+    tolerance=UNCHANGED,
 )

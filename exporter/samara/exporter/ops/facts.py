@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import enum
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+from samara.exporter.types import DType
 
 
 class Kind(enum.Enum):
@@ -43,8 +46,45 @@ class Kind(enum.Enum):
     CONTROL = enum.auto()
 
 
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a float32 result may be from the reference: |got - want| <= absolute + relative |want|.
+
+    rounds: results are numbers that the operator makes, so that float16 and bfloat16, computed in
+    float32, round once more. Integers are exact. docs/numerics.md describes the table.
+    """
+
+    absolute: float
+    relative: float
+    rounds: bool = True
+
+    def of(self, dtype: DType) -> tuple[float, float]:
+        """(absolute, relative) for results of a dtype."""
+        exact = (self.absolute, self.relative) == _EXACT
+        if not dtype.is_float or not self.rounds:
+            return _EXACT
+        if dtype is DType.F64:
+            return _EXACT if exact else _F64
+        unit = _UNITS.get(dtype, _EXACT)
+        return self.absolute + unit[0], self.relative + unit[1]
+
+
+_EXACT: Final = (0.0, 0.0)
+_F64: Final = (1e-12, 1e-12)  # over the C library; sums in any order
+# A unit in the last place, and the smallest number.
+_UNITS: Final = {DType.F16: (2.0**-23, 2.0**-10), DType.BF16: (0.0, 2.0**-7)}
+
+# Of most operators.
+BOUNDED: Final = Tolerance(1e-6, 2e-6)
+# Results are elements of the operands, or small integers: exact in every dtype.
+UNCHANGED: Final = Tolerance(0.0, 0.0, rounds=False)
+# Exact in float32 and float64, for IEEE arithmetic leaves no choice.
+ROUNDED: Final = Tolerance(0.0, 0.0)
+
+
 class Facts(TypedDict, total=False):
     """The fields of OpSpec that functions which declare several rows only pass on."""
 
     int8_sums: bool
     is_alias: bool
+    tolerance: Tolerance

@@ -23,7 +23,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import UNCHANGED, Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -101,6 +101,7 @@ gather = define(
             Case((("qs8", (5, 3), _QS8), _index(2, 1)), {"axis": 1}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -154,6 +155,7 @@ gather_elements = define(
             Case((("qs8", (3, 2), _QS8), np.array([[1, 2]]))),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -232,6 +234,7 @@ gather_nd = define(
             Case((("qs8", (3, 2), _QS8), np.array([[1]]))),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -321,6 +324,7 @@ scatter_elements = define(
             Case((("qs8", (4,), _QS8), _index(2, 0), ("qs8", (2,), _QS8))),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -387,6 +391,7 @@ scatter_nd = define(
             Case((("qs8", (4,), _QS8), np.array([[2]]), ("qs8", (1,), _QS8))),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -488,6 +493,7 @@ iota = define(
             Case((), {"length": 33, "step": 3, "dtype": "f32"}),
         ),
         kind=Kind.SOURCE,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -574,5 +580,6 @@ dims = define(
             Case((), {"values": (1, 0), "dtype": "bool"}),
         ),
         kind=Kind.SOURCE,
+        tolerance=UNCHANGED,
     )
 )

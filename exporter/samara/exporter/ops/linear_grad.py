@@ -19,7 +19,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.types import Dim, DimLike, TensorType, as_dim, floordiv, mod
 
 _MOVES = (
@@ -179,6 +179,7 @@ conv_grad_input = define(
         saves=("dy", "w"),
         cases=_cases(weight=False),
         kind=Kind.PRODUCT,
+        tolerance=Tolerance(3e-05, 1e-05),
     )
 )
 
@@ -201,5 +202,6 @@ conv_grad_weight = define(
         saves=("dy", "x"),
         cases=_cases(weight=True),
         kind=Kind.PRODUCT,
+        tolerance=Tolerance(3e-05, 1e-05),
     )
 )

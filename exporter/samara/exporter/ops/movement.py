@@ -22,7 +22,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import UNCHANGED, Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -94,6 +94,7 @@ reshape = define(
         ),
         kind=Kind.MOVING,
         is_alias=True,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -147,6 +148,7 @@ transpose = define(
             Case((("qs8", (2, 3), Quant.per_axis([0.5, 0.25], 0)),), {"perm": (1, 0)}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -202,6 +204,7 @@ concat = define(
             Case((("qs8", (2, 3), _QS8), ("qs8", (4, 3), _QS8)), {"axis": 0}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -253,6 +256,7 @@ split = define(
             *_typed((2, 8), {"axis": 1, "sizes": (3, 5)}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -329,6 +333,7 @@ slice_ = define(
             *_typed((4, 7), {"begin": (1, 2), "end": (4, 7), "step": (2, 1)}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -433,7 +438,7 @@ pad = define(
             *_typed((2, 5), {"pads": (0, 1, 1, 2)}),
             Case((("i64", (3,)), np.int64(-9)), {"pads": (1, 2)}),
             Case((("bool", (3,)), np.bool_(True)), {"pads": (1, 0)}),
-        ), kind=Kind.MOVING,
+        ), kind=Kind.MOVING, tolerance=UNCHANGED,
     )
 )  # fmt: skip
 
@@ -480,6 +485,7 @@ expand = define(
             *_typed((1, 3), {"shape": (2, 5, 3)}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -523,5 +529,6 @@ tile = define(
             *_typed((2, 3), {"repeats": (2, 3)}),
         ),
         kind=Kind.MOVING,
+        tolerance=UNCHANGED,
     )
 )

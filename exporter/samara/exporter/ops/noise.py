@@ -17,7 +17,7 @@ from samara.exporter.ops._grad import NO_GRAD, GradContext
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Kind
 from samara.exporter.types import Dim, DType, TensorType
 
 _MASK: Final = np.uint64(0xFFFFFFFF)
@@ -119,6 +119,7 @@ dropout = define(
             Case((("f32", (65,)), _key(2**40 + 5, 2**32 - 3)), {"p": 0.1}),
         ),
         kind=Kind.POINTWISE,
+        tolerance=ROUNDED,
     )
 )
 
@@ -156,5 +157,6 @@ random_uniform = define(
             Case((_key(5, 2**32 - 2),), {"shape": (70,)}),
         ),
         kind=Kind.SOURCE,
+        tolerance=UNCHANGED,
     )
 )

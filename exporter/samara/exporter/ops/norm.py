@@ -32,7 +32,7 @@ from samara.exporter.ops._spec import (
     bytes_of,
     define,
 )
-from samara.exporter.ops.facts import Facts, Kind
+from samara.exporter.ops.facts import UNCHANGED, Facts, Kind, Tolerance
 from samara.exporter.ops.norm_grad import AXIS, EPS, FROM, GROUPS, grouped, mean_of, require_groups
 from samara.exporter.types import Dim, TensorType
 
@@ -226,6 +226,7 @@ layer_norm = _row(
     saves=("x", "scale"),
     check="norm",
     permute=_permute.trailing,
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 
 
@@ -269,6 +270,7 @@ instance_norm = _row(
     grad=rules.instance_norm,
     saves=("x", "scale"),
     check="channel_norm",
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 rms_norm = _row(
     "rms_norm",
@@ -284,6 +286,7 @@ rms_norm = _row(
     check="norm",
     permute=_permute.trailing,
     flops=5,
+    tolerance=Tolerance(2e-06, 1e-05),
 )
 
 
@@ -338,6 +341,7 @@ group_norm = _row(
     saves=("x", "scale"),
     check="group_norm",
     since="0.2.0",
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 
 
@@ -396,6 +400,7 @@ batch_norm = _row(
     check="batch_norm",
     since="0.2.0",
     training=True,
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 
 
@@ -449,6 +454,7 @@ lrn = _row(
     check="same",
     flops=24,
     inplace=False,
+    tolerance=Tolerance(2e-06, 1e-05),
 )
 hardmax = _row(
     "hardmax",
@@ -471,4 +477,5 @@ hardmax = _row(
     inplace=False,
     dtypes=EVERY_FLOAT,
     kind=Kind.REDUCING,
+    tolerance=UNCHANGED,
 )

@@ -19,7 +19,7 @@ from samara.exporter.ops._grad import Rule
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, axis_rule, require_same_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Facts, Kind
+from samara.exporter.ops.facts import Facts, Kind, Tolerance
 from samara.exporter.types import Dim, TensorType, mod
 
 AXIS = Attr("axis", "int", -1)
@@ -235,6 +235,7 @@ layer_norm_grad = _row(
     "the gradients of layer_norm(x, scale, bias), dscale and dbias also where they are absent",
     _norm_grad_cases(),
     check="norm_grad",
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 rms_norm_grad = _row(
     "rms_norm_grad",
@@ -248,6 +249,7 @@ rms_norm_grad = _row(
     "the gradients of rms_norm(x, scale), dscale also where scale is absent",
     _norm_grad_cases(),
     check="norm_grad",
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 
 
@@ -308,6 +310,7 @@ batch_norm_grad = _row(
         _batch_case((2, 9, 5), dtype="f16"),
     ),
     check="batch_norm_grad",
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 
 
@@ -368,4 +371,5 @@ group_norm_grad = _row(
         _group_case((2, 9, 6), 2, dtype="f16"),
     ),
     check="group_norm_grad",
+    tolerance=Tolerance(1e-05, 1e-05),
 )

@@ -20,7 +20,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import UNCHANGED, Kind, Tolerance
 from samara.exporter.types import Dim, Quant, TensorType
 
 Ints = tuple[int, ...]
@@ -188,6 +188,7 @@ max_pool = define(
             _case((5, 5), (3, 3), 33, dtype=("qs8", Quant.per_tensor(0.1, 5)), pads=(1,) * 4),
         ),
         kind=Kind.WINDOW,
+        tolerance=UNCHANGED,
     )
 )
 
@@ -221,7 +222,7 @@ avg_pool = define(
             _case((6, 7), (3, 3), 8, stride=2, pads=(1, 1, 0, 0), extend=(1, 2),
                   count_include_pad=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 0)),
-        ), kind=Kind.WINDOW,
+        ), kind=Kind.WINDOW, tolerance=Tolerance(2e-06, 2e-06),
     )
 )  # fmt: skip
 
@@ -249,5 +250,6 @@ lp_pool = define(
         saves=("x", "y"),
         cases=(*_cases(), _case((6, 6), (2, 3), 7, p=1), _case((6, 6), (3, 3), 4, p=3)),
         kind=Kind.WINDOW,
+        tolerance=Tolerance(2e-06, 1e-05),
     )
 )

@@ -13,7 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, quantized
 from samara.exporter.ops._rules import FLOATS
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import ROUNDED, Kind
 from samara.exporter.types import DType, Quant, TensorType, as_dim
 
 _PARAMETERS = (
@@ -161,6 +161,7 @@ dequantize = define(
             Case((("qs8", (0, 4), _A),)),
         ),
         kind=Kind.CONVERTING,
+        tolerance=ROUNDED,
     )
 )
 

@@ -21,7 +21,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.dynamic import dynamically_quantized
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
@@ -448,6 +448,7 @@ lstm = define(
         ),
         kind=Kind.RECURRENT,
         int8_sums=True,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 gru = define(
@@ -474,6 +475,7 @@ gru = define(
         ),
         kind=Kind.RECURRENT,
         int8_sums=True,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 lstm_train = define(
@@ -496,6 +498,7 @@ lstm_train = define(
         saves=("x", "w", "r", "lengths", "p", "gates", "h", "c"),
         cases=_LSTM_CASES,
         kind=Kind.RECURRENT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 gru_train = define(
@@ -519,5 +522,6 @@ gru_train = define(
         saves=("x", "w", "r", "lengths", "gates", "h"),
         cases=_GRU_CASES,
         kind=Kind.RECURRENT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )

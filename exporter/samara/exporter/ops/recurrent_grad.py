@@ -18,7 +18,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.ops.recurrent import GRU_ATTRS, LSTM_ATTRS
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -275,6 +275,7 @@ lstm_grad = define(
             _case(4, 3, 2, 5, last=True, peepholes=True),
         ),
         kind=Kind.RECURRENT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 gru_grad = define(
@@ -298,5 +299,6 @@ gru_grad = define(
         grad=_grad.gru_again,
         cases=(*_cases(3), *_cases(3, linear_before_reset=True)[1:8]),
         kind=Kind.RECURRENT,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )

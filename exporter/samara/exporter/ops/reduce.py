@@ -15,7 +15,7 @@ from samara.exporter.ops._grad import NO_GRAD, Rule, inference_only
 from samara.exporter.ops._numeric import Array, in_f32, wide
 from samara.exporter.ops._rules import EVERY_NUMBER, SUMMED, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Facts, Kind
+from samara.exporter.ops.facts import UNCHANGED, Facts, Kind, Tolerance
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
 Ints = tuple[int, ...]
@@ -146,7 +146,12 @@ def _row(
 
 
 reduce_sum = _row(
-    "reduce_sum", 110, _sum, "y = sum over `axes`; integers wrap", grad=rules.reduce_sum
+    "reduce_sum",
+    110,
+    _sum,
+    "y = sum over `axes`; integers wrap",
+    grad=rules.reduce_sum,
+    tolerance=Tolerance(1e-05, 1e-05),
 )
 reduce_mean = _row(
     "reduce_mean",
@@ -154,6 +159,7 @@ reduce_mean = _row(
     _mean,
     "y = mean over `axes`; integers truncate towards zero, none gives 0",
     grad=rules.reduce_mean,
+    tolerance=Tolerance(2e-06, 1e-05),
 )
 _FIRST = Attr(
     "first", "bool", False, doc="the first of equal elements has the gradient, else all share it"
@@ -169,6 +175,7 @@ reduce_max = _row(
     saves=("x", "y"),
     attrs=(_FIRST,),
     cases=_FIRST_CASES,
+    tolerance=UNCHANGED,
 )
 reduce_min = _row(
     "reduce_min",
@@ -180,6 +187,7 @@ reduce_min = _row(
     saves=("x", "y"),
     attrs=(_FIRST,),
     cases=_FIRST_CASES,
+    tolerance=UNCHANGED,
 )
 reduce_prod = _row(
     "reduce_prod",
@@ -190,6 +198,7 @@ reduce_prod = _row(
     high=2,
     grad=rules.reduce_prod,
     saves=("x",),
+    tolerance=Tolerance(1e-06, 1e-05),
 )
 
 
@@ -255,8 +264,8 @@ def _arg_row(
     )  # fmt: skip
 
 
-argmax = _arg_row("argmax", 115, np.argmax, "largest")
-argmin = _arg_row("argmin", 116, np.argmin, "smallest")
+argmax = _arg_row("argmax", 115, np.argmax, "largest", tolerance=UNCHANGED)
+argmin = _arg_row("argmin", 116, np.argmin, "smallest", tolerance=UNCHANGED)
 
 
 # ---- cumsum, top_k ----
@@ -302,6 +311,7 @@ cumsum = define(
             *(Case(((d, (3, 17)),), {"axis": 1}) for d in SUMMED[1:]),
         ),
         kind=Kind.REDUCING,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 
@@ -405,5 +415,6 @@ top_k = define(
             Case((("u8", (2, 9)),), {"k": 3, "largest": False}),
         ),
         kind=Kind.REDUCING,
+        tolerance=UNCHANGED,
     )
 )

@@ -12,7 +12,7 @@ from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, per_tensor, require_lengths, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.types import Dim, Quant, TensorType, bits_f32, f32_bits
 
 Ints = tuple[int, ...]
@@ -313,7 +313,7 @@ resize = define(
             *(_case((5, 3), (7, 7), 15, (d,)) for d in ("f16", "u8", "i8")),
             _case((5, 3), (7, 7), 16, ("f16",), mode="linear"),
             _case((5, 3), (3, 5), 16, ("qs8", Quant.per_tensor(0.5, -3))),
-        ), kind=Kind.RESAMPLING,
+        ), kind=Kind.RESAMPLING, tolerance=Tolerance(1e-05, 1e-05),
     )
 )  # fmt: skip
 
@@ -351,5 +351,6 @@ resize_grad = define(
             _grad_case(_case((6, 5), (13, 9), 33, ("f16",), mode="linear")),
         ),
         kind=Kind.RESAMPLING,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )

@@ -13,7 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD, inference_only
 from samara.exporter.ops._numeric import Array, DataError, in_f32
 from samara.exporter.ops._rules import EVERY_NUMBER, FLOATS, require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, Tolerance
 from samara.exporter.types import Dim, DType, TensorType, as_dim, floordiv
 
 _MAX_LENGTH = 1 << 25  # of a transform, as in check_signal.c
@@ -116,6 +116,7 @@ dft = define(
             _dft_case((2, 24, 1), 20, "f16"),
         ),
         kind=Kind.TRANSFORM,
+        tolerance=Tolerance(1e-05, 1e-05),
     )
 )
 
@@ -243,6 +244,7 @@ det = define(
             Case((("f16", (2, 3, 3)),)),
         ),
         kind=Kind.TRANSFORM,
+        tolerance=Tolerance(1e-05, 0.0005),
     )
 )
 

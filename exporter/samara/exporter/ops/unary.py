@@ -28,6 +28,7 @@ from samara.exporter.ops._rules import (
     same_as,
 )
 from samara.exporter.ops._spec import Attr, Case
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Tolerance
 from samara.exporter.types import DType, Quant
 
 INF = math.inf
@@ -62,9 +63,16 @@ identity = unary_row(
     ),
     grad=rules.identity,
     is_alias=True,
+    tolerance=UNCHANGED,
 )
 neg = unary_row(
-    "neg", 2, in_f32(np.negative), "y = -x; integers wrap", dtypes=_SIGNED, grad=rules.neg
+    "neg",
+    2,
+    in_f32(np.negative),
+    "y = -x; integers wrap",
+    dtypes=_SIGNED,
+    grad=rules.neg,
+    tolerance=UNCHANGED,
 )
 abs_ = unary_row(
     "abs",
@@ -74,12 +82,23 @@ abs_ = unary_row(
     dtypes=_MAGNITUDES,
     grad=rules.abs_,
     saves=("x",),
+    tolerance=UNCHANGED,
 )
 sign = unary_row(
-    "sign", 4, in_f32(np.sign), "y = -1, 0 or 1; NaN stays NaN", dtypes=_MAGNITUDES, grad=flat
+    "sign",
+    4,
+    in_f32(np.sign),
+    "y = -1, 0 or 1; NaN stays NaN",
+    dtypes=_MAGNITUDES,
+    grad=flat,
+    tolerance=UNCHANGED,
 )
-ceil = unary_row("ceil", 5, _f(np.ceil), "y = x rounded towards plus infinity", grad=flat)
-floor = unary_row("floor", 6, _f(np.floor), "y = x rounded towards minus infinity", grad=flat)
+ceil = unary_row(
+    "ceil", 5, _f(np.ceil), "y = x rounded towards plus infinity", grad=flat, tolerance=UNCHANGED
+)
+floor = unary_row(
+    "floor", 6, _f(np.floor), "y = x rounded towards minus infinity", grad=flat, tolerance=UNCHANGED
+)
 round_ = unary_row(
     "round",
     7,
@@ -90,13 +109,22 @@ round_ = unary_row(
         Case((np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997], np.float32),)),
     ),
     grad=flat,
+    tolerance=UNCHANGED,
 )
 exp = unary_row("exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",))
 log = unary_row(
     "log", 9, _f(np.log), "y = ln x", low=0.01, high=20, flops=8, grad=rules.log, saves=("x",)
 )
 sqrt = unary_row(
-    "sqrt", 10, _f(np.sqrt), "y = square root of x", low=0, high=9, grad=rules.sqrt, saves=("y",)
+    "sqrt",
+    10,
+    _f(np.sqrt),
+    "y = square root of x",
+    low=0,
+    high=9,
+    grad=rules.sqrt,
+    saves=("y",),
+    tolerance=ROUNDED,
 )
 rsqrt = unary_row(
     "rsqrt",
@@ -126,7 +154,16 @@ cos = unary_row(
     "cos", 14, _f(np.cos), "y = cos x", low=-7, high=7, flops=10, grad=rules.cos, saves=("x",)
 )
 tan = unary_row(
-    "tan", 15, _f(np.tan), "y = tan x", low=-1.4, high=1.4, flops=12, grad=rules.tan, saves=("y",)
+    "tan",
+    15,
+    _f(np.tan),
+    "y = tan x",
+    low=-1.4,
+    high=1.4,
+    flops=12,
+    grad=rules.tan,
+    saves=("y",),
+    tolerance=Tolerance(2e-06, 1e-05),
 )
 asin = unary_row(
     "asin",
@@ -153,8 +190,26 @@ acos = unary_row(
 atan = unary_row(
     "atan", 18, _f(np.arctan), "y = arc tangent of x", flops=12, grad=rules.atan, saves=("x",)
 )
-sinh = unary_row("sinh", 19, _f(np.sinh), "y = sinh x", flops=10, grad=rules.sinh, saves=("x",))
-cosh = unary_row("cosh", 20, _f(np.cosh), "y = cosh x", flops=10, grad=rules.cosh, saves=("x",))
+sinh = unary_row(
+    "sinh",
+    19,
+    _f(np.sinh),
+    "y = sinh x",
+    flops=10,
+    grad=rules.sinh,
+    saves=("x",),
+    tolerance=Tolerance(1e-06, 4e-06),
+)
+cosh = unary_row(
+    "cosh",
+    20,
+    _f(np.cosh),
+    "y = cosh x",
+    flops=10,
+    grad=rules.cosh,
+    saves=("x",),
+    tolerance=Tolerance(1e-06, 4e-06),
+)
 tanh = unary_row(
     "tanh", 21, _f(np.tanh), "y = tanh x", low=-5, high=5, flops=10, grad=curves.tanh, saves=("y",)
 )
@@ -213,6 +268,7 @@ relu = unary_row(
     dtypes=_SIGNED,
     grad=curves.relu,
     saves=("y",),
+    tolerance=UNCHANGED,
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -307,6 +363,7 @@ clamp = unary_row(
     flops=2,
     grad=curves.clamp,
     saves=("x",),
+    tolerance=UNCHANGED,
 )
 logical_not = unary_row(
     "logical_not", 36, np.logical_not, "y = not x", dtypes=("bool",), grad=NO_GRAD
@@ -335,6 +392,7 @@ isnan = unary_row(
     ),
     flags=frozenset(),
     grad=NO_GRAD,
+    tolerance=UNCHANGED,
 )
 isinf = unary_row(
     "isinf",
@@ -351,4 +409,5 @@ isinf = unary_row(
     ),
     flags=frozenset(),
     grad=NO_GRAD,
+    tolerance=UNCHANGED,
 )
