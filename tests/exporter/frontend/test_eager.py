@@ -14,7 +14,7 @@ import pytest
 import samara
 from samara.exporter import testing
 from samara.exporter.frontend import eager, native
-from samara.exporter.ops import all_ops, get_op
+from samara.exporter.ops import Eager, all_ops, get_op
 from samara.exporter.types import DType
 from samara.pybridge.errors import SamaraError, ShapeError
 
@@ -47,11 +47,17 @@ def test_numpy_kernels_are_the_references(op: Any, case: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * float(scale))
 
 
+def test_every_row_of_the_numpy_route_has_its_function() -> None:
+    assert {op.name for op in all_ops() if op.eager is Eager.NUMPY} == {
+        o.name for o in eager.KERNELS
+    }
+
+
 SHARERS = [
     pytest.param(op, case, id=testing.case_id(op, case))
     for op in all_ops()
     for case in op.cases
-    if op not in eager.VIEWS and op.name not in CONTROL
+    if not op.is_view and op.name not in CONTROL
 ]
 
 

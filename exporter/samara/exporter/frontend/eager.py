@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.frontend import memory, native
 from samara.exporter.frontend.tape import complete
-from samara.exporter.ops import OpSpec, all_ops, get_op
+from samara.exporter.ops import Eager, OpSpec
 from samara.exporter.ops._spec import WEAK, weak_dtype
 from samara.exporter.types import Dim
 from samara.pybridge.errors import SamaraError, ShapeError
@@ -36,7 +37,8 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     kernel = KERNELS.get(op)
     if kernel is not None:
         return kernel(arrays, attrs)
-    if op in HEAVY:
+    route = op.eager
+    if route is _KERNEL:
         given = concrete(arrays)
         if all(a is None or a.dtype in _NATIVE for a in given):
             return native.run(op, given, attrs)
@@ -45,11 +47,11 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             _log.info("%s of %s runs in NumPy, slowly: C has float32", op.name, ", ".join(kinds))
         native.fallbacks[op.name] += 1
         return reference(op, given, attrs)
-    if op in ELEMENTWISE:
+    if route is _LARGE:
         first = arrays[0]
         if type(first) is np.ndarray and first.size >= BIG and first.dtype == np.float32:
             return native.run_elementwise(op, concrete(arrays), attrs)
-    if op in REDUCTIONS and arrays[0].size >= _LARGE_SUM and arrays[0].dtype == np.float32:
+    if route is _LARGE_REDUCTION and arrays[0].size >= _LARGE_SUM and arrays[0].dtype == np.float32:
         return native.run(op, arrays, attrs)
     return reference(op, arrays, attrs)
 
@@ -132,7 +134,7 @@ def _relu(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if x.size < BIG:
         return np.asarray(np.maximum(x, 0))
     if x.dtype == np.float32:
-        return native.run_elementwise(_RELU, arrays, attrs)
+        return native.run_elementwise(ops.relu, arrays, attrs)
     return np.maximum(x, 0, out=memory.empty_like(x))
 
 
@@ -151,8 +153,8 @@ def _where(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 def _activation_grad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if arrays[1].dtype == np.float32:
-        return native.run_elementwise(_ACTIVATION_GRAD, arrays, attrs)
-    return reference(_ACTIVATION_GRAD, arrays, attrs)
+        return native.run_elementwise(ops.activation_grad, arrays, attrs)
+    return reference(ops.activation_grad, arrays, attrs)
 
 
 def symbolic(attrs: Mapping[str, Any]) -> bool:
@@ -218,7 +220,7 @@ def _identity(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 
 def _cast(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    to = complete(_CAST, attrs)["to"].numpy
+    to = complete(ops.cast, attrs)["to"].numpy
     x = arrays[0]
     if x.dtype == to:
         return x
@@ -226,7 +228,7 @@ def _cast(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if (x.dtype.kind in "iub" and to.kind in "iubf") or (x.dtype.kind == "f" and to.kind in "fb"):
         with np.errstate(over="ignore", invalid="ignore"):
             return x.astype(to)
-    return reference(_CAST, arrays, attrs)
+    return reference(ops.cast, arrays, attrs)
 
 
 def _sum_to(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -246,7 +248,7 @@ def sum_over(x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     the sum over 1000 rows, against 2e-7) and takes up to five times as long.
     """
     if x.dtype == np.float32 and x.size >= _LARGE_SUM and axes:
-        return native.run(_SUM, [x], {"axes": axes, "keepdims": keepdims})
+        return native.run(ops.reduce_sum, [x], {"axes": axes, "keepdims": keepdims})
     if x.dtype == np.float16:
         return _add_up(x, axes, np.dtype(np.float32), None, keepdims).astype(x.dtype)
     return _add_up(x, axes, x.dtype if x.dtype.kind != "b" else None, None, keepdims)
@@ -261,7 +263,7 @@ def _reduce_mean(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     x = arrays[0]
     axes, keep = tuple(attrs["axes"]), attrs.get("keepdims", False)
     if x.dtype.kind != "f" or x.dtype == np.float16:
-        return reference(_MEAN, arrays, attrs)
+        return reference(ops.reduce_mean, arrays, attrs)
     count = 1
     for a in axes:
         count *= x.shape[a]
@@ -269,94 +271,50 @@ def _reduce_mean(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         return np.asarray(np.divide(sum_over(x, axes, keep), count, dtype=x.dtype))
 
 
-KNOWN: Final = frozenset(spec.name for spec in all_ops())
 _add_up: Final[Any] = np.add.reduce
 _ASKS_FOR_COPIES: Final = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape(copy=False)
-_RELU: Final = get_op("relu")
-_ACTIVATION_GRAD: Final = get_op("activation_grad")
-_CAST: Final = get_op("cast")
-_MEAN: Final = get_op("reduce_mean")
-_SUM: Final = get_op("reduce_sum")
 _LARGE_SUM: Final = 4096
 
-_UFUNCS: Final = {
-    "neg": np.negative,
-    "abs": np.abs,
-    "tanh": np.tanh,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "logical_not": np.logical_not,
-}
-_UFUNCS_QUIET: Final = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos}
-_UFUNCS_2: Final = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
-_COMPARISONS: Final = {
-    "eq": operator.eq,
-    "lt": operator.lt,
-    "le": operator.le,
-    "logical_and": operator.and_,
-    "logical_or": operator.or_,
-    "logical_xor": operator.xor,
-}
+_KERNEL: Final = Eager.KERNEL
+_LARGE: Final = Eager.LARGE
+_LARGE_REDUCTION: Final = Eager.LARGE_REDUCTION
 
 KERNELS: Final[dict[OpSpec, Kernel]] = {
-    **{get_op(n): _unary(f) for n, f in _UFUNCS.items()},
-    **{get_op(n): _quiet(f) for n, f in _UFUNCS_QUIET.items()},
-    **{get_op(n): _binary(f) for n, f in _UFUNCS_2.items()},
-    **{get_op(n): _compare(f) for n, f in _COMPARISONS.items()},
-    get_op("relu"): _relu,
-    get_op("where"): _where,
-    get_op("activation_grad"): _activation_grad,
-    get_op("reshape"): _reshape,
-    get_op("transpose"): _transpose,
-    get_op("expand"): _expand,
-    get_op("concat"): _concat,
-    get_op("split"): _split,
-    get_op("slice"): _slice,
-    get_op("identity"): _identity,
-    get_op("cast"): _cast,
-    get_op("sum_to"): _sum_to,
-    get_op("reduce_sum"): _reduce_sum,
-    get_op("reduce_mean"): _reduce_mean,
+    ops.neg: _unary(np.negative),
+    ops.abs_: _unary(np.abs),
+    ops.tanh: _unary(np.tanh),
+    ops.floor: _unary(np.floor),
+    ops.ceil: _unary(np.ceil),
+    ops.logical_not: _unary(np.logical_not),
+    ops.exp: _quiet(np.exp),
+    ops.log: _quiet(np.log),
+    ops.sqrt: _quiet(np.sqrt),
+    ops.sin: _quiet(np.sin),
+    ops.cos: _quiet(np.cos),
+    ops.add: _binary(np.add),
+    ops.sub: _binary(np.subtract),
+    ops.mul: _binary(np.multiply),
+    ops.eq: _compare(operator.eq),
+    ops.lt: _compare(operator.lt),
+    ops.le: _compare(operator.le),
+    ops.logical_and: _compare(operator.and_),
+    ops.logical_or: _compare(operator.or_),
+    ops.logical_xor: _compare(operator.xor),
+    ops.relu: _relu,
+    ops.where: _where,
+    ops.activation_grad: _activation_grad,
+    ops.reshape: _reshape,
+    ops.transpose: _transpose,
+    ops.expand: _expand,
+    ops.concat: _concat,
+    ops.split: _split,
+    ops.slice_: _slice,
+    ops.identity: _identity,
+    ops.cast: _cast,
+    ops.sum_to: _sum_to,
+    ops.reduce_sum: _reduce_sum,
+    ops.reduce_mean: _reduce_mean,
 }
-"""Operators that have something faster than their reference."""
+"""The functions of the route NUMPY."""
 
 _NATIVE: Final = frozenset(np.dtype(d) for d in ("f4", "i4", "i8", "i1", "u1", "?"))
-
-HEAVY: Final = frozenset(
-    get_op(n)
-    for n in (
-        *("matmul", "conv", "conv_transpose", "conv_grad_input", "conv_grad_weight"),
-        *("max_pool", "avg_pool", "lp_pool", "max_pool_grad", "avg_pool_grad"),
-        *("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"),
-        *("layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad", "instance_norm"),
-        *("batch_norm", "batch_norm_grad", "group_norm", "group_norm_grad", "lrn"),
-        *("cross_entropy", "cross_entropy_grad", "attention", "attention_grad"),
-        *("lstm", "gru", "lstm_train", "gru_train", "lstm_grad", "gru_grad"),
-        *("resize", "resize_grad", "grid_sample", "grid_sample_grad"),
-        *("dropout", "random_uniform", "sgd", "adam", "rmsprop"),
-        *("gather", "scatter_nd", "scatter_elements", "gather_nd", "gather_elements"),
-        *("cumsum", "top_k", "pad", "tile"),
-    )
-    if n in KNOWN
-)
-"""Operators that always run on the C kernels, but for float64 and float16."""
-
-ELEMENTWISE: Final = frozenset(
-    get_op(n)
-    for n in (
-        *("sigmoid", "gelu", "silu", "erf", "softplus", "elu", "leaky_relu", "hard_sigmoid"),
-        *("hard_swish", "rsqrt", "reciprocal", "clamp", "div", "max", "min", "pow", "sinh"),
-        *("cosh", "tan", "asin", "acos", "atan", "prelu", "sign", "round"),
-    )
-)
-"""Operators that run on the C kernels where they are large."""
-
-REDUCTIONS: Final = frozenset(
-    get_op(n) for n in ("reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin")
-)
-"""Likewise, and not element by element."""
-
-VIEWS: Final = frozenset(
-    get_op(n) for n in ("reshape", "transpose", "expand", "split", "slice", "identity", "cast")
-)
-"""Operators whose results may share memory with their first input."""

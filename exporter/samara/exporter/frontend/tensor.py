@@ -389,7 +389,7 @@ def apply(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         outs = tuple(map(wrap, got))
     else:
         outs = (wrap(got),)
-    if op in eager.VIEWS:
+    if op.is_view:
         _share(outs, inputs[0])
     if wanted and MODE.enabled:
         record(op, attrs, inputs, arrays, outs)

@@ -80,6 +80,7 @@ from samara.exporter.ops.custom_op import with_joined_attributes as with_joined_
 from samara.exporter.ops.dynamic import conv_dynamic as conv_dynamic
 from samara.exporter.ops.dynamic import matmul_dynamic as matmul_dynamic
 from samara.exporter.ops.facts import BOUNDED as BOUNDED
+from samara.exporter.ops.facts import Eager as Eager
 from samara.exporter.ops.facts import Kind as Kind
 from samara.exporter.ops.facts import Tolerance as Tolerance
 from samara.exporter.ops.grid import grid_sample as grid_sample

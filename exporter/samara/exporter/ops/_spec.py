@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from samara.exporter.ops._grad import RECORDING, Recorded, Rule
-from samara.exporter.ops.facts import BOUNDED, Kind, Tolerance
+from samara.exporter.ops.facts import BOUNDED, Eager, Kind, Tolerance
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -295,6 +295,7 @@ class OpSpec:
     int8_sums: where its weights are int8, products are added up in int32, activations being int8
         or rounded to it.
     tolerance: how far results may be from the reference.
+    eager: how it runs outside of a Program. is_view: results may then share the first input's memory.
     is_alias: the result is the first input's bytes under another shape.
     grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
@@ -322,6 +323,8 @@ class OpSpec:
     int8_sums: bool = False
     is_alias: bool = False
     tolerance: Tolerance = BOUNDED
+    eager: Eager = Eager.REFERENCE
+    is_view: bool = False
     since: str = "0.1.0"
     older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()

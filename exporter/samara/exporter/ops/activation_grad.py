@@ -15,7 +15,7 @@ from samara.exporter.ops._numeric import Array, in_f32, sigmoid, wide
 from samara.exporter.ops._numeric import erf as erf_of
 from samara.exporter.ops._rules import FLOATS, require_same_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, TensorType
 
 
@@ -145,5 +145,6 @@ activation_grad = define(
         cases=_cases(),
         kind=Kind.POINTWISE,
         tolerance=Tolerance(2e-06, 2e-06),
+        eager=Eager.NUMPY,
     )
 )

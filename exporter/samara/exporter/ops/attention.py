@@ -17,7 +17,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, TensorType, as_dim
 
 Shape = tuple[Dim, ...]
@@ -245,6 +245,7 @@ attention = define(
         ),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 
@@ -286,5 +287,6 @@ attention_grad = define(
         ),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

@@ -29,7 +29,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, define
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Facts, Kind, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Facts, Kind, Tolerance
 from samara.exporter.types import Quant, TensorType
 
 
@@ -148,6 +148,7 @@ add = _row(
     cases=(Case(_WRAP),),
     grad=rules.add,
     tolerance=ROUNDED,
+    eager=Eager.NUMPY,
 )
 sub = _row(
     "sub",
@@ -157,6 +158,7 @@ sub = _row(
     cases=(Case(_WRAP),),
     grad=rules.sub,
     tolerance=ROUNDED,
+    eager=Eager.NUMPY,
 )
 mul = _row(
     "mul",
@@ -167,6 +169,7 @@ mul = _row(
     grad=rules.mul,
     saves=("a", "b"),
     tolerance=ROUNDED,
+    eager=Eager.NUMPY,
 )
 div = _row(
     "div",
@@ -178,6 +181,7 @@ div = _row(
     grad=rules.div,
     saves=("b", "y"),
     tolerance=ROUNDED,
+    eager=Eager.LARGE,
 )
 mod = _row(
     "mod",
@@ -205,6 +209,7 @@ pow_ = _row(
     grad=rules.pow_,
     saves=("a", "b", "y"),
     tolerance=Tolerance(1e-06, 1e-05),
+    eager=Eager.LARGE,
 )
 _FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
 _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
@@ -218,6 +223,7 @@ min_ = _row(
     grad=rules.min_,
     saves=("a", "b"),
     tolerance=UNCHANGED,
+    eager=Eager.LARGE,
 )
 max_ = _row(
     "max",
@@ -229,6 +235,7 @@ max_ = _row(
     grad=rules.max_,
     saves=("a", "b"),
     tolerance=UNCHANGED,
+    eager=Eager.LARGE,
 )
 eq = _row(
     "eq",
@@ -239,6 +246,7 @@ eq = _row(
     infer=compare_all,
     cases=(Case(_NAN),),
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 lt = _row(
     "lt",
@@ -248,6 +256,7 @@ lt = _row(
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 le = _row(
     "le",
@@ -257,6 +266,7 @@ le = _row(
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 
 
@@ -272,9 +282,13 @@ def _whole_row(
     return _row(name, code, reference, doc, dtypes=dtypes, spread=binary(dtypes), **facts)
 
 
-logical_and = _whole_row("logical_and", 61, np.logical_and, "y = a and b", ("bool",))
-logical_or = _whole_row("logical_or", 62, np.logical_or, "y = a or b", ("bool",))
-logical_xor = _whole_row("logical_xor", 63, np.logical_xor, "y = a != b, for bool", ("bool",))
+logical_and = _whole_row(
+    "logical_and", 61, np.logical_and, "y = a and b", ("bool",), eager=Eager.NUMPY
+)
+logical_or = _whole_row("logical_or", 62, np.logical_or, "y = a or b", ("bool",), eager=Eager.NUMPY)
+logical_xor = _whole_row(
+    "logical_xor", 63, np.logical_xor, "y = a != b, for bool", ("bool",), eager=Eager.NUMPY
+)
 
 
 def _prelu_type(ctx: InferContext) -> tuple[TensorType, ...]:
@@ -299,6 +313,7 @@ prelu = _row(
     ),
     grad=rules.prelu,
     saves=("x", "slope"),
+    eager=Eager.LARGE,
 )
 bitwise_and = _whole_row("bitwise_and", 65, np.bitwise_and, "y = a & b", EVERY_INT)
 bitwise_or = _whole_row("bitwise_or", 66, np.bitwise_or, "y = a | b", EVERY_INT)
@@ -366,6 +381,7 @@ where = define(
         ),
         kind=Kind.POINTWISE,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
     )
 )
 
@@ -408,5 +424,6 @@ sum_to = define(
         ),
         kind=Kind.REDUCING,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.NUMPY,
     )
 )

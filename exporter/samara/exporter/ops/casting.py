@@ -13,7 +13,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import ALL, INTS, MORE, PACKED, WHOLE
 from samara.exporter.ops._spec import Attr, Case, InferContext
-from samara.exporter.ops.facts import UNCHANGED, Kind
+from samara.exporter.ops.facts import UNCHANGED, Eager, Kind
 from samara.exporter.types import DType, TensorType
 
 
@@ -79,6 +79,8 @@ cast = unary_row(
     grad=rules.cast,
     kind=Kind.CONVERTING,
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
+    is_view=True,
 )
 
 

@@ -46,6 +46,23 @@ class Kind(enum.Enum):
     CONTROL = enum.auto()
 
 
+class Eager(enum.Enum):
+    """How frontend/eager.py runs an operator outside of a Program.
+
+    REFERENCE: its reference.
+    NUMPY: a faster NumPy function, which eager.py holds.
+    KERNEL: the C kernel, whatever the size; the reference for dtypes that C lacks.
+    LARGE: the C kernel where the first operand is large, element by element; else the reference.
+    LARGE_REDUCTION: the same, and the result has another shape.
+    """
+
+    REFERENCE = enum.auto()
+    NUMPY = enum.auto()
+    KERNEL = enum.auto()
+    LARGE = enum.auto()
+    LARGE_REDUCTION = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """How far a float32 result may be from the reference: |got - want| <= absolute + relative |want|.
@@ -88,3 +105,5 @@ class Facts(TypedDict, total=False):
     int8_sums: bool
     is_alias: bool
     tolerance: Tolerance
+    eager: Eager
+    is_view: bool

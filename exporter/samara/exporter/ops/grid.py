@@ -18,7 +18,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, TensorType
 
 Ints = tuple[int, ...]
@@ -271,6 +271,7 @@ grid_sample = define(
         cases=_cases(samples=False),
         kind=Kind.RESAMPLING,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 
@@ -304,5 +305,6 @@ grid_sample_grad = define(
         cases=_cases(samples=True),
         kind=Kind.RESAMPLING,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

@@ -23,7 +23,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import UNCHANGED, Kind
+from samara.exporter.ops.facts import UNCHANGED, Eager, Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -102,6 +102,7 @@ gather = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -156,6 +157,7 @@ gather_elements = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -235,6 +237,7 @@ gather_nd = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -325,6 +328,7 @@ scatter_elements = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -392,6 +396,7 @@ scatter_nd = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 

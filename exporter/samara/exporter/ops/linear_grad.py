@@ -19,7 +19,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, DimLike, TensorType, as_dim, floordiv, mod
 
 _MOVES = (
@@ -180,6 +180,7 @@ conv_grad_input = define(
         cases=_cases(weight=False),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(3e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 
@@ -203,5 +204,6 @@ conv_grad_weight = define(
         cases=_cases(weight=True),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(3e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

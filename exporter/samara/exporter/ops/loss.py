@@ -19,7 +19,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Eager, Kind
 from samara.exporter.types import Dim, TensorType
 
 _ATTRS = (
@@ -133,6 +133,7 @@ cross_entropy = define(
             Case((_HUGE, np.array([0, 0, 1]))),
         ),
         kind=Kind.LOSS,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -203,5 +204,6 @@ cross_entropy_grad = define(
             Case((("f16", (4,)), ("f16", (4, 17)), _targets_of(4, 17), _rows_of(4, "f16"))),
         ),
         kind=Kind.LOSS,
+        eager=Eager.KERNEL,
     )
 )

@@ -22,7 +22,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import UNCHANGED, Kind
+from samara.exporter.ops.facts import UNCHANGED, Eager, Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -95,6 +95,8 @@ reshape = define(
         kind=Kind.MOVING,
         is_alias=True,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
+        is_view=True,
     )
 )
 
@@ -149,6 +151,8 @@ transpose = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
+        is_view=True,
     )
 )
 
@@ -205,6 +209,7 @@ concat = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
     )
 )
 
@@ -257,6 +262,8 @@ split = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
+        is_view=True,
     )
 )
 
@@ -334,6 +341,8 @@ slice_ = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
+        is_view=True,
     )
 )
 
@@ -438,7 +447,7 @@ pad = define(
             *_typed((2, 5), {"pads": (0, 1, 1, 2)}),
             Case((("i64", (3,)), np.int64(-9)), {"pads": (1, 2)}),
             Case((("bool", (3,)), np.bool_(True)), {"pads": (1, 0)}),
-        ), kind=Kind.MOVING, tolerance=UNCHANGED,
+        ), kind=Kind.MOVING, tolerance=UNCHANGED, eager=Eager.KERNEL,
     )
 )  # fmt: skip
 
@@ -486,6 +495,8 @@ expand = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.NUMPY,
+        is_view=True,
     )
 )
 
@@ -530,5 +541,6 @@ tile = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )

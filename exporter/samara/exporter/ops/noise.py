@@ -17,7 +17,7 @@ from samara.exporter.ops._grad import NO_GRAD, GradContext
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Kind
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Kind
 from samara.exporter.types import Dim, DType, TensorType
 
 _MASK: Final = np.uint64(0xFFFFFFFF)
@@ -120,6 +120,7 @@ dropout = define(
         ),
         kind=Kind.POINTWISE,
         tolerance=ROUNDED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -158,5 +159,6 @@ random_uniform = define(
         ),
         kind=Kind.SOURCE,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )

@@ -32,7 +32,7 @@ from samara.exporter.ops._spec import (
     bytes_of,
     define,
 )
-from samara.exporter.ops.facts import UNCHANGED, Facts, Kind, Tolerance
+from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
 from samara.exporter.ops.norm_grad import AXIS, EPS, FROM, GROUPS, grouped, mean_of, require_groups
 from samara.exporter.types import Dim, TensorType
 
@@ -143,6 +143,7 @@ softmax = _row(
     permute=_permute.along_axis,
     flops=12,
     dtypes=EVERY_FLOAT,
+    eager=Eager.KERNEL,
 )
 log_softmax = _row(
     "log_softmax",
@@ -158,6 +159,7 @@ log_softmax = _row(
     permute=_permute.along_axis,
     flops=14,
     dtypes=EVERY_FLOAT,
+    eager=Eager.KERNEL,
 )
 
 
@@ -227,6 +229,7 @@ layer_norm = _row(
     check="norm",
     permute=_permute.trailing,
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -271,6 +274,7 @@ instance_norm = _row(
     saves=("x", "scale"),
     check="channel_norm",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 rms_norm = _row(
     "rms_norm",
@@ -287,6 +291,7 @@ rms_norm = _row(
     permute=_permute.trailing,
     flops=5,
     tolerance=Tolerance(2e-06, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -342,6 +347,7 @@ group_norm = _row(
     check="group_norm",
     since="0.2.0",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -401,6 +407,7 @@ batch_norm = _row(
     since="0.2.0",
     training=True,
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -455,6 +462,7 @@ lrn = _row(
     flops=24,
     inplace=False,
     tolerance=Tolerance(2e-06, 1e-05),
+    eager=Eager.KERNEL,
 )
 hardmax = _row(
     "hardmax",

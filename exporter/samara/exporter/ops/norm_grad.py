@@ -19,7 +19,7 @@ from samara.exporter.ops._grad import Rule
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, axis_rule, require_same_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Facts, Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Facts, Kind, Tolerance
 from samara.exporter.types import Dim, TensorType, mod
 
 AXIS = Attr("axis", "int", -1)
@@ -141,6 +141,7 @@ softmax_grad = _row(
     _pair_cases(-1, 1),
     check="axis",
     permute=_permute.along_axis,
+    eager=Eager.KERNEL,
 )
 log_softmax_grad = _row(
     "log_softmax_grad",
@@ -155,6 +156,7 @@ log_softmax_grad = _row(
     _pair_cases(-2, 0),
     check="axis",
     permute=_permute.along_axis,
+    eager=Eager.KERNEL,
 )
 
 
@@ -236,6 +238,7 @@ layer_norm_grad = _row(
     _norm_grad_cases(),
     check="norm_grad",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 rms_norm_grad = _row(
     "rms_norm_grad",
@@ -250,6 +253,7 @@ rms_norm_grad = _row(
     _norm_grad_cases(),
     check="norm_grad",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -311,6 +315,7 @@ batch_norm_grad = _row(
     ),
     check="batch_norm_grad",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )
 
 
@@ -372,4 +377,5 @@ group_norm_grad = _row(
     ),
     check="group_norm_grad",
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.KERNEL,
 )

@@ -15,7 +15,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, wide
 from samara.exporter.ops._rules import name_of, require_dtype, require_rank, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Eager, Kind
 from samara.exporter.types import Dim, DType, TensorType
 
 _DECAY = Attr("weight_decay", "f32", 0.0, doc="times the parameter, added to the gradient")
@@ -149,6 +149,7 @@ sgd = define(
             ),
         ),
         kind=Kind.UPDATE,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -231,6 +232,7 @@ adam = define(
             _adam_case((5,), 2, beta1=0.0),
         ),
         kind=Kind.UPDATE,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -320,5 +322,6 @@ rmsprop = define(
             _rmsprop_case((9,), centered=True, momentum=0.5),
         ),
         kind=Kind.UPDATE,
+        eager=Eager.KERNEL,
     )
 )

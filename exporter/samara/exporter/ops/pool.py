@@ -20,7 +20,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import UNCHANGED, Kind, Tolerance
+from samara.exporter.ops.facts import UNCHANGED, Eager, Kind, Tolerance
 from samara.exporter.types import Dim, Quant, TensorType
 
 Ints = tuple[int, ...]
@@ -189,6 +189,7 @@ max_pool = define(
         ),
         kind=Kind.WINDOW,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -222,7 +223,7 @@ avg_pool = define(
             _case((6, 7), (3, 3), 8, stride=2, pads=(1, 1, 0, 0), extend=(1, 2),
                   count_include_pad=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 0)),
-        ), kind=Kind.WINDOW, tolerance=Tolerance(2e-06, 2e-06),
+        ), kind=Kind.WINDOW, tolerance=Tolerance(2e-06, 2e-06), eager=Eager.KERNEL,
     )
 )  # fmt: skip
 
@@ -251,5 +252,6 @@ lp_pool = define(
         cases=(*_cases(), _case((6, 6), (2, 3), 7, p=1), _case((6, 6), (3, 3), 4, p=3)),
         kind=Kind.WINDOW,
         tolerance=Tolerance(2e-06, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

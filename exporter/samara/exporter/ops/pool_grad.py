@@ -14,7 +14,7 @@ from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, require_lengths, require_shape, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Eager, Kind
 from samara.exporter.ops.pool import DILATIONS, KERNEL, STRIDES, counted, pool_cost, pool_type
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -170,6 +170,7 @@ max_pool_grad = define(
             Case((_ODD_DY, _ODD), _ODD_ATTRS),
         ),
         kind=Kind.WINDOW,
+        eager=Eager.KERNEL,
     )
 )
 
@@ -210,6 +211,7 @@ avg_pool_grad = define(
             ),
         ),
         kind=Kind.WINDOW,
+        eager=Eager.KERNEL,
     )
 )
 

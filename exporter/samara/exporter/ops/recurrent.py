@@ -21,7 +21,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.dynamic import dynamically_quantized
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
@@ -449,6 +449,7 @@ lstm = define(
         kind=Kind.RECURRENT,
         int8_sums=True,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 gru = define(
@@ -476,6 +477,7 @@ gru = define(
         kind=Kind.RECURRENT,
         int8_sums=True,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 lstm_train = define(
@@ -499,6 +501,7 @@ lstm_train = define(
         cases=_LSTM_CASES,
         kind=Kind.RECURRENT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 gru_train = define(
@@ -523,5 +526,6 @@ gru_train = define(
         cases=_GRU_CASES,
         kind=Kind.RECURRENT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

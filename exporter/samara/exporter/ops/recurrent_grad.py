@@ -18,7 +18,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.ops.recurrent import GRU_ATTRS, LSTM_ATTRS
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
@@ -276,6 +276,7 @@ lstm_grad = define(
         ),
         kind=Kind.RECURRENT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 gru_grad = define(
@@ -300,5 +301,6 @@ gru_grad = define(
         cases=(*_cases(3), *_cases(3, linear_before_reset=True)[1:8]),
         kind=Kind.RECURRENT,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

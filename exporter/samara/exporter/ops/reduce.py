@@ -15,7 +15,7 @@ from samara.exporter.ops._grad import NO_GRAD, Rule, inference_only
 from samara.exporter.ops._numeric import Array, in_f32, wide
 from samara.exporter.ops._rules import EVERY_NUMBER, SUMMED, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import UNCHANGED, Facts, Kind, Tolerance
+from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
 Ints = tuple[int, ...]
@@ -152,6 +152,7 @@ reduce_sum = _row(
     "y = sum over `axes`; integers wrap",
     grad=rules.reduce_sum,
     tolerance=Tolerance(1e-05, 1e-05),
+    eager=Eager.NUMPY,
 )
 reduce_mean = _row(
     "reduce_mean",
@@ -160,6 +161,7 @@ reduce_mean = _row(
     "y = mean over `axes`; integers truncate towards zero, none gives 0",
     grad=rules.reduce_mean,
     tolerance=Tolerance(2e-06, 1e-05),
+    eager=Eager.NUMPY,
 )
 _FIRST = Attr(
     "first", "bool", False, doc="the first of equal elements has the gradient, else all share it"
@@ -176,6 +178,7 @@ reduce_max = _row(
     attrs=(_FIRST,),
     cases=_FIRST_CASES,
     tolerance=UNCHANGED,
+    eager=Eager.LARGE_REDUCTION,
 )
 reduce_min = _row(
     "reduce_min",
@@ -188,6 +191,7 @@ reduce_min = _row(
     attrs=(_FIRST,),
     cases=_FIRST_CASES,
     tolerance=UNCHANGED,
+    eager=Eager.LARGE_REDUCTION,
 )
 reduce_prod = _row(
     "reduce_prod",
@@ -199,6 +203,7 @@ reduce_prod = _row(
     grad=rules.reduce_prod,
     saves=("x",),
     tolerance=Tolerance(1e-06, 1e-05),
+    eager=Eager.LARGE_REDUCTION,
 )
 
 
@@ -264,8 +269,12 @@ def _arg_row(
     )  # fmt: skip
 
 
-argmax = _arg_row("argmax", 115, np.argmax, "largest", tolerance=UNCHANGED)
-argmin = _arg_row("argmin", 116, np.argmin, "smallest", tolerance=UNCHANGED)
+argmax = _arg_row(
+    "argmax", 115, np.argmax, "largest", tolerance=UNCHANGED, eager=Eager.LARGE_REDUCTION
+)
+argmin = _arg_row(
+    "argmin", 116, np.argmin, "smallest", tolerance=UNCHANGED, eager=Eager.LARGE_REDUCTION
+)
 
 
 # ---- cumsum, top_k ----
@@ -312,6 +321,7 @@ cumsum = define(
         ),
         kind=Kind.REDUCING,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )
 
@@ -416,5 +426,6 @@ top_k = define(
         ),
         kind=Kind.REDUCING,
         tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )

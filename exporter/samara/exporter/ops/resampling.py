@@ -12,7 +12,7 @@ from samara.exporter.ops._grad import GradContext
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, per_tensor, require_lengths, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance
+from samara.exporter.ops.facts import Eager, Kind, Tolerance
 from samara.exporter.types import Dim, Quant, TensorType, bits_f32, f32_bits
 
 Ints = tuple[int, ...]
@@ -313,7 +313,7 @@ resize = define(
             *(_case((5, 3), (7, 7), 15, (d,)) for d in ("f16", "u8", "i8")),
             _case((5, 3), (7, 7), 16, ("f16",), mode="linear"),
             _case((5, 3), (3, 5), 16, ("qs8", Quant.per_tensor(0.5, -3))),
-        ), kind=Kind.RESAMPLING, tolerance=Tolerance(1e-05, 1e-05),
+        ), kind=Kind.RESAMPLING, tolerance=Tolerance(1e-05, 1e-05), eager=Eager.KERNEL,
     )
 )  # fmt: skip
 
@@ -352,5 +352,6 @@ resize_grad = define(
         ),
         kind=Kind.RESAMPLING,
         tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
     )
 )

@@ -28,7 +28,7 @@ from samara.exporter.ops._rules import (
     same_as,
 )
 from samara.exporter.ops._spec import Attr, Case
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Tolerance
 from samara.exporter.types import DType, Quant
 
 INF = math.inf
@@ -64,6 +64,8 @@ identity = unary_row(
     grad=rules.identity,
     is_alias=True,
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
+    is_view=True,
 )
 neg = unary_row(
     "neg",
@@ -73,6 +75,7 @@ neg = unary_row(
     dtypes=_SIGNED,
     grad=rules.neg,
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 abs_ = unary_row(
     "abs",
@@ -83,6 +86,7 @@ abs_ = unary_row(
     grad=rules.abs_,
     saves=("x",),
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 sign = unary_row(
     "sign",
@@ -92,12 +96,25 @@ sign = unary_row(
     dtypes=_MAGNITUDES,
     grad=flat,
     tolerance=UNCHANGED,
+    eager=Eager.LARGE,
 )
 ceil = unary_row(
-    "ceil", 5, _f(np.ceil), "y = x rounded towards plus infinity", grad=flat, tolerance=UNCHANGED
+    "ceil",
+    5,
+    _f(np.ceil),
+    "y = x rounded towards plus infinity",
+    grad=flat,
+    tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 floor = unary_row(
-    "floor", 6, _f(np.floor), "y = x rounded towards minus infinity", grad=flat, tolerance=UNCHANGED
+    "floor",
+    6,
+    _f(np.floor),
+    "y = x rounded towards minus infinity",
+    grad=flat,
+    tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 round_ = unary_row(
     "round",
@@ -110,10 +127,22 @@ round_ = unary_row(
     ),
     grad=flat,
     tolerance=UNCHANGED,
+    eager=Eager.LARGE,
 )
-exp = unary_row("exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",))
+exp = unary_row(
+    "exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",), eager=Eager.NUMPY
+)
 log = unary_row(
-    "log", 9, _f(np.log), "y = ln x", low=0.01, high=20, flops=8, grad=rules.log, saves=("x",)
+    "log",
+    9,
+    _f(np.log),
+    "y = ln x",
+    low=0.01,
+    high=20,
+    flops=8,
+    grad=rules.log,
+    saves=("x",),
+    eager=Eager.NUMPY,
 )
 sqrt = unary_row(
     "sqrt",
@@ -125,6 +154,7 @@ sqrt = unary_row(
     grad=rules.sqrt,
     saves=("y",),
     tolerance=ROUNDED,
+    eager=Eager.NUMPY,
 )
 rsqrt = unary_row(
     "rsqrt",
@@ -136,6 +166,7 @@ rsqrt = unary_row(
     flops=2,
     grad=rules.rsqrt,
     saves=("y",),
+    eager=Eager.LARGE,
 )
 reciprocal = unary_row(
     "reciprocal",
@@ -146,12 +177,31 @@ reciprocal = unary_row(
     high=4,
     grad=rules.reciprocal,
     saves=("y",),
+    eager=Eager.LARGE,
 )
 sin = unary_row(
-    "sin", 13, _f(np.sin), "y = sin x", low=-7, high=7, flops=10, grad=rules.sin, saves=("x",)
+    "sin",
+    13,
+    _f(np.sin),
+    "y = sin x",
+    low=-7,
+    high=7,
+    flops=10,
+    grad=rules.sin,
+    saves=("x",),
+    eager=Eager.NUMPY,
 )
 cos = unary_row(
-    "cos", 14, _f(np.cos), "y = cos x", low=-7, high=7, flops=10, grad=rules.cos, saves=("x",)
+    "cos",
+    14,
+    _f(np.cos),
+    "y = cos x",
+    low=-7,
+    high=7,
+    flops=10,
+    grad=rules.cos,
+    saves=("x",),
+    eager=Eager.NUMPY,
 )
 tan = unary_row(
     "tan",
@@ -164,6 +214,7 @@ tan = unary_row(
     grad=rules.tan,
     saves=("y",),
     tolerance=Tolerance(2e-06, 1e-05),
+    eager=Eager.LARGE,
 )
 asin = unary_row(
     "asin",
@@ -175,6 +226,7 @@ asin = unary_row(
     flops=12,
     grad=rules.asin,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 acos = unary_row(
     "acos",
@@ -186,9 +238,17 @@ acos = unary_row(
     flops=12,
     grad=rules.acos,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 atan = unary_row(
-    "atan", 18, _f(np.arctan), "y = arc tangent of x", flops=12, grad=rules.atan, saves=("x",)
+    "atan",
+    18,
+    _f(np.arctan),
+    "y = arc tangent of x",
+    flops=12,
+    grad=rules.atan,
+    saves=("x",),
+    eager=Eager.LARGE,
 )
 sinh = unary_row(
     "sinh",
@@ -199,6 +259,7 @@ sinh = unary_row(
     grad=rules.sinh,
     saves=("x",),
     tolerance=Tolerance(1e-06, 4e-06),
+    eager=Eager.LARGE,
 )
 cosh = unary_row(
     "cosh",
@@ -209,9 +270,19 @@ cosh = unary_row(
     grad=rules.cosh,
     saves=("x",),
     tolerance=Tolerance(1e-06, 4e-06),
+    eager=Eager.LARGE,
 )
 tanh = unary_row(
-    "tanh", 21, _f(np.tanh), "y = tanh x", low=-5, high=5, flops=10, grad=curves.tanh, saves=("y",)
+    "tanh",
+    21,
+    _f(np.tanh),
+    "y = tanh x",
+    low=-5,
+    high=5,
+    flops=10,
+    grad=curves.tanh,
+    saves=("y",),
+    eager=Eager.NUMPY,
 )
 asinh = unary_row(
     "asinh", 22, _f(np.arcsinh), "y = inverse of sinh", flops=12, grad=rules.asinh, saves=("x",)
@@ -248,6 +319,7 @@ erf = unary_row(
     flops=12,
     grad=rules.erf,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 sigmoid = unary_row(
     "sigmoid",
@@ -259,6 +331,7 @@ sigmoid = unary_row(
     flops=10,
     grad=curves.sigmoid,
     saves=("y",),
+    eager=Eager.LARGE,
 )
 relu = unary_row(
     "relu",
@@ -269,6 +342,7 @@ relu = unary_row(
     grad=curves.relu,
     saves=("y",),
     tolerance=UNCHANGED,
+    eager=Eager.NUMPY,
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -279,6 +353,7 @@ leaky_relu = unary_row(
     cases=few(EVERY_FLOAT, ({}, {"alpha": 0.2}, {"alpha": -1.5})),
     grad=curves.leaky_relu,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 elu = unary_row(
     "elu",
@@ -290,6 +365,7 @@ elu = unary_row(
     flops=10,
     grad=curves.elu,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 softplus = unary_row(
     "softplus",
@@ -301,6 +377,7 @@ softplus = unary_row(
     flops=16,
     grad=curves.softplus,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 gelu = unary_row(
     "gelu",
@@ -312,6 +389,7 @@ gelu = unary_row(
     flops=14,
     grad=curves.gelu,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 hard_sigmoid = unary_row(
     "hard_sigmoid",
@@ -323,6 +401,7 @@ hard_sigmoid = unary_row(
     flops=4,
     grad=curves.hard_sigmoid,
     saves=("y",),
+    eager=Eager.LARGE,
 )
 hard_swish = unary_row(
     "hard_swish",
@@ -334,6 +413,7 @@ hard_swish = unary_row(
     flops=5,
     grad=curves.hard_swish,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 silu = unary_row(
     "silu",
@@ -345,6 +425,7 @@ silu = unary_row(
     flops=11,
     grad=curves.silu,
     saves=("x",),
+    eager=Eager.LARGE,
 )
 clamp = unary_row(
     "clamp",
@@ -364,9 +445,16 @@ clamp = unary_row(
     grad=curves.clamp,
     saves=("x",),
     tolerance=UNCHANGED,
+    eager=Eager.LARGE,
 )
 logical_not = unary_row(
-    "logical_not", 36, np.logical_not, "y = not x", dtypes=("bool",), grad=NO_GRAD
+    "logical_not",
+    36,
+    np.logical_not,
+    "y = not x",
+    dtypes=("bool",),
+    grad=NO_GRAD,
+    eager=Eager.NUMPY,
 )
 bitwise_not = unary_row("bitwise_not", 37, np.invert, "y = ~x", dtypes=EVERY_INT, grad=NO_GRAD)
 
