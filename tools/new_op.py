@@ -112,6 +112,7 @@ def _{name}(x: Array) -> Array:
         infer=_{name}_type,
         reference=_{name},
         doc="y = x",
+        kind=Kind.POINTWISE,
         dtypes=("f32",),
         check="same",
         grad=lambda ctx: (ctx.dy,),

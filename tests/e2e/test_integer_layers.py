@@ -185,3 +185,26 @@ def test_layers_are_equal_to_the_bit(kind: str, rng: np.random.Generator, tmp_pa
                 got = samara.Session(model, isa=isa, threads=threads).run(feeds)["y"]
                 np.testing.assert_array_equal(got, want, f"{layer} on {isa}")
     assert different > LAYERS // 2  # most do not saturate
+
+
+def test_weights_that_are_cut_from_a_tensor_are_read_right(tmp_path: Path) -> None:
+    """A slice of channels lies inside its tensor, which only the activations may: products pack
+    their weights as they lie.
+    """
+    maker = ProgramBuilder()
+    b = maker.function("main")
+    x = b.input("x", "qs8", [1, 5, 5, 8], Quant.per_tensor(0.5, 3))
+    w = b.input("w", "qs8", [4, 1, 1, 16], Quant.per_tensor(0.25, 0))
+    one = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
+    made = b.op("max_pool", w, kernel=(1, 1), **one)
+    part = b.op("slice", made, begin=(0, 0, 0, 4), end=(4, 1, 1, 12), step=(1, 1, 1, 1))
+    b.finish([b.op("qconv", x, part, scale=40.0, zero_point=0, **one)], ["y"])
+    p = maker.finish(["main"])
+    rng = np.random.default_rng(0)
+    feeds = {
+        "x": rng.integers(-128, 128, (1, 5, 5, 8)).astype(np.int8),
+        "w": rng.integers(-127, 128, (4, 1, 1, 16)).astype(np.int8),
+    }
+    samara.export(p, tmp_path / "m.samara", check=False)
+    got = samara.Session(tmp_path / "m.samara").run(feeds)["y"]
+    np.testing.assert_array_equal(got, p.run(feeds)["y"])

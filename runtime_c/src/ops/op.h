@@ -151,13 +151,16 @@ struct smr_job {
 
 enum smr_op_flag {
   SMR_OP_CONTROL = 1,           // lives in session/: if, loop, call, trap, custom
-  SMR_OP_STRIDED_IN = 2,        // accepts inputs whose pixel_stride is not dense
   SMR_OP_STRIDED_OUT = 4,       // accepts outputs whose pixel_stride is not dense
   SMR_OP_INPLACE = 8,           // output 0 may be the same buffer as input 0 when sizes agree
   SMR_OP_SERIAL_PROLOGUE = 16,  // run(begin=0,end=0) is called once, alone, before the tiles
   SMR_OP_TRAINING = 32,         // only training needs it: listed and size-billed apart
   SMR_OP_PACKED_IN = 64,        // accepts a packed layout as input 1
 };
+enum { SMR_OP_STRIDED_SHIFT = 16, SMR_OP_STRIDED_LAST = 15 };
+/// Flags of a row: a bit per input that may have a pixel_stride which is not dense. The last bit
+/// stands for all further inputs.
+#define SMR_OP_STRIDED(inputs) ((inputs) << SMR_OP_STRIDED_SHIFT)
 
 /// One row of the kernel table.
 struct smr_op {

@@ -68,6 +68,7 @@ def _late(code: int) -> OpSpec:
         infer=relu.infer,
         reference=relu.reference,
         doc="",
+        kind=relu.kind,
         dtypes=("f32",),
         check="same",
         attrs=(Attr("alpha", "f32", 1.0),),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from samara.exporter import ops
-from samara.exporter.ops import Case, Kind, OpSpec, all_ops
+from samara.exporter.ops import Case, Kind, OpSpec, WeightForm, all_ops
 from samara.exporter.testing import Array, case_inputs, run_case
 
 
@@ -44,3 +44,24 @@ def test_operators_with_bodies_are_control() -> None:
         if any(a.type == "function" for a in op.attrs):
             assert op.kind is Kind.CONTROL, op.name
         assert (op.kind is Kind.CONTROL) == ("control" in op.flags), op.name
+
+
+def test_facts_about_inputs_name_inputs() -> None:
+    for op in all_ops():
+        names = {n.rstrip("?*") for n in op.inputs}
+        assert {*op.strided, *op.weights} <= names, op.name
+        assert not set(op.strided) & set(op.weights), op.name
+
+
+def test_strides_are_a_fact_of_an_input() -> None:
+    assert [ops.conv.reads_strided(i) for i in range(5)] == [True, False, False, True, False]
+    assert [ops.qconv.reads_strided(i) for i in range(3)] == [True, False, False]
+    assert ops.concat.reads_strided(40)
+    assert not ops.iota.reads_strided(0)
+
+
+def test_weights_have_their_form() -> None:
+    assert ops.conv.weight_form(1) is WeightForm.CONV
+    assert ops.qmatmul.weight_form(2) is WeightForm.BIAS
+    assert ops.matmul_blocks.weight_form(4) is WeightForm.BIAS
+    assert ops.conv_transpose.weight_form(1) is None

@@ -22,6 +22,7 @@ from samara.exporter.ir.file_verify import (
 )
 from samara.exporter.ir.file_write import (
     PANEL_DTYPES,
+    PLAIN,
     Demand,
     Golden,
     demand_of,
@@ -44,7 +45,7 @@ from samara.exporter.ir.panels import (
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value, Variable
 from samara.exporter.ir.schema import Layout
 from samara.exporter.ir.verify import verify
-from samara.exporter.ops import Guard, OpSpec, op_by_code
+from samara.exporter.ops import Guard, OpSpec, WeightForm, op_by_code
 from samara.exporter.types import (
     MAX_RANK,
     DType,
@@ -262,12 +263,12 @@ class _Reader:
             row["size"],
         )
 
-    def array(self, index: int, demand: Demand = ("plain",)) -> Array:
+    def array(self, index: int, demand: Demand = PLAIN) -> Array:
         """The data of a constant, row-major; `demand` says how its panels are to be read."""
         if not 0 <= index < len(self.infos):
             raise ModelFormatError(f"there is no constant {index}")
         info = self.infos[index]
-        key = (index, ("plain",) if info.layout is Layout.PLAIN else demand)
+        key = (index, PLAIN if info.layout is Layout.PLAIN else demand)
         found = self._arrays.get(key)
         if found is None:
             found = self._unpack(info, demand)
@@ -291,12 +292,12 @@ class _Reader:
             if info.dtype is DType.BOOL and np.any(array.view(np.uint8) > 1):
                 raise ModelFormatError(f"{where} is bool and holds other bytes than 0 and 1")
             return array.reshape(info.shape)
-        if demand[0] == "blocks":
+        if demand[0] is WeightForm.BLOCKS:
             return self._unpack_blocks(info, start)
         shape = self._panel_shape(info, demand)
         data = self.data[start : start + info.size]
         packed = Packed(info.layout, info.groups, info.panel_stride, data)
-        if demand[0] == "matmul":
+        if demand[0] is WeightForm.MATMUL:
             return unpack_matmul(packed, (info.shape[0], info.shape[1]), dtype, demand[1])
         return unpack_conv(packed, shape, dtype)
 
@@ -316,10 +317,10 @@ class _Reader:
         """The shape as [channels, …], after checking all that unpacking relies on."""
         where = f"constant '{info.name}'"
         shape = info.shape
-        if demand[0] == "matmul" and len(shape) == 2:
+        if demand[0] is WeightForm.MATMUL and len(shape) == 2:
             groups = 1
             shape = shape if demand[1] else shape[::-1]
-        elif demand[0] == "conv" and len(shape) >= 3:
+        elif demand[0] is WeightForm.CONV and len(shape) >= 3:
             groups = demand[1]
         else:
             raise ModelFormatError(f"{where} lies in panels, which its uses cannot read")
@@ -500,7 +501,7 @@ class _Function:
                     demands.setdefault(values[v]["constant"], set()).add(demand)
         for v in self.outputs:
             if values[v]["constant"] >= 0:
-                demands.setdefault(values[v]["constant"], set()).add(("plain",))
+                demands.setdefault(values[v]["constant"], set()).add(PLAIN)
 
     def build(self, demands: Mapping[int, set[Demand]]) -> Function:
         row = self.row
@@ -537,7 +538,7 @@ class _Function:
         index = row["constant"]
         if index < 0:
             return Value(row["name"], self.types[i])
-        array = self.reader.array(index, layout_demand(demands.get(index, {("plain",)})))
+        array = self.reader.array(index, layout_demand(demands.get(index, {PLAIN})))
         if self.reader.infos[index].dtype is not self.dtypes[i]:
             raise ModelFormatError(f"'{row['name']}' and its constant differ in dtype")
         return Value(row["name"], self.types[i], array)

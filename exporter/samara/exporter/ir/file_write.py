@@ -27,7 +27,7 @@ from samara.exporter.ir.panels import (
 )
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
 from samara.exporter.ir.verify import verify
-from samara.exporter.ops import Attr, OpSpec
+from samara.exporter.ops import Attr, OpSpec, WeightForm
 from samara.exporter.types import DType, Quant, ShapeError
 from samara.pybridge.atomic import replacing
 from samara.pybridge.memory import DerivedLayout
@@ -325,8 +325,9 @@ class _Writer:
         }
 
     def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
-        demand = self._demands.get(id(array), _PLAIN) if segment is self.weights else _PLAIN
-        packed = _pack(array, demand)
+        plain = frozenset({PLAIN})
+        demands = self._demands.get(id(array), plain) if segment is self.weights else plain
+        packed = _pack(array, demands)
         key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)
         found = self._known.get(key)
         if found is not None:
@@ -424,21 +425,16 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
     return sorted(found)
 
 
-_QUANTIZED_WEIGHTS: Final = ("conv", "conv_transpose", "matmul", "lstm", "gru")
-
-
 def _newer_forms(n: Node, runtime: tuple[int, ...] | None) -> Iterator[tuple[str, str]]:
     """What a node needs beyond its operator: (runtime version, name)."""
     attrs = n.op.attrs_for(n.attrs, runtime)
     for a in n.op.attrs:
         if isinstance(a.since, str) and attrs[a.name] != default_of(n.op, a):
             yield a.since, f"{n.op.name} with {a.name}"
-    if n.op.name in _QUANTIZED_WEIGHTS:
-        x, w = (None if v is None else v.type.dtype for v in n.inputs[:2])
-        if w is DType.QS8:
-            yield "0.4.0", f"{n.op.name} with quantized weights"
-        if n.op.name in ("lstm", "gru") and (x, w) == (DType.F32, DType.F16):
-            yield "0.4.0", f"{n.op.name} with float16 weights beside float32"
+    types = [None if v is None else v.type for v in n.inputs]
+    for form in n.op.newer:
+        if form.holds(types):
+            yield form.since, f"{n.op.name} with {form.what}"
 
 
 def _quant(quant: Quant | None) -> dict[str, Any] | None:
@@ -454,30 +450,28 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
 
 # -- layouts ---------------------------------------------------------------------------------------
 
-# What a use wants of a constant: ("conv", groups), ("matmul", transposed), ("blocks",), ("bias",) or
-# ("plain",).
+# What a use wants of a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or
+# (None,), which is row-major.
 Demand = tuple[Any, ...]
-_PLAIN: Final[frozenset[Demand]] = frozenset({("plain",)})
-_CONVS: Final = ("conv", "qconv", "conv_dynamic")
-_MATMULS: Final = ("matmul", "qmatmul", "matmul_dynamic")
-_BIASED: Final = (*_CONVS, *_MATMULS, "conv_transpose", "qconv_transpose", "matmul_blocks")
+PLAIN: Final[Demand] = (None,)
+_BIAS: Final[Demand] = (WeightForm.BIAS,)
 PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may lie in panels
 
 
 def demand_of(node: Node, index: int, value: Value) -> Demand:
     """In which layout the node reads its constant input `index`."""
-    name = node.op.name
-    if index == (4 if name == "matmul_blocks" else 2) and name in _BIASED:
-        return ("bias",)
-    t = value.type
-    if index == 1 and t.dtype in PANEL_DTYPES and t.numel() != 0:
-        if name in _CONVS:
-            return ("conv", node.attrs["groups"])
-        if name in _MATMULS and t.rank == 2:
-            return ("matmul", node.attrs["transpose_w"])
-    if name == "matmul_blocks" and index == 1 and t.numel() != 0:
-        return ("blocks",) if t.dtype.is_packed else ("matmul", True)
-    return ("plain",)
+    form, t = node.op.weight_form(index), value.type
+    if form is None or form is WeightForm.BIAS:
+        return (form,)
+    if t.numel() == 0:
+        return PLAIN
+    if form is WeightForm.BLOCKS:
+        return (form,) if t.dtype.is_packed else (WeightForm.MATMUL, True)
+    if t.dtype not in PANEL_DTYPES:
+        return PLAIN
+    if form is WeightForm.CONV:
+        return (form, node.attrs["groups"])
+    return (form, node.attrs["transpose_w"]) if t.rank == 2 else PLAIN
 
 
 def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
@@ -488,8 +482,8 @@ def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
     def note(v: Value | None, demand: Demand) -> None:
         if v is None or v.constant is None:
             return
-        if not layout and demand[0] in ("conv", "matmul", "blocks"):
-            demand = ("plain",)
+        if not layout and demand != _BIAS:
+            demand = PLAIN
         by_array.setdefault(id(v.constant), set()).add(demand)
         arrays[id(v.constant)] = v.constant
 
@@ -499,9 +493,9 @@ def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
                 if v is not None and v.constant is not None:
                     note(v, demand_of(n, i, v))
         for v in f.outputs:
-            note(v, ("plain",))
+            note(v, PLAIN)
     for variable in program.variables:
-        by_array.setdefault(id(variable.initial), set()).add(("plain",))
+        by_array.setdefault(id(variable.initial), set()).add(PLAIN)
         arrays[id(variable.initial)] = variable.initial
     merged: dict[Any, set[Demand]] = {}
     keys = {i: (a.dtype.name, a.shape, _digest(a)) for i, a in arrays.items()}
@@ -516,19 +510,19 @@ def _digest(array: Array) -> bytes:
 
 def layout_demand(demands: Iterable[Demand]) -> Demand:
     """The one panel layout that all uses agree on, else plain."""
-    wanted = [d for d in set(demands) if d[0] != "bias"]
-    return wanted[0] if len(wanted) == 1 else ("plain",)
+    wanted = [d for d in set(demands) if d != _BIAS]
+    return wanted[0] if len(wanted) == 1 else PLAIN
 
 
 def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
-    if ("bias",) in demands:
+    if _BIAS in demands:
         # Where it is also a weight, the weight gives way: kernels read past a bias's end.
         return pack_plain(array, PADDED_BIAS)
     demand = layout_demand(demands)
-    if demand[0] == "conv":
+    if demand[0] is WeightForm.CONV:
         return pack_conv(array, demand[1])
-    if demand[0] == "matmul":
+    if demand[0] is WeightForm.MATMUL:
         return pack_matmul(array, demand[1])
-    if demand[0] == "blocks":
+    if demand[0] is WeightForm.BLOCKS:
         return pack_blocks(array)
     return pack_plain(array)

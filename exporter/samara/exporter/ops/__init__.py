@@ -83,6 +83,7 @@ from samara.exporter.ops.facts import BOUNDED as BOUNDED
 from samara.exporter.ops.facts import Eager as Eager
 from samara.exporter.ops.facts import Kind as Kind
 from samara.exporter.ops.facts import Tolerance as Tolerance
+from samara.exporter.ops.facts import WeightForm as WeightForm
 from samara.exporter.ops.grid import grid_sample as grid_sample
 from samara.exporter.ops.grid import grid_sample_grad as grid_sample_grad
 from samara.exporter.ops.indexing import dims as dims

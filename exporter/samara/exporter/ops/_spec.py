@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from samara.exporter.ops._grad import RECORDING, Recorded, Rule
-from samara.exporter.ops.facts import BOUNDED, Eager, Kind, Tolerance
+from samara.exporter.ops.facts import BOUNDED, Eager, Kind, Newer, Tolerance, WeightForm
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -296,10 +296,14 @@ class OpSpec:
         or rounded to it.
     tolerance: how far results may be from the reference.
     eager: how it runs outside of a Program. is_view: results may then share the first input's memory.
+    strided: inputs that C reads with a pixel stride of their own, so that they may be cut out of
+        others without a copy.
+    weights: in which form a file stores these inputs where they are constants.
+    newer: forms that need a newer runtime than `since`.
     is_alias: the result is the first input's bytes under another shape.
     grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
-    flags: "control", "training", "strided_in", "strided_out", "inplace", "serial_prologue"; see
+    flags: "control", "training", "strided_out", "inplace", "serial_prologue"; see
         runtime_c/src/ops/op.h.
     """
 
@@ -325,6 +329,9 @@ class OpSpec:
     tolerance: Tolerance = BOUNDED
     eager: Eager = Eager.REFERENCE
     is_view: bool = False
+    strided: tuple[str, ...] = ()
+    weights: Mapping[str, WeightForm] = field(default_factory=dict)
+    newer: tuple[Newer, ...] = ()
     since: str = "0.1.0"
     older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
@@ -335,6 +342,20 @@ class OpSpec:
         works element by element, and adds no noise.
         """
         return self.kind is Kind.POINTWISE and "training" not in self.flags
+
+    def reads_strided(self, index: int) -> bool:
+        """Whether C reads input `index` with a pixel stride of its own."""
+        most = self.max_inputs
+        return (most is None or index < most) and self.input_name(index) in self.strided
+
+    def weight_form(self, index: int) -> WeightForm | None:
+        """How a file stores input `index` where it is a constant; None: row-major."""
+        return self.weights.get(self.input_name(index))
+
+    def input_name(self, index: int) -> str:
+        """The name of input `index`; that of the last where any number may follow."""
+        last = len(self.inputs) - 1
+        return self.inputs[min(index, last)].rstrip("?*") if self.inputs else ""
 
     @property
     def min_inputs(self) -> int:

@@ -197,7 +197,8 @@ deform_columns = define(
             _deform_case((2, 3, 4, 0), (2, 2)),
             _deform_case((0, 3, 4, 2), (2, 2)),
             _deform_case((1, 4, 5, 9), (2, 2), dtype="f16"),
-        ), kind=Kind.RESAMPLING,
+        ),
+        kind=Kind.RESAMPLING,
     )
 )  # fmt: skip
 

@@ -476,6 +476,7 @@ custom = define(
             Case((("f32", (4,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,)}),
             Case((("f32", (6,)),), {"name": "test::none", "dtypes": (1,), "ranks": (1,),
                                     "shape": (6,), "born_at": (0,)}),
-        ), kind=Kind.CONTROL,
+        ),
+        kind=Kind.CONTROL,
     )
 )  # fmt: skip

@@ -15,7 +15,7 @@ from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._quantized import centred, given, wrapped
 from samara.exporter.ops._rules import require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, WeightForm
 from samara.exporter.ops.linear import (
     conv_shape,
     matmul_cost,
@@ -154,6 +154,7 @@ matmul_dynamic = define(
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,
+        weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
     )
 )
 
@@ -265,5 +266,6 @@ conv_dynamic = define(
         cases=tuple(_conv_cases()),
         kind=Kind.PRODUCT,
         int8_sums=True,
+        weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
     )
 )

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-from samara.exporter.types import DType
+from samara.exporter.types import DType, TensorType
 
 
 class Kind(enum.Enum):
@@ -63,6 +64,48 @@ class Eager(enum.Enum):
     LARGE_REDUCTION = enum.auto()
 
 
+class WeightForm(enum.Enum):
+    """How a file stores a constant that an operator reads as weights (docs/format.md).
+
+    CONV: panels of [O, k..., C / groups], `groups` being the operator's attribute.
+    MATMUL: panels of [K, N], or of [N, K] where the attribute `transpose_w` is set.
+    BLOCKS: panels of 4-bit [N, K]; of 8 bits as MATMUL of [N, K].
+    BIAS: row-major, padded so that kernels may read past its end.
+    """
+
+    CONV = enum.auto()
+    MATMUL = enum.auto()
+    BLOCKS = enum.auto()
+    BIAS = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """A form of an operator that needs a newer runtime than the operator itself.
+
+    holds: whether a node has it, by the types of its inputs.
+    """
+
+    since: str
+    what: str
+    holds: Callable[[Sequence[TensorType | None]], bool]
+
+
+def _dtype(inputs: Sequence[TensorType | None], index: int) -> DType | None:
+    t = inputs[index]
+    return None if t is None else t.dtype
+
+
+QUANTIZED_WEIGHTS: Final = Newer(
+    "0.4.0", "quantized weights", lambda inputs: _dtype(inputs, 1) is DType.QS8
+)
+HALF_WEIGHTS: Final = Newer(
+    "0.4.0",
+    "float16 weights beside float32",
+    lambda inputs: (_dtype(inputs, 0), _dtype(inputs, 1)) == (DType.F32, DType.F16),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """How far a float32 result may be from the reference: |got - want| <= absolute + relative |want|.
@@ -107,3 +150,6 @@ class Facts(TypedDict, total=False):
     tolerance: Tolerance
     eager: Eager
     is_view: bool
+    strided: tuple[str, ...]
+    weights: Mapping[str, WeightForm]
+    newer: tuple[Newer, ...]

@@ -27,7 +27,7 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Eager, Kind, Tolerance
+from samara.exporter.ops.facts import QUANTIZED_WEIGHTS, Eager, Kind, Tolerance, WeightForm
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim, mod
 
 # ---- weights that are not float ----
@@ -202,7 +202,12 @@ matmul = define(
             _mm((4, 9), (33, 9), "f64", transpose_w=True),
             _mm((35, 3), (3, 2), "i64", more=2),
             *_weight_only_matmuls(),
-        ), kind=Kind.PRODUCT, tolerance=Tolerance(3e-05, 1e-05), eager=Eager.KERNEL,
+        ),
+        kind=Kind.PRODUCT,
+        tolerance=Tolerance(3e-05, 1e-05),
+        eager=Eager.KERNEL,
+        weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
+        newer=(QUANTIZED_WEIGHTS,),
     )
 )  # fmt: skip
 
@@ -399,7 +404,7 @@ conv = define(
         cost=window_cost,
         grad=grads.conv,
         saves=("x", "w", "bias", "residual"),
-        flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        flags=frozenset({"serial_prologue", "strided_out"}),
         cases=(
             _cv((1, 1), 1, (1, 1), 1),
             _cv((5, 7), 3, (1, 1), 17, bias=False),
@@ -451,6 +456,9 @@ conv = define(
         kind=Kind.PRODUCT,
         tolerance=Tolerance(3e-05, 1e-05),
         eager=Eager.KERNEL,
+        strided=("x", "residual"),
+        weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
+        newer=(QUANTIZED_WEIGHTS,),
     )
 )
 
@@ -498,6 +506,11 @@ conv_transpose = define(
             _cv((4, 5), 6, (3, 2), 9, weights="qs8", stride=2, groups=3, output_padding=0),
             _cv((4, 5), 8, (3, 3), 8, weights="qs8", stride=2, groups=8, output_padding=0),
             _cv((5, 4), 9, (3, 3), 17, weights="f16", stride=2, output_padding=0),
-        ), kind=Kind.PRODUCT, tolerance=Tolerance(3e-05, 1e-05), eager=Eager.KERNEL,
+        ),
+        kind=Kind.PRODUCT,
+        tolerance=Tolerance(3e-05, 1e-05),
+        eager=Eager.KERNEL,
+        weights={"bias": WeightForm.BIAS},
+        newer=(QUANTIZED_WEIGHTS,),
     )
 )  # fmt: skip

@@ -128,7 +128,6 @@ transpose = define(
         grad=rules.transpose,
         attrs=(Attr("perm", "ints", doc="axes of x in the order of y, counted from the front"),),
         permute=_permute.transposed,
-        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"perm": p})
@@ -153,6 +152,7 @@ transpose = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         is_view=True,
+        strided=("x",),
     )
 )
 
@@ -190,7 +190,7 @@ concat = define(
         grad=rules.concat,
         attrs=(Attr("axis", "int"),),
         permute=_permute.along_axis,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         cases=(
             *(
                 Case(tuple(("f32", s) for s in shapes), {"axis": a})
@@ -210,6 +210,7 @@ concat = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
+        strided=("x", "xs"),
     )
 )
 
@@ -244,7 +245,7 @@ split = define(
         grad=rules.split,
         attrs=(Attr("axis", "int"), Attr("sizes", "dims", doc="one per output; their sum is x's")),
         permute=_permute.along_axis,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         cases=(
             *(
                 Case((("f32", s),), {"axis": a, "sizes": n})
@@ -264,6 +265,7 @@ split = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         is_view=True,
+        strided=("x",),
     )
 )
 
@@ -324,7 +326,6 @@ slice_ = define(
             Attr("step", "dims", doc="step per axis, not 0"),
         ),
         permute=_permute.reorder("begin", "end", "step"),
-        flags=frozenset({"strided_in"}),
         cases=(
             _cut((), (), ()),
             _cut((33,), (0,), (33,)),
@@ -343,6 +344,7 @@ slice_ = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         is_view=True,
+        strided=("x",),
     )
 )
 
@@ -447,7 +449,10 @@ pad = define(
             *_typed((2, 5), {"pads": (0, 1, 1, 2)}),
             Case((("i64", (3,)), np.int64(-9)), {"pads": (1, 2)}),
             Case((("bool", (3,)), np.bool_(True)), {"pads": (1, 0)}),
-        ), kind=Kind.MOVING, tolerance=UNCHANGED, eager=Eager.KERNEL,
+        ),
+        kind=Kind.MOVING,
+        tolerance=UNCHANGED,
+        eager=Eager.KERNEL,
     )
 )  # fmt: skip
 
@@ -475,7 +480,6 @@ expand = define(
         grad=rules.expand,
         attrs=(Attr("shape", "dims", doc="the output's shape, full"),),
         permute=_permute.summed,
-        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"shape": t})
@@ -497,6 +501,7 @@ expand = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         is_view=True,
+        strided=("x",),
     )
 )
 
@@ -522,7 +527,6 @@ tile = define(
         grad=rules.tile,
         attrs=(Attr("repeats", "dims", doc="one per axis"),),
         permute=_permute.reorder("repeats"),
-        flags=frozenset({"strided_in"}),
         cases=(
             *(
                 Case((("f32", s),), {"repeats": r})
@@ -542,5 +546,6 @@ tile = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        strided=("x",),
     )
 )

@@ -177,7 +177,7 @@ max_pool = define(
             Attr("pads", "dims", doc="before each spatial axis, then after each"),
         ),
         cost=pool_cost,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         grad=grads.max_pool,
         saves=("x",),
         cases=(
@@ -190,6 +190,7 @@ max_pool = define(
         kind=Kind.WINDOW,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        strided=("x",),
     )
 )
 
@@ -214,7 +215,7 @@ avg_pool = define(
             Attr("count_include_pad", "bool", False, doc="pads count as zeros"),
         ),
         cost=pool_cost,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         grad=grads.avg_pool,
         cases=(
             *_cases(extend=lambda s: (0,) * s),
@@ -223,7 +224,11 @@ avg_pool = define(
             _case((6, 7), (3, 3), 8, stride=2, pads=(1, 1, 0, 0), extend=(1, 2),
                   count_include_pad=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 0)),
-        ), kind=Kind.WINDOW, tolerance=Tolerance(2e-06, 2e-06), eager=Eager.KERNEL,
+        ),
+        kind=Kind.WINDOW,
+        tolerance=Tolerance(2e-06, 2e-06),
+        eager=Eager.KERNEL,
+        strided=('x',),
     )
 )  # fmt: skip
 
@@ -246,12 +251,13 @@ lp_pool = define(
             Attr("p", "int", 2, doc="at least 1"),
         ),
         cost=pool_cost,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         grad=grads.lp_pool,
         saves=("x", "y"),
         cases=(*_cases(), _case((6, 6), (2, 3), 7, p=1), _case((6, 6), (3, 3), 4, p=3)),
         kind=Kind.WINDOW,
         tolerance=Tolerance(2e-06, 1e-05),
         eager=Eager.KERNEL,
+        strided=("x",),
     )
 )

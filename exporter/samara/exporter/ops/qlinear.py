@@ -26,7 +26,7 @@ from samara.exporter.ops._quantized import (
 )
 from samara.exporter.ops._rules import require_dtype
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.facts import Kind, WeightForm
 from samara.exporter.ops.linear import (
     conv_shape,
     conv_transpose_shape,
@@ -248,7 +248,7 @@ qconv = define(
         ),
         cost=window_cost,
         grad=INTEGER_ONLY,
-        flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        flags=frozenset({"serial_prologue", "strided_out"}),
         since="0.4.0",
         cases=(
             _cv((1, 1), 1, (1, 1), 1),
@@ -285,6 +285,8 @@ qconv = define(
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,
+        strided=("x",),
+        weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
     )
 )
 
@@ -329,6 +331,7 @@ qconv_transpose = define(
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,
+        weights={"bias": WeightForm.BIAS},
     )
 )
 
@@ -388,6 +391,9 @@ qmatmul = define(
             _mm((5, 16), (16, 33), q_w=_weights(33, 1, zeros=True)),
             _mm((5, 18), (18, 33), to="i32", scale=1.0, q_w=_weights(33, 1, zeros=True)),
             _mm((1, 70), (70, 40), to="i32", scale=1.0, bias=False),
-        ), kind=Kind.PRODUCT, int8_sums=True,
+        ),
+        kind=Kind.PRODUCT,
+        int8_sums=True,
+        weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
     )
 )  # fmt: skip

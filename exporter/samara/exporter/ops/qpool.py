@@ -151,7 +151,7 @@ qavg_pool = define(
             *OUTPUT,
         ),
         cost=pool_cost,
-        flags=frozenset({"strided_in", "strided_out"}),
+        flags=frozenset({"strided_out"}),
         grad=INTEGER_ONLY,
         since="0.4.0",
         cases=(
@@ -182,7 +182,9 @@ qavg_pool = define(
                   dequantized=True),
             _case((4, 5, 6), (2, 3, 2), 2, stride=2, pads=(0, 1, 0, 1, 1, 1), dequantized=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 1), dequantized=True),
-        ), kind=Kind.WINDOW,
+        ),
+        kind=Kind.WINDOW,
+        strided=('x',),
     )
 )  # fmt: skip
 

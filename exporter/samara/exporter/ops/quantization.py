@@ -136,7 +136,8 @@ quantize = define(
             _quantized_case((2, 8), "f16"),
             Case((np.array([0.5, 1.5, 2.5, -0.5, np.nan, np.inf, -np.inf, 1e30], np.float32),),
                  {"scales": (1.0,), "zero_points": (3,)}),
-        ), kind=Kind.CONVERTING,
+        ),
+        kind=Kind.CONVERTING,
     )
 )  # fmt: skip
 
@@ -234,6 +235,7 @@ reinterpret = define(
             Case((("qs8", (7,), _A),), {"to": "u8"}),
             Case((("qs8", (), _A),), {"to": "i8"}),
             Case((("i8", (0, 2)),), {"to": "i8"}),
-        ), kind=Kind.CONVERTING,
+        ),
+        kind=Kind.CONVERTING,
     )
 )  # fmt: skip

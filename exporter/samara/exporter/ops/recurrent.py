@@ -21,7 +21,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.dynamic import dynamically_quantized
-from samara.exporter.ops.facts import Eager, Kind, Tolerance
+from samara.exporter.ops.facts import HALF_WEIGHTS, QUANTIZED_WEIGHTS, Eager, Kind, Tolerance
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
@@ -450,6 +450,7 @@ lstm = define(
         int8_sums=True,
         tolerance=Tolerance(1e-05, 1e-05),
         eager=Eager.KERNEL,
+        newer=(QUANTIZED_WEIGHTS, HALF_WEIGHTS),
     )
 )
 gru = define(
@@ -478,6 +479,7 @@ gru = define(
         int8_sums=True,
         tolerance=Tolerance(1e-05, 1e-05),
         eager=Eager.KERNEL,
+        newer=(QUANTIZED_WEIGHTS, HALF_WEIGHTS),
     )
 )
 lstm_train = define(

@@ -208,7 +208,8 @@ roi_align = define(
             _align_case((2, 8, 8, 5), 3, (2, 2), "f16", sampling=2),
             Case((("f32", (2, 4, 4, 2)), _boxes(2, 4, 4.0), np.array([1, 0], np.int32)),
                  {"size": (2, 0)}),
-        ), kind=Kind.RESAMPLING,
+        ),
+        kind=Kind.RESAMPLING,
     )
 )  # fmt: skip
 

@@ -284,7 +284,7 @@ resize = define(
             *_HOW[6:],
         ),
         cost=_resize_cost,
-        flags=frozenset({"serial_prologue", "strided_in", "strided_out"}),
+        flags=frozenset({"serial_prologue", "strided_out"}),
         grad=_resize_rule,
         cases=(
             _case((1, 1), (1, 1), 1),
@@ -313,7 +313,11 @@ resize = define(
             *(_case((5, 3), (7, 7), 15, (d,)) for d in ("f16", "u8", "i8")),
             _case((5, 3), (7, 7), 16, ("f16",), mode="linear"),
             _case((5, 3), (3, 5), 16, ("qs8", Quant.per_tensor(0.5, -3))),
-        ), kind=Kind.RESAMPLING, tolerance=Tolerance(1e-05, 1e-05), eager=Eager.KERNEL,
+        ),
+        kind=Kind.RESAMPLING,
+        tolerance=Tolerance(1e-05, 1e-05),
+        eager=Eager.KERNEL,
+        strided=('x',),
     )
 )  # fmt: skip
 

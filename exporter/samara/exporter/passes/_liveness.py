@@ -168,7 +168,10 @@ def _heads(
 
     def strided(v: Value) -> bool:
         return v not in f.outputs and all(
-            "strided_in" in f.nodes[u].op.flags for u in users.get(v, ())
+            f.nodes[u].op.reads_strided(i)
+            for u in users.get(v, ())
+            for i, x in enumerate(f.nodes[u].inputs)
+            if x is v
         )
 
     for n in f.nodes:

@@ -6,7 +6,6 @@
 #include "ops/check/check.h"
 #include "ops/op.h"
 #include "ops/table/funcs.h"
-#include "ops/table/opattrs.h"
 
 // A build that only runs models names the operators of training and drops their functions; what
 // nothing else uses is left out by the linker.
@@ -47,12 +46,9 @@ samara_status smr_op_expect_built(const struct smr_op *op, samara_error *error) 
            op->name);
 }
 
-// Of conv and conv_transpose, weights and bias are read as they lie; all else that is strided_in
-// reads every input by its pixel stride.
 bool smr_op_reads_strided(const struct smr_op *op, uint32_t input) {
-  if ((op->flags & SMR_OP_STRIDED_IN) == 0) return false;
-  const bool linear = op->code == SMR_CODE_CONV || op->code == SMR_CODE_CONV_TRANSPOSE;
-  return !linear || (input != 1 && input != 2);
+  const uint32_t bit = input < SMR_OP_STRIDED_LAST ? input : SMR_OP_STRIDED_LAST;
+  return (op->flags >> (SMR_OP_STRIDED_SHIFT + bit) & 1u) != 0;
 }
 
 // Rows are sorted by code.

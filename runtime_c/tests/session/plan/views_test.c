@@ -77,7 +77,7 @@ static const struct smr_op mix_op = {.dtypes = UINT32_MAX,
                                      .max_inputs = 255,
                                      .min_outputs = 1,
                                      .max_outputs = 1,
-                                     .flags = SMR_OP_STRIDED_IN | SMR_OP_STRIDED_OUT,
+                                     .flags = SMR_OP_STRIDED_OUT | SMR_OP_STRIDED(0xffffu),
                                      .funcs = &views_mix_funcs};
 static const struct smr_op flat_op = {.dtypes = UINT32_MAX,
                                       .name = "flat",
