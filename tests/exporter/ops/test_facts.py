@@ -3,11 +3,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from samara.exporter import ops
-from samara.exporter.ops import Case, Kind, OpSpec, WeightForm, all_ops
+from samara.exporter.ops import (
+    POSTS,
+    Case,
+    Epilogue,
+    Kind,
+    OpSpec,
+    WeightForm,
+    activation_of,
+    all_ops,
+)
+from samara.exporter.ops._epilogue import epilogue
+from samara.exporter.ops.facts import Facts, RowFacts
 from samara.exporter.testing import Array, case_inputs, run_case
 
 
@@ -65,3 +78,44 @@ def test_weights_have_their_form() -> None:
     assert ops.qmatmul.weight_form(2) is WeightForm.BIAS
     assert ops.matmul_blocks.weight_form(4) is WeightForm.BIAS
     assert ops.conv_transpose.weight_form(1) is None
+
+
+def test_epilogues_are_those_of_inputs_and_attributes() -> None:
+    for op in all_ops():
+        names, inputs = {a.name for a in op.attrs}, {n.rstrip("?*") for n in op.inputs}
+        assert (Epilogue.ACTIVATION in op.epilogue) == ("post" in names), op.name
+        assert (Epilogue.RESIDUAL in op.epilogue) == ("residual" in inputs), op.name
+        assert Epilogue.CLAMP not in op.epilogue or {"lo", "hi"} <= names, op.name
+
+
+@pytest.mark.parametrize("post", [p for p in POSTS if p != "none"])
+def test_every_activation_of_an_epilogue_is_an_operator(post: str) -> None:
+    given = {"post": post, "post_alpha": np.float32(0.3), "post_beta": np.float32(0.6)}
+    found = activation_of(given)
+    assert found is not None
+    op, attrs = found
+    back = op.as_post(op.complete(attrs))
+    assert back is not None
+    assert back["post"] == post
+    assert {**given, **back} == given
+    x = np.linspace(-4, 4, 99, dtype=np.float32)
+    none = {"lo": -np.inf, "hi": np.inf}
+    want = epilogue(x, None, None, **none, **given)
+    np.testing.assert_array_equal(op.evaluate([x], op.complete(attrs)), want)
+
+
+def test_no_activation_is_none() -> None:
+    assert activation_of({"post": "none"}) is None
+    assert ops.sqrt.as_post({}) is None
+
+
+def test_limits_of_clamps_are_those_of_the_reference() -> None:
+    x = np.linspace(-3, 3, 41, dtype=np.float32)
+    for op in all_ops():
+        if op.clamps is not None:
+            attrs = op.complete({"lo": -0.5, "hi": 1.5} if op.attrs else {})
+            np.testing.assert_array_equal(op.evaluate([x], attrs), np.clip(x, *op.clamps(attrs)))
+
+
+def test_helpers_pass_on_every_fact() -> None:
+    assert set(Facts.__annotations__) == {f.name for f in fields(RowFacts)} - {"kind"}

@@ -23,6 +23,7 @@ from samara.exporter.ops._spec import NamedValues as NamedValues
 from samara.exporter.ops._spec import OpSpec as OpSpec
 from samara.exporter.ops._spec import Permuted as Permuted
 from samara.exporter.ops._spec import Signature as Signature
+from samara.exporter.ops._spec import activation_of as activation_of
 from samara.exporter.ops._spec import all_ops as all_ops
 from samara.exporter.ops._spec import bytes_of as bytes_of
 from samara.exporter.ops._spec import freeze as freeze
@@ -81,6 +82,7 @@ from samara.exporter.ops.dynamic import conv_dynamic as conv_dynamic
 from samara.exporter.ops.dynamic import matmul_dynamic as matmul_dynamic
 from samara.exporter.ops.facts import BOUNDED as BOUNDED
 from samara.exporter.ops.facts import Eager as Eager
+from samara.exporter.ops.facts import Epilogue as Epilogue
 from samara.exporter.ops.facts import Kind as Kind
 from samara.exporter.ops.facts import Tolerance as Tolerance
 from samara.exporter.ops.facts import WeightForm as WeightForm

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from samara.exporter.ops._grad import RECORDING, Recorded, Rule
-from samara.exporter.ops.facts import BOUNDED, Eager, Kind, Newer, Tolerance, WeightForm
+from samara.exporter.ops.facts import Kind, RowFacts, WeightForm
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -275,8 +275,8 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OpSpec:
-    """One IR operator, declared once.
+class OpSpec(RowFacts):
+    """One IR operator, declared once. What passes ask of it, rather than its name, is in RowFacts.
 
     inputs: names; a trailing `?` marks an optional one, a trailing `*` (last only) any number.
     outputs: names; `*` as above.
@@ -285,22 +285,12 @@ class OpSpec:
         arrays. Dim attributes arrive as ints, functions as Body (from arrays to a tuple of
         arrays), dtypes as DType. One that needs quantization parameters of inputs declares the
         keyword `q_in` (a list of Quant | None per input).
-    kind: what it does with elements; passes ask this and the fields below, never the name.
     dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
     check: name of the C check class (in runtime_c/src/ops/check/).
     permute: layout rule, "any" where every operand and result moves alike (elementwise, all
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
-    int8_sums: where its weights are int8, products are added up in int32, activations being int8
-        or rounded to it.
-    tolerance: how far results may be from the reference.
-    eager: how it runs outside of a Program. is_view: results may then share the first input's memory.
-    strided: inputs that C reads with a pixel stride of their own, so that they may be cut out of
-        others without a copy.
-    weights: in which form a file stores these inputs where they are constants.
-    newer: forms that need a newer runtime than `since`.
-    is_alias: the result is the first input's bytes under another shape.
     grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_out", "inplace", "serial_prologue"; see
@@ -314,7 +304,6 @@ class OpSpec:
     infer: Infer
     reference: Reference
     doc: str
-    kind: Kind
     dtypes: tuple[str, ...]
     check: str
     attrs: tuple[Attr, ...] = ()
@@ -324,14 +313,6 @@ class OpSpec:
     flags: frozenset[str] = frozenset()
     grad: Rule | None = None
     saves: tuple[str, ...] = ()
-    int8_sums: bool = False
-    is_alias: bool = False
-    tolerance: Tolerance = BOUNDED
-    eager: Eager = Eager.REFERENCE
-    is_view: bool = False
-    strided: tuple[str, ...] = ()
-    weights: Mapping[str, WeightForm] = field(default_factory=dict)
-    newer: tuple[Newer, ...] = ()
     since: str = "0.1.0"
     older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
@@ -342,6 +323,16 @@ class OpSpec:
         works element by element, and adds no noise.
         """
         return self.kind is Kind.POINTWISE and "training" not in self.flags
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether operands of lower rank are taken as if dims of 1 stood before theirs."""
+        return self.check in ("broadcast", "where")
+
+    def as_post(self, attrs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The attributes of an epilogue that does what this activation does; None: there is none."""
+        found = (p.attrs(attrs) for p in self.posts)
+        return next((f for f in found if f is not None), None)
 
     def reads_strided(self, index: int) -> bool:
         """Whether C reads input `index` with a pixel stride of its own."""
@@ -604,6 +595,17 @@ def get_op(name: str) -> OpSpec:
         return _TABLE[name]
     except KeyError:
         raise UnsupportedError(f"there is no IR operator {name!r}", op=name) from None
+
+
+def activation_of(attrs: Mapping[str, Any]) -> tuple[OpSpec, dict[str, Any]] | None:
+    """The operator, and its attributes, that the `post` of an epilogue with these stands for; None
+    where that is "none".
+    """
+    for spec in _TABLE.values():
+        for post in spec.posts:
+            if post.name == attrs["post"]:
+                return spec, post.activation(attrs)
+    return None
 
 
 def op_by_code(code: int) -> OpSpec:

@@ -20,7 +20,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Kind, Tolerance, WeightForm
+from samara.exporter.ops.facts import Epilogue, Kind, Tolerance, WeightForm
 from samara.exporter.ops.indexing import WRAP
 from samara.exporter.types import MAX_RANK, Dim, DType, TensorType, as_dim, ceildiv
 
@@ -158,6 +158,7 @@ matmul_blocks = define(
         kind=Kind.PRODUCT,
         tolerance=Tolerance(3e-05, 1e-05),
         weights={"w": WeightForm.BLOCKS, "bias": WeightForm.BIAS},
+        epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,
     )
 )
 

@@ -15,7 +15,7 @@ from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._quantized import centred, given, wrapped
 from samara.exporter.ops._rules import require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import Kind, WeightForm
+from samara.exporter.ops.facts import Epilogue, Kind, WeightForm
 from samara.exporter.ops.linear import (
     conv_shape,
     matmul_cost,
@@ -155,6 +155,7 @@ matmul_dynamic = define(
         kind=Kind.PRODUCT,
         int8_sums=True,
         weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
+        epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,
     )
 )
 
@@ -267,5 +268,6 @@ conv_dynamic = define(
         kind=Kind.PRODUCT,
         int8_sums=True,
         weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
+        epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,
     )
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypedDict
+from dataclasses import dataclass, field
+from typing import Any, Final, TypedDict
 
 from samara.exporter.types import DType, TensorType
 
@@ -79,6 +79,41 @@ class WeightForm(enum.Enum):
     BIAS = enum.auto()
 
 
+class Epilogue(enum.Flag):
+    """What an operator can do with its float32 results before it writes them: add a residual, the
+    fourth input, then clamp (attributes `lo` and `hi`), then apply an activation (`post`).
+    """
+
+    NONE = 0
+    RESIDUAL = enum.auto()
+    CLAMP = enum.auto()
+    ACTIVATION = enum.auto()
+    ALL = RESIDUAL | CLAMP | ACTIVATION
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """An activation as the `post` of an epilogue.
+
+    when: what attributes of the activation must be. takes: attributes of the epilogue, and those of
+    the activation that they hold.
+    """
+
+    name: str
+    when: Mapping[str, Any] = field(default_factory=dict)
+    takes: Mapping[str, str] = field(default_factory=dict)
+
+    def attrs(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The epilogue's attributes for an activation with these; None where it is another one."""
+        if any(given[k] != v for k, v in self.when.items()):
+            return None
+        return {"post": self.name, **{k: given[v] for k, v in self.takes.items()}}
+
+    def activation(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The activation's attributes for an epilogue with these."""
+        return {**self.when, **{v: given[k] for k, v in self.takes.items()}}
+
+
 @dataclass(frozen=True, slots=True)
 class Newer:
     """A form of an operator that needs a newer runtime than the operator itself.
@@ -142,6 +177,44 @@ UNCHANGED: Final = Tolerance(0.0, 0.0, rounds=False)
 ROUNDED: Final = Tolerance(0.0, 0.0)
 
 
+# clamps(attrs) -> (lo, hi)
+Clamps = Callable[[Mapping[str, Any]], tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RowFacts:
+    """The part of a row that passes ask, so that they need not know operators by name.
+
+    kind: what it does with elements.
+    int8_sums: where its weights are int8, products are added up in int32, activations being int8
+        or rounded to it.
+    tolerance: how far results may be from the reference.
+    eager: how it runs outside of a Program. is_view: results may then share the first input's memory.
+    strided: inputs that C reads with a pixel stride of their own, so that they may be cut out of
+        others without a copy.
+    weights: in which form a file stores these inputs where they are constants.
+    newer: forms that need a newer runtime than `since`.
+    epilogue: what it can do to its results before it writes them.
+    posts: what it is as the activation of an epilogue. clamps: the limits, where it is a clamp.
+    parameters: inputs that stand beside the data and have axes of their own.
+    is_alias: the result is the first input's bytes under another shape.
+    """
+
+    kind: Kind
+    int8_sums: bool = False
+    is_alias: bool = False
+    tolerance: Tolerance = BOUNDED
+    eager: Eager = Eager.REFERENCE
+    is_view: bool = False
+    strided: tuple[str, ...] = ()
+    weights: Mapping[str, WeightForm] = field(default_factory=dict)
+    newer: tuple[Newer, ...] = ()
+    epilogue: Epilogue = Epilogue.NONE
+    posts: tuple[Post, ...] = ()
+    clamps: Clamps | None = None
+    parameters: tuple[str, ...] = ()
+
+
 class Facts(TypedDict, total=False):
     """The fields of OpSpec that functions which declare several rows only pass on."""
 
@@ -153,3 +226,7 @@ class Facts(TypedDict, total=False):
     strided: tuple[str, ...]
     weights: Mapping[str, WeightForm]
     newer: tuple[Newer, ...]
+    epilogue: Epilogue
+    posts: tuple[Post, ...]
+    clamps: Clamps | None
+    parameters: tuple[str, ...]

@@ -103,6 +103,7 @@ gather = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        parameters=("indices",),
     )
 )
 

@@ -27,7 +27,14 @@ from samara.exporter.ops._rules import (
     window_size,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import QUANTIZED_WEIGHTS, Eager, Kind, Tolerance, WeightForm
+from samara.exporter.ops.facts import (
+    QUANTIZED_WEIGHTS,
+    Eager,
+    Epilogue,
+    Kind,
+    Tolerance,
+    WeightForm,
+)
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim, mod
 
 # ---- weights that are not float ----
@@ -207,7 +214,7 @@ matmul = define(
         tolerance=Tolerance(3e-05, 1e-05),
         eager=Eager.KERNEL,
         weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
-        newer=(QUANTIZED_WEIGHTS,),
+        newer=(QUANTIZED_WEIGHTS,), epilogue=Epilogue.ALL,
     )
 )  # fmt: skip
 
@@ -459,6 +466,7 @@ conv = define(
         strided=("x", "residual"),
         weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
         newer=(QUANTIZED_WEIGHTS,),
+        epilogue=Epilogue.ALL,
     )
 )
 
@@ -511,6 +519,6 @@ conv_transpose = define(
         tolerance=Tolerance(3e-05, 1e-05),
         eager=Eager.KERNEL,
         weights={"bias": WeightForm.BIAS},
-        newer=(QUANTIZED_WEIGHTS,),
+        newer=(QUANTIZED_WEIGHTS,), epilogue=Epilogue.ALL,
     )
 )  # fmt: skip

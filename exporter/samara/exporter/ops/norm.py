@@ -230,6 +230,7 @@ layer_norm = _row(
     permute=_permute.trailing,
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
+    parameters=("scale", "bias"),
 )
 
 
@@ -292,6 +293,7 @@ rms_norm = _row(
     flops=5,
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.KERNEL,
+    parameters=("scale",),
 )
 
 

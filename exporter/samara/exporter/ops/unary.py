@@ -28,7 +28,7 @@ from samara.exporter.ops._rules import (
     same_as,
 )
 from samara.exporter.ops._spec import Attr, Case
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Post, Tolerance
 from samara.exporter.types import DType, Quant
 
 INF = math.inf
@@ -283,6 +283,7 @@ tanh = unary_row(
     grad=curves.tanh,
     saves=("y",),
     eager=Eager.NUMPY,
+    posts=(Post("tanh"),),
 )
 asinh = unary_row(
     "asinh", 22, _f(np.arcsinh), "y = inverse of sinh", flops=12, grad=rules.asinh, saves=("x",)
@@ -332,6 +333,7 @@ sigmoid = unary_row(
     grad=curves.sigmoid,
     saves=("y",),
     eager=Eager.LARGE,
+    posts=(Post("sigmoid"),),
 )
 relu = unary_row(
     "relu",
@@ -343,6 +345,7 @@ relu = unary_row(
     saves=("y",),
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    clamps=lambda attrs: (0.0, INF),
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -354,6 +357,7 @@ leaky_relu = unary_row(
     grad=curves.leaky_relu,
     saves=("x",),
     eager=Eager.LARGE,
+    posts=(Post("leaky_relu", takes={"post_alpha": "alpha"}),),
 )
 elu = unary_row(
     "elu",
@@ -366,6 +370,7 @@ elu = unary_row(
     grad=curves.elu,
     saves=("x",),
     eager=Eager.LARGE,
+    posts=(Post("elu", takes={"post_alpha": "alpha"}),),
 )
 softplus = unary_row(
     "softplus",
@@ -390,6 +395,7 @@ gelu = unary_row(
     grad=curves.gelu,
     saves=("x",),
     eager=Eager.LARGE,
+    posts=(Post("gelu", {"approximate": "none"}), Post("gelu_tanh", {"approximate": "tanh"})),
 )
 hard_sigmoid = unary_row(
     "hard_sigmoid",
@@ -402,6 +408,7 @@ hard_sigmoid = unary_row(
     grad=curves.hard_sigmoid,
     saves=("y",),
     eager=Eager.LARGE,
+    posts=(Post("hard_sigmoid", takes={"post_alpha": "alpha", "post_beta": "beta"}),),
 )
 hard_swish = unary_row(
     "hard_swish",
@@ -414,6 +421,7 @@ hard_swish = unary_row(
     grad=curves.hard_swish,
     saves=("x",),
     eager=Eager.LARGE,
+    posts=(Post("hard_swish"),),
 )
 silu = unary_row(
     "silu",
@@ -426,6 +434,7 @@ silu = unary_row(
     grad=curves.silu,
     saves=("x",),
     eager=Eager.LARGE,
+    posts=(Post("silu"),),
 )
 clamp = unary_row(
     "clamp",
@@ -446,6 +455,7 @@ clamp = unary_row(
     saves=("x",),
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
+    clamps=lambda attrs: (attrs["lo"], attrs["hi"]),
 )
 logical_not = unary_row(
     "logical_not",

@@ -5,17 +5,17 @@ matmul becomes its epilogue.
 
 from __future__ import annotations
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ops import Epilogue
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function
-
-_LINEAR = ("conv", "conv_transpose", "matmul")
 
 
 def _rewrite(r: Rewriter) -> None:
     order = {v: i for i, n in enumerate(r.function.nodes) for v in n.outputs}
     for node in r.nodes():
-        if node.op.name != "add":
+        if node.op is not ops.add:
             continue
         a, b = node.inputs
         # The product that comes last absorbs the sum: its operand is there by then.
@@ -32,7 +32,11 @@ def _place(order: dict[Value, int], value: Value | None) -> int:
 
 def _absorb(r: Rewriter, node: Node, data: Value, other: Value) -> bool:
     linear = r.producer(data)
-    if linear is None or linear.op.name not in _LINEAR or r.only_user(data) is not node:
+    if (
+        linear is None
+        or Epilogue.RESIDUAL not in linear.op.epilogue
+        or r.only_user(data) is not node
+    ):
         return False
     a = linear.attrs
     plain = a["post"] == "none" and a["lo"] == float("-inf") and a["hi"] == float("inf")

@@ -172,7 +172,7 @@ def _common_perm(r: Rewriter, node: Node) -> Perm | None:
 
 def _is_parameter(node: Node, value: Value) -> bool:
     """Operands that stand beside the data: the indices of gather, the scale of a norm."""
-    return node.op.name in ("gather", "layer_norm", "rms_norm") and value is not node.inputs[0]
+    return bool(node.op.parameters) and value is not node.inputs[0]
 
 
 def _constant_of(r: Rewriter, v: Value) -> Value | None:
@@ -197,7 +197,7 @@ def _one_element(v: Value) -> bool:
 
 def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
     """The operands of a broadcasting node, those of lower rank with dims of 1 in front."""
-    if node.op.check not in ("broadcast", "where"):
+    if not node.op.broadcasts:
         return list(node.inputs)
     out: list[Value | None] = []
     for v in node.inputs:
@@ -451,7 +451,7 @@ def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
 
 def _same_rank_types(node: Node, rank: int) -> list[TensorType | None]:
     """Types of the operands as `_same_rank` will make them."""
-    if node.op.check not in ("broadcast", "where"):
+    if not node.op.broadcasts:
         return [None if v is None else v.type for v in node.inputs]
     out: list[TensorType | None] = []
     for v in node.inputs:

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any, Final
 
+from samara.exporter import ops
 from samara.exporter.ir import (
     Function,
     Node,
@@ -17,7 +18,7 @@ from samara.exporter.ir import (
     infer_node,
     signature_of,
 )
-from samara.exporter.ops import get_op
+from samara.exporter.ops import OpSpec, activation_of
 from samara.exporter.ops._epilogue import EPILOGUE
 from samara.exporter.passes import PIPELINE, run_passes
 from samara.exporter.quantize.scheme import PRODUCTS
@@ -67,31 +68,25 @@ def _unfuse(r: Rewriter, node: Node) -> None:
         **{**node.attrs, **plain},
     )
     for op, operands, attrs in steps[:-1]:
-        value = r.op(op, value, *operands, before=node, name=f"{node.name}.{op}", **attrs)
+        value = r.op(op, value, *operands, before=node, name=f"{node.name}.{op.name}", **attrs)
     op, operands, attrs = steps[-1]
-    r.replace_node(node, op, value, *operands, name=f"{node.name}.{op}", **attrs)
+    r.replace_node(node, op, value, *operands, name=f"{node.name}.{op.name}", **attrs)
 
 
-def _steps(node: Node) -> list[tuple[str, tuple[Value, ...], dict[str, Any]]]:
+def _steps(node: Node) -> list[tuple[OpSpec, tuple[Value, ...], dict[str, Any]]]:
     """What the product's epilogue does, as operators with further operands and attributes."""
     a = node.attrs
-    steps: list[tuple[str, tuple[Value, ...], dict[str, Any]]] = []
+    steps: list[tuple[OpSpec, tuple[Value, ...], dict[str, Any]]] = []
     residual = node.inputs[3] if len(node.inputs) > 3 else None
     if residual is not None:
-        steps.append(("add", (residual,), {}))
+        steps.append((ops.add, (residual,), {}))
     if (a["lo"], a["hi"]) == (0.0, math.inf):
-        steps.append(("relu", (), {}))
+        steps.append((ops.relu, (), {}))
     elif a["lo"] != -math.inf or a["hi"] != math.inf:
-        steps.append(("clamp", (), {"lo": a["lo"], "hi": a["hi"]}))
-    post = a["post"]
-    if post in ("gelu", "gelu_tanh"):
-        steps.append(("gelu", (), {"approximate": "tanh" if post == "gelu_tanh" else "none"}))
-    elif post in ("leaky_relu", "elu"):
-        steps.append((post, (), {"alpha": a["post_alpha"]}))
-    elif post == "hard_sigmoid":
-        steps.append((post, (), {"alpha": a["post_alpha"], "beta": a["post_beta"]}))
-    elif post != "none":
-        steps.append((post, (), {}))
+        steps.append((ops.clamp, (), {"lo": a["lo"], "hi": a["hi"]}))
+    after = activation_of(a)
+    if after is not None:
+        steps.append((after[0], (), after[1]))
     return steps
 
 
@@ -141,7 +136,7 @@ class _Widener:
             k += 1
             unique = f"{name}.{k}"
         self.names.add(unique)
-        spec = get_op("cast")
+        spec = ops.cast
         made = Value(unique, TensorType(to, v.type.shape))
         self.nodes.append(Node(spec, (v,), (made,), spec.complete({"to": to}), unique))
         return made
