@@ -40,7 +40,7 @@ _HOMES = {
         "__version__",
     ),
     "samara.pybridge.custom": ("register_kernel",),
-    "samara.exporter.importers.onnx": ("import_onnx",),
+    "samara.exporter.importers.onnx_model": ("import_onnx",),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.ops.custom_op": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
@@ -181,7 +181,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.tape import set_grad_enabled as set_grad_enabled
     from samara.exporter.frontend.tensor import Tensor as Tensor
     from samara.exporter.frontend.trace import trace as trace
-    from samara.exporter.importers.onnx import import_onnx as import_onnx
+    from samara.exporter.importers.onnx_model import import_onnx as import_onnx
     from samara.exporter.importers.torch import from_torch as from_torch
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program

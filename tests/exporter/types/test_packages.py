@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import samara
 from samara.exporter.types import BackendError, UnsupportedError, is_installed, missing, require
 
 # What `pip install samara-nn` does not bring, as it is imported.
@@ -98,6 +99,15 @@ for line in json.loads(sys.argv[1]):
         except SystemExit as end:
             found[line] = [end.code, text.getvalue()]
 """
+_NAMES = """
+import inspect
+found = {}
+for name in samara.__all__:
+    value = getattr(samara, name)
+    if inspect.isroutine(value):
+        found[name] = [str(inspect.signature(value)), value.__doc__]
+found["members"] = len(inspect.getmembers(samara))
+"""
 _WORKS = """
 from samara import nn
 from samara.exporter.reports import operators
@@ -150,6 +160,14 @@ def test_the_rest_works(repo: Path, tmp_path: Path) -> None:
     assert f"ONNX's operators are left out: {ONNX[1]}" in found["text"]
 
 
+def test_every_public_name_can_be_looked_at(repo: Path, tmp_path: Path) -> None:
+    found = _bare(repo, tmp_path, _NAMES, [])
+    signature, doc = found["import_onnx"]
+    assert signature.startswith("(src:")
+    assert doc.startswith("Import an ONNX model")
+    assert found["members"] >= len(samara.__all__)
+
+
 def test_the_message_names_what_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     require("nothing", "numpy")
     assert is_installed("numpy")
@@ -181,8 +199,8 @@ def _says_what_is_missing(statement: ast.stmt) -> bool:
         for n in ast.walk(statement)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     }
-    opened = isinstance(statement, ast.ImportFrom) and str(statement.module).startswith(
-        "samara.exporter.importers.onnx"
+    opened = isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(
+        "samara.exporter.importers.onnx."
     )
     return opened or bool(calls & {"require", "missing", "_torch"})
 

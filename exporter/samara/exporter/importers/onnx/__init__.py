@@ -4,5 +4,5 @@
 from samara.exporter.importers.onnx import _packages as _packages  # first: it may raise
 from samara.exporter.importers.onnx.importer import Diagnosis as Diagnosis
 from samara.exporter.importers.onnx.importer import diagnose as diagnose
-from samara.exporter.importers.onnx.importer import import_onnx as import_onnx
 from samara.exporter.importers.onnx.registry import supported_operators as supported_operators
+from samara.exporter.importers.onnx_model import import_onnx as import_onnx

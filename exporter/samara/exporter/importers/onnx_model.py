@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`import_onnx`: an ONNX model becomes a Program.
+
+The function can be named, inspected and documented without the onnx package; calling it needs one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from samara.exporter.ir.program import Program
+
+if TYPE_CHECKING:
+    import onnx
+
+    from samara.exporter.importers.onnx.importer import ShapeSpec
+
+__all__ = ["import_onnx"]
+
+
+def import_onnx(
+    src: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    *,
+    shapes: Mapping[str, ShapeSpec] | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    layout: Mapping[str, str] | None = None,
+    state: Mapping[str, str] | None = None,
+    consts: Mapping[str, Any] | None = None,
+    rename: Mapping[str, str] | None = None,
+) -> Program:
+    """Import an ONNX model (a path, serialized bytes, or a ModelProto) as a Program.
+
+    shapes: shape per input, ints or symbol names, replacing the declared one; equal names are equal
+    dims.
+    inputs, outputs: names of any tensors at which the graph is cut; what no output needs is left
+    out.
+    layout: "NHWC" (or "NWC", "NDHWC") per input or output that is to be channels-last in the
+    Program; default: the model's.
+    state: {output: input} pairs that become variables: read at entry, assigned at exit, initially
+    zero.
+    consts: {input: value} freezes inputs: each is a constant of the Program from here on, and
+    branches that it decides are not imported. A number or a list takes the input's dtype; a number
+    fills a static shape; an array must have dtype and shape.
+    rename: {old: new} names of inputs and outputs of the Program. All other arguments go by the
+    model's own names.
+
+    Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
+    ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+    """
+    from samara.exporter.importers.onnx import importer
+
+    found = importer.diagnose(
+        src,
+        shapes=shapes,
+        inputs=inputs,
+        outputs=outputs,
+        layout=layout,
+        state=state,
+        consts=consts,
+        rename=rename,
+    )
+    if found.program is None:
+        raise importer.report(found.problems)
+    return found.program
