@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import onnx
 from onnx import AttributeProto, NodeProto
@@ -17,6 +17,10 @@ from onnx import AttributeProto, NodeProto
 from samara.exporter.types import ModelFormatError
 
 _FIX = "check the model with onnx.checker.check_model(model)"
+
+# Operator -> the opset whose attributes it may have from its first opset on. Quantizers write `axis`
+# for weights per channel whatever opset the model declares, and it can mean nothing else there.
+_AHEAD: Final = {"QuantizeLinear": 13, "DequantizeLinear": 13}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,10 @@ def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
     except (onnx.defs.SchemaError, TypeError):  # a version beyond int32 is a TypeError
         return None
     attributes = {name: (_code(a), a.required) for name, a in schema.attributes.items()}
+    ahead = _AHEAD.get(op_type, version)
+    if version < ahead and domain in ("", "ai.onnx"):
+        later = rules_of(domain, op_type, ahead)
+        attributes = {**attributes, **(later.attributes if later else {})}
     return Rules(schema.min_input, schema.max_input, schema.max_output, attributes)
 
 

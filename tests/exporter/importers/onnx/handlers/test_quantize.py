@@ -90,6 +90,22 @@ def test_blocks(axis: int, block: int, symbolic: bool) -> None:
         agree(native(program, case.feeds())[0], {"y0": want}, atol=0, rtol=0)
 
 
+@pytest.mark.parametrize("opset", [10, 11, 12])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_axis_before_its_opset(axis: int | None, opset: int) -> None:
+    """As quantizers write weights per channel; without `axis` it is the second one."""
+    shape = (3, 4, 2)
+    count = shape[1 if axis is None else axis]
+    scales = np.linspace(0.125, 1, count, dtype=np.float32)
+    zeros: Array = np.arange(count).astype(np.int8)
+    attrs = {} if axis is None else {"axis": axis}
+    for op, x in (("QuantizeLinear", normal(*shape)), ("DequantizeLinear", some(shape, np.int8))):
+        old = Case(op, [x, scales, zeros], attrs, opset, (1, 2)).model()
+        new = Case(op, [x, scales, zeros], attrs, 13, (1, 2)).model()
+        found, wanted = (import_onnx(m).run({"x0": x}) for m in (old, new))
+        np.testing.assert_array_equal(found["y0"], wanted["y0"])
+
+
 def test_no_zero_point_and_other_types() -> None:
     Case("QuantizeLinear", [normal(3, 4), scalar(0.02)], {}, 13, (1,)).check_native()
     Case("DequantizeLinear", [some((3, 4), np.uint8), scalar(0.02)], {}, 13, (1,)).check_native()
