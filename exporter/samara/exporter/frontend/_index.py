@@ -191,8 +191,9 @@ class IndexMethods:
         """The distinct elements in ascending order, where each element went, and how often each
         occurs; no gradient."""
         array = _array(self, "unique")
+        axis = None if dim is None else axis_of(self, dim)
         find: Any = np.unique
-        found = find(array, return_inverse=return_inverse, return_counts=return_counts, axis=dim)
+        found = find(array, return_inverse=return_inverse, return_counts=return_counts, axis=axis)
         if not isinstance(found, tuple):
             return type(self)._wrap(found)
         parts = [type(self)._wrap(f) for f in found]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,13 @@ def floating(x: Any) -> Any:
 
 
 def axis_of(x: Any, dim: int, extra: int = 0) -> int:
-    """`dim` counted from the front; ShapeError when out of range. `extra`: axes to come."""
+    """`dim` counted from the front. `extra`: axes to come. A tensor of 0 dimensions counts as one of 1.
+
+    Every `dim` of the front end comes through here. Raises RangeError (an IndexError) where it is
+    out of range, ArgumentError (a TypeError) where it is no integer.
+    """
+    if type(dim) is not int:
+        dim = _integer(dim)
     rank = max(x.ndim + extra, 1)
     if not -rank <= dim < rank:
         raise RangeError(
@@ -114,12 +120,22 @@ def axes_of(x: Any, dim: int | Sequence[int] | None) -> tuple[int, ...]:
     """The axes that `dim` names; all where it is None or empty."""
     if dim is None:
         return tuple(range(x.ndim))
-    if isinstance(dim, int):
-        return (axis_of(x, dim),) if x.ndim else ()
-    axes = tuple(axis_of(x, d) for d in dim)
+    given = listed(dim)
+    axes = tuple(axis_of(x, d) for d in given)
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"dimensions {tuple(dim)} repeat")
-    return axes if axes or x.ndim == 0 else tuple(range(x.ndim))
+        raise ShapeError(f"dimensions {given} repeat")
+    return axes if axes and x.ndim else tuple(range(x.ndim))
+
+
+def listed(dim: Any) -> tuple[Any, ...]:
+    """One or several dimensions as a tuple."""
+    return tuple(dim) if isinstance(dim, Iterable) and not is_tensor(dim) else (dim,)
+
+
+def _integer(dim: Any) -> int:
+    if not hasattr(dim, "__index__"):
+        raise ArgumentError(f"a dimension is {kind_of(dim)}, expected an integer")
+    return operator.index(dim)
 
 
 def sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:

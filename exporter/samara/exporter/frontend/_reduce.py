@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import axes_of, axis_of, cast, floating
+from samara.exporter.frontend._operands import axes_of, axis_of, cast, floating, is_tensor
 from samara.exporter.ops._grad import beside
 from samara.exporter.types import DType
 from samara.pybridge.errors import ShapeError, UnsupportedError
@@ -80,8 +80,9 @@ class ReduceMethods:
     def _extreme(self: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
         if dim is None:
             return self.amax() if largest else self.amin()
-        if not isinstance(dim, int):
+        if is_tensor(dim) or not hasattr(dim, "__index__"):
             return self.maximum(dim) if largest else self.minimum(dim)
+        dim = axis_of(self, dim)
         if self.ndim == 0:
             return ValuesIndices(self.clone(), self.argmax(dim))
         indices = (self.argmax if largest else self.argmin)(dim, keepdim=True)

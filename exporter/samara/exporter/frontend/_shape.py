@@ -10,7 +10,14 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import as_tensor, axis_of, is_tensor, plain_size, sizes_of
+from samara.exporter.frontend._operands import (
+    as_tensor,
+    axis_of,
+    is_tensor,
+    listed,
+    plain_size,
+    sizes_of,
+)
 from samara.exporter.types import as_dim
 from samara.pybridge.errors import RangeError, SamaraError, ShapeError
 
@@ -138,10 +145,7 @@ class ShapeMethods:
 
     def squeeze(self: Any, dim: int | Sequence[int] | None = None) -> Tensor:
         """Without the dimensions of size 1 (or those of `dim` that have it)."""
-        if dim is None:
-            named = range(self.ndim)
-        else:
-            named = [axis_of(self, d) for d in ((dim,) if isinstance(dim, int) else dim)]  # type: ignore[assignment]
+        named = range(self.ndim) if dim is None else [axis_of(self, d) for d in listed(dim)]
         gone = {a for a in named if self.ndim and _is_one(self.shape[a])}
         if not gone:
             return self.reshape(self.shape)
@@ -188,11 +192,9 @@ class ShapeMethods:
 
     def movedim(self: Any, source: Any, destination: Any) -> Tensor:
         """Dimensions moved to new places; the others keep their order."""
-        src = [source] if isinstance(source, int) else list(source)
-        dst = [destination] if isinstance(destination, int) else list(destination)
         order: list[Any] = [None] * self.ndim
-        moved = [axis_of(self, d) for d in src]
-        for s, d in zip(moved, dst, strict=True):
+        moved = [axis_of(self, d) for d in listed(source)]
+        for s, d in zip(moved, listed(destination), strict=True):
             order[axis_of(self, d)] = s
         rest = iter(a for a in range(self.ndim) if a not in moved)
         return ops.transpose(self, perm=tuple(next(rest) if o is None else o for o in order))
@@ -309,7 +311,7 @@ class ShapeMethods:
         out = self
         pairs = zip(
             (shifts,) if isinstance(shifts, int) else shifts,
-            (dims,) if isinstance(dims, int) else dims,
+            listed(dims),
             strict=True,
         )
         for shift, dim in pairs:

@@ -7,9 +7,10 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from samara.exporter.frontend._operands import as_tensor
+from samara.exporter.frontend._operands import as_tensor, axis_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import einsum as plan
+from samara.exporter.types import ShapeError
 
 __all__ = ["einsum", "tensordot"]
 
@@ -60,10 +61,15 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum over the last `dims` axes of a and the first of b, or over the axes that two lists name."""
     if isinstance(dims, int):
+        if not 0 <= dims <= min(a.ndim, b.ndim):
+            raise ShapeError(
+                f"{dims} dimensions of tensors of {a.ndim} and {b.ndim} dimensions cannot be summed",
+                fix=f"use a value from 0 to {min(a.ndim, b.ndim)}",
+            )
         axes_a = list(range(a.ndim - dims, a.ndim))
         axes_b = list(range(dims))
     else:
-        axes_a, axes_b = ([d % t.ndim for d in ds] for ds, t in zip(dims, (a, b), strict=True))
+        axes_a, axes_b = ([axis_of(t, d) for d in ds] for ds, t in zip(dims, (a, b), strict=True))
     letters = iter(string.ascii_letters)
     la = [next(letters) for _ in range(a.ndim)]
     lb = [next(letters) for _ in range(b.ndim)]

@@ -20,6 +20,7 @@ from samara.exporter.types import (
     DimLike,
     DType,
     Quant,
+    RangeError,
     ShapeError,
     TensorType,
     Tri,
@@ -132,10 +133,11 @@ class InferContext:
         return self.inputs[index] if index < len(self.inputs) else None
 
     def axis_of(self, axis: int, rank: int | None = None) -> int:
-        """`axis` counted from the front; ShapeError when out of range."""
+        """`axis` counted from the front; RangeError when out of range."""
         rank = self.x.rank if rank is None else rank
         if not -rank <= axis < rank:
-            raise self.error(f"axis {axis} is out of range for rank {rank}")
+            text = f"axis {axis} is out of range for rank {rank}"
+            raise RangeError(text, op=self.op.name, node=self.node if self.node else None)
         return axis % rank if rank else 0
 
     def error(self, message: str, fix: str | None = None) -> ShapeError:
