@@ -149,6 +149,21 @@ def test_bfloat16_is_float32(make: Any, big: bool) -> None:
     assert got.numpy().view(np.uint32).tolist() == [b << 16 for b in bits]
 
 
+@FORMS
+def test_bfloat16_weights_go_into_a_module(make: Make) -> None:
+    weight, bias = [0x3F80, 0xC049, 0x0001], [0x4000, 0x8000, 0xBF80]
+    with pytest.warns(UserWarning, match="2 bfloat16 tensors were loaded as float32"):
+        state = load(make(OrderedDict({"weight": bfloat16(weight), "bias": bfloat16(bias)})))
+    layer = nn.LayerNorm(3)
+    assert not any(layer.load_state_dict(state))
+    for name, bits in (("weight", weight), ("bias", bias)):
+        held: Any = getattr(layer, name)
+        assert held.dtype == samara.float32
+        assert held.detach().numpy().view(np.uint32).tolist() == [b << 16 for b in bits]
+    layer(samara.randn(2, 3)).sum().backward()
+    assert layer.weight.grad is not None
+
+
 def test_unsigned_integers_come_as_raw_bytes() -> None:
     function = Name("torch._utils", "_rebuild_tensor_v3")
     for dtype in ("uint16", "uint32", "uint64", "float32"):
