@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,16 +92,39 @@ def test_what_is_so_is_accepted() -> None:
 
 def test_what_is_not_so_is_refused() -> None:
     wrongs: list[Any] = [
-        lambda: samara.set_default_dtype(samara.float64),
-        lambda: samara.set_default_dtype(samara.bfloat16),
         lambda: samara.set_default_device("cuda"),
         lambda: samara.set_default_tensor_type("torch.cuda.FloatTensor"),
-        lambda: samara.set_default_tensor_type(samara.DoubleTensor),
     ]
     for wrong in wrongs:
         with pytest.raises(UnsupportedError) as caught:
             wrong()
         assert caught.value.fix
+
+
+@pytest.mark.parametrize("way", ["dtype", "tensor_type"])
+@pytest.mark.parametrize(
+    ("name", "kind", "fix"),
+    [
+        ("float64", "Double", r"call \.double\(\) on modules"),
+        ("float16", "Half", r"call \.half\(\) on modules"),
+        ("bfloat16", "BFloat16", "leave float32"),
+    ],
+)
+def test_floats_that_are_no_default(name: str, kind: str, fix: str, way: str) -> None:
+    setter: Any = getattr(samara, f"set_default_{way}")
+    wanted = getattr(samara, name) if way == "dtype" else f"torch.{kind}Tensor"
+    with pytest.raises(UnsupportedError, match=f"is float32 and cannot be {name}\n") as caught:
+        setter(wanted)
+    assert re.search(fix, caught.value.fix or "")
+    assert samara.zeros(1).dtype == samara.float32
+
+
+@pytest.mark.parametrize("wrong", [samara.int64, samara.bool, samara.LongTensor, "nope", None])
+def test_what_is_no_float_is_a_type_error(wrong: Any) -> None:
+    is_type = wrong is samara.LongTensor
+    with pytest.raises(TypeError) as caught:
+        (samara.set_default_tensor_type if is_type else samara.set_default_dtype)(wrong)
+    assert isinstance(caught.value, SamaraError)
 
 
 def test_constructors_by_dtype() -> None:

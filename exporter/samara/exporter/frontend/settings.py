@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from samara.exporter.frontend._convert import CPU, device
 from samara.exporter.frontend.creation import tensor
 from samara.exporter.frontend.tape import MODE
 from samara.exporter.frontend.tensor import Tensor
-from samara.pybridge.errors import SamaraError, UnsupportedError
+from samara.pybridge.errors import ArgumentError, SamaraError, UnsupportedError
 
 F = TypeVar("F")
 
@@ -157,12 +157,28 @@ def get_num_interop_threads() -> int:
 
 
 def set_default_dtype(d: Any) -> None:
-    """float32, which it is. UnsupportedError for another dtype."""
-    if dtypes.as_dtype(d) != dtypes.float32:
-        raise UnsupportedError(
-            f"the default dtype is float32 and cannot be {np.dtype(d).name}",
-            fix="pass dtype= where tensors are made, and call .double() or .half() on modules",
-        )
+    """float32, which it is. UnsupportedError for another floating dtype, ArgumentError (a TypeError,
+    as in PyTorch) for one that is not floating."""
+    if d is None or isinstance(d, dtypes.Lacking):  # numpy would read None as float64
+        _refuse("None" if d is None else d.name)
+    name = dtypes.as_dtype(d).name
+    if name != "float32":
+        _refuse(name)
+
+
+# Floating dtype -> what to do instead of making it the default.
+_INSTEAD: Final = {
+    "float64": "pass dtype=samara.float64 where tensors are made, and call .double() on modules",
+    "float16": "pass dtype=samara.float16 where tensors are made, and call .half() on modules",
+    "bfloat16": "leave float32: its range is the same, and quantize() makes exported models small",
+}
+
+
+def _refuse(name: str) -> NoReturn:
+    """Raise what another default dtype than float32 is answered with."""
+    if name not in _INSTEAD:
+        raise ArgumentError(f"the default dtype is a floating one, not {name}", fix="leave float32")
+    raise UnsupportedError(f"the default dtype is float32 and cannot be {name}", fix=_INSTEAD[name])
 
 
 def get_default_dtype() -> np.dtype[Any]:
@@ -182,17 +198,16 @@ def get_default_device() -> device:
 
 def set_default_tensor_type(t: Any) -> None:
     """FloatTensor, which it is. UnsupportedError for another."""
-    name = t if isinstance(t, str) else t.__name__
+    name = t if isinstance(t, str) else getattr(t, "__name__", repr(t))
     if ".cuda." in name:
         _check("cuda")
-    if name.removeprefix("torch.") != "FloatTensor":
-        raise UnsupportedError(
-            f"the default tensor type is FloatTensor and cannot be {name}",
-            fix="pass dtype= where tensors are made, and call .double() on modules",
-        )
+    kind = name.rpartition(".")[2].removesuffix("Tensor")
+    if kind != "Float":
+        _refuse(_KINDS.get(kind, name))
 
 
 _check: Final = device
+_KINDS: Final = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
 
 # ---- constructors by dtype, as programs for the first versions of PyTorch have them
