@@ -46,11 +46,15 @@ class DerivedMethods:
     # ---- arithmetic
 
     def hypot(self: Any, other: Any) -> Tensor:
-        """sqrt(self² + other²), scaled so that nothing overflows on the way."""
+        """sqrt(self² + other²), scaled so that nothing overflows on the way. Its gradient at 0 and 0 is
+        NaN, as in PyTorch.
+        """
         a, b = self.abs(), other.abs()
         large, small = a.maximum(b), a.minimum(b)
-        ratio = small / ops.where(large.eq(0), 1.0, large)
-        return large * (ratio * ratio + 1).sqrt()
+        nothing = large.eq(0)
+        ratio = small / ops.where(nothing, 1.0, large)
+        # The root of `large`, where that is 0: 0 too, but with an infinite slope.
+        return large * ops.where(nothing, large, ratio * ratio + 1).sqrt()
 
     def logaddexp(self: Any, other: Any) -> Tensor:
         """log(exp(self) + exp(other))."""
@@ -61,10 +65,18 @@ class DerivedMethods:
         ).logsumexp(0)
 
     def xlogy(self: Any, other: Any) -> Tensor:
-        """self * log(other), and 0 where self is 0."""
+        """self * log(other), and 0 where self is 0. The gradient by other is NaN where both are 0, as in
+        PyTorch.
+        """
         x, y = pair(self, other)
+        x, y = as_tensor(x, y), as_tensor(y, x)
+        nothing = x.eq(0)
         # Where the product of 0 and the logarithm is 0 by itself, the gradient is the logarithm.
-        still = ops.logical_and(x.eq(0), ops.logical_or(ops.le(y, 0.0), y.eq(math.inf)))
+        still = ops.logical_and(nothing, ops.logical_or(ops.le(y, 0.0), y.eq(math.inf)))
+        if y._data is None or y._requires_grad:
+            # The root of 0 is 0 too, but with an infinite slope.
+            both = ops.logical_and(nothing, y.eq(0))
+            x = ops.where(both, ops.where(both, y, 1.0).sqrt(), x)
         return x * ops.where(still, 1.0, y).log()
 
     def cross(self: Any, other: Any, dim: int = -1) -> Tensor:

@@ -175,13 +175,13 @@ def binary_cross_entropy_with_logits(
 def kl_div(
     input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
-    """target * (log target - input); "batchmean" divides the sum by the batch."""
+    """target * (log target - input); "batchmean" divides the sum by the batch. The gradient by a
+    target of 0 is NaN, as in PyTorch."""
     x, t = pair(input, target)
     if log_target:
         loss = t.exp() * (t - x)
     else:
-        positive = t > 0
-        loss = ops.where(positive, t * ops.log(ops.where(positive, t, 1.0)), 0.0) - t * x
+        loss = t.xlogy(t) - t * x
     if reduction == "batchmean":
         return loss.sum() / x.shape[0]
     return reduced(loss, reduction)
