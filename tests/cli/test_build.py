@@ -147,6 +147,12 @@ wait
 """
 
 
+def _gone(pid: int) -> bool:
+    """Whether a process has ended; nobody may have waited for it yet."""
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
 def test_a_stopped_build_leaves_nothing(samara_path: Path, tmp_path: Path) -> None:
     compiler, pids, temporary = tmp_path / "cc", tmp_path / "pids", tmp_path / "temporary"
     compiler.write_text(_ENDLESS)
@@ -170,8 +176,61 @@ def test_a_stopped_build_leaves_nothing(samara_path: Path, tmp_path: Path) -> No
     assert said.endswith("samara: stopped; nothing half-made is left\n")
     assert list(temporary.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cc", "pids", "temporary"]
-    state = Path(f"/proc/{pids.read_text().strip()}/stat")
-    assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    assert _gone(int(pids.read_text()))
+
+
+# The package ziglang with a compiler that starts another process, as zig does, and never ends.
+_ZIG = """import os, subprocess, sys, time
+if "--version" in sys.argv:
+    sys.exit(print("slow 1.0"))
+other = subprocess.Popen(["sleep", "60"])
+with open(os.environ["PIDS"] + ".new", "w") as out:
+    out.write(str(other.pid))
+os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
+time.sleep(60)
+"""
+# The command line, which says sooner than after ten seconds that it waits.
+_IMPATIENT = """from samara.exporter.package import processes
+processes.WAITING_SECONDS = 0.1
+from samara.cli.main import main
+main()
+"""
+
+
+def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_path: Path) -> None:
+    package, pids, temporary = tmp_path / "packages" / "ziglang", tmp_path / "pids", tmp_path / "t"
+    package.mkdir(parents=True)
+    temporary.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(_ZIG)
+    command = [sys.executable, "-c", _IMPATIENT, "build", samara_path, "--target", "wasm32-wasi"]
+    found = [str(package.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    process = subprocess.Popen(
+        [*map(str, command), "-o", str(tmp_path / "dist")],
+        env={
+            **os.environ,
+            "PIDS": str(pids),
+            "TMPDIR": str(temporary),
+            "PYTHONPATH": os.pathsep.join(filter(None, found)),
+        },
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = ""
+    slow = "zig compiles its C library for wasm32-wasi when that is first used\n"
+    while slow not in said or not pids.exists():
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    process.send_signal(signal.SIGTERM)
+    said += process.communicate(timeout=30)[1]
+    assert process.returncode == 143, said
+    assert "building for wasm32-wasi: compiling samara.c\n" in said
+    assert said.endswith("samara: stopped; nothing half-made is left\n")
+    assert list(temporary.iterdir()) == []
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["packages", "pids", "t"]
+    assert _gone(int(pids.read_text()))
 
 
 @pytest.mark.parametrize(("option", "shown"), [(None, True), ("--quiet", False), ("--json", False)])
