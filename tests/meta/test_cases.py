@@ -86,6 +86,26 @@ def test_case_names_are_unique() -> None:
         assert len(set(names)) == len(names), op.name
 
 
+def cases_told_twice(op: OpSpec) -> list[str]:
+    """Cases whose inputs and attributes an earlier case of the operator has, by name."""
+    seen: dict[str, str] = {}
+    faults = []
+    for case in op.cases:
+        inputs = [
+            (i.dtype.str, i.shape, i.tobytes()) if isinstance(i, np.ndarray) else i
+            for i in case.inputs
+        ]
+        key = repr((inputs, sorted(case_attrs(op, case).items()), case.low, case.high))
+        if key in seen:
+            faults.append(f"{op.name}: {case.name} is {seen[key]} once more")
+        seen.setdefault(key, case.name)
+    return faults
+
+
+def test_no_case_is_told_twice() -> None:
+    assert [fault for op in all_ops() for fault in cases_told_twice(op)] == []
+
+
 def test_shapes_spread() -> None:
     ranks: set[int] = set()
     sizes: set[int] = set()

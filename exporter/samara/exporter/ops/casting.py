@@ -42,12 +42,27 @@ _TIES_U64 = np.array(
     [2**63 + 2**55, 2**63 + 2**55 + 1, 2**64 - 1, 2**63 + 2**39 + 1, 2**53 + 1, 2**63, 255, 0],
     np.uint64,
 )
-# Every dtype beyond the first eight to and from some of each kind.
-_NEW_PAIRS = tuple(
-    pair
-    for i, d in enumerate((*MORE, *PACKED))
-    for other in ("f32", "i8", "bool", "f16", "i64", (*MORE, *PACKED)[(i + 3) % 8])
-    for pair in ((d, other), (other, d))
+_BEYOND = (*MORE, *PACKED)
+
+
+def _at_edges(dtype: str, to: str) -> bool:
+    """Whether the cases of edges have this pair. Pairs that round to a narrower float keep random
+    numbers beside them: what rounding gets wrong lies between the edges.
+    """
+    if dtype == "f16":
+        return to in INTS
+    return dtype in ("f32", "f64", "i64") and to not in ("f32", "f16", "bf16")
+
+
+# All pairs of the first seven, and every other dtype to and from some of each kind.
+_PAIRS = (
+    *(((2, 9), d, to) for d in ALL for to in ALL if d != to),
+    *(
+        ((3, 7), *pair)
+        for i, d in enumerate(_BEYOND)
+        for other in ("f32", "i8", "bool", "f16", "i64", _BEYOND[(i + 3) % len(_BEYOND)])
+        for pair in ((d, other), (other, d))
+    ),
 )
 
 cast = unary_row(
@@ -60,14 +75,14 @@ cast = unary_row(
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),
     infer=_cast_type,
     cases=(
-        *(Case(((d, (2, 9)),), {"to": to}, -300, 300) for d in ALL for to in ALL if d != to),
-        *(Case(((d, (3, 7)),), {"to": to}, -300, 300) for d, to in _NEW_PAIRS),
         *(
-            Case((_EDGES.astype(np.float64) * 1.000001,), {"to": to})
-            for to in (*ALL, *MORE, *PACKED)
+            Case(((d, shape),), {"to": to}, -300, 300)
+            for shape, d, to in _PAIRS
+            if not _at_edges(d, to)
         ),
-        *(Case((_EDGES,), {"to": to}) for to in (*MORE, *PACKED)),
-        *(Case((_WHOLE,), {"to": to}) for to in (*MORE, *PACKED)),
+        *(Case((_EDGES.astype(np.float64) * 1.000001,), {"to": to}) for to in (*ALL, *_BEYOND)),
+        *(Case((_EDGES,), {"to": to}) for to in _BEYOND),
+        *(Case((_WHOLE,), {"to": to}) for to in _BEYOND),
         *(Case((_TIES,), {"to": to}) for to in ("f32", "f16", "bf16")),
         *(Case((_TIES_U64,), {"to": to}) for to in ("f32", "f64", "bf16", "i64", "u8")),
         *(Case((_EDGES,), {"to": to}) for to in ALL),
