@@ -57,6 +57,7 @@ def test_of_tensors(build: Build, holds: str, fails: str, values: dict[str, str]
         inner = where.resolve(value)
         assert condition_of(where, inner, True) == Condition(holds, values)
         assert condition_of(where, inner, False).text == fails
+        assert condition_of(where, inner, True).direct == ("square" not in holds)
     if values:
         frozen = " ".join(f"--const {k}={v}" for k, v in values.items())
         advice = f"{holds}: feed that, or freeze it at export ({frozen})"

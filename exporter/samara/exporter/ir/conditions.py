@@ -27,11 +27,13 @@ _READ = re.compile(r"(?:read|bits)\(([^()]*), (\d+)\)")
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition in words, and values of inputs that make it hold: {"sr": "16000"}, or empty where
-    no single value is known to.
+    no single value is known to. `direct`: it speaks of inputs and constants alone, and of no tensor
+    between, whose name only the Program knows.
     """
 
     text: str
     values: dict[str, str] = field(default_factory=dict)
+    direct: bool = field(default=False, compare=False)
 
     def advice(self) -> str:
         """`sr == 16000: feed that, or freeze it at export (--const sr=16000)`."""
@@ -102,7 +104,8 @@ class _Reader:
     def condition(self, builder: Builder, value: Value, holds: bool, depth: int) -> Condition:
         builder, value, node = self._origin(builder, value)
         if value.constant is not None:
-            return Condition("always" if bool(np.all(value.constant)) == holds else "never")
+            always = bool(np.all(value.constant)) == holds
+            return Condition("always" if always else "never", direct=True)
         op = "" if node is None or depth > _DEEPEST else node.op.name
         given = [] if node is None else [v for v in node.inputs if v is not None]
         if op == "logical_not":
@@ -115,25 +118,27 @@ class _Reader:
             )
             values = parts[0].values | parts[1].values if together else parts[0].values
             complete = not together or all(p.values for p in parts)
-            return Condition(text, values if complete else {})
+            return Condition(text, values if complete else {}, all(p.direct for p in parts))
         if op in _SIGNS:
             return self._compared(builder, given, _SIGNS[op][0 if holds else 1])
         if value.type.dtype is DType.BOOL:
             word = "true" if holds else "false"
+            given_so = self._is_input(builder, value)
             return Condition(
-                f"{value.name} is {word}",
-                {value.name: word} if self._is_input(builder, value) else {},
+                f"{value.name} is {word}", {value.name: word} if given_so else {}, given_so
             )
         sign = "!=" if holds else "=="  # a number cast to bool
-        return Condition(f"{value.name} {sign} 0")
+        return Condition(f"{value.name} {sign} 0", direct=self._is_input(builder, value))
 
     def _compared(self, builder: Builder, given: list[Value], sign: str) -> Condition:
-        (at, a, _), (_, b, _) = (self._origin(builder, v) for v in given)
+        (at, a, _), (where, b, _) = (self._origin(builder, v) for v in given)
         if a.constant is not None and b.constant is None:
-            (at, a, _), b, sign = self._origin(builder, given[1]), a, _FLIPPED[sign]
+            at, a, where, b, sign = where, b, at, a, _FLIPPED[sign]
         text = f"{_named(a)} {sign} {_named(b)}"
         known = sign == "==" and b.constant is not None and b.constant.size == 1
-        return Condition(text, {a.name: _named(b)} if known and self._is_input(at, a) else {})
+        values = {a.name: _named(b)} if known and self._is_input(at, a) else {}
+        direct = self._is_input(at, a) and (b.constant is not None or self._is_input(where, b))
+        return Condition(text, values, direct)
 
     def _origin(self, builder: Builder, value: Value) -> tuple[Builder, Value, Node | None]:
         """Where a value was made: outside of the functions that capture it, before what moves it."""

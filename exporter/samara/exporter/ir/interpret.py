@@ -258,8 +258,11 @@ class _Frame:
             holds = {"eq": a == b, "le": a <= b, "lt": a < b}[guard.relation]
             if not holds:
                 sign = {"eq": "==", "le": "<=", "lt": "<"}[guard.relation]
+                # A size has a name that the user knows; a tensor that is read need not have one.
+                read = any(isinstance(x, Read) for d in (guard.a, guard.b) for x in d.all_atoms())
+                why = f"{guard.a} {sign} {guard.b} does not hold: {a}, {b}"
                 raise ShapeError(
-                    f"{guard.message} ({guard.a} {sign} {guard.b} does not hold: {a}, {b})",
+                    f"{guard.message} ({f'needs {a} {sign} {b}' if read else why})",
                     node=guard.node or None,
                 )
 

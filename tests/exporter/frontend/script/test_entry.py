@@ -146,6 +146,102 @@ def test_a_raise_says_which_value_avoids_it() -> None:
     )
 
 
+def _decided(x: Any, rate: Any, wide: Any) -> Any:
+    if x.sum() > 0:
+        return x
+    raise ValueError("too small")
+
+
+def _negated(x: Any, rate: Any, wide: Any) -> Any:
+    if not x.abs().max() > 2.0:
+        raise ValueError("too quiet")
+    return x
+
+
+def _asserted(x: Any, rate: Any, wide: Any) -> Any:
+    assert x.mean() <= 1, "too loud"
+    return x
+
+
+def _asserted_input(x: Any, rate: Any, wide: Any) -> Any:
+    assert rate == 16000
+    return x
+
+
+def _several(x: Any, rate: Any, wide: Any) -> Any:
+    if rate == 16000 and x.sum() > 0:
+        return x
+    raise ValueError("not so")
+
+
+def _returned(x: Any, rate: Any, wide: Any) -> Any:
+    small = x.sum() < 9
+    if small:
+        return x
+    if wide and rate < 3:
+        raise ValueError("not wide")
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "rate", "said"),
+    [
+        (
+            _decided,
+            -1.0,
+            0,
+            "ValueError: too small; this is reached when x.sum() <= 0, and not when x.sum() > 0",
+        ),
+        (
+            _negated,
+            1.0,
+            0,
+            "too quiet; this is reached when not x.abs().max() > 2.0, and not when x.abs().max() > 2.0",
+        ),
+        (_asserted, 2.0, 0, "too loud; it holds when x.mean() <= 1"),
+        (
+            _asserted_input,
+            1.0,
+            8000,
+            "assertion failed; it holds when rate == 16000: feed that, or freeze it at export"
+            " (--const rate=16000)",
+        ),
+        (
+            _several,
+            -1.0,
+            16000,
+            "not so; this is reached when not (rate == 16000 and x.sum() > 0), and not when"
+            " rate == 16000 and x.sum() > 0",
+        ),
+        (
+            _returned,
+            3.0,
+            1,
+            "not wide; this is reached when wide is true and rate < 3, and not when"
+            " wide is false or rate >= 3: feed that, or freeze it at export (--const wide=false)",
+        ),
+    ],
+)
+def test_a_check_says_what_the_user_wrote(
+    function: Any, x: float, rate: int, said: str, tmp_path: Path
+) -> None:
+    example = (samara.ones(3), samara.tensor(np.int64(16000)), samara.tensor(True))
+    program = samara.script(function, example)
+    samara.export(program, tmp_path / "m.samara")
+    feeds = {
+        "x": np.full(3, x, np.float32),
+        "rate": np.array(rate),
+        "wide": np.array(True),
+    }
+    session = samara.Session(tmp_path / "m.samara")
+    for run in (session.run, program.run):
+        with pytest.raises(samara.ShapeError) as error:
+            run({spec.name: feeds[spec.name] for spec in session.inputs})
+        text, _, numbers = str(error.value).partition(" (needs ")
+        assert text.endswith(said)
+        assert numbers in ("", "0 == 1)")
+
+
 def test_failed_checks_show_the_line(tmp_path: Path) -> None:
     program = program_of("`assert`, `raise`")
     samara.export(program, tmp_path / "m.samara")

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from samara.exporter.frontend.script.values import (
     script_tracer,
     type_of,
 )
-from samara.exporter.ir.conditions import condition_of
+from samara.exporter.ir.conditions import Condition, condition_of
 from samara.exporter.ir.program import Value
 from samara.exporter.types import DType, TensorType
 
@@ -62,16 +63,20 @@ class Side:
 
 
 def branch(
-    condition: GraphTensor, then: Callable[[], Any], orelse: Callable[[], Any], state: State
+    condition: GraphTensor,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    state: State,
+    source: str | None = None,
 ) -> None:
-    """`if` on a traced condition."""
+    """`if` on a traced condition, which the user wrote as `source`."""
     tracer = script_tracer()
     sides = (Side(tracer, "then", then, state), Side(tracer, "else", orelse, state))
     if all(s.stops is not None for s in sides):
         for s in sides:
             s.region.discard()
-        tracer.require(condition, _said(tracer, sides[1], condition, False))
-        tracer.require(ops.logical_not(condition), _said(tracer, sides[0], condition, True))
+        tracer.require(condition, _said(tracer, sides[1], condition, False, source))
+        tracer.require(ops.logical_not(condition), _said(tracer, sides[0], condition, True, source))
         raise Raised(sides[0].stops)
     for side, other, holds in ((0, orelse, False), (1, then, True)):
         if sides[side].stops is not None:
@@ -79,7 +84,7 @@ def branch(
                 s.region.discard()
             tracer.require(
                 condition if holds else ops.logical_not(condition),
-                _said(tracer, sides[side], condition, not holds),
+                _said(tracer, sides[side], condition, not holds, source),
             )
             other()
             return
@@ -97,12 +102,46 @@ def branch(
         tracer.write(cell, plan(outs))
 
 
-def _said(tracer: ScriptTracer, side: Side, condition: GraphTensor, truth: bool) -> str:
+def _said(
+    tracer: ScriptTracer, side: Side, condition: GraphTensor, truth: bool, source: str | None
+) -> str:
     """What a side ends with, the inputs for which it is taken, and those for which it is not."""
-    value = tracer.lift(condition)
-    taken = condition_of(tracer.builder, value, truth)
-    avoided = condition_of(tracer.builder, value, not truth)
+    taken = told(tracer, condition, truth, source)
+    avoided = told(tracer, condition, not truth, source)
     return f"{side.stops}; this is reached when {taken.text}, and not when {avoided.advice()}"
+
+
+def told(
+    tracer: ScriptTracer, condition: GraphTensor, truth: bool, source: str | None
+) -> Condition:
+    """When a condition holds (or, without `truth`, does not): in terms of the inputs where it compares
+    those, else as the user wrote it.
+    """
+    found = condition_of(tracer.builder, tracer.lift(condition), truth)
+    if found.direct or source is None:
+        return found
+    return replace(found, text=source if truth else opposite(source))
+
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
+
+
+def opposite(source: str) -> str:
+    """The text of an expression that is true where this one is false."""
+    tree = ast.parse(source, mode="eval").body
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return ast.unparse(tree.operand)
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _OPPOSITES:
+        tree.ops[0] = _OPPOSITES[type(tree.ops[0])]()
+        return ast.unparse(tree)
+    return ast.unparse(ast.UnaryOp(ast.Not(), tree))
 
 
 class _Mismatch(Exception):

@@ -163,10 +163,12 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> Any:
         k, names, live = self.state(node)
+        source = _written(node.test)
         test = self.visit(node.test)
         then = self.region(f"_samara_then_{k}", node.body, node)
         orelse = self.region(f"_samara_else_{k}", node.orelse, node)
-        call = _runtime("if_", test, _load(then.name), _load(orelse.name), *self.access(k, live))
+        sides = (_load(then.name), _load(orelse.name))
+        call = _runtime("if_", test, *sides, *self.access(k, live), source)
         return [then, orelse, *self.accessors(k, names, node), self.call(call, node)]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -278,8 +280,10 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         source = ast.Constant(None if node.msg is None else ast.unparse(node.msg))
+        tested = _written(node.test)
         said = ast.Constant(None) if node.msg is None else self.visit(node.msg)
-        return self.call(_runtime("assert_", self.visit(node.test), _lambda(said), source), node)
+        test = self.visit(node.test)
+        return self.call(_runtime("assert_", test, _lambda(said), source, tested), node)
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
@@ -373,10 +377,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         if self.pending is None and (_binds(node.body) or _binds(node.orelse)):
             return self.generic_visit(node)
+        source = _written(node.test)
         test, body, orelse = self.visit(node.test), self.thunk(node.body), self.thunk(node.orelse)
         assert body is not None
         assert orelse is not None
-        return _at_expr(_runtime("choose", test, body, orelse), node)
+        return _at_expr(_runtime("choose", test, body, orelse, source), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         if self.pending is None and any(_binds(v) for v in node.values[1:]):
@@ -487,6 +492,12 @@ def _index(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Tuple):
         node.elts = [_index(e) for e in node.elts]
     return node
+
+
+def _written(test: ast.expr) -> ast.expr:
+    """A condition as the user wrote it; None for one that rewriting made."""
+    text = ast.unparse(test)
+    return ast.Constant(None if "_samara_" in text else text)
 
 
 def _sources(node: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ from typing import Any
 
 from samara.exporter import ops
 from samara.exporter.frontend.graph import GraphTensor, user_frame
-from samara.exporter.frontend.script.branch import Raised, State, branch
+from samara.exporter.frontend.script.branch import Raised, State, branch, told
 from samara.exporter.frontend.script.calls import (
     TensorRange,
     call,
@@ -73,15 +73,23 @@ __all__ = [
 
 
 def if_(
-    test: Any, then: Thunk, orelse: Thunk, get: Any, set_: Any, names: Any, live: Any, caught: bool
+    test: Any,
+    then: Thunk,
+    orelse: Thunk,
+    get: Any,
+    set_: Any,
+    names: Any,
+    live: Any,
+    caught: bool,
+    source: str | None,
 ) -> None:
-    """`if test: then() else: orelse()`."""
+    """`if test: then() else: orelse()`; `source` is how the test is written."""
     holds = truth(test, "the condition of an `if`")
     if isinstance(holds, bool):
         (then if holds else orelse)()
         return
     _require_uncaught(caught, "an `if`")
-    branch(holds, then, orelse, State(get, set_, names, live))
+    branch(holds, then, orelse, State(get, set_, names, live), source)
 
 
 def while_(
@@ -200,8 +208,8 @@ def _unrolled(
             branch(on, step, lambda: None, state)
 
 
-def assert_(test: Any, message: Thunk, source: str | None = None) -> None:
-    """`assert test, message()`; `source` is how the message is written."""
+def assert_(test: Any, message: Thunk, source: str | None, tested: str | None) -> None:
+    """`assert test, message()`; `source` and `tested` are how message and test are written."""
     holds = truth(test, "what is asserted")
     if holds is True:
         return
@@ -209,7 +217,8 @@ def assert_(test: Any, message: Thunk, source: str | None = None) -> None:
     if holds is False:
         raise AssertionError(*(() if given is None else (said(given, source),)))
     text = "assertion failed" if given is None else str(said(given, source))
-    script_tracer().require(holds, f"{_place()}: {text}")
+    needed = told(script_tracer(), holds, True, tested).advice()
+    script_tracer().require(holds, f"{_place()}: {text}; it holds when {needed}")
 
 
 def raise_(error: Any, cause: Any) -> None:
@@ -331,8 +340,8 @@ class binding:
         return self.thunk()
 
 
-def choose(test: Any, then: Thunk, orelse: Thunk) -> Any:
-    """`then() if test else orelse()`."""
+def choose(test: Any, then: Thunk, orelse: Thunk, source: str | None = None) -> Any:
+    """`then() if test else orelse()`; `source` is how the test is written."""
     holds = truth(test, "the condition of an `if` expression")
     if isinstance(holds, bool):
         return then() if holds else orelse()
@@ -360,7 +369,7 @@ def choose(test: Any, then: Thunk, orelse: Thunk) -> Any:
             "write it as an `if` statement",
         )
     state = State(get, set_, names, (True,) * len(names))
-    branch(holds, lambda: keep(then), lambda: keep(orelse), state)
+    branch(holds, lambda: keep(then), lambda: keep(orelse), state, source)
     return use(got[0])
 
 
