@@ -15,7 +15,7 @@ SMR_TEST(descriptors_fit_the_rows) {
     for (uint32_t i = 0; i < op->attr_count; i++) {
       const struct smr_attr_desc *desc = &smr_attr_descs[op->attr_first + i];
       CHECK(smr_attr_name(desc)[0] != '\0');
-      CHECK(desc->type <= SMR_ATTR_FUNCTION);
+      CHECK(desc->type <= SMR_ATTR_NAMED);
       CHECK((desc->type == SMR_ATTR_ENUM) == (desc->choices > 0));
       CHECK(desc->type != SMR_ATTR_ENUM || desc->default_int < desc->choices);
       const char *names = smr_attr_choices(desc);
