@@ -6,10 +6,13 @@
 
 #include "base/os.h"
 
-enum { PACE_SHORT_NS = 256 * 1024, PACE_LONG_NS = 1024 * 1024 };  // between looks at the clock
+enum {
+  DEADLINE_SHORT_NS = 256 * 1024,
+  DEADLINE_LONG_NS = 1024 * 1024
+};  // between looks at the clock
 
-static samara_status pace_late(const struct smr_deadline *deadline, uint64_t now,
-                               samara_error *error) {
+static samara_status deadline_late(const struct smr_deadline *deadline, uint64_t now,
+                                   samara_error *error) {
   if (deadline->limit_ns != 0 && now - deadline->start_ns > deadline->limit_ns)
     SMR_FAIL(error, LIMIT, "the deadline of %llu us has passed",
              (unsigned long long)(deadline->limit_ns / 1000));
@@ -17,26 +20,26 @@ static samara_status pace_late(const struct smr_deadline *deadline, uint64_t now
 }
 
 samara_status smr_in_time(const struct smr_deadline *deadline, samara_error *error) {
-  return deadline->limit_ns == 0 ? SAMARA_OK : pace_late(deadline, smr_os_now_ns(), error);
+  return deadline->limit_ns == 0 ? SAMARA_OK : deadline_late(deadline, smr_os_now_ns(), error);
 }
 
-samara_status smr_run_paced(const struct smr_job *job, size_t begin, size_t end,
-                            void *thread_scratch,
-                            samara_status (*run)(const struct smr_job *job, size_t begin,
-                                                 size_t end, void *thread_scratch)) {
+samara_status smr_deadline_run(const struct smr_job *job, size_t begin, size_t end,
+                               void *thread_scratch,
+                               samara_status (*run)(const struct smr_job *job, size_t begin,
+                                                    size_t end, void *thread_scratch)) {
   if (job->deadline.limit_ns == 0) return run(job, begin, end, thread_scratch);
   uint64_t before = smr_os_now_ns();
   size_t piece = 1;
   for (size_t at = begin; at < end;) {
     // Before the piece: a thread that comes for another range too late starts nothing.
-    SMR_TRY(pace_late(&job->deadline, before, job->error));
+    SMR_TRY(deadline_late(&job->deadline, before, job->error));
     const size_t count = end - at < piece ? end - at : piece;
     SMR_TRY(run(job, at, at + count, thread_scratch));
     at += count;
     const uint64_t now = smr_os_now_ns();
-    if (now - before < PACE_SHORT_NS && piece <= SIZE_MAX / 2) piece *= 2;
-    if (now - before > PACE_LONG_NS && piece > 1) piece /= 2;
+    if (now - before < DEADLINE_SHORT_NS && piece <= SIZE_MAX / 2) piece *= 2;
+    if (now - before > DEADLINE_LONG_NS && piece > 1) piece /= 2;
     before = now;
   }
-  return pace_late(&job->deadline, before, job->error);
+  return deadline_late(&job->deadline, before, job->error);
 }

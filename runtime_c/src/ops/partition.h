@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into how many pieces an operator cuts its work where threads wait for it.
+// Work partition: into how many pieces an operator cuts its work for several threads.
 #ifndef SMR_OPS_PARTITION_H
 #define SMR_OPS_PARTITION_H
 
@@ -7,8 +7,8 @@
 
 enum { SMR_PIECES_PER_THREAD = 4 };  // at most: one thread may come late
 
-/// Pieces of job->work: 1 for one thread. Only what gives the same bits in any pieces may depend on
-/// it.
-size_t smr_pieces(const struct smr_job *job);
+/// The number of pieces for job->work: 1 for one thread. A caller must compute the same bits for
+/// every number of pieces.
+size_t smr_partition(const struct smr_job *job);
 
 #endif

@@ -146,7 +146,7 @@ samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
     if (job->outputs[i]->dtype == SAMARA_FLOAT16)
       wide.tensors[job->input_count + i].data = scratch + wide.offsets[job->input_count + i];
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(run(&wide.job, 0, 0, thread_scratch));
-  SMR_TRY(smr_run_paced(&wide.job, 0, wide.job.tiles, thread_scratch, run));
+  SMR_TRY(smr_deadline_run(&wide.job, 0, wide.job.tiles, thread_scratch, run));
   for (uint32_t i = 0; i < job->output_count; i++)
     if (job->outputs[i]->dtype == SAMARA_FLOAT16)
       widen_copy_out(job, job->outputs[i], wide.tensors[job->input_count + i].data);

@@ -30,56 +30,56 @@ SMR_TEST(a_deadline_is_told) {
 SMR_TEST(steps_look_at_the_clock_when_they_are_many) {
   samara_error error = {.status = SAMARA_OK};
   struct smr_job job = {.error = &error, .deadline = deadline(true)};
-  struct smr_pace pace = {.job = &job};
-  for (size_t i = 1; i < SMR_PACE_WORK / 1024; i++)
-    CHECK_EQ_INT(smr_pace_step(&pace, 1024), SAMARA_OK);
-  CHECK_EQ_INT(smr_pace_step(&pace, 1024), SAMARA_LIMIT);
-  CHECK_EQ_INT(smr_pace_step(&pace, 1), SAMARA_OK);  // counts anew
-  CHECK_EQ_INT(smr_pace_step(&pace, SIZE_MAX), SAMARA_LIMIT);
+  struct smr_deadline_watch watch = {.job = &job};
+  for (size_t i = 1; i < SMR_DEADLINE_WORK / 1024; i++)
+    CHECK_EQ_INT(smr_deadline_step(&watch, 1024), SAMARA_OK);
+  CHECK_EQ_INT(smr_deadline_step(&watch, 1024), SAMARA_LIMIT);
+  CHECK_EQ_INT(smr_deadline_step(&watch, 1), SAMARA_OK);  // counts anew
+  CHECK_EQ_INT(smr_deadline_step(&watch, SIZE_MAX), SAMARA_LIMIT);
   job.deadline = deadline(false);
-  CHECK_EQ_INT(smr_pace_step(&pace, SIZE_MAX), SAMARA_OK);
+  CHECK_EQ_INT(smr_deadline_step(&watch, SIZE_MAX), SAMARA_OK);
   job.deadline.limit_ns = 0;
-  for (size_t i = 0; i < 3; i++) CHECK_EQ_INT(smr_pace_step(&pace, SIZE_MAX), SAMARA_OK);
+  for (size_t i = 0; i < 3; i++) CHECK_EQ_INT(smr_deadline_step(&watch, SIZE_MAX), SAMARA_OK);
 }
 
-enum { PACE_TILES = 1000 };
-static size_t pace_calls, pace_next;
+enum { DEADLINE_TILES = 1000 };
+static size_t deadline_calls, deadline_next;
 
 static samara_status count_run(const struct smr_job *job, size_t begin, size_t end,
                                void *thread_scratch) {
   (void)job, (void)thread_scratch;
-  CHECK_EQ_INT(begin, pace_next);
-  CHECK(end > begin && end <= PACE_TILES);
-  pace_next = end;
-  pace_calls++;
+  CHECK_EQ_INT(begin, deadline_next);
+  CHECK(end > begin && end <= DEADLINE_TILES);
+  deadline_next = end;
+  deadline_calls++;
   return SAMARA_OK;
 }
 
 static samara_status refuse_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   (void)begin, (void)end, (void)thread_scratch;
-  pace_calls++;
+  deadline_calls++;
   SMR_FAIL(job->error, BAD_DATA, "refused");
 }
 
 SMR_TEST(a_range_runs_piece_by_piece) {
   samara_error error = {.status = SAMARA_OK};
   struct smr_job job = {.error = &error};
-  pace_calls = pace_next = 0;
-  CHECK_EQ_INT(smr_run_paced(&job, 0, PACE_TILES, NULL, count_run), SAMARA_OK);
-  CHECK_EQ_INT(pace_calls, 1);  // no deadline, no pieces
+  deadline_calls = deadline_next = 0;
+  CHECK_EQ_INT(smr_deadline_run(&job, 0, DEADLINE_TILES, NULL, count_run), SAMARA_OK);
+  CHECK_EQ_INT(deadline_calls, 1);  // no deadline, no pieces
   job.deadline = deadline(false);
-  pace_calls = pace_next = 0;
-  CHECK_EQ_INT(smr_run_paced(&job, 0, PACE_TILES, NULL, count_run), SAMARA_OK);
-  CHECK_EQ_INT(pace_next, PACE_TILES);
-  CHECK(pace_calls > 1);
-  pace_calls = 0;
-  CHECK_EQ_INT(smr_run_paced(&job, 0, PACE_TILES, NULL, refuse_run), SAMARA_BAD_DATA);
-  CHECK_EQ_INT(pace_calls, 1);
+  deadline_calls = deadline_next = 0;
+  CHECK_EQ_INT(smr_deadline_run(&job, 0, DEADLINE_TILES, NULL, count_run), SAMARA_OK);
+  CHECK_EQ_INT(deadline_next, DEADLINE_TILES);
+  CHECK(deadline_calls > 1);
+  deadline_calls = 0;
+  CHECK_EQ_INT(smr_deadline_run(&job, 0, DEADLINE_TILES, NULL, refuse_run), SAMARA_BAD_DATA);
+  CHECK_EQ_INT(deadline_calls, 1);
   job.deadline = deadline(true);
-  pace_calls = pace_next = 0;
-  CHECK_EQ_INT(smr_run_paced(&job, 0, PACE_TILES, NULL, count_run), SAMARA_LIMIT);
-  CHECK_EQ_INT(pace_calls, 0);
+  deadline_calls = deadline_next = 0;
+  CHECK_EQ_INT(smr_deadline_run(&job, 0, DEADLINE_TILES, NULL, count_run), SAMARA_LIMIT);
+  CHECK_EQ_INT(deadline_calls, 0);
 }
 
 // The first tile (or the prologue), too late: the operator stops itself, although nobody looks at

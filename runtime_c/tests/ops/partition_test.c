@@ -28,7 +28,7 @@ SMR_TEST(follows_work_and_threads) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const struct smr_job job = {.threads = cases[i].threads, .work = cases[i].work};
-    CHECK_EQ_INT(smr_pieces(&job), cases[i].pieces);
+    CHECK_EQ_INT(smr_partition(&job), cases[i].pieces);
   }
 }
 

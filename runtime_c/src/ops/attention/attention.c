@@ -157,21 +157,22 @@ static const float *attention_mask_row(const struct smr_attention *s, const stru
   return (const float *)mask->data + at;
 }
 
-samara_status smr_attention_multiply(struct smr_pace *pace, const struct smr_attention *all,
+samara_status smr_attention_multiply(struct smr_deadline_watch *watch,
+                                     const struct smr_attention *all,
                                      struct smr_f32_gemm_args args) {
   args.batch = args.taps = 1;
   args.lo = -INFINITY;
   args.hi = INFINITY;
   struct smr_f32_gemm_plan plan;
   smr_f32_gemm_plan_make(all->gemm, &args, &plan);
-  return smr_linear_multiply(pace, &plan, &args, 0, plan.units);
+  return smr_linear_multiply(watch, &plan, &args, 0, plan.units);
 }
 
 // scale * q kᵀ + mask, `rows` rows from `first` on, `keys` columns.
-static samara_status attention_scores(struct smr_pace *pace, const struct smr_attention *s,
-                                      size_t product, size_t first, size_t rows, size_t keys,
-                                      char *scratch) {
-  const struct smr_job *job = pace->job;
+static samara_status attention_scores(struct smr_deadline_watch *watch,
+                                      const struct smr_attention *s, size_t product, size_t first,
+                                      size_t rows, size_t keys, char *scratch) {
+  const struct smr_job *job = watch->job;
   float *queries = (float *)(void *)(scratch + s->queries_offset);
   float *scores = (float *)(void *)(scratch + s->scores_offset);
   const float *q = smr_attention_head(s, job->inputs[0], &s->q, product) + first * s->q.row_stride;
@@ -192,7 +193,7 @@ static samara_status attention_scores(struct smr_pace *pace, const struct smr_at
       .residual = s->mask_column ? added : NULL,
       .residual_stride = s->mask_row,
   };
-  SMR_TRY(smr_attention_multiply(pace, s, args));
+  SMR_TRY(smr_attention_multiply(watch, s, args));
   if (added == NULL || s->mask_column) return SAMARA_OK;
   for (size_t i = 0; i < rows; i++) {  // one number per row
     float *row = scores + i * s->score_stride;
@@ -201,11 +202,12 @@ static samara_status attention_scores(struct smr_pace *pace, const struct smr_at
   return SAMARA_OK;
 }
 
-samara_status smr_attention_weights(struct smr_pace *pace, const struct smr_attention *all,
-                                    size_t product, size_t first, size_t rows, char *scratch) {
+samara_status smr_attention_weights(struct smr_deadline_watch *watch,
+                                    const struct smr_attention *all, size_t product, size_t first,
+                                    size_t rows, char *scratch) {
   const size_t keys = smr_attention_keys(all, first, rows);
   float *scores = (float *)(void *)(scratch + all->scores_offset);
-  SMR_TRY(attention_scores(pace, all, product, first, rows, keys, scratch));
+  SMR_TRY(attention_scores(watch, all, product, first, rows, keys, scratch));
   for (size_t i = 0; i < rows && keys > 0; i++) {
     const size_t seen = smr_attention_seen(all, first + i, keys);
     float *row = scores + i * all->score_stride;

@@ -75,11 +75,13 @@ size_t smr_attention_seen(const struct smr_attention *all, size_t row, size_t ke
 
 /// The weights of `rows` rows from `first` on, 0 where keys are not seen, at scores_offset of
 /// `scratch`; the rows of q times scale at queries_offset. The keys have been packed.
-samara_status smr_attention_weights(struct smr_pace *pace, const struct smr_attention *all,
-                                    size_t product, size_t first, size_t rows, char *scratch);
+samara_status smr_attention_weights(struct smr_deadline_watch *watch,
+                                    const struct smr_attention *all, size_t product, size_t first,
+                                    size_t rows, char *scratch);
 
 /// A whole product, unpacked sizes in `args`; lo and hi are set here.
-samara_status smr_attention_multiply(struct smr_pace *pace, const struct smr_attention *all,
+samara_status smr_attention_multiply(struct smr_deadline_watch *watch,
+                                     const struct smr_attention *all,
                                      struct smr_f32_gemm_args args);
 
 #endif

@@ -45,11 +45,12 @@ static samara_status attention_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-static samara_status attention_block(struct smr_pace *pace, const struct attention_state *state,
-                                     size_t product, size_t first, size_t rows, char *scratch) {
+static samara_status attention_block(struct smr_deadline_watch *watch,
+                                     const struct attention_state *state, size_t product,
+                                     size_t first, size_t rows, char *scratch) {
   const struct smr_attention *s = &state->all;
-  SMR_TRY(smr_attention_weights(pace, s, product, first, rows, scratch));
-  float *y = smr_attention_head(s, pace->job->outputs[0], &s->y, product);
+  SMR_TRY(smr_attention_weights(watch, s, product, first, rows, scratch));
+  float *y = smr_attention_head(s, watch->job->outputs[0], &s->y, product);
   const struct smr_f32_gemm_args args = {
       .m = rows,
       .n = s->dv,
@@ -61,14 +62,14 @@ static samara_status attention_block(struct smr_pace *pace, const struct attenti
       .out = y + first * s->y.row_stride,
       .out_stride = s->y.row_stride,
   };
-  return smr_attention_multiply(pace, s, args);
+  return smr_attention_multiply(watch, s, args);
 }
 
 static samara_status attention_run(const struct smr_job *job, size_t begin, size_t end,
                                    void *thread_scratch) {
   const struct attention_state *state = job->state;
   const struct smr_attention *s = &state->all;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   while (begin < end) {
     const size_t product = begin / s->blocks, block = begin % s->blocks;
     const size_t count = end - begin < s->blocks - block ? end - begin : s->blocks - block;
@@ -80,7 +81,7 @@ static samara_status attention_run(const struct smr_job *job, size_t begin, size
                        s->dv, false, &state->values, thread_scratch);
     for (size_t first = block * s->block_rows; first < row_end; first += s->block_rows) {
       const size_t rows = row_end - first < s->block_rows ? row_end - first : s->block_rows;
-      SMR_TRY(attention_block(&pace, state, product, first, rows, thread_scratch));
+      SMR_TRY(attention_block(&watch, state, product, first, rows, thread_scratch));
     }
     begin += count;
   }

@@ -89,14 +89,15 @@ static float *attention_grad_at(char *scratch, size_t offset) {
 }
 
 // side's sum += leftᵀ of `rows` rows, times the block [rows][keys] at `right`.
-static samara_status attention_grad_add(struct smr_pace *pace, const struct attention_grad_state *s,
+static samara_status attention_grad_add(struct smr_deadline_watch *watch,
+                                        const struct attention_grad_state *s,
                                         const struct attention_grad_side *side, size_t width,
                                         const float *left, size_t row_stride, const float *right,
                                         size_t rows, size_t keys, char *scratch) {
   const struct smr_attention_rows block = {.row_stride = s->all.score_stride};
-  smr_attention_pack(pace->job, right, &block, rows, keys, false, &s->block, scratch);
+  smr_attention_pack(watch->job, right, &block, rows, keys, false, &s->block, scratch);
   float *turned = attention_grad_at(scratch, side->left_offset);
-  smr_transpose_f32(rows, width, left, row_stride, turned, s->left_stride, pace->job->isa);
+  smr_transpose_f32(rows, width, left, row_stride, turned, s->left_stride, watch->job->isa);
   float *sum = attention_grad_at(scratch, side->sum_offset);
   const struct smr_f32_gemm_args args = {
       .m = width,
@@ -111,11 +112,11 @@ static samara_status attention_grad_add(struct smr_pace *pace, const struct atte
       .residual = sum,
       .residual_stride = s->all.score_stride,
   };
-  return smr_attention_multiply(pace, &s->all, args);
+  return smr_attention_multiply(watch, &s->all, args);
 }
 
 // dS of a block, at slopes_offset. `dy` are its rows.
-static samara_status attention_grad_slopes(struct smr_pace *pace,
+static samara_status attention_grad_slopes(struct smr_deadline_watch *watch,
                                            const struct attention_grad_state *s, const float *dy,
                                            size_t first, size_t rows, size_t keys, char *scratch) {
   const struct smr_attention *all = &s->all;
@@ -132,7 +133,7 @@ static samara_status attention_grad_slopes(struct smr_pace *pace,
       .out = slopes,
       .out_stride = all->score_stride,
   };
-  SMR_TRY(smr_attention_multiply(pace, all, args));
+  SMR_TRY(smr_attention_multiply(watch, all, args));
   for (size_t i = 0; i < rows && keys > 0; i++) {
     const size_t seen = smr_attention_seen(all, first + i, keys);
     float *row = slopes + i * all->score_stride;
@@ -142,20 +143,20 @@ static samara_status attention_grad_slopes(struct smr_pace *pace,
   return SAMARA_OK;
 }
 
-static samara_status attention_grad_block(struct smr_pace *pace,
+static samara_status attention_grad_block(struct smr_deadline_watch *watch,
                                           const struct attention_grad_state *s, size_t product,
                                           size_t first, size_t rows, char *scratch) {
   const struct smr_attention *all = &s->all;
-  const struct smr_job *job = pace->job;
+  const struct smr_job *job = watch->job;
   const size_t keys = smr_attention_keys(all, first, rows);
   const float *dy = smr_attention_head(all, job->inputs[ATTENTION_GRAD_DY], &all->y, product) +
                     first * all->y.row_stride;
-  SMR_TRY(smr_attention_weights(pace, all, product, first, rows, scratch));
-  SMR_TRY(attention_grad_add(pace, s, &s->v, all->dv, dy, all->y.row_stride,
+  SMR_TRY(smr_attention_weights(watch, all, product, first, rows, scratch));
+  SMR_TRY(attention_grad_add(watch, s, &s->v, all->dv, dy, all->y.row_stride,
                              attention_grad_at(scratch, all->scores_offset), rows, keys, scratch));
-  SMR_TRY(attention_grad_slopes(pace, s, dy, first, rows, keys, scratch));
+  SMR_TRY(attention_grad_slopes(watch, s, dy, first, rows, keys, scratch));
   const float *slopes = attention_grad_at(scratch, s->slopes_offset);
-  SMR_TRY(attention_grad_add(pace, s, &s->k, all->d,
+  SMR_TRY(attention_grad_add(watch, s, &s->k, all->d,
                              attention_grad_at(scratch, all->queries_offset), all->d, slopes, rows,
                              keys, scratch));
   float *dq =
@@ -171,7 +172,7 @@ static samara_status attention_grad_block(struct smr_pace *pace,
       .out = dq,
       .out_stride = all->q.row_stride,
   };
-  SMR_TRY(smr_attention_multiply(pace, all, args));
+  SMR_TRY(smr_attention_multiply(watch, all, args));
   for (size_t i = 0; i < rows; i++) {
     float *row = dq + i * all->q.row_stride;
     all->mul(all->d, row, 1, &all->scale, 0, row);
@@ -199,11 +200,11 @@ static void attention_grad_finish(const struct smr_job *job, const struct attent
     memset(head + i * rows->row_stride, 0, width * sizeof *head);
 }
 
-static samara_status attention_grad_product(struct smr_pace *pace,
+static samara_status attention_grad_product(struct smr_deadline_watch *watch,
                                             const struct attention_grad_state *s, size_t product,
                                             char *scratch) {
   const struct smr_attention *all = &s->all;
-  const struct smr_job *job = pace->job;
+  const struct smr_job *job = watch->job;
   if (all->s != 0) {
     const float *k = smr_attention_head(all, job->inputs[1], &all->k, product);
     const float *v = smr_attention_head(all, job->inputs[2], &all->v, product);
@@ -215,7 +216,7 @@ static samara_status attention_grad_product(struct smr_pace *pace,
   }
   for (size_t first = 0; first < all->s; first += all->block_rows) {
     const size_t rows = all->s - first < all->block_rows ? all->s - first : all->block_rows;
-    SMR_TRY(attention_grad_block(pace, s, product, first, rows, scratch));
+    SMR_TRY(attention_grad_block(watch, s, product, first, rows, scratch));
   }
   attention_grad_finish(job, s, &s->k, all->d, &all->k,
                         smr_attention_head(all, job->outputs[1], &all->k, product), scratch);
@@ -226,9 +227,9 @@ static samara_status attention_grad_product(struct smr_pace *pace,
 
 static samara_status attention_grad_run(const struct smr_job *job, size_t begin, size_t end,
                                         void *thread_scratch) {
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t product = begin; product < end; product++)
-    SMR_TRY(attention_grad_product(&pace, job->state, product, thread_scratch));
+    SMR_TRY(attention_grad_product(&watch, job->state, product, thread_scratch));
   return SAMARA_OK;
 }
 

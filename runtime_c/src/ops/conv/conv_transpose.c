@@ -340,14 +340,14 @@ static void conv_transpose_depthwise_row(const struct smr_job *job,
 }
 
 // Rows out[1], out[1] + stride ... below `end`, of each the pixels out[2], out[2] + stride ...
-static samara_status conv_transpose_phase(struct smr_pace *pace,
+static samara_status conv_transpose_phase(struct smr_deadline_watch *watch,
                                           const struct conv_transpose_task *t, int64_t *out,
                                           int64_t end) {
-  const struct smr_job *job = pace->job;
+  const struct smr_job *job = watch->job;
   const struct smr_conv_transpose *s = t->s;
   const struct smr_window *w = &s->window;
   const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(s, out);
-  SMR_TRY(smr_pace_step(pace, CONV_TRANSPOSE_PHASE_WORK));
+  SMR_TRY(smr_deadline_step(watch, CONV_TRANSPOSE_PHASE_WORK));
   if (s->clears && box.taps == 0) return SAMARA_OK;
   const struct smr_f32_gemm_args all = smr_conv_transpose_args(job, s, t->pointers);
   const size_t step = (size_t)w->stride[2];
@@ -368,7 +368,7 @@ static samara_status conv_transpose_phase(struct smr_pace *pace,
   struct smr_f32_gemm_plan plan;
   if (!depthwise) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
   for (; out[1] < end; out[1] += w->stride[1]) {
-    SMR_TRY(smr_pace_step(pace, args.m * (args.taps + 1) * (depthwise ? s->groups : 1)));
+    SMR_TRY(smr_deadline_step(watch, args.m * (args.taps + 1) * (depthwise ? s->groups : 1)));
     const size_t pixel = t->first_pixel + (size_t)(out[1] * w->out[2] + out[2]);
     args.out = (char *)all.out + pixel * all.out_stride * element;
     if (all.residual != NULL)
@@ -377,7 +377,7 @@ static samara_status conv_transpose_phase(struct smr_pace *pace,
     if (depthwise)
       conv_transpose_depthwise_row(job, t, &args);
     else
-      SMR_TRY(smr_linear_multiply(pace, &plan, &args, 0, plan.units));
+      SMR_TRY(smr_linear_multiply(watch, &plan, &args, 0, plan.units));
   }
   return SAMARA_OK;
 }
@@ -389,9 +389,10 @@ static const float *conv_transpose_input(const struct smr_job *job,
 }
 
 // A tile: some rows of one depth of one image.
-static samara_status conv_transpose_tile(struct smr_pace *pace, const struct smr_conv_transpose *s,
-                                         size_t tile, const float **pointers) {
-  const struct smr_job *job = pace->job;
+static samara_status conv_transpose_tile(struct smr_deadline_watch *watch,
+                                         const struct smr_conv_transpose *s, size_t tile,
+                                         const float **pointers) {
+  const struct smr_job *job = watch->job;
   const struct smr_window *w = &s->window;
   const size_t blocks = ((size_t)w->out[1] + s->rows - 1) / s->rows;
   const size_t depth = tile / blocks, image = depth / (size_t)w->out[0];
@@ -416,7 +417,7 @@ static samara_status conv_transpose_tile(struct smr_pace *pace, const struct smr
   for (int64_t y = y0; y < y1 && y < y0 + w->stride[1]; y++) {
     for (int64_t x = 0; x < w->out[2] && x < w->stride[2]; x++) {
       int64_t out[SMR_MAX_SPATIAL] = {z, y, x};
-      SMR_TRY(conv_transpose_phase(pace, &task, out, y1));
+      SMR_TRY(conv_transpose_phase(watch, &task, out, y1));
     }
   }
   return SAMARA_OK;
@@ -464,9 +465,9 @@ samara_status smr_conv_transpose_run(const struct smr_job *job, size_t begin, si
   } else if (SMR_HAS(spread_fold) && s->path == SMR_CONV_TRANSPOSE_FOLD) {
     return smr_conv_transpose_fold_run(job, s, begin, end, thread_scratch);
   } else if (SMR_HAS(spread_phases)) {
-    struct smr_pace pace = {.job = job};
+    struct smr_deadline_watch watch = {.job = job};
     for (size_t tile = begin; tile < end; tile++)
-      SMR_TRY(conv_transpose_tile(&pace, s, tile, thread_scratch));
+      SMR_TRY(conv_transpose_tile(&watch, s, tile, thread_scratch));
   }
   return SAMARA_OK;
 }

@@ -188,7 +188,7 @@ struct conv_transpose_rect {
 };
 
 // What phases hold of a rectangle whose taps may lie outside.
-static samara_status conv_transpose_border(struct smr_pace *pace,
+static samara_status conv_transpose_border(struct smr_deadline_watch *watch,
                                            const struct conv_transpose_phase_conv *phases,
                                            size_t image, size_t channel,
                                            const struct conv_transpose_rect *r) {
@@ -203,9 +203,9 @@ static samara_status conv_transpose_border(struct smr_pace *pace,
                                              .x0 = (size_t)(r->x0 + 1 - x) / 2,
                                              .x1 = (size_t)(r->x1 + 1 - x) / 2};
     if (rect.x0 < rect.x1)
-      smr_f32_dwconv_run_rect(smr_f32_dwconv_config(pace->job->isa), &phases[i].args, &rect);
+      smr_f32_dwconv_run_rect(smr_f32_dwconv_config(watch->job->isa), &phases[i].args, &rect);
   }
-  return smr_pace_step(pace, (size_t)(r->y1 - r->y0) * (size_t)(r->x1 - r->x0) * SMR_PANEL);
+  return smr_deadline_step(watch, (size_t)(r->y1 - r->y0) * (size_t)(r->x1 - r->x0) * SMR_PANEL);
 }
 
 // Quads of rows [y0, y1) and columns [x0, x1), all inside.
@@ -243,7 +243,7 @@ static int64_t conv_transpose_within(int64_t v, int64_t low, int64_t high) {
 }
 
 // A tile: some rows of quads of some channels, and the outputs around them that meet padding.
-static samara_status conv_transpose_quad_tile(struct smr_pace *pace,
+static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
                                               const struct smr_conv_transpose *s,
                                               const struct conv_transpose_phase_conv *phases,
                                               size_t tile) {
@@ -265,21 +265,21 @@ static samara_status conv_transpose_quad_tile(struct smr_pace *pace,
   const int64_t y1 = conv_transpose_within(2 * to - pad_y, 0, w->out[1]);
   const int64_t top = inside ? 2 * begin - pad_y : y1, bottom = inside ? 2 * end - pad_y : y1;
   const int64_t left = 2 * columns.begin - pad_x, right = 2 * columns.end - pad_x;
-  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+  SMR_TRY(conv_transpose_border(watch, phases, image, channel,
                                 &(struct conv_transpose_rect){y0, top, 0, w->out[2]}));
-  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+  SMR_TRY(conv_transpose_border(watch, phases, image, channel,
                                 &(struct conv_transpose_rect){bottom, y1, 0, w->out[2]}));
   if (!inside) return SAMARA_OK;
-  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+  SMR_TRY(conv_transpose_border(watch, phases, image, channel,
                                 &(struct conv_transpose_rect){top, bottom, 0, left}));
-  SMR_TRY(conv_transpose_border(pace, phases, image, channel,
+  SMR_TRY(conv_transpose_border(watch, phases, image, channel,
                                 &(struct conv_transpose_rect){top, bottom, right, w->out[2]}));
   for (int64_t x = columns.begin; x < columns.end; x += CONV_TRANSPOSE_QUAD_COLUMNS) {
     const int64_t last = conv_transpose_within(x + CONV_TRANSPOSE_QUAD_COLUMNS, x, columns.end);
-    conv_transpose_quads(pace->job, s, image, channel,
+    conv_transpose_quads(watch->job, s, image, channel,
                          &(struct conv_transpose_rect){begin, end, x, last});
-    SMR_TRY(
-        smr_pace_step(pace, (size_t)((end - begin) * (last - x)) * CONV_TRANSPOSE_QUAD_CHANNELS));
+    SMR_TRY(smr_deadline_step(watch,
+                              (size_t)((end - begin) * (last - x)) * CONV_TRANSPOSE_QUAD_CHANNELS));
   }
   return SAMARA_OK;
 }
@@ -301,11 +301,11 @@ samara_status smr_conv_transpose_depthwise_run(const struct smr_job *job,
     conv_transpose_run_phases(job, s, begin, end);
     return SAMARA_OK;
   }
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   struct conv_transpose_phase_conv phases[4];
   for (int64_t i = 0; i < 4; i++)
     phases[i] = conv_transpose_phase_conv_at(job, s, (const int64_t[]){0, i / 2, i % 2});
   for (size_t tile = begin; tile < end; tile++)
-    SMR_TRY(conv_transpose_quad_tile(&pace, s, phases, tile));
+    SMR_TRY(conv_transpose_quad_tile(&watch, s, phases, tile));
   return SAMARA_OK;
 }

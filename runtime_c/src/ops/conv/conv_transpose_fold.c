@@ -162,9 +162,9 @@ static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, in
 }
 
 // What input rows [begin, begin + rows) add to the band.
-static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, int64_t begin,
-                              int64_t rows) {
-  const struct smr_job *job = pace->job;
+static samara_status fold_add(struct smr_deadline_watch *watch, const struct fold_band *b,
+                              int64_t begin, int64_t rows) {
+  const struct smr_job *job = watch->job;
   const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->window;
   struct smr_f32_gemm_args args = fold_args(s, (size_t)rows);
@@ -185,9 +185,9 @@ static samara_status fold_add(struct smr_pace *pace, const struct fold_band *b, 
   args.out = b->products;
   struct smr_f32_gemm_plan plan = s->plan;
   if ((size_t)rows != fold_block(s)) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
-  SMR_TRY(smr_linear_multiply(pace, &plan, &args, 0, plan.units));
+  SMR_TRY(smr_linear_multiply(watch, &plan, &args, 0, plan.units));
   for (int64_t ty = 0; ty < w->kernel[1]; ty++) fold_taps(b, begin, rows, ty, args.n);
-  return smr_pace_step(pace, args.m * args.n);
+  return smr_deadline_step(watch, args.m * args.n);
 }
 
 // The band's sums into the output, whose pixels hold their channels together.
@@ -220,7 +220,7 @@ samara_status smr_conv_transpose_fold_run(const struct smr_job *job,
   const size_t row_floats = (size_t)w->out[2] * s->n;
   const int64_t block = (int64_t)fold_block(s);
   char *scratch = thread_scratch;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++) {
     const size_t image = tile / bands;
     const int64_t y0 = (int64_t)(tile % bands * s->rows), last = y0 + (int64_t)s->rows;
@@ -242,7 +242,7 @@ samara_status smr_conv_transpose_fold_run(const struct smr_job *job,
     const int64_t reach = fold_floor(b.y1 - 1 + w->pad_begin[1], w->stride[1]) + 1;
     const int64_t to = w->in[2] == 0 ? from : reach < w->in[1] ? reach : w->in[1];
     for (int64_t row = from; row < to; row += block)
-      SMR_TRY(fold_add(&pace, &b, row, to - row < block ? to - row : block));
+      SMR_TRY(fold_add(&watch, &b, row, to - row < block ? to - row : block));
     fold_store(
         job, &b,
         (float *)job->outputs[0]->data + (image * (size_t)w->out[1] + (size_t)y0) * row_floats);

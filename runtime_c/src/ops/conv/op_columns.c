@@ -99,8 +99,8 @@ static void deform_tap(const struct deform_state *s, const float *image, const i
   }
 }
 
-static samara_status deform_pixel(struct smr_pace *pace, size_t pixel) {
-  const struct smr_job *job = pace->job;
+static samara_status deform_pixel(struct smr_deadline_watch *watch, size_t pixel) {
+  const struct smr_job *job = watch->job;
   const struct deform_state *s = (const struct deform_state *)job->state;
   const size_t width = (size_t)s->out[1], height = (size_t)s->out[0];
   const int64_t at[2] = {(int64_t)(pixel / width % height), (int64_t)(pixel % width)};
@@ -113,7 +113,7 @@ static samara_status deform_pixel(struct smr_pace *pace, size_t pixel) {
   const float *factors = mask != NULL ? (const float *)mask->data + pixel * points : NULL;
   float *y = (float *)job->outputs[0]->data + pixel * s->channels * s->taps;
   for (size_t p = 0; p < points; p++) {
-    SMR_TRY(smr_pace_step(pace, 4 * s->per_offset + 1));
+    SMR_TRY(smr_deadline_step(watch, 4 * s->per_offset + 1));
     deform_tap(s, image, at, p / s->taps, p % s->taps, moved + 2 * p,
                factors != NULL ? (double)factors[p] : 1.0, y);
   }
@@ -124,10 +124,10 @@ static samara_status deform_run(const struct smr_job *job, size_t begin, size_t 
                                 void *thread_scratch) {
   (void)thread_scratch;
   const struct deform_state *s = (const struct deform_state *)job->state;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t pixel = smr_units_begin(&s->units, begin); pixel < last; pixel++)
-    SMR_TRY(deform_pixel(&pace, pixel));
+    SMR_TRY(deform_pixel(&watch, pixel));
   return SAMARA_OK;
 }
 
@@ -192,12 +192,12 @@ static void fold_rows_into(const struct fold_state *s, size_t rows, size_t lengt
 }
 
 // One element of the window, of all windows of an image.
-static samara_status fold_tap(struct smr_pace *pace, const struct fold_state *s, const int64_t *k,
-                              const float *x, float *y) {
+static samara_status fold_tap(struct smr_deadline_watch *watch, const struct fold_state *s,
+                              const int64_t *k, const float *x, float *y) {
   struct fold_span span[FOLD_AXES];
   for (uint32_t i = 0; i < FOLD_AXES; i++) {
     span[i] = fold_span_of(s, i, k[i]);
-    if (span[i].begin >= span[i].end) return smr_pace_step(pace, 1);
+    if (span[i].begin >= span[i].end) return smr_deadline_step(watch, 1);
   }
   const size_t rows = (size_t)(span[1].end - span[1].begin);
   const size_t length = (size_t)(span[2].end - span[2].begin);
@@ -205,7 +205,7 @@ static samara_status fold_tap(struct smr_pace *pace, const struct fold_state *s,
     const int64_t z = span[0].first + (o - span[0].begin) * s->strides[0];
     const int64_t from = (o * s->out[1] + span[1].begin) * s->out[2] + span[2].begin;
     const int64_t to = (z * s->size[1] + span[1].first) * s->size[2] + span[2].first;
-    SMR_TRY(smr_pace_step(pace, rows * length));
+    SMR_TRY(smr_deadline_step(watch, rows * length));
     fold_rows_into(s, rows, length, x + from, y + to);
   }
   return SAMARA_OK;
@@ -218,17 +218,17 @@ static samara_status fold_run(const struct smr_job *job, size_t begin, size_t en
   const size_t image = (size_t)smr_product(s->size, FOLD_AXES);
   const size_t windows = (size_t)smr_product(s->out, FOLD_AXES);
   const size_t taps = (size_t)smr_product(s->kernel, FOLD_AXES);
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++) {
     const float *x = (const float *)job->inputs[0]->data + tile * taps * windows;
     float *y = (float *)job->outputs[0]->data + tile * image;
-    SMR_TRY(smr_pace_step(&pace, image));
+    SMR_TRY(smr_deadline_step(&watch, image));
     memset(y, 0, image * sizeof *y);
     int64_t k[FOLD_AXES];
     for (k[0] = 0; k[0] < s->kernel[0]; k[0]++)
       for (k[1] = 0; k[1] < s->kernel[1]; k[1]++)
         for (k[2] = 0; k[2] < s->kernel[2]; k[2]++, x += windows)
-          SMR_TRY(fold_tap(&pace, s, k, x, y));
+          SMR_TRY(fold_tap(&watch, s, k, x, y));
   }
   return SAMARA_OK;
 }

@@ -88,7 +88,7 @@ static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
       .dilation_w = g.dilation_w,
       .pad_top = g.pad_top,
       .pad_left = g.pad_left,
-      .pieces = smr_pieces(job),
+      .pieces = smr_partition(job),
       .in_pixel_stride = g.in_pixel_stride,
       .in_row_stride = g.in_row_stride,
       .in_batch_stride = g.in_batch_stride,
@@ -364,7 +364,7 @@ static samara_status conv_lines_3d(const struct smr_job *job, const struct conv_
   const struct smr_window *w = &s->window;
   const size_t out_w = (size_t)w->out[2];
   const float *zero = conv_scratch(job, s->zero_offset);
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t line = begin; line < end; line++) {
     smr_conv_indirection(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
     const struct smr_f32_dwconv_indirect_args args = {
@@ -386,7 +386,7 @@ static samara_status conv_lines_3d(const struct smr_job *job, const struct conv_
         .hi = like->hi,
     };
     for (size_t x = 0; x < out_w; x++) {
-      SMR_TRY(smr_pace_step(&pace, s->taps * like->channels));
+      SMR_TRY(smr_deadline_step(&watch, s->taps * like->channels));
       smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(job->isa), &args, x, x + 1);
     }
     if (like->post != NULL)

@@ -249,7 +249,7 @@ static samara_status conv_dynamic_columns(const struct smr_job *job,
                                           const struct conv_dynamic_state *s,
                                           const struct smr_i8_gemm_plan *plan,
                                           const struct conv_dynamic_block *b,
-                                          struct smr_pace *pace) {
+                                          struct smr_deadline_watch *watch) {
   struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b->count);
   const struct smr_qpatches patches = {
       .window = &s->window,
@@ -259,7 +259,7 @@ static samara_status conv_dynamic_columns(const struct smr_job *job,
       .channels = s->channels,
       .row_stride = args.a_stride,
   };
-  SMR_TRY(smr_qpatches_gather(pace, &patches, b->first, b->count, b->copy));
+  SMR_TRY(smr_qpatches_gather(watch, &patches, b->first, b->count, b->copy));
   args.a = b->copy;
   args.row_scale = b->scales;
   args.out = b->out;
@@ -271,7 +271,7 @@ static samara_status conv_dynamic_columns(const struct smr_job *job,
 static samara_status conv_dynamic_block(const struct smr_job *job,
                                         const struct conv_dynamic_state *s, size_t block,
                                         size_t unit, size_t count, char *thread_scratch,
-                                        struct smr_pace *pace) {
+                                        struct smr_deadline_watch *watch) {
   const struct smr_i8_gemm_plan *plan = block + 1 < s->blocks ? &s->plan : &s->tail;
   const size_t first = block * s->rows, left = s->pixels - first;
   const size_t channels = (size_t)s->window.channels_in, per = s->pixels / (size_t)s->window.batch;
@@ -293,7 +293,7 @@ static samara_status conv_dynamic_block(const struct smr_job *job,
   if (s->path == CONV_DYNAMIC_DEPTHWISE) {
     conv_dynamic_depthwise(job, s, &b);
   } else if (s->path == CONV_DYNAMIC_COLUMNS) {
-    SMR_TRY(conv_dynamic_columns(job, s, plan, &b, pace));
+    SMR_TRY(conv_dynamic_columns(job, s, plan, &b, watch));
   } else {
     struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b.count);
     args.indirect = b.pointers;
@@ -321,15 +321,15 @@ static samara_status conv_dynamic_run(const struct smr_job *job, size_t begin, s
   const size_t pieces = (size_t)s->window.batch * s->pieces, last = s->blocks - 1;
   for (; begin < end && begin < pieces; begin++) conv_dynamic_peak(job, s, begin);
   for (; begin < end && begin < 2 * pieces; begin++) conv_dynamic_quantize(job, s, begin - pieces);
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   while (begin < end) {
     const size_t tile = begin - 2 * pieces;
     const size_t block = tile / s->units < last ? tile / s->units : last;
     const size_t unit = tile - block * s->units;
     const size_t units = block < last || s->units == 1 ? s->units : s->tail.units;
     const size_t count = units - unit < end - begin ? units - unit : end - begin;
-    SMR_TRY(smr_pace_step(&pace, SMR_PACE_WORK));
-    SMR_TRY(conv_dynamic_block(job, s, block, unit, count, thread_scratch, &pace));
+    SMR_TRY(smr_deadline_step(&watch, SMR_DEADLINE_WORK));
+    SMR_TRY(conv_dynamic_block(job, s, block, unit, count, thread_scratch, &watch));
     begin += count;
   }
   return SAMARA_OK;

@@ -58,7 +58,7 @@ static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
       SMR_PLANES_STRIDES(in, x_pixel, w->in),
       SMR_PLANES_STRIDES(out, y_pixel, w->out),
       .channels = s->linear.n,
-      .pieces = smr_pieces(job),
+      .pieces = smr_partition(job),
       .x_zero = s->linear.x_zero,
       .panel_stride_bytes = s->linear.panel_stride_bytes,
       .end = {.to = s->linear.to, .zero = s->linear.zero, .lo = s->linear.lo, .hi = s->linear.hi},
@@ -231,7 +231,7 @@ static samara_status qconv_prepare(struct smr_job *job) {
   if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS) return qconv_prepare_windows(job, s);
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
-  smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
+  smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;
@@ -269,10 +269,10 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
                                     const int8_t **pointers) {
   const struct smr_window *w = &s->window;
   const size_t out_w = (size_t)w->out[2], work = s->taps * like->channels;
-  const size_t piece = work < SMR_PACE_WORK ? SMR_PACE_WORK / work : 1;
+  const size_t piece = work < SMR_DEADLINE_WORK ? SMR_DEADLINE_WORK / work : 1;
   const size_t line_bytes = like->out_row_stride * smr_qlinear_out_bytes(&s->linear);
   const int8_t *pad = qconv_pad(job, s);
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t line = begin; line < end; line++) {
     smr_conv_indirection_i8(w, like->in, like->in_pixel_stride, pad, line * out_w, out_w, pointers);
     const struct smr_i8_dwconv_indirect_args args = {
@@ -291,7 +291,7 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
     };
     for (size_t x = 0; x < out_w; x += piece) {
       const size_t x_end = out_w - x < piece ? out_w : x + piece;
-      SMR_TRY(smr_pace_step(&pace, (x_end - x) * work));
+      SMR_TRY(smr_deadline_step(&watch, (x_end - x) * work));
       smr_i8_dwconv_indirect_run(smr_i8_dwconv_config(job->isa), &args, x, x_end);
     }
   }
@@ -323,7 +323,7 @@ static samara_status qconv_run_windows(const struct smr_job *job, const struct q
   struct smr_i8_gemm_windows rows = smr_qwindows_rows(&s->window, &s->windows);
   rows.taps = qconv_taps(job, s);
   const size_t element = smr_qlinear_out_bytes(&s->linear), units = s->plan.units;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin, stop; tile < end; tile += stop) {
     const size_t block = tile / units, unit = tile % units;
     struct smr_i8_gemm_args args = all;
@@ -338,7 +338,7 @@ static samara_status qconv_run_windows(const struct smr_job *job, const struct q
     stop = units - unit < end - tile ? units - unit : end - tile;
     if (unit >= plan.units) continue;
     const size_t count = plan.units - unit < stop ? plan.units - unit : stop;
-    SMR_TRY(smr_qwindows_copy(&pace, &s->window, &s->windows, job->inputs[0]->data,
+    SMR_TRY(smr_qwindows_copy(&watch, &s->window, &s->windows, job->inputs[0]->data,
                               qconv_x_pixel(job), s->linear.x_zero, block, thread_scratch));
     smr_i8_gemm_run(&plan, &args, unit, unit + count);
   }

@@ -235,13 +235,14 @@ static void qtransposed_depthwise_row(const struct smr_job *job, const struct qt
 }
 
 // Rows out[1], out[1] + stride ... below `end`, of each the pixels out[2], out[2] + stride ...
-static samara_status qtransposed_phase(struct smr_pace *pace, const struct qtransposed_task *t,
-                                       int64_t *out, int64_t end) {
-  const struct smr_job *job = pace->job;
+static samara_status qtransposed_phase(struct smr_deadline_watch *watch,
+                                       const struct qtransposed_task *t, int64_t *out,
+                                       int64_t end) {
+  const struct smr_job *job = watch->job;
   const struct qtransposed_state *s = t->s;
   const struct smr_window *w = &s->conv.window;
   const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(&s->conv, out);
-  SMR_TRY(smr_pace_step(pace, QTRANSPOSED_PHASE_WORK));
+  SMR_TRY(smr_deadline_step(watch, QTRANSPOSED_PHASE_WORK));
   const size_t step = (size_t)w->stride[2], channels = (size_t)w->channels_out;
   struct smr_i8_gemm_args args = {.k = s->channels, .a_batch_stride = s->channels};
   smr_qlinear_args(job, &s->linear, s->depthwise ? 0 : qtransposed_part_of(s, &box), &args);
@@ -255,22 +256,23 @@ static samara_status qtransposed_phase(struct smr_pace *pace, const struct qtran
   struct smr_i8_gemm_plan plan;
   if (!s->depthwise) smr_i8_gemm_plan_make(s->linear.config, &args, &plan);
   for (; out[1] < end; out[1] += w->stride[1]) {
-    SMR_TRY(smr_pace_step(pace, args.m * (args.taps + 1) * (s->depthwise ? s->channels : 1)));
+    SMR_TRY(smr_deadline_step(watch, args.m * (args.taps + 1) * (s->depthwise ? s->channels : 1)));
     const size_t pixel = t->first_pixel + (size_t)(out[1] * w->out[2] + out[2]);
     args.out = (char *)job->outputs[0]->data + pixel * channels * smr_qlinear_out_bytes(&s->linear);
     qtransposed_points(t, &box, out, args.m);
     if (s->depthwise)
       qtransposed_depthwise_row(job, t, &args);
     else
-      SMR_TRY(smr_qlinear_multiply(pace, &plan, &args, 0, plan.units));
+      SMR_TRY(smr_qlinear_multiply(watch, &plan, &args, 0, plan.units));
   }
   return SAMARA_OK;
 }
 
 // A tile: some rows of one depth of one image.
-static samara_status qtransposed_tile(struct smr_pace *pace, const struct qtransposed_state *s,
-                                      size_t tile, const int8_t **pointers) {
-  const struct smr_job *job = pace->job;
+static samara_status qtransposed_tile(struct smr_deadline_watch *watch,
+                                      const struct qtransposed_state *s, size_t tile,
+                                      const int8_t **pointers) {
+  const struct smr_job *job = watch->job;
   const struct smr_window *w = &s->conv.window;
   const size_t blocks = ((size_t)w->out[1] + s->rows - 1) / s->rows;
   const size_t depth = tile / blocks, image = depth / (size_t)w->out[0];
@@ -287,7 +289,7 @@ static samara_status qtransposed_tile(struct smr_pace *pace, const struct qtrans
   for (int64_t y = y0; y < y1 && y < y0 + w->stride[1]; y++) {
     for (int64_t column = 0; column < w->out[2] && column < w->stride[2]; column++) {
       int64_t out[SMR_MAX_SPATIAL] = {z, y, column};
-      SMR_TRY(qtransposed_phase(pace, &task, out, y1));
+      SMR_TRY(qtransposed_phase(watch, &task, out, y1));
     }
   }
   return SAMARA_OK;
@@ -300,9 +302,9 @@ static samara_status qtransposed_run(const struct smr_job *job, size_t begin, si
     qtransposed_prologue(job, s);
     return SAMARA_OK;
   }
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++)
-    SMR_TRY(qtransposed_tile(&pace, s, tile, thread_scratch));
+    SMR_TRY(qtransposed_tile(&watch, s, tile, thread_scratch));
   return SAMARA_OK;
 }
 

@@ -151,8 +151,8 @@ SMR_HOT static void qpatches_line(const struct smr_qpatches *p, const int8_t *ro
                 to + whole.begin * p->row_stride, p->row_stride);
 }
 
-samara_status smr_qpatches_gather(struct smr_pace *pace, const struct smr_qpatches *p, size_t first,
-                                  size_t count, int8_t *rows) {
+samara_status smr_qpatches_gather(struct smr_deadline_watch *watch, const struct smr_qpatches *p,
+                                  size_t first, size_t count, int8_t *rows) {
   const struct smr_window *w = p->window;
   // Position of the first pixel: n, z, y, x.
   size_t at[4], rest = first;
@@ -176,7 +176,7 @@ samara_status smr_qpatches_gather(struct smr_pace *pace, const struct smr_qpatch
         const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
         const size_t line =
             inside ? (at[0] * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y : 0;
-        SMR_TRY(smr_pace_step(pace, run * taps_bytes * p->groups / 8));
+        SMR_TRY(smr_deadline_step(watch, run * taps_bytes * p->groups / 8));
         qpatches_line(p, inside ? p->x + line * line_bytes : NULL, x0, run, to);
       }
     }

@@ -18,7 +18,8 @@ struct smr_qpatches {
 
 /// For output pixels [first, first + count) in the order (n, depth, height, width): a row
 /// [groups][taps][channels] each.
-samara_status smr_qpatches_gather(struct smr_pace *pace, const struct smr_qpatches *patches,
-                                  size_t first, size_t count, int8_t *rows);
+samara_status smr_qpatches_gather(struct smr_deadline_watch *watch,
+                                  const struct smr_qpatches *patches, size_t first, size_t count,
+                                  int8_t *rows);
 
 #endif

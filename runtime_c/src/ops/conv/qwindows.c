@@ -54,7 +54,7 @@ static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
                          struct smr_qwindows *s) {
   const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
   const size_t height = (size_t)w->out[1], width = (size_t)w->out[2];
-  const size_t pieces = smr_ceil_div(smr_pieces(job), images);
+  const size_t pieces = smr_ceil_div(smr_partition(job), images);
   size_t most = 1, columns = width;
   while (most < height && qwindows_bytes(w, s, most + 1, width) <= QWINDOWS_BYTES) most++;
   const size_t blocks = smr_ceil_div(height, most);
@@ -182,7 +182,7 @@ SMR_HOT static void qwindows_line(const struct smr_window *w, const struct smr_q
   smr_fill(to + (size_t)last * channels, zero, (size_t)(width - last) * channels);
 }
 
-samara_status smr_qwindows_copy(struct smr_pace *pace, const struct smr_window *w,
+samara_status smr_qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *w,
                                 const struct smr_qwindows *s, const int8_t *x, size_t pixel_stride,
                                 int32_t zero, size_t block, int8_t *to) {
   const struct qwindows_place at = qwindows_place(w, s, block);
@@ -203,7 +203,7 @@ samara_status smr_qwindows_copy(struct smr_pace *pace, const struct smr_window *
         line = x + ((at.image * (size_t)w->in[0] + (size_t)z) * (size_t)w->in[1] + (size_t)y) *
                        (size_t)w->in[2] * pixel_stride;
       for (size_t kx = 0; kx < s->row_taps; kx++, row += s->pitch) {
-        SMR_TRY(smr_pace_step(pace, s->pitch / 8));
+        SMR_TRY(smr_deadline_step(watch, s->pitch / 8));
         qwindows_line(w, s, line, pixel_stride, fill, x0 + (int64_t)kx * w->dilation[2], row);
       }
     }

@@ -50,7 +50,7 @@ size_t smr_qwindows_pixels(const struct smr_window *window, const struct smr_qwi
 
 /// Copy what block `block` meets of x, [N, in, groups * channels] with `pixel_stride` bytes between
 /// pixels; `zero` is its zero point.
-samara_status smr_qwindows_copy(struct smr_pace *pace, const struct smr_window *window,
+samara_status smr_qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *window,
                                 const struct smr_qwindows *windows, const int8_t *x,
                                 size_t pixel_stride, int32_t zero, size_t block, int8_t *to);
 

@@ -405,9 +405,9 @@ static size_t weight_grad_work(const struct smr_weight_grad *s, const struct wei
          ((t->b1 - t->b0) * (s->kind == SMR_WEIGHT_GRAD_DIAGONAL ? 1 : t->a1 - t->a0) / 16 + 1);
 }
 
-static samara_status weight_grad_unit(struct smr_pace *pace, const struct smr_weight_grad *s,
-                                      size_t unit, const float *a, const float *b, float *result,
-                                      float *copies) {
+static samara_status weight_grad_unit(struct smr_deadline_watch *watch,
+                                      const struct smr_weight_grad *s, size_t unit, const float *a,
+                                      const float *b, float *result, float *copies) {
   const size_t part = unit / s->slices, slice = unit % s->slices;
   const size_t tiles = s->segments * s->a_tiles * s->b_tiles;
   const size_t first = weight_grad_cut(tiles, 1, s->slices, slice);
@@ -421,7 +421,7 @@ static samara_status weight_grad_unit(struct smr_pace *pace, const struct smr_we
   for (size_t chunk = weight_grad_cut(s->chunks, 1, s->parts, part); chunk < end; chunk++) {
     for (size_t tile = first; tile < last; tile++) {
       const struct weight_grad_tile t = weight_grad_tile_of(s, tile, result);
-      SMR_TRY(smr_pace_step(pace, weight_grad_work(s, &t)));
+      SMR_TRY(smr_deadline_step(watch, weight_grad_work(s, &t)));
       struct weight_grad_pack pack = {.at = s->packs ? copies : NULL};
       // Tiles that differ in a alone follow one another.
       pack.fill = tile == first || tile % s->a_tiles == 0;
@@ -469,9 +469,9 @@ samara_status smr_weight_grad_run(const struct smr_job *job, const struct smr_we
   const bool direct = s->parts == 1 && s->kind == SMR_WEIGHT_GRAD_PLAIN;
   const size_t units = s->parts * s->slices;
   float *partial = direct ? out : (float *)(void *)((char *)job->scratch + s->partial_offset);
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (; begin < end && begin < units; begin++)
-    SMR_TRY(weight_grad_unit(&pace, s, begin, a, b, partial, thread_scratch));
+    SMR_TRY(weight_grad_unit(&watch, s, begin, a, b, partial, thread_scratch));
   for (; begin < end; begin++) {
     const size_t first = (begin - units) * s->finish_group;
     const size_t last = weight_grad_least(s->finish_rows, first + s->finish_group);

@@ -150,9 +150,9 @@ static float nms_scalar(const struct smr_job *job, uint32_t index, float otherwi
   return t != NULL ? *(const float *)t->data : otherwise;
 }
 
-static samara_status nms_class(struct smr_pace *pace, size_t tile, size_t most,
+static samara_status nms_class(struct smr_deadline_watch *watch, size_t tile, size_t most,
                                char *thread_scratch) {
-  const struct smr_job *job = pace->job;
+  const struct smr_job *job = watch->job;
   const struct nms_state *s = (const struct nms_state *)job->state;
   const float *boxes = (const float *)job->inputs[0]->data + tile / s->classes * s->boxes * 4;
   const float *scores = (const float *)job->inputs[1]->data + tile * s->boxes;
@@ -169,7 +169,7 @@ static samara_status nms_class(struct smr_pace *pace, size_t tile, size_t most,
     const struct nms_box box = nms_box_at(boxes, (size_t)best.index, s->center);
     heap[0] = heap[n - 1];
     if (n > 1) nms_sink(heap, n - 1, 0);
-    SMR_TRY(smr_pace_step(pace, solid + NMS_BLOCK));
+    SMR_TRY(smr_deadline_step(watch, solid + NMS_BLOCK));
     bool meets = false;
     if (box.area > 0)
       for (size_t b = 0; b * NMS_BLOCK < solid && !meets; b++)
@@ -190,9 +190,9 @@ static samara_status nms_run(const struct smr_job *job, size_t begin, size_t end
     const int64_t given = smr_index_at(count, 0);
     if (given < (int64_t)most) most = given > 0 ? (size_t)given : 0;
   }
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++)
-    SMR_TRY(nms_class(&pace, tile, most, thread_scratch));
+    SMR_TRY(nms_class(&watch, tile, most, thread_scratch));
   return SAMARA_OK;
 }
 

@@ -226,9 +226,9 @@ static void roi_largest(struct roi_taps *t, const struct roi_axis *along, size_t
 }
 
 // Row `row` of the bins of a region.
-static samara_status roi_align_row(struct smr_pace *pace, size_t region, size_t row,
+static samara_status roi_align_row(struct smr_deadline_watch *watch, size_t region, size_t row,
                                    char *thread_scratch) {
-  const struct smr_job *job = pace->job;
+  const struct smr_job *job = watch->job;
   const struct roi_state *s = (const struct roi_state *)job->state;
   struct roi_axis along[2];
   size_t image = 0;
@@ -249,12 +249,12 @@ static samara_status roi_align_row(struct smr_pace *pace, size_t region, size_t 
   for (size_t column = 0; column < s->bins[1]; column++, taps.y += s->channels) {
     taps.sums = 0;
     if (s->largest) {
-      SMR_TRY(smr_pace_step(pace, (samples + 1) * 4 * s->channels));
+      SMR_TRY(smr_deadline_step(watch, (samples + 1) * 4 * s->channels));
       roi_largest(&taps, along, row, column);
     } else {
       const struct roi_span columns = roi_span_of(&along[1], column, weights[1]);
       const size_t pixels = (rows.last - rows.first) * (columns.last - columns.first);
-      SMR_TRY(smr_pace_step(pace, along[1].samples + (pixels + 1) * s->channels));
+      SMR_TRY(smr_deadline_step(watch, along[1].samples + (pixels + 1) * s->channels));
       roi_mean(&taps, &rows, &columns);
     }
   }
@@ -264,10 +264,10 @@ static samara_status roi_align_row(struct smr_pace *pace, size_t region, size_t 
 static samara_status roi_align_run(const struct smr_job *job, size_t begin, size_t end,
                                    void *thread_scratch) {
   const struct roi_state *s = (const struct roi_state *)job->state;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t unit = smr_units_begin(&s->units, begin); unit < last; unit++)
-    SMR_TRY(roi_align_row(&pace, unit / s->bins[0], unit % s->bins[0], thread_scratch));
+    SMR_TRY(roi_align_row(&watch, unit / s->bins[0], unit % s->bins[0], thread_scratch));
   return SAMARA_OK;
 }
 
@@ -319,8 +319,8 @@ static struct roi_pixels roi_pixels_of(int64_t first, int64_t last, size_t bins,
   return (struct roi_pixels){begin, end > begin ? end - begin : 0};
 }
 
-static samara_status roi_pool_row(struct smr_pace *pace, size_t region, size_t row) {
-  const struct smr_job *job = pace->job;
+static samara_status roi_pool_row(struct smr_deadline_watch *watch, size_t region, size_t row) {
+  const struct smr_job *job = watch->job;
   const struct roi_state *s = (const struct roi_state *)job->state;
   const float *numbers = (const float *)job->inputs[1]->data + region * 5;
   int64_t index = 0, corners[4] = {0};
@@ -337,7 +337,7 @@ static samara_status roi_pool_row(struct smr_pace *pace, size_t region, size_t r
     const struct roi_pixels columns =
         roi_pixels_of(corners[0], corners[2], s->bins[1], column, s->width);
     const size_t pixels = (size_t)(rows.count * columns.count);
-    SMR_TRY(smr_pace_step(pace, (pixels + 1) * s->channels));
+    SMR_TRY(smr_deadline_step(watch, (pixels + 1) * s->channels));
     if (pixels == 0) {
       memset(y, 0, s->channels * sizeof *y);
       continue;
@@ -355,10 +355,10 @@ static samara_status roi_pool_run(const struct smr_job *job, size_t begin, size_
                                   void *thread_scratch) {
   (void)thread_scratch;
   const struct roi_state *s = (const struct roi_state *)job->state;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t unit = smr_units_begin(&s->units, begin); unit < last; unit++)
-    SMR_TRY(roi_pool_row(&pace, unit / s->bins[0], unit % s->bins[0]));
+    SMR_TRY(roi_pool_row(&watch, unit / s->bins[0], unit % s->bins[0]));
   return SAMARA_OK;
 }
 

@@ -531,14 +531,15 @@ static size_t linear_unit_work(const struct smr_f32_gemm_plan *plan,
   return work;
 }
 
-samara_status smr_linear_multiply(struct smr_pace *pace, const struct smr_f32_gemm_plan *plan,
+samara_status smr_linear_multiply(struct smr_deadline_watch *watch,
+                                  const struct smr_f32_gemm_plan *plan,
                                   const struct smr_f32_gemm_args *args, size_t begin, size_t end) {
   if (begin >= end) return SAMARA_OK;
   const size_t work = linear_unit_work(plan, args);
-  const size_t piece = work < SMR_PACE_WORK && work != 0 ? SMR_PACE_WORK / work : 1;
+  const size_t piece = work < SMR_DEADLINE_WORK && work != 0 ? SMR_DEADLINE_WORK / work : 1;
   for (size_t at = begin; at < end;) {
     const size_t count = end - at < piece ? end - at : piece;
-    SMR_TRY(smr_pace_step(pace, count < piece ? count * work : SMR_PACE_WORK));
+    SMR_TRY(smr_deadline_step(watch, count < piece ? count * work : SMR_DEADLINE_WORK));
     smr_f32_gemm_run(plan, args, at, at + count);
     at += count;
   }

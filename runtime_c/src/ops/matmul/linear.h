@@ -176,7 +176,8 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
                      void *thread_scratch, struct smr_f32_gemm_args *args);
 
 /// smr_f32_gemm_run for a product inside a tile: looks at the clock on the way.
-samara_status smr_linear_multiply(struct smr_pace *pace, const struct smr_f32_gemm_plan *plan,
+samara_status smr_linear_multiply(struct smr_deadline_watch *watch,
+                                  const struct smr_f32_gemm_plan *plan,
                                   const struct smr_f32_gemm_args *args, size_t begin, size_t end);
 
 /// SMR_GEMM_F16 for float16, else SMR_GEMM_F32.

@@ -37,7 +37,7 @@ samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_arg
                               struct smr_f32_gemm_plan *plan) {
   SMR_TRY(smr_linear_need(job, args, job->dims_vary && job->inputs[1]->constant < 0));
   smr_f32_gemm_plan_make(smr_linear_config_of(job, args->w_type), args, plan);
-  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_pieces(job));
+  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_partition(job));
   return SAMARA_OK;
 }
 

@@ -93,14 +93,14 @@ static void det_update(const struct det_state *s, float *a, float *factors, size
     }
 }
 
-static samara_status det_one(const struct det_state *s, struct smr_pace *pace, float *a,
+static samara_status det_one(const struct det_state *s, struct smr_deadline_watch *watch, float *a,
                              double *out) {
   const size_t n = s->n;
   double product = 1;
   for (size_t first = 0; first < n && product != 0; first += DET_PANEL) {
     const size_t last = n - first < DET_PANEL ? n : first + DET_PANEL;
     for (size_t k = first; k < last && product != 0; k++) {
-      SMR_TRY(smr_pace_step(pace, (n - k) * (n - k)));
+      SMR_TRY(smr_deadline_step(watch, (n - k) * (n - k)));
       product *= det_column(a, n, k, last);
     }
     if (last < n && product != 0) det_update(s, a, a + n * n, first, last);
@@ -113,13 +113,13 @@ static samara_status det_run(const struct smr_job *job, size_t begin, size_t end
                              void *thread_scratch) {
   const struct det_state *s = job->state;
   const size_t size = s->n * s->n;
-  struct smr_pace pace = {.job = job};  // a matrix takes more steps than it has elements
+  struct smr_deadline_watch watch = {.job = job};  // a matrix takes more steps than it has elements
   for (; begin < end; begin++) {
     double product;
     if (size)
       memcpy(thread_scratch, (const float *)job->inputs[0]->data + begin * size,
              size * sizeof(float));
-    SMR_TRY(det_one(s, &pace, thread_scratch, &product));
+    SMR_TRY(det_one(s, &watch, thread_scratch, &product));
     ((float *)job->outputs[0]->data)[begin] = (float)product;
   }
   return SAMARA_OK;

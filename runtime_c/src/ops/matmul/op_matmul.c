@@ -360,11 +360,11 @@ static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t 
   begin -= s->turns;
   end -= s->turns;
   struct smr_f32_gemm_args args;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end;) {
     if (SMR_HAS(matmul_computed) && s->per_product) {
       matmul_product(job, s, tile, thread_scratch, &args);
-      SMR_TRY(smr_linear_multiply(&pace, &s->plan, &args, 0, units));
+      SMR_TRY(smr_linear_multiply(&watch, &s->plan, &args, 0, units));
       tile++;
       continue;
     }

@@ -108,7 +108,7 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   args.batch = 1;
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
   job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
-  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_pieces(job));
+  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);
   if (qmatmul_transposes_x(s) && !qmatmul_per_product(s) && job->tiles > 0) {
@@ -206,12 +206,12 @@ static samara_status qmatmul_run(const struct smr_job *job, size_t begin, size_t
   begin -= s->turns;
   end -= s->turns;
   struct smr_i8_gemm_args args;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end;) {
     if (qmatmul_per_product(s)) {
-      SMR_TRY(smr_pace_step(&pace, s->linear.w_group_bytes));
+      SMR_TRY(smr_deadline_step(&watch, s->linear.w_group_bytes));
       qmatmul_product(job, s, tile, thread_scratch, &args);
-      SMR_TRY(smr_qlinear_multiply(&pace, &s->plan, &args, 0, units));
+      SMR_TRY(smr_qlinear_multiply(&watch, &s->plan, &args, 0, units));
       tile++;
       continue;
     }

@@ -78,7 +78,8 @@ void smr_qlinear_args(const struct smr_job *job, const struct smr_qlinear *linea
                       struct smr_i8_gemm_args *args);
 
 /// smr_i8_gemm_run for a product inside a tile: looks at the clock on the way.
-samara_status smr_qlinear_multiply(struct smr_pace *pace, const struct smr_i8_gemm_plan *plan,
+samara_status smr_qlinear_multiply(struct smr_deadline_watch *watch,
+                                   const struct smr_i8_gemm_plan *plan,
                                    const struct smr_i8_gemm_args *args, size_t begin, size_t end);
 
 /// In prepare: what i8_dwconv takes for a window of up to two dims over `channels` channels.

@@ -106,9 +106,9 @@ static samara_status join_copy(const struct smr_job *job, const struct smr_tenso
   const size_t inner =
       smr_extent(joined, state->axis + 1, joined->rank) * smr_dtype_bytes(joined->dtype);
   size_t row = first / state->row_bytes, skip = first % state->row_bytes;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   while (first < last) {
-    SMR_TRY(smr_pace_step(&pace, part_count));
+    SMR_TRY(smr_deadline_step(&watch, part_count));
     for (uint32_t p = 0; p < part_count && first < last; p++) {
       const size_t block = (size_t)parts[p]->dims[state->axis] * inner;
       if (skip >= block) {

@@ -254,7 +254,7 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const size_t element = smr_dtype_bytes(x->dtype), pixel = (size_t)x->pixel_stride;
   const size_t last = smr_units_begin(&state->units, end);
-  struct smr_pace pace = {.job = job};  // a row of windows may read the input many times
+  struct smr_deadline_watch watch = {.job = job};  // a row of windows may read the input many times
   for (size_t row = smr_units_begin(&state->units, begin); row < last; row++) {
     const int64_t o1 = (int64_t)(row % (size_t)w->out[1]);
     const int64_t o0 = (int64_t)(row / (size_t)w->out[1] % (size_t)w->out[0]);
@@ -281,7 +281,7 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
             (size_t)c.first;
         window.x = (const char *)x->data + at * pixel * element;
       }
-      SMR_TRY(smr_pace_step(&pace, pool_work(&window, (size_t)w->channels_in)));
+      SMR_TRY(smr_deadline_step(&watch, pool_work(&window, (size_t)w->channels_in)));
       pool_pixel(state, x->dtype, &window, pool_counted(a.counted, b.counted, c.counted),
                  out + (size_t)o2 * (size_t)y->pixel_stride * element);
     }

@@ -168,9 +168,9 @@ static void pool_grad_reach(const struct pool_grad_state *s, int64_t from, int64
 }
 
 // One band of one image.
-static samara_status pool_grad_band(struct smr_pace *pace, const struct pool_grad_state *s,
-                                    size_t n, size_t band, const float *dy, const float *x,
-                                    float *dx) {
+static samara_status pool_grad_band(struct smr_deadline_watch *watch,
+                                    const struct pool_grad_state *s, size_t n, size_t band,
+                                    const float *dy, const float *x, float *dx) {
   const struct smr_window *w = &s->window;
   const int64_t from = (int64_t)(band * s->band);
   const int64_t to =
@@ -190,10 +190,10 @@ static samara_status pool_grad_band(struct smr_pace *pace, const struct pool_gra
         struct smr_pool_grad_window window;
         size_t element;
         double divisor;
-        SMR_TRY(smr_pace_step(pace, 1));
+        SMR_TRY(smr_deadline_step(watch, 1));
         if (!pool_grad_window_at(s, n, at, &window, &element, &divisor)) continue;
         if (!pool_grad_clip(s, at[s->axis], from, to, &window)) continue;
-        SMR_TRY(smr_pace_step(pace, window.n[0] * window.n[1] * window.n[2] * s->channels));
+        SMR_TRY(smr_deadline_step(watch, window.n[0] * window.n[1] * window.n[2] * s->channels));
         window.x = x != NULL ? x + element : NULL;
         window.dx = dx + element;
         const size_t pixel =
@@ -212,9 +212,9 @@ static samara_status pool_grad_run(const struct smr_job *job, size_t begin, size
   (void)thread_scratch;
   const struct pool_grad_state *s = job->state;
   const float *x = job->input_count > 1 ? job->inputs[1]->data : NULL;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++)
-    SMR_TRY(pool_grad_band(&pace, s, tile / s->bands, tile % s->bands, job->inputs[0]->data, x,
+    SMR_TRY(pool_grad_band(&watch, s, tile / s->bands, tile % s->bands, job->inputs[0]->data, x,
                            job->outputs[0]->data));
   return SAMARA_OK;
 }
@@ -258,16 +258,17 @@ static void pool_indices_place(const struct pool_grad_state *s,
 }
 
 // One output pixel.
-static samara_status pool_indices_pixel(struct smr_pace *pace, const struct pool_grad_state *s,
-                                        const float *x, size_t n, const int64_t *at, int64_t *out) {
+static samara_status pool_indices_pixel(struct smr_deadline_watch *watch,
+                                        const struct pool_grad_state *s, const float *x, size_t n,
+                                        const int64_t *at, int64_t *out) {
   struct smr_pool_grad_window window;
   size_t element;
   double divisor;
   if (!pool_grad_window_at(s, n, at, &window, &element, &divisor)) {
     for (size_t c = 0; c < s->channels; c++) out[c] = -1;
-    return smr_pace_step(pace, s->channels);
+    return smr_deadline_step(watch, s->channels);
   }
-  SMR_TRY(smr_pace_step(pace, window.n[0] * window.n[1] * window.n[2] * s->channels));
+  SMR_TRY(smr_deadline_step(watch, window.n[0] * window.n[1] * window.n[2] * s->channels));
   const size_t image = n * (size_t)smr_product(s->window.in, SMR_MAX_SPATIAL);
   for (size_t c = 0; c < s->channels; c += POOL_GRAD_CHANNELS) {
     const size_t left = s->channels - c;
@@ -286,13 +287,13 @@ static samara_status pool_indices_run(const struct smr_job *job, size_t begin, s
   const struct pool_grad_state *s = job->state;
   const struct smr_window *w = &s->window;
   const size_t rows = (size_t)w->out[1], depths = (size_t)w->out[0], width = (size_t)w->out[2];
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t row = begin; row < end; row++) {
     int64_t *out = (int64_t *)job->outputs[0]->data + row * width * s->channels;
     for (size_t i = 0; i < width; i++, out += s->channels) {
       const int64_t at[SMR_MAX_SPATIAL] = {(int64_t)(row / rows % depths), (int64_t)(row % rows),
                                            (int64_t)i};
-      SMR_TRY(pool_indices_pixel(&pace, s, job->inputs[0]->data, row / rows / depths, at, out));
+      SMR_TRY(pool_indices_pixel(&watch, s, job->inputs[0]->data, row / rows / depths, at, out));
     }
   }
   return SAMARA_OK;

@@ -346,7 +346,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
   struct smr_recurrent_run run = {
       .all = all,
       .job = job,
-      .pace = {.job = job},
+      .watch = {.job = job},
       .direction = direction,
       .reverse = all->direction == 1 || direction == 1,
       .area = area,
@@ -423,7 +423,7 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
   args.bias = run->bias;
   args.out = run->gates;
   args.out_stride = all->gate_stride;
-  return smr_linear_multiply(&run->pace, &all->w_plan, &args, begin, end);
+  return smr_linear_multiply(&run->watch, &all->w_plan, &args, begin, end);
 }
 
 static samara_status recurrent_whole(struct smr_recurrent_run *run,
@@ -466,7 +466,7 @@ static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step
   const struct smr_f32_gemm_args args =
       recurrent_step_args(run, 0, run->before, true, gates, all->gate_stride, true);
   for (size_t i = 0; i < args.batch * plan->rows.count; i++)
-    SMR_TRY(smr_linear_multiply(&run->pace, plan, &args, i * groups + first, i * groups + last));
+    SMR_TRY(smr_linear_multiply(&run->watch, plan, &args, i * groups + first, i * groups + last));
   cell->step(run, step, unit, unit_end < all->hidden ? unit_end : all->hidden);
   return SAMARA_OK;
 }
@@ -528,7 +528,7 @@ samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part
   struct smr_f32_gemm_args args = recurrent_step_args(run, part, a, add, out, out_stride, false);
   args.bias = bias;
   const struct smr_f32_gemm_plan *plan = &run->all->r_plans[part];
-  return smr_linear_multiply(&run->pace, plan, &args, 0, plan->units);
+  return smr_linear_multiply(&run->watch, plan, &args, 0, plan->units);
 }
 
 size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step) {

@@ -104,7 +104,7 @@ struct smr_recurrent_run {
   const float *before;                  // h as the step finds it; may be state[0]
   const float *inner_bias, *peepholes;  // or NULL
   const void *w, *r[2];                 // panels
-  struct smr_pace pace;
+  struct smr_deadline_watch watch;
 };
 
 /// What a cell does of a direction whose preparation and input product are done: all steps, and

@@ -120,7 +120,7 @@ void smr_recurrent_grad_begin(const struct smr_job *job, const struct smr_recurr
   char *area = (char *)job->scratch + direction * all->area_bytes;
   *run = (struct smr_recurrent_grad_run){.all = all,
                                          .job = job,
-                                         .pace = {.job = job},
+                                         .watch = {.job = job},
                                          .direction = direction,
                                          .reverse = all->direction == 1 || direction == 1,
                                          .area = area,
@@ -169,5 +169,5 @@ samara_status smr_recurrent_grad_product(struct smr_recurrent_grad_run *run, uin
   args.w = run->area + p->offset;
   args.out = out;
   args.residual = add ? out : NULL;
-  return smr_linear_multiply(&run->pace, &p->plan, &args, 0, p->plan.units);
+  return smr_linear_multiply(&run->watch, &p->plan, &args, 0, p->plan.units);
 }

@@ -46,7 +46,7 @@ samara_status smr_recurrent_grad_prepare(struct smr_job *job, struct smr_recurre
 struct smr_recurrent_grad_run {
   const struct smr_recurrent_grad *all;
   const struct smr_job *job;
-  struct smr_pace pace;
+  struct smr_deadline_watch watch;
   size_t direction;
   bool reverse;
   char *area;

@@ -157,7 +157,7 @@ static size_t narrow_work(const struct smr_i8_gemm_plan *plan,
                           const struct smr_i8_gemm_args *args) {
   const double work = (double)args->m * (double)args->n * (double)args->k;
   const double unit = work / (plan->units ? (double)plan->units : 1.0) + 1.0;
-  return unit < (double)SMR_PACE_WORK ? (size_t)unit : SMR_PACE_WORK;
+  return unit < (double)SMR_DEADLINE_WORK ? (size_t)unit : SMR_DEADLINE_WORK;
 }
 
 static samara_status narrow_multiply(struct smr_recurrent_run *run,
@@ -166,7 +166,7 @@ static samara_status narrow_multiply(struct smr_recurrent_run *run,
                                      size_t end) {
   const size_t work = narrow_work(plan, args);
   for (size_t at = begin; at < end; at++) {
-    SMR_TRY(smr_pace_step(&run->pace, work));
+    SMR_TRY(smr_deadline_step(&run->watch, work));
     smr_i8_gemm_run(plan, args, at, at + 1);
   }
   return SAMARA_OK;

@@ -122,13 +122,14 @@ static void qmean_move(struct qmean_sums *sums) {
 }
 
 // One run along the last folded axis.
-static samara_status qmean_add(struct smr_pace *pace, const struct qmean_state *s, const int8_t *x,
-                               size_t count, size_t stride, struct qmean_sums *sums) {
+static samara_status qmean_add(struct smr_deadline_watch *watch, const struct qmean_state *s,
+                               const int8_t *x, size_t count, size_t stride,
+                               struct qmean_sums *sums) {
   const size_t most = QMEAN_STEPS / sums->width;
   while (count > 0) {
     const size_t some = count < most ? count : most;
     if (sums->held > SMR_S8_MEAN_MOST - some) qmean_move(sums);
-    SMR_TRY(smr_pace_step(pace, some * sums->width));
+    SMR_TRY(smr_deadline_step(watch, some * sums->width));
     if (SMR_HAS(s8_mean_columns) && s->columns)
       s->kernels->columns(sums->width, some, stride, x, sums->part);
     else if (SMR_HAS(s8_mean_row))
@@ -156,8 +157,8 @@ static void qmean_finish(const struct qmean_state *s, struct qmean_sums *sums, i
   }
 }
 
-static samara_status qmean_unit(struct smr_pace *pace, const struct qmean_state *s, size_t unit,
-                                const int8_t *x, int8_t *y) {
+static samara_status qmean_unit(struct smr_deadline_watch *watch, const struct qmean_state *s,
+                                size_t unit, const int8_t *x, int8_t *y) {
   struct qmean_sums sums;  // all[] is set where it is needed
   sums.width = 1;
   sums.held = 0;
@@ -178,7 +179,7 @@ static samara_status qmean_unit(struct smr_pace *pace, const struct qmean_state 
   const size_t count = folded->rank ? (size_t)folded->dims[outer] : 1;
   const size_t stride = folded->rank ? (size_t)folded->strides[outer] : 0;
   for (size_t i = 0; s->count > 0 && i < runs; i++)
-    SMR_TRY(qmean_add(pace, s, x + from + qmean_offset(folded, outer, i), count, stride, &sums));
+    SMR_TRY(qmean_add(watch, s, x + from + qmean_offset(folded, outer, i), count, stride, &sums));
   qmean_finish(s, &sums, y + first);
   return SAMARA_OK;
 }
@@ -186,10 +187,10 @@ static samara_status qmean_unit(struct smr_pace *pace, const struct qmean_state 
 static samara_status qmean_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct qmean_state *s = (const struct qmean_state *)job->state;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t unit = smr_units_begin(&s->units, begin); unit < last; unit++)
-    SMR_TRY(qmean_unit(&pace, s, unit, (const int8_t *)job->inputs[0]->data,
+    SMR_TRY(qmean_unit(&watch, s, unit, (const int8_t *)job->inputs[0]->data,
                        (int8_t *)job->outputs[0]->data));
   return SAMARA_OK;
 }

@@ -108,8 +108,8 @@ static samara_status grid_sample_grad_prepare(struct smr_job *job) {
 }
 
 // Gradients of the pixels of one image in some channels.
-static samara_status grid_sample_spread(struct smr_pace *pace, size_t tile) {
-  const struct smr_job *job = pace->job;
+static samara_status grid_sample_spread(struct smr_deadline_watch *watch, size_t tile) {
+  const struct smr_job *job = watch->job;
   const struct grid_sample_state *s = (const struct grid_sample_state *)job->state;
   const size_t image = tile / s->chunks, channel = tile % s->chunks * GRID_CHANNELS;
   const size_t rest = s->channels - channel, n = rest < GRID_CHANNELS ? rest : GRID_CHANNELS;
@@ -120,7 +120,7 @@ static samara_status grid_sample_spread(struct smr_pace *pace, size_t tile) {
   for (size_t p = 0; p < s->points; p++) {
     struct smr_grid_taps taps;
     smr_grid_taps(&s->spec, grid + p * s->spec.axes, &taps);
-    SMR_TRY(smr_pace_step(pace, SMR_GRID_TAPS * GRID_CHANNELS));
+    SMR_TRY(smr_deadline_step(watch, SMR_GRID_TAPS * GRID_CHANNELS));
     s->kernels->spread(n, taps.count, taps.offsets, taps.weights, dy + p * s->channels, dx);
   }
   return SAMARA_OK;
@@ -151,8 +151,8 @@ static samara_status grid_sample_grad_run(const struct smr_job *job, size_t begi
                                           void *thread_scratch) {
   (void)thread_scratch;
   const struct grid_sample_state *s = (const struct grid_sample_state *)job->state;
-  struct smr_pace pace = {.job = job};  // a tile may hold all points of an image
-  for (; begin < end && begin < s->spread; begin++) SMR_TRY(grid_sample_spread(&pace, begin));
+  struct smr_deadline_watch watch = {.job = job};  // a tile may hold all points of an image
+  for (; begin < end && begin < s->spread; begin++) SMR_TRY(grid_sample_spread(&watch, begin));
   if (begin < end)
     grid_sample_points(job, smr_units_begin(&s->units, begin - s->spread),
                        smr_units_begin(&s->units, end - s->spread));

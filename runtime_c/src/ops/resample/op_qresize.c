@@ -97,9 +97,9 @@ static samara_status qresize_run(const struct smr_job *job, size_t begin, size_t
   if (unit >= last) return SAMARA_OK;
   SMR_TRY(qresize_check_taps(job, axis, across, (size_t)state->out_width, state->in_width));
   const size_t work = (size_t)(state->in_width + state->out_width) * state->channels;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (; unit < last; unit++) {
-    SMR_TRY(smr_pace_step(&pace, work));
+    SMR_TRY(smr_deadline_step(&watch, work));
     SMR_TRY(qresize_row(job, unit, across, (int32_t *)thread_scratch));
   }
   return SAMARA_OK;

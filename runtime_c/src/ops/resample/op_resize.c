@@ -139,7 +139,7 @@ static size_t resize_repeats(const struct smr_resize_axis *width, size_t in, siz
 static samara_status resize_prologue(const struct smr_job *job, double *thread_scratch) {
   const struct resize_state *state = (const struct resize_state *)job->state;
   char *scratch = (char *)job->scratch;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (uint32_t i = 0; i < SMR_RESIZE_AXES && job->tiles > 0; i++) {
     int32_t *first = (int32_t *)(void *)(scratch + state->first_offset[i]);
     int32_t *count = (int32_t *)(void *)(scratch + state->count_offset[i]);
@@ -152,7 +152,7 @@ static samara_status resize_prologue(const struct smr_job *job, double *thread_s
         if (step > 0) weights[o] = 1.0f;
         continue;
       }
-      SMR_TRY(smr_pace_step(&pace, smr_resize_reach(&state->specs[i])));
+      SMR_TRY(smr_deadline_step(&watch, smr_resize_reach(&state->specs[i])));
       smr_resize_taps(&state->specs[i], o, &first[o], &count[o], weights + (size_t)o * step,
                       thread_scratch);
     }
@@ -220,31 +220,32 @@ static void resize_nearest_row(const struct smr_job *job, const struct smr_resiz
 }
 
 // Resize a row along its width, so many pixels at a time as are little work.
-static samara_status resize_width_row(struct smr_pace *pace, const struct smr_resize_axis *width,
-                                      const float *row, char *out) {
-  const struct resize_state *state = (const struct resize_state *)pace->job->state;
-  const struct smr_tensor *x = pace->job->inputs[0], *y = pace->job->outputs[0];
+static samara_status resize_width_row(struct smr_deadline_watch *watch,
+                                      const struct smr_resize_axis *width, const float *row,
+                                      char *out) {
+  const struct resize_state *state = (const struct resize_state *)watch->job->state;
+  const struct smr_tensor *x = watch->job->inputs[0], *y = watch->job->outputs[0];
   const bool half = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
   const size_t pixels = (size_t)state->specs[2].out, channels = (size_t)x->dims[x->rank - 1];
   const size_t stride = (size_t)y->pixel_stride, work = width->width * channels + 1;
-  const size_t most = work < SMR_PACE_WORK ? SMR_PACE_WORK / work : 1;
+  const size_t most = work < SMR_DEADLINE_WORK ? SMR_DEADLINE_WORK / work : 1;
   for (size_t p = 0; p < pixels; p += most) {
     const size_t count = pixels - p < most ? pixels - p : most;
     const struct smr_resize_axis rest = {.first = width->first + p,
                                          .count = width->count + p,
                                          .weights = width->weights + p * width->width,
                                          .width = width->width};
-    SMR_TRY(smr_pace_step(pace, count * work));
+    SMR_TRY(smr_deadline_step(watch, count * work));
     state->kernels->row[half](count, channels, &rest, row, (size_t)x->pixel_stride,
                               out + p * stride * smr_dtype_bytes(y->dtype), stride);
   }
   return SAMARA_OK;
 }
 
-static samara_status resize_smooth_row(struct smr_pace *pace, const struct smr_resize_axis *axes,
-                                       size_t depth, size_t height, const char *in, char *out,
-                                       float *blended) {
-  const struct smr_job *job = pace->job;
+static samara_status resize_smooth_row(struct smr_deadline_watch *watch,
+                                       const struct smr_resize_axis *axes, size_t depth,
+                                       size_t height, const char *in, char *out, float *blended) {
+  const struct smr_job *job = watch->job;
   const struct resize_state *state = (const struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
   const bool half = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
@@ -264,8 +265,8 @@ static samara_status resize_smooth_row(struct smr_pace *pace, const struct smr_r
   else
     state->kernels->blend[half](resize_row_elements(x, state->specs[2].in), &rows, blended);
   // The rows that are blended lie in memory: the product fits.
-  SMR_TRY(smr_pace_step(pace, rows.count[0] * rows.count[1] * row_bytes / element));
-  return resize_width_row(pace, &axes[2], row, out);
+  SMR_TRY(smr_deadline_step(watch, rows.count[0] * rows.count[1] * row_bytes / element));
+  return resize_width_row(watch, &axes[2], row, out);
 }
 
 static samara_status resize_run(const struct smr_job *job, size_t begin, size_t end,
@@ -283,7 +284,7 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
   const bool crops = state->specs[2].coordinate == SMR_RESIZE_TF_CROP_AND_RESIZE;
   const bool nearest = state->specs[2].mode == SMR_RESIZE_NEAREST;
   const bool repeats = nearest && !crops && y->pixel_stride == y->dims[y->rank - 1];
-  struct smr_pace pace = {.job = job};  // each row may blend all rows of the input
+  struct smr_deadline_watch watch = {.job = job};  // each row may blend all rows of the input
   const size_t start = smr_units_begin(&state->units, begin);
   const size_t last = smr_units_begin(&state->units, end);
   for (size_t unit = start; unit < last; unit++) {
@@ -302,7 +303,7 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
     if (SMR_HAS(resize_nearest) && nearest)
       resize_nearest_row(job, &axes[2], in, out);
     else if (SMR_HAS(resize_smooth))
-      SMR_TRY(resize_smooth_row(&pace, axes, depth, height, in, out, (float *)thread_scratch));
+      SMR_TRY(resize_smooth_row(&watch, axes, depth, height, in, out, (float *)thread_scratch));
   }
   return SAMARA_OK;
 }

@@ -80,7 +80,7 @@ static struct smr_resize_adjoint resize_grad_axis(const struct smr_job *job, uin
 
 static samara_status resize_grad_prologue(const struct smr_job *job, void *thread_scratch) {
   const struct resize_grad_state *state = (const struct resize_grad_state *)job->state;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (uint32_t i = 0; i < SMR_RESIZE_AXES && job->tiles > 0; i++) {
     const struct smr_resize_adjoint adjoint = resize_grad_axis(job, i);
     const struct smr_resize_spec *spec = &state->specs[i];
@@ -93,12 +93,12 @@ static samara_status resize_grad_prologue(const struct smr_job *job, void *threa
     }
     smr_resize_adjoint_begin(spec, &adjoint);
     for (int64_t o = 0; o < spec->out; o++) {
-      SMR_TRY(smr_pace_step(&pace, smr_resize_reach(spec)));
+      SMR_TRY(smr_deadline_step(&watch, smr_resize_reach(spec)));
       smr_resize_adjoint_extend(spec, &adjoint, o, thread_scratch);
     }
     smr_resize_adjoint_place(spec, &adjoint);
     for (int64_t o = 0; o < spec->out; o++) {
-      SMR_TRY(smr_pace_step(&pace, smr_resize_reach(spec)));
+      SMR_TRY(smr_deadline_step(&watch, smr_resize_reach(spec)));
       smr_resize_adjoint_fill(spec, &adjoint, o, thread_scratch);
     }
   }
@@ -106,11 +106,11 @@ static samara_status resize_grad_prologue(const struct smr_job *job, void *threa
 }
 
 // Sum a blended row of dy along its width.
-static samara_status resize_grad_width(struct smr_pace *pace,
+static samara_status resize_grad_width(struct smr_deadline_watch *watch,
                                        const struct smr_resize_adjoint *width, const float *row,
                                        char *out) {
-  const struct resize_grad_state *state = (const struct resize_grad_state *)pace->job->state;
-  const struct smr_tensor *dx = pace->job->outputs[0];
+  const struct resize_grad_state *state = (const struct resize_grad_state *)watch->job->state;
+  const struct smr_tensor *dx = watch->job->outputs[0];
   const size_t channels = (size_t)dx->dims[dx->rank - 1], element = smr_dtype_bytes(dx->dtype);
   const smr_f32_resize_row kernel = state->kernels->row[dx->dtype == SAMARA_FLOAT16];
   for (size_t p = 0; p < (size_t)state->specs[2].in; p++, out += channels * element) {
@@ -121,15 +121,16 @@ static samara_status resize_grad_width(struct smr_pace *pace,
       memset(out, 0, channels * element);
       continue;
     }
-    SMR_TRY(smr_pace_step(pace, (size_t)width->count[p] * channels));
+    SMR_TRY(smr_deadline_step(watch, (size_t)width->count[p] * channels));
     kernel(1, channels, &one, row, channels, out, channels);
   }
   return SAMARA_OK;
 }
 
-static samara_status resize_grad_row(struct smr_pace *pace, const struct smr_resize_adjoint *axes,
-                                     size_t unit, float *blended) {
-  const struct smr_job *job = pace->job;
+static samara_status resize_grad_row(struct smr_deadline_watch *watch,
+                                     const struct smr_resize_adjoint *axes, size_t unit,
+                                     float *blended) {
+  const struct smr_job *job = watch->job;
   const struct resize_grad_state *state = (const struct resize_grad_state *)job->state;
   const struct smr_tensor *dy = job->inputs[0], *dx = job->outputs[0];
   const struct smr_resize_spec *specs = state->specs;
@@ -156,10 +157,10 @@ static samara_status resize_grad_row(struct smr_pace *pace, const struct smr_res
   }
   const bool alone = rows.count[0] == 1 && rows.count[1] == 1 && rows.weights[0][0] == 1.0f &&
                      rows.weights[1][0] == 1.0f;
-  if (alone && !half) return resize_grad_width(pace, &axes[2], (const float *)rows.x, out);
-  SMR_TRY(smr_pace_step(pace, rows.count[0] * rows.count[1] * row));
+  if (alone && !half) return resize_grad_width(watch, &axes[2], (const float *)rows.x, out);
+  SMR_TRY(smr_deadline_step(watch, rows.count[0] * rows.count[1] * row));
   state->kernels->blend[half](row, &rows, blended);
-  return resize_grad_width(pace, &axes[2], blended, out);
+  return resize_grad_width(watch, &axes[2], blended, out);
 }
 
 static samara_status resize_grad_run(const struct smr_job *job, size_t begin, size_t end,
@@ -168,10 +169,10 @@ static samara_status resize_grad_run(const struct smr_job *job, size_t begin, si
   if (begin == end) return begin == 0 ? resize_grad_prologue(job, thread_scratch) : SAMARA_OK;
   struct smr_resize_adjoint axes[SMR_RESIZE_AXES];
   for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) axes[i] = resize_grad_axis(job, i);
-  struct smr_pace pace = {.job = job};  // each row may sum all rows of dy
+  struct smr_deadline_watch watch = {.job = job};  // each row may sum all rows of dy
   const size_t last = smr_units_begin(&state->units, end);
   for (size_t unit = smr_units_begin(&state->units, begin); unit < last; unit++)
-    SMR_TRY(resize_grad_row(&pace, axes, unit, (float *)thread_scratch));
+    SMR_TRY(resize_grad_row(&watch, axes, unit, (float *)thread_scratch));
   return SAMARA_OK;
 }
 

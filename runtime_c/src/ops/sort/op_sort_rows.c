@@ -121,13 +121,13 @@ static samara_status sort_rows_run(const struct smr_job *job, size_t begin, size
   const void *x = job->inputs[0]->data;
   int64_t *order = job->outputs[0]->data, *from = order, *to = job->scratch;
   uint8_t *first = job->outputs[1]->data;
-  struct smr_pace pace = {.job = job};
+  struct smr_deadline_watch watch = {.job = job};
   for (size_t i = 0; i < s->count; i++) from[i] = (int64_t)i;
   for (size_t run = 1; run < s->count; run *= 2) {
     for (size_t at = 0; at < s->count; at += 2 * run) {
       const size_t middle = s->count - at < run ? s->count : at + run;
       const size_t last = s->count - at < 2 * run ? s->count : at + 2 * run;
-      SMR_TRY(smr_pace_step(&pace, (last - at) * (s->width + 4)));
+      SMR_TRY(smr_deadline_step(&watch, (last - at) * (s->width + 4)));
       sort_rows_merge(s, x, from, to, at, middle, last);
     }
     int64_t *const done = to;

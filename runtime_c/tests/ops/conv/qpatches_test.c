@@ -45,11 +45,11 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
                                  .zero = ZERO,
                                  .row_stride = stride};
   const struct smr_job job = {.name = "no deadline"};
-  struct smr_pace pace = {.job = &job};
+  struct smr_deadline_watch watch = {.job = &job};
   for (size_t first = 0; first < pixels; first += 3) {
     const size_t count = first % 2 ? pixels - first : 1;
     memset(rows, UNTOUCHED, pixels * stride);
-    CHECK_EQ_INT(smr_qpatches_gather(&pace, &p, first, count, rows), SAMARA_OK);
+    CHECK_EQ_INT(smr_qpatches_gather(&watch, &p, first, count, rows), SAMARA_OK);
     for (size_t i = 0; i < count * stride; i++) {
       const int want =
           i % stride < bytes ? expected(&p, first + i / stride, i % stride) : UNTOUCHED;

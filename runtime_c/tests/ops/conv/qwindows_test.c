@@ -40,7 +40,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
       .name = "no deadline",
       .threads = threads,
       .work = outputs * (double)(int64_t)(smr_window_taps(w) * (int64_t)channels)};
-  struct smr_pace pace = {.job = &job};
+  struct smr_deadline_watch watch = {.job = &job};
   struct smr_qwindows s;
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(smr_cpu_isa());
   CHECK_EQ_INT(smr_qwindows_make(&job, w, config, groups, channels, w_zero, filled, &s), SAMARA_OK);
@@ -57,7 +57,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
     const size_t count = smr_qwindows_pixels(w, &s, block, &first);
     CHECK_EQ_INT(first, all);
     all += count;
-    CHECK_EQ_INT(smr_qwindows_copy(&pace, w, &s, x, pixel, ZERO, block, to), SAMARA_OK);
+    CHECK_EQ_INT(smr_qwindows_copy(&watch, w, &s, x, pixel, ZERO, block, to), SAMARA_OK);
     for (size_t i = 0; i < count; i++)
       for (size_t g = 0; g < groups; g++)
         for (size_t byte = 0; byte < s.taps * k; byte++) {
@@ -72,7 +72,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
     CHECK_EQ_INT(wrong, 0);
   }
   CHECK_EQ_INT(all, w->batch * w->out[0] * w->out[1] * w->out[2]);
-  if (all >= 64 * SMR_PIECES_PER_THREAD) CHECK(s.blocks * 2 >= smr_pieces(&job));
+  if (all >= 64 * SMR_PIECES_PER_THREAD) CHECK(s.blocks * 2 >= smr_partition(&job));
   free(x), free(to), free(taps);
 }
 
