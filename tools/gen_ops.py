@@ -117,19 +117,77 @@ def _enum(name: str, rows: Sequence[tuple[str, int]]) -> str:
     return f"enum{' ' + name if name else ''} {{\n{body}}};\n"
 
 
+# Attributes that several operators have one after the other, which code may pass on together.
+ATTR_GROUPS = {
+    "window": ("strides", "dilations", "pads"),
+    "epilogue": ("lo", "hi", "post", "post_alpha", "post_beta"),
+    "int8_output": ("scale", "zero_point", "lo", "hi"),
+}
+# Which field of struct smr_attr holds an attribute, by its type.
+_FIELDS = {"f32": "f", "floats": "floats", "ints": "ints", "dims": "ints", "string": "text"}
+
+
+def _members(attrs: Sequence[Attr], indent: str = "  ") -> str:
+    """Members of a struct of attributes, each with the field that holds its value."""
+    width = max((len(a.name) for a in attrs), default=0) + 1
+    return "".join(
+        f"{indent}struct smr_attr {a.name + ';':{width}}  // {a.type}: .{_FIELDS.get(a.type, 'i')}\n"
+        for a in attrs
+    )
+
+
+def _group_at(attrs: Sequence[Attr], at: int) -> str | None:
+    names = tuple(a.name for a in attrs[at:])
+    return next((g for g, own in ATTR_GROUPS.items() if names[: len(own)] == own), None)
+
+
+def _attrs_struct(op: OpSpec) -> str:
+    """What job->attrs of the operator is: one member per row of its descriptors, in order."""
+    parts = [f"struct smr_attrs_{op.name} {{\n"]
+    alone = at = 0  # attributes [alone, at) belong to no group
+    while at < len(op.attrs):
+        group = _group_at(op.attrs, at)
+        if group is None:
+            at += 1
+            continue
+        end = at + len(ATTR_GROUPS[group])
+        own = _members(op.attrs[at:end], "      ")
+        parts.append(_members(op.attrs[alone:at]))
+        parts.append(f"  union {{\n    struct smr_attrs_{group} {group};\n    struct {{\n{own}")
+        parts.append("    };\n  };\n")
+        alone = at = end
+    return "".join([*parts, _members(op.attrs[alone:]), "};\n"])
+
+
+def _group_struct(group: str, ops: Sequence[OpSpec]) -> str:
+    op, at = next(
+        (op, i) for op in ops for i in range(len(op.attrs)) if _group_at(op.attrs, i) == group
+    )
+    members = _members(op.attrs[at : at + len(ATTR_GROUPS[group])])
+    first = ATTR_GROUPS[group][0]
+    return (
+        f"struct smr_attrs_{group} {{\n{members}}};\n"
+        f'#define SMR_ATTR_GROUP_FIRST_{group} "{first}"\n'
+    )
+
+
 def opattrs_h(ops: Sequence[OpSpec]) -> str:
-    """Operator codes, attribute indices and enum choices as C constants."""
+    """Operator codes, structs of attributes and enum choices in C."""
     parts = [
-        f"{_C_HEAD}// {_FROM} Codes, attribute indices, choices.\n"
-        "#ifndef SMR_OPS_OPATTRS_H\n#define SMR_OPS_OPATTRS_H\n",
+        f"{_C_HEAD}// {_FROM} Codes, attributes by operator, choices.\n"
+        "#ifndef SMR_OPS_OPATTRS_H\n#define SMR_OPS_OPATTRS_H\n\n"
+        '#include "ops/op.h"\n',
         _enum("smr_op_code", [(f"SMR_CODE_{op.name.upper()}", op.code) for op in ops]),
+        "// What operators have in common, as one member of their structs.",
+        *(_group_struct(group, ops) for group in ATTR_GROUPS),
     ]
     for op in ops:
         if not op.attrs:
             continue
         up = op.name.upper()
+        parts.append(_attrs_struct(op))
         rows = [(f"SMR_ATTR_{up}_{a.name.upper()}", i) for i, a in enumerate(op.attrs)]
-        parts.append(f"// {op.name}: job->attrs[…]\n{_enum('', rows)}")
+        parts.append(_enum("", rows))
         for a in op.attrs:
             choices = [
                 (f"SMR_{up}_{a.name.upper()}_{c.upper()}", i) for i, c in enumerate(a.choices)

@@ -50,6 +50,11 @@ const char *smr_attr_choices(const struct smr_attr_desc *desc) {
   return choices[desc - smr_attr_descs];
 }
 
+bool smr_attr_is(const struct smr_job *job, size_t index, const char *name) {
+  return index < job->op->attr_count &&
+         strcmp(smr_attr_name(&smr_attr_descs[job->op->attr_first + index]), name) == 0;
+}
+
 int smr_op_attr_index(const struct smr_op *op, const char *name) {
   for (int i = 0; i < op->attr_count; i++)
     if (strcmp(smr_attr_name(&smr_attr_descs[op->attr_first + i]), name) == 0) return i;

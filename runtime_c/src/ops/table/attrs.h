@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attribute descriptors, generated from the op table, and access to a node's attributes by name.
+// Attribute descriptors, generated from the op table, and access to a node's attributes.
 #ifndef SMR_OPS_ATTRS_H
 #define SMR_OPS_ATTRS_H
 
 #include "ops/op.h"
+#include "ops/table/opattrs.h"
+
+#include <assert.h>
 
 /// Types of attributes; which field of struct smr_attr holds the value is said there.
 enum smr_attr_type {
@@ -41,6 +44,26 @@ enum {
 
 // With its size: in a build of one file the declaration is internal, and ISO C wants it complete.
 extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
+
+/// Position of attribute NAME among those of operator OP.
+#define SMR_ATTR_INDEX(OP, NAME) (offsetof(struct smr_attrs_##OP, NAME) / sizeof(struct smr_attr))
+
+/// Attribute NAME of a node of operator OP, as in SMR_ATTR(job, conv, groups)->i. The generated
+/// struct says which field holds the value; a name that it lacks does not compile.
+///
+/// A function that serves several operators names one of them. All must have the attribute in the
+/// same place, which builds with assertions check.
+#define SMR_ATTR(job, OP, NAME)                                 \
+  (assert(smr_attr_is((job), SMR_ATTR_INDEX(OP, NAME), #NAME)), \
+   &((const struct smr_attrs_##OP *)(const void *)(job)->attrs)->NAME)
+
+/// Attributes that operators share, as in SMR_ATTR_GROUP(job, conv, window)->strides.
+#define SMR_ATTR_GROUP(job, OP, GROUP)                                                  \
+  (assert(smr_attr_is((job), SMR_ATTR_INDEX(OP, GROUP), SMR_ATTR_GROUP_FIRST_##GROUP)), \
+   &((const struct smr_attrs_##OP *)(const void *)(job)->attrs)->GROUP)
+
+/// Whether the node's attribute at `index` has this name: for assertions.
+bool smr_attr_is(const struct smr_job *job, size_t index, const char *name);
 
 /// The attribute `name` of a node. The operator's row has it: asserted, for the name is a literal.
 const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name);
