@@ -55,7 +55,7 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
                         const struct smr_tensor *y, uint32_t mask_input) {
   const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
   const struct smr_tensor *mask = smr_optional_input(job, mask_input);
-  const bool rows_first = smr_op_attr_int(job, "layout") == SMR_ATTENTION_LAYOUT_BSHD;
+  const bool rows_first = SMR_ATTR(job, attention, layout)->i == SMR_ATTENTION_LAYOUT_BSHD;
   const uint32_t rank = q->rank, rows = rank - (rows_first ? 3u : 2u);
   *all = (struct smr_attention){
       .products = 1,
@@ -68,8 +68,8 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
       .v = attention_rows_of(v, rows_first),
       .y = attention_rows_of(y, rows_first),
       .mask_input = mask_input,
-      .scale = smr_op_attr(job, "scale")->f,
-      .causal = smr_op_attr_int(job, "causal") != 0,
+      .scale = SMR_ATTR(job, attention, scale)->f,
+      .causal = SMR_ATTR(job, attention, causal)->i != 0,
       .gemm = smr_linear_config(job),
       .softmax = smr_f32_softmax_config(job->isa)->row[0],
       .add = smr_f32_vbinary_kernel(job->isa, SMR_F32_VBINARY_ADD),

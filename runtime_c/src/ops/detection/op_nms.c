@@ -48,8 +48,8 @@ static samara_status nms_prepare(struct smr_job *job) {
   const struct smr_tensor *scores = job->inputs[1];
   *s = (struct nms_state){.boxes = (size_t)scores->dims[2],
                           .classes = (size_t)scores->dims[1],
-                          .limit = (size_t)smr_op_attr_int(job, "limit"),
-                          .center = smr_op_attr_int(job, "center") != 0};
+                          .limit = (size_t)SMR_ATTR(job, nms, limit)->i,
+                          .center = SMR_ATTR(job, nms, center)->i != 0};
   job->kernel = "nms";
   job->tiles = smr_numel(job->outputs[0]) == 0 ? 0 : smr_extent(scores, 0, 2);
   const size_t most = s->limit < s->boxes ? s->limit : s->boxes;

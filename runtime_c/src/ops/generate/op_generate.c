@@ -125,7 +125,7 @@ static samara_status range_run(const struct smr_job *job, size_t begin, size_t e
 static samara_status iota_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct smr_units *units = (const struct smr_units *)job->state;
-  source_line(job->outputs[0], smr_op_attr_int(job, "start"), smr_op_attr_int(job, "step"),
+  source_line(job->outputs[0], SMR_ATTR(job, iota, start)->i, SMR_ATTR(job, iota, step)->i,
               smr_units_begin(units, begin), smr_units_begin(units, end));
   return SAMARA_OK;
 }
@@ -133,7 +133,7 @@ static samara_status iota_run(const struct smr_job *job, size_t begin, size_t en
 // ---- dims ----
 
 static samara_status dims_prepare(struct smr_job *job) {
-  job->tiles = smr_op_attr(job, "values")->count > 0 ? 1 : 0;
+  job->tiles = SMR_ATTR(job, dims, values)->count > 0 ? 1 : 0;
   job->kernel = "dims";
   return SAMARA_OK;
 }
@@ -141,7 +141,7 @@ static samara_status dims_prepare(struct smr_job *job) {
 static samara_status dims_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   if (begin == end) return SAMARA_OK;
-  const struct smr_attr *values = smr_op_attr(job, "values");
+  const struct smr_attr *values = SMR_ATTR(job, dims, values);
   struct smr_tensor *y = job->outputs[0];
   for (uint32_t i = 0; i < values->count; i++) {
     const int64_t value = values->ints[i];

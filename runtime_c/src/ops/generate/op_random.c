@@ -46,7 +46,7 @@ static struct smr_philox random_stream(const struct smr_tensor *key, size_t at) 
 // ---- dropout: x, key ----
 
 static samara_status dropout_check(const struct smr_job *job) {
-  const float p = smr_op_attr(job, "p")->f;
+  const float p = SMR_ATTR(job, dropout, p)->f;
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output"));
   if (!(p >= 0 && p <= 1))
@@ -59,7 +59,7 @@ static samara_status dropout_run(const struct smr_job *job, size_t begin, size_t
   (void)thread_scratch;
   const struct random_state *s = job->state;
   const size_t at = begin * SMR_GRAIN, last = smr_grain_end(s->n, end);
-  const double p = (double)smr_op_attr(job, "p")->f;
+  const double p = (double)SMR_ATTR(job, dropout, p)->f;
   if (at >= last) return SAMARA_OK;
   const struct smr_philox stream = random_stream(job->inputs[1], at);
   // u >= p where 2^24 u, an integer, is at least the next integer from 2^24 p on.

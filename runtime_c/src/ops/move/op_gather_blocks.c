@@ -19,8 +19,8 @@ static samara_status gather_blocks_prepare(struct smr_job *job) {
   struct gather_blocks_state *s = job->state;
   const struct smr_tensor *w = job->inputs[0];
   *s = (struct gather_blocks_state){.width = (size_t)w->dims[1],
-                                    .block = (size_t)smr_op_attr_int(job, "block"),
-                                    .wrap = smr_op_attr_int(job, "wrap") != 0};
+                                    .block = (size_t)SMR_ATTR(job, gather_blocks, block)->i,
+                                    .wrap = SMR_ATTR(job, gather_blocks, wrap)->i != 0};
   s->count = s->width / s->block + (s->width % s->block != 0);
   const size_t rows = s->width > 0 ? (size_t)smr_numel(job->inputs[2]) : 0;
   s->units = smr_units_make(job, rows, s->width * sizeof(float));

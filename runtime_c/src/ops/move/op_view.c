@@ -59,7 +59,7 @@ static samara_status reshape_run(const struct smr_job *job, size_t begin, size_t
 
 static samara_status transpose_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t *perm = smr_op_attr(job, "perm")->ints;
+  const int64_t *perm = SMR_ATTR(job, transpose, perm)->ints;
   size_t strides[SAMARA_MAX_RANK];
   smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
@@ -71,7 +71,8 @@ static samara_status transpose_prepare(struct smr_job *job) {
 
 static samara_status slice_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const int64_t *begin = smr_op_attr(job, "begin")->ints, *step = smr_op_attr(job, "step")->ints;
+  const int64_t *begin = SMR_ATTR(job, slice, begin)->ints,
+                *step = SMR_ATTR(job, slice, step)->ints;
   size_t strides[SAMARA_MAX_RANK];
   smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
@@ -103,7 +104,7 @@ static samara_status expand_prepare(struct smr_job *job) {
 // Each axis becomes two: the repeats, which do not move in the input, and the axis itself.
 static samara_status tile_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t *repeats = smr_op_attr(job, "repeats")->ints;
+  const int64_t *repeats = SMR_ATTR(job, tile, repeats)->ints;
   size_t strides[SAMARA_MAX_RANK];
   smr_move_strides(x, strides);
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};

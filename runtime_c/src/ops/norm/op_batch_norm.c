@@ -51,7 +51,7 @@ static samara_status batch_norm_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   *s = (struct batch_norm_state){.kernels = smr_f32_channel_norm_config(job->isa),
                                  .grads = smr_f32_channel_norm_grad_config(job->isa),
-                                 .eps = smr_op_attr(job, "eps")->f};
+                                 .eps = SMR_ATTR(job, batch_norm, eps)->f};
   s->plan = smr_channel_plan_make(1, (size_t)smr_product(x->dims, x->rank - 1u),
                                   (size_t)x->dims[x->rank - 1]);
   job->kernel = s->kernels->name;

@@ -66,9 +66,9 @@ static samara_status group_prepare(struct smr_job *job, size_t arrays, bool sums
   struct group_norm_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
   *s = (struct group_norm_state){.kernels = smr_f32_channel_norm_config(job->isa),
-                                 .groups = (size_t)smr_op_attr_int(job, "groups"),
+                                 .groups = (size_t)SMR_ATTR(job, group_norm, groups)->i,
                                  .arrays = arrays,
-                                 .eps = smr_op_attr(job, "eps")->f};
+                                 .eps = SMR_ATTR(job, group_norm, eps)->f};
   s->plan =
       smr_channel_plan_make((size_t)x->dims[0], (size_t)smr_product(x->dims + 1, x->rank - 2u),
                             (size_t)x->dims[x->rank - 1]);

@@ -32,12 +32,12 @@ static samara_status norm_check(const struct smr_job *job) {
 static samara_status norm_prepare_rows(struct smr_job *job) {
   struct norm_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t given = smr_op_attr_int(job, "axis");
+  const int64_t given = SMR_ATTR(job, layer_norm, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
   *s = (struct norm_state){.kernels = smr_f32_norm_config(job->isa),
                            .groups = (size_t)smr_product(x->dims, axis),
                            .n = (size_t)smr_product(x->dims + axis, x->rank - axis),
-                           .eps = smr_op_attr(job, "eps")->f};
+                           .eps = SMR_ATTR(job, layer_norm, eps)->f};
   s->tile_groups = s->n && s->n < SMR_GRAIN ? SMR_GRAIN / s->n : 1;
   job->kernel = s->kernels->name;
   job->tiles = s->n ? (s->groups + s->tile_groups - 1) / s->tile_groups : 0;
@@ -91,7 +91,7 @@ static samara_status instance_norm_prepare(struct smr_job *job) {
                            .groups = (size_t)x->dims[0],
                            .n = (size_t)smr_product(x->dims + 1, x->rank - 2u),
                            .channels = (size_t)x->dims[x->rank - 1],
-                           .eps = smr_op_attr(job, "eps")->f};
+                           .eps = SMR_ATTR(job, instance_norm, eps)->f};
   s->chunks = s->channels / NORM_CHUNK + (s->channels % NORM_CHUNK != 0);
   job->kernel = s->kernels->name;
   job->tiles = s->n ? s->groups * s->chunks : 0;
@@ -123,7 +123,7 @@ struct lrn_state {
 static samara_status lrn_check(const struct smr_job *job) {
   SMR_TRY(norm_check(job));
   SMR_TRY(smr_expect_rank(job, job->inputs[0], "input", 1, SAMARA_MAX_RANK));
-  if (smr_op_attr_int(job, "size") < 1)
+  if (SMR_ATTR(job, lrn, size)->i < 1)
     SMR_FAIL(job->error, BAD_SHAPE, "lrn: size must be at least 1");
   return SAMARA_OK;
 }
@@ -132,7 +132,7 @@ static samara_status lrn_check(const struct smr_job *job) {
 static samara_status lrn_prepare(struct smr_job *job) {
   struct lrn_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const size_t channels = (size_t)x->dims[x->rank - 1], size = (size_t)smr_op_attr_int(job, "size");
+  const size_t channels = (size_t)x->dims[x->rank - 1], size = (size_t)SMR_ATTR(job, lrn, size)->i;
   const size_t window = size < channels ? size : channels;
   *s = (struct lrn_state){.block = window < SMR_GRAIN ? SMR_GRAIN / (window ? window : 1) : 1};
   s->blocks = channels / s->block + (channels % s->block != 0);
@@ -147,10 +147,10 @@ static samara_status lrn_run(const struct smr_job *job, size_t begin, size_t end
   const struct smr_tensor *tx = job->inputs[0];
   const struct lrn_state *s = job->state;
   const int64_t channels = tx->dims[tx->rank - 1];
-  const int64_t size = smr_op_attr_int(job, "size"), before = (size - 1) / 2;
+  const int64_t size = SMR_ATTR(job, lrn, size)->i, before = (size - 1) / 2;
   const int64_t after = size - 1 - before;
-  const float bias = smr_op_attr(job, "bias")->f, beta = smr_op_attr(job, "beta")->f;
-  const float alpha = smr_op_attr(job, "alpha")->f / (float)size;
+  const float bias = SMR_ATTR(job, lrn, bias)->f, beta = SMR_ATTR(job, lrn, beta)->f;
+  const float alpha = SMR_ATTR(job, lrn, alpha)->f / (float)size;
   for (size_t tile = begin; tile < end; tile++) {
     const size_t pixel = tile / s->blocks * (size_t)channels;
     const float *x = (const float *)tx->data + pixel;

@@ -42,13 +42,13 @@ static samara_status norm_grad_check(const struct smr_job *job) {
 static samara_status norm_grad_prepare(struct smr_job *job) {
   struct norm_grad_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t given = smr_op_attr_int(job, "axis");
+  const int64_t given = SMR_ATTR(job, layer_norm_grad, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
   *s = (struct norm_grad_state){.kernels = smr_f32_norm_grad_config(job->isa),
                                 .rows = (size_t)smr_product(x->dims, axis),
                                 .n = (size_t)smr_product(x->dims + axis, x->rank - axis),
                                 .sums = job->output_count - 1,
-                                .eps = smr_op_attr(job, "eps")->f};
+                                .eps = SMR_ATTR(job, layer_norm_grad, eps)->f};
   job->kernel = s->kernels->name;
   if (s->n == 0) return SAMARA_OK;
   s->tile_rows = SMR_GRAIN / s->n;

@@ -31,13 +31,13 @@ static samara_status softmax_check(const struct smr_job *job) {
 
 // Whether the axis is the last, which has nothing behind it.
 static bool softmax_is_last(const struct smr_job *job) {
-  const int64_t axis = smr_op_attr_int(job, "axis");
+  const int64_t axis = SMR_ATTR(job, softmax, axis)->i;
   return axis == -1 || axis + 1 == (int64_t)job->inputs[0]->rank;
 }
 
 static samara_status softmax_prepare_any(struct smr_job *job, size_t log) {
   struct softmax_state *s = job->state;
-  s->axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"));
+  s->axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i);
   s->kernels = smr_f32_softmax_config(job->isa);
   s->log = log;
   const bool wide = SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64;
@@ -103,7 +103,7 @@ SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, softmax_run
 
 static samara_status hardmax_prepare(struct smr_job *job) {
   struct softmax_state *s = job->state;
-  *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"))};
+  *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i)};
   if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, false));
   job->kernel = "hardmax";
   job->tiles = smr_axis_tiles(&s->axis);

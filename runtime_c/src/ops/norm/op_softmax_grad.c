@@ -24,7 +24,7 @@ static samara_status softmax_grad_check(const struct smr_job *job) {
 
 static samara_status softmax_grad_prepare_any(struct smr_job *job, size_t log) {
   struct softmax_grad_state *s = job->state;
-  s->axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis"));
+  s->axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax_grad, axis)->i);
   s->kernels = smr_f32_softmax_grad_config(job->isa);
   s->log = log;
   job->kernel = s->kernels->name;

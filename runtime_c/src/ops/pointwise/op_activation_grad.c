@@ -24,10 +24,10 @@ static samara_status activation_grad_check(const struct smr_job *job) {
 static samara_status activation_grad_prepare(struct smr_job *job) {
   struct activation_grad_state *s = job->state;
   const enum smr_f32_activation_grad kind =
-      (enum smr_f32_activation_grad)smr_op_attr_int(job, "kind");
+      (enum smr_f32_activation_grad)SMR_ATTR(job, activation_grad, kind)->i;
   s->kernel = smr_f32_activation_grad_kernel(job->isa, kind);
-  s->params[0] = smr_op_attr(job, "alpha")->f;
-  s->params[1] = smr_op_attr(job, "beta")->f;
+  s->params[0] = SMR_ATTR(job, activation_grad, alpha)->f;
+  s->params[1] = SMR_ATTR(job, activation_grad, beta)->f;
   job->kernel = smr_f32_activation_grad_kernel_name(job->isa);
   job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
   return SAMARA_OK;

@@ -25,7 +25,7 @@ static samara_status cast_check(const struct smr_job *job) {
   const uint32_t set = SMR_DTYPES_PLAIN | SMR_DTYPES_MORE | SMR_DTYPES_PACKED;
   SMR_TRY(smr_expect_dtype(job, x, "input", set));
   SMR_TRY(smr_expect_dtype(job, y, "output", set));
-  if (smr_op_attr_int(job, "to") != y->dtype)
+  if (SMR_ATTR(job, cast, to)->i != y->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "cast: the output has dtype %s, not that of `to`",
              smr_dtype_name(y->dtype));
   return SAMARA_OK;

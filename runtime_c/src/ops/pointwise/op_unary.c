@@ -145,7 +145,7 @@ enum {
   UNARY(name, float, unary_prepare_f32(job, SMR_F32_##FUNCTION, (a), (b)))
 #define UNARY_NUMBER(name, FUNCTION) \
   UNARY(name, number, unary_prepare_number(job, SMR_F32_##FUNCTION, SMR_VUNARY_##FUNCTION))
-#define ATTR(name) (smr_op_attr(job, #name)->f)
+#define ATTR(OP, name) (SMR_ATTR(job, OP, name)->f)
 
 UNARY_NUMBER(neg, NEG)
 UNARY_NUMBER(abs, ABS)
@@ -176,12 +176,12 @@ UNARY_FLOAT(sigmoid, SIGMOID, 0, 0)
 UNARY_FLOAT(softplus, SOFTPLUS, 0, 0)
 UNARY_FLOAT(hard_swish, HARD_SWISH, 0, 0)
 UNARY_FLOAT(silu, SILU, 0, 0)
-UNARY_FLOAT(leaky_relu, LEAKY_RELU, ATTR(alpha), 0)
-UNARY_FLOAT(elu, ELU, ATTR(alpha), 0)
-UNARY_FLOAT(hard_sigmoid, HARD_SIGMOID, ATTR(alpha), ATTR(beta))
-UNARY_FLOAT(clamp, CLAMP, ATTR(lo), ATTR(hi))
+UNARY_FLOAT(leaky_relu, LEAKY_RELU, ATTR(leaky_relu, alpha), 0)
+UNARY_FLOAT(elu, ELU, ATTR(elu, alpha), 0)
+UNARY_FLOAT(hard_sigmoid, HARD_SIGMOID, ATTR(hard_sigmoid, alpha), ATTR(hard_sigmoid, beta))
+UNARY_FLOAT(clamp, CLAMP, ATTR(clamp, lo), ATTR(clamp, hi))
 UNARY(gelu, float,
-      unary_prepare_f32(job, smr_op_attr_int(job, "approximate") ? SMR_F32_GELU_TANH : SMR_F32_GELU,
+      unary_prepare_f32(job, SMR_ATTR(job, gelu, approximate)->i ? SMR_F32_GELU_TANH : SMR_F32_GELU,
                         0, 0))
 UNARY(logical_not, bool, unary_prepare_any(job, SMR_VUNARY_NOT))
 UNARY(bitwise_not, int, unary_prepare_any(job, SMR_VUNARY_BIT_NOT))
@@ -189,8 +189,8 @@ UNARY(isnan, predicate, unary_prepare_any(job, SMR_VUNARY_IS_NAN))
 
 // Which infinities count.
 static samara_status unary_prepare_infinite(struct smr_job *job) {
-  const bool negative = smr_op_attr_int(job, "negative") != 0;
-  const bool positive = smr_op_attr_int(job, "positive") != 0;
+  const bool negative = SMR_ATTR(job, isinf, negative)->i != 0;
+  const bool positive = SMR_ATTR(job, isinf, positive)->i != 0;
   return unary_prepare_any(job, negative && positive ? SMR_VUNARY_IS_INF
                                 : negative           ? SMR_VUNARY_IS_INF_NEGATIVE
                                 : positive           ? SMR_VUNARY_IS_INF_POSITIVE
@@ -232,7 +232,7 @@ static samara_status bitcast_check(const struct smr_job *job) {
   const uint32_t set = SMR_DTYPES_PLAIN | SMR_DTYPES_MORE | SMR_DTYPES_PACKED;
   SMR_TRY(smr_expect_dtype(job, x, "input", set));
   SMR_TRY(smr_expect_dtype(job, y, "output", set));
-  if (smr_op_attr_int(job, "to") != y->dtype ||
+  if (SMR_ATTR(job, bitcast, to)->i != y->dtype ||
       smr_dtype_bytes(x->dtype) != smr_dtype_bytes(y->dtype) ||
       smr_dtype_packed(x->dtype) != smr_dtype_packed(y->dtype))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %s cannot be taken for %s", job->op->name,

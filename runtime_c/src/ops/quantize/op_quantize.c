@@ -136,7 +136,7 @@ static samara_status requantize_run(const struct smr_job *job, size_t begin, siz
 static samara_status reinterpret_check(const struct smr_job *job) {
   const uint32_t bytes = SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8;
   SMR_TRY(quantize_expect(job, bytes, bytes));
-  if (smr_op_attr_int(job, "to") != job->outputs[0]->dtype)
+  if (SMR_ATTR(job, reinterpret, to)->i != job->outputs[0]->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "reinterpret: the output has dtype %s, not that of `to`",
              smr_dtype_name(job->outputs[0]->dtype));
   return SAMARA_OK;

@@ -12,7 +12,7 @@ enum { GRU_GATES = 3, GRU_ZR = 0, GRU_H = 1 };  // gates z, r, h; the recurrent 
 static samara_status gru_prepare(struct smr_job *job) {
   struct smr_recurrent *all = (struct smr_recurrent *)job->state;
   SMR_TRY(smr_recurrent_prepare(job, all, GRU_GATES, 2));
-  all->inner_bias = smr_op_attr_int(job, "linear_before_reset") != 0;
+  all->inner_bias = SMR_ATTR(job, gru, linear_before_reset)->i != 0;
   return SAMARA_OK;
 }
 

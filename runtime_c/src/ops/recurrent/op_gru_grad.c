@@ -18,7 +18,7 @@ enum { GRU_GRAD_GATES = 3, GRU_GRAD_ZR = 2, GRU_GRAD_DH0 = 2 };
 static samara_status gru_grad_prepare(struct smr_job *job) {
   SMR_NEED(job, f32_cell_gru_grad);
   struct gru_grad_state *state = (struct gru_grad_state *)job->state;
-  state->linear = smr_op_attr_int(job, "linear_before_reset") != 0;
+  state->linear = SMR_ATTR(job, gru_grad, linear_before_reset)->i != 0;
   return smr_recurrent_grad_prepare(job, &state->all, GRU_GRAD_GATES,
                                     state->linear ? GRU_GRAD_GATES : GRU_GRAD_ZR);
 }

@@ -17,7 +17,7 @@ enum { LSTM_GATES = 4 };  // i, o, f, c
 
 static samara_status lstm_prepare(struct smr_job *job) {
   struct lstm_state *state = (struct lstm_state *)job->state;
-  state->input_forget = smr_op_attr_int(job, "input_forget") != 0;
+  state->input_forget = SMR_ATTR(job, lstm, input_forget)->i != 0;
   SMR_TRY(smr_recurrent_prepare(job, &state->all, LSTM_GATES, 1));
   smr_recurrent_share_steps(job, &state->all);
   return SAMARA_OK;

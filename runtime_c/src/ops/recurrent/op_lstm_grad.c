@@ -18,7 +18,7 @@ enum { LSTM_GRAD_GATES = 4, LSTM_GRAD_DH0 = 1 };
 static samara_status lstm_grad_prepare(struct smr_job *job) {
   struct lstm_grad_state *state = (struct lstm_grad_state *)job->state;
   SMR_NEED(job, f32_cell_lstm_grad);
-  state->input_forget = smr_op_attr_int(job, "input_forget") != 0;
+  state->input_forget = SMR_ATTR(job, lstm_grad, input_forget)->i != 0;
   return smr_recurrent_grad_prepare(job, &state->all, LSTM_GRAD_GATES, LSTM_GRAD_GATES);
 }
 

@@ -48,7 +48,7 @@ samara_status smr_recurrent_check(const struct smr_job *job) {
       SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
-  const float clip = smr_op_attr(job, "clip")->f;
+  const float clip = SMR_ATTR(job, lstm, clip)->f;
   if (!(clip >= 0))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: clip is %g, expected at least 0", job->op->name,
              smr_g(clip));
@@ -120,13 +120,13 @@ static samara_status recurrent_place(struct smr_job *job, const struct smr_recur
 
 static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all, size_t gates) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
-  const float clip = smr_op_attr(job, "clip")->f;
+  const float clip = SMR_ATTR(job, lstm, clip)->f;
   *all = (struct smr_recurrent){.steps = (size_t)x->dims[0],
                                 .batch = (size_t)x->dims[1],
                                 .inputs = (size_t)x->dims[2],
-                                .hidden = (size_t)smr_op_attr_int(job, "hidden"),
+                                .hidden = (size_t)SMR_ATTR(job, lstm, hidden)->i,
                                 .gates = gates,
-                                .direction = smr_op_attr_int(job, "direction"),
+                                .direction = SMR_ATTR(job, lstm, direction)->i,
                                 .clip = clip > 0 ? clip : INFINITY,
                                 .half = x->dtype == SAMARA_FLOAT16,
                                 .half_weights = job->inputs[RECURRENT_W]->dtype == SAMARA_FLOAT16,

@@ -31,7 +31,7 @@ samara_status smr_recurrent_grad_check(const struct smr_job *job) {
       SMR_TRY(smr_expect_same_dtype(job, gates, job->inputs[i], "gates and another input"));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_expect_same_dtype(job, gates, job->outputs[i], "gates and an output"));
-  const float clip = smr_op_attr(job, "clip")->f;
+  const float clip = SMR_ATTR(job, lstm_grad, clip)->f;
   if (!(clip >= 0))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: clip is %g, expected at least 0", job->op->name,
              smr_g(clip));
@@ -72,13 +72,13 @@ static samara_status recurrent_grad_part(struct smr_job *job, struct smr_recurre
 samara_status smr_recurrent_grad_prepare(struct smr_job *job, struct smr_recurrent_grad *all,
                                          size_t gates, size_t head) {
   const struct smr_tensor *kept = job->inputs[RECURRENT_GRAD_GATES];
-  const float clip = smr_op_attr(job, "clip")->f;
+  const float clip = SMR_ATTR(job, lstm_grad, clip)->f;
   *all = (struct smr_recurrent_grad){.steps = (size_t)kept->dims[1],
                                      .batch = (size_t)kept->dims[2],
-                                     .hidden = (size_t)smr_op_attr_int(job, "hidden"),
+                                     .hidden = (size_t)SMR_ATTR(job, lstm_grad, hidden)->i,
                                      .gates = gates,
                                      .directions = (size_t)kept->dims[0],
-                                     .direction = smr_op_attr_int(job, "direction"),
+                                     .direction = SMR_ATTR(job, lstm_grad, direction)->i,
                                      .clip = clip > 0 ? clip : INFINITY,
                                      .cell = smr_f32_cell_grad_kernels(job->isa)};
   job->scratch_bytes = job->thread_scratch_bytes = 0;

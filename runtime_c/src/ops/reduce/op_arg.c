@@ -21,9 +21,9 @@ static samara_status arg_check(const struct smr_job *job) {
 
 static samara_status arg_prepare(struct smr_job *job, bool smallest) {
   struct arg_state *s = job->state;
-  *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
+  *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, argmax, axis)->i),
                           .smallest = smallest,
-                          .last = smr_op_attr_int(job, "select_last") != 0};
+                          .last = SMR_ATTR(job, argmax, select_last)->i != 0};
   s->minmax = (struct smr_arg_minmax){smr_f32_reduce_config(job->isa), smallest, s->last};
   if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, smallest));
   job->kernel = "arg";

@@ -89,9 +89,9 @@ static const struct cumsum_kernels cumsum_64_kernels[] = {CUMSUM_KERNELS(sum_64)
 
 static samara_status cumsum_prepare_any(struct smr_job *job, bool product) {
   struct cumsum_state *s = job->state;
-  *s = (struct cumsum_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
-                             .exclusive = smr_op_attr_int(job, "exclusive") != 0,
-                             .reverse = smr_op_attr_int(job, "reverse") != 0};
+  *s = (struct cumsum_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, cumsum, axis)->i),
+                             .exclusive = SMR_ATTR(job, cumsum, exclusive)->i != 0,
+                             .reverse = SMR_ATTR(job, cumsum, reverse)->i != 0};
   switch (job->inputs[0]->dtype) {
     case SAMARA_FLOAT32:
       s->kernels = &cumsum_f32_kernels[product];

@@ -151,7 +151,7 @@ static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduc
 }
 
 static samara_status reduce_prepare(struct smr_job *job, enum smr_f32_reduce_op op, bool mean) {
-  const struct smr_attr *axes = smr_op_attr(job, "axes");
+  const struct smr_attr *axes = SMR_ATTR(job, reduce_sum, axes);
   const int64_t rank = job->inputs[0]->rank;
   uint32_t mask = 0;
   for (uint32_t i = 0; i < axes->count; i++)

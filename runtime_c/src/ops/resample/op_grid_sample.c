@@ -30,7 +30,8 @@ struct grid_sample_state {
 };
 
 static samara_status grid_sample_check(const struct smr_job *job) {
-  const int64_t mode = smr_op_attr_int(job, "mode"), padding = smr_op_attr_int(job, "padding");
+  const int64_t mode = SMR_ATTR(job, grid_sample, mode)->i,
+                padding = SMR_ATTR(job, grid_sample, padding)->i;
   for (uint32_t i = 0; i < job->input_count; i++) {
     SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", SMR_DTYPES_FLOAT));
     SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
@@ -52,11 +53,11 @@ static void grid_sample_state(struct smr_job *job, const struct smr_tensor *x,
                                   .points = smr_extent(grid, 1, grid->rank - 1u),
                                   .pixels = smr_extent(x, 1, x->rank - 1u),
                                   .channels = (size_t)x->dims[x->rank - 1]};
-  s->spec =
-      (struct smr_grid_spec){.mode = (enum smr_grid_mode)smr_op_attr_int(job, "mode"),
-                             .padding = (enum smr_grid_padding)smr_op_attr_int(job, "padding"),
-                             .align_corners = smr_op_attr_int(job, "align_corners") != 0,
-                             .axes = axes};
+  s->spec = (struct smr_grid_spec){
+      .mode = (enum smr_grid_mode)SMR_ATTR(job, grid_sample, mode)->i,
+      .padding = (enum smr_grid_padding)SMR_ATTR(job, grid_sample, padding)->i,
+      .align_corners = SMR_ATTR(job, grid_sample, align_corners)->i != 0,
+      .axes = axes};
   size_t stride = s->channels;
   for (uint32_t i = axes; i-- > 0;) {
     s->spec.sizes[i] = x->dims[i + 1];

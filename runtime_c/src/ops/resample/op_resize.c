@@ -33,7 +33,7 @@ struct resize_state {
 
 // Attributes that make sense, and a dtype that the mode can compute in.
 static samara_status resize_check(const struct smr_job *job) {
-  const bool nearest = smr_op_attr_int(job, "mode") == SMR_RESIZE_NEAREST;
+  const bool nearest = SMR_ATTR(job, resize, mode)->i == SMR_RESIZE_NEAREST;
   SMR_TRY(smr_move_check(job));
   SMR_TRY(smr_expect_dtype(
       job, job->inputs[0], "input",
@@ -67,9 +67,9 @@ static samara_status resize_prepare(struct smr_job *job) {
   struct resize_state *state = (struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   *state = (struct resize_state){.skip = SMR_RESIZE_AXES + 2u - x->rank,
-                                 .extrapolation = smr_op_attr(job, "extrapolation")->f};
+                                 .extrapolation = SMR_ATTR(job, resize, extrapolation)->f};
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
-  const enum smr_resize_mode mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode");
+  const enum smr_resize_mode mode = (enum smr_resize_mode)SMR_ATTR(job, resize, mode)->i;
   if (mode == SMR_RESIZE_NEAREST) {
     SMR_NEED(job, resize_nearest);
     job->kernel = "resize_nearest";

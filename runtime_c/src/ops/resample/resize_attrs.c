@@ -10,8 +10,20 @@
 #include <math.h>
 #include <string.h>
 
+// Up to exclude_outside, the attributes of resize and resize_grad lie in the same places.
+
+static const struct smr_attr *resize_roi(const struct smr_job *job) {
+  return job->op->code == SMR_CODE_RESIZE ? SMR_ATTR(job, resize, roi)
+                                          : SMR_ATTR(job, resize_grad, roi);
+}
+
+static const struct smr_attr *resize_antialias(const struct smr_job *job) {
+  return job->op->code == SMR_CODE_RESIZE ? SMR_ATTR(job, resize, antialias)
+                                          : SMR_ATTR(job, resize_grad, antialias);
+}
+
 static float resize_scale_attr(const struct smr_job *job, uint32_t axis) {
-  const struct smr_attr *scales = smr_op_attr(job, "scales");
+  const struct smr_attr *scales = SMR_ATTR(job, resize, scales);
   if (scales->count == 0 || scales->ints[axis] == 0) return 0;
   const uint32_t bits = (uint32_t)scales->ints[axis];
   float scale;
@@ -21,10 +33,10 @@ static float resize_scale_attr(const struct smr_job *job, uint32_t axis) {
 
 samara_status smr_resize_check_attrs(const struct smr_job *job) {
   const char *name = job->op->name;
-  const int64_t mode = smr_op_attr_int(job, "mode"), spatial = job->inputs[0]->rank - 2;
-  const int64_t coordinate = smr_op_attr_int(job, "coordinate");
-  const int64_t rounding = smr_op_attr_int(job, "nearest");
-  const struct smr_attr *roi = smr_op_attr(job, "roi"), *scales = smr_op_attr(job, "scales");
+  const int64_t mode = SMR_ATTR(job, resize, mode)->i, spatial = job->inputs[0]->rank - 2;
+  const int64_t coordinate = SMR_ATTR(job, resize, coordinate)->i;
+  const int64_t rounding = SMR_ATTR(job, resize, nearest)->i;
+  const struct smr_attr *roi = resize_roi(job), *scales = SMR_ATTR(job, resize, scales);
   if (mode < 0 || mode > SMR_RESIZE_CUBIC || coordinate < 0 ||
       coordinate > SMR_RESIZE_TF_CROP_AND_RESIZE || rounding < 0 || rounding > SMR_RESIZE_CEIL)
     SMR_FAIL(job->error, BAD_SHAPE,
@@ -50,15 +62,15 @@ samara_status smr_resize_check_attrs(const struct smr_job *job) {
 
 void smr_resize_spec_absent(const struct smr_job *job, struct smr_resize_spec *spec) {
   *spec = (struct smr_resize_spec){
-      .mode = (enum smr_resize_mode)smr_op_attr_int(job, "mode"),
-      .coordinate = (enum smr_resize_coordinate)smr_op_attr_int(job, "coordinate"),
-      .rounding = (enum smr_resize_rounding)smr_op_attr_int(job, "nearest"),
+      .mode = (enum smr_resize_mode)SMR_ATTR(job, resize, mode)->i,
+      .coordinate = (enum smr_resize_coordinate)SMR_ATTR(job, resize, coordinate)->i,
+      .rounding = (enum smr_resize_rounding)SMR_ATTR(job, resize, nearest)->i,
       .in = 1,
       .out = 1,
       .scale = 1,
-      .cubic_a = (double)smr_op_attr(job, "cubic_a")->f,
-      .exclude_outside = smr_op_attr_int(job, "exclude_outside") != 0,
-      .antialias = smr_op_attr_int(job, "antialias") != 0};
+      .cubic_a = (double)SMR_ATTR(job, resize, cubic_a)->f,
+      .exclude_outside = SMR_ATTR(job, resize, exclude_outside)->i != 0,
+      .antialias = resize_antialias(job)->i != 0};
 }
 
 void smr_resize_spec(const struct smr_job *job, uint32_t axis, int64_t in, int64_t out,
@@ -69,7 +81,7 @@ void smr_resize_spec(const struct smr_job *job, uint32_t axis, int64_t in, int64
   const float scale = resize_scale_attr(job, axis);
   spec->scale = scale != 0 ? (double)scale : (double)out / (double)in;
   if (spec->coordinate != SMR_RESIZE_TF_CROP_AND_RESIZE) return;
-  const float *roi = smr_op_attr(job, "roi")->floats;
+  const float *roi = resize_roi(job)->floats;
   spec->begin = (double)roi[axis];
   spec->end = (double)roi[job->inputs[0]->rank - 2u + axis];
 }

@@ -54,15 +54,15 @@ static samara_status dft_prepare(struct smr_job *job) {
   struct dft_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, dft, axis)->i, x->rank, &axis));
   *s = (struct dft_state){.kernels = smr_f32_fft_kernels(job->isa),
-                          .length = (size_t)smr_op_attr_int(job, "length"),
+                          .length = (size_t)SMR_ATTR(job, dft, length)->i,
                           .given = (size_t)x->dims[axis],
                           .kept = (size_t)y->dims[axis],
                           .inner = (size_t)smr_product(x->dims + axis + 1, x->rank - axis - 2u),
                           .complex_in = x->dims[x->rank - 1] == 2,
-                          .inverse = smr_op_attr_int(job, "inverse") != 0,
-                          .onesided = smr_op_attr_int(job, "onesided") != 0};
+                          .inverse = SMR_ATTR(job, dft, inverse)->i != 0,
+                          .onesided = SMR_ATTR(job, dft, onesided)->i != 0};
   s->transforms = (size_t)smr_product(x->dims, axis) * s->inner;
   s->chirped = !smr_f32_fft_plan_make(s->length, &s->plan);
   if (s->chirped) {

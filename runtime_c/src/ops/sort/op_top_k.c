@@ -34,9 +34,9 @@ static samara_status top_k_check(const struct smr_job *job) {
 
 static samara_status top_k_prepare(struct smr_job *job) {
   struct top_k_state *s = job->state;
-  *s = (struct top_k_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
-                            .k = (size_t)smr_op_attr_int(job, "k"),
-                            .largest = smr_op_attr_int(job, "largest") != 0};
+  *s = (struct top_k_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, top_k, axis)->i),
+                            .k = (size_t)SMR_ATTR(job, top_k, k)->i,
+                            .largest = SMR_ATTR(job, top_k, largest)->i != 0};
   job->kernel = "top_k";
   job->tiles = s->k ? smr_axis_tiles(&s->axis) : 0;
   size_t offset;

@@ -39,8 +39,8 @@ static void cross_entropy_plan(struct smr_job *job, const struct smr_tensor *log
   *s = (struct cross_entropy_state){.kernels = smr_f32_softmax_grad_config(job->isa),
                                     .rows = (size_t)logits->dims[0],
                                     .classes = (size_t)logits->dims[1],
-                                    .ignored = smr_op_attr_int(job, "ignore_index"),
-                                    .smoothing = smr_op_attr(job, "label_smoothing")->f};
+                                    .ignored = SMR_ATTR(job, cross_entropy, ignore_index)->i,
+                                    .smoothing = SMR_ATTR(job, cross_entropy, label_smoothing)->f};
   s->tile_rows = s->classes < SMR_GRAIN ? SMR_GRAIN / s->classes : 1;
   job->kernel = s->kernels->name;
   job->tiles = s->rows / s->tile_rows + (s->rows % s->tile_rows != 0);

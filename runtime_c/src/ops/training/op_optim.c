@@ -75,18 +75,17 @@ static float *optim_out(const struct smr_job *job, uint32_t index, size_t at) {
 }
 
 static struct smr_f32_optim_gradient optim_gradient(const struct smr_job *job, size_t at,
-                                                    float weight_decay) {
-  return (struct smr_f32_optim_gradient){
-      .p = optim_in(job, 0, at),
-      .g = optim_in(job, 1, at),
-      .sign = smr_op_attr_int(job, "maximize") != 0 ? -1.0f : 1.0f,
-      .weight_decay = weight_decay};
+                                                    float weight_decay, bool maximize) {
+  return (struct smr_f32_optim_gradient){.p = optim_in(job, 0, at),
+                                         .g = optim_in(job, 1, at),
+                                         .sign = maximize ? -1.0f : 1.0f,
+                                         .weight_decay = weight_decay};
 }
 
 // ---- sgd: p, g, lr, buffer?, step? ----
 
 static samara_status sgd_check(const struct smr_job *job) {
-  const bool moves = smr_op_attr(job, "momentum")->f != 0;
+  const bool moves = SMR_ATTR(job, sgd, momentum)->f != 0;
   SMR_TRY(optim_like(job, job->inputs[0], "the parameter"));
   SMR_TRY(optim_like(job, job->inputs[1], "the gradient"));
   SMR_TRY(optim_scalar(job, job->inputs[2], "the learning rate"));
@@ -102,18 +101,19 @@ static samara_status sgd_run(const struct smr_job *job, size_t begin, size_t end
   const struct optim_state *s = job->state;
   const size_t at = begin * SMR_GRAIN, last = smr_grain_end(s->n, end);
   const struct smr_tensor *step = smr_optional_input(job, 4);
-  const bool moves = smr_op_attr(job, "momentum")->f != 0;
+  const bool moves = SMR_ATTR(job, sgd, momentum)->f != 0;
   const bool fresh = step != NULL && optim_scalar_value(step) == 1.0f;
   if (at >= last) return SAMARA_OK;
   const struct smr_f32_sgd args = {
-      .gradient = optim_gradient(job, at, smr_op_attr(job, "weight_decay")->f),
+      .gradient = optim_gradient(job, at, SMR_ATTR(job, sgd, weight_decay)->f,
+                                 SMR_ATTR(job, sgd, maximize)->i != 0),
       .buffer = fresh ? NULL : optim_in(job, 3, at),
       .p_new = optim_out(job, 0, at),
       .buffer_new = moves ? optim_out(job, 1, at) : NULL,
       .lr = optim_scalar_value(job->inputs[2]),
-      .momentum = smr_op_attr(job, "momentum")->f,
-      .keep = (float)(1.0 - (double)smr_op_attr(job, "dampening")->f),
-      .nesterov = smr_op_attr_int(job, "nesterov") != 0};
+      .momentum = SMR_ATTR(job, sgd, momentum)->f,
+      .keep = (float)(1.0 - (double)SMR_ATTR(job, sgd, dampening)->f),
+      .nesterov = SMR_ATTR(job, sgd, nesterov)->i != 0};
   s->kernels->sgd(last - at, &args);
   return SAMARA_OK;
 }
@@ -135,14 +135,15 @@ static samara_status adam_run(const struct smr_job *job, size_t begin, size_t en
   const struct optim_state *s = job->state;
   const size_t at = begin * SMR_GRAIN, last = smr_grain_end(s->n, end);
   if (at >= last) return SAMARA_OK;
-  const double beta1 = (double)smr_op_attr(job, "beta1")->f;
-  const double beta2 = (double)smr_op_attr(job, "beta2")->f;
+  const double beta1 = (double)SMR_ATTR(job, adam, beta1)->f;
+  const double beta2 = (double)SMR_ATTR(job, adam, beta2)->f;
   const double lr = (double)optim_scalar_value(job->inputs[4]);
   const double step = (double)optim_scalar_value(job->inputs[5]);
-  const float weight_decay = smr_op_attr(job, "weight_decay")->f;
-  const bool decoupled = smr_op_attr_int(job, "decoupled") != 0;
+  const float weight_decay = SMR_ATTR(job, adam, weight_decay)->f;
+  const bool decoupled = SMR_ATTR(job, adam, decoupled)->i != 0;
   const struct smr_f32_adam args = {
-      .gradient = optim_gradient(job, at, decoupled ? 0 : weight_decay),
+      .gradient = optim_gradient(job, at, decoupled ? 0 : weight_decay,
+                                 SMR_ATTR(job, adam, maximize)->i != 0),
       .m = optim_in(job, 2, at),
       .v = optim_in(job, 3, at),
       .p_new = optim_out(job, 0, at),
@@ -155,7 +156,7 @@ static samara_status adam_run(const struct smr_job *job, size_t begin, size_t en
       .decay = decoupled ? (float)(1.0 - lr * (double)weight_decay) : 1.0f,
       .step = (float)(lr / (1.0 - pow(beta1, step))),
       .root = (float)(1.0 / sqrt(1.0 - pow(beta2, step))),
-      .epsilon = smr_op_attr(job, "epsilon")->f};
+      .epsilon = SMR_ATTR(job, adam, epsilon)->f};
   s->kernels->adam(last - at, &args);
   return SAMARA_OK;
 }
@@ -163,8 +164,8 @@ static samara_status adam_run(const struct smr_job *job, size_t begin, size_t en
 // ---- rmsprop: p, g, average, lr, mean?, buffer? ----
 
 static samara_status rmsprop_check(const struct smr_job *job) {
-  const bool moves = smr_op_attr(job, "momentum")->f != 0;
-  const bool centered = smr_op_attr_int(job, "centered") != 0;
+  const bool moves = SMR_ATTR(job, rmsprop, momentum)->f != 0;
+  const bool centered = SMR_ATTR(job, rmsprop, centered)->i != 0;
   SMR_TRY(optim_like(job, job->inputs[0], "the parameter"));
   SMR_TRY(optim_like(job, job->inputs[1], "the gradient"));
   SMR_TRY(optim_like(job, job->inputs[2], "the average of squares"));
@@ -179,11 +180,12 @@ static samara_status rmsprop_run(const struct smr_job *job, size_t begin, size_t
   (void)thread_scratch;
   const struct optim_state *s = job->state;
   const size_t at = begin * SMR_GRAIN, last = smr_grain_end(s->n, end);
-  const bool moves = smr_op_attr(job, "momentum")->f != 0;
-  const bool centered = smr_op_attr_int(job, "centered") != 0;
+  const bool moves = SMR_ATTR(job, rmsprop, momentum)->f != 0;
+  const bool centered = SMR_ATTR(job, rmsprop, centered)->i != 0;
   if (at >= last) return SAMARA_OK;
   const struct smr_f32_rmsprop args = {
-      .gradient = optim_gradient(job, at, smr_op_attr(job, "weight_decay")->f),
+      .gradient = optim_gradient(job, at, SMR_ATTR(job, rmsprop, weight_decay)->f,
+                                 SMR_ATTR(job, rmsprop, maximize)->i != 0),
       .average = optim_in(job, 2, at),
       .mean = optim_in(job, 4, at),
       .buffer = optim_in(job, 5, at),
@@ -192,10 +194,10 @@ static samara_status rmsprop_run(const struct smr_job *job, size_t begin, size_t
       .mean_new = centered ? optim_out(job, 2, at) : NULL,
       .buffer_new = moves ? optim_out(job, centered ? 3 : 2, at) : NULL,
       .lr = optim_scalar_value(job->inputs[3]),
-      .alpha = smr_op_attr(job, "alpha")->f,
-      .rest = (float)(1.0 - (double)smr_op_attr(job, "alpha")->f),
-      .epsilon = smr_op_attr(job, "epsilon")->f,
-      .momentum = smr_op_attr(job, "momentum")->f};
+      .alpha = SMR_ATTR(job, rmsprop, alpha)->f,
+      .rest = (float)(1.0 - (double)SMR_ATTR(job, rmsprop, alpha)->f),
+      .epsilon = SMR_ATTR(job, rmsprop, epsilon)->f,
+      .momentum = SMR_ATTR(job, rmsprop, momentum)->f};
   s->kernels->rmsprop(last - at, &args);
   return SAMARA_OK;
 }
