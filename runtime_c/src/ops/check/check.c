@@ -64,9 +64,9 @@ samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t 
   return SAMARA_OK;
 }
 
-samara_status smr_expect_ints(const struct smr_job *job, const char *name, uint32_t count,
-                              int64_t least, int64_t most, const int64_t **out) {
-  const struct smr_attr *attr = smr_op_attr(job, name);
+samara_status smr_expect_ints(const struct smr_job *job, const struct smr_attr *attr,
+                              uint32_t count, int64_t least, int64_t most, const int64_t **out) {
+  const char *name = smr_attr_name(&smr_attr_descs[job->op->attr_first + (attr - job->attrs)]);
   if (attr->count != count)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %s has %u elements, expected %u", job->op->name, name,
              (unsigned)attr->count, (unsigned)count);

@@ -154,16 +154,18 @@ samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tenso
 /// Fail unless `t` is int8 with one usable scale and zero point.
 samara_status smr_expect_q8(const struct smr_job *job, const struct smr_tensor *t,
                             const char *what);
-/// Fail unless output 0 is int8 and the attributes scale, zero_point and, where the row has them,
-/// lo and hi are usable.
-samara_status smr_expect_q8_output(const struct smr_job *job);
+/// Fail unless output 0 is int8 and this scale and zero point are usable.
+samara_status smr_expect_q8_quant(const struct smr_job *job, float scale, int64_t zero);
+/// The same for the operator's attributes; lo and hi must be int8 values in order, too.
+samara_status smr_expect_q8_output(const struct smr_job *job,
+                                   const struct smr_attrs_int8_output *attrs);
 /// Fail unless -rank <= axis < rank; *out counts from the front.
 samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t rank,
                               uint32_t *out);
-/// Fail unless list attribute `name` has `count` elements, each in [least, most]; *out borrows
-/// them.
-samara_status smr_expect_ints(const struct smr_job *job, const char *name, uint32_t count,
-                              int64_t least, int64_t most, const int64_t **out);
+/// Fail unless `attr`, a list of the node's, has `count` elements, each in [least, most]; *out
+/// borrows them.
+samara_status smr_expect_ints(const struct smr_job *job, const struct smr_attr *attr,
+                              uint32_t count, int64_t least, int64_t most, const int64_t **out);
 
 /// Input `index`, or NULL where it is absent.
 static inline struct smr_tensor *smr_optional_input(const struct smr_job *job, uint32_t index) {

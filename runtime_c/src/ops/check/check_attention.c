@@ -14,7 +14,7 @@ static samara_status check_attention(const struct smr_job *job, const struct smr
                                      const char *y_name, uint32_t mask_input) {
   const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
   const struct smr_tensor *mask = smr_optional_input(job, mask_input);
-  const int64_t layout = smr_op_attr_int(job, "layout");
+  const int64_t layout = SMR_ATTR(job, attention, layout)->i;
   if (layout != SMR_ATTENTION_LAYOUT_BHSD && layout != SMR_ATTENTION_LAYOUT_BSHD)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown layout %" PRId64, job->op->name, layout);
   const uint32_t least = layout == SMR_ATTENTION_LAYOUT_BSHD ? 3 : 2;

@@ -15,7 +15,7 @@ static samara_status check_block_weights(const struct smr_job *job, const struct
   const uint32_t bytes = SMR_DTYPE_I8 | SMR_DTYPE_U8;
   SMR_TRY(smr_expect_dtype(job, w, "w", SMR_DTYPE_I8 | SMR_DTYPES_PACKED));
   SMR_TRY(smr_expect_rank(job, w, "w", 2, 2));
-  const int64_t block = smr_op_attr_int(job, "block");
+  const int64_t block = SMR_ATTR(job, matmul_blocks, block)->i;
   if (block < SMR_BLOCKS_LEAST || block > SMR_BLOCKS_MOST || (block & (block - 1)) != 0)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: block is %" PRId64 ", expected a power of two from %d on",
              job->op->name, block, (int)SMR_BLOCKS_LEAST);

@@ -13,7 +13,7 @@ samara_status smr_check_same(const struct smr_job *job) {
 // The same, and `axis` is an axis.
 samara_status smr_check_axis(const struct smr_job *job) {
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), job->inputs[0]->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, softmax, axis)->i, job->inputs[0]->rank, &axis));
   return smr_check_same(job);
 }
 
@@ -42,7 +42,7 @@ samara_status smr_check_where(const struct smr_job *job) { return check_broadcas
 samara_status smr_check_sum_to(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, "shape", y->rank, 0, INT64_MAX, &shape));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, sum_to, shape), y->rank, 0, INT64_MAX, &shape));
   SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
   bool fits = y->rank <= x->rank;
   for (uint32_t i = 0; fits && i < y->rank; i++) {

@@ -39,7 +39,7 @@ samara_status smr_check_gather(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   SMR_TRY(check_indices_dtype(job));
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, gather, axis)->i, x->rank, &axis));
   struct gathered_dims want = {.rank = 0};
   gathered_append(&want, x->dims, axis);
   gathered_append(&want, indices->dims, indices->rank);
@@ -52,7 +52,7 @@ static samara_status check_along_axis(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   SMR_TRY(check_indices_dtype(job));
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, gather_elements, axis)->i, x->rank, &axis));
   SMR_TRY(smr_expect_rank(job, indices, "indices", x->rank, x->rank));
   for (uint32_t i = 0; i < x->rank; i++)
     if (i != axis && indices->dims[i] > x->dims[i])
@@ -94,7 +94,7 @@ static samara_status check_index_depth(const struct smr_job *job, uint32_t from,
 // of the input's.
 samara_status smr_check_gather_nd(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
-  const int64_t batch_dims = smr_op_attr_int(job, "batch_dims");
+  const int64_t batch_dims = SMR_ATTR(job, gather_nd, batch_dims)->i;
   if (batch_dims < 0 || batch_dims > (int64_t)x->rank || batch_dims >= (int64_t)indices->rank)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: batch_dims is %" PRId64 ", ranks are %u and %u",
              job->op->name, batch_dims, (unsigned)x->rank, (unsigned)indices->rank);

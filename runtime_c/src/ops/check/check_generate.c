@@ -20,8 +20,7 @@ samara_status smr_check_range(const struct smr_job *job) {
 }
 
 // Output dtype is the attribute's.
-static samara_status check_dtype_attr(const struct smr_job *job, uint32_t set) {
-  const int64_t dtype = smr_op_attr_int(job, "dtype");
+static samara_status check_dtype_attr(const struct smr_job *job, int64_t dtype, uint32_t set) {
   SMR_TRY(smr_expect_dtype(job, job->outputs[0], "output", set));
   if (dtype != job->outputs[0]->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: dtype is %" PRId64 ", the output has %s", job->op->name,
@@ -31,8 +30,9 @@ static samara_status check_dtype_attr(const struct smr_job *job, uint32_t set) {
 
 // Output dims: [length].
 samara_status smr_check_iota(const struct smr_job *job) {
-  SMR_TRY(check_dtype_attr(job, SMR_DTYPE_F32 | SMR_DTYPE_I32 | SMR_DTYPE_I64));
-  const int64_t length = smr_op_attr_int(job, "length");
+  SMR_TRY(check_dtype_attr(job, SMR_ATTR(job, iota, dtype)->i,
+                           SMR_DTYPE_F32 | SMR_DTYPE_I32 | SMR_DTYPE_I64));
+  const int64_t length = SMR_ATTR(job, iota, length)->i;
   return smr_expect_dims(job, job->outputs[0], "output", &length, 1);
 }
 
@@ -40,7 +40,7 @@ samara_status smr_check_iota(const struct smr_job *job) {
 samara_status smr_check_shaped(const struct smr_job *job) {
   const struct smr_tensor *y = job->outputs[0];
   const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, "shape", y->rank, 0, INT64_MAX, &shape));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, mel_weights, shape), y->rank, 0, INT64_MAX, &shape));
   return smr_expect_dims(job, y, "output", shape, y->rank);
 }
 
@@ -58,9 +58,10 @@ samara_status smr_check_nonzero(const struct smr_job *job) {
 
 // Output: [number of values], or a scalar of the one value.
 samara_status smr_check_dims(const struct smr_job *job) {
-  SMR_TRY(check_dtype_attr(job, SMR_DTYPE_I64 | SMR_DTYPE_I32 | SMR_DTYPE_F32 | SMR_DTYPE_BOOL));
-  const int64_t count = smr_op_attr(job, "values")->count;
-  const bool scalar = smr_op_attr_int(job, "scalar") != 0;
+  SMR_TRY(check_dtype_attr(job, SMR_ATTR(job, dims, dtype)->i,
+                           SMR_DTYPE_I64 | SMR_DTYPE_I32 | SMR_DTYPE_F32 | SMR_DTYPE_BOOL));
+  const int64_t count = SMR_ATTR(job, dims, values)->count;
+  const bool scalar = SMR_ATTR(job, dims, scalar)->i != 0;
   if (scalar && count != 1)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: a scalar holds one value, not %" PRId64, job->op->name,
              count);

@@ -18,16 +18,19 @@ samara_status smr_expect_q8(const struct smr_job *job, const struct smr_tensor *
   return SAMARA_OK;
 }
 
-samara_status smr_expect_q8_output(const struct smr_job *job) {
+samara_status smr_expect_q8_quant(const struct smr_job *job, float scale, int64_t zero) {
   SMR_TRY(smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_QS8));
-  const float scale = smr_op_attr(job, "scale")->f;
-  const int64_t zero = smr_op_attr_int(job, "zero_point");
   const bool scale_fits = scale >= FLT_MIN && scale <= FLT_MAX;
   if (!scale_fits || zero < -128 || zero > 127)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has scale %g and zero point %" PRId64,
              job->op->name, smr_g(scale), zero);
-  if (!smr_op_has_attr(job, "lo")) return SAMARA_OK;
-  const int64_t lo = smr_op_attr_int(job, "lo"), hi = smr_op_attr_int(job, "hi");
+  return SAMARA_OK;
+}
+
+samara_status smr_expect_q8_output(const struct smr_job *job,
+                                   const struct smr_attrs_int8_output *attrs) {
+  const int64_t lo = attrs->lo.i, hi = attrs->hi.i;
+  SMR_TRY(smr_expect_q8_quant(job, attrs->scale.f, attrs->zero_point.i));
   if (lo < -128 || hi > 127 || lo > hi)
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: clamp from %" PRId64 " to %" PRId64 ", expected -128 <= lo <= hi <= 127",

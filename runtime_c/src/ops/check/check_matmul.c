@@ -35,9 +35,11 @@ samara_status smr_check_matmul(const struct smr_job *job) {
                           *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, x, "x", 2, SAMARA_MAX_RANK));
   SMR_TRY(smr_expect_rank(job, w, "w", 2, SAMARA_MAX_RANK));
-  const uint32_t tx =
-      smr_op_has_attr(job, "transpose_x") && smr_op_attr_int(job, "transpose_x") != 0;
-  const uint32_t tw = smr_op_attr_int(job, "transpose_w") != 0;
+  const bool dynamic = job->op->code == SMR_CODE_MATMUL_DYNAMIC;  // which transposes no x
+  const uint32_t tx = !dynamic && SMR_ATTR(job, matmul, transpose_x)->i != 0;
+  const uint32_t tw =
+      (dynamic ? SMR_ATTR(job, matmul_dynamic, transpose_w) : SMR_ATTR(job, matmul, transpose_w))
+          ->i != 0;
   const int64_t m = x->dims[x->rank - 2 + tx], k = x->dims[x->rank - 1 - tx];
   const int64_t w_k = w->dims[w->rank - 2 + tw], n = w->dims[w->rank - 1 - tw];
   if (k != w_k)

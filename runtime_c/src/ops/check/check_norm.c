@@ -16,7 +16,7 @@ static samara_status check_channel_outputs(const struct smr_job *job, const stru
 
 static samara_status check_groups(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t groups = smr_op_attr_int(job, "groups"), channels = x->dims[x->rank - 1];
+  const int64_t groups = SMR_ATTR(job, group_norm, groups)->i, channels = x->dims[x->rank - 1];
   if (groups < 0 || (groups > 0 && channels % groups != 0))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %" PRId64 " groups do not divide %" PRId64 " channels",
              job->op->name, groups, channels);
@@ -28,7 +28,7 @@ static samara_status check_groups(const struct smr_job *job) {
 samara_status smr_check_norm(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, layer_norm, axis)->i, x->rank, &axis));
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_dims(job, job->inputs[i], i == 1 ? "scale" : "bias", x->dims + axis,
@@ -87,7 +87,7 @@ samara_status smr_check_batch_norm(const struct smr_job *job) {
 samara_status smr_check_norm_grad(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[1], *scale = smr_optional_input(job, 2);
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, layer_norm_grad, axis)->i, x->rank, &axis));
   SMR_TRY(smr_expect_dims(job, job->inputs[0], "dy", x->dims, x->rank));
   if (scale != NULL) SMR_TRY(smr_expect_dims(job, scale, "scale", x->dims + axis, x->rank - axis));
   for (uint32_t i = 1; i < job->output_count; i++)

@@ -23,8 +23,8 @@ static samara_status check_recurrent(const struct smr_job *job, int64_t gates,
                                      struct recurrent_dims *out) {
   const struct smr_tensor *x = job->inputs[0], *lengths = smr_optional_input(job, 4);
   SMR_TRY(smr_expect_rank(job, x, "x", 3, 3));
-  const int64_t hidden = smr_op_attr_int(job, "hidden");
-  const int64_t direction = smr_op_attr_int(job, "direction");
+  const int64_t hidden = SMR_ATTR(job, lstm, hidden)->i;
+  const int64_t direction = SMR_ATTR(job, lstm, direction)->i;
   if (hidden < 1 || hidden > INT32_MAX / 16 || direction < 0 || direction > 2)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: hidden is %" PRId64 ", direction %" PRId64, job->op->name,
              hidden, direction);
@@ -79,8 +79,8 @@ static samara_status check_recurrent_grad(const struct smr_job *job, int64_t gat
                                           uint32_t state, struct recurrent_dims *out) {
   const struct smr_tensor *kept = job->inputs[0], *lengths = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, kept, "gates", 4, 4));
-  const int64_t hidden = smr_op_attr_int(job, "hidden");
-  const int64_t direction = smr_op_attr_int(job, "direction");
+  const int64_t hidden = SMR_ATTR(job, lstm_grad, hidden)->i;
+  const int64_t direction = SMR_ATTR(job, lstm_grad, direction)->i;
   if (hidden < 1 || hidden > INT32_MAX / 16 || direction < 0 || direction > 2)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: hidden is %" PRId64 ", direction %" PRId64, job->op->name,
              hidden, direction);

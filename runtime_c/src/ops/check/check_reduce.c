@@ -9,7 +9,7 @@
 // Output dims are the input's without the axes in `mask` (as 1 when kept).
 static samara_status check_reduced(const struct smr_job *job, uint32_t mask) {
   const struct smr_tensor *x = job->inputs[0];
-  const bool keep = smr_op_attr_int(job, "keepdims") != 0;
+  const bool keep = SMR_ATTR(job, reduce_sum, keepdims)->i != 0;
   int64_t dims[SAMARA_MAX_RANK];
   uint32_t rank = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -23,7 +23,7 @@ static samara_status check_reduced(const struct smr_job *job, uint32_t mask) {
 
 // `axes` are distinct axes of the input; the output lacks them, or has 1 there.
 samara_status smr_check_reduce(const struct smr_job *job) {
-  const struct smr_attr *axes = smr_op_attr(job, "axes");
+  const struct smr_attr *axes = SMR_ATTR(job, reduce_sum, axes);
   uint32_t mask = 0;
   for (uint32_t i = 0; i < axes->count; i++) {
     uint32_t axis;
@@ -40,7 +40,7 @@ samara_status smr_check_reduce(const struct smr_job *job) {
 samara_status smr_check_arg(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, argmax, axis)->i, x->rank, &axis));
   if (x->dims[axis] == 0)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %u is empty", job->op->name, (unsigned)axis);
   return check_reduced(job, 1u << axis);
@@ -50,8 +50,8 @@ samara_status smr_check_arg(const struct smr_job *job) {
 samara_status smr_check_top_k(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
-  const int64_t k = smr_op_attr_int(job, "k");
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, top_k, axis)->i, x->rank, &axis));
+  const int64_t k = SMR_ATTR(job, top_k, k)->i;
   if (k < 0 || k > x->dims[axis])
     SMR_FAIL(job->error, BAD_SHAPE, "%s: k is %" PRId64 ", axis %u has %" PRId64, job->op->name, k,
              (unsigned)axis, x->dims[axis]);

@@ -6,18 +6,20 @@
 
 #include <inttypes.h>
 
-// Input [N, spatial (1 to 3), C]; the output has the spatial dims that attribute `name` says. Where
+// Input [N, spatial (1 to 3), C]; the output has the spatial dims `size`. Where
 // `resized`, the input is what was resized and the output what it came from.
 // A pixel needs one to come from.
 // `scales`, where present, has one entry per spatial axis.
-static samara_status check_resized(const struct smr_job *job, const char *name, bool resized) {
+static samara_status check_resized(const struct smr_job *job, const struct smr_attr *size,
+                                   bool resized) {
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 5));
   const uint32_t spatial = x->rank - 2u;
   const int64_t *sizes, *scales;
-  SMR_TRY(smr_expect_ints(job, name, spatial, 0, INT32_MAX, &sizes));
-  if (smr_op_attr(job, "scales")->count != 0)
-    SMR_TRY(smr_expect_ints(job, "scales", spatial, INT64_MIN, INT64_MAX, &scales));
+  SMR_TRY(smr_expect_ints(job, size, spatial, 0, INT32_MAX, &sizes));
+  if (SMR_ATTR(job, resize, scales)->count != 0)
+    SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, resize, scales), spatial, INT64_MIN, INT64_MAX,
+                            &scales));
   int64_t dims[SAMARA_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   for (uint32_t i = 0; i < spatial; i++) {
@@ -34,10 +36,10 @@ static samara_status check_resized(const struct smr_job *job, const char *name, 
 
 // `sizes` are the output's spatial dims.
 samara_status smr_check_resize(const struct smr_job *job) {
-  return check_resized(job, "sizes", false);
+  return check_resized(job, SMR_ATTR(job, resize, sizes), false);
 }
 
 // The input is the gradient of a resized tensor; `size` are the spatial dims it was resized from.
 samara_status smr_check_resize_grad(const struct smr_job *job) {
-  return check_resized(job, "size", true);
+  return check_resized(job, SMR_ATTR(job, resize_grad, size), true);
 }

@@ -10,7 +10,7 @@
 samara_status smr_check_reshape(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, "shape", y->rank, 0, INT64_MAX, &shape));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, reshape, shape), y->rank, 0, INT64_MAX, &shape));
   SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
   if (smr_numel(x) == smr_numel(y)) return SAMARA_OK;
   const struct smr_dims_text from = smr_dims_text(x->dims, x->rank);
@@ -23,7 +23,8 @@ samara_status smr_check_reshape(const struct smr_job *job) {
 samara_status smr_check_transpose(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *perm;
-  SMR_TRY(smr_expect_ints(job, "perm", x->rank, 0, (int64_t)x->rank - 1, &perm));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, transpose, perm), x->rank, 0, (int64_t)x->rank - 1,
+                          &perm));
   int64_t dims[SAMARA_MAX_RANK];
   uint32_t seen = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -40,7 +41,7 @@ samara_status smr_check_transpose(const struct smr_job *job) {
 samara_status smr_check_concat(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, concat, axis)->i, x->rank, &axis));
   int64_t dims[SAMARA_MAX_RANK], total = 0;
   for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   for (uint32_t i = 0; i < job->input_count; i++) {
@@ -59,9 +60,10 @@ samara_status smr_check_concat(const struct smr_job *job) {
 samara_status smr_check_split(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, split, axis)->i, x->rank, &axis));
   const int64_t *sizes;
-  SMR_TRY(smr_expect_ints(job, "sizes", job->output_count, 0, x->dims[axis], &sizes));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, split, sizes), job->output_count, 0, x->dims[axis],
+                          &sizes));
   int64_t dims[SAMARA_MAX_RANK], rest = x->dims[axis];
   for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   for (uint32_t i = 0; i < job->output_count; i++) {
@@ -80,9 +82,9 @@ samara_status smr_check_split(const struct smr_job *job) {
 samara_status smr_check_slice(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *begin, *end, *step;
-  SMR_TRY(smr_expect_ints(job, "begin", x->rank, INT64_MIN, INT64_MAX, &begin));
-  SMR_TRY(smr_expect_ints(job, "end", x->rank, INT64_MIN, INT64_MAX, &end));
-  SMR_TRY(smr_expect_ints(job, "step", x->rank, -INT64_MAX, INT64_MAX, &step));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, slice, begin), x->rank, INT64_MIN, INT64_MAX, &begin));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, slice, end), x->rank, INT64_MIN, INT64_MAX, &end));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, slice, step), x->rank, -INT64_MAX, INT64_MAX, &step));
   int64_t dims[SAMARA_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++) {
     const int64_t d = x->dims[i], b = begin[i], e = end[i], s = step[i];
@@ -106,8 +108,9 @@ samara_status smr_check_slice(const struct smr_job *job) {
 samara_status smr_check_pad(const struct smr_job *job) {
   enum { CONSTANT, REFLECT, EDGE, WRAP, MODES };
   const struct smr_tensor *x = job->inputs[0], *value = smr_optional_input(job, 1);
-  const int64_t *pads, mode = smr_op_attr_int(job, "mode");
-  SMR_TRY(smr_expect_ints(job, "pads", 2u * x->rank, -PTRDIFF_MAX / 4, PTRDIFF_MAX / 4, &pads));
+  const int64_t *pads, mode = SMR_ATTR(job, pad, mode)->i;
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, pad, pads), 2u * x->rank, -PTRDIFF_MAX / 4,
+                          PTRDIFF_MAX / 4, &pads));
   if (mode < 0 || mode >= MODES)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " is unknown", job->op->name, mode);
   if (value != NULL) {
@@ -134,7 +137,7 @@ samara_status smr_check_pad(const struct smr_job *job) {
 samara_status smr_check_expand(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, "shape", y->rank, 0, INT64_MAX, &shape));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, expand, shape), y->rank, 0, INT64_MAX, &shape));
   SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
   bool fits = x->rank <= y->rank;
   for (uint32_t i = 0; fits && i < x->rank; i++)
@@ -150,7 +153,7 @@ samara_status smr_check_expand(const struct smr_job *job) {
 samara_status smr_check_tile(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *repeats;
-  SMR_TRY(smr_expect_ints(job, "repeats", x->rank, 0, INT64_MAX, &repeats));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, tile, repeats), x->rank, 0, INT64_MAX, &repeats));
   int64_t dims[SAMARA_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++)
     if (!smr_mul_i64(x->dims[i], repeats[i], &dims[i]))

@@ -12,13 +12,13 @@ enum { DFT_MAX_LENGTH = 1 << 25 };  // what its scratch holds fits 32-bit memory
 // them and one if one side is kept, and complex elements unless one side made a whole signal.
 samara_status smr_check_dft(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t length = smr_op_attr_int(job, "length");
-  const bool inverse = smr_op_attr_int(job, "inverse") != 0;
-  const bool onesided = smr_op_attr_int(job, "onesided") != 0;
+  const int64_t length = SMR_ATTR(job, dft, length)->i;
+  const bool inverse = SMR_ATTR(job, dft, inverse)->i != 0;
+  const bool onesided = SMR_ATTR(job, dft, onesided)->i != 0;
   SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
   const uint32_t last = x->rank - 1u;
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, smr_op_attr_int(job, "axis"), x->rank, &axis));
+  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, dft, axis)->i, x->rank, &axis));
   if (axis == last || (x->dims[last] != 1 && x->dims[last] != 2))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %u of %s is no axis of real or complex numbers",
              job->op->name, (unsigned)axis, smr_dims_text(x->dims, x->rank).text);

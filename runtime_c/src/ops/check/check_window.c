@@ -20,14 +20,13 @@ static samara_status check_window_out(const struct smr_job *job, const int64_t *
 }
 
 // w [O, kernel, C / groups], bias [O], residual as the output; groups divides C and O.
-static samara_status check_weights(const struct smr_job *job, struct smr_window *window,
-                                   int64_t *groups) {
+static samara_status check_weights(const struct smr_job *job, int64_t g,
+                                   struct smr_window *window) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   const struct smr_tensor *bias = smr_optional_input(job, 2),
                           *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, w, "w", x->rank, x->rank));
-  SMR_TRY(smr_window_read(job, w->dims + 1, window));
-  const int64_t g = smr_op_attr_int(job, "groups");
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, conv, window), w->dims + 1, window));
   const int64_t c = window->channels_in, o = w->dims[0];
   if (g < 1 || c % g != 0 || o % g != 0 || w->dims[w->rank - 1] != c / g)
     SMR_FAIL(job->error, BAD_SHAPE,
@@ -36,7 +35,6 @@ static samara_status check_weights(const struct smr_job *job, struct smr_window 
              job->op->name, c, o, g, w->dims[w->rank - 1]);
   if (bias != NULL) SMR_TRY(smr_expect_dims(job, bias, "bias", &o, 1));
   if (residual != NULL) SMR_TRY(smr_expect_dims(job, residual, "residual", y->dims, y->rank));
-  *groups = g;
   return SAMARA_OK;
 }
 
@@ -44,8 +42,9 @@ static samara_status check_weights(const struct smr_job *job, struct smr_window 
 samara_status smr_check_conv(const struct smr_job *job) {
   const struct smr_tensor *w = job->inputs[1];
   struct smr_window window;
-  int64_t groups, out[SMR_MAX_SPATIAL];
-  SMR_TRY(check_weights(job, &window, &groups));
+  const int64_t groups = SMR_ATTR(job, conv, groups)->i;
+  int64_t out[SMR_MAX_SPATIAL];
+  SMR_TRY(check_weights(job, groups, &window));
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) out[i] = smr_window_out(&window, i, 0);
   SMR_TRY(check_window_out(job, out, window.spatial, w->dims[0]));
   if (w->layout == SMR_LAYOUT_PLAIN) return SAMARA_OK;
@@ -63,11 +62,12 @@ samara_status smr_check_conv(const struct smr_job *job) {
 // Output pixels: (in - 1) * stride + extent + output_padding - pads.
 samara_status smr_check_conv_transpose(const struct smr_job *job) {
   struct smr_window window;
-  int64_t groups, out[SMR_MAX_SPATIAL] = {1, 1, 1};
-  SMR_TRY(check_weights(job, &window, &groups));
+  int64_t out[SMR_MAX_SPATIAL] = {1, 1, 1};
+  SMR_TRY(check_weights(job, SMR_ATTR(job, conv_transpose, groups)->i, &window));
   const uint32_t skip = SMR_MAX_SPATIAL - window.spatial;
   const int64_t *extra;
-  SMR_TRY(smr_expect_ints(job, "output_padding", window.spatial, 0, INT32_MAX, &extra));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, conv_transpose, output_padding), window.spatial, 0,
+                          INT32_MAX, &extra));
   for (uint32_t i = skip; i < SMR_MAX_SPATIAL; i++) {
     if (window.in[i] == 0)
       SMR_FAIL(job->error, BAD_SHAPE, "%s: spatial axis %u is empty", job->op->name,
@@ -85,11 +85,13 @@ samara_status smr_check_pool(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 2 + SMR_MAX_SPATIAL));
   const uint32_t spatial = x->rank - 2u, skip = SMR_MAX_SPATIAL - spatial;
   const int64_t *kernel, *extend = NULL;
-  SMR_TRY(smr_expect_ints(job, "kernel", spatial, 1, INT32_MAX, &kernel));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, max_pool, kernel), spatial, 1, INT32_MAX, &kernel));
   struct smr_window window;
-  SMR_TRY(smr_window_read(job, kernel, &window));
-  if (smr_op_has_attr(job, "extend") && smr_op_attr(job, "extend")->count != 0)
-    SMR_TRY(smr_expect_ints(job, "extend", spatial, 0, INT32_MAX, &extend));
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool, window), kernel, &window));
+  const uint16_t code = job->op->code;
+  const bool extends = code == SMR_CODE_AVG_POOL || code == SMR_CODE_QAVG_POOL;
+  if (extends && SMR_ATTR(job, avg_pool, extend)->count != 0)
+    SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, avg_pool, extend), spatial, 0, INT32_MAX, &extend));
   int64_t out[SMR_MAX_SPATIAL];
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
     out[i] = smr_window_out(&window, i, extend != NULL && i >= skip ? extend[i - skip] : 0);

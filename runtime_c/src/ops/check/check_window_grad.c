@@ -22,7 +22,7 @@ static samara_status check_grad_sizes(const struct smr_job *job, const struct sm
 
 static samara_status check_grad_groups(const struct smr_job *job, int64_t inputs, int64_t outputs,
                                        int64_t *groups) {
-  const int64_t g = smr_op_attr_int(job, "groups");
+  const int64_t g = SMR_ATTR(job, conv_grad_input, groups)->i;
   if (g < 1 || inputs % g != 0 || outputs % g != 0)
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: %" PRId64 " input and %" PRId64 " output channels are not %" PRId64 " groups",
@@ -37,9 +37,11 @@ samara_status smr_check_conv_grad_input(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, w, "w", dy->rank, dy->rank));
   SMR_TRY(smr_expect_rank(job, dy, "dy", 3, 2 + SMR_MAX_SPATIAL));
   struct smr_window window;
-  SMR_TRY(smr_window_read_between(job, dx, dy, w->dims + 1, &window));
+  SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, conv_grad_input, window), dx, dy,
+                                  w->dims + 1, &window));
   const int64_t *size;
-  SMR_TRY(smr_expect_ints(job, "size", window.spatial, 0, INT32_MAX, &size));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, conv_grad_input, size), window.spatial, 0, INT32_MAX,
+                          &size));
   int64_t groups, dims[2 + SMR_MAX_SPATIAL] = {dy->dims[0]};
   SMR_TRY(check_grad_groups(job, dx->dims[dx->rank - 1], w->dims[0], &groups));
   for (uint32_t i = 0; i < window.spatial; i++) dims[1 + i] = size[i];
@@ -59,9 +61,11 @@ samara_status smr_check_conv_grad_weight(const struct smr_job *job) {
   const struct smr_tensor *dy = job->inputs[0], *x = job->inputs[1], *dw = job->outputs[0];
   SMR_TRY(smr_expect_rank(job, x, "x", 3, 2 + SMR_MAX_SPATIAL));
   const int64_t *kernel;
-  SMR_TRY(smr_expect_ints(job, "kernel", x->rank - 2u, 1, INT32_MAX, &kernel));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, conv_grad_weight, kernel), x->rank - 2u, 1, INT32_MAX,
+                          &kernel));
   struct smr_window window;
-  SMR_TRY(smr_window_read_between(job, x, dy, kernel, &window));
+  SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, conv_grad_weight, window), x, dy, kernel,
+                                  &window));
   int64_t groups, dims[2 + SMR_MAX_SPATIAL] = {dy->dims[dy->rank - 1]};
   SMR_TRY(check_grad_groups(job, window.channels_in, window.channels_out, &groups));
   for (uint32_t i = 0; i < window.spatial; i++) dims[1 + i] = kernel[i];
@@ -76,9 +80,11 @@ static samara_status check_pool_grad(const struct smr_job *job, const struct smr
   const struct smr_tensor *dy = job->inputs[0];
   const int64_t *kernel;
   SMR_TRY(smr_expect_rank(job, dy, "dy", 3, 2 + SMR_MAX_SPATIAL));
-  SMR_TRY(smr_expect_ints(job, "kernel", dy->rank - 2u, 1, INT32_MAX, &kernel));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, max_pool_grad, kernel), dy->rank - 2u, 1, INT32_MAX,
+                          &kernel));
   struct smr_window window;
-  SMR_TRY(smr_window_read_between(job, x, dy, kernel, &window));
+  SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, max_pool_grad, window), x, dy, kernel,
+                                  &window));
   return check_grad_sizes(job, &window, dy, window.channels_in, extend);
 }
 
@@ -95,8 +101,9 @@ samara_status smr_check_avg_pool_grad(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, dy, "dy", 3, 2 + SMR_MAX_SPATIAL));
   const uint32_t spatial = dy->rank - 2u;
   const int64_t *size, *extend;
-  SMR_TRY(smr_expect_ints(job, "size", spatial, 0, INT32_MAX, &size));
-  SMR_TRY(smr_expect_ints(job, "extend", spatial, 0, INT32_MAX, &extend));
+  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, size), spatial, 0, INT32_MAX, &size));
+  SMR_TRY(
+      smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, extend), spatial, 0, INT32_MAX, &extend));
   int64_t dims[2 + SMR_MAX_SPATIAL] = {dy->dims[0]};
   for (uint32_t i = 0; i < spatial; i++) dims[1 + i] = size[i];
   dims[1 + spatial] = dy->dims[dy->rank - 1];

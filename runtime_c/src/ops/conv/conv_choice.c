@@ -38,7 +38,7 @@ static bool conv_can_be_direct(const struct smr_job *job, const struct smr_windo
   const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
   const bool small =
       weights->dtype != SAMARA_QINT8 || smr_numel(weights) <= CONV_DIRECT_MOST_UNFOLDED;
-  return w->spatial < 3 && smr_op_attr_int(job, "groups") == 1 && near && small && channels != 0 &&
+  return w->spatial < 3 && SMR_ATTR(job, conv, groups)->i == 1 && near && small && channels != 0 &&
          smr_window_taps(w) * channels <= CONV_DIRECT_MOST_DEPTH;
 }
 
@@ -66,7 +66,7 @@ bool smr_conv_may_round(const struct smr_job *job, enum smr_conv_path path) {
   if (job->dims_vary || !smr_linear_may_round(job)) return false;
   if (path != SMR_CONV_INDIRECT) return path == SMR_CONV_POINT || path == SMR_CONV_CONTIGUOUS;
   const struct smr_tensor *w = job->inputs[1];
-  const int64_t channels = w->dims[w->rank - 1], n = w->dims[0] / smr_op_attr_int(job, "groups");
+  const int64_t channels = w->dims[w->rank - 1], n = w->dims[0] / SMR_ATTR(job, conv, groups)->i;
   return channels % 2 == 0 && n > 0 &&
          (1 - conv_rounded_work) * smr_work_of(channels) > conv_rounding_work(n);
 }
@@ -81,7 +81,7 @@ static smr_work conv_product_work(const struct smr_job *job, enum smr_conv_path 
   const bool rounds = smr_conv_may_round(job, path) && smr_linear_rounds(job) &&
                       channels * smr_window_taps(w) >= SMR_LINEAR_ROUNDED_SUM;
   if (!rounds) return outputs * (smr_work_of(channels) + start);
-  const int64_t n = weights->dims[0] / smr_op_attr_int(job, "groups");
+  const int64_t n = weights->dims[0] / SMR_ATTR(job, conv, groups)->i;
   const smr_work rounding = through ? conv_rounding_work(n) : 0.0;
   return outputs * (conv_rounded_work * smr_work_of(channels) + start + rounding);
 }
@@ -89,7 +89,7 @@ static smr_work conv_product_work(const struct smr_job *job, enum smr_conv_path 
 enum smr_conv_path smr_conv_choose(struct smr_job *job, const struct smr_window *w, bool padded,
                                    bool transforms) {
   const struct smr_tensor *x = job->inputs[0], *weights = job->inputs[1];
-  const int64_t groups = smr_op_attr_int(job, "groups"), taps = smr_window_taps(w);
+  const int64_t groups = SMR_ATTR(job, conv, groups)->i, taps = smr_window_taps(w);
   const int64_t channels = weights->dims[weights->rank - 1];
   const bool widens = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
   const bool dense = widens || x->pixel_stride == w->channels_in;

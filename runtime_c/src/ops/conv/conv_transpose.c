@@ -66,6 +66,7 @@ static bool conv_transpose_is_depthwise(const struct smr_conv_transpose *s) {
 }
 
 static samara_status conv_transpose_place_weights(struct smr_job *job,
+                                                  const struct smr_attrs_epilogue *epilogue,
                                                   struct smr_conv_transpose *s) {
   const bool depthwise = conv_transpose_is_depthwise(s);
   s->linear = (struct smr_linear){
@@ -81,7 +82,7 @@ static samara_status conv_transpose_place_weights(struct smr_job *job,
       .source_tap = smr_conv_transpose_source_tap,
       .weight_key = conv_transpose_key(s),
   };
-  return smr_linear_prepare(job, &s->linear);
+  return smr_linear_prepare(job, epilogue, &s->linear);
 }
 
 struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job,
@@ -128,12 +129,12 @@ static samara_status conv_transpose_prepare_indirect(struct smr_job *job,
                               s->linear.w_type);
 }
 
-static samara_status conv_transpose_prepare_phases(struct smr_job *job,
+static samara_status conv_transpose_prepare_phases(struct smr_job *job, bool has_epilogue,
                                                    struct smr_conv_transpose *s) {
   const struct smr_window *w = &s->window;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
     s->clears = s->clears || conv_transpose_has_empty(s, i);
-  s->clears = s->clears && !smr_op_has_attr(job, "post") && job->input_count == 2;
+  s->clears = s->clears && !has_epilogue && job->input_count == 2;
   const size_t zeros = s->path == SMR_CONV_TRANSPOSE_PHASES ? s->channels : s->groups;
   SMR_TRY(smr_scratch_take(job, zeros, sizeof(float), &s->zero_offset));
   // Pointers for one row of output pixels of a phase: class 0 has most taps.
@@ -219,7 +220,7 @@ static samara_status conv_transpose_need_paths(struct smr_job *job,
   const enum smr_conv_transpose_path plain = conv_transpose_choose(job, s, false);
   const struct smr_f32_gemm_args args = {.m = 1, .n = s->n};
   SMR_TRY(conv_transpose_need(job, s, plain));
-  if (smr_op_attr(job, "pads")->varies && plain != SMR_CONV_TRANSPOSE_PHASES)
+  if (SMR_ATTR(job, conv_transpose, pads)->varies && plain != SMR_CONV_TRANSPOSE_PHASES)
     SMR_TRY(conv_transpose_need(job, s,
                                 plain == SMR_CONV_TRANSPOSE_POINT ? SMR_CONV_TRANSPOSE_INDIRECT
                                                                   : SMR_CONV_TRANSPOSE_POINT));
@@ -229,7 +230,9 @@ static samara_status conv_transpose_need_paths(struct smr_job *job,
   return SAMARA_OK;
 }
 
-samara_status smr_conv_transpose_prepare(struct smr_job *job, struct smr_conv_transpose *s) {
+samara_status smr_conv_transpose_prepare(struct smr_job *job,
+                                         const struct smr_attrs_epilogue *epilogue,
+                                         struct smr_conv_transpose *s) {
   const struct smr_tensor *x = job->inputs[0];
   s->widens_x = x->dtype == SAMARA_FLOAT16;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
@@ -237,7 +240,7 @@ samara_status smr_conv_transpose_prepare(struct smr_job *job, struct smr_conv_tr
   s->path = conv_transpose_choose(job, s, true);
   SMR_TRY(conv_transpose_need_paths(job, s));
   if (s->path != SMR_CONV_TRANSPOSE_FOLD)
-    SMR_TRY(conv_transpose_place_weights(job, s));
+    SMR_TRY(conv_transpose_place_weights(job, epilogue, s));
   else
     for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   if (s->widens_x)
@@ -256,7 +259,7 @@ samara_status smr_conv_transpose_prepare(struct smr_job *job, struct smr_conv_tr
   else if (SMR_HAS(spread_indirect) && s->path == SMR_CONV_TRANSPOSE_INDIRECT)
     SMR_TRY(conv_transpose_prepare_indirect(job, s));
   else if (SMR_HAS(spread_phases))
-    SMR_TRY(conv_transpose_prepare_phases(job, s));
+    SMR_TRY(conv_transpose_prepare_phases(job, epilogue != NULL, s));
   return smr_linear_take_unfolded(job, &s->linear);
 }
 

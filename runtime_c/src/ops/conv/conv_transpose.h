@@ -48,7 +48,10 @@ struct smr_conv_transpose {
   bool clears;  // PHASES: some meet nothing, and nothing is added: rows are cleared first
 };
 
-samara_status smr_conv_transpose_prepare(struct smr_job *job, struct smr_conv_transpose *conv);
+/// `epilogue` is NULL where the operator has none.
+samara_status smr_conv_transpose_prepare(struct smr_job *job,
+                                         const struct smr_attrs_epilogue *epilogue,
+                                         struct smr_conv_transpose *conv);
 
 /// Everything of a product but m and where A and out lie. `thread_scratch` as for smr_linear_args.
 struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job,

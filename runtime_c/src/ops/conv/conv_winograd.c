@@ -32,7 +32,7 @@ static size_t winograd_tiles(enum smr_winograd_form form, const struct smr_windo
 
 bool smr_conv_winograd_fits(const struct smr_job *job, const struct smr_window *w) {
   const struct smr_tensor *x = job->inputs[0], *weights = job->inputs[1];
-  bool fits = !job->strict && w->spatial == 2 && smr_op_attr_int(job, "groups") == 1 &&
+  bool fits = !job->strict && w->spatial == 2 && SMR_ATTR(job, conv, groups)->i == 1 &&
               x->dtype == SAMARA_FLOAT32 && weights->dtype == SAMARA_FLOAT32 &&
               weights->constant >= 0 && w->channels_in > 0 && w->channels_out > 0;
   for (uint32_t i = 1; fits && i < SMR_MAX_SPATIAL; i++)

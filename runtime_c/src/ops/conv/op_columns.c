@@ -34,19 +34,20 @@ struct deform_state {
 static samara_status deform_prepare(struct smr_job *job) {
   struct deform_state *s = (struct deform_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  *s = (struct deform_state){.kernels = smr_f32_taps_kernels(job->isa),
-                             .channels = (size_t)x->dims[3],
-                             .offset_groups = (size_t)smr_op_attr_int(job, "offset_groups")};
+  *s = (struct deform_state){
+      .kernels = smr_f32_taps_kernels(job->isa),
+      .channels = (size_t)x->dims[3],
+      .offset_groups = (size_t)SMR_ATTR(job, deform_columns, offset_groups)->i};
   for (uint32_t i = 0; i < 2; i++) {
     s->sizes[i] = x->dims[i + 1];
     s->out[i] = y->dims[i + 1];
-    s->kernel[i] = smr_op_attr(job, "kernel")->ints[i];
-    s->strides[i] = smr_op_attr(job, "strides")->ints[i];
-    s->dilations[i] = smr_op_attr(job, "dilations")->ints[i];
-    s->pads[i] = smr_op_attr(job, "pads")->ints[i];
+    s->kernel[i] = SMR_ATTR(job, deform_columns, kernel)->ints[i];
+    s->strides[i] = SMR_ATTR(job, deform_columns, strides)->ints[i];
+    s->dilations[i] = SMR_ATTR(job, deform_columns, dilations)->ints[i];
+    s->pads[i] = SMR_ATTR(job, deform_columns, pads)->ints[i];
   }
   s->taps = (size_t)(s->kernel[0] * s->kernel[1]);
-  s->per_group = s->channels / (size_t)smr_op_attr_int(job, "groups");
+  s->per_group = s->channels / (size_t)SMR_ATTR(job, deform_columns, groups)->i;
   s->per_offset = s->channels / s->offset_groups;
   const size_t pixels = smr_numel(y) == 0 ? 0 : smr_extent(y, 0, 3);
   s->units = smr_units_make(job, pixels, s->taps * (s->channels + 16) * 4 * sizeof(float));
@@ -152,12 +153,12 @@ static samara_status fold_prepare(struct smr_job *job) {
   *s = (struct fold_state){.add = smr_f32_fold_kernel(job->isa)};
   for (uint32_t i = 0; i < FOLD_AXES; i++) {
     const bool own = i >= skip;
-    s->size[i] = own ? smr_op_attr(job, "size")->ints[i - skip] : 1;
+    s->size[i] = own ? SMR_ATTR(job, fold, size)->ints[i - skip] : 1;
     s->kernel[i] = own ? x->dims[2 + i - skip] : 1;
     s->out[i] = own ? x->dims[2 + axes + i - skip] : 1;
-    s->strides[i] = own ? smr_op_attr(job, "strides")->ints[i - skip] : 1;
-    s->dilations[i] = own ? smr_op_attr(job, "dilations")->ints[i - skip] : 1;
-    s->pads[i] = own ? smr_op_attr(job, "pads")->ints[i - skip] : 0;
+    s->strides[i] = own ? SMR_ATTR(job, fold, strides)->ints[i - skip] : 1;
+    s->dilations[i] = own ? SMR_ATTR(job, fold, dilations)->ints[i - skip] : 1;
+    s->pads[i] = own ? SMR_ATTR(job, fold, pads)->ints[i - skip] : 0;
   }
   job->kernel = "fold";
   job->tiles = smr_numel(job->outputs[0]) == 0 ? 0 : smr_extent(x, 0, 2);

@@ -231,7 +231,7 @@ static samara_status conv_need_plain(struct smr_job *job, const struct conv_stat
 
 // Needs of weights that may have other dims another time: of each path that attributes allow.
 static samara_status conv_need_any(struct smr_job *job, const struct conv_state *s) {
-  const bool deep = s->window.spatial == 3, grouped = smr_op_attr_int(job, "groups") > 1;
+  const bool deep = s->window.spatial == 3, grouped = SMR_ATTR(job, conv, groups)->i > 1;
   if (grouped) SMR_TRY(conv_need(job, s, deep ? SMR_CONV_DEPTHWISE_3D : SMR_CONV_DEPTHWISE));
   if (!grouped && !deep) SMR_TRY(conv_need(job, s, SMR_CONV_DIRECT));
   SMR_TRY(conv_need_plain(job, s, SMR_CONV_INDIRECT));
@@ -285,13 +285,13 @@ static samara_status conv_prepare(struct smr_job *job) {
   struct conv_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   *s = (struct conv_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, w->dims + 1, &s->window));
-  const int64_t groups = smr_op_attr_int(job, "groups");
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, conv, window), w->dims + 1, &s->window));
+  const int64_t groups = SMR_ATTR(job, conv, groups)->i;
   s->taps = (size_t)smr_window_taps(&s->window);
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
   s->widens_x = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
-  const bool padded = smr_conv_is_padded(&s->window), varies = smr_op_attr(job, "pads")->varies;
+  const bool padded = smr_conv_is_padded(&s->window), varies = SMR_ATTR(job, conv, pads)->varies;
   const enum smr_conv_path other = smr_conv_choose(job, &s->window, padded != varies, false);
   const enum smr_conv_path plain = smr_conv_choose(job, &s->window, padded, false);
   s->path = smr_conv_choose(job, &s->window, padded, true);  // the last is noted
@@ -312,8 +312,9 @@ static samara_status conv_prepare(struct smr_job *job) {
   };
   s->linear.unfolds_whole = depthwise || plain == SMR_CONV_DIRECT;
   s->linear.may_round = !transforms && smr_conv_may_round(job, plain);
-  SMR_TRY(transforms && !job->dims_vary ? smr_linear_prepare_end(job, &s->linear)
-                                        : smr_linear_prepare(job, &s->linear));
+  const struct smr_attrs_epilogue *epilogue = SMR_ATTR_GROUP(job, conv, epilogue);
+  SMR_TRY(transforms && !job->dims_vary ? smr_linear_prepare_end(job, epilogue, &s->linear)
+                                        : smr_linear_prepare(job, epilogue, &s->linear));
   SMR_TRY(conv_need_paths(job, s, plain, other));
   if (conv_widens(s))
     SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));

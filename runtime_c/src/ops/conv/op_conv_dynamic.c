@@ -115,9 +115,9 @@ static samara_status conv_dynamic_prepare(struct smr_job *job) {
   struct conv_dynamic_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
   *s = (struct conv_dynamic_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, w->dims + 1, &s->window));
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, conv_dynamic, window), w->dims + 1, &s->window));
   const struct smr_window *window = &s->window;
-  const int64_t groups = smr_op_attr_int(job, "groups");
+  const int64_t groups = SMR_ATTR(job, conv_dynamic, groups)->i;
   s->taps = (size_t)smr_window_taps(window);
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(window->batch * smr_window_pixels(window));
@@ -143,7 +143,7 @@ static samara_status conv_dynamic_prepare(struct smr_job *job) {
                                                     : 0,
       .bytes_by_row = depthwise,
   };
-  SMR_TRY(smr_dynamic_prepare(job, &s->dynamic));
+  SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, conv_dynamic, epilogue), &s->dynamic));
   job->tiles = 0;
   job->kernel = "nothing";
   if (smr_numel(job->outputs[0]) == 0) return SAMARA_OK;

@@ -15,10 +15,11 @@ static samara_status grad_weight_check(const struct smr_job *job) {
 
 static samara_status grad_weight_prepare(struct smr_job *job) {
   struct smr_weight_grad *s = job->state;
-  const size_t groups = (size_t)smr_op_attr_int(job, "groups");
+  const size_t groups = (size_t)SMR_ATTR(job, conv_grad_weight, groups)->i;
   *s = (struct smr_weight_grad){.groups = groups};
-  SMR_TRY(smr_window_read_between(job, job->inputs[1], job->inputs[0],
-                                  smr_op_attr(job, "kernel")->ints, &s->window));
+  SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, conv_grad_weight, window),
+                                  job->inputs[1], job->inputs[0],
+                                  SMR_ATTR(job, conv_grad_weight, kernel)->ints, &s->window));
   s->a_channels = (size_t)s->window.channels_out / groups;
   s->b_channels = (size_t)s->window.channels_in / groups;
   return smr_weight_grad_prepare(job, s);

@@ -9,17 +9,18 @@
 static samara_status transposed_prepare(struct smr_job *job) {
   struct smr_conv_transpose *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
-  const size_t groups = (size_t)smr_op_attr_int(job, "groups");
+  const size_t groups = (size_t)SMR_ATTR(job, conv_transpose, groups)->i;
   *s = (struct smr_conv_transpose){.groups = groups,
                                    .channels = (size_t)w->dims[w->rank - 1],
                                    .n = (size_t)w->dims[0] / groups,
                                    .derives = true};
-  SMR_TRY(smr_window_read(job, w->dims + 1, &s->window));
+  SMR_TRY(
+      smr_window_read(job, SMR_ATTR_GROUP(job, conv_transpose, window), w->dims + 1, &s->window));
   s->k_stride = 1;
   s->tap_stride = s->channels;
   s->n_stride = s->channels * (size_t)smr_window_taps(&s->window);
   s->group_stride = s->n * s->n_stride;
-  return smr_conv_transpose_prepare(job, s);
+  return smr_conv_transpose_prepare(job, SMR_ATTR_GROUP(job, conv_transpose, epilogue), s);
 }
 
 static samara_status transposed_check(const struct smr_job *job) {

@@ -40,7 +40,8 @@ struct qconv_state {
 
 static samara_status qconv_check(const struct smr_job *job) {
   const struct smr_tensor *w = job->inputs[1];
-  return smr_qlinear_check(job, 0, smr_product(w->dims + 1, w->rank - 1u));
+  return smr_qlinear_check(job, SMR_ATTR_GROUP(job, qconv, int8_output),
+                           SMR_ATTR(job, qconv, to)->i, 0, smr_product(w->dims + 1, w->rank - 1u));
 }
 
 static size_t qconv_x_pixel(const struct smr_job *job) {
@@ -188,8 +189,8 @@ static samara_status qconv_prepare(struct smr_job *job) {
   struct qconv_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
   *s = (struct qconv_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, w->dims + 1, &s->window));
-  const int64_t groups = smr_op_attr_int(job, "groups");
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, qconv, window), w->dims + 1, &s->window));
+  const int64_t groups = SMR_ATTR(job, qconv, groups)->i;
   s->taps = (size_t)smr_window_taps(&s->window);
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
@@ -221,7 +222,7 @@ static samara_status qconv_prepare(struct smr_job *job) {
     s->linear.taps = s->taps / (size_t)s->window.kernel[2];
     s->linear.weight_key = (uint32_t)s->linear.k;  // of no SMR_LINEAR_KEY_
   }
-  SMR_TRY(smr_qlinear_prepare(job, &s->linear));
+  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear));
   if (smr_numel(job->outputs[0]) == 0) {
     job->kernel = "nothing";
     job->tiles = 0;

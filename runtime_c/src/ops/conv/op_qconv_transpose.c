@@ -33,7 +33,9 @@ struct qtransposed_state {
 
 static samara_status qtransposed_check(const struct smr_job *job) {
   const struct smr_tensor *w = job->inputs[1];
-  return smr_qlinear_check(job, 0, smr_product(w->dims + 1, w->rank - 1u));
+  return smr_qlinear_check(job, SMR_ATTR_GROUP(job, qconv_transpose, int8_output),
+                           SMR_ATTR(job, qconv_transpose, to)->i, 0,
+                           smr_product(w->dims + 1, w->rank - 1u));
 }
 
 // Parts of the packed taps are classes (z, y, x) in lexicographic order; the last part is that of
@@ -93,20 +95,20 @@ static void qtransposed_describe(const struct smr_job *job, struct qtransposed_s
 static samara_status qtransposed_prepare(struct smr_job *job) {
   struct qtransposed_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
-  const size_t groups = (size_t)smr_op_attr_int(job, "groups");
+  const size_t groups = (size_t)SMR_ATTR(job, qconv_transpose, groups)->i;
   *s = (struct qtransposed_state){.conv = {.groups = groups,
                                            .channels = (size_t)w->dims[w->rank - 1],
                                            .n = (size_t)w->dims[0] / groups,
                                            .path = SMR_CONV_TRANSPOSE_PHASES}};
   struct smr_window *window = &s->conv.window;
-  SMR_TRY(smr_window_read(job, w->dims + 1, window));
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, qconv_transpose, window), w->dims + 1, window));
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
     s->conv.period[i] = smr_conv_transpose_period(window, i);
     s->classes[i] = s->conv.period[i] < window->kernel[i] ? s->conv.period[i] : window->kernel[i];
   }
   qtransposed_describe(job, s);
   if (!s->depthwise) SMR_NEED(job, i8_gemm_indirect);
-  SMR_TRY(smr_qlinear_prepare(job, &s->linear));
+  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv_transpose, int8_output), &s->linear));
   if (smr_numel(job->outputs[0]) == 0) {
     job->kernel = "nothing";
     job->tiles = 0;

@@ -20,21 +20,22 @@ static samara_status window_extents(const struct smr_job *job, const char *what,
   return SAMARA_OK;
 }
 
-samara_status smr_window_read(const struct smr_job *job, const int64_t *kernel,
-                              struct smr_window *out) {
-  return smr_window_read_between(job, job->inputs[0], job->outputs[0], kernel, out);
+samara_status smr_window_read(const struct smr_job *job, const struct smr_attrs_window *attrs,
+                              const int64_t *kernel, struct smr_window *out) {
+  return smr_window_read_between(job, attrs, job->inputs[0], job->outputs[0], kernel, out);
 }
 
-samara_status smr_window_read_between(const struct smr_job *job, const struct smr_tensor *x,
-                                      const struct smr_tensor *y, const int64_t *kernel,
-                                      struct smr_window *out) {
+samara_status smr_window_read_between(const struct smr_job *job,
+                                      const struct smr_attrs_window *attrs,
+                                      const struct smr_tensor *x, const struct smr_tensor *y,
+                                      const int64_t *kernel, struct smr_window *out) {
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 2 + SMR_MAX_SPATIAL));
   SMR_TRY(smr_expect_rank(job, y, "output", x->rank, x->rank));
   const uint32_t s = x->rank - 2u, skip = SMR_MAX_SPATIAL - s;
   const int64_t *strides, *dilations, *pads;
-  SMR_TRY(smr_expect_ints(job, "strides", s, 1, INT32_MAX, &strides));
-  SMR_TRY(smr_expect_ints(job, "dilations", s, 1, INT32_MAX, &dilations));
-  SMR_TRY(smr_expect_ints(job, "pads", 2 * s, 0, INT32_MAX, &pads));
+  SMR_TRY(smr_expect_ints(job, &attrs->strides, s, 1, INT32_MAX, &strides));
+  SMR_TRY(smr_expect_ints(job, &attrs->dilations, s, 1, INT32_MAX, &dilations));
+  SMR_TRY(smr_expect_ints(job, &attrs->pads, 2 * s, 0, INT32_MAX, &pads));
   struct smr_window w = {.spatial = s,
                          .batch = x->dims[0],
                          .channels_in = x->dims[x->rank - 1],

@@ -4,6 +4,7 @@
 #define SMR_OPS_WINDOW_H
 
 #include "ops/op.h"
+#include "ops/table/attrs.h"
 
 enum { SMR_MAX_SPATIAL = 3 };
 
@@ -17,16 +18,17 @@ struct smr_window {
   int64_t batch, channels_in, channels_out;
 };
 
-/// Read the attributes strides, dilations and pads of a node whose input 0 and output 0 have 1 to 3
+/// Read `attrs` (strides, dilations and pads) of a node whose input 0 and output 0 have 1 to 3
 /// spatial dims, `kernel` of which are `kernel[0..spatial)`. Fails on lists of the wrong length and
 /// values out of range (extents below 2^31, stride, dilation and kernel at least 1, pads at
 /// least 0). Out dims are the output's; the check classes compare them with smr_window_out.
-samara_status smr_window_read(const struct smr_job *job, const int64_t *kernel,
-                              struct smr_window *out);
+samara_status smr_window_read(const struct smr_job *job, const struct smr_attrs_window *attrs,
+                              const int64_t *kernel, struct smr_window *out);
 /// The same with other tensors than input 0 and output 0: the window slides over `x` and gives `y`.
-samara_status smr_window_read_between(const struct smr_job *job, const struct smr_tensor *x,
-                                      const struct smr_tensor *y, const int64_t *kernel,
-                                      struct smr_window *out);
+samara_status smr_window_read_between(const struct smr_job *job,
+                                      const struct smr_attrs_window *attrs,
+                                      const struct smr_tensor *x, const struct smr_tensor *y,
+                                      const int64_t *kernel, struct smr_window *out);
 
 /// Extent of a window along an axis: (kernel - 1) * dilation + 1.
 int64_t smr_window_extent(const struct smr_window *w, uint32_t axis);

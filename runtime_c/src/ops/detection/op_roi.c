@@ -47,7 +47,7 @@ static samara_status roi_image(const struct smr_job *job, int64_t index, size_t 
   return SAMARA_OK;
 }
 
-static void roi_state_fill(struct smr_job *job) {
+static void roi_state_fill(struct smr_job *job, float scale) {
   struct roi_state *s = (struct roi_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   *s = (struct roi_state){.images = (size_t)x->dims[0],
@@ -55,7 +55,7 @@ static void roi_state_fill(struct smr_job *job) {
                           .width = (size_t)x->dims[2],
                           .channels = (size_t)x->dims[3],
                           .bins = {(size_t)y->dims[1], (size_t)y->dims[2]},
-                          .scale = smr_op_attr(job, "scale")->f};
+                          .scale = scale};
   // A bin reads some dozens of pixels.
   const size_t rows = smr_numel(y) == 0 ? 0 : (size_t)y->dims[0] * s->bins[0];
   s->units = smr_units_make(job, rows, s->bins[1] * (s->channels + 16) * 16 * sizeof(float));
@@ -64,7 +64,8 @@ static void roi_state_fill(struct smr_job *job) {
 // ---- roi_align: x, regions, images ----
 
 static samara_status roi_align_check(const struct smr_job *job) {
-  const int64_t mode = smr_op_attr_int(job, "mode"), sampling = smr_op_attr_int(job, "sampling");
+  const int64_t mode = SMR_ATTR(job, roi_align, mode)->i,
+                sampling = SMR_ATTR(job, roi_align, sampling)->i;
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "x", SMR_DTYPES_FLOAT));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "x and regions"));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
@@ -77,11 +78,11 @@ static samara_status roi_align_check(const struct smr_job *job) {
 
 static samara_status roi_align_prepare(struct smr_job *job) {
   struct roi_state *s = (struct roi_state *)job->state;
-  roi_state_fill(job);
+  roi_state_fill(job, SMR_ATTR(job, roi_align, scale)->f);
   s->taps = smr_f32_taps_kernels(job->isa);
-  s->largest = smr_op_attr_int(job, "mode") == 1;
-  s->half_pixel = smr_op_attr_int(job, "half_pixel") != 0;
-  s->sampling = smr_op_attr_int(job, "sampling");
+  s->largest = SMR_ATTR(job, roi_align, mode)->i == 1;
+  s->half_pixel = SMR_ATTR(job, roi_align, half_pixel)->i != 0;
+  s->sampling = SMR_ATTR(job, roi_align, sampling)->i;
   job->kernel = s->taps->name;
   SMR_TRY(smr_thread_scratch_take(job, s->height, sizeof(double), &s->weights_offset[0]));
   SMR_TRY(smr_thread_scratch_take(job, s->width, sizeof(double), &s->weights_offset[1]));
@@ -284,7 +285,7 @@ static samara_status roi_pool_check(const struct smr_job *job) {
 
 static samara_status roi_pool_prepare(struct smr_job *job) {
   struct roi_state *s = (struct roi_state *)job->state;
-  roi_state_fill(job);
+  roi_state_fill(job, SMR_ATTR(job, roi_pool, scale)->f);
   SMR_NEED(job, f32_pool_max);
   s->pool = smr_f32_pool_kernel(job->isa, SMR_POOL_MAX, SMR_POOL_F32);
   job->kernel = smr_f32_pool_kernel_name(job->isa, SMR_POOL_MAX);

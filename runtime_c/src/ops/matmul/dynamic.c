@@ -10,8 +10,9 @@ static size_t dynamic_columns(const struct smr_linear *l) {
   return l->groups * smr_panels(l->n) * SMR_PANEL;
 }
 
-samara_status smr_dynamic_prepare(struct smr_job *job, struct smr_dynamic *d) {
-  SMR_TRY(smr_linear_prepare(job, &d->linear));
+samara_status smr_dynamic_prepare(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                  struct smr_dynamic *d) {
+  SMR_TRY(smr_linear_prepare(job, epilogue, &d->linear));
   const size_t columns = dynamic_columns(&d->linear);
   const struct smr_quant *quant = job->inputs[1]->quant;
   d->shifted = false;

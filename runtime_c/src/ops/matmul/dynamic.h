@@ -20,7 +20,8 @@ struct smr_dynamic {
 };
 
 /// The weights' part of prepare; the operator has set what struct smr_linear asks for.
-samara_status smr_dynamic_prepare(struct smr_job *job, struct smr_dynamic *dynamic);
+samara_status smr_dynamic_prepare(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                  struct smr_dynamic *dynamic);
 
 /// The functions' `pack`.
 samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,

@@ -75,7 +75,8 @@ samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t 
   return linear_take(job, &job->thread_scratch_bytes, count, bytes, offset);
 }
 
-static samara_status linear_epilogue(struct smr_job *job, struct smr_linear *linear) {
+static samara_status linear_epilogue(struct smr_job *job, const struct smr_attrs_epilogue *attrs,
+                                     struct smr_linear *linear) {
   // In the order of the attribute's choices.
   static const enum smr_f32_vunary functions[] = {
       SMR_F32_SIGMOID, SMR_F32_SIGMOID, SMR_F32_TANH,      SMR_F32_HARD_SIGMOID, SMR_F32_HARD_SWISH,
@@ -83,19 +84,19 @@ static samara_status linear_epilogue(struct smr_job *job, struct smr_linear *lin
   linear->lo = -INFINITY;
   linear->hi = INFINITY;
   linear->post = (struct smr_linear_post){.function = NULL};
-  if (!smr_op_has_attr(job, "post")) return SAMARA_OK;
-  linear->lo = smr_op_attr(job, "lo")->f;
-  linear->hi = smr_op_attr(job, "hi")->f;
-  const int64_t post = smr_op_attr_int(job, "post");
+  if (attrs == NULL) return SAMARA_OK;
+  linear->lo = attrs->lo.f;
+  linear->hi = attrs->hi.f;
+  const int64_t post = attrs->post.i;
   if (post < 0 || (uint64_t)post >= sizeof functions / sizeof functions[0])
     SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown activation", job->op->name);
   if (post == 0) return SAMARA_OK;
   SMR_NEED(job, linear_post);
-  linear->post = (struct smr_linear_post){
-      .function = smr_f32_vunary_kernel(job->isa, functions[post]),
-      .widen = smr_f16_to_f32_kernel(job->isa),
-      .narrow = smr_f32_to_f16_kernel(job->isa),
-      .params = {smr_op_attr(job, "post_alpha")->f, smr_op_attr(job, "post_beta")->f}};
+  linear->post =
+      (struct smr_linear_post){.function = smr_f32_vunary_kernel(job->isa, functions[post]),
+                               .widen = smr_f16_to_f32_kernel(job->isa),
+                               .narrow = smr_f32_to_f16_kernel(job->isa),
+                               .params = {attrs->post_alpha.f, attrs->post_beta.f}};
   SMR_NEED_KERNEL(job, f32_vunary_neg, functions[post], linear->post.function);
   return SAMARA_OK;
 }
@@ -335,17 +336,19 @@ static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l
   return SAMARA_OK;
 }
 
-samara_status smr_linear_prepare_end(struct smr_job *job, struct smr_linear *linear) {
+samara_status smr_linear_prepare_end(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                     struct smr_linear *linear) {
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  SMR_TRY(linear_epilogue(job, linear));
+  SMR_TRY(linear_epilogue(job, epilogue, linear));
   linear->w_from = SMR_LINEAR_CALLER;
   linear->source = (struct smr_f32_gemm_source){.expand = NULL};
   return linear_place_bias(job, linear);
 }
 
-samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear) {
+samara_status smr_linear_prepare(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                 struct smr_linear *linear) {
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  SMR_TRY(linear_epilogue(job, linear));
+  SMR_TRY(linear_epilogue(job, epilogue, linear));
   SMR_TRY(linear_place_weights(job, linear));
   return linear_place_bias(job, linear);
 }

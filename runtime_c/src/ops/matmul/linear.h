@@ -20,6 +20,7 @@
 #include "kernels/f32_vunary/f32_vunary.h"
 #include "ops/deadline.h"
 #include "ops/op.h"
+#include "ops/table/attrs.h"
 
 /// Fail unless the packed constant `w` holds `panels` panels of `rows` rows.
 samara_status smr_check_panels(const struct smr_job *job, const struct smr_tensor *w,
@@ -135,12 +136,14 @@ struct smr_linear {
   size_t unfold_offset;  // of thread scratch
 };
 
-/// Decide where weights and bias come from; fill `derived`, add scratch, read the epilogue where
-/// the operator has one.
-samara_status smr_linear_prepare(struct smr_job *job, struct smr_linear *linear);
+/// Decide where weights and bias come from; fill `derived`, add scratch, read `epilogue`, which is
+/// NULL where the operator has none.
+samara_status smr_linear_prepare(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                 struct smr_linear *linear);
 
 /// The same without weights: epilogue and bias.
-samara_status smr_linear_prepare_end(struct smr_job *job, struct smr_linear *linear);
+samara_status smr_linear_prepare_end(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
+                                     struct smr_linear *linear);
 
 /// Ask for a copy of constant `input` in another layout; the index in job->derived.
 uint32_t smr_linear_derive(struct smr_job *job, int32_t input, uint32_t key, size_t bytes);

@@ -61,14 +61,15 @@ static bool matmul_is_plain(const struct smr_job *job) {
 static samara_status matmul_check(const struct smr_job *job) {
   if (!matmul_is_plain(job)) {
     const uint32_t rank = job->inputs[1]->rank;
-    return smr_linear_check_weights(job, rank - (smr_op_attr_int(job, "transpose_w") != 0 ? 2 : 1));
+    return smr_linear_check_weights(job,
+                                    rank - (SMR_ATTR(job, matmul, transpose_w)->i != 0 ? 2 : 1));
   }
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
-  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN || smr_op_attr_int(job, "post") != 0 ||
-      smr_op_attr(job, "lo")->f != -INFINITY || smr_op_attr(job, "hi")->f != INFINITY)
+  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN || SMR_ATTR(job, matmul, post)->i != 0 ||
+      SMR_ATTR(job, matmul, lo)->f != -INFINITY || SMR_ATTR(job, matmul, hi)->f != INFINITY)
     SMR_FAIL(job->error, BAD_SHAPE, "matmul: %s takes no packed weights and no activation",
              smr_dtype_name(job->inputs[0]->dtype));
   return SAMARA_OK;
@@ -84,7 +85,7 @@ static struct smr_tensor matmul_leading(const struct smr_tensor *t) {
 // Sizes and which matrices meet.
 static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
-  s->transposes_x = smr_op_attr_int(job, "transpose_x") != 0;
+  s->transposes_x = SMR_ATTR(job, matmul, transpose_x)->i != 0;
   s->m = (size_t)y->dims[y->rank - 2];
   s->n = (size_t)y->dims[y->rank - 1];
   s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
@@ -122,12 +123,12 @@ static samara_status matmul_prepare_plain(struct smr_job *job) {
 // these are read where they lie, and the sum is cut for threads.
 static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
-  const bool plain = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 &&
-                     y->dtype == SAMARA_FLOAT32 && w->layout == SMR_LAYOUT_PLAIN &&
-                     smr_optional_input(job, 2) == NULL && smr_optional_input(job, 3) == NULL &&
-                     smr_op_attr_int(job, "post") == 0 && smr_op_attr(job, "lo")->f == -INFINITY &&
-                     smr_op_attr(job, "hi")->f == INFINITY;
-  return MATMUL_SUMS && plain && s->transposes_x && smr_op_attr_int(job, "transpose_w") == 0;
+  const bool plain =
+      x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 && y->dtype == SAMARA_FLOAT32 &&
+      w->layout == SMR_LAYOUT_PLAIN && smr_optional_input(job, 2) == NULL &&
+      smr_optional_input(job, 3) == NULL && SMR_ATTR(job, matmul, post)->i == 0 &&
+      SMR_ATTR(job, matmul, lo)->f == -INFINITY && SMR_ATTR(job, matmul, hi)->f == INFINITY;
+  return MATMUL_SUMS && plain && s->transposes_x && SMR_ATTR(job, matmul, transpose_w)->i == 0;
 }
 
 // Whether it is one.
@@ -168,7 +169,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
     s->m *= s->products;
     s->products = s->products != 0;
   }
-  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  const bool transpose_w = SMR_ATTR(job, matmul, transpose_w)->i != 0;
   s->linear = (struct smr_linear){
       .groups = w_count,
       .taps = 1,
@@ -181,7 +182,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
       .caller_packs = s->products > 1,
       .may_round = true,
   };
-  SMR_TRY(smr_linear_prepare(job, &s->linear));
+  SMR_TRY(smr_linear_prepare(job, SMR_ATTR_GROUP(job, matmul, epilogue), &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
   if (s->per_product || (job->dims_vary && w->constant < 0)) SMR_NEED(job, matmul_computed);
   if (s->per_product)
@@ -307,7 +308,7 @@ static const void *matmul_at(const struct smr_tensor *t, size_t i) {
 static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end) {
   const struct matmul_state *s = job->state;
   const size_t k = s->k, n = s->n, per = s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0);
-  const bool turned = smr_op_attr_int(job, "transpose_w") != 0;
+  const bool turned = SMR_ATTR(job, matmul, transpose_w)->i != 0;
   struct smr_vmatmul_args args = {.k = k,
                                   .x_row = s->transposes_x ? 1 : k,
                                   .x_step = s->transposes_x ? s->m : 1,

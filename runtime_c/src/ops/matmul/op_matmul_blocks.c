@@ -118,7 +118,7 @@ static samara_status blocks_prepare(struct smr_job *job) {
   struct blocks_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[BLOCKS_W];
   *s = (struct blocks_state){.m = (size_t)smr_product(x->dims, x->rank - 1u),
-                             .block = (size_t)smr_op_attr_int(job, "block")};
+                             .block = (size_t)SMR_ATTR(job, matmul_blocks, block)->i};
   s->type = w->dtype == SAMARA_INT8   ? SMR_NARROW_I8
             : w->dtype == SAMARA_INT4 ? SMR_NARROW_I4
                                       : SMR_NARROW_U4;
@@ -127,7 +127,7 @@ static samara_status blocks_prepare(struct smr_job *job) {
                                   .n = (size_t)w->dims[0],
                                   .k = (size_t)w->dims[1],
                                   .bias_input = SMR_BLOCKS_BIAS};
-  SMR_TRY(smr_linear_prepare_end(job, &s->linear));
+  SMR_TRY(smr_linear_prepare_end(job, SMR_ATTR_GROUP(job, matmul_blocks, epilogue), &s->linear));
   s->linear.narrow = smr_f32_narrow_config(job->isa);
   s->count = s->linear.k / s->block + (s->linear.k % s->block != 0);
   const size_t w_stride = smr_narrow_panel_bytes(s->type, s->linear.k);

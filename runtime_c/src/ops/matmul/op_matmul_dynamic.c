@@ -25,7 +25,7 @@ struct matmul_dynamic_state {
 static samara_status matmul_dynamic_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, job->inputs[1], "w", 2, 2));
   SMR_TRY(smr_expect_dtype(job, job->inputs[1], "w", SMR_DTYPE_QS8));
-  return smr_linear_check_weights(job, smr_op_attr_int(job, "transpose_w") != 0 ? 0 : 1);
+  return smr_linear_check_weights(job, SMR_ATTR(job, matmul_dynamic, transpose_w)->i != 0 ? 0 : 1);
 }
 
 static size_t matmul_dynamic_rows(size_t width) {
@@ -47,7 +47,7 @@ static struct smr_i8_gemm_args matmul_dynamic_args(const struct smr_job *job,
 static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   struct matmul_dynamic_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
-  const bool turned = smr_op_attr_int(job, "transpose_w") != 0;
+  const bool turned = SMR_ATTR(job, matmul_dynamic, transpose_w)->i != 0;
   *s = (struct matmul_dynamic_state){.m = (size_t)smr_product(x->dims, x->rank - 1u),
                                      .k = (size_t)x->dims[x->rank - 1]};
   const size_t n = (size_t)w->dims[turned ? 0 : 1];
@@ -60,7 +60,7 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
       .n_stride = turned ? s->k : 1,
       .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)turned,
   };
-  SMR_TRY(smr_dynamic_prepare(job, &s->dynamic));
+  SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, matmul_dynamic, epilogue), &s->dynamic));
   SMR_TRY(smr_scratch_take(job, s->m * s->k, 1, &s->q_offset));
   SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &s->scale_offset));
   const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);

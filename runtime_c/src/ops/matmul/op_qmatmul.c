@@ -35,9 +35,10 @@ static bool qmatmul_transposes_x(const struct qmatmul_state *s) {
 
 static samara_status qmatmul_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
-  const bool transpose_x = smr_op_attr_int(job, "transpose_x") != 0;
-  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
-  return smr_qlinear_check(job, w->rank - (transpose_w ? 2u : 1u),
+  const bool transpose_x = SMR_ATTR(job, qmatmul, transpose_x)->i != 0;
+  const bool transpose_w = SMR_ATTR(job, qmatmul, transpose_w)->i != 0;
+  return smr_qlinear_check(job, SMR_ATTR_GROUP(job, qmatmul, int8_output),
+                           SMR_ATTR(job, qmatmul, to)->i, w->rank - (transpose_w ? 2u : 1u),
                            x->dims[x->rank - (transpose_x ? 2 : 1)]);
 }
 
@@ -53,7 +54,7 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   const struct smr_tensor leading_x = qmatmul_leading(x), leading_w = qmatmul_leading(w);
   const struct smr_tensor leading_y = qmatmul_leading(y);
-  s->transposes_x = smr_op_attr_int(job, "transpose_x") != 0;
+  s->transposes_x = SMR_ATTR(job, qmatmul, transpose_x)->i != 0;
   s->m = (size_t)y->dims[y->rank - 2];
   s->k = (size_t)x->dims[x->rank - (s->transposes_x ? 2 : 1)];
   s->x_count = (size_t)smr_numel(&leading_x);
@@ -84,7 +85,7 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
   *s = (struct qmatmul_state){.products = 0};
   const size_t w_count = qmatmul_geometry(job, s);
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const bool transpose_w = smr_op_attr_int(job, "transpose_w") != 0;
+  const bool transpose_w = SMR_ATTR(job, qmatmul, transpose_w)->i != 0;
   const size_t n = (size_t)y->dims[y->rank - 1];
   s->linear = (struct smr_qlinear){
       .groups = w_count,
@@ -97,7 +98,7 @@ static samara_status qmatmul_prepare(struct smr_job *job) {
       .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
       .caller_packs = s->products > 1,
   };
-  SMR_TRY(smr_qlinear_prepare(job, &s->linear));
+  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qmatmul, int8_output), &s->linear));
   s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
   if (s->transposes_x) SMR_NEED(job, qmatmul_transpose_x);
   if (s->products > 1 || (job->dims_vary && (w_count != 1 || job->inputs[1]->open != 0)))

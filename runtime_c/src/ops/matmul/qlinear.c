@@ -71,10 +71,11 @@ static float qlinear_multiplier(float x, float w, float y) {
   return product / y;
 }
 
-static samara_status qlinear_check_output(const struct smr_job *job) {
+static samara_status qlinear_check_output(const struct smr_job *job,
+                                          const struct smr_attrs_int8_output *attrs) {
   const struct smr_quant *x = job->inputs[0]->quant, *w = job->inputs[1]->quant;
-  SMR_TRY(smr_expect_q8_output(job));
-  const float scale = smr_op_attr(job, "scale")->f;
+  SMR_TRY(smr_expect_q8_output(job, attrs));
+  const float scale = attrs->scale.f;
   for (uint32_t i = 0; i < w->count; i++)
     if (!(qlinear_multiplier(x->scales[0], w->scales[i], scale) <= FLT_MAX))
       SMR_FAIL(job->error, BAD_SHAPE,
@@ -83,14 +84,16 @@ static samara_status qlinear_check_output(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-samara_status smr_qlinear_check(const struct smr_job *job, uint32_t axis, int64_t depth) {
+samara_status smr_qlinear_check(const struct smr_job *job,
+                                const struct smr_attrs_int8_output *attrs, int64_t to,
+                                uint32_t axis, int64_t depth) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   const struct smr_tensor *bias = smr_optional_input(job, 2);
   SMR_TRY(smr_expect_q8(job, x, "x"));
   SMR_TRY(smr_expect_dtype(job, w, "w", SMR_DTYPE_QS8));
   if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPE_I32));
   SMR_TRY(smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_QS8 | SMR_DTYPE_I32));
-  if (smr_op_attr_int(job, "to") != job->outputs[0]->dtype)
+  if (to != job->outputs[0]->dtype)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has dtype %s, not that of `to`", job->op->name,
              smr_dtype_name(job->outputs[0]->dtype));
   SMR_TRY(smr_expect_quant(job, w, "w"));
@@ -99,7 +102,7 @@ samara_status smr_qlinear_check(const struct smr_job *job, uint32_t axis, int64_
              "%s: w is quantized along axis %" PRId32 ", expected one scale or axis %u",
              job->op->name, w->quant->axis, (unsigned)axis);
   if (job->outputs[0]->dtype == SAMARA_INT32) return SAMARA_OK;
-  SMR_TRY(qlinear_check_output(job));
+  SMR_TRY(qlinear_check_output(job, attrs));
   const int64_t product = qlinear_farthest(x->quant) * qlinear_farthest(w->quant);
   const int64_t most = qlinear_largest(bias);
   int64_t sum;
@@ -113,7 +116,8 @@ samara_status smr_qlinear_check(const struct smr_job *job, uint32_t axis, int64_
 
 // ---- preparing ----
 
-static void qlinear_read(const struct smr_job *job, struct smr_qlinear *l) {
+static void qlinear_read(const struct smr_job *job, const struct smr_attrs_int8_output *attrs,
+                         struct smr_qlinear *l) {
   const struct smr_quant *w = job->inputs[1]->quant;
   l->config = smr_i8_gemm_config(job->isa);
   l->x_zero = job->inputs[0]->quant->zero_points[0];
@@ -121,10 +125,11 @@ static void qlinear_read(const struct smr_job *job, struct smr_qlinear *l) {
   for (uint32_t i = 0; i < w->count; i++) l->has_w_zero |= w->zero_points[i] != 0;
   l->to = job->outputs[0]->dtype == SAMARA_INT32 ? SMR_I8_TO_I32 : SMR_I8_TO_I8;
   l->zero = l->lo = l->hi = 0;
+  l->scale = attrs->scale.f;
   if (l->to == SMR_I8_TO_I32) return;
-  l->zero = (int32_t)smr_op_attr_int(job, "zero_point");
-  l->lo = (int32_t)smr_op_attr_int(job, "lo");
-  l->hi = (int32_t)smr_op_attr_int(job, "hi");
+  l->zero = (int32_t)attrs->zero_point.i;
+  l->lo = (int32_t)attrs->lo.i;
+  l->hi = (int32_t)attrs->hi.i;
 }
 
 // Sizes of what is packed; false where they fit no memory. *sums counts all column sums.
@@ -146,10 +151,11 @@ static bool qlinear_sizes(struct smr_qlinear *l, size_t *sums) {
          smr_add_size(l->w_bytes, *sums * sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX;
 }
 
-samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *l) {
+samara_status smr_qlinear_prepare(struct smr_job *job, const struct smr_attrs_int8_output *attrs,
+                                  struct smr_qlinear *l) {
   const struct smr_tensor *w = job->inputs[1];
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  qlinear_read(job, l);
+  qlinear_read(job, attrs, l);
   if (l->part_taps == NULL) l->parts = 1;
   const bool constant = w->constant >= 0 && l->weight_key != 0;
   bool packed = w->layout != SMR_LAYOUT_PLAIN;
@@ -353,7 +359,7 @@ static void qlinear_fill_scales(const struct smr_job *job, const struct smr_qlin
   int32_t *zero = (int32_t *)(void *)qlinear_scratch(job, l->zero_offset);
   float *multiplier = (float *)(void *)qlinear_scratch(job, l->multiplier_offset);
   const float x = job->inputs[0]->quant->scales[0];
-  const float y = qlinear_requantizes(l) ? smr_op_attr(job, "scale")->f : 1.0f;
+  const float y = qlinear_requantizes(l) ? l->scale : 1.0f;
   const size_t tail = l->columns - l->n;
   for (size_t g = 0; g < l->scale_groups; g++, zero += l->columns, multiplier += l->columns) {
     const size_t first = qlinear_shares(l, q->count) ? 0 : g * l->n;

@@ -39,14 +39,19 @@ struct smr_qlinear {
   size_t scale_groups;  // that have zero points and multipliers: with SMR_LINEAR_CALLER one for all
   smr_i8_output to;
   int32_t x_zero, zero, lo, hi;
+  float scale;  // of the output
 };
 
 /// The operators' own check: dtypes and parameters of quantization (w's per tensor, or per index of
-/// `axis`), and that no sum of `depth` products leaves int32 before it is requantized.
-samara_status smr_qlinear_check(const struct smr_job *job, uint32_t axis, int64_t depth);
+/// `axis`), that the output has dtype `to`,
+/// and that no sum of `depth` products leaves int32 before it is requantized.
+samara_status smr_qlinear_check(const struct smr_job *job,
+                                const struct smr_attrs_int8_output *attrs, int64_t to,
+                                uint32_t axis, int64_t depth);
 
 /// Decide where weights and sums come from; fill `derived`, add scratch, read the attributes.
-samara_status smr_qlinear_prepare(struct smr_job *job, struct smr_qlinear *linear);
+samara_status smr_qlinear_prepare(struct smr_job *job, const struct smr_attrs_int8_output *attrs,
+                                  struct smr_qlinear *linear);
 
 /// For the functions' `pack`.
 samara_status smr_qlinear_pack(const struct smr_job *job, const struct smr_qlinear *linear,

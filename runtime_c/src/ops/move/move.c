@@ -21,8 +21,7 @@ samara_status smr_move_check_all(const struct smr_job *job) {
   return smr_move_check(job);
 }
 
-uint32_t smr_move_axis(const struct smr_job *job, const char *name, uint32_t rank) {
-  const int64_t axis = smr_op_attr_int(job, name);
+uint32_t smr_move_axis(int64_t axis, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
 }
 

@@ -71,7 +71,7 @@ samara_status smr_move_check(const struct smr_job *job);
 samara_status smr_move_check_all(const struct smr_job *job);
 
 /// The attribute `axis`, counted from the front; the check class has found it in range.
-uint32_t smr_move_axis(const struct smr_job *job, const char *name, uint32_t rank);
+uint32_t smr_move_axis(int64_t axis, uint32_t rank);
 
 /// Strides in bytes of a tensor whose pixels lie pixel_stride apart.
 void smr_move_strides(const struct smr_tensor *t, size_t *stride_bytes);

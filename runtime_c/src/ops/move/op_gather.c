@@ -20,8 +20,8 @@ struct gather_state {
 static samara_status gather_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1], *y = job->outputs[0];
-  *state = (struct gather_state){.axis = smr_move_axis(job, "axis", x->rank),
-                                 .wrap = smr_op_attr_int(job, "wrap") != 0};
+  *state = (struct gather_state){.axis = smr_move_axis(SMR_ATTR(job, gather, axis)->i, x->rank),
+                                 .wrap = SMR_ATTR(job, gather, wrap)->i != 0};
   state->block_bytes = smr_extent(x, state->axis + 1, x->rank) * smr_dtype_bytes(x->dtype);
   state->outer_bytes = state->block_bytes * (size_t)x->dims[state->axis];
   state->per_outer = (size_t)smr_numel(indices);
@@ -54,10 +54,11 @@ static samara_status gather_run(const struct smr_job *job, size_t begin, size_t 
 static samara_status gather_elements_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  *state = (struct gather_state){.axis = smr_move_axis(job, "axis", x->rank),
-                                 .wrap = smr_op_attr_int(job, "wrap") != 0,
-                                 .block_bytes = smr_dtype_bytes(x->dtype),
-                                 .per_outer = (size_t)y->dims[y->rank - 1]};
+  *state =
+      (struct gather_state){.axis = smr_move_axis(SMR_ATTR(job, gather_elements, axis)->i, x->rank),
+                            .wrap = SMR_ATTR(job, gather_elements, wrap)->i != 0,
+                            .block_bytes = smr_dtype_bytes(x->dtype),
+                            .per_outer = (size_t)y->dims[y->rank - 1]};
   smr_dense_strides(x, state->strides);
   const size_t rows = smr_numel(y) > 0 ? smr_extent(y, 0, y->rank - 1u) : 0;
   state->units = smr_units_make(job, rows, state->per_outer * state->block_bytes);
@@ -97,8 +98,8 @@ static samara_status gather_elements_run(const struct smr_job *job, size_t begin
 static samara_status gather_nd_prepare(struct smr_job *job) {
   struct gather_state *state = (struct gather_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1], *y = job->outputs[0];
-  *state = (struct gather_state){.axis = (uint32_t)smr_op_attr_int(job, "batch_dims"),
-                                 .wrap = smr_op_attr_int(job, "wrap") != 0};
+  *state = (struct gather_state){.axis = (uint32_t)SMR_ATTR(job, gather_nd, batch_dims)->i,
+                                 .wrap = SMR_ATTR(job, gather_nd, wrap)->i != 0};
   const uint32_t depth = (uint32_t)indices->dims[indices->rank - 1];
   smr_dense_strides(x, state->strides);
   state->block_bytes = smr_extent(x, state->axis + depth, x->rank) * smr_dtype_bytes(x->dtype);

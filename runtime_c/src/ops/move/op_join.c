@@ -21,7 +21,7 @@ enum { JOIN_UNIT_BYTES = 256 };  // a multiple of every element size
 static samara_status join_prepare(struct smr_job *job, const struct smr_tensor *joined) {
   struct join_state *state = (struct join_state *)job->state;
   const size_t element = smr_dtype_bytes(joined->dtype);
-  state->axis = smr_move_axis(job, "axis", joined->rank);
+  state->axis = smr_move_axis(SMR_ATTR(job, concat, axis)->i, joined->rank);
   state->total_bytes = (size_t)smr_numel(joined) * element;
   state->row_bytes = smr_extent(joined, state->axis, joined->rank) * element;
   state->by_rows = state->axis + 1u == joined->rank && state->row_bytes <= SMR_MOVE_TILE_BYTES;

@@ -28,10 +28,10 @@ struct pad_state {
 static samara_status pad_prepare(struct smr_job *job) {
   struct pad_state *state = (struct pad_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const int64_t *pads = smr_op_attr(job, "pads")->ints;
+  const int64_t *pads = SMR_ATTR(job, pad, pads)->ints;
   size_t strides[SAMARA_MAX_RANK];
   smr_dense_strides(x, strides);
-  *state = (struct pad_state){.mode = smr_op_attr_int(job, "mode"),
+  *state = (struct pad_state){.mode = SMR_ATTR(job, pad, mode)->i,
                               .element_bytes = smr_dtype_bytes(x->dtype)};
   for (uint32_t i = 0; i < x->rank; i++) {
     const int64_t before = pads[i], after = pads[x->rank + i];

@@ -102,8 +102,7 @@ static const scatter_combine scatter_combines[] = {
 };
 
 // A reduction needs numbers.
-static samara_status scatter_check(const struct smr_job *job) {
-  const int64_t reduction = smr_op_attr_int(job, "reduction");
+static samara_status scatter_check(const struct smr_job *job, int64_t reduction) {
   if (reduction < SCATTER_NONE || reduction >= SCATTER_REDUCTIONS)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: reduction %" PRId64 " is unknown", job->op->name,
              reduction);
@@ -113,11 +112,10 @@ static samara_status scatter_check(const struct smr_job *job) {
                           SMR_DTYPES_EVERY_NUMBER | SMR_DTYPE_BF16);
 }
 
-static void scatter_prepare(struct smr_job *job) {
+static void scatter_prepare(struct smr_job *job, int64_t reduction, bool wrap) {
   struct scatter_state *state = (struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  *state = (struct scatter_state){.reduction = smr_op_attr_int(job, "reduction"),
-                                  .wrap = smr_op_attr_int(job, "wrap") != 0};
+  *state = (struct scatter_state){.reduction = reduction, .wrap = wrap};
   if (state->reduction != SCATTER_NONE) state->combine = scatter_combines[x->dtype];
   smr_dense_strides(x, state->strides);
   job->kernel = "scatter";
@@ -138,11 +136,16 @@ static void scatter_copy(const struct smr_job *job, size_t first, size_t last) {
   if (x != y && first < last) memcpy(y + first, x + first, last - first);
 }
 
+static samara_status scatter_elements_check(const struct smr_job *job) {
+  return scatter_check(job, SMR_ATTR(job, scatter_elements, reduction)->i);
+}
+
 static samara_status scatter_elements_prepare(struct smr_job *job) {
-  scatter_prepare(job);
+  scatter_prepare(job, SMR_ATTR(job, scatter_elements, reduction)->i,
+                  SMR_ATTR(job, scatter_elements, wrap)->i != 0);
   struct scatter_state *state = (struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  state->axis = smr_move_axis(job, "axis", x->rank);
+  state->axis = smr_move_axis(SMR_ATTR(job, scatter_elements, axis)->i, x->rank);
   state->slabs = state->axis > 0;
   const size_t elements = (size_t)smr_numel(x);
   const size_t count = elements == 0 ? 0 : state->slabs ? (size_t)x->dims[0] : 1;
@@ -201,8 +204,13 @@ static samara_status scatter_elements_run(const struct smr_job *job, size_t begi
   return SAMARA_OK;
 }
 
+static samara_status scatter_nd_check(const struct smr_job *job) {
+  return scatter_check(job, SMR_ATTR(job, scatter_nd, reduction)->i);
+}
+
 static samara_status scatter_nd_prepare(struct smr_job *job) {
-  scatter_prepare(job);
+  scatter_prepare(job, SMR_ATTR(job, scatter_nd, reduction)->i,
+                  SMR_ATTR(job, scatter_nd, wrap)->i != 0);
   struct scatter_state *state = (struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   const size_t tuples = smr_extent(indices, 0, indices->rank - 1u);
@@ -269,12 +277,12 @@ static samara_status scatter_nd_run(const struct smr_job *job, size_t begin, siz
 }
 
 const struct smr_op_funcs smr_op_scatter_elements_funcs = {
-    .check = scatter_check,
+    .check = scatter_elements_check,
     .prepare = scatter_elements_prepare,
     .run = scatter_elements_run,
     .state_bytes = sizeof(struct scatter_state),
     .more_dtypes = SMR_DTYPES_MORE};
-const struct smr_op_funcs smr_op_scatter_nd_funcs = {.check = scatter_check,
+const struct smr_op_funcs smr_op_scatter_nd_funcs = {.check = scatter_nd_check,
                                                      .prepare = scatter_nd_prepare,
                                                      .run = scatter_nd_run,
                                                      .state_bytes = sizeof(struct scatter_state),

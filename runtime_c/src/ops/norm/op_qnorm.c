@@ -35,10 +35,11 @@ static samara_status qsoftmax_check(const struct smr_job *job) {
 static samara_status qsoftmax_prepare(struct smr_job *job) {
   static_assert((int)SMR_Q8_SOFTMAX_COLUMNS >= (int)SMR_AXIS_COLUMNS, "spans fit the kernels");
   struct qsoftmax_state *s = job->state;
-  *s = (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], smr_op_attr_int(job, "axis")),
-                               .kernels = smr_q8_softmax_config(job->isa)};
+  *s =
+      (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, qsoftmax, axis)->i),
+                              .kernels = smr_q8_softmax_config(job->isa)};
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t given = smr_op_attr_int(job, "axis");
+  const int64_t given = SMR_ATTR(job, qsoftmax, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
   const bool open = smr_dims_open(x, axis, axis + 1),
              inner_open = smr_dims_open(x, axis + 1, x->rank);
@@ -87,19 +88,19 @@ struct qnorm_state {
 // Elements of a row; the check class has looked at the axis.
 static uint64_t qnorm_length(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
-  const int64_t given = smr_op_attr_int(job, "axis");
+  const int64_t given = SMR_ATTR(job, qlayer_norm, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
   return (uint64_t)smr_product(x->dims + axis, x->rank - axis);
 }
 
 static samara_status qnorm_check(const struct smr_job *job) {
-  const float eps = smr_op_attr(job, "eps")->f;
+  const float eps = SMR_ATTR(job, qlayer_norm, eps)->f;
   const uint64_t n = qnorm_length(job);
   SMR_TRY(smr_expect_q8(job, job->inputs[0], "x"));
   for (uint32_t i = 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_dtype(job, job->inputs[i], i == 1 ? "scale" : "bias", SMR_DTYPE_F32));
-  SMR_TRY(smr_expect_q8_output(job));
+  SMR_TRY(smr_expect_q8_output(job, SMR_ATTR_GROUP(job, qlayer_norm, int8_output)));
   if (n > SMR_Q8_NORM_MOST)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, at most %d are provided",
              job->op->name, n, (int)SMR_Q8_NORM_MOST);
@@ -117,11 +118,11 @@ static samara_status qnorm_prepare(struct smr_job *job) {
       .groups = n ? (size_t)smr_numel(job->inputs[0]) / n : 0,
       .n = n,
       .tile_groups = n && n < SMR_GRAIN ? SMR_GRAIN / n : 1,
-      .args = {.eps = smr_op_attr(job, "eps")->f,
+      .args = {.eps = SMR_ATTR(job, qlayer_norm, eps)->f,
                .x_zero = job->inputs[0]->quant->zero_points[0],
-               .zero_point = (int32_t)smr_op_attr_int(job, "zero_point"),
-               .lo = (int32_t)smr_op_attr_int(job, "lo"),
-               .hi = (int32_t)smr_op_attr_int(job, "hi")},
+               .zero_point = (int32_t)SMR_ATTR(job, qlayer_norm, zero_point)->i,
+               .lo = (int32_t)SMR_ATTR(job, qlayer_norm, lo)->i,
+               .hi = (int32_t)SMR_ATTR(job, qlayer_norm, hi)->i},
   };
   job->kernel = s->kernels->name;
   job->tiles = s->groups / s->tile_groups + (s->groups % s->tile_groups != 0);

@@ -26,21 +26,24 @@ struct qpointwise_state {
   int32_t a_factor, b_factor;  // qadd
 };
 
-static samara_status qpointwise_check(const struct smr_job *job) {
+static samara_status qpointwise_check(const struct smr_job *job,
+                                      const struct smr_attrs_int8_output *attrs) {
   SMR_TRY(smr_expect_q8(job, job->inputs[0], "a"));
   SMR_TRY(smr_expect_q8(job, job->inputs[1], "b"));
-  return smr_expect_q8_output(job);
+  return smr_expect_q8_output(job, attrs);
 }
 
-static samara_status qpointwise_prepare(struct smr_job *job, float multiplier) {
+static samara_status qpointwise_prepare(struct smr_job *job,
+                                        const struct smr_attrs_int8_output *attrs,
+                                        float multiplier) {
   struct qpointwise_state *s = job->state;
   const struct smr_tensor *operands[2] = {job->inputs[0], job->inputs[1]};
   *s = (struct qpointwise_state){
       .kernels = smr_q8_vbinary_config(job->isa),
       .out = {.multiplier = multiplier,
-              .zero_point = (int32_t)smr_op_attr_int(job, "zero_point"),
-              .lo = (int32_t)smr_op_attr_int(job, "lo"),
-              .hi = (int32_t)smr_op_attr_int(job, "hi")},
+              .zero_point = (int32_t)attrs->zero_point.i,
+              .lo = (int32_t)attrs->lo.i,
+              .hi = (int32_t)attrs->hi.i},
       .a_zero = job->inputs[0]->quant->zero_points[0],
       .b_zero = job->inputs[1]->quant->zero_points[0],
   };
@@ -95,10 +98,10 @@ static void qpointwise_rows(const struct smr_job *job, size_t begin, size_t end,
 }
 
 static samara_status qadd_check(const struct smr_job *job) {
-  SMR_TRY(qpointwise_check(job));
-  const int64_t shift = smr_op_attr_int(job, "shift");
-  const int64_t factors[] = {smr_op_attr_int(job, "a_multiplier"),
-                             smr_op_attr_int(job, "b_multiplier")};
+  SMR_TRY(qpointwise_check(job, SMR_ATTR_GROUP(job, qadd, int8_output)));
+  const int64_t shift = SMR_ATTR(job, qadd, shift)->i;
+  const int64_t factors[] = {SMR_ATTR(job, qadd, a_multiplier)->i,
+                             SMR_ATTR(job, qadd, b_multiplier)->i};
   for (size_t i = 0; i < 2; i++)
     if (factors[i] < -QPOINTWISE_FACTOR || factors[i] > QPOINTWISE_FACTOR)
       SMR_FAIL(job->error, BAD_SHAPE, "qadd: multiplier %" PRId64 " has more than 20 bits",
@@ -138,14 +141,14 @@ static bool qpointwise_pairs(const struct smr_job *job) {
 static samara_status qadd_prepare(struct smr_job *job) {
   struct qpointwise_state *s = job->state;
   // 2^-shift by its bits; check has seen that it is a normal number.
-  const uint32_t bits = (uint32_t)(127 - smr_op_attr_int(job, "shift")) << 23;
+  const uint32_t bits = (uint32_t)(127 - SMR_ATTR(job, qadd, shift)->i) << 23;
   float factor;
   memcpy(&factor, &bits, sizeof factor);
-  SMR_TRY(qpointwise_prepare(job, factor));
+  SMR_TRY(qpointwise_prepare(job, SMR_ATTR_GROUP(job, qadd, int8_output), factor));
   if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
   if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_add);
-  s->a_factor = (int32_t)smr_op_attr_int(job, "a_multiplier");
-  s->b_factor = (int32_t)smr_op_attr_int(job, "b_multiplier");
+  s->a_factor = (int32_t)SMR_ATTR(job, qadd, a_multiplier)->i;
+  s->b_factor = (int32_t)SMR_ATTR(job, qadd, b_multiplier)->i;
   return SAMARA_OK;
 }
 
@@ -163,21 +166,21 @@ const struct smr_op_funcs smr_op_qadd_funcs = {.check = qadd_check,
 
 static float qmul_multiplier(const struct smr_job *job) {
   const float product = job->inputs[0]->quant->scales[0] * job->inputs[1]->quant->scales[0];
-  return product / smr_op_attr(job, "scale")->f;
+  return product / SMR_ATTR(job, qmul, scale)->f;
 }
 
 static samara_status qmul_check(const struct smr_job *job) {
-  SMR_TRY(qpointwise_check(job));
+  SMR_TRY(qpointwise_check(job, SMR_ATTR_GROUP(job, qmul, int8_output)));
   if (!(qmul_multiplier(job) <= FLT_MAX))
     SMR_FAIL(job->error, BAD_SHAPE,
              "qmul: scales %g, %g and %g of the output have no float32 multiplier",
              smr_g(job->inputs[0]->quant->scales[0]), smr_g(job->inputs[1]->quant->scales[0]),
-             smr_g(smr_op_attr(job, "scale")->f));
+             smr_g(SMR_ATTR(job, qmul, scale)->f));
   return SAMARA_OK;
 }
 
 static samara_status qmul_prepare(struct smr_job *job) {
-  SMR_TRY(qpointwise_prepare(job, qmul_multiplier(job)));
+  SMR_TRY(qpointwise_prepare(job, SMR_ATTR_GROUP(job, qmul, int8_output), qmul_multiplier(job)));
   if (qpointwise_scales(job)) SMR_NEED(job, q8_vbinary_scale);
   if (qpointwise_pairs(job)) SMR_NEED(job, q8_vbinary_mul);
   return SAMARA_OK;
@@ -200,7 +203,8 @@ static samara_status qlookup_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_q8(job, job->inputs[0], "x"));
   SMR_TRY(smr_expect_dtype(job, job->inputs[1], "table", SMR_DTYPE_I8));
   SMR_TRY(smr_expect_dims(job, job->inputs[1], "table", values, 1));
-  return smr_expect_q8_output(job);
+  return smr_expect_q8_quant(job, SMR_ATTR(job, qlookup, scale)->f,
+                             SMR_ATTR(job, qlookup, zero_point)->i);
 }
 
 static samara_status qlookup_prepare(struct smr_job *job) {

@@ -55,16 +55,16 @@ static samara_status avg_pool_check(const struct smr_job *job) {
 }
 
 static samara_status lp_pool_check(const struct smr_job *job) {
-  const int64_t p = smr_op_attr_int(job, "p");
+  const int64_t p = SMR_ATTR(job, lp_pool, p)->i;
   if (p < 1 || p > 1 << 20)
     SMR_FAIL(job->error, BAD_SHAPE, "lp_pool: p is %" PRId64 ", expected at least 1", p);
   return pool_check_types(job, SMR_DTYPES_FLOAT);
 }
 
 static samara_status qavg_pool_check(const struct smr_job *job) {
-  SMR_TRY(smr_rescale_check(job));
+  SMR_TRY(smr_rescale_check(job, SMR_ATTR_GROUP(job, qavg_pool, int8_output)));
   const float scale = job->inputs[0]->quant->scales[0];
-  if (smr_op_attr_int(job, "dequantized") != 0 && scale > POOL_LARGEST_ADDED)
+  if (SMR_ATTR(job, qavg_pool, dequantized)->i != 0 && scale > POOL_LARGEST_ADDED)
     SMR_FAIL(job->error, BAD_SHAPE,
              "qavg_pool: dequantized values of scale %g are too large to be added, expected at most"
              " 2^64",
@@ -76,7 +76,8 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
   struct pool_state *state = (struct pool_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
   *state = (struct pool_state){.kind = kind};
-  SMR_TRY(smr_window_read(job, smr_op_attr(job, "kernel")->ints, &state->window));
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool, window),
+                          SMR_ATTR(job, max_pool, kernel)->ints, &state->window));
   const struct smr_window *w = &state->window;
   if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
     if (!POOL_HAS_FLOATS) return smr_part_missing(job->error, "f32_pool_max");
@@ -107,12 +108,13 @@ static samara_status max_pool_prepare(struct smr_job *job) {
 
 static samara_status avg_pool_prepare(struct smr_job *job) {
   SMR_TRY(pool_prepare(job, SMR_POOL_AVG));
-  ((struct pool_state *)job->state)->count_padding = smr_op_attr_int(job, "count_include_pad") != 0;
+  ((struct pool_state *)job->state)->count_padding =
+      SMR_ATTR(job, avg_pool, count_include_pad)->i != 0;
   return SAMARA_OK;
 }
 
 static samara_status lp_pool_prepare(struct smr_job *job) {
-  const int64_t p = smr_op_attr_int(job, "p");
+  const int64_t p = SMR_ATTR(job, lp_pool, p)->i;
   SMR_TRY(pool_prepare(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
   ((struct pool_state *)job->state)->p = (float)p;
   return SAMARA_OK;
@@ -123,17 +125,17 @@ static samara_status qavg_pool_prepare(struct smr_job *job) {
   SMR_TRY(avg_pool_prepare(job));
   struct pool_state *state = (struct pool_state *)job->state;
   state->means = smr_s8_mean_config(job->isa);
-  state->rescale = smr_rescale_read(job);
-  state->dequantized = smr_op_attr_int(job, "dequantized") != 0;
+  state->rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qavg_pool, int8_output));
+  state->dequantized = SMR_ATTR(job, qavg_pool, dequantized)->i != 0;
   const int64_t *kernel = state->window.kernel;
   int64_t taps;
   const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
                     !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_S8_MEAN_MOST;
   if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
   if (!state->dequantized) SMR_NEED(job, s8_mean_window);
-  if (wide || smr_op_attr(job, "kernel")->varies) SMR_NEED(job, s8_mean_wide);
+  if (wide || SMR_ATTR(job, qavg_pool, kernel)->varies) SMR_NEED(job, s8_mean_wide);
   state->x_scale = job->inputs[0]->quant->scales[0];
-  state->scale = smr_op_attr(job, "scale")->f;
+  state->scale = SMR_ATTR(job, qavg_pool, scale)->f;
   job->kernel = state->means->name;
   return SAMARA_OK;
 }

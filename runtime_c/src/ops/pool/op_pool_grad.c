@@ -97,12 +97,13 @@ static samara_status pool_grad_check_size(const struct smr_job *job, const struc
 static samara_status pool_grad_prepare(struct smr_job *job) {
   struct pool_grad_state *s = job->state;
   *s = (struct pool_grad_state){.kernels = smr_f32_pool_grad_config(job->isa)};
-  SMR_TRY(smr_window_read_between(job, job->outputs[0], job->inputs[0],
-                                  smr_op_attr(job, "kernel")->ints, &s->window));
+  SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, max_pool_grad, window), job->outputs[0],
+                                  job->inputs[0], SMR_ATTR(job, max_pool_grad, kernel)->ints,
+                                  &s->window));
   const struct smr_window *w = &s->window;
   SMR_TRY(pool_grad_check_size(job, w));
-  if (smr_op_has_attr(job, "count_include_pad"))
-    s->count_padding = smr_op_attr_int(job, "count_include_pad") != 0;
+  if (job->op->code == SMR_CODE_AVG_POOL_GRAD)
+    s->count_padding = SMR_ATTR(job, avg_pool_grad, count_include_pad)->i != 0;
   s->channels = (size_t)w->channels_in;
   job->kernel = s->kernels->name;
   job->tiles = 0;
@@ -234,7 +235,8 @@ static samara_status pool_indices_check(const struct smr_job *job) {
 static samara_status pool_indices_prepare(struct smr_job *job) {
   struct pool_grad_state *s = job->state;
   *s = (struct pool_grad_state){.kernels = smr_f32_pool_grad_config(job->isa)};
-  SMR_TRY(smr_window_read(job, smr_op_attr(job, "kernel")->ints, &s->window));
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool_indices, window),
+                          SMR_ATTR(job, max_pool_indices, kernel)->ints, &s->window));
   SMR_TRY(pool_grad_check_size(job, &s->window));
   s->channels = (size_t)s->window.channels_in;
   job->kernel = s->kernels->name;

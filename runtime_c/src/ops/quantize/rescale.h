@@ -5,17 +5,20 @@
 #define SMR_OPS_RESCALE_H
 
 #include "ops/op.h"
+#include "ops/table/opattrs.h"
 
 struct smr_rescale {
   float ratio;  // scale of input 0 by that of the output; finite
   int32_t x_zero, zero, lo, hi;
 };
 
-/// Fails unless input 0 and output 0 are qs8 with one pair of usable parameters each, and the
-/// attributes scale, zero_point, lo and hi describe an output.
-samara_status smr_rescale_check(const struct smr_job *job);
+/// Fails unless input 0 and output 0 are qs8 with one pair of usable parameters each, and
+/// `attrs` describe an output.
+samara_status smr_rescale_check(const struct smr_job *job,
+                                const struct smr_attrs_int8_output *attrs);
 
 /// Of a checked node.
-struct smr_rescale smr_rescale_read(const struct smr_job *job);
+struct smr_rescale smr_rescale_read(const struct smr_job *job,
+                                    const struct smr_attrs_int8_output *attrs);
 
 #endif

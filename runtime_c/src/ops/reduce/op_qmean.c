@@ -64,11 +64,15 @@ static void qmean_split(const struct smr_tensor *x, uint32_t mask, struct qmean_
   s->count = (size_t)smr_product(s->folded.dims, s->folded.rank);
 }
 
+static samara_status qmean_check(const struct smr_job *job) {
+  return smr_rescale_check(job, SMR_ATTR_GROUP(job, qmean, int8_output));
+}
+
 static samara_status qmean_prepare(struct smr_job *job) {
   struct qmean_state *s = (struct qmean_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
-  const struct smr_attr *axes = smr_op_attr(job, "axes");
-  const struct smr_rescale rescale = smr_rescale_read(job);
+  const struct smr_attr *axes = SMR_ATTR(job, qmean, axes);
+  const struct smr_rescale rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qmean, int8_output));
   *s = (struct qmean_state){.kernels = smr_s8_mean_config(job->isa), .x_zero = rescale.x_zero};
   uint32_t mask = 0;
   for (uint32_t i = 0; i < axes->count; i++)
@@ -195,7 +199,7 @@ static samara_status qmean_run(const struct smr_job *job, size_t begin, size_t e
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_qmean_funcs = {.check = smr_rescale_check,
+const struct smr_op_funcs smr_op_qmean_funcs = {.check = qmean_check,
                                                 .prepare = qmean_prepare,
                                                 .run = qmean_run,
                                                 .state_bytes = sizeof(struct qmean_state)};

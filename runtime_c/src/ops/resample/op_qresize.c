@@ -21,10 +21,15 @@ struct qresize_state {
   size_t channels;
 };
 
+static samara_status qresize_check(const struct smr_job *job) {
+  return smr_rescale_check(job, SMR_ATTR_GROUP(job, qresize, int8_output));
+}
+
 static samara_status qresize_prepare(struct smr_job *job) {
   struct qresize_state *state = (struct qresize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const struct smr_rescale rescale = smr_rescale_read(job);
+  const struct smr_rescale rescale =
+      smr_rescale_read(job, SMR_ATTR_GROUP(job, qresize, int8_output));
   const uint32_t width = x->rank - 2u;  // the axis
   const bool flat = width == 1;
   // 2^-11 per axis, exact; the product with the ratio rounds where it is subnormal.
@@ -105,7 +110,7 @@ static samara_status qresize_run(const struct smr_job *job, size_t begin, size_t
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_qresize_funcs = {.check = smr_rescale_check,
+const struct smr_op_funcs smr_op_qresize_funcs = {.check = qresize_check,
                                                   .prepare = qresize_prepare,
                                                   .run = qresize_run,
                                                   .state_bytes = sizeof(struct qresize_state)};

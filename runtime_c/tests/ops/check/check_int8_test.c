@@ -24,32 +24,41 @@ SMR_TEST(tensors) {
   op_end(&t);
 }
 
-static void output(const char *op, float scale, int64_t zero, int64_t lo, int64_t hi,
-                   const char *text) {
+static void output(float scale, int64_t zero, int64_t lo, int64_t hi, const char *text) {
   struct op_test t;
-  op_begin(&t, op);
+  op_begin(&t, "qmul");
   check_tensors(&t, "qs8[2] qs8[2] -> qs8[2]");
   op_f32(&t, "scale", scale);
   op_int(&t, "zero_point", zero);
-  if (smr_op_has_attr(&t.job, "lo")) {
-    op_int(&t, "lo", lo);
-    op_int(&t, "hi", hi);
-  }
-  CHECK_EQ_INT(smr_expect_q8_output(&t.job), text == NULL ? SAMARA_OK : SAMARA_BAD_SHAPE);
+  op_int(&t, "lo", lo);
+  op_int(&t, "hi", hi);
+  CHECK_EQ_INT(smr_expect_q8_output(&t.job, SMR_ATTR_GROUP(&t.job, qmul, int8_output)),
+               text == NULL ? SAMARA_OK : SAMARA_BAD_SHAPE);
   if (text != NULL) CHECK_CONTAINS(t.error.text, text);
   op_end(&t);
 }
 
 SMR_TEST(outputs) {
-  output("qmul", 0.5f, -128, -128, 127, NULL);
-  output("qlookup", 0.5f, 127, 0, 0, NULL);
-  output("qmul", 0.0f, 0, -128, 127, "scale 0");
-  output("qmul", INFINITY, 0, -128, 127, "scale inf");
-  output("qmul", NAN, 0, -128, 127, "scale");
-  output("qlookup", 1.0f, INT64_MIN, 0, 0, "zero point -9223372036854775808");
-  output("qmul", 1.0f, 0, 5, 4, "clamp from 5 to 4");
-  output("qmul", 1.0f, 0, -129, 4, "clamp from -129 to 4");
-  output("qmul", 1.0f, 0, 0, INT64_MAX, "clamp from 0");
+  output(0.5f, -128, -128, 127, NULL);
+  output(0.0f, 0, -128, 127, "scale 0");
+  output(INFINITY, 0, -128, 127, "scale inf");
+  output(NAN, 0, -128, 127, "scale");
+  output(1.0f, INT64_MIN, 0, 0, "zero point -9223372036854775808");
+  output(1.0f, 0, 5, 4, "clamp from 5 to 4");
+  output(1.0f, 0, -129, 4, "clamp from -129 to 4");
+  output(1.0f, 0, 0, INT64_MAX, "clamp from 0");
 }
 
-SMR_TEST_MAIN(RUN(tensors); RUN(outputs))
+// Of an operator without a clamp.
+SMR_TEST(scales_and_zero_points) {
+  struct op_test t;
+  op_begin(&t, "qlookup");
+  check_tensors(&t, "qs8[2] i8[256] -> qs8[2]");
+  CHECK_EQ_INT(smr_expect_q8_quant(&t.job, 0.5f, 127), SAMARA_OK);
+  CHECK_EQ_INT(smr_expect_q8_quant(&t.job, 0.5f, 128), SAMARA_BAD_SHAPE);
+  CHECK_CONTAINS(t.error.text, "zero point 128");
+  CHECK_EQ_INT(smr_expect_q8_quant(&t.job, 0, 0), SAMARA_BAD_SHAPE);
+  op_end(&t);
+}
+
+SMR_TEST_MAIN(RUN(tensors); RUN(outputs); RUN(scales_and_zero_points))

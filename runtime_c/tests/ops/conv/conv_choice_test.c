@@ -49,7 +49,10 @@ static void begin(struct op_test *t, const struct layer *l) {
 // What is chosen, and noted.
 static const char *chosen(struct op_test *t, bool transforms) {
   struct smr_window w;
-  if (!CHECK_EQ_INT(smr_window_read(&t->job, t->in[1].dims + 1, &w), SAMARA_OK)) return "";
+  if (!CHECK_EQ_INT(
+          smr_window_read(&t->job, SMR_ATTR_GROUP(&t->job, conv, window), t->in[1].dims + 1, &w),
+          SAMARA_OK))
+    return "";
   smr_conv_choose(&t->job, &w, smr_conv_is_padded(&w), transforms);
   return t->job.choice.candidates[0].algorithm;
 }

@@ -34,7 +34,10 @@ static void begin(struct op_test *t, const struct shape *s) {
 
 static bool fits(struct op_test *t) {
   struct smr_window w;
-  if (!CHECK_EQ_INT(smr_window_read(&t->job, t->in[1].dims + 1, &w), SAMARA_OK)) return false;
+  if (!CHECK_EQ_INT(
+          smr_window_read(&t->job, SMR_ATTR_GROUP(&t->job, conv, window), t->in[1].dims + 1, &w),
+          SAMARA_OK))
+    return false;
   return smr_conv_winograd_fits(&t->job, &w);
 }
 

@@ -13,7 +13,8 @@ SMR_TEST(leading_axes_are_neutral) {
   check_attrs(&t, "kernel=[3] strides=[2] dilations=[2] pads=[1,2]");
   struct smr_window w;
   const int64_t kernel = 3;
-  CHECK_EQ_INT(smr_window_read(&t.job, &kernel, &w), SAMARA_OK);
+  CHECK_EQ_INT(smr_window_read(&t.job, SMR_ATTR_GROUP(&t.job, max_pool, window), &kernel, &w),
+               SAMARA_OK);
   CHECK_EQ_INT(w.spatial, 1);
   CHECK_EQ_INT(w.batch, 2);
   CHECK_EQ_INT(w.channels_in, 7);

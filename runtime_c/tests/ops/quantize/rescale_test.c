@@ -60,7 +60,7 @@ SMR_TEST(reads) {
   const struct parameters p = {0.5f, 0.25f, 3, -7, -100, 90, NULL};
   struct op_test t;
   begin(&t, &p);
-  const struct smr_rescale r = smr_rescale_read(&t.job);
+  const struct smr_rescale r = smr_rescale_read(&t.job, SMR_ATTR_GROUP(&t.job, qmean, int8_output));
   CHECK(r.ratio == 2.0f);
   CHECK_EQ_INT(r.x_zero, 3);
   CHECK_EQ_INT(r.zero, -7);
