@@ -18,6 +18,7 @@
 
 #include "base/isa.h"
 #include "harness.h"
+#include "ops/attr_index.h"
 #include "ops/check/check.h"
 #include "ops/op.h"
 #include "ops/table/attrs.h"
@@ -76,7 +77,9 @@ static inline void op_begin(struct op_test *t, const char *name) {
 }
 
 static inline struct smr_attr *op_test_attr(struct op_test *t, const char *name) {
-  struct smr_attr *attr = &t->attrs[smr_op_attr(&t->job, name) - t->attrs];
+  const int index = attr_index(t->job.op, name);
+  assert(index >= 0);
+  struct smr_attr *attr = &t->attrs[index];
   attr->present = true;
   return attr;
 }

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "model/decode.h"
+#include "ops/attr_index.h"
 #include "ops/table/attrs.h"
 
 static void literal_need(bool condition) {
@@ -199,7 +200,7 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
 
 static struct smr_node_attr *literal_find_attr(struct literal_function *f, uint32_t node,
                                                const char *name, uint32_t *index) {
-  const int found = smr_op_attr_index(f->nodes[node].op, name);
+  const int found = attr_index(f->nodes[node].op, name);
   literal_need(found >= 0);
   *index = (uint32_t)found;
   return &f->attrs[node][found];

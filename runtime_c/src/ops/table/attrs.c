@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute descriptors, from the generated rows, and look-up by name.
+// The attribute descriptors, from the generated rows.
 #include "base/fp.h"
 
 #include "ops/table/attrs.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -53,20 +52,4 @@ const char *smr_attr_choices(const struct smr_attr_desc *desc) {
 bool smr_attr_is(const struct smr_job *job, size_t index, const char *name) {
   return index < job->op->attr_count &&
          strcmp(smr_attr_name(&smr_attr_descs[job->op->attr_first + index]), name) == 0;
-}
-
-int smr_op_attr_index(const struct smr_op *op, const char *name) {
-  for (int i = 0; i < op->attr_count; i++)
-    if (strcmp(smr_attr_name(&smr_attr_descs[op->attr_first + i]), name) == 0) return i;
-  return -1;
-}
-
-const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name) {
-  const int index = smr_op_attr_index(job->op, name);
-  assert(index >= 0);
-  return &job->attrs[index];
-}
-
-bool smr_op_has_attr(const struct smr_job *job, const char *name) {
-  return smr_op_attr_index(job->op, name) >= 0;
 }

@@ -65,20 +65,6 @@ extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
 /// Whether the node's attribute at `index` has this name: for assertions.
 bool smr_attr_is(const struct smr_job *job, size_t index, const char *name);
 
-/// The attribute `name` of a node. The operator's row has it: asserted, for the name is a literal.
-const struct smr_attr *smr_op_attr(const struct smr_job *job, const char *name);
-
-/// The same as an integer.
-static inline int64_t smr_op_attr_int(const struct smr_job *job, const char *name) {
-  return smr_op_attr(job, name)->i;
-}
-
-/// Position of the attribute `name` among those of the operator, -1 when it has none such.
-int smr_op_attr_index(const struct smr_op *op, const char *name);
-
-/// Whether the operator's row has an attribute of that name.
-bool smr_op_has_attr(const struct smr_job *job, const char *name);
-
 /// The attribute's name.
 const char *smr_attr_name(const struct smr_attr_desc *desc);
 

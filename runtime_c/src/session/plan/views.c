@@ -31,18 +31,15 @@ static bool views_same_dim(const struct smr_frame *frame, uint32_t a, uint32_t b
 }
 
 // Element `k` of a list attribute where it is a number >= 0.
-static bool views_attr(const struct smr_frame *frame, const struct smr_frame_node *node,
-                       const char *name, uint32_t k, int64_t *out) {
-  const struct smr_node_attr *from =
-      &node->node->attrs[smr_op_attr(&node->job, name) - node->attrs];
+static bool views_attr(const struct smr_frame *frame, const struct smr_node_attr *from, uint32_t k,
+                       int64_t *out) {
   if (from->exprs != NULL) return k < from->expr_count && views_const(frame, from->exprs[k], out);
   if (k >= from->literal.count || from->literal.ints == NULL) return false;
   *out = from->literal.ints[k];
   return *out >= 0;
 }
 
-static bool views_axis(const struct smr_frame_node *node, uint32_t rank, uint32_t *out) {
-  int64_t axis = smr_op_attr_int(&node->job, "axis");
+static bool views_axis(int64_t axis, uint32_t rank, uint32_t *out) {
   if (axis < 0) axis += rank;
   *out = (uint32_t)axis;
   return axis >= 0 && axis < (int64_t)rank;
@@ -132,9 +129,11 @@ static bool views_slice(struct smr_frame *frame, struct smr_frame_node *node) {
   int64_t begin[SAMARA_MAX_RANK], step, dim;
   bool full[SAMARA_MAX_RANK];
   if (frame->function->values[y].rank != rank || rank == 0) return false;
+  const struct smr_node_attr *begins = &node->node->attrs[SMR_ATTR_INDEX(slice, begin)];
+  const struct smr_node_attr *steps = &node->node->attrs[SMR_ATTR_INDEX(slice, step)];
   for (uint32_t i = 0; i < rank; i++) {
-    if (!views_attr(frame, node, "begin", i, &begin[i]) ||
-        !views_attr(frame, node, "step", i, &step) || step != 1)
+    if (!views_attr(frame, begins, i, &begin[i]) || !views_attr(frame, steps, i, &step) ||
+        step != 1)
       return false;
     full[i] = begin[i] == 0 && views_same_dim(frame, x, y, i);
     if (!full[i]) cut.axis = i;
@@ -152,7 +151,8 @@ static bool views_split(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
   const uint32_t x = (uint32_t)n->inputs[0];
   struct views_cut cut = {.whole = true};
-  if (!views_axis(node, frame->function->values[x].rank, &cut.axis)) return false;
+  if (!views_axis(SMR_ATTR(&node->job, split, axis)->i, frame->function->values[x].rank, &cut.axis))
+    return false;
   cut.ones = views_ones_before(frame, x, cut.axis);
   bool all = true;
   for (uint32_t i = 0; i < n->output_count; i++) {
@@ -247,7 +247,7 @@ static void views_concat(struct smr_frame *frame, struct smr_frame_node *node,
   uint32_t axis;
   int64_t start = 0, size;
   bool all = true;
-  if (node->late || !views_axis(node, rank, &axis)) return;
+  if (node->late || !views_axis(SMR_ATTR(&node->job, concat, axis)->i, rank, &axis)) return;
   for (uint32_t i = 0; i < n->input_count; i++) {
     if (n->inputs[i] < 0) return;
     const uint32_t id = (uint32_t)n->inputs[i];

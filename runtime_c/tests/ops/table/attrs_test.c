@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attribute descriptors and access by name.
+// Attribute descriptors and access by the generated structs.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"
@@ -27,16 +27,27 @@ SMR_TEST(descriptors_fit_the_rows) {
   CHECK_EQ_INT(seen, SMR_ATTR_DESC_COUNT);
 }
 
-SMR_TEST(by_name) {
+SMR_TEST(members) {
   struct op_test t;
   op_begin(&t, "conv");
-  CHECK(smr_op_has_attr(&t.job, "groups"));
-  CHECK(!smr_op_has_attr(&t.job, "group"));
-  CHECK(!smr_op_has_attr(&t.job, "axis"));
-  CHECK_EQ_INT(smr_op_attr_int(&t.job, "groups"), 1);
+  CHECK_EQ_INT(SMR_ATTR(&t.job, conv, groups)->i, 1);
   op_int(&t, "groups", 5);
-  CHECK_EQ_INT(smr_op_attr_int(&t.job, "groups"), 5);
-  CHECK(smr_op_attr(&t.job, "hi")->f == INFINITY);
+  CHECK_EQ_INT(SMR_ATTR(&t.job, conv, groups)->i, 5);
+  op_f32(&t, "lo", -3);
+  op_f32(&t, "post_beta", 7);
+  CHECK(SMR_ATTR(&t.job, conv, hi)->f == INFINITY);
+  CHECK(SMR_ATTR_GROUP(&t.job, conv, epilogue)->lo.f == -3);
+  CHECK(SMR_ATTR_GROUP(&t.job, conv, epilogue)->post_beta.f == 7);
+  op_end(&t);
+}
+
+// What builds with assertions look at.
+SMR_TEST(names_are_those_of_the_row) {
+  struct op_test t;
+  op_begin(&t, "conv");
+  CHECK(smr_attr_is(&t.job, SMR_ATTR_INDEX(conv, groups), "groups"));
+  CHECK(!smr_attr_is(&t.job, SMR_ATTR_INDEX(conv_transpose, groups), "groups"));
+  CHECK(!smr_attr_is(&t.job, t.job.op->attr_count, "groups"));
   op_end(&t);
 }
 
@@ -46,4 +57,5 @@ SMR_TEST(choices) {
   CHECK_STR(smr_attr_choices(&smr_attr_descs[op->attr_first]), "none,tanh");
 }
 
-SMR_TEST_MAIN(RUN(descriptors_fit_the_rows); RUN(by_name); RUN(choices))
+SMR_TEST_MAIN(RUN(descriptors_fit_the_rows); RUN(members); RUN(names_are_those_of_the_row);
+              RUN(choices))

@@ -4,6 +4,7 @@
 
 #include "session/eager/eager_data.h"
 
+#include "ops/attr_index.h"
 #include "ops/table/attrs.h"
 #include "ops/table/opattrs.h"
 #include "session/eager/eager.h"
@@ -27,8 +28,9 @@ static samara_status attrs_read(uint16_t code, const samara_attribute *list, siz
 
 static const struct smr_attr *attrs_of(uint16_t code, const char *name,
                                        const struct smr_attr *attrs) {
-  const struct smr_job job = {.op = attrs_row(code), .attrs = attrs};
-  return smr_op_attr(&job, name);
+  const int index = attr_index(attrs_row(code), name);
+  assert(index >= 0);
+  return &attrs[index];
 }
 
 #define ATTRS_READ(code, list) \
