@@ -124,7 +124,7 @@ ATTR_GROUPS = {
     "int8_output": ("scale", "zero_point", "lo", "hi"),
 }
 # Which field of struct smr_attr holds an attribute, by its type.
-_FIELDS = {"f32": "f", "floats": "floats", "ints": "ints", "dims": "ints", "string": "text"}
+_FIELDS = {"f32": "f", "floats": "floats", "ints": "ints", "dims": "ints", "string": "text", "named": "named"}
 
 
 def _members(attrs: Sequence[Attr], indent: str = "  ") -> str:
@@ -186,8 +186,6 @@ def opattrs_h(ops: Sequence[OpSpec]) -> str:
             continue
         up = op.name.upper()
         parts.append(_attrs_struct(op))
-        rows = [(f"SMR_ATTR_{up}_{a.name.upper()}", i) for i, a in enumerate(op.attrs)]
-        parts.append(_enum("", rows))
         for a in op.attrs:
             choices = [
                 (f"SMR_{up}_{a.name.upper()}_{c.upper()}", i) for i, c in enumerate(a.choices)

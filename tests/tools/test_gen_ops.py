@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,8 +107,58 @@ def test_rows_of_c() -> None:
     assert 'SMR_OPATTR(IOTA, dtype, DTYPE, 0, 7, 0.0f, 0, "")' in attrs
     assert 'SMR_OPATTR(CONCAT, axis, INT, 1, 0, 0.0f, 0, "")' in attrs
     header = gen.opattrs_h(all_ops())
-    for name in ("SMR_ATTR_CONV_GROUPS = 3,", "SMR_PAD_MODE_WRAP = 3,", "SMR_CODE_CONV = 81,"):
+    for name in ("SMR_PAD_MODE_WRAP = 3,", "SMR_CODE_CONV = 81,"):
         assert f"  {name}\n" in header
+
+
+def _compiles(compiler: str, repo: Path, file: Path, text: str) -> str:
+    """What the compiler says of a C file that knows the op table's header; "" where it is right."""
+    file.write_text(f'#include "base/fp.h"\n#include "ops/table/attrs.h"\n{text}', encoding="utf-8")
+    includes = [f"-I{repo}/runtime_c/{folder}" for folder in ("src", "include")]
+    command = [compiler, "-std=c11", "-Wall", "-Werror", *includes, "-fsyntax-only", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def test_members_stand_as_the_rows(
+    repo: Path, tmp_path: Path, need_tool: Callable[[str, str], str]
+) -> None:
+    places = [(op.name, a.name, i) for op in all_ops() for i, a in enumerate(op.attrs)]
+    assert len(places) > 300
+    for op in all_ops():
+        names = tuple(a.name for a in op.attrs)
+        for group, own in gen.ATTR_GROUPS.items():
+            if own == names[-len(own) :] or own == names[: len(own)]:
+                places.append((op.name, group, names.index(own[0])))
+    text = "".join(
+        f'_Static_assert(SMR_ATTR_INDEX({op}, {name}) == {i}, "{op}.{name}");\n'
+        for op, name, i in places
+    )
+    compiler = need_tool("cc", "cc")
+    assert _compiles(compiler, repo, tmp_path / "places.c", text) == ""
+    wrong = text.replace("(conv, groups) == 3", "(conv, groups) == 4")
+    assert "conv.groups" in _compiles(compiler, repo, tmp_path / "wrong.c", wrong)
+
+
+@pytest.mark.parametrize(
+    ("use", "fault"),
+    [
+        ("SMR_ATTR(job, conv, groups)->i", ""),
+        ("SMR_ATTR(job, conv, gruops)->i", "gruops"),
+        ("SMR_ATTR(job, softmax, groups)->i", "groups"),
+        ("SMR_ATTR_GROUP(job, conv, window)->pads.count", ""),
+        ("SMR_ATTR_GROUP(job, softmax, window)->pads.count", "window"),
+    ],
+)
+def test_misspelt_attribute_does_not_compile(
+    repo: Path, tmp_path: Path, need_tool: Callable[[str, str], str], use: str, fault: str
+) -> None:
+    text = (
+        "int64_t use(const struct smr_job *job);\n"
+        f"int64_t use(const struct smr_job *job) {{ return {use}; }}\n"
+    )
+    said = _compiles(need_tool("cc", "cc"), repo, tmp_path / "use.c", text)
+    assert (said == "") == (fault == "")
+    assert fault in said
 
 
 def test_first_attributes_follow_one_another() -> None:

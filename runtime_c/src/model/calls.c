@@ -73,7 +73,7 @@ static samara_status calls_check_callee(const struct smr_decoder *d, const struc
 static samara_status calls_check_loop(const struct smr_decoder *d, const struct smr_function *f,
                                       const struct smr_node *node) {
   const struct smr_function *body = smr_decode_callee(d, node, 0);
-  const int64_t carried = node->attrs[SMR_ATTR_LOOP_CARRIED].literal.i;
+  const int64_t carried = node->attrs[SMR_ATTR_INDEX(loop, carried)].literal.i;
   if (node->input_count < 2 || carried < 0 || carried > (int64_t)node->input_count - 2 ||
       carried > (int64_t)node->output_count) {
     return smr_decode_bad(d, "it cannot carry %d of %d inputs", (int)carried,
@@ -95,8 +95,8 @@ static samara_status calls_check_loop(const struct smr_decoder *d, const struct 
   return SAMARA_OK;
 }
 
-_Static_assert((int)SMR_ATTR_TRAP_RANKS == (int)SMR_ATTR_TRAP_DTYPES + 1 &&
-                   (int)SMR_ATTR_CUSTOM_RANKS == (int)SMR_ATTR_CUSTOM_DTYPES + 1,
+_Static_assert(SMR_ATTR_INDEX(trap, ranks) == SMR_ATTR_INDEX(trap, dtypes) + 1 &&
+                   SMR_ATTR_INDEX(custom, ranks) == SMR_ATTR_INDEX(custom, dtypes) + 1,
                "ranks stand behind dtypes");
 
 // trap and custom state the types of their outputs.
@@ -104,7 +104,7 @@ static samara_status calls_check_stated(const struct smr_decoder *d, const struc
                                         const struct smr_node *node) {
   const bool is_trap = node->op->code == SMR_CODE_TRAP;
   const struct smr_node_attr *attrs =
-      &node->attrs[is_trap ? SMR_ATTR_TRAP_DTYPES : SMR_ATTR_CUSTOM_DTYPES];
+      &node->attrs[is_trap ? SMR_ATTR_INDEX(trap, dtypes) : SMR_ATTR_INDEX(custom, dtypes)];
   const struct smr_attr *dtypes = &attrs[0].literal, *ranks = &attrs[1].literal;
   bool good = dtypes->count == node->output_count && ranks->count == node->output_count;
   for (uint32_t i = 0; good && i < node->output_count; i++) {

@@ -18,7 +18,7 @@ static samara_status run_job(samara_session *session, struct smr_job *job) {
     session->team.shares = smr_job_is_worth_sharing(job, session->team.shares);
   if (SMR_HAS(threads) && session->team.shares)
     return smr_session_share(&session->common, &session->team, job, scratch);
-  return smr_run_paced(job, 0, job->tiles, scratch, job->op->funcs->run);
+  return smr_deadline_run(job, 0, job->tiles, scratch, job->op->funcs->run);
 }
 
 // Dims of the outputs of a late node, and what depends on them.

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 #include "model/sample.h"
-#include "ops/table/opattrs.h"
+#include "ops/table/attrs.h"
 
 SMR_TEST(decodes_the_sample) {
   samara_model *model = NULL;
@@ -24,13 +24,13 @@ SMR_TEST(decodes_the_sample) {
   const struct smr_node *reshape = &f->nodes[SAMPLE_RESHAPE];
   CHECK_STR(reshape->name, "reshape");
   CHECK_STR(reshape->op->name, "reshape");
-  const struct smr_node_attr *shape = &reshape->attrs[SMR_ATTR_RESHAPE_SHAPE];
+  const struct smr_node_attr *shape = &reshape->attrs[SMR_ATTR_INDEX(reshape, shape)];
   CHECK(shape->is_list && shape->expr_count == 1 && shape->literal.present);
   CHECK_EQ_INT(shape->exprs[0], f->values[SAMPLE_FLAT].dims[0]);
   CHECK(reshape->absorbed_count == 1 && reshape->source == -1);
   CHECK_STR(reshape->absorbed[0], "relu:0");
   CHECK_EQ_INT(f->nodes[SAMPLE_ADD].source, 0);
-  const struct smr_node_attr *lo = &f->nodes[SAMPLE_MATMUL].attrs[SMR_ATTR_MATMUL_LO];
+  const struct smr_node_attr *lo = &f->nodes[SAMPLE_MATMUL].attrs[SMR_ATTR_INDEX(matmul, lo)];
   CHECK(!lo->literal.present && lo->literal.f == -INFINITY);
   CHECK_STR(f->output_names[1], "indices");
   CHECK(f->read_count == 1 && f->write_count == 1 && f->writes[0].position == 2);

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 #include "model/sample.h"
-#include "ops/table/opattrs.h"
+#include "ops/table/attrs.h"
 
 // A function of every kind of attribute, set and not set.
 SMR_TEST(decodes_attributes) {
@@ -46,24 +46,24 @@ SMR_TEST(decodes_attributes) {
   CHECK_STR(error.text, "");
   REQUIRE(model != NULL);
   const struct smr_node *nodes = model->functions[0].nodes;
-  CHECK(nodes[0].attrs[SMR_ATTR_CLAMP_HI].literal.f == 6.0f);
-  CHECK(nodes[0].attrs[SMR_ATTR_CLAMP_LO].literal.f == -INFINITY);
-  CHECK_EQ_INT(nodes[1].attrs[SMR_ATTR_GELU_APPROXIMATE].literal.i, 1);
-  CHECK_EQ_INT(nodes[2].attrs[SMR_ATTR_CAST_TO].literal.i, SAMARA_INT32);
-  const struct smr_attr *axes = &nodes[3].attrs[SMR_ATTR_REDUCE_SUM_AXES].literal;
+  CHECK(nodes[0].attrs[SMR_ATTR_INDEX(clamp, hi)].literal.f == 6.0f);
+  CHECK(nodes[0].attrs[SMR_ATTR_INDEX(clamp, lo)].literal.f == -INFINITY);
+  CHECK_EQ_INT(nodes[1].attrs[SMR_ATTR_INDEX(gelu, approximate)].literal.i, 1);
+  CHECK_EQ_INT(nodes[2].attrs[SMR_ATTR_INDEX(cast, to)].literal.i, SAMARA_INT32);
+  const struct smr_attr *axes = &nodes[3].attrs[SMR_ATTR_INDEX(reduce_sum, axes)].literal;
   CHECK(axes->count == 1 && axes->ints[0] == 0 && axes->present);
-  CHECK(!nodes[3].attrs[SMR_ATTR_REDUCE_SUM_KEEPDIMS].literal.present);
-  const struct smr_node_attr *length = &nodes[4].attrs[SMR_ATTR_IOTA_LENGTH];
+  CHECK(!nodes[3].attrs[SMR_ATTR_INDEX(reduce_sum, keepdims)].literal.present);
+  const struct smr_node_attr *length = &nodes[4].attrs[SMR_ATTR_INDEX(iota, length)];
   CHECK(!length->is_list && length->expr_count == 1);
   CHECK_EQ_INT(model->functions[0].exprs[length->exprs[0]].k, 4);
-  const struct smr_node_attr *step = &nodes[4].attrs[SMR_ATTR_IOTA_STEP];
+  const struct smr_node_attr *step = &nodes[4].attrs[SMR_ATTR_INDEX(iota, step)];
   CHECK(step->exprs == NULL && step->literal.i == 1 && !step->literal.present);
-  const struct smr_node_attr *start = &nodes[4].attrs[SMR_ATTR_IOTA_START];
+  const struct smr_node_attr *start = &nodes[4].attrs[SMR_ATTR_INDEX(iota, start)];
   CHECK(start->exprs == NULL && start->literal.i == 0 && !start->literal.present);
-  CHECK_EQ_INT(nodes[4].attrs[SMR_ATTR_IOTA_DTYPE].literal.i, SAMARA_INT64);
-  CHECK_STR(nodes[5].attrs[SMR_ATTR_TRAP_MESSAGE].literal.text, "not here");
-  CHECK_EQ_INT(nodes[5].attrs[SMR_ATTR_TRAP_MESSAGE].literal.count, 8);
-  scales = &nodes[6].attrs[SMR_ATTR_QUANTIZE_SCALES].literal;
+  CHECK_EQ_INT(nodes[4].attrs[SMR_ATTR_INDEX(iota, dtype)].literal.i, SAMARA_INT64);
+  CHECK_STR(nodes[5].attrs[SMR_ATTR_INDEX(trap, message)].literal.text, "not here");
+  CHECK_EQ_INT(nodes[5].attrs[SMR_ATTR_INDEX(trap, message)].literal.count, 8);
+  scales = &nodes[6].attrs[SMR_ATTR_INDEX(quantize, scales)].literal;
   CHECK(scales->count == 1 && scales->floats[0] == 0.5f);
   // Without names of its own an output bears its value's.
   CHECK_STR(model->functions[0].output_names[0], "trapped");

@@ -207,24 +207,12 @@ struct smr_attrs_leaky_relu {
   struct smr_attr alpha;  // f32: .f
 };
 
-enum {
-  SMR_ATTR_LEAKY_RELU_ALPHA = 0,
-};
-
 struct smr_attrs_elu {
   struct smr_attr alpha;  // f32: .f
 };
 
-enum {
-  SMR_ATTR_ELU_ALPHA = 0,
-};
-
 struct smr_attrs_gelu {
   struct smr_attr approximate;  // enum: .i
-};
-
-enum {
-  SMR_ATTR_GELU_APPROXIMATE = 0,
 };
 
 enum {
@@ -237,21 +225,10 @@ struct smr_attrs_hard_sigmoid {
   struct smr_attr beta;   // f32: .f
 };
 
-enum {
-  SMR_ATTR_HARD_SIGMOID_ALPHA = 0,
-  SMR_ATTR_HARD_SIGMOID_BETA = 1,
-};
-
 struct smr_attrs_clamp {
   struct smr_attr lo;    // f32: .f
   struct smr_attr hi;    // f32: .f
   struct smr_attr open;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_CLAMP_LO = 0,
-  SMR_ATTR_CLAMP_HI = 1,
-  SMR_ATTR_CLAMP_OPEN = 2,
 };
 
 struct smr_attrs_isinf {
@@ -259,49 +236,24 @@ struct smr_attrs_isinf {
   struct smr_attr positive;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_ISINF_NEGATIVE = 0,
-  SMR_ATTR_ISINF_POSITIVE = 1,
-};
-
 struct smr_attrs_cast {
   struct smr_attr to;  // dtype: .i
-};
-
-enum {
-  SMR_ATTR_CAST_TO = 0,
 };
 
 struct smr_attrs_mod {
   struct smr_attr fmod;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_MOD_FMOD = 0,
-};
-
 struct smr_attrs_min {
   struct smr_attr first;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_MIN_FIRST = 0,
 };
 
 struct smr_attrs_max {
   struct smr_attr first;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_MAX_FIRST = 0,
-};
-
 struct smr_attrs_shift {
   struct smr_attr direction;  // enum: .i
-};
-
-enum {
-  SMR_ATTR_SHIFT_DIRECTION = 0,
 };
 
 enum {
@@ -311,10 +263,6 @@ enum {
 
 struct smr_attrs_sum_to {
   struct smr_attr shape;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_SUM_TO_SHAPE = 0,
 };
 
 struct smr_attrs_matmul {
@@ -330,16 +278,6 @@ struct smr_attrs_matmul {
       struct smr_attr post_beta;   // f32: .f
     };
   };
-};
-
-enum {
-  SMR_ATTR_MATMUL_TRANSPOSE_X = 0,
-  SMR_ATTR_MATMUL_TRANSPOSE_W = 1,
-  SMR_ATTR_MATMUL_LO = 2,
-  SMR_ATTR_MATMUL_HI = 3,
-  SMR_ATTR_MATMUL_POST = 4,
-  SMR_ATTR_MATMUL_POST_ALPHA = 5,
-  SMR_ATTR_MATMUL_POST_BETA = 6,
 };
 
 enum {
@@ -375,18 +313,6 @@ struct smr_attrs_conv {
       struct smr_attr post_beta;   // f32: .f
     };
   };
-};
-
-enum {
-  SMR_ATTR_CONV_STRIDES = 0,
-  SMR_ATTR_CONV_DILATIONS = 1,
-  SMR_ATTR_CONV_PADS = 2,
-  SMR_ATTR_CONV_GROUPS = 3,
-  SMR_ATTR_CONV_LO = 4,
-  SMR_ATTR_CONV_HI = 5,
-  SMR_ATTR_CONV_POST = 6,
-  SMR_ATTR_CONV_POST_ALPHA = 7,
-  SMR_ATTR_CONV_POST_BETA = 8,
 };
 
 enum {
@@ -426,19 +352,6 @@ struct smr_attrs_conv_transpose {
 };
 
 enum {
-  SMR_ATTR_CONV_TRANSPOSE_STRIDES = 0,
-  SMR_ATTR_CONV_TRANSPOSE_DILATIONS = 1,
-  SMR_ATTR_CONV_TRANSPOSE_PADS = 2,
-  SMR_ATTR_CONV_TRANSPOSE_OUTPUT_PADDING = 3,
-  SMR_ATTR_CONV_TRANSPOSE_GROUPS = 4,
-  SMR_ATTR_CONV_TRANSPOSE_LO = 5,
-  SMR_ATTR_CONV_TRANSPOSE_HI = 6,
-  SMR_ATTR_CONV_TRANSPOSE_POST = 7,
-  SMR_ATTR_CONV_TRANSPOSE_POST_ALPHA = 8,
-  SMR_ATTR_CONV_TRANSPOSE_POST_BETA = 9,
-};
-
-enum {
   SMR_CONV_TRANSPOSE_POST_NONE = 0,
   SMR_CONV_TRANSPOSE_POST_SIGMOID = 1,
   SMR_CONV_TRANSPOSE_POST_TANH = 2,
@@ -457,18 +370,8 @@ struct smr_attrs_cumprod {
   struct smr_attr reverse;    // bool: .i
 };
 
-enum {
-  SMR_ATTR_CUMPROD_AXIS = 0,
-  SMR_ATTR_CUMPROD_EXCLUSIVE = 1,
-  SMR_ATTR_CUMPROD_REVERSE = 2,
-};
-
 struct smr_attrs_bitcast {
   struct smr_attr to;  // dtype: .i
-};
-
-enum {
-  SMR_ATTR_BITCAST_TO = 0,
 };
 
 struct smr_attrs_max_pool {
@@ -481,13 +384,6 @@ struct smr_attrs_max_pool {
       struct smr_attr pads;       // dims: .ints
     };
   };
-};
-
-enum {
-  SMR_ATTR_MAX_POOL_KERNEL = 0,
-  SMR_ATTR_MAX_POOL_STRIDES = 1,
-  SMR_ATTR_MAX_POOL_DILATIONS = 2,
-  SMR_ATTR_MAX_POOL_PADS = 3,
 };
 
 struct smr_attrs_avg_pool {
@@ -504,15 +400,6 @@ struct smr_attrs_avg_pool {
   struct smr_attr count_include_pad;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_AVG_POOL_KERNEL = 0,
-  SMR_ATTR_AVG_POOL_STRIDES = 1,
-  SMR_ATTR_AVG_POOL_DILATIONS = 2,
-  SMR_ATTR_AVG_POOL_PADS = 3,
-  SMR_ATTR_AVG_POOL_EXTEND = 4,
-  SMR_ATTR_AVG_POOL_COUNT_INCLUDE_PAD = 5,
-};
-
 struct smr_attrs_lp_pool {
   struct smr_attr kernel;  // ints: .ints
   union {
@@ -526,28 +413,12 @@ struct smr_attrs_lp_pool {
   struct smr_attr p;  // int: .i
 };
 
-enum {
-  SMR_ATTR_LP_POOL_KERNEL = 0,
-  SMR_ATTR_LP_POOL_STRIDES = 1,
-  SMR_ATTR_LP_POOL_DILATIONS = 2,
-  SMR_ATTR_LP_POOL_PADS = 3,
-  SMR_ATTR_LP_POOL_P = 4,
-};
-
 struct smr_attrs_softmax {
   struct smr_attr axis;  // int: .i
 };
 
-enum {
-  SMR_ATTR_SOFTMAX_AXIS = 0,
-};
-
 struct smr_attrs_log_softmax {
   struct smr_attr axis;  // int: .i
-};
-
-enum {
-  SMR_ATTR_LOG_SOFTMAX_AXIS = 0,
 };
 
 struct smr_attrs_layer_norm {
@@ -555,27 +426,13 @@ struct smr_attrs_layer_norm {
   struct smr_attr eps;   // f32: .f
 };
 
-enum {
-  SMR_ATTR_LAYER_NORM_AXIS = 0,
-  SMR_ATTR_LAYER_NORM_EPS = 1,
-};
-
 struct smr_attrs_instance_norm {
   struct smr_attr eps;  // f32: .f
-};
-
-enum {
-  SMR_ATTR_INSTANCE_NORM_EPS = 0,
 };
 
 struct smr_attrs_rms_norm {
   struct smr_attr axis;  // int: .i
   struct smr_attr eps;   // f32: .f
-};
-
-enum {
-  SMR_ATTR_RMS_NORM_AXIS = 0,
-  SMR_ATTR_RMS_NORM_EPS = 1,
 };
 
 struct smr_attrs_lrn {
@@ -585,31 +442,14 @@ struct smr_attrs_lrn {
   struct smr_attr bias;   // f32: .f
 };
 
-enum {
-  SMR_ATTR_LRN_SIZE = 0,
-  SMR_ATTR_LRN_ALPHA = 1,
-  SMR_ATTR_LRN_BETA = 2,
-  SMR_ATTR_LRN_BIAS = 3,
-};
-
 struct smr_attrs_hardmax {
   struct smr_attr axis;  // int: .i
-};
-
-enum {
-  SMR_ATTR_HARDMAX_AXIS = 0,
 };
 
 struct smr_attrs_attention {
   struct smr_attr scale;   // f32: .f
   struct smr_attr causal;  // bool: .i
   struct smr_attr layout;  // enum: .i
-};
-
-enum {
-  SMR_ATTR_ATTENTION_SCALE = 0,
-  SMR_ATTR_ATTENTION_CAUSAL = 1,
-  SMR_ATTR_ATTENTION_LAYOUT = 2,
 };
 
 enum {
@@ -622,19 +462,9 @@ struct smr_attrs_reduce_sum {
   struct smr_attr keepdims;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_REDUCE_SUM_AXES = 0,
-  SMR_ATTR_REDUCE_SUM_KEEPDIMS = 1,
-};
-
 struct smr_attrs_reduce_mean {
   struct smr_attr axes;      // ints: .ints
   struct smr_attr keepdims;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_REDUCE_MEAN_AXES = 0,
-  SMR_ATTR_REDUCE_MEAN_KEEPDIMS = 1,
 };
 
 struct smr_attrs_reduce_max {
@@ -643,32 +473,15 @@ struct smr_attrs_reduce_max {
   struct smr_attr first;     // bool: .i
 };
 
-enum {
-  SMR_ATTR_REDUCE_MAX_AXES = 0,
-  SMR_ATTR_REDUCE_MAX_KEEPDIMS = 1,
-  SMR_ATTR_REDUCE_MAX_FIRST = 2,
-};
-
 struct smr_attrs_reduce_min {
   struct smr_attr axes;      // ints: .ints
   struct smr_attr keepdims;  // bool: .i
   struct smr_attr first;     // bool: .i
 };
 
-enum {
-  SMR_ATTR_REDUCE_MIN_AXES = 0,
-  SMR_ATTR_REDUCE_MIN_KEEPDIMS = 1,
-  SMR_ATTR_REDUCE_MIN_FIRST = 2,
-};
-
 struct smr_attrs_reduce_prod {
   struct smr_attr axes;      // ints: .ints
   struct smr_attr keepdims;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_REDUCE_PROD_AXES = 0,
-  SMR_ATTR_REDUCE_PROD_KEEPDIMS = 1,
 };
 
 struct smr_attrs_argmax {
@@ -677,34 +490,16 @@ struct smr_attrs_argmax {
   struct smr_attr select_last;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_ARGMAX_AXIS = 0,
-  SMR_ATTR_ARGMAX_KEEPDIMS = 1,
-  SMR_ATTR_ARGMAX_SELECT_LAST = 2,
-};
-
 struct smr_attrs_argmin {
   struct smr_attr axis;         // int: .i
   struct smr_attr keepdims;     // bool: .i
   struct smr_attr select_last;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_ARGMIN_AXIS = 0,
-  SMR_ATTR_ARGMIN_KEEPDIMS = 1,
-  SMR_ATTR_ARGMIN_SELECT_LAST = 2,
-};
-
 struct smr_attrs_cumsum {
   struct smr_attr axis;       // int: .i
   struct smr_attr exclusive;  // bool: .i
   struct smr_attr reverse;    // bool: .i
-};
-
-enum {
-  SMR_ATTR_CUMSUM_AXIS = 0,
-  SMR_ATTR_CUMSUM_EXCLUSIVE = 1,
-  SMR_ATTR_CUMSUM_REVERSE = 2,
 };
 
 struct smr_attrs_top_k {
@@ -714,45 +509,21 @@ struct smr_attrs_top_k {
   struct smr_attr sorted;   // bool: .i
 };
 
-enum {
-  SMR_ATTR_TOP_K_K = 0,
-  SMR_ATTR_TOP_K_AXIS = 1,
-  SMR_ATTR_TOP_K_LARGEST = 2,
-  SMR_ATTR_TOP_K_SORTED = 3,
-};
-
 struct smr_attrs_reshape {
   struct smr_attr shape;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_RESHAPE_SHAPE = 0,
 };
 
 struct smr_attrs_transpose {
   struct smr_attr perm;  // ints: .ints
 };
 
-enum {
-  SMR_ATTR_TRANSPOSE_PERM = 0,
-};
-
 struct smr_attrs_concat {
   struct smr_attr axis;  // int: .i
-};
-
-enum {
-  SMR_ATTR_CONCAT_AXIS = 0,
 };
 
 struct smr_attrs_split {
   struct smr_attr axis;   // int: .i
   struct smr_attr sizes;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_SPLIT_AXIS = 0,
-  SMR_ATTR_SPLIT_SIZES = 1,
 };
 
 struct smr_attrs_slice {
@@ -761,20 +532,9 @@ struct smr_attrs_slice {
   struct smr_attr step;   // dims: .ints
 };
 
-enum {
-  SMR_ATTR_SLICE_BEGIN = 0,
-  SMR_ATTR_SLICE_END = 1,
-  SMR_ATTR_SLICE_STEP = 2,
-};
-
 struct smr_attrs_pad {
   struct smr_attr pads;  // dims: .ints
   struct smr_attr mode;  // enum: .i
-};
-
-enum {
-  SMR_ATTR_PAD_PADS = 0,
-  SMR_ATTR_PAD_MODE = 1,
 };
 
 enum {
@@ -788,16 +548,8 @@ struct smr_attrs_expand {
   struct smr_attr shape;  // dims: .ints
 };
 
-enum {
-  SMR_ATTR_EXPAND_SHAPE = 0,
-};
-
 struct smr_attrs_tile {
   struct smr_attr repeats;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_TILE_REPEATS = 0,
 };
 
 struct smr_attrs_gather {
@@ -805,19 +557,9 @@ struct smr_attrs_gather {
   struct smr_attr wrap;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_GATHER_AXIS = 0,
-  SMR_ATTR_GATHER_WRAP = 1,
-};
-
 struct smr_attrs_gather_elements {
   struct smr_attr axis;  // int: .i
   struct smr_attr wrap;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_GATHER_ELEMENTS_AXIS = 0,
-  SMR_ATTR_GATHER_ELEMENTS_WRAP = 1,
 };
 
 struct smr_attrs_gather_nd {
@@ -825,21 +567,10 @@ struct smr_attrs_gather_nd {
   struct smr_attr wrap;        // bool: .i
 };
 
-enum {
-  SMR_ATTR_GATHER_ND_BATCH_DIMS = 0,
-  SMR_ATTR_GATHER_ND_WRAP = 1,
-};
-
 struct smr_attrs_scatter_elements {
   struct smr_attr axis;       // int: .i
   struct smr_attr reduction;  // enum: .i
   struct smr_attr wrap;       // bool: .i
-};
-
-enum {
-  SMR_ATTR_SCATTER_ELEMENTS_AXIS = 0,
-  SMR_ATTR_SCATTER_ELEMENTS_REDUCTION = 1,
-  SMR_ATTR_SCATTER_ELEMENTS_WRAP = 2,
 };
 
 enum {
@@ -853,11 +584,6 @@ enum {
 struct smr_attrs_scatter_nd {
   struct smr_attr reduction;  // enum: .i
   struct smr_attr wrap;       // bool: .i
-};
-
-enum {
-  SMR_ATTR_SCATTER_ND_REDUCTION = 0,
-  SMR_ATTR_SCATTER_ND_WRAP = 1,
 };
 
 enum {
@@ -875,13 +601,6 @@ struct smr_attrs_iota {
   struct smr_attr dtype;   // dtype: .i
 };
 
-enum {
-  SMR_ATTR_IOTA_LENGTH = 0,
-  SMR_ATTR_IOTA_START = 1,
-  SMR_ATTR_IOTA_STEP = 2,
-  SMR_ATTR_IOTA_DTYPE = 3,
-};
-
 struct smr_attrs_resize {
   struct smr_attr sizes;            // dims: .ints
   struct smr_attr scales;           // dims: .ints
@@ -893,19 +612,6 @@ struct smr_attrs_resize {
   struct smr_attr extrapolation;    // f32: .f
   struct smr_attr roi;              // floats: .floats
   struct smr_attr antialias;        // bool: .i
-};
-
-enum {
-  SMR_ATTR_RESIZE_SIZES = 0,
-  SMR_ATTR_RESIZE_SCALES = 1,
-  SMR_ATTR_RESIZE_MODE = 2,
-  SMR_ATTR_RESIZE_COORDINATE = 3,
-  SMR_ATTR_RESIZE_NEAREST = 4,
-  SMR_ATTR_RESIZE_CUBIC_A = 5,
-  SMR_ATTR_RESIZE_EXCLUDE_OUTSIDE = 6,
-  SMR_ATTR_RESIZE_EXTRAPOLATION = 7,
-  SMR_ATTR_RESIZE_ROI = 8,
-  SMR_ATTR_RESIZE_ANTIALIAS = 9,
 };
 
 enum {
@@ -937,26 +643,12 @@ struct smr_attrs_dims {
   struct smr_attr scalar;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_DIMS_VALUES = 0,
-  SMR_ATTR_DIMS_DTYPE = 1,
-  SMR_ATTR_DIMS_SCALAR = 2,
-};
-
 struct smr_attrs_roi_align {
   struct smr_attr mode;        // enum: .i
   struct smr_attr size;        // dims: .ints
   struct smr_attr sampling;    // int: .i
   struct smr_attr scale;       // f32: .f
   struct smr_attr half_pixel;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_ROI_ALIGN_MODE = 0,
-  SMR_ATTR_ROI_ALIGN_SIZE = 1,
-  SMR_ATTR_ROI_ALIGN_SAMPLING = 2,
-  SMR_ATTR_ROI_ALIGN_SCALE = 3,
-  SMR_ATTR_ROI_ALIGN_HALF_PIXEL = 4,
 };
 
 enum {
@@ -969,19 +661,9 @@ struct smr_attrs_roi_pool {
   struct smr_attr scale;  // f32: .f
 };
 
-enum {
-  SMR_ATTR_ROI_POOL_SIZE = 0,
-  SMR_ATTR_ROI_POOL_SCALE = 1,
-};
-
 struct smr_attrs_nms {
   struct smr_attr limit;   // dim: .i
   struct smr_attr center;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_NMS_LIMIT = 0,
-  SMR_ATTR_NMS_CENTER = 1,
 };
 
 struct smr_attrs_deform_columns {
@@ -998,15 +680,6 @@ struct smr_attrs_deform_columns {
   struct smr_attr offset_groups;  // int: .i
 };
 
-enum {
-  SMR_ATTR_DEFORM_COLUMNS_KERNEL = 0,
-  SMR_ATTR_DEFORM_COLUMNS_STRIDES = 1,
-  SMR_ATTR_DEFORM_COLUMNS_DILATIONS = 2,
-  SMR_ATTR_DEFORM_COLUMNS_PADS = 3,
-  SMR_ATTR_DEFORM_COLUMNS_GROUPS = 4,
-  SMR_ATTR_DEFORM_COLUMNS_OFFSET_GROUPS = 5,
-};
-
 struct smr_attrs_fold {
   struct smr_attr size;  // dims: .ints
   union {
@@ -1019,25 +692,11 @@ struct smr_attrs_fold {
   };
 };
 
-enum {
-  SMR_ATTR_FOLD_SIZE = 0,
-  SMR_ATTR_FOLD_STRIDES = 1,
-  SMR_ATTR_FOLD_DILATIONS = 2,
-  SMR_ATTR_FOLD_PADS = 3,
-};
-
 struct smr_attrs_lstm {
   struct smr_attr hidden;        // int: .i
   struct smr_attr direction;     // enum: .i
   struct smr_attr clip;          // f32: .f
   struct smr_attr input_forget;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_LSTM_HIDDEN = 0,
-  SMR_ATTR_LSTM_DIRECTION = 1,
-  SMR_ATTR_LSTM_CLIP = 2,
-  SMR_ATTR_LSTM_INPUT_FORGET = 3,
 };
 
 enum {
@@ -1054,13 +713,6 @@ struct smr_attrs_gru {
 };
 
 enum {
-  SMR_ATTR_GRU_HIDDEN = 0,
-  SMR_ATTR_GRU_DIRECTION = 1,
-  SMR_ATTR_GRU_CLIP = 2,
-  SMR_ATTR_GRU_LINEAR_BEFORE_RESET = 3,
-};
-
-enum {
   SMR_GRU_DIRECTION_FORWARD = 0,
   SMR_GRU_DIRECTION_REVERSE = 1,
   SMR_GRU_DIRECTION_BIDIRECTIONAL = 2,
@@ -1073,19 +725,8 @@ struct smr_attrs_dft {
   struct smr_attr onesided;  // bool: .i
 };
 
-enum {
-  SMR_ATTR_DFT_LENGTH = 0,
-  SMR_ATTR_DFT_AXIS = 1,
-  SMR_ATTR_DFT_INVERSE = 2,
-  SMR_ATTR_DFT_ONESIDED = 3,
-};
-
 struct smr_attrs_mel_weights {
   struct smr_attr shape;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_MEL_WEIGHTS_SHAPE = 0,
 };
 
 struct smr_attrs_if {
@@ -1093,27 +734,13 @@ struct smr_attrs_if {
   struct smr_attr orelse;  // function: .i
 };
 
-enum {
-  SMR_ATTR_IF_THEN = 0,
-  SMR_ATTR_IF_ORELSE = 1,
-};
-
 struct smr_attrs_loop {
   struct smr_attr body;     // function: .i
   struct smr_attr carried;  // int: .i
 };
 
-enum {
-  SMR_ATTR_LOOP_BODY = 0,
-  SMR_ATTR_LOOP_CARRIED = 1,
-};
-
 struct smr_attrs_call {
   struct smr_attr body;  // function: .i
-};
-
-enum {
-  SMR_ATTR_CALL_BODY = 0,
 };
 
 struct smr_attrs_trap {
@@ -1123,34 +750,16 @@ struct smr_attrs_trap {
   struct smr_attr shape;    // dims: .ints
 };
 
-enum {
-  SMR_ATTR_TRAP_MESSAGE = 0,
-  SMR_ATTR_TRAP_DTYPES = 1,
-  SMR_ATTR_TRAP_RANKS = 2,
-  SMR_ATTR_TRAP_SHAPE = 3,
-};
-
 struct smr_attrs_custom {
-  struct smr_attr name;     // string: .text
-  struct smr_attr keys;     // string: .text
-  struct smr_attr ints;     // ints: .ints
-  struct smr_attr floats;   // floats: .floats
-  struct smr_attr dtypes;   // ints: .ints
-  struct smr_attr ranks;    // ints: .ints
-  struct smr_attr shape;    // dims: .ints
-  struct smr_attr born_at;  // ints: .ints
-};
-
-enum {
-  SMR_ATTR_CUSTOM_NAME = 0,
-  SMR_ATTR_CUSTOM_KEYS = 1,
-  SMR_ATTR_CUSTOM_INTS = 2,
-  SMR_ATTR_CUSTOM_FLOATS = 3,
-  SMR_ATTR_CUSTOM_DTYPES = 4,
-  SMR_ATTR_CUSTOM_RANKS = 5,
-  SMR_ATTR_CUSTOM_SHAPE = 6,
-  SMR_ATTR_CUSTOM_BORN_AT = 7,
-  SMR_ATTR_CUSTOM_ATTRIBUTES = 8,
+  struct smr_attr name;        // string: .text
+  struct smr_attr keys;        // string: .text
+  struct smr_attr ints;        // ints: .ints
+  struct smr_attr floats;      // floats: .floats
+  struct smr_attr dtypes;      // ints: .ints
+  struct smr_attr ranks;       // ints: .ints
+  struct smr_attr shape;       // dims: .ints
+  struct smr_attr born_at;     // ints: .ints
+  struct smr_attr attributes;  // named: .named
 };
 
 struct smr_attrs_quantize {
@@ -1159,22 +768,10 @@ struct smr_attrs_quantize {
   struct smr_attr axis;         // int: .i
 };
 
-enum {
-  SMR_ATTR_QUANTIZE_SCALES = 0,
-  SMR_ATTR_QUANTIZE_ZERO_POINTS = 1,
-  SMR_ATTR_QUANTIZE_AXIS = 2,
-};
-
 struct smr_attrs_requantize {
   struct smr_attr scales;       // floats: .floats
   struct smr_attr zero_points;  // ints: .ints
   struct smr_attr axis;         // int: .i
-};
-
-enum {
-  SMR_ATTR_REQUANTIZE_SCALES = 0,
-  SMR_ATTR_REQUANTIZE_ZERO_POINTS = 1,
-  SMR_ATTR_REQUANTIZE_AXIS = 2,
 };
 
 struct smr_attrs_reinterpret {
@@ -1182,13 +779,6 @@ struct smr_attrs_reinterpret {
   struct smr_attr scales;       // floats: .floats
   struct smr_attr zero_points;  // ints: .ints
   struct smr_attr axis;         // int: .i
-};
-
-enum {
-  SMR_ATTR_REINTERPRET_TO = 0,
-  SMR_ATTR_REINTERPRET_SCALES = 1,
-  SMR_ATTR_REINTERPRET_ZERO_POINTS = 2,
-  SMR_ATTR_REINTERPRET_AXIS = 3,
 };
 
 struct smr_attrs_qconv {
@@ -1211,18 +801,6 @@ struct smr_attrs_qconv {
     };
   };
   struct smr_attr to;  // dtype: .i
-};
-
-enum {
-  SMR_ATTR_QCONV_STRIDES = 0,
-  SMR_ATTR_QCONV_DILATIONS = 1,
-  SMR_ATTR_QCONV_PADS = 2,
-  SMR_ATTR_QCONV_GROUPS = 3,
-  SMR_ATTR_QCONV_SCALE = 4,
-  SMR_ATTR_QCONV_ZERO_POINT = 5,
-  SMR_ATTR_QCONV_LO = 6,
-  SMR_ATTR_QCONV_HI = 7,
-  SMR_ATTR_QCONV_TO = 8,
 };
 
 struct smr_attrs_qconv_transpose {
@@ -1248,19 +826,6 @@ struct smr_attrs_qconv_transpose {
   struct smr_attr to;  // dtype: .i
 };
 
-enum {
-  SMR_ATTR_QCONV_TRANSPOSE_STRIDES = 0,
-  SMR_ATTR_QCONV_TRANSPOSE_DILATIONS = 1,
-  SMR_ATTR_QCONV_TRANSPOSE_PADS = 2,
-  SMR_ATTR_QCONV_TRANSPOSE_OUTPUT_PADDING = 3,
-  SMR_ATTR_QCONV_TRANSPOSE_GROUPS = 4,
-  SMR_ATTR_QCONV_TRANSPOSE_SCALE = 5,
-  SMR_ATTR_QCONV_TRANSPOSE_ZERO_POINT = 6,
-  SMR_ATTR_QCONV_TRANSPOSE_LO = 7,
-  SMR_ATTR_QCONV_TRANSPOSE_HI = 8,
-  SMR_ATTR_QCONV_TRANSPOSE_TO = 9,
-};
-
 struct smr_attrs_qmatmul {
   struct smr_attr transpose_x;  // bool: .i
   struct smr_attr transpose_w;  // bool: .i
@@ -1274,16 +839,6 @@ struct smr_attrs_qmatmul {
     };
   };
   struct smr_attr to;  // dtype: .i
-};
-
-enum {
-  SMR_ATTR_QMATMUL_TRANSPOSE_X = 0,
-  SMR_ATTR_QMATMUL_TRANSPOSE_W = 1,
-  SMR_ATTR_QMATMUL_SCALE = 2,
-  SMR_ATTR_QMATMUL_ZERO_POINT = 3,
-  SMR_ATTR_QMATMUL_LO = 4,
-  SMR_ATTR_QMATMUL_HI = 5,
-  SMR_ATTR_QMATMUL_TO = 6,
 };
 
 struct smr_attrs_qadd {
@@ -1301,16 +856,6 @@ struct smr_attrs_qadd {
   };
 };
 
-enum {
-  SMR_ATTR_QADD_A_MULTIPLIER = 0,
-  SMR_ATTR_QADD_B_MULTIPLIER = 1,
-  SMR_ATTR_QADD_SHIFT = 2,
-  SMR_ATTR_QADD_SCALE = 3,
-  SMR_ATTR_QADD_ZERO_POINT = 4,
-  SMR_ATTR_QADD_LO = 5,
-  SMR_ATTR_QADD_HI = 6,
-};
-
 struct smr_attrs_qmul {
   union {
     struct smr_attrs_int8_output int8_output;
@@ -1323,21 +868,9 @@ struct smr_attrs_qmul {
   };
 };
 
-enum {
-  SMR_ATTR_QMUL_SCALE = 0,
-  SMR_ATTR_QMUL_ZERO_POINT = 1,
-  SMR_ATTR_QMUL_LO = 2,
-  SMR_ATTR_QMUL_HI = 3,
-};
-
 struct smr_attrs_qlookup {
   struct smr_attr scale;       // f32: .f
   struct smr_attr zero_point;  // int: .i
-};
-
-enum {
-  SMR_ATTR_QLOOKUP_SCALE = 0,
-  SMR_ATTR_QLOOKUP_ZERO_POINT = 1,
 };
 
 struct smr_attrs_qavg_pool {
@@ -1364,20 +897,6 @@ struct smr_attrs_qavg_pool {
   };
 };
 
-enum {
-  SMR_ATTR_QAVG_POOL_KERNEL = 0,
-  SMR_ATTR_QAVG_POOL_STRIDES = 1,
-  SMR_ATTR_QAVG_POOL_DILATIONS = 2,
-  SMR_ATTR_QAVG_POOL_PADS = 3,
-  SMR_ATTR_QAVG_POOL_EXTEND = 4,
-  SMR_ATTR_QAVG_POOL_COUNT_INCLUDE_PAD = 5,
-  SMR_ATTR_QAVG_POOL_DEQUANTIZED = 6,
-  SMR_ATTR_QAVG_POOL_SCALE = 7,
-  SMR_ATTR_QAVG_POOL_ZERO_POINT = 8,
-  SMR_ATTR_QAVG_POOL_LO = 9,
-  SMR_ATTR_QAVG_POOL_HI = 10,
-};
-
 struct smr_attrs_qmean {
   struct smr_attr axes;      // ints: .ints
   struct smr_attr keepdims;  // bool: .i
@@ -1392,15 +911,6 @@ struct smr_attrs_qmean {
   };
 };
 
-enum {
-  SMR_ATTR_QMEAN_AXES = 0,
-  SMR_ATTR_QMEAN_KEEPDIMS = 1,
-  SMR_ATTR_QMEAN_SCALE = 2,
-  SMR_ATTR_QMEAN_ZERO_POINT = 3,
-  SMR_ATTR_QMEAN_LO = 4,
-  SMR_ATTR_QMEAN_HI = 5,
-};
-
 struct smr_attrs_qresize {
   union {
     struct smr_attrs_int8_output int8_output;
@@ -1413,19 +923,8 @@ struct smr_attrs_qresize {
   };
 };
 
-enum {
-  SMR_ATTR_QRESIZE_SCALE = 0,
-  SMR_ATTR_QRESIZE_ZERO_POINT = 1,
-  SMR_ATTR_QRESIZE_LO = 2,
-  SMR_ATTR_QRESIZE_HI = 3,
-};
-
 struct smr_attrs_qsoftmax {
   struct smr_attr axis;  // int: .i
-};
-
-enum {
-  SMR_ATTR_QSOFTMAX_AXIS = 0,
 };
 
 struct smr_attrs_qlayer_norm {
@@ -1442,15 +941,6 @@ struct smr_attrs_qlayer_norm {
   };
 };
 
-enum {
-  SMR_ATTR_QLAYER_NORM_AXIS = 0,
-  SMR_ATTR_QLAYER_NORM_EPS = 1,
-  SMR_ATTR_QLAYER_NORM_SCALE = 2,
-  SMR_ATTR_QLAYER_NORM_ZERO_POINT = 3,
-  SMR_ATTR_QLAYER_NORM_LO = 4,
-  SMR_ATTR_QLAYER_NORM_HI = 5,
-};
-
 struct smr_attrs_qrms_norm {
   struct smr_attr axis;  // int: .i
   struct smr_attr eps;   // f32: .f
@@ -1463,15 +953,6 @@ struct smr_attrs_qrms_norm {
       struct smr_attr hi;          // int: .i
     };
   };
-};
-
-enum {
-  SMR_ATTR_QRMS_NORM_AXIS = 0,
-  SMR_ATTR_QRMS_NORM_EPS = 1,
-  SMR_ATTR_QRMS_NORM_SCALE = 2,
-  SMR_ATTR_QRMS_NORM_ZERO_POINT = 3,
-  SMR_ATTR_QRMS_NORM_LO = 4,
-  SMR_ATTR_QRMS_NORM_HI = 5,
 };
 
 struct smr_attrs_conv_dynamic {
@@ -1494,18 +975,6 @@ struct smr_attrs_conv_dynamic {
       struct smr_attr post_beta;   // f32: .f
     };
   };
-};
-
-enum {
-  SMR_ATTR_CONV_DYNAMIC_STRIDES = 0,
-  SMR_ATTR_CONV_DYNAMIC_DILATIONS = 1,
-  SMR_ATTR_CONV_DYNAMIC_PADS = 2,
-  SMR_ATTR_CONV_DYNAMIC_GROUPS = 3,
-  SMR_ATTR_CONV_DYNAMIC_LO = 4,
-  SMR_ATTR_CONV_DYNAMIC_HI = 5,
-  SMR_ATTR_CONV_DYNAMIC_POST = 6,
-  SMR_ATTR_CONV_DYNAMIC_POST_ALPHA = 7,
-  SMR_ATTR_CONV_DYNAMIC_POST_BETA = 8,
 };
 
 enum {
@@ -1536,15 +1005,6 @@ struct smr_attrs_matmul_dynamic {
 };
 
 enum {
-  SMR_ATTR_MATMUL_DYNAMIC_TRANSPOSE_W = 0,
-  SMR_ATTR_MATMUL_DYNAMIC_LO = 1,
-  SMR_ATTR_MATMUL_DYNAMIC_HI = 2,
-  SMR_ATTR_MATMUL_DYNAMIC_POST = 3,
-  SMR_ATTR_MATMUL_DYNAMIC_POST_ALPHA = 4,
-  SMR_ATTR_MATMUL_DYNAMIC_POST_BETA = 5,
-};
-
-enum {
   SMR_MATMUL_DYNAMIC_POST_NONE = 0,
   SMR_MATMUL_DYNAMIC_POST_SIGMOID = 1,
   SMR_MATMUL_DYNAMIC_POST_TANH = 2,
@@ -1572,15 +1032,6 @@ struct smr_attrs_matmul_blocks {
 };
 
 enum {
-  SMR_ATTR_MATMUL_BLOCKS_BLOCK = 0,
-  SMR_ATTR_MATMUL_BLOCKS_LO = 1,
-  SMR_ATTR_MATMUL_BLOCKS_HI = 2,
-  SMR_ATTR_MATMUL_BLOCKS_POST = 3,
-  SMR_ATTR_MATMUL_BLOCKS_POST_ALPHA = 4,
-  SMR_ATTR_MATMUL_BLOCKS_POST_BETA = 5,
-};
-
-enum {
   SMR_MATMUL_BLOCKS_POST_NONE = 0,
   SMR_MATMUL_BLOCKS_POST_SIGMOID = 1,
   SMR_MATMUL_BLOCKS_POST_TANH = 2,
@@ -1598,11 +1049,6 @@ struct smr_attrs_gather_blocks {
   struct smr_attr wrap;   // bool: .i
 };
 
-enum {
-  SMR_ATTR_GATHER_BLOCKS_BLOCK = 0,
-  SMR_ATTR_GATHER_BLOCKS_WRAP = 1,
-};
-
 struct smr_attrs_conv_grad_input {
   union {
     struct smr_attrs_window window;
@@ -1614,14 +1060,6 @@ struct smr_attrs_conv_grad_input {
   };
   struct smr_attr groups;  // int: .i
   struct smr_attr size;    // dims: .ints
-};
-
-enum {
-  SMR_ATTR_CONV_GRAD_INPUT_STRIDES = 0,
-  SMR_ATTR_CONV_GRAD_INPUT_DILATIONS = 1,
-  SMR_ATTR_CONV_GRAD_INPUT_PADS = 2,
-  SMR_ATTR_CONV_GRAD_INPUT_GROUPS = 3,
-  SMR_ATTR_CONV_GRAD_INPUT_SIZE = 4,
 };
 
 struct smr_attrs_conv_grad_weight {
@@ -1637,14 +1075,6 @@ struct smr_attrs_conv_grad_weight {
   struct smr_attr kernel;  // dims: .ints
 };
 
-enum {
-  SMR_ATTR_CONV_GRAD_WEIGHT_STRIDES = 0,
-  SMR_ATTR_CONV_GRAD_WEIGHT_DILATIONS = 1,
-  SMR_ATTR_CONV_GRAD_WEIGHT_PADS = 2,
-  SMR_ATTR_CONV_GRAD_WEIGHT_GROUPS = 3,
-  SMR_ATTR_CONV_GRAD_WEIGHT_KERNEL = 4,
-};
-
 struct smr_attrs_max_pool_grad {
   struct smr_attr kernel;  // ints: .ints
   union {
@@ -1655,13 +1085,6 @@ struct smr_attrs_max_pool_grad {
       struct smr_attr pads;       // dims: .ints
     };
   };
-};
-
-enum {
-  SMR_ATTR_MAX_POOL_GRAD_KERNEL = 0,
-  SMR_ATTR_MAX_POOL_GRAD_STRIDES = 1,
-  SMR_ATTR_MAX_POOL_GRAD_DILATIONS = 2,
-  SMR_ATTR_MAX_POOL_GRAD_PADS = 3,
 };
 
 struct smr_attrs_avg_pool_grad {
@@ -1679,16 +1102,6 @@ struct smr_attrs_avg_pool_grad {
   struct smr_attr size;               // dims: .ints
 };
 
-enum {
-  SMR_ATTR_AVG_POOL_GRAD_KERNEL = 0,
-  SMR_ATTR_AVG_POOL_GRAD_STRIDES = 1,
-  SMR_ATTR_AVG_POOL_GRAD_DILATIONS = 2,
-  SMR_ATTR_AVG_POOL_GRAD_PADS = 3,
-  SMR_ATTR_AVG_POOL_GRAD_EXTEND = 4,
-  SMR_ATTR_AVG_POOL_GRAD_COUNT_INCLUDE_PAD = 5,
-  SMR_ATTR_AVG_POOL_GRAD_SIZE = 6,
-};
-
 struct smr_attrs_max_pool_indices {
   struct smr_attr kernel;  // ints: .ints
   union {
@@ -1701,27 +1114,12 @@ struct smr_attrs_max_pool_indices {
   };
 };
 
-enum {
-  SMR_ATTR_MAX_POOL_INDICES_KERNEL = 0,
-  SMR_ATTR_MAX_POOL_INDICES_STRIDES = 1,
-  SMR_ATTR_MAX_POOL_INDICES_DILATIONS = 2,
-  SMR_ATTR_MAX_POOL_INDICES_PADS = 3,
-};
-
 struct smr_attrs_batch_norm {
   struct smr_attr eps;  // f32: .f
 };
 
-enum {
-  SMR_ATTR_BATCH_NORM_EPS = 0,
-};
-
 struct smr_attrs_batch_norm_grad {
   struct smr_attr eps;  // f32: .f
-};
-
-enum {
-  SMR_ATTR_BATCH_NORM_GRAD_EPS = 0,
 };
 
 struct smr_attrs_layer_norm_grad {
@@ -1729,19 +1127,9 @@ struct smr_attrs_layer_norm_grad {
   struct smr_attr eps;   // f32: .f
 };
 
-enum {
-  SMR_ATTR_LAYER_NORM_GRAD_AXIS = 0,
-  SMR_ATTR_LAYER_NORM_GRAD_EPS = 1,
-};
-
 struct smr_attrs_rms_norm_grad {
   struct smr_attr axis;  // int: .i
   struct smr_attr eps;   // f32: .f
-};
-
-enum {
-  SMR_ATTR_RMS_NORM_GRAD_AXIS = 0,
-  SMR_ATTR_RMS_NORM_GRAD_EPS = 1,
 };
 
 struct smr_attrs_group_norm {
@@ -1749,35 +1137,17 @@ struct smr_attrs_group_norm {
   struct smr_attr eps;     // f32: .f
 };
 
-enum {
-  SMR_ATTR_GROUP_NORM_GROUPS = 0,
-  SMR_ATTR_GROUP_NORM_EPS = 1,
-};
-
 struct smr_attrs_group_norm_grad {
   struct smr_attr groups;  // int: .i
   struct smr_attr eps;     // f32: .f
-};
-
-enum {
-  SMR_ATTR_GROUP_NORM_GRAD_GROUPS = 0,
-  SMR_ATTR_GROUP_NORM_GRAD_EPS = 1,
 };
 
 struct smr_attrs_softmax_grad {
   struct smr_attr axis;  // int: .i
 };
 
-enum {
-  SMR_ATTR_SOFTMAX_GRAD_AXIS = 0,
-};
-
 struct smr_attrs_log_softmax_grad {
   struct smr_attr axis;  // int: .i
-};
-
-enum {
-  SMR_ATTR_LOG_SOFTMAX_GRAD_AXIS = 0,
 };
 
 struct smr_attrs_cross_entropy {
@@ -1785,31 +1155,15 @@ struct smr_attrs_cross_entropy {
   struct smr_attr ignore_index;     // int: .i
 };
 
-enum {
-  SMR_ATTR_CROSS_ENTROPY_LABEL_SMOOTHING = 0,
-  SMR_ATTR_CROSS_ENTROPY_IGNORE_INDEX = 1,
-};
-
 struct smr_attrs_cross_entropy_grad {
   struct smr_attr label_smoothing;  // f32: .f
   struct smr_attr ignore_index;     // int: .i
-};
-
-enum {
-  SMR_ATTR_CROSS_ENTROPY_GRAD_LABEL_SMOOTHING = 0,
-  SMR_ATTR_CROSS_ENTROPY_GRAD_IGNORE_INDEX = 1,
 };
 
 struct smr_attrs_attention_grad {
   struct smr_attr scale;   // f32: .f
   struct smr_attr causal;  // bool: .i
   struct smr_attr layout;  // enum: .i
-};
-
-enum {
-  SMR_ATTR_ATTENTION_GRAD_SCALE = 0,
-  SMR_ATTR_ATTENTION_GRAD_CAUSAL = 1,
-  SMR_ATTR_ATTENTION_GRAD_LAYOUT = 2,
 };
 
 enum {
@@ -1822,13 +1176,6 @@ struct smr_attrs_lstm_grad {
   struct smr_attr direction;     // enum: .i
   struct smr_attr clip;          // f32: .f
   struct smr_attr input_forget;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_LSTM_GRAD_HIDDEN = 0,
-  SMR_ATTR_LSTM_GRAD_DIRECTION = 1,
-  SMR_ATTR_LSTM_GRAD_CLIP = 2,
-  SMR_ATTR_LSTM_GRAD_INPUT_FORGET = 3,
 };
 
 enum {
@@ -1845,13 +1192,6 @@ struct smr_attrs_gru_grad {
 };
 
 enum {
-  SMR_ATTR_GRU_GRAD_HIDDEN = 0,
-  SMR_ATTR_GRU_GRAD_DIRECTION = 1,
-  SMR_ATTR_GRU_GRAD_CLIP = 2,
-  SMR_ATTR_GRU_GRAD_LINEAR_BEFORE_RESET = 3,
-};
-
-enum {
   SMR_GRU_GRAD_DIRECTION_FORWARD = 0,
   SMR_GRU_GRAD_DIRECTION_REVERSE = 1,
   SMR_GRU_GRAD_DIRECTION_BIDIRECTIONAL = 2,
@@ -1865,13 +1205,6 @@ struct smr_attrs_lstm_train {
 };
 
 enum {
-  SMR_ATTR_LSTM_TRAIN_HIDDEN = 0,
-  SMR_ATTR_LSTM_TRAIN_DIRECTION = 1,
-  SMR_ATTR_LSTM_TRAIN_CLIP = 2,
-  SMR_ATTR_LSTM_TRAIN_INPUT_FORGET = 3,
-};
-
-enum {
   SMR_LSTM_TRAIN_DIRECTION_FORWARD = 0,
   SMR_LSTM_TRAIN_DIRECTION_REVERSE = 1,
   SMR_LSTM_TRAIN_DIRECTION_BIDIRECTIONAL = 2,
@@ -1882,13 +1215,6 @@ struct smr_attrs_gru_train {
   struct smr_attr direction;            // enum: .i
   struct smr_attr clip;                 // f32: .f
   struct smr_attr linear_before_reset;  // bool: .i
-};
-
-enum {
-  SMR_ATTR_GRU_TRAIN_HIDDEN = 0,
-  SMR_ATTR_GRU_TRAIN_DIRECTION = 1,
-  SMR_ATTR_GRU_TRAIN_CLIP = 2,
-  SMR_ATTR_GRU_TRAIN_LINEAR_BEFORE_RESET = 3,
 };
 
 enum {
@@ -1907,18 +1233,6 @@ struct smr_attrs_resize_grad {
   struct smr_attr exclude_outside;  // bool: .i
   struct smr_attr roi;              // floats: .floats
   struct smr_attr antialias;        // bool: .i
-};
-
-enum {
-  SMR_ATTR_RESIZE_GRAD_SIZE = 0,
-  SMR_ATTR_RESIZE_GRAD_SCALES = 1,
-  SMR_ATTR_RESIZE_GRAD_MODE = 2,
-  SMR_ATTR_RESIZE_GRAD_COORDINATE = 3,
-  SMR_ATTR_RESIZE_GRAD_NEAREST = 4,
-  SMR_ATTR_RESIZE_GRAD_CUBIC_A = 5,
-  SMR_ATTR_RESIZE_GRAD_EXCLUDE_OUTSIDE = 6,
-  SMR_ATTR_RESIZE_GRAD_ROI = 7,
-  SMR_ATTR_RESIZE_GRAD_ANTIALIAS = 8,
 };
 
 enum {
@@ -1951,12 +1265,6 @@ struct smr_attrs_grid_sample {
 };
 
 enum {
-  SMR_ATTR_GRID_SAMPLE_MODE = 0,
-  SMR_ATTR_GRID_SAMPLE_PADDING = 1,
-  SMR_ATTR_GRID_SAMPLE_ALIGN_CORNERS = 2,
-};
-
-enum {
   SMR_GRID_SAMPLE_MODE_LINEAR = 0,
   SMR_GRID_SAMPLE_MODE_NEAREST = 1,
   SMR_GRID_SAMPLE_MODE_CUBIC = 2,
@@ -1975,12 +1283,6 @@ struct smr_attrs_grid_sample_grad {
 };
 
 enum {
-  SMR_ATTR_GRID_SAMPLE_GRAD_MODE = 0,
-  SMR_ATTR_GRID_SAMPLE_GRAD_PADDING = 1,
-  SMR_ATTR_GRID_SAMPLE_GRAD_ALIGN_CORNERS = 2,
-};
-
-enum {
   SMR_GRID_SAMPLE_GRAD_MODE_LINEAR = 0,
   SMR_GRID_SAMPLE_GRAD_MODE_NEAREST = 1,
   SMR_GRID_SAMPLE_GRAD_MODE_CUBIC = 2,
@@ -1996,28 +1298,14 @@ struct smr_attrs_dropout {
   struct smr_attr p;  // f32: .f
 };
 
-enum {
-  SMR_ATTR_DROPOUT_P = 0,
-};
-
 struct smr_attrs_random_uniform {
   struct smr_attr shape;  // dims: .ints
-};
-
-enum {
-  SMR_ATTR_RANDOM_UNIFORM_SHAPE = 0,
 };
 
 struct smr_attrs_activation_grad {
   struct smr_attr kind;   // enum: .i
   struct smr_attr alpha;  // f32: .f
   struct smr_attr beta;   // f32: .f
-};
-
-enum {
-  SMR_ATTR_ACTIVATION_GRAD_KIND = 0,
-  SMR_ATTR_ACTIVATION_GRAD_ALPHA = 1,
-  SMR_ATTR_ACTIVATION_GRAD_BETA = 2,
 };
 
 enum {
@@ -2043,14 +1331,6 @@ struct smr_attrs_sgd {
   struct smr_attr maximize;      // bool: .i
 };
 
-enum {
-  SMR_ATTR_SGD_MOMENTUM = 0,
-  SMR_ATTR_SGD_DAMPENING = 1,
-  SMR_ATTR_SGD_WEIGHT_DECAY = 2,
-  SMR_ATTR_SGD_NESTEROV = 3,
-  SMR_ATTR_SGD_MAXIMIZE = 4,
-};
-
 struct smr_attrs_adam {
   struct smr_attr beta1;         // f32: .f
   struct smr_attr beta2;         // f32: .f
@@ -2060,15 +1340,6 @@ struct smr_attrs_adam {
   struct smr_attr maximize;      // bool: .i
 };
 
-enum {
-  SMR_ATTR_ADAM_BETA1 = 0,
-  SMR_ATTR_ADAM_BETA2 = 1,
-  SMR_ATTR_ADAM_EPSILON = 2,
-  SMR_ATTR_ADAM_WEIGHT_DECAY = 3,
-  SMR_ATTR_ADAM_DECOUPLED = 4,
-  SMR_ATTR_ADAM_MAXIMIZE = 5,
-};
-
 struct smr_attrs_rmsprop {
   struct smr_attr alpha;         // f32: .f
   struct smr_attr epsilon;       // f32: .f
@@ -2076,15 +1347,6 @@ struct smr_attrs_rmsprop {
   struct smr_attr momentum;      // f32: .f
   struct smr_attr centered;      // bool: .i
   struct smr_attr maximize;      // bool: .i
-};
-
-enum {
-  SMR_ATTR_RMSPROP_ALPHA = 0,
-  SMR_ATTR_RMSPROP_EPSILON = 1,
-  SMR_ATTR_RMSPROP_WEIGHT_DECAY = 2,
-  SMR_ATTR_RMSPROP_MOMENTUM = 3,
-  SMR_ATTR_RMSPROP_CENTERED = 4,
-  SMR_ATTR_RMSPROP_MAXIMIZE = 5,
 };
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "session/control/control.h"
 
-#include "ops/table/opattrs.h"
+#include "ops/table/attrs.h"
 
 enum smr_control smr_control_kind(const struct smr_op *op) {
   _Static_assert(SMR_CODE_CUSTOM - SMR_CODE_IF == SMR_CONTROL_CUSTOM - SMR_CONTROL_IF &&
@@ -55,8 +55,8 @@ samara_status smr_control_callees(const struct smr_frame_node *node, uint32_t *c
                                     [SMR_CONTROL_LOOP] = 1,
                                     [SMR_CONTROL_CALL] = 1,
                                     [SMR_CONTROL_CUSTOM] = 0};
-  _Static_assert(SMR_ATTR_IF_THEN == 0 && SMR_ATTR_IF_ORELSE == 1 && SMR_ATTR_LOOP_BODY == 0 &&
-                     SMR_ATTR_CALL_BODY == 0,
+  _Static_assert(SMR_ATTR_INDEX(if, then) == 0 && SMR_ATTR_INDEX(if, orelse) == 1 &&
+                     SMR_ATTR_INDEX(loop, body) == 0 && SMR_ATTR_INDEX(call, body) == 0,
                  "callees come first");
   *count = callees[node->kind];
   return control_need(node);
@@ -84,7 +84,7 @@ void smr_control_bounds(struct smr_frame *frame, struct smr_frame_node *node) {
     node->callee[k]->called = true;
   }
   // From the second iteration on a loop's body sees what it made itself.
-  for (uint32_t i = 0; is_loop && i < node->attrs[SMR_ATTR_LOOP_CARRIED].i; i++)
+  for (uint32_t i = 0; is_loop && i < node->attrs[SMR_ATTR_INDEX(loop, carried)].i; i++)
     smr_frame_widen_input(frame, n->outputs[i], node->callee[0], SMR_LOOP_FIXED + i);
 }
 
@@ -126,7 +126,7 @@ samara_status smr_control_run(struct smr_frame *frame, struct smr_frame_node *no
   if (SMR_HAS(control_loop) && control_is(node, SMR_CONTROL_LOOP)) return smr_loop_run(frame, node);
   if (SMR_HAS(custom) && control_is(node, SMR_CONTROL_CUSTOM)) return smr_custom_run(frame, node);
   if (SMR_HAS(control_trap) && control_is(node, SMR_CONTROL_TRAP)) {
-    const struct smr_attr *message = &node->attrs[SMR_ATTR_TRAP_MESSAGE];
+    const struct smr_attr *message = &node->attrs[SMR_ATTR_INDEX(trap, message)];
     SMR_FAIL(job->error, TRAP, "%.*s", (int)(message->count < 400 ? message->count : 400),
              message->text != NULL ? message->text : "");
   }

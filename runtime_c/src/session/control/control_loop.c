@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/table/opattrs.h"
+#include "ops/table/attrs.h"
 
 struct smr_loop_carry {
   struct smr_tensor now;  // what enters the next iteration
@@ -51,7 +51,7 @@ static void loop_scalar(struct smr_tensor *t, const char *name, samara_dtype dty
 samara_status smr_loop_build(struct smr_frame *frame, struct smr_frame_node *node) {
   struct smr_loop_state *loop;
   SMR_TAKE(frame->common, loop, 1);
-  const uint32_t carried = (uint32_t)node->attrs[SMR_ATTR_LOOP_CARRIED].i;
+  const uint32_t carried = (uint32_t)node->attrs[SMR_ATTR_INDEX(loop, carried)].i;
   loop->stacked = node->job.output_count - carried;
   for (uint32_t i = carried; i < node->job.output_count; i++)
     if (smr_dtype_packed(node->job.outputs[i]->dtype))

@@ -67,9 +67,9 @@ static bool custom_count(const char *word, uint32_t *out) {
 
 static samara_status custom_joined(struct smr_common *common, struct smr_frame_node *node) {
   struct smr_custom_state *custom = node->control;
-  const struct smr_attr *keys = &node->attrs[SMR_ATTR_CUSTOM_KEYS];
-  const struct smr_attr *ints = &node->attrs[SMR_ATTR_CUSTOM_INTS];
-  const struct smr_attr *floats = &node->attrs[SMR_ATTR_CUSTOM_FLOATS];
+  const struct smr_attr *keys = &node->attrs[SMR_ATTR_INDEX(custom, keys)];
+  const struct smr_attr *ints = &node->attrs[SMR_ATTR_INDEX(custom, ints)];
+  const struct smr_attr *floats = &node->attrs[SMR_ATTR_INDEX(custom, floats)];
   struct custom_words words = {.at = keys->text, .end = keys->text + keys->count};
   if (keys->text == NULL || keys->count == 0) return SAMARA_OK;
   size_t count = 1;
@@ -108,7 +108,7 @@ malformed:
 
 static samara_status custom_attributes(struct smr_common *common, struct smr_frame_node *node) {
   struct smr_custom_state *custom = node->control;
-  const struct smr_attr *given = &node->attrs[SMR_ATTR_CUSTOM_ATTRIBUTES];
+  const struct smr_attr *given = &node->attrs[SMR_ATTR_INDEX(custom, attributes)];
   if (given->count == 0) return custom_joined(common, node);
   SMR_TAKE(common, custom->attributes, given->count);
   for (uint32_t i = 0; i < given->count; i++) {
@@ -131,7 +131,7 @@ static samara_status custom_attributes(struct smr_common *common, struct smr_fra
 
 static samara_status custom_find(struct smr_frame_node *node, const struct smr_custom_ops *ops) {
   struct smr_custom_state *custom = node->control;
-  const struct smr_attr *name = &node->attrs[SMR_ATTR_CUSTOM_NAME];
+  const struct smr_attr *name = &node->attrs[SMR_ATTR_INDEX(custom, name)];
   const char *text = name->text != NULL ? name->text : "";
   for (size_t i = 0; i < ops->count && custom->op == NULL; i++) {
     const samara_custom_op *op = custom_at(ops, i);

@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 #include "ops/check/check.h"
-#include "ops/table/opattrs.h"
+#include "ops/table/attrs.h"
 
 size_t samara_op_count(void) {
   size_t count;
@@ -174,7 +174,8 @@ static void eager_turn(struct eager_build *b, const samara_op_tensor *operand,
   *view = copied;
   b->turned = true;
   if (b->attrs != NULL)
-    b->attrs[integer ? SMR_ATTR_QMATMUL_TRANSPOSE_W : SMR_ATTR_MATMUL_TRANSPOSE_W].i ^= 1;
+    b->attrs[integer ? SMR_ATTR_INDEX(qmatmul, transpose_w) : SMR_ATTR_INDEX(matmul, transpose_w)]
+        .i ^= 1;
 }
 
 // The operand's parameters, copied to the block; `turned`: its last two axes are swapped. `tensor`
