@@ -131,6 +131,9 @@ struct smr_job {
   samara_error *error;
   void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
                 // it
+  /* set by smr_op_prepare, or by a table of algorithms */
+  const struct smr_algorithm *algorithm;  // the row that runs, where the operator has a table
+  samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
   /* set by prepare */
   size_t tiles;  // run is called for [0, tiles), split arbitrarily; 0: nothing to do
   /// Ascending tiles, each the first of a phase: it starts when all tiles before it are done. 0
@@ -178,7 +181,8 @@ struct smr_op {
 };
 
 /// The hand-written part of a row: each family file exports `smr_op_<name>_funcs` for its
-/// operators, ops.c joins it with the generated row. `prepare` and `run` are always there.
+/// operators, ops.c joins it with the generated row. `prepare` is always there, and `run` or a
+/// table of algorithms.
 struct smr_op_funcs {
   samara_status (*check)(const struct smr_job *job);  // NULL: the class says it all
   samara_status (*measure)(
@@ -187,7 +191,8 @@ struct smr_op_funcs {
   samara_status (*pack)(const struct smr_job *job, const struct smr_derived *what,
                         void *out);  // NULL: none
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
-  size_t state_bytes;  // of job->state
+  const struct smr_algorithms *algorithms;  // where prepare is smr_prepare_algorithm
+  size_t state_bytes;                       // of job->state
   /// SMR_DTYPE_* bits of the dtypes beyond SAMARA_BOOL that inputs and outputs may have. A tensor
   /// of any other of those is refused before the check class sees it: an operator written for the
   /// first eight dtypes is never reached with one that it does not know. What an input takes is for
@@ -215,6 +220,13 @@ static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
     if ((kernel) == NULL) return smr_part_missing((job)->error, #FIRST);                          \
     if (SMR_HAS(survey)) smr_parts_add((job)->parts, (size_t)SMR_PART_##FIRST + (size_t)(index)); \
   } while (0)
+
+/// Prepare a checked job: all that "set by prepare" says, and job->run.
+static inline samara_status smr_op_prepare(struct smr_job *job) {
+  job->algorithm = NULL;
+  job->run = job->op->funcs->run;
+  return job->op->funcs->prepare(job);
+}
 
 /// Number of elements of a checked tensor.
 static inline int64_t smr_numel(const struct smr_tensor *t) {

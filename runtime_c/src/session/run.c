@@ -13,12 +13,12 @@ static samara_status run_job(samara_session *session, struct smr_job *job) {
   uint8_t *scratch = (uint8_t *)job->scratch + smr_align64(job->scratch_bytes);
   if (job->tiles == 0) return SAMARA_OK;
   job->deadline = session->common.run.deadline;
-  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->op->funcs->run(job, 0, 0, scratch));
+  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->run(job, 0, 0, scratch));
   if (SMR_HAS(threads) && session->common.threads > 1)
     session->team.shares = smr_job_is_worth_sharing(job, session->team.shares);
   if (SMR_HAS(threads) && session->team.shares)
     return smr_session_share(&session->common, &session->team, job, scratch);
-  return smr_deadline_run(job, 0, job->tiles, scratch, job->op->funcs->run);
+  return smr_deadline_run(job, 0, job->tiles, scratch, job->run);
 }
 
 // Dims of the outputs of a late node, and what depends on them.

@@ -24,8 +24,8 @@ static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   job.error = &error;
   begin += tiles->first;
   end += tiles->first;
-  const samara_status status = smr_deadline_run(
-      &job, begin, end, tiles->scratch + thread * tiles->stride, job.op->funcs->run);
+  const samara_status status =
+      smr_deadline_run(&job, begin, end, tiles->scratch + thread * tiles->stride, job.run);
   if (status == SAMARA_OK) return;
   samara_error *slot = &team->errors[thread];
   if (slot->status != SAMARA_OK && team->begins[thread] < begin) return;

@@ -19,6 +19,7 @@
 #include "base/isa.h"
 #include "harness.h"
 #include "ops/attr_index.h"
+#include "ops/algorithm.h"
 #include "ops/check/check.h"
 #include "ops/op.h"
 #include "ops/table/attrs.h"
@@ -213,7 +214,7 @@ static inline size_t op_test_bytes(const struct smr_tensor *tensor) {
 
 static inline samara_status op_test_tiles(struct op_test *t, size_t begin, size_t end) {
   void *scratch = op_test_alloc(t->job.thread_scratch_bytes, 64);
-  const samara_status status = t->job.op->funcs->run(&t->job, begin, end, scratch);
+  const samara_status status = t->job.run(&t->job, begin, end, scratch);
   free(scratch);
   return status;
 }
@@ -264,7 +265,7 @@ static inline samara_status op_test_plan(struct op_test *t) {
     }
   }
   for (int i = 0; i < SMR_MAX_DERIVED; i++) t->job.derived[i] = (struct smr_derived){.input = -1};
-  return t->job.op->funcs->prepare(&t->job);
+  return smr_op_prepare(&t->job);
 }
 
 static inline samara_status op_test_pack(struct op_test *t) {

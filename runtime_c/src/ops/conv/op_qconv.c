@@ -4,6 +4,7 @@
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
 
+#include "ops/algorithm.h"
 #include "ops/check/check.h"
 #include "ops/conv/conv_indirection.h"
 #include "ops/conv/planes.h"
@@ -15,27 +16,18 @@
 
 #include <string.h>
 
-enum qconv_path {
-  QCONV_DEPTHWISE,     // one input and one output channel per group, 1 or 2 spatial dims
-  QCONV_DEPTHWISE_3D,  // the same through pointers
-  QCONV_POINT,         // 1x1, every pixel its own: a plain product
-  QCONV_WINDOWS,       // a product over windows of padded lines, block by block
-};
-
 enum {
   QCONV_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
-  QCONV_HAS_DEPTHWISE = SMR_HAS(qconv_depthwise) || SMR_HAS(qconv_depthwise_3d),
 };
 
 struct qconv_state {
   struct smr_qlinear linear;
   struct smr_window window;
-  enum qconv_path path;
-  bool filled;                    // WINDOWS: rows of taps are filled up to whole groups
+  bool filled;                    // windows: rows of taps are filled up to whole groups
   size_t taps, channels, pixels;  // channels of one group, pixels of the output
-  struct smr_i8_gemm_plan plan;   // WINDOWS: of a block
+  struct smr_i8_gemm_plan plan;   // windows: of a block
   struct smr_qwindows windows;
-  size_t offset;  // in scratch: bytes of padding; WINDOWS: where taps lie
+  size_t offset;  // in scratch: bytes of padding; windows: where taps lie
 };
 
 static samara_status qconv_check(const struct smr_job *job) {
@@ -79,75 +71,72 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
   args.k = s->channels;
   args.a_stride = qconv_x_pixel(job);
   args.a_batch_stride = s->channels;
-  if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS) {
-    args.k = s->windows.k;
-    args.taps = s->windows.taps;
-  }
   return args;
 }
 
-// ---- preparing ----
+// ---- choosing ----
 
 // Work (ops/choice.h) beyond the multiply-adds: a product over windows starts anew with every tap.
 static const smr_work qconv_tap_start = 1.0;
 static const smr_work qconv_depthwise_work =
     8.0;  // a multiply-add has four of a dot product's lanes
 
-static enum qconv_path qconv_choose(struct smr_job *job, const struct qconv_state *s,
-                                    int64_t groups) {
-  const struct smr_window *w = &s->window;
+static bool qconv_is_depthwise(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
   const uint8_t layout = job->inputs[1]->layout;
-  const int64_t numel = smr_numel(job->outputs[0]);
-  const smr_work outputs = smr_work_of(numel ? numel : 1) * smr_work_of((int64_t)s->taps);
-  const smr_work macs = outputs * smr_work_of((int64_t)s->channels);
-  struct smr_candidate list[2];
-  uint32_t count = 0;
-  if (layout == SMR_LAYOUT_DWPANEL || (layout == SMR_LAYOUT_PLAIN && groups == w->channels_in &&
-                                       groups == w->channels_out && groups > 1)) {
-    list[0] = (struct smr_candidate){"depthwise", qconv_depthwise_work * macs,
-                                     w->spatial < 3 ? QCONV_DEPTHWISE : QCONV_DEPTHWISE_3D};
-    return (enum qconv_path)smr_choose(job, list, 1);
-  }
+  const int64_t groups = SMR_ATTR(job, qconv, groups)->i;
+  return layout == SMR_LAYOUT_DWPANEL ||
+         (layout == SMR_LAYOUT_PLAIN && groups == s->window.channels_in &&
+          groups == s->window.channels_out && groups > 1);
+}
+
+// Whether the weights are computed: then their dims may vary with the others.
+static bool qconv_is_computed(const struct smr_job *job) { return job->inputs[1]->constant < 0; }
+
+static bool qconv_fits_depthwise(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  return qconv_is_depthwise(job) && s->window.spatial < 3;
+}
+
+static bool qconv_fits_depthwise_3d(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  return qconv_is_depthwise(job) && s->window.spatial == 3;
+}
+
+static bool qconv_fits_point(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  const struct smr_window *w = &s->window;
   bool moved = false;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
     moved = moved || w->pad_begin[i] || w->pad_end[i] || w->stride[i] != 1;
-  if (s->taps == 1 && !moved) list[count++] = (struct smr_candidate){"point", macs, QCONV_POINT};
-  list[count++] =
-      (struct smr_candidate){"windows", macs + qconv_tap_start * outputs, QCONV_WINDOWS};
-  return (enum qconv_path)smr_choose(job, list, count);
+  return s->taps == 1 && !moved && !qconv_is_depthwise(job);
 }
 
-static samara_status qconv_prepare_depthwise(struct smr_job *job, struct qconv_state *s) {
-  const struct smr_window *w = &s->window;
-  const struct smr_i8_dwconv_args args = qconv_depthwise_args(job, s);
-  if (!SMR_HAS(qconv_depthwise_3d) || s->path == QCONV_DEPTHWISE) {
-    job->tiles = smr_i8_dwconv_units(&args);
-    job->kernel = smr_i8_dwconv_kernel(smr_i8_dwconv_config(job->isa), &args);
-    return SAMARA_OK;
-  }
-  size_t pointers, offset;
-  job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
-  job->kernel = "i8_dwconv_indirect";
-  SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, 1, &s->offset));
-  if (!smr_mul_size((size_t)w->out[2], s->taps, &pointers)) pointers = SIZE_MAX;
-  return smr_thread_scratch_take(job, pointers, sizeof(int8_t *), &offset);
+// Padding that only the session knows may be none.
+static bool qconv_fits_any_point(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  return qconv_is_computed(job) || (s->taps == 1 && !qconv_is_depthwise(job));
 }
 
-static samara_status qconv_prepare_windows(struct smr_job *job, struct qconv_state *s) {
-  const struct smr_i8_gemm_config *config = s->linear.config;
-  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
-  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
-                            s->linear.has_w_zero, s->filled, &s->windows));
-  struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
-  args.m = s->windows.lines * s->windows.columns;
-  args.windows = &some;
-  smr_i8_gemm_plan_make(config, &args, &s->plan);
-  job->kernel = s->plan.kernel;
-  size_t bytes, offset;
-  if (!smr_mul_size(s->windows.taps, sizeof(size_t), &bytes)) bytes = SIZE_MAX;
-  if (!smr_mul_size(s->windows.blocks, s->plan.units, &job->tiles)) job->tiles = SIZE_MAX;
-  SMR_TRY(smr_scratch_take(job, bytes, 1, &s->offset));
-  return smr_thread_scratch_take(job, s->windows.bytes, 1, &offset);
+static bool qconv_fits_windows(const struct smr_job *job) { return !qconv_is_depthwise(job); }
+
+static smr_work qconv_outputs(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  const int64_t numel = smr_numel(job->outputs[0]);
+  return smr_work_of(numel ? numel : 1) * smr_work_of((int64_t)s->taps);
+}
+
+static smr_work qconv_point_work(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  return qconv_outputs(job) * smr_work_of((int64_t)s->channels);
+}
+
+static smr_work qconv_depthwise_cost(const struct smr_job *job) {
+  return qconv_depthwise_work * qconv_point_work(job);
+}
+
+static smr_work qconv_windows_work(const struct smr_job *job) {
+  return qconv_point_work(job) + qconv_tap_start * qconv_outputs(job);
 }
 
 // Whether rows of taps that are no whole groups are worth a copy of their weights with zeros behind
@@ -161,60 +150,82 @@ static bool qconv_fills(const struct smr_job *job, const struct smr_window *w, s
          smr_numel(weights) <= QCONV_FILLED_BYTES;
 }
 
-// What a build without them lacks. Weights that are not constant, whose dims may vary too, may take
-// any path; of those that are, the padding may still be one that only the session knows.
-static samara_status qconv_need(struct smr_job *job, const struct qconv_state *s, bool fills) {
-  const bool vary = job->dims_vary, any = vary && job->inputs[1]->constant < 0;
-  const enum qconv_path path = s->path;
-  const bool depthwise = path == QCONV_DEPTHWISE || path == QCONV_DEPTHWISE_3D;
-  if (fills && job->inputs[1]->layout != SMR_LAYOUT_PLAIN &&
-      (path == QCONV_WINDOWS || (vary && !depthwise)))
-    SMR_NEED(job, qlinear_pad);
-  if (path == QCONV_DEPTHWISE || any) {
-    SMR_NEED(job, qconv_depthwise);
-    SMR_TRY(smr_qlinear_need_depthwise(job, &s->window, (size_t)s->window.channels_in));
-  }
-  if (path == QCONV_DEPTHWISE_3D || any) SMR_NEED(job, qconv_depthwise_3d);
-  if (any) SMR_NEED(job, qlinear_depthwise);
-  if (path == QCONV_POINT || any || (vary && !depthwise && s->taps == 1))
-    SMR_NEED(job, qconv_point);
-  if (path == QCONV_WINDOWS || any || (vary && !depthwise)) {
-    SMR_NEED(job, qconv_windows);
-    SMR_NEED(job, i8_gemm_windows);
-  }
+static samara_status qconv_depthwise_kernels(struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  if (qconv_is_computed(job)) SMR_NEED(job, qlinear_depthwise);
+  return smr_qlinear_need_depthwise(job, &s->window, (size_t)s->window.channels_in);
+}
+
+static samara_status qconv_depthwise_3d_kernels(struct smr_job *job) {
+  if (qconv_is_computed(job)) SMR_NEED(job, qlinear_depthwise);
   return SAMARA_OK;
 }
 
-static samara_status qconv_prepare(struct smr_job *job) {
+static samara_status qconv_windows_kernels(struct smr_job *job) {
+  const struct qconv_state *s = job->state;
+  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
+  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN && qconv_fills(job, &s->window, groups))
+    SMR_NEED(job, qlinear_pad);
+  SMR_NEED(job, i8_gemm_windows);
+  return SAMARA_OK;
+}
+
+// ---- preparing ----
+
+// What all algorithms share.
+static samara_status qconv_begin(struct smr_job *job) {
   struct qconv_state *s = job->state;
   const struct smr_tensor *w = job->inputs[1];
   *s = (struct qconv_state){.pixels = 0};
   SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, qconv, window), w->dims + 1, &s->window));
-  const int64_t groups = SMR_ATTR(job, qconv, groups)->i;
   s->taps = (size_t)smr_window_taps(&s->window);
   s->channels = (size_t)w->dims[w->rank - 1];
   s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  s->path = qconv_choose(job, s, groups);
-  const bool fills = qconv_fills(job, &s->window, (size_t)groups);
-  SMR_TRY(qconv_need(job, s, fills));
-  s->filled = SMR_HAS(qlinear_pad) && fills && s->path == QCONV_WINDOWS &&
-              smr_i8_gemm_native(smr_i8_gemm_config(job->isa), SMR_I8_GROUP, false);
-  const bool depthwise =
-      QCONV_HAS_DEPTHWISE && (s->path == QCONV_DEPTHWISE || s->path == QCONV_DEPTHWISE_3D);
-  const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
+  return SAMARA_OK;
+}
+
+// Whether there is no output: its weights are prepared, but nothing runs.
+static bool qconv_is_empty(struct smr_job *job) {
+  if (smr_numel(job->outputs[0]) != 0) return false;
+  job->kernel = "nothing";
+  job->tiles = 0;
+  return true;
+}
+
+static uint32_t qconv_key(uint32_t key, size_t rest) {
+  return rest < SMR_LINEAR_KEY_LIMIT ? key | (uint32_t)rest : 0;
+}
+
+static samara_status qconv_prepare_depthwise_weights(struct smr_job *job) {
+  struct qconv_state *s = job->state;
   s->linear = (struct smr_qlinear){
-      .depthwise = depthwise,
-      .groups = depthwise ? 1 : (size_t)groups,
-      .taps = depthwise ? s->taps : 1,
+      .depthwise = true,
+      .groups = 1,
+      .taps = s->taps,
       .tap_stride = 1,
-      .k = depthwise ? 1 : depth,
-      .n = depthwise ? (size_t)w->dims[0] : n,
+      .k = 1,
+      .n = (size_t)s->window.channels_out,
+      .k_stride = 1,
+      .n_stride = s->taps * s->channels,
+      .weight_key = SMR_LINEAR_KEY_DEPTHWISE,
+  };
+  return smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear);
+}
+
+static samara_status qconv_prepare_product_weights(struct smr_job *job) {
+  struct qconv_state *s = job->state;
+  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
+  const size_t n = (size_t)s->window.channels_out / groups, depth = s->taps * s->channels;
+  s->linear = (struct smr_qlinear){
+      .groups = groups,
+      .taps = 1,
+      .tap_stride = 1,
+      .k = depth,
+      .n = n,
       .group_stride = n * depth,
       .k_stride = 1,
       .n_stride = depth,
-      .weight_key = depthwise                       ? SMR_LINEAR_KEY_DEPTHWISE
-                    : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
-                                                    : 0,
+      .weight_key = qconv_key(SMR_LINEAR_KEY_CONV, groups),
   };
   if (SMR_HAS(qlinear_pad) && s->filled) {
     s->linear.pads_taps = s->linear.pads_file = true;
@@ -222,20 +233,74 @@ static samara_status qconv_prepare(struct smr_job *job) {
     s->linear.taps = s->taps / (size_t)s->window.kernel[2];
     s->linear.weight_key = (uint32_t)s->linear.k;  // of no SMR_LINEAR_KEY_
   }
-  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear));
-  if (smr_numel(job->outputs[0]) == 0) {
-    job->kernel = "nothing";
-    job->tiles = 0;
-    return SAMARA_OK;
-  }
-  if (depthwise) return qconv_prepare_depthwise(job, s);
-  if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS) return qconv_prepare_windows(job, s);
+  return smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear);
+}
+
+static samara_status qconv_depthwise_prepare(struct smr_job *job) {
+  struct qconv_state *s = job->state;
+  SMR_TRY(qconv_prepare_depthwise_weights(job));
+  if (qconv_is_empty(job)) return SAMARA_OK;
+  const struct smr_i8_dwconv_args args = qconv_depthwise_args(job, s);
+  job->tiles = smr_i8_dwconv_units(&args);
+  job->kernel = smr_i8_dwconv_kernel(smr_i8_dwconv_config(job->isa), &args);
+  return SAMARA_OK;
+}
+
+static samara_status qconv_depthwise_3d_prepare(struct smr_job *job) {
+  struct qconv_state *s = job->state;
+  const struct smr_window *w = &s->window;
+  size_t pointers, offset;
+  SMR_TRY(qconv_prepare_depthwise_weights(job));
+  if (qconv_is_empty(job)) return SAMARA_OK;
+  job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
+  job->kernel = "i8_dwconv_indirect";
+  SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, 1, &s->offset));
+  if (!smr_mul_size((size_t)w->out[2], s->taps, &pointers)) pointers = SIZE_MAX;
+  return smr_thread_scratch_take(job, pointers, sizeof(int8_t *), &offset);
+}
+
+static samara_status qconv_point_prepare(struct smr_job *job) {
+  struct qconv_state *s = job->state;
+  SMR_TRY(qconv_prepare_product_weights(job));
+  if (qconv_is_empty(job)) return SAMARA_OK;
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
   smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
   return SAMARA_OK;
+}
+
+// Of a product over windows.
+static struct smr_i8_gemm_args qconv_windows_args(const struct smr_job *job,
+                                                  const struct qconv_state *s) {
+  struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
+  args.k = s->windows.k;
+  args.taps = s->windows.taps;
+  return args;
+}
+
+static samara_status qconv_windows_prepare(struct smr_job *job) {
+  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
+  struct qconv_state *s = job->state;
+  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
+  s->filled = SMR_HAS(qlinear_pad) && qconv_fills(job, &s->window, groups) &&
+              smr_i8_gemm_native(smr_i8_gemm_config(job->isa), SMR_I8_GROUP, false);
+  SMR_TRY(qconv_prepare_product_weights(job));
+  if (qconv_is_empty(job)) return SAMARA_OK;
+  const struct smr_i8_gemm_config *config = s->linear.config;
+  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
+                            s->linear.has_w_zero, s->filled, &s->windows));
+  struct smr_i8_gemm_args args = qconv_windows_args(job, s);
+  args.m = s->windows.lines * s->windows.columns;
+  args.windows = &some;
+  smr_i8_gemm_plan_make(config, &args, &s->plan);
+  job->kernel = s->plan.kernel;
+  size_t bytes, offset;
+  if (!smr_mul_size(s->windows.taps, sizeof(size_t), &bytes)) bytes = SIZE_MAX;
+  if (!smr_mul_size(s->windows.blocks, s->plan.units, &job->tiles)) job->tiles = SIZE_MAX;
+  SMR_TRY(smr_scratch_take(job, bytes, 1, &s->offset));
+  return smr_thread_scratch_take(job, s->windows.bytes, 1, &offset);
 }
 
 static samara_status qconv_pack(const struct smr_job *job, const struct smr_derived *what,
@@ -253,15 +318,6 @@ static int8_t *qconv_pad(const struct smr_job *job, const struct qconv_state *s)
 
 static size_t *qconv_taps(const struct smr_job *job, const struct qconv_state *s) {
   return (size_t *)(void *)((char *)job->scratch + s->offset);
-}
-
-static void qconv_prologue(const struct smr_job *job, const struct qconv_state *s) {
-  if (job->tiles == 0) return;
-  smr_qlinear_prologue(job, &s->linear);
-  if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS)
-    smr_qwindows_taps(&s->window, &s->windows, qconv_taps(job, s));
-  if (SMR_HAS(qconv_depthwise_3d) && s->path == QCONV_DEPTHWISE_3D)
-    memset(qconv_pad(job, s), s->linear.x_zero, s->linear.n);
 }
 
 // Lines of a depthwise convolution in three dims.
@@ -299,8 +355,9 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
   return SAMARA_OK;
 }
 
-static samara_status qconv_run_depthwise(const struct smr_job *job, const struct qconv_state *s,
-                                         size_t begin, size_t end, void *thread_scratch) {
+// Arguments of a run over plain lines or images.
+static struct smr_i8_dwconv_args qconv_depthwise_run_args(const struct smr_job *job,
+                                                          const struct qconv_state *s) {
   const struct smr_i8_gemm_columns columns = smr_qlinear_columns(job, &s->linear, 0, 0);
   struct smr_i8_dwconv_args args = qconv_depthwise_args(job, s);
   args.in = job->inputs[0]->data;
@@ -309,18 +366,58 @@ static samara_status qconv_run_depthwise(const struct smr_job *job, const struct
   args.out = job->outputs[0]->data;
   args.end.bias = columns.start;
   args.end.multiplier = columns.multiplier;
-  if (SMR_HAS(qconv_depthwise_3d) && s->path == QCONV_DEPTHWISE_3D)
-    return qconv_lines_3d(job, s, &args, begin, end, thread_scratch);
-  if (SMR_HAS(qconv_depthwise))
-    smr_i8_dwconv_run(smr_i8_dwconv_config(job->isa), &args, begin, end);
+  return args;
+}
+
+static samara_status qconv_depthwise_run(const struct smr_job *job, size_t begin, size_t end,
+                                         void *thread_scratch) {
+  (void)thread_scratch;
+  const struct qconv_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  const struct smr_i8_dwconv_args args = qconv_depthwise_run_args(job, s);
+  smr_i8_dwconv_run(smr_i8_dwconv_config(job->isa), &args, begin, end);
+  return SAMARA_OK;
+}
+
+static samara_status qconv_depthwise_3d_run(const struct smr_job *job, size_t begin, size_t end,
+                                            void *thread_scratch) {
+  const struct qconv_state *s = job->state;
+  if (begin == end) {
+    smr_qlinear_prologue(job, &s->linear);
+    memset(qconv_pad(job, s), s->linear.x_zero, s->linear.n);
+    return SAMARA_OK;
+  }
+  const struct smr_i8_dwconv_args args = qconv_depthwise_run_args(job, s);
+  return qconv_lines_3d(job, s, &args, begin, end, thread_scratch);
+}
+
+static samara_status qconv_point_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
+  (void)thread_scratch;
+  const struct qconv_state *s = job->state;
+  if (begin == end) {
+    smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
+  smr_i8_gemm_run(&s->plan, &args, begin, end);
   return SAMARA_OK;
 }
 
 // Tiles of blocks: the lines of a block serve all its tiles of one call. The last block of an image
 // may have fewer than the others.
-static samara_status qconv_run_windows(const struct smr_job *job, const struct qconv_state *s,
-                                       size_t begin, size_t end, void *thread_scratch) {
-  const struct smr_i8_gemm_args all = qconv_gemm_args(job, s);
+static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, size_t end,
+                                       void *thread_scratch) {
+  const struct qconv_state *s = job->state;
+  if (begin == end) {
+    smr_qlinear_prologue(job, &s->linear);
+    smr_qwindows_taps(&s->window, &s->windows, qconv_taps(job, s));
+    return SAMARA_OK;
+  }
+  const struct smr_i8_gemm_args all = qconv_windows_args(job, s);
   struct smr_i8_gemm_windows rows = smr_qwindows_rows(&s->window, &s->windows);
   rows.taps = qconv_taps(job, s);
   const size_t element = smr_qlinear_out_bytes(&s->linear), units = s->plan.units;
@@ -346,26 +443,66 @@ static samara_status qconv_run_windows(const struct smr_job *job, const struct q
   return SAMARA_OK;
 }
 
-static samara_status qconv_run(const struct smr_job *job, size_t begin, size_t end,
-                               void *thread_scratch) {
-  const struct qconv_state *s = job->state;
-  if (begin == end) {  // alone, before the tiles
-    qconv_prologue(job, s);
-    return SAMARA_OK;
-  }
-  if (QCONV_HAS_DEPTHWISE && (s->path == QCONV_DEPTHWISE || s->path == QCONV_DEPTHWISE_3D))
-    return qconv_run_depthwise(job, s, begin, end, thread_scratch);
-  if (SMR_HAS(qconv_windows) && s->path == QCONV_WINDOWS)
-    return qconv_run_windows(job, s, begin, end, thread_scratch);
-  if (SMR_HAS(qconv_point)) {
-    const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
-    smr_i8_gemm_run(&s->plan, &args, begin, end);
-  }
-  return SAMARA_OK;
-}
+static const struct smr_algorithm qconv_depthwise = {
+    .name = "depthwise",
+    .part = SMR_PART_qconv_depthwise,
+    .fits = qconv_fits_depthwise,
+    .fits_any = qconv_is_computed,
+    .work = qconv_depthwise_cost,
+    .kernels = qconv_depthwise_kernels,
+    .prepare = qconv_depthwise_prepare,
+    .run = qconv_depthwise_run,
+};
 
-const struct smr_op_funcs smr_op_qconv_funcs = {.check = qconv_check,
-                                                .prepare = qconv_prepare,
-                                                .pack = qconv_pack,
-                                                .run = qconv_run,
-                                                .state_bytes = sizeof(struct qconv_state)};
+static const struct smr_algorithm qconv_depthwise_3d = {
+    .name = "depthwise_3d",
+    .part = SMR_PART_qconv_depthwise_3d,
+    .fits = qconv_fits_depthwise_3d,
+    .fits_any = qconv_is_computed,
+    .work = qconv_depthwise_cost,
+    .kernels = qconv_depthwise_3d_kernels,
+    .prepare = qconv_depthwise_3d_prepare,
+    .run = qconv_depthwise_3d_run,
+};
+
+static const struct smr_algorithm qconv_point = {
+    .name = "point",
+    .part = SMR_PART_qconv_point,
+    .fits = qconv_fits_point,
+    .fits_any = qconv_fits_any_point,
+    .work = qconv_point_work,
+    .prepare = qconv_point_prepare,
+    .run = qconv_point_run,
+};
+
+static const struct smr_algorithm qconv_windows = {
+    .name = "windows",
+    .part = SMR_PART_qconv_windows,
+    .fits = qconv_fits_windows,
+    .fits_any = qconv_is_computed,
+    .work = qconv_windows_work,
+    .kernels = qconv_windows_kernels,
+    .prepare = qconv_windows_prepare,
+    .run = qconv_windows_run,
+};
+
+static const struct smr_algorithm *const qconv_rows[] = {
+    SMR_ALGORITHM(qconv_depthwise, qconv_depthwise),
+    SMR_ALGORITHM(qconv_depthwise_3d, qconv_depthwise_3d),
+    SMR_ALGORITHM(qconv_point, qconv_point),
+    SMR_ALGORITHM(qconv_windows, qconv_windows),
+};
+
+static const struct smr_algorithms qconv_algorithms = {
+    .begin = qconv_begin,
+    .count = sizeof qconv_rows / sizeof *qconv_rows,
+    .rows = qconv_rows,
+};
+
+const struct smr_op_funcs smr_op_qconv_funcs = {
+    .check = qconv_check,
+    .prepare = smr_prepare_algorithm,
+    .pack = qconv_pack,
+    .algorithms = &qconv_algorithms,
+    .state_bytes = sizeof(struct qconv_state),
+};

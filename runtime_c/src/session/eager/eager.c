@@ -304,7 +304,7 @@ static samara_status eager_prepare(samara_op *op, samara_error *error) {
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   job->error = error;
   SMR_TRY(smr_op_check(job));
-  SMR_TRY(job->op->funcs->prepare(job));
+  SMR_TRY(smr_op_prepare(job));
   assert(job->derived[0].input < 0);  // of constants alone
   job->error = NULL;
   size_t bytes;

@@ -195,7 +195,7 @@ static void eager_range(void *argument, size_t begin, size_t end, size_t thread)
   job.error = &error;
   begin += tiles->first;
   const samara_status status =
-      job.op->funcs->run(&job, begin, end + tiles->first, tiles->scratch + thread * tiles->stride);
+      job.run(&job, begin, end + tiles->first, tiles->scratch + thread * tiles->stride);
   if (status != SAMARA_OK) eager_failed(tiles->context, thread, begin, &error, status);
 }
 
@@ -207,9 +207,9 @@ static samara_status eager_run_job(samara_op_context *context, const struct smr_
                               .stride = smr_align64(job->thread_scratch_bytes)};
   if (job->tiles == 0) return SAMARA_OK;
   if (job->op->flags & SMR_OP_SERIAL_PROLOGUE)
-    SMR_TRY(job->op->funcs->run(job, 0, 0, thread_scratch));
+    SMR_TRY(job->run(job, 0, 0, thread_scratch));
   if (context->threads == 1 || !smr_job_is_worth_sharing(job, false))
-    return job->op->funcs->run(job, 0, job->tiles, thread_scratch);
+    return job->run(job, 0, job->tiles, thread_scratch);
   for (size_t end; tiles.first < job->tiles; tiles.first = end) {
     end = smr_phase_end(job, tiles.first);
     smr_pool_run(context->pool, end - tiles.first, eager_range, &tiles);
@@ -321,7 +321,7 @@ static void eager_group_range(void *argument, size_t begin, size_t end, size_t t
     struct smr_job job = *item->job;
     job.error = &error;
     samara_status status =
-        job.op->funcs->run(&job, tile - item->start, stop - item->start, scratch);
+        job.run(&job, tile - item->start, stop - item->start, scratch);
     if (status != SAMARA_OK) {
       status = smr_fail_prefix(&error, status, "operator %zu: ", item->index);
       eager_failed(group->context, thread, begin, &error, status);

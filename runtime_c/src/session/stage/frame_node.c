@@ -35,7 +35,7 @@ samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_nod
   job->kernel = job->op->name;
   job->choice.count = 0;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  SMR_TRY(job->op->funcs->prepare(job));
+  SMR_TRY(smr_op_prepare(job));
   for (uint32_t i = 0; i < SMR_MAX_DERIVED && job->derived[i].input >= 0; i++) {
     struct smr_derived *derived = &job->derived[i];
     SMR_TRY(smr_model_derived(frame->common->model, job->inputs[derived->input]->constant, job,

@@ -97,7 +97,7 @@ SMR_TEST(few_channels_with_open_dims) {
 static samara_status prepare(struct op_test *t, struct smr_parts *parts) {
   t->job.parts = parts;
   for (int i = 0; i < SMR_MAX_DERIVED; i++) t->job.derived[i].input = -1;
-  return t->job.op->funcs->prepare(&t->job);
+  return smr_op_prepare(&t->job);
 }
 
 // The path without transforms is there for sessions with strict accuracy.

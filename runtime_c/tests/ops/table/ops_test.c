@@ -2,7 +2,10 @@
 // The kernel table.
 #include "base/fp.h"
 
+#include "ops/algorithm.h"
 #include "ops/op_harness.h"
+
+#include <string.h>
 
 SMR_TEST(rows) {
   size_t rows = 0;
@@ -18,7 +21,15 @@ SMR_TEST(rows) {
     CHECK((op->check_class == NULL) == control);
     if (control) continue;
     CHECK(op->funcs->prepare != NULL);
-    CHECK(op->funcs->run != NULL);
+    CHECK((op->funcs->run != NULL) != (op->funcs->algorithms != NULL));
+    const struct smr_algorithms *table = op->funcs->algorithms;
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+      const struct smr_algorithm *row = table->rows[i];
+      if (!CHECK(row != NULL)) continue;
+      CHECK(row->work != NULL && row->prepare != NULL && row->run != NULL);
+      CHECK(row->part < SMR_PART_COUNT && strchr(row->name, ' ') == NULL);
+      for (size_t k = 0; k < i; k++) CHECK(strcmp(row->name, table->rows[k]->name) != 0);
+    }
   }
   CHECK(rows > 100);
   CHECK(smr_op_find(0) == NULL);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing among an operator's algorithms.
+#include "base/fp.h"
+
+#include "ops/algorithm.h"
+
+#include "ops/check/check.h"
+
+enum { ALGORITHM_MOST = 8 };  // rows of one operator that can fit a node
+
+static bool algorithm_fits(const struct smr_algorithm *row, const struct smr_job *job) {
+  const uint32_t dtype = UINT32_C(1) << job->inputs[0]->dtype;
+  return (row->dtypes == 0 || (row->dtypes & dtype) != 0) && (row->fits == NULL || row->fits(job));
+}
+
+// Note that the node needs a row.
+static samara_status algorithm_need(const struct smr_algorithm *row, struct smr_job *job) {
+  if (SMR_HAS(survey)) smr_parts_add(job->parts, row->part);
+  return row->kernels != NULL ? row->kernels(job) : SAMARA_OK;
+}
+
+samara_status smr_prepare_algorithm(struct smr_job *job) {
+  const struct smr_algorithms *table = job->op->funcs->algorithms;
+  struct smr_candidate list[ALGORITHM_MOST];
+  uint32_t count = 0;
+  SMR_TRY(table->begin(job));
+  for (size_t i = 0; i < table->count; i++) {
+    const struct smr_algorithm *row = table->rows[i];
+    if (row == NULL) continue;
+    const bool fits = algorithm_fits(row, job);
+    if (fits) list[count++] = (struct smr_candidate){row->name, row->work(job), (int32_t)i};
+    // With symbolic dims every row that can fit could be the best one for other sizes.
+    if (SMR_HAS(symbolic) && job->dims_vary &&
+        (fits || (row->fits_any != NULL && row->fits_any(job))))
+      SMR_TRY(algorithm_need(row, job));
+  }
+  if (count == 0)
+    SMR_FAIL(job->error, UNSUPPORTED, "this build leaves out how %s computes this", job->op->name);
+  job->algorithm = table->rows[smr_choose(job, list, count)];
+  SMR_TRY(algorithm_need(job->algorithm, job));
+  job->run = job->algorithm->run;
+  return job->algorithm->prepare(job);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms: the ways in which an operator can be computed, one row each.
+//
+// Choosing, listing what a selective build must keep, tuning, profiling and running all read the
+// row. The smr_op_funcs of an operator with several algorithms name smr_prepare_algorithm as
+// `prepare` and a table as `algorithms`: its `begin` reads what they share (geometry, attributes)
+// into the job's state, then the row that fits the node with the least work is taken.
+//
+// Whether a row fits and what it costs may not depend on the instruction set, nor on what a build
+// keeps: a model must choose the same algorithm everywhere, or be refused.
+#ifndef SMR_OPS_ALGORITHM_H
+#define SMR_OPS_ALGORITHM_H
+
+#include "base/parts.h"
+#include "ops/choice.h"
+#include "ops/op.h"
+
+struct smr_algorithm {
+  const char *name;  // in choices, profiles and tuning files: no spaces, unique in its table
+  uint16_t part;     // what a selective build keeps: enum smr_part
+  uint8_t space;     // where its operands lie: 0, host memory
+  uint32_t dtypes;   // SMR_DTYPE_* bits that input 0 may have; 0: any that the operator takes
+  /// Whether it can compute the node at hand. NULL: any node.
+  bool (*fits)(const struct smr_job *job);
+  /// Whether it could for other sizes of the node's symbolic dims. NULL: where `fits` says so.
+  bool (*fits_any)(const struct smr_job *job);
+  /// Work of the node in multiply-adds (ops/choice.h).
+  smr_work (*work)(const struct smr_job *job);
+  /// Note the micro-kernels that it calls for this node (SMR_NEED), for all sizes of symbolic dims.
+  /// NULL: the part says it all.
+  samara_status (*kernels)(struct smr_job *job);
+  /// Declare tiles, scratch and derived weights.
+  samara_status (*prepare)(struct smr_job *job);
+  /// As smr_op_funcs.run.
+  samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
+};
+
+/// The algorithms of an operator.
+struct smr_algorithms {
+  samara_status (*begin)(struct smr_job *job);
+  size_t count;
+  const struct smr_algorithm *const *rows;  // NULL where this build left a row out
+};
+
+/// An entry of the rows: the row, if the build keeps the part of that name.
+#define SMR_ALGORITHM(part, row) (SMR_HAS(part) ? &(row) : NULL)
+
+/// smr_op_funcs.prepare of operators with a table. Sets job->algorithm and job->run. Fails with
+/// UNSUPPORTED where this build left out every row that fits.
+samara_status smr_prepare_algorithm(struct smr_job *job);
+
+#endif /* SMR_OPS_ALGORITHM_H */

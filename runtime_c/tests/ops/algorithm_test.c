@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of algorithms: which row runs, which parts a node needs, rows that a build left out.
+#include "base/fp.h"
+
+#include "ops/algorithm.h"
+
+#include "harness.h"
+#include "ops/check/check.h"
+
+// What the rows of this test say of a node; the job's state.
+struct node {
+  bool small, could_be_small;
+  int prepared;  // rows: 1 small, 2 large
+};
+
+static const struct node *node_of(const struct smr_job *job) { return job->state; }
+
+static bool small_fits(const struct smr_job *job) { return node_of(job)->small; }
+static bool small_fits_any(const struct smr_job *job) { return node_of(job)->could_be_small; }
+static smr_work small_work(const struct smr_job *job) {
+  (void)job;
+  return 1;
+}
+static smr_work large_work(const struct smr_job *job) {
+  (void)job;
+  return 2;
+}
+static samara_status small_kernels(struct smr_job *job) {
+  SMR_NEED(job, f32_gemm);
+  return SAMARA_OK;
+}
+static samara_status small_prepare(struct smr_job *job) {
+  ((struct node *)job->state)->prepared = 1;
+  return SAMARA_OK;
+}
+static samara_status large_prepare(struct smr_job *job) {
+  ((struct node *)job->state)->prepared = 2;
+  return SAMARA_OK;
+}
+static samara_status some_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
+  (void)job, (void)begin, (void)end, (void)scratch;
+  return SAMARA_OK;
+}
+static samara_status some_begin(struct smr_job *job) {
+  (void)job;
+  return SAMARA_OK;
+}
+
+static const struct smr_algorithm small = {.name = "small",
+                                           .part = SMR_PART_conv_direct,
+                                           .dtypes = SMR_DTYPE_F32,
+                                           .fits = small_fits,
+                                           .fits_any = small_fits_any,
+                                           .work = small_work,
+                                           .kernels = small_kernels,
+                                           .prepare = small_prepare,
+                                           .run = some_run};
+static const struct smr_algorithm large = {.name = "large",
+                                           .part = SMR_PART_conv_product,
+                                           .work = large_work,
+                                           .prepare = large_prepare,
+                                           .run = some_run};
+
+static const struct smr_algorithm *const both[] = {&small, &large};
+static const struct smr_algorithm *const without_large[] = {&small, NULL};
+
+// A job whose first input has that dtype; prepares it with the rows.
+struct prepared {
+  struct node node;
+  struct smr_tensor x;
+  struct smr_tensor *inputs[1];
+  struct smr_algorithms table;
+  struct smr_op_funcs funcs;
+  struct smr_op op;
+  struct smr_parts parts;
+  samara_error error;
+  struct smr_job job;
+};
+
+static samara_status prepare(struct prepared *p, struct node node, uint8_t dtype, bool dims_vary,
+                             const struct smr_algorithm *const *rows) {
+  *p = (struct prepared){.node = node, .x = {.dtype = dtype}};
+  p->inputs[0] = &p->x;
+  p->table = (struct smr_algorithms){.begin = some_begin, .count = 2, .rows = rows};
+  p->funcs = (struct smr_op_funcs){.prepare = smr_prepare_algorithm, .algorithms = &p->table};
+  p->op = (struct smr_op){.name = "op", .funcs = &p->funcs};
+  p->job = (struct smr_job){.op = &p->op,
+                            .inputs = p->inputs,
+                            .input_count = 1,
+                            .dims_vary = dims_vary,
+                            .parts = &p->parts,
+                            .error = &p->error,
+                            .state = &p->node};
+  return smr_op_prepare(&p->job);
+}
+
+static bool needs(const struct prepared *p, enum smr_part part) {
+  return smr_parts_have(&p->parts, part) != 0;
+}
+
+SMR_TEST(the_cheapest_that_fits_runs) {
+  struct prepared p;
+  CHECK_EQ_INT(prepare(&p, (struct node){.small = true}, SAMARA_FLOAT32, false, both), SAMARA_OK);
+  CHECK(p.job.algorithm == &small && p.job.run == some_run);
+  CHECK_EQ_INT(p.node.prepared, 1);
+  CHECK_STR(p.job.choice.candidates[0].algorithm, "small");
+  CHECK_STR(p.job.choice.candidates[1].algorithm, "large");
+  CHECK(needs(&p, SMR_PART_conv_direct) && needs(&p, SMR_PART_f32_gemm));
+  CHECK(!needs(&p, SMR_PART_conv_product));
+}
+
+SMR_TEST(others_are_not_listed) {
+  struct prepared p;
+  CHECK_EQ_INT(prepare(&p, (struct node){.small = false}, SAMARA_FLOAT32, false, both), SAMARA_OK);
+  CHECK(p.job.algorithm == &large);
+  CHECK_EQ_INT(p.job.choice.count, 1);
+  CHECK_EQ_INT(prepare(&p, (struct node){.small = true}, SAMARA_INT8, false, both), SAMARA_OK);
+  CHECK(p.job.algorithm == &large);  // by dtype
+  CHECK(!needs(&p, SMR_PART_conv_direct));
+}
+
+// With symbolic dims a build keeps what other sizes may take.
+SMR_TEST(symbolic_dims_need_what_could_fit) {
+  struct prepared p;
+  const struct node could = {.could_be_small = true};
+  CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, true, both), SAMARA_OK);
+  CHECK(p.job.algorithm == &large);
+  CHECK(needs(&p, SMR_PART_conv_direct) && needs(&p, SMR_PART_f32_gemm));
+  CHECK_EQ_INT(prepare(&p, (struct node){.small = true}, SAMARA_FLOAT32, true, both), SAMARA_OK);
+  CHECK(p.job.algorithm == &small && needs(&p, SMR_PART_conv_product));
+  CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, false, both), SAMARA_OK);
+  CHECK(!needs(&p, SMR_PART_conv_direct));
+}
+
+SMR_TEST(what_a_build_left_out_is_refused) {
+  struct prepared p;
+  const struct node big = {.small = false};
+  CHECK_EQ_INT(prepare(&p, (struct node){.small = true}, SAMARA_FLOAT32, false, without_large),
+               SAMARA_OK);
+  CHECK_EQ_INT(prepare(&p, big, SAMARA_FLOAT32, false, without_large), SAMARA_UNSUPPORTED);
+  CHECK_STR(p.error.text, "this build leaves out how op computes this");
+}
+
+SMR_TEST_MAIN(RUN(the_cheapest_that_fits_runs); RUN(others_are_not_listed);
+              RUN(symbolic_dims_need_what_could_fit); RUN(what_a_build_left_out_is_refused))
