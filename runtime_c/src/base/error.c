@@ -9,8 +9,9 @@
 
 #include "base/format.h"
 
-samara_status smr_report(samara_error *error, samara_status status, bool keeps, const char *format,
-                         ...) {
+samara_status smr_report(samara_error *error, unsigned status_and_keeps, const char *format, ...) {
+  const bool keeps = (status_and_keeps & SMR_REPORT_KEEPS) != 0;
+  const samara_status status = (samara_status)(status_and_keeps & ~(unsigned)SMR_REPORT_KEEPS);
   if (error == NULL) return status;
   char before[sizeof error->text];
   memcpy(before, error->text, sizeof before);

@@ -21,15 +21,20 @@
 
 /// Write `status` and a printf-formatted text (cut to fit) into `error`, which may be NULL. Returns
 /// `status`.
-#define smr_fail(error, status, ...) smr_report((error), (status), false, __VA_ARGS__)
+#define smr_fail(error, status, ...) smr_report((error), (unsigned)(status), __VA_ARGS__)
 
 /// Prefix the text in `error` with a formatted text; used by callers that know where (function,
 /// node).
-#define smr_fail_prefix(error, status, ...) smr_report((error), (status), true, __VA_ARGS__)
+#define smr_fail_prefix(error, status, ...) \
+  smr_report((error), (unsigned)(status) | SMR_REPORT_KEEPS, __VA_ARGS__)
 
-/// Both: `keeps` the text that is there, after the new one.
-samara_status smr_report(samara_error *error, samara_status status, bool keeps, const char *format,
-                         ...) SMR_PRINTF(4, 5);
+/// Added to a status: keep the text that is there, after the new one. Not a parameter of its own,
+/// because a build has hundreds of calls.
+enum { SMR_REPORT_KEEPS = 1 << 16 };
+
+/// Both of the above. Returns the status without SMR_REPORT_KEEPS.
+samara_status smr_report(samara_error *error, unsigned status_and_keeps, const char *format, ...)
+    SMR_PRINTF(3, 4);
 
 /// A float for %g.
 #if defined(SMR_BARE_METAL)
