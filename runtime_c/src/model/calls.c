@@ -86,7 +86,7 @@ static samara_status calls_check_loop(const struct smr_decoder *d, const struct 
     scalars = scalars && calls_is_scalar(body, (int32_t)body->inputs[i], dtype) &&
               (node->inputs[i] < 0 || calls_is_scalar(f, node->inputs[i], dtype));
   }
-  if (!scalars) return smr_decode_bad(d, "trip count or condition is no scalar of its type", 0, 0);
+  if (!scalars) return smr_decode_refuse(d, "trip count or condition is no scalar of its type");
   for (uint32_t i = 0; i < (uint32_t)carried; i++) {
     if (!calls_same_type(&f->values[node->outputs[i]], &f->values[node->inputs[2 + i]], 0)) {
       return smr_decode_bad(d, "output %d is not carried in its type", (int)i, 0);
@@ -112,7 +112,7 @@ static samara_status calls_check_stated(const struct smr_decoder *d, const struc
     good = dtypes->ints[i] == out->dtype && ranks->ints[i] == out->rank;
   }
   if (good) return SAMARA_OK;
-  return smr_decode_bad(d, "outputs are not of the stated dtypes and ranks", 0, 0);
+  return smr_decode_refuse(d, "outputs are not of the stated dtypes and ranks");
 }
 
 static samara_status calls_check_node(const struct smr_decoder *d, const struct smr_function *f,
@@ -151,7 +151,7 @@ static samara_status calls_check_node(const struct smr_decoder *d, const struct 
       return calls_check_stated(d, f, node);
   }
   if (is_if && !calls_is_scalar(f, node->inputs[0], SAMARA_BOOL)) {
-    return smr_decode_bad(d, "the condition is no bool scalar", 0, 0);
+    return smr_decode_refuse(d, "the condition is no bool scalar");
   }
   for (uint32_t i = 0; (body = smr_decode_callee(d, node, i)) != NULL; i++) {
     SMR_TRY(calls_check_callee(d, f, node, body, &(struct calls_form){is_if, 0, 0, UINT32_MAX}));
@@ -164,7 +164,7 @@ static samara_status calls_check_node(const struct smr_decoder *d, const struct 
 // Depth first. A function's `depth` is 0 before, CALLS_VISITING during and its height after the
 // visit; the recursion is no deeper than SMR_MAX_CALL_DEPTH.
 static samara_status calls_visit(struct smr_decoder *d, struct smr_function *f, uint32_t level) {
-  if (f->depth == CALLS_VISITING) return smr_decode_bad(d, "a function calls itself", 0, 0);
+  if (f->depth == CALLS_VISITING) return smr_decode_refuse(d, "a function calls itself");
   if (level <= SMR_MAX_CALL_DEPTH && f->depth != 0) return SAMARA_OK;
   f->depth = CALLS_VISITING;
   uint32_t height = level <= SMR_MAX_CALL_DEPTH ? 1 : SMR_MAX_CALL_DEPTH + 1, frames = 1;

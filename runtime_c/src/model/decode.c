@@ -19,15 +19,19 @@ samara_status smr_decode_bad(const struct smr_decoder *d, const char *format, in
   return smr_fail(d->walk.error, SAMARA_BAD_MODEL, format, a, b);
 }
 
+samara_status smr_decode_refuse(const struct smr_decoder *d, const char *text) {
+  return smr_decode_bad(d, text, 0, 0);
+}
+
 // ---- segments and constants ----
 
 static samara_status decode_segment(struct smr_decoder *d, const struct smr_segment *s) {
   if (s->offset < d->segment_end || s->offset % DECODE_MIN_ALIGNMENT != 0) {
-    return smr_decode_bad(d, "it overlaps what precedes it, or is misaligned", 0, 0);
+    return smr_decode_refuse(d, "it overlaps what precedes it, or is misaligned");
   }
   const uint64_t bytes = d->image->size_bytes;
   if (s->offset > bytes || s->size > bytes - s->offset) {
-    return smr_decode_bad(d, "out of bounds", 0, 0);
+    return smr_decode_refuse(d, "out of bounds");
   }
   d->segment_end = s->offset + s->size;
   // Within the file, so that the sum does not wrap around.
@@ -39,7 +43,7 @@ static samara_status decode_segment(struct smr_decoder *d, const struct smr_segm
 }
 
 static samara_status decode_bad_dims(const struct smr_decoder *d) {
-  return smr_decode_bad(d, "a dim is out of range", 0, 0);
+  return smr_decode_refuse(d, "a dim is out of range");
 }
 
 bool smr_decode_same_type(const struct smr_constant *c, uint8_t dtype, uint8_t rank,
@@ -115,15 +119,15 @@ static samara_status decode_constant(struct smr_decoder *d, struct smr_constant 
   if (!smr_dims_bytes(c->dtype, c->rank, c->dims, &needed)) return decode_bad_dims(d);
   const struct smr_segment *place = &d->walk.model->segments[d->walk.segment];
   if (offset > place->size || bytes > place->size - offset || needed > bytes) {
-    return smr_decode_bad(d, "it leaves its segment, or is shorter than its dims say", 0, 0);
+    return smr_decode_refuse(d, "it leaves its segment, or is shorter than its dims say");
   }
-  if (offset % DECODE_MIN_ALIGNMENT != 0) return smr_decode_bad(d, "misaligned", 0, 0);
+  if (offset % DECODE_MIN_ALIGNMENT != 0) return smr_decode_refuse(d, "misaligned");
   c->size_bytes = (size_t)bytes;  // within the image, which is in memory
   c->data = d->image->data + place->offset + offset;
   if (c->layout != SMR_LAYOUT_PLAIN) {
     SMR_NEED_IN(&d->walk.model->parts, d->walk.error, panels);
     if (SMR_HAS(panels) && !decode_panels(c)) {
-      return smr_decode_bad(d, "its panels do not fit its dims", 0, 0);
+      return smr_decode_refuse(d, "its panels do not fit its dims");
     }
   }
   if (copies) decode_copy(d, c, (size_t)(place->offset + offset));
@@ -136,7 +140,7 @@ samara_status smr_decode_quant(const struct smr_decoder *d, const struct smr_qua
                                uint8_t dtype, uint8_t rank, const int64_t *dims) {
   if (quant == NULL) {
     if (dtype != SAMARA_QINT8) return SAMARA_OK;
-    return smr_decode_bad(d, "no quantization parameters", 0, 0);
+    return smr_decode_refuse(d, "no quantization parameters");
   }
   SMR_NEED_IN(&d->walk.model->parts, d->walk.error, quantization);
   if (!SMR_HAS(quantization)) return SAMARA_UNSUPPORTED;
@@ -163,7 +167,7 @@ static samara_status decode_variable(struct smr_decoder *d, struct smr_variable 
     SMR_FAIL(d->walk.error, UNSUPPORTED, "none can have dtype %s", smr_dtype_name(v->dtype));
   }
   if (c->layout != SMR_LAYOUT_PLAIN || !smr_decode_same_type(c, v->dtype, v->rank, v->dims)) {
-    return smr_decode_bad(d, "its initial constant differs in type", 0, 0);
+    return smr_decode_refuse(d, "its initial constant differs in type");
   }
   return smr_decode_quant(d, v->quant, v->dtype, v->rank, v->dims);
 }
@@ -227,7 +231,7 @@ samara_status smr_decode_part(struct smr_fb_walk *walk, enum smr_fb_table table,
 // What can be said when all of it is read.
 static samara_status decode_whole(struct smr_decoder *d) {
   samara_model *model = d->walk.model;
-  if (model->entry_count == 0) return smr_decode_bad(d, "the file has no function to call", 0, 0);
+  if (model->entry_count == 0) return smr_decode_refuse(d, "the file has no function to call");
   for (uint32_t i = 0; i < model->entry_count; i++) {
     ((struct smr_function *)model->functions)[model->entries[i]].is_entry = true;
   }
@@ -251,7 +255,7 @@ samara_status smr_decode(const struct smr_image *image, samara_model *model, voi
                           .image = image,
                           .segment_end = image->program_bytes};
   SMR_TRY(smr_fb_read(&d.walk));
-  if (d.walk.schema_version == 0) return smr_decode_bad(&d, "no schema version", 0, 0);
+  if (d.walk.schema_version == 0) return smr_decode_refuse(&d, "no schema version");
   const uint64_t copies = d.copied < image->size_bytes ? d.copied : image->size_bytes;
   size_t bytes;  // and 7 to align a copy
   if (d.walk.bump.overflow || !smr_add_size(d.walk.bump.used, (size_t)copies + 7, &bytes)) {

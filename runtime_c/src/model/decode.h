@@ -26,6 +26,8 @@ samara_status smr_decode(const struct smr_image *image, samara_model *model, voi
 
 /// Fails with BAD_MODEL. The format takes up to two int.
 samara_status smr_decode_bad(const struct smr_decoder *d, const char *format, int a, int b);
+/// The same for a text without numbers: most have none, and calls are shorter without.
+samara_status smr_decode_refuse(const struct smr_decoder *d, const char *text);
 
 /// Whether a constant is a plain tensor of that dtype, rank and dims (SAMARA_MAX_RANK of them, zero
 /// beyond the rank).
