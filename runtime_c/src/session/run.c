@@ -89,7 +89,7 @@ static samara_status run_take_outputs(samara_session *session) {
       data = output->copy.data;
       SMR_TRY(smr_value_copy(frame->common, t, output->copy.data));
     }
-    output->result = smr_public_tensor(t, data);
+    smr_public_tensor(t, data, &output->result);
   }
   return SAMARA_OK;
 }

@@ -27,16 +27,15 @@ static samara_status api_position(const samara_session *session, const char *wha
   return SAMARA_OK;
 }
 
-// The tensor of user input `index` with its own buffer.
+// User input `index` and its tensor.
 static samara_status api_input(samara_session *session, size_t index,
-                               struct smr_session_input **input, struct smr_tensor *out) {
+                               struct smr_session_input **input, const struct smr_tensor **out) {
   const struct smr_function *f = session->function;
   uint32_t position = 0;
   SMR_TRY(api_position(session, "input", index, f->user_inputs, f->user_input_count, &position));
   SMR_TRY(api_check_ready(session));
   *input = &session->inputs[position];
-  *out = session->entry->values[f->inputs[position]].tensor;
-  out->data = (*input)->own.data;
+  *out = &session->entry->values[f->inputs[position]].tensor;
   return SAMARA_OK;
 }
 
@@ -44,18 +43,18 @@ static samara_status api_input(samara_session *session, size_t index,
 static samara_status api_take_input(samara_session *session, size_t index, const void *data,
                                     size_t size_bytes, bool copies) {
   struct smr_session_input *input;
-  struct smr_tensor t;
+  const struct smr_tensor *t;
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
   SMR_TRY(api_input(session, index, &input, &t));
-  if (size_bytes != t.size_bytes)
-    SMR_FAIL(&session->error, BAD_SHAPE, "input '%s' takes %zu bytes of %s, not %zu", t.name,
-             t.size_bytes, smr_dtype_name(t.dtype), size_bytes);
+  if (size_bytes != t->size_bytes)
+    SMR_FAIL(&session->error, BAD_SHAPE, "input '%s' takes %zu bytes of %s, not %zu", t->name,
+             t->size_bytes, smr_dtype_name(t->dtype), size_bytes);
   if (data == NULL && size_bytes != 0)
-    SMR_FAIL(&session->error, BAD_ARGUMENT, "input '%s': no data", t.name);
-  input->data = t.data;
+    SMR_FAIL(&session->error, BAD_ARGUMENT, "input '%s': no data", t->name);
+  input->data = input->own.data;
   if (size_bytes == 0) return SAMARA_OK;
   if (copies)
-    memmove(t.data, data, size_bytes);
+    memmove(input->own.data, data, size_bytes);
   else
     input->data = data;
   return SAMARA_OK;
@@ -159,11 +158,11 @@ samara_status samara_session_bind_input(samara_session *session, size_t index, c
 
 samara_status samara_session_input(samara_session *session, size_t index, samara_tensor *out) {
   struct smr_session_input *input;
-  struct smr_tensor t;
+  const struct smr_tensor *t;
   if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
   SMR_TRY(api_input(session, index, &input, &t));
-  input->data = t.data;
-  *out = smr_public_tensor(&t, t.data);
+  input->data = input->own.data;
+  smr_public_tensor(t, input->data, out);
   return SAMARA_OK;
 }
 
@@ -248,14 +247,13 @@ samara_status samara_session_output_shape(const samara_session *session, size_t 
   const struct smr_frame *frame = session->entry;
   const uint32_t id = session->function->outputs[position];
   const struct smr_value *v = &session->function->values[id];
-  struct smr_tensor t = frame->values[id].tensor;
-  t.size_bytes = smr_value_bytes_bound(frame, id);
+  smr_public_tensor(&frame->values[id].tensor, NULL, out);
+  out->size_bytes = smr_value_bytes_bound(frame, id);
   for (uint32_t axis = 0; axis < v->rank; axis++) {
     const uint32_t e = v->dims[axis];
-    t.dims[axis] = smr_expr_fixed(frame, e) ? smr_expr_hi(frame, e) : -1;
-    if (t.dims[axis] < 0) t.size_bytes = 0;
+    out->shape[axis] = smr_expr_fixed(frame, e) ? smr_expr_hi(frame, e) : -1;
+    if (out->shape[axis] < 0) out->size_bytes = 0;
   }
-  *out = smr_public_tensor(&t, NULL);
   return SAMARA_OK;
 }
 

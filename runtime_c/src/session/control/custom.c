@@ -183,11 +183,11 @@ static void custom_fill(struct smr_frame *frame, struct smr_frame_node *node, bo
   for (uint32_t i = 0; i < job->input_count; i++) {
     custom->inputs[i] = (samara_tensor){0};
     if (job->inputs[i] == NULL) continue;
-    custom->inputs[i] = smr_public_tensor(job->inputs[i], with_data ? job->inputs[i]->data : NULL);
+    smr_public_tensor(job->inputs[i], with_data ? job->inputs[i]->data : NULL, &custom->inputs[i]);
   }
   for (uint32_t i = 0; i < job->output_count; i++) {
-    custom->outputs[i] =
-        smr_public_tensor(job->outputs[i], with_data ? job->outputs[i]->data : NULL);
+    smr_public_tensor(job->outputs[i], with_data ? job->outputs[i]->data : NULL,
+                      &custom->outputs[i]);
     const struct smr_value *v = &f->values[node->node->outputs[i]];
     for (uint32_t axis = 0; !with_data && axis < v->rank; axis++)
       if (f->expr_stage[v->dims[axis]] > node->node->stage) custom->outputs[i].shape[axis] = -1;

@@ -219,7 +219,7 @@ samara_status smr_value_size(struct smr_frame *frame, uint32_t id);
 /// Dims of a value from expressions that can be evaluated by stage `stage`; the others are 0.
 samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_t stage);
 /// A tensor as the public interface shows it, with its bytes at `data`.
-samara_tensor smr_public_tensor(const struct smr_tensor *tensor, const void *data);
+void smr_public_tensor(const struct smr_tensor *tensor, const void *data, samara_tensor *out);
 
 /// Put "function 'f': " before the session's error text.
 samara_status smr_frame_fail(const struct smr_frame *frame, samara_status status);

@@ -34,17 +34,16 @@ samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_
 
 // ---- what others see ----
 
-samara_tensor smr_public_tensor(const struct smr_tensor *tensor, const void *data) {
-  samara_tensor out = {.data = (void *)(uintptr_t)data,
-                       .size_bytes = tensor->size_bytes,
-                       .rank = tensor->rank,
-                       .dtype = (samara_dtype)tensor->dtype};
-  memcpy(out.shape, tensor->dims, tensor->rank * sizeof *out.shape);
+void smr_public_tensor(const struct smr_tensor *tensor, const void *data, samara_tensor *out) {
+  *out = (samara_tensor){.data = (void *)(uintptr_t)data,
+                         .size_bytes = tensor->size_bytes,
+                         .rank = tensor->rank,
+                         .dtype = (samara_dtype)tensor->dtype};
+  memcpy(out->shape, tensor->dims, tensor->rank * sizeof *out->shape);
   if (tensor->quant != NULL && tensor->quant->count == 1) {
-    out.scale = tensor->quant->scales[0];
-    out.zero_point = tensor->quant->zero_points != NULL ? tensor->quant->zero_points[0] : 0;
+    out->scale = tensor->quant->scales[0];
+    out->zero_point = tensor->quant->zero_points != NULL ? tensor->quant->zero_points[0] : 0;
   }
-  return out;
 }
 
 // ---- errors ----

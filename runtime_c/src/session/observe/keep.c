@@ -103,7 +103,7 @@ static samara_status keep_public(const struct smr_frame *frame, uint32_t id, sam
   const struct smr_frame_value *value = &frame->values[id];
   const void *data = value->own.data;
   if (smr_value_gap(value) == 0) SMR_TRY(smr_value_read(frame->common, &value->tensor, &data));
-  *out = smr_public_tensor(&value->tensor, data);
+  smr_public_tensor(&value->tensor, data, out);
   return SAMARA_OK;
 }
 

@@ -143,7 +143,7 @@ samara_status samara_session_state_info(const samara_session *session, const cha
   const struct smr_tensor t = smr_state_tensor(v);
   const void *data;
   SMR_TRY(smr_value_read(&session->common, &t, &data));
-  *out = smr_public_tensor(&t, data);
+  smr_public_tensor(&t, data, out);
   return SAMARA_OK;
 }
 

@@ -105,7 +105,8 @@ SMR_TEST(the_public_tensor_has_dims_bytes_and_one_scale) {
   struct smr_tensor *t = value_init(&v);
   CHECK_EQ_INT(smr_value_known_dims(&v.frame, 0, 1), SAMARA_OK);
   t->quant = &quant;
-  const samara_tensor seen = smr_public_tensor(t, &v);
+  samara_tensor seen;
+  smr_public_tensor(t, &v, &seen);
   CHECK(seen.data == &v);
   CHECK_EQ_INT(seen.rank, 2);
   CHECK_EQ_INT(seen.shape[1], 5);
