@@ -66,9 +66,11 @@ static samara_status build_arrays(struct smr_frame *frame) {
       [BUILD_PER_STAGE] = smr_stage_count(f),
       [BUILD_PER_STAGE_AND_END] = (size_t)smr_stage_count(f) + 1,
   };
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    SMR_TRY(smr_session_take(&frame->session->common, counts[arrays[i].per],
-                             arrays[i].element_bytes, (uint8_t *)frame + arrays[i].pointer_at));
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    void *array;
+    SMR_TAKE_BYTES(frame->common, array, counts[arrays[i].per], arrays[i].element_bytes);
+    memcpy((uint8_t *)frame + arrays[i].pointer_at, &array, sizeof array);
+  }
   return SAMARA_OK;
 }
 
@@ -78,8 +80,8 @@ static samara_status build_staged(const struct smr_frame *frame, struct smr_stag
                                   const void *stage_of, size_t stride_bytes, uint32_t count) {
   const uint32_t stage_count = frame->function->stage_count;
   uint32_t used = 0;
-  SMR_TAKE(&frame->session->common, staged->order, count);
-  SMR_TAKE(&frame->session->common, staged->begin, (size_t)stage_count + 1);
+  SMR_TAKE(frame->common, staged->order, count);
+  SMR_TAKE(frame->common, staged->begin, (size_t)stage_count + 1);
   for (uint32_t s = 0; s < stage_count; s++) {
     for (uint32_t i = 0; i < count; i++)
       if (*(const uint32_t *)(const void *)((const uint8_t *)stage_of + i * stride_bytes) == s)
@@ -140,7 +142,7 @@ static void build_values(struct smr_frame *frame) {
     if (SMR_HAS(keep))
       value->kept =
           smr_keep_wants(&frame->session->keep, v->name) && (frame->is_entry || v->producer >= 0);
-    if (v->constant >= 0) build_constant(t, &frame->session->common.model->constants[v->constant]);
+    if (v->constant >= 0) build_constant(t, &frame->common->model->constants[v->constant]);
   }
   for (uint32_t i = 0; i < f->output_count; i++) {
     struct smr_frame_value *value = &frame->values[f->outputs[i]];
@@ -175,8 +177,8 @@ static samara_status build_attrs(samara_session *session, const struct smr_funct
 static samara_status build_operands(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
   struct smr_tensor **inputs, **outputs;
-  SMR_TAKE(&frame->session->common, inputs, n->input_count);
-  SMR_TAKE(&frame->session->common, outputs, n->output_count);
+  SMR_TAKE(frame->common, inputs, (size_t)n->input_count + n->output_count);
+  outputs = inputs + n->input_count;
   bool vary = false;
   for (uint32_t i = 0; i < n->op->attr_count; i++) vary = vary || node->attrs[i].varies;
   for (uint32_t i = 0; i < n->input_count; i++) {
@@ -230,7 +232,8 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   }
   SMR_TRY(smr_views_need(job));
   if (SMR_HAS(views)) smr_views_of_input(frame, node);
-  return smr_session_take(&session->common, op->funcs->state_bytes, 1, &job->state);
+  SMR_TAKE_BYTES(&session->common, job->state, 1, op->funcs->state_bytes);
+  return SAMARA_OK;
 }
 
 // Nodes and the stages they run in; the reader has put them in the order of their stages.

@@ -60,13 +60,18 @@ struct smr_common {
 
 /* ---- session_memory.c ---- */
 
-/// Put into the pointer at `out` where `count * size_bytes` zeroed bytes lie, 64-aligned, until the
-/// session is destroyed. Count 0 gives a pointer too. Only OUT_OF_MEMORY, and then NULL.
-samara_status smr_session_take(struct smr_common *common, size_t count, size_t size_bytes,
-                               void *out);
-/// The same for `count` elements behind `pointer`; returns from the calling function on failure.
-#define SMR_TAKE(common, pointer, count) \
-  SMR_TRY(smr_session_take((common), (count), sizeof *(pointer), &(pointer)))
+/// `count * size_bytes` zeroed bytes, 64-aligned, until the session is destroyed. Count 0 gives a
+/// pointer too. NULL where memory is out, which the error says then.
+void *smr_session_take(struct smr_common *common, size_t count, size_t size_bytes);
+/// Point `pointer` at `count` elements of that kind; returns OUT_OF_MEMORY from the calling
+/// function on failure.
+#define SMR_TAKE(common, pointer, count) SMR_TAKE_BYTES(common, pointer, count, sizeof *(pointer))
+/// The same for elements of any size.
+#define SMR_TAKE_BYTES(common, pointer, count, size_bytes)         \
+  do {                                                             \
+    (pointer) = smr_session_take((common), (count), (size_bytes)); \
+    if ((pointer) == NULL) return SAMARA_OUT_OF_MEMORY;            \
+  } while (0)
 /// Free all blocks, then all regions.
 void smr_session_release(struct smr_common *common);
 /// Make `block` at least `size_bytes` large. Keeps the first `keep_bytes` bytes. LIMIT beyond

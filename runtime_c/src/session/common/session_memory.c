@@ -24,42 +24,42 @@ size_t smr_align64(size_t n) {
   return smr_add_size(n, SMR_ALIGNMENT - 1, &up) ? up & ~(size_t)(SMR_ALIGNMENT - 1) : SIZE_MAX;
 }
 
-samara_status smr_session_take(struct smr_common *common, size_t count, size_t size_bytes,
-                               void *out) {
-  size_t bytes;
-  void *taken = NULL;
+// More memory for pieces: `bytes` of them at least. NULL where memory is out.
+static struct smr_region *memory_region(struct smr_memory *memory, size_t bytes) {
+  const size_t least = bytes + REGION_HEADER_BYTES;
+  const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
+  struct smr_region *region = smr_allocate(&memory->allocator, size);
+  if (region == NULL) return NULL;
+  *region = (struct smr_region){memory->regions, REGION_HEADER_BYTES, size};
+  memory->regions = region;
+  memory->total_bytes += size;
+  return region;
+}
+
+void *smr_session_take(struct smr_common *common, size_t count, size_t size_bytes) {
   struct smr_memory *memory = &common->memory;
   struct smr_region *region = memory->regions;
-  memcpy(out, &taken, sizeof taken);
+  size_t bytes;
+  void *taken = NULL;
   if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
   bytes = smr_align64(bytes != 0 ? bytes : 1);
-  if (SMR_REGION_BYTES ==
-      0) {  // the caller's buffer is all there is, and nobody frees pieces of it
+  if (SMR_REGION_BYTES == 0) {
+    // The caller's buffer is all there is, and nobody frees pieces of it.
     taken = smr_allocate(&memory->allocator, bytes);
     if (taken == NULL) goto no_memory;
     memory->total_bytes += bytes;
-    goto clear;
-  }
-  if (region == NULL || region->size_bytes - region->used_bytes < bytes) {
-    const size_t least = bytes + REGION_HEADER_BYTES;
-    const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
-    region = smr_allocate(&memory->allocator, size);
+  } else {
+    if (region == NULL || region->size_bytes - region->used_bytes < bytes)
+      region = memory_region(memory, bytes);
     if (region == NULL) goto no_memory;
-    region->next = memory->regions;
-    region->used_bytes = REGION_HEADER_BYTES;
-    region->size_bytes = size;
-    memory->regions = region;
-    memory->total_bytes += size;
+    taken = (uint8_t *)region + region->used_bytes;
+    region->used_bytes += bytes;
   }
-  taken = (uint8_t *)region + region->used_bytes;
-  region->used_bytes += bytes;
-clear:
-  memset(taken, 0, bytes);
-  memcpy(out, &taken, sizeof taken);
-  return SAMARA_OK;
+  return memset(taken, 0, bytes);
 no_memory:
-  SMR_FAIL(common->error, OUT_OF_MEMORY, "no memory for %zu times %zu bytes of the session", count,
-           size_bytes);
+  (void)smr_fail(common->error, SAMARA_OUT_OF_MEMORY,
+                 "no memory for %zu times %zu bytes of the session", count, size_bytes);
+  return NULL;
 }
 
 void smr_session_release(struct smr_common *common) {

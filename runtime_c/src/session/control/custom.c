@@ -48,8 +48,8 @@ static char *custom_word(struct smr_common *common, struct custom_words *words) 
   const char *stop = words->at;
   while (stop < words->end && *stop != '\x1f') stop++;
   const size_t length = (size_t)(stop - words->at);
-  char *word;
-  if (smr_session_take(common, length + 1, 1, &word) == SAMARA_OK) memcpy(word, words->at, length);
+  char *word = smr_session_take(common, length + 1, 1);
+  if (word != NULL) memcpy(word, words->at, length);
   words->at = stop < words->end ? stop + 1 : stop;
   return word;
 }

@@ -26,7 +26,8 @@ static samara_status state_buffer(samara_session *session, const struct smr_vari
              "variable '%s' makes %zu bytes of state; max_arena_bytes is %llu", variable->name,
              total, (unsigned long long)session->common.memory.max_arena_bytes);
   session->state.bytes = total;
-  return smr_session_take(&session->common, variable->size_bytes, 1, out);
+  SMR_TAKE_BYTES(&session->common, *out, 1, variable->size_bytes);
+  return SAMARA_OK;
 }
 
 // The session's variable for the model's, made when it is new.
