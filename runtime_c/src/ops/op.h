@@ -49,7 +49,6 @@ struct smr_quant {
 /// and prepare unless constant.
 struct smr_tensor {
   void *data;
-  int64_t dims[SAMARA_MAX_RANK];
   /// Elements between consecutive rows of the last axis (between NHWC pixels); dims[rank-1] when
   /// dense. Only operators whose table row carries SMR_OP_STRIDED ever see anything else.
   int64_t pixel_stride;
@@ -62,6 +61,7 @@ struct smr_tensor {
   uint8_t layout;  // enum smr_layout; anything but PLAIN only for constants
   uint8_t padded;  // 1: a plain constant whose bytes go on to a multiple of 16 elements
   uint8_t open;    // a bit for each axis whose dim is not a constant: see smr_job.dims_vary
+  int64_t dims[SAMARA_MAX_RANK];
 };
 
 /// Whether one of the dims of axes [first, end) may be another one another time.

@@ -44,8 +44,8 @@ struct smr_frame_value {
   bool dense_only;        // somebody reads it without minding a pixel stride
   size_t capacity_bytes;  // of a root: upper bound of its bytes, SMR_UNBOUNDED_BYTES if none
   size_t offset;
-  struct smr_block own;
   struct smr_tensor tensor;
+  struct smr_block own;
 };
 
 /// What a node is to the session.
@@ -70,11 +70,10 @@ struct smr_frame_node {
   bool prepared;
   size_t scratch_capacity;  // planned bytes
   size_t scratch_offset;
-  struct smr_block overflow;  // scratch beyond the plan
-  /* profile of the current run */
   uint64_t run_number;  // last run that executed it
-  uint64_t start_ns, total_ns, count;
   struct smr_job job;
+  struct smr_block overflow;           // scratch beyond the plan
+  uint64_t start_ns, total_ns, count;  // profile of that run
 };
 
 /// A piece of memory that lives from node `first` to node `last`.
@@ -98,27 +97,27 @@ struct smr_frame {
   struct smr_frame_value *values;
   struct smr_frame_node *nodes;
   int64_t *exprs;  // exact values, as far as the stages are valid
-  int64_t *lo, *hi;
-  struct smr_staged staged_exprs, staged_values, staged_guards;
-  uint32_t *stage_begin;     // nodes of stage s: [stage_begin[s], stage_begin[s + 1])
-  bool *stage_valid;         // evaluated, checked and prepared for the current dims
-  struct smr_block *chunks;  // of a growing frame, per stage
-  int64_t (*input_dims)[SAMARA_MAX_RANK];
-  int64_t (*input_lo)[SAMARA_MAX_RANK];
-  int64_t (*input_hi)[SAMARA_MAX_RANK];
-  /* what the caller gives to the next smr_frame_enter, and leaves there until its run ends */
-  const struct smr_tensor **given_inputs;  // dims and data
-  void **given_data;                       // where each output shall be; NULL: the frame's choice
-  size_t *given_capacity;                  // bytes there
-  struct smr_plan_item *items;             // of the planner: values and nodes
   uint8_t *base;
-  size_t arena_bytes;
-  uint32_t attached;  // stages whose pointers are set
+  uint32_t *stage_begin;  // nodes of stage s: [stage_begin[s], stage_begin[s + 1])
+  bool *stage_valid;      // evaluated, checked and prepared for the current dims
+  uint32_t attached;      // stages whose pointers are set
   bool is_entry;
   bool called;   // input bounds are set
   bool entered;  // input_dims are those of the last evaluation
   bool growing;
   bool planned;
+  /* what the caller gives to the next smr_frame_enter, and leaves there until its run ends */
+  const struct smr_tensor **given_inputs;  // dims and data
+  void **given_data;                       // where each output shall be; NULL: the frame's choice
+  size_t *given_capacity;                  // bytes there
+  int64_t *lo, *hi;                        // bounds of the expressions
+  int64_t (*input_dims)[SAMARA_MAX_RANK];
+  int64_t (*input_lo)[SAMARA_MAX_RANK];
+  int64_t (*input_hi)[SAMARA_MAX_RANK];
+  struct smr_plan_item *items;  // of the planner: values and nodes
+  size_t arena_bytes;
+  struct smr_block *chunks;  // of a growing frame, per stage
+  struct smr_staged staged_exprs, staged_values, staged_guards;
   samara_session *session;  // the whole, which the files of this concern do not know
 };
 
