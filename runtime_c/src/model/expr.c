@@ -113,34 +113,25 @@ static int64_t expr_sum(int64_t a, int64_t b, int64_t no_bound) {
   return sum;
 }
 
-// The product of two ends, where an end may be infinite; 0 * infinity is 0.
-static int64_t expr_end_product(int64_t a, int64_t b) {
-  int64_t product;
-  if (a == 0 || b == 0) return 0;
-  const bool infinite = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
-  if (infinite || !smr_mul_i64(a, b, &product)) {
-    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-  }
-  return product;
-}
+static bool expr_infinite(int64_t end) { return end == INT64_MIN || end == INT64_MAX; }
 
-// The quotient of two ends with b >= 1, rounded down or up.
-static int64_t expr_end_quotient(int64_t a, int64_t b, bool up) {
-  if (a == INT64_MIN || a == INT64_MAX) return a;  // infinity / infinity may be anything
-  int64_t quotient = 0;
-  (void)expr_divide(a, b, up, &quotient);  // b >= 1: cannot fail
-  return quotient;
+// A product, quotient (y >= 1), minimum or maximum of two ends, which may be infinite.
+static int64_t expr_end(uint32_t op, int64_t x, int64_t y) {
+  const bool times = op == SMR_EXPR_MUL;
+  const char *why;
+  int64_t end;
+  if (times && (x == 0 || y == 0)) return 0;  // 0 * infinity is 0
+  const bool infinite = op < SMR_EXPR_MIN && (expr_infinite(x) || (times && expr_infinite(y)));
+  if (!infinite && smr_expr_apply(op, x, y, 0, &end, &why)) return end;
+  if (!times) return x;  // infinity / infinity may be anything
+  return (x < 0) == (y < 0) ? INT64_MAX : INT64_MIN;
 }
 
 // The result is greatest and least where the operands are.
 static struct expr_range expr_range_corners(uint32_t op, struct expr_range a, struct expr_range b) {
   struct expr_range range = {INT64_MAX, INT64_MIN};
   for (int i = 0; i < 4; i++) {
-    const int64_t x = (i & 1) != 0 ? a.hi : a.lo, y = (i & 2) != 0 ? b.hi : b.lo;
-    const int64_t end = op == SMR_EXPR_MUL   ? expr_end_product(x, y)
-                        : op == SMR_EXPR_MIN ? (x < y ? x : y)
-                        : op == SMR_EXPR_MAX ? (x > y ? x : y)
-                                             : expr_end_quotient(x, y, op == SMR_EXPR_CEILDIV);
+    const int64_t end = expr_end(op, (i & 1) != 0 ? a.hi : a.lo, (i & 2) != 0 ? b.hi : b.lo);
     if (end < range.lo) range.lo = end;
     if (end > range.hi) range.hi = end;
   }
