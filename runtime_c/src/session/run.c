@@ -53,7 +53,7 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
     node->total_ns += smr_os_now_ns() - start;
     node->count++;
   }
-  node->run_number = session->common.run.number;
+  if (SMR_HAS(profile) || SMR_HAS(keep)) node->run_number = session->common.run.number;
   return SMR_HAS(keep) ? smr_keep_node(&session->keep, frame, node) : SAMARA_OK;
 }
 
@@ -114,7 +114,7 @@ samara_status smr_session_run_entry(samara_session *session) {
   session->common.run.number++;
   session->common.run.steps = 0;
   session->common.run.deadline.start_ns = smr_os_now_ns();
-  session->profile.was_on = session->profile.on;
+  if (SMR_HAS(profile)) session->profile.was_on = session->profile.on;
   (void)smr_session_forgive(&session->common);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
   const samara_status status = run_entry(session);
