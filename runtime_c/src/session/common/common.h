@@ -96,17 +96,18 @@ void smr_session_log(struct smr_common *common, samara_log_level level, const ch
 /* ---- sharing.c: whether threads are worth their costs ---- */
 
 enum {
-  SMR_INLINE_BYTES = 128 * 1024,  // see smr_job_bytes
-  SMR_INLINE_WORK = 1 << 18,      // multiply-adds: two microseconds or more
-  SMR_FOLLOW_BYTES = 16 * 1024,   // where the cores have parts of x already
+  SMR_INLINE_BYTES = 128 * 1024,  // a job with fewer bytes runs on one thread: see smr_job_bytes
+  SMR_INLINE_WORK = 1 << 18,      // multiply-adds that take two microseconds or more
+  SMR_FOLLOW_BYTES = 16 * 1024,   // of a job whose inputs lie in the caches of several cores
 };
 
 /// Bytes of a job's operands, with or without its constants, counted up to SMR_INLINE_BYTES: below
 /// that, threads cost more than they save. Waking one takes 0.4 us while it still looks for work
 /// and some 5 us when it sleeps; one core moves this much in a few microseconds.
 size_t smr_job_bytes(const struct smr_job *job, bool constants);
-/// Whether a job's tiles go to the pool: it has several, and many bytes or much arithmetic; or it
-/// follows one that was shared, and would have to fetch much of what another core has in its cache.
+/// Whether a job's tiles go to the pool. They do if there are several and the job has many bytes or
+/// much arithmetic. If the job before was shared (`follows`), fewer bytes are enough, because
+/// another core has part of them in its cache.
 bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows);
 
 #endif

@@ -174,7 +174,7 @@ static inline bool smr_value_kept(const struct smr_frame_value *value) {
   return SMR_HAS(keep) && value->kept;
 }
 
-/* ---- reading a value on the host ---- */
+/* ---- values and the host ---- */
 
 /// Output `output` of a frame that has run.
 static inline const struct smr_tensor *smr_frame_output(const struct smr_frame *frame,
@@ -206,6 +206,19 @@ static inline samara_status smr_value_copy(const struct smr_common *common,
   if (tensor->data == to || tensor->size_bytes == 0) return SAMARA_OK;
   SMR_TRY(smr_value_read(common, tensor, &data));
   memcpy(to, data, tensor->size_bytes);
+  return SAMARA_OK;
+}
+
+/// Set the bytes of a tensor from those at `from`, or to zero where that is NULL: what
+/// smr_value_read is for reading.
+static inline samara_status smr_value_write(const struct smr_common *common,
+                                            const struct smr_tensor *tensor, const void *from) {
+  (void)common;
+  if (tensor->size_bytes == 0) return SAMARA_OK;
+  if (from != NULL)
+    memmove(tensor->data, from, tensor->size_bytes);
+  else
+    memset(tensor->data, 0, tensor->size_bytes);
   return SAMARA_OK;
 }
 

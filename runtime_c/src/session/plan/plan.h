@@ -21,7 +21,7 @@ static inline int64_t smr_expr_lo(const struct smr_frame *frame, uint32_t expr) 
 static inline int64_t smr_expr_hi(const struct smr_frame *frame, uint32_t expr) {
   return SMR_HAS_BOUNDS ? frame->hi[expr] : frame->exprs[expr];
 }
-/// Whether it is known.
+/// Whether an expression can have one value only.
 static inline bool smr_expr_fixed(const struct smr_frame *frame, uint32_t expr) {
   return !SMR_HAS_BOUNDS || frame->lo[expr] == frame->hi[expr];
 }
@@ -35,7 +35,8 @@ void smr_frame_widen_input(const struct smr_frame *frame, uint32_t value, struct
 
 /* ---- views.c ---- */
 
-/// Needs the parts for an operator that may have nothing to do: reshape, concat and the like.
+/// Require the parts of the build for operators that may have nothing to do, such as reshape and
+/// concat.
 samara_status smr_views_need(const struct smr_job *job);
 /// Note which values must be dense. Before any node is built.
 void smr_views_begin(struct smr_frame *frame);
@@ -46,9 +47,11 @@ samara_status smr_views_end(struct smr_frame *frame);
 
 /* ---- plan.c ---- */
 
-/// Groups, homes, capacities and lifetimes of the values made in stages [begin, end).
+/// Decide for the values made in stages [begin, end) which of them share memory, where it is, how
+/// large it is and how long it lives.
 void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end);
-/// Offsets for those, and the bytes they take. `*size_bytes` gets the size.
+/// Give those values, and the scratch of the nodes of these stages, offsets in the arena.
+/// `*size_bytes` receives the size of the arena.
 samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
                              size_t *size_bytes);
 

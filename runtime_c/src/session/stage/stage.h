@@ -13,14 +13,14 @@
 samara_status smr_frame_enter(struct smr_frame *frame, uint8_t *base);
 /// Evaluate the expressions of stage `stage`.
 samara_status smr_frame_evaluate(struct smr_frame *frame, uint32_t stage);
-/// Evaluate, check and prepare stage `stage`; a no-op when nothing changed.
+/// Evaluate, check and prepare stage `stage`. Does nothing if no dim changed.
 samara_status smr_frame_stage(struct smr_frame *frame, uint32_t stage);
 /// Set the pointers of the values and scratch of the stages up to `stage`.
 samara_status smr_frame_attach(struct smr_frame *frame, uint32_t stage);
 /// Make room for `size_bytes` bytes of value `id` and set its data.
 samara_status smr_value_attach(struct smr_frame *frame, uint32_t id, size_t size_bytes);
-/// Where value `id` can be written before its size is known, and how many bytes fit; NULL when it
-/// gets its memory only then.
+/// Where value `id` can be written before its size is known, and how many bytes fit. NULL if it
+/// gets its memory only when the size is known.
 void *smr_value_target(struct smr_frame *frame, uint32_t id, size_t *capacity_bytes);
 /// Take the real dims of output `output` of a late node: known ones must agree. Attaches it.
 samara_status smr_value_settle(struct smr_frame *frame, struct smr_frame_node *node,
@@ -32,7 +32,7 @@ samara_status smr_node_attach_scratch(struct smr_frame *frame, struct smr_frame_
 
 /// Evaluate attributes, check, and prepare unless the node is late.
 samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *node);
-/// prepare() and derived layouts alone.
+/// Call the operator's prepare(), and get the derived layouts of its constants.
 samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_node *node);
 /// Try to prepare a node with upper-bound dims, for the size of its scratch. Only OUT_OF_MEMORY is
 /// a failure.

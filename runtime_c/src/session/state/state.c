@@ -8,12 +8,24 @@
 
 #include "base/checked.h"
 
-static void state_set_initial(const samara_session *session, struct smr_session_variable *v) {
-  if (v->variable->initial >= 0)
-    memcpy(v->data, session->common.model->constants[v->variable->initial].data,
-           v->variable->size_bytes);
-  else
-    memset(v->data, 0, v->variable->size_bytes);
+struct smr_tensor smr_state_tensor(const struct smr_session_variable *v) {
+  struct smr_tensor t = {.data = v->data,
+                         .size_bytes = v->variable->size_bytes,
+                         .quant = v->variable->quant,
+                         .name = v->variable->name,
+                         .constant = -1,
+                         .dtype = v->variable->dtype,
+                         .rank = v->variable->rank};
+  memcpy(t.dims, v->variable->dims, sizeof t.dims);
+  return t;
+}
+
+static samara_status state_set_initial(const samara_session *session,
+                                       const struct smr_session_variable *v) {
+  const struct smr_tensor t = smr_state_tensor(v);
+  const int32_t initial = v->variable->initial;
+  return smr_value_write(&session->common, &t,
+                         initial >= 0 ? session->common.model->constants[initial].data : NULL);
 }
 
 // A buffer of a variable. A file says how large, so it obeys the limit on the arena.
@@ -40,7 +52,7 @@ static samara_status state_take(samara_session *session, uint32_t index, bool wr
   if (at == session->state.count) {
     v->variable = variable;
     SMR_TRY(state_buffer(session, variable, &v->data));
-    state_set_initial(session, v);
+    SMR_TRY(state_set_initial(session, v));
     session->state.count++;
   }
   *out = (int32_t)at;
@@ -63,18 +75,6 @@ samara_status smr_state_create(samara_session *session) {
     SMR_TRY(state_take(session, f->writes[i].variable, true,
                        &session->outputs[f->writes[i].position].variable));
   return SAMARA_OK;
-}
-
-struct smr_tensor smr_state_tensor(const struct smr_session_variable *v) {
-  struct smr_tensor t = {.data = v->data,
-                         .size_bytes = v->variable->size_bytes,
-                         .quant = v->variable->quant,
-                         .name = v->variable->name,
-                         .constant = -1,
-                         .dtype = v->variable->dtype,
-                         .rank = v->variable->rank};
-  memcpy(t.dims, v->variable->dims, sizeof t.dims);
-  return t;
 }
 
 samara_status smr_state_commit(samara_session *session) {
@@ -164,13 +164,13 @@ samara_status samara_session_state_write(samara_session *session, const char *na
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
   SMR_TRY(state_check_size(session, v, data, size_bytes));
-  if (size_bytes != 0) memcpy(v->data, data, size_bytes);
-  return SAMARA_OK;
+  const struct smr_tensor t = smr_state_tensor(v);
+  return smr_value_write(&session->common, &t, data);
 }
 
 samara_status samara_session_reset(samara_session *session) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
   for (uint32_t i = 0; i < session->state.count; i++)
-    state_set_initial(session, &session->state.variables[i]);
+    SMR_TRY(state_set_initial(session, &session->state.variables[i]));
   return SAMARA_OK;
 }

@@ -220,18 +220,20 @@ static samara_status load_data(const struct load_work *w) {
   return SAMARA_OK;
 }
 
-static void load_commit(const struct load_work *w) {
+static samara_status load_commit(const struct load_work *w) {
   for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
     struct smr_session_variable *v = w->places[i].bound;
     if (v == NULL) continue;
     if (v->spare == NULL) {
-      memcpy(v->data, w->places[i].target, v->variable->size_bytes);
+      const struct smr_tensor t = smr_state_tensor(v);
+      SMR_TRY(smr_value_write(&w->session->common, &t, w->places[i].target));
       continue;
     }
     void *old = v->data;
     v->data = v->spare;
     v->spare = old;
   }
+  return SAMARA_OK;
 }
 
 samara_status samara_session_state_load(samara_session *session, const samara_reader *reader) {
@@ -244,7 +246,7 @@ samara_status samara_session_state_load(samara_session *session, const samara_re
   SMR_TRY(load_allocate(&w, &block));
   samara_status status = load_header(&w);
   if (status == SAMARA_OK) status = load_data(&w);
-  if (status == SAMARA_OK) load_commit(&w);
+  if (status == SAMARA_OK) status = load_commit(&w);
   smr_release(&session->common.memory.allocator, block);
   return status;
 }

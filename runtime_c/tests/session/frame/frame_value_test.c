@@ -97,6 +97,21 @@ SMR_TEST(the_host_reads_whole_values_and_conditions) {
   CHECK(condition);
 }
 
+SMR_TEST(the_host_writes_whole_values) {
+  static const float from[15] = {4, 5, 6};
+  static const float zeros[15] = {0};
+  struct value_frame v;
+  struct smr_tensor *t = value_init(&v);
+  float bytes[16] = {[15] = 7};
+  CHECK_EQ_INT(smr_value_known_dims(&v.frame, 0, 1), SAMARA_OK);
+  t->data = bytes;
+  CHECK_EQ_INT(smr_value_write(&v.common, t, from), SAMARA_OK);
+  CHECK_MEM(bytes, from, sizeof from);
+  CHECK_EQ_INT(smr_value_write(&v.common, t, NULL), SAMARA_OK);
+  CHECK_MEM(bytes, zeros, sizeof zeros);
+  CHECK(bytes[15] == 7);
+}
+
 SMR_TEST(the_public_tensor_has_dims_bytes_and_one_scale) {
   static const float scale = 0.5f;
   static const int32_t zero_point = -3;
@@ -128,6 +143,6 @@ SMR_TEST(errors_name_function_node_and_source) {
 }
 
 SMR_TEST_MAIN(RUN(sizes_come_from_dims_that_are_known);
-              RUN(the_host_reads_whole_values_and_conditions);
+              RUN(the_host_reads_whole_values_and_conditions); RUN(the_host_writes_whole_values);
               RUN(the_public_tensor_has_dims_bytes_and_one_scale);
               RUN(errors_name_function_node_and_source))
