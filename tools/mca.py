@@ -43,20 +43,20 @@ class Loop:
 
 
 LOOPS = (
-    Loop("f32_gemm 8x8", "f32_gemm/f32_gemm_8x16_neon.c", r"f32_gemm_tile_8x8_", "fmla"),
-    Loop("f32_gemm 4x8", "f32_gemm/f32_gemm_8x16_neon.c", r"f32_gemm_tile_4x8_", "fmla"),
-    Loop("f32_gemm 8x8, f16 weights", "f32_gemm/f32_gemm_8x16_neon.c", r"tile_8x8h", "fmla"),
-    Loop("f32_gemm 8x16, f16 sums", "f32_gemm/f32_gemm_8x64_neon_fp16.c", r".", "fmla.8h"),
-    Loop("f32 gemv", "f32_gemm/f32_gemm_8x16_neon.c", r"gemv__neon", "fmla"),
-    Loop("f32_dwconv 3x3", "f32_dwconv/f32_dwconv_neon.c", r"run_3x3s1", "fmla"),
-    Loop("f32_dwconv 3x3, stride 2", "f32_dwconv/f32_dwconv_neon.c", r"run_3x3s2", "fmla"),
-    Loop("f32_dwconv 5x5", "f32_dwconv/f32_dwconv_neon.c", r"run_x5s1", "fmla"),
-    Loop("i8_gemm 8x8, dot", "i8_gemm/i8_gemm_8x64_neon_dot.c", r"rows_8_", "sdot"),
-    Loop("i8 gemv, dot", "i8_gemm/i8_gemm_8x64_neon_dot.c", r"rows_1_", "sdot"),
-    Loop("i8_gemm 8x8, i8mm", "i8_gemm/i8_gemm_8x64_neon_i8mm.c", r"rows_8_", "smmla",
+    Loop("f32_gemm 8x8", "f32_gemm/f32_gemm.c", r"f32_gemm_tile_8x8_neon", "fmla"),
+    Loop("f32_gemm 4x8", "f32_gemm/f32_gemm.c", r"f32_gemm_tile_4x8_neon", "fmla"),
+    Loop("f32_gemm 8x8, f16 weights", "f32_gemm/f32_gemm.c", r"tile_8x8h_neon", "fmla"),
+    Loop("f32_gemm 8x16, f16 sums", "f32_gemm/f32_gemm.c", r"_neon_fp16", "fmla.8h"),
+    Loop("f32 gemv", "f32_gemm/f32_gemm.c", r"gemv_kernel_neon", "fmla"),
+    Loop("f32_dwconv 3x3", "f32_dwconv/f32_dwconv.c", r"run_3x3s1_neon", "fmla"),
+    Loop("f32_dwconv 3x3, stride 2", "f32_dwconv/f32_dwconv.c", r"run_3x3s2_neon", "fmla"),
+    Loop("f32_dwconv 5x5", "f32_dwconv/f32_dwconv.c", r"run_x5s1_neon", "fmla"),
+    Loop("i8_gemm 8x8, dot", "i8_gemm/i8_gemm.c", r"rows_8_neon_dot", "sdot"),
+    Loop("i8 gemv, dot", "i8_gemm/i8_gemm.c", r"rows_1_neon_dot", "sdot"),
+    Loop("i8_gemm 8x8, i8mm", "i8_gemm/i8_gemm.c", r"rows_8_neon_i8mm", "smmla",
          ("neoverse-n1", "cortex-a55")),
-    Loop("i8_gemm 4x8, plain", "i8_gemm/i8_gemm_4x64_neon.c", r"rows_4_", "smull"),
-    Loop("i8_dwconv 5x5, plain", "i8_dwconv/i8_dwconv_neon.c", r"run_5s1", "smlal"),
+    Loop("i8_gemm 4x8, plain", "i8_gemm/i8_gemm.c", r"rows_4_neon\b", "smull"),
+    Loop("i8_dwconv 5x5, plain", "i8_dwconv/i8_dwconv.c", r"run_5s1", "smlal"),
 )  # fmt: skip
 
 

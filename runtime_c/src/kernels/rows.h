@@ -12,12 +12,12 @@ struct smr_kernel_row {
   const void *kernels;
 };
 
-/// The kernels of the first row that `isa` has all instruction sets of. Rows stand best first, and
-/// the last one needs no more than every CPU of the build has.
-SMR_INLINE const void *smr_best_row(const struct smr_kernel_row *rows, uint32_t isa) {
-  size_t i = 0;
-  while ((rows[i].isa & isa) != rows[i].isa) i++;
-  return rows[i].kernels;
+/// The first row that `isa` has all instruction sets of. Rows stand best first, and the last one
+/// needs no more than every CPU of the build has.
+SMR_INLINE const struct smr_kernel_row *smr_best_row(const struct smr_kernel_row *rows,
+                                                     uint32_t isa) {
+  while ((rows->isa & isa) != rows->isa) rows++;
+  return rows;
 }
 
 #endif

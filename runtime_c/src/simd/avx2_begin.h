@@ -18,6 +18,7 @@ SMR_HOT_REGION
 #define SMR_SIMD_SUFFIX _avx2
 #define SMR_SIMD_ISA SMR_ISA_AVX2
 #define SMR_SIMD_NAME "avx2"
+#define SMR_SIMD_AVX2
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 8
 

@@ -19,6 +19,7 @@ SMR_HOT_REGION
 #define SMR_SIMD_SUFFIX _avx512
 #define SMR_SIMD_ISA SMR_ISA_AVX512
 #define SMR_SIMD_NAME "avx512"
+#define SMR_SIMD_AVX512
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 16
 

@@ -20,7 +20,8 @@ SMR_HOT_REGION
 
 #define SMR_SIMD_SUFFIX _avx512bf16
 #define SMR_SIMD_ISA SMR_ISA_AVX512_BF16
-#define SMR_SIMD_NAME "avx512-bf16"
+#define SMR_SIMD_NAME "avx512bf16"
+#define SMR_SIMD_AVX512BF16
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 16
 

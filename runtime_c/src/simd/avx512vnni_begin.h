@@ -20,7 +20,8 @@ SMR_HOT_REGION
 
 #define SMR_SIMD_SUFFIX _avx512vnni
 #define SMR_SIMD_ISA SMR_ISA_AVX512_VNNI
-#define SMR_SIMD_NAME "avx512-vnni"
+#define SMR_SIMD_NAME "avx512vnni"
+#define SMR_SIMD_AVX512VNNI
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 16
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every vector vocabulary shares, and the vocabulary's contract.
 //
-// An ISA file reads
+// A region of code for an instruction set reads
 //
-//   #include "base/fp.h"
-//   #include "base/isa.h"
 //   #if SMR_ARCH_X86_64
 //   #include "simd/avx2_begin.h"
 //   ... functions, helper names written N(name) ...
 //   #include "simd/end.h"
 //   #endif
 //
+// Families of kernels have theirs opened by a list (kernels/float.inc).
 // Between begin and end functions are compiled for that ISA, N(name) pastes the ISA's suffix, VF is
-// the number of float lanes (a constant expression) and SMR_SIMD_ISA is its bit. Other headers are
-// included before begin, template bodies between. Helpers:
+// the number of float lanes (a constant expression), SMR_SIMD_ISA is its bit, SMR_SIMD_NAME its
+// name in kernels' names, and SMR_SIMD_AVX2 (or another) is defined. Other headers are included
+// before begin, template bodies between. Helpers:
 //
 //   types      N(vf) floats, N(vi) int32 lanes, N(vm) mask of lanes
 //   floats     zero set1(x) load(p) store(p,v) load_n(p,n) store_n(p,v,n): n <= VF lanes, the rest
@@ -63,7 +63,7 @@
 #endif
 
 // Builds for size (GCC; clang's are fast enough): -Os spills accumulators and leaves loops as they
-// are written. An ISA file that defines SMR_SIMD_HOT before it opens its region is compiled for
+// are written. A family that defines SMR_SIMD_HOT before it opens its regions is compiled for
 // speed all the same, as is a single function behind SMR_HOT. Functions begin at 32 bytes, for the
 // sake of their loops. On x86 a function keeps the costs of -Os, by which copying 64 bytes is a
 // `rep movs`, until its target differs from the command line's: SMR_HOT names another tuning.

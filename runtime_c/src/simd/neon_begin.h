@@ -16,6 +16,7 @@ SMR_HOT_REGION
 #define SMR_SIMD_SUFFIX _neon
 #define SMR_SIMD_ISA SMR_ISA_NEON
 #define SMR_SIMD_NAME "neon"
+#define SMR_SIMD_NEON
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

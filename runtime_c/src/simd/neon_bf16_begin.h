@@ -17,7 +17,8 @@ SMR_HOT_REGION
 
 #define SMR_SIMD_SUFFIX _neon_bf16
 #define SMR_SIMD_ISA SMR_ISA_NEON_BF16
-#define SMR_SIMD_NAME "neon-bf16"
+#define SMR_SIMD_NAME "neon_bf16"
+#define SMR_SIMD_NEON_BF16
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

@@ -17,7 +17,8 @@ SMR_HOT_REGION
 
 #define SMR_SIMD_SUFFIX _neon_dot
 #define SMR_SIMD_ISA SMR_ISA_NEON_DOT
-#define SMR_SIMD_NAME "neon-dot"
+#define SMR_SIMD_NAME "neon_dot"
+#define SMR_SIMD_NEON_DOT
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

@@ -17,7 +17,8 @@ SMR_HOT_REGION
 
 #define SMR_SIMD_SUFFIX _neon_i8mm
 #define SMR_SIMD_ISA SMR_ISA_NEON_I8MM
-#define SMR_SIMD_NAME "neon-i8mm"
+#define SMR_SIMD_NAME "neon_i8mm"
+#define SMR_SIMD_NEON_I8MM
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

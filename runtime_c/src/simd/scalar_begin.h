@@ -8,6 +8,7 @@
 #define SMR_SIMD_SUFFIX _scalar
 #define SMR_SIMD_ISA SMR_ISA_NONE
 #define SMR_SIMD_NAME "scalar"
+#define SMR_SIMD_SCALAR
 #define SMR_SIMD_PLAIN
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 1

@@ -12,6 +12,7 @@
 #define SMR_SIMD_SUFFIX _v128
 #define SMR_SIMD_ISA SMR_ISA_V128
 #define SMR_SIMD_NAME "v128"
+#define SMR_SIMD_V128
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

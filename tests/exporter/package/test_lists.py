@@ -91,14 +91,13 @@ def test_kernels(runtime: Path, isa: tuple[str, ...], floor: str, expected: list
     assert _isas(text) == expected
 
 
-def test_a_row_takes_all_its_sets(runtime: Path) -> None:
+def test_a_set_takes_the_best_that_it_implies(runtime: Path) -> None:
     def sets(*isa: str) -> list[str]:
-        text = lists(Selection(isa=isa), runtime)["kernels/i8_gemm/kernels.inc"]
-        return [re.findall(r"SMR_ISA_(\w+)", row)[-1] for row in _rows(text)]
+        return _isas(lists(Selection(isa=isa), runtime)["kernels/i8_gemm/kernels.inc"])
 
-    assert sets("avx2", "avx512-vnni") == ["AVX512_VNNI", "AVX2", "NONE"]
-    assert sets("avx2", "avx512") == ["AVX512", "AVX2", "NONE"]
-    assert sets("avx2", "avx512-bf16") == ["AVX512", "AVX2", "NONE"]
+    assert sets("avx2", "avx512-vnni") == ["avx512vnni", "avx2", "scalar"]
+    assert sets("avx2", "avx512") == ["avx512", "avx2", "scalar"]
+    assert sets("avx2", "avx512-bf16") == ["avx512", "avx2", "scalar"]
 
 
 def test_products_in_bfloat16_are_left_out_unless_named(runtime: Path) -> None:
@@ -110,13 +109,14 @@ def test_products_in_bfloat16_are_left_out_unless_named(runtime: Path) -> None:
 
     named = Selection(isa=("neon-bf16",), floor="neon", parts=frozenset({"bf16_gemm"}))
     assert (part(Selection()), part(named)) == ("0", "1")
-    rows = _rows(lists(named, runtime)["kernels/bf16_gemm/kernels.inc"])
-    assert [row.split(",")[1].strip() for row in rows] == ["neon_bf16", "scalar"]
+    assert _isas(lists(named, runtime)["kernels/bf16_gemm/kernels.inc"]) == ["neon_bf16", "scalar"]
 
 
-def test_half_rows_bring_the_row_they_lean_on(runtime: Path) -> None:
-    text = lists(Selection(floor="neon-fp16"), runtime)["kernels/f32_gemm/kernels.inc"]
-    assert [row.split("(")[0] for row in _rows(text)] == ["SMR_UKERNEL_HALF", "SMR_UKERNEL"]
+def test_what_comes_before_a_shared_list_leaves_its_rows(runtime: Path) -> None:
+    cut = lists(Selection(floor="neon-fp16"), runtime)
+    assert _isas(cut["kernels/f32_gemm/kernels.inc"]) == ["neon_fp16"]
+    assert _isas(cut["kernels/float.inc"]) == ["neon"]
+    assert _isas(lists(Selection(), runtime)["kernels/f32_gemm/kernels.inc"]) == []
 
 
 def test_the_floor_is_the_build_header(runtime: Path) -> None:

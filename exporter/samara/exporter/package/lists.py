@@ -10,7 +10,6 @@ shorter lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +23,7 @@ _TYPE = "type_"
 # Families that small work needs no more than portable C of, all with the same bits.
 _ABOVE_FLOOR = "_above_floor"
 _FLOOR_FAMILIES = frozenset({"q8_softmax"})
-# What each instruction set's kernels may use besides: its row names the last of them.
+# What each instruction set implies: a CPU that has it runs kernels of these too.
 _IMPLIED = {
     "avx512": {"avx2"},
     "avx512-vnni": {"avx2", "avx512"},
@@ -161,36 +160,15 @@ def _with_rows(family: str, selection: Selection) -> Selection:
 
 
 def _kernels(text: str, selection: Selection) -> str:
-    """The rows that a CPU of one of the build's instruction sets would choose.
+    """The rows that a CPU of one of the build's instruction sets would choose: the best come first.
 
-    Rows stand best first. A list that includes another one has those rows of the other one too. A
-    _HALF row has kernels of the row after it, which stays with it.
+    What a row's kernels build on does not matter here: families compile that by other lists.
     """
     lines = text.splitlines()
-    rows = [i for i, line in enumerate(lines) if _ROW.match(line) or _ISA_ROW.match(line)]
+    rows = {i: match[1] for i, line in enumerate(lines) if (match := _ISA_ROW.match(line))}
     kept: set[int] = set()
     for name in (selection.floor, *selection.isa):
-        have = {name, *_IMPLIED.get(name, ())}
-        best = next((n for n, i in enumerate(rows) if _row_runs(lines[i], have)), None)
-        if best is None:
-            continue
-        kept.add(rows[best])
-        if lines[rows[best]].startswith("SMR_UKERNEL_HALF("):
-            kept.add(rows[best + 1])
+        have = {"scalar", name, *_IMPLIED.get(name, ())}
+        kept.update([i for i, row in rows.items() if not have.isdisjoint(_ISA_FILES[row])][:1])
     chosen = [line for i, line in enumerate(lines) if i in kept or i not in rows]
     return "\n".join(chosen) + "\n"
-
-
-def _row_runs(row: str, have: set[str]) -> bool:
-    """Whether a CPU that has these instruction sets runs the kernels of a row."""
-    match = _ISA_ROW.match(row)
-    if match:
-        return not _ISA_FILES[match[1]].isdisjoint(have | {"scalar"})
-    return have.issuperset(_row_sets(row))
-
-
-def _row_sets(row: str) -> Iterator[str]:
-    by_c_name = {_c_name(name): name for name in ISA_NAMES}
-    for name in re.findall(r"SMR_ISA_(\w+)", row):
-        if name != "NONE":
-            yield by_c_name[name]

@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the float product in bfloat16, and its weights.
+// Compiles the float product in bfloat16, and its weights for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/bf16_gemm/bf16_gemm.h"
 
 #include "base/isa.h"
-#include "kernels/bf16_gemm/kernels.h"
+#include "kernels/rows.h"
 #include "simd/half.h"
 
-static const struct bf16_gemm_row {
-  uint32_t isa;
-  struct smr_f32_gemm_config config;
-} bf16_gemm_rows[] = {
-#define BF16_IN(name) SMR_HAS(bf16_gemm) ? smr_bf16_gemm_ukernel_##name : NULL
-#define SMR_UKERNEL(bit, suffix, rows, columns)                                \
-  {bit,                                                                        \
-   {.isa = #suffix,                                                            \
-    .mr = rows,                                                                \
-    .nr = {[SMR_GEMM_BF16] = columns},                                         \
-    .ukernel = {[SMR_GEMM_BF16] = BF16_IN(rows##x##columns##__##suffix)},      \
-    .gemv = {[SMR_GEMM_BF16] = BF16_IN(gemv__##suffix)},                       \
-    .gemv_nr = {[SMR_GEMM_BF16] = columns},                                    \
-    .names = {[SMR_GEMM_BF16] = "bf16_gemm_" #rows "x" #columns "__" #suffix}, \
-    .gemv_names = {[SMR_GEMM_BF16] = "bf16_gemm_gemv__" #suffix}}},
+// What every instruction set's file ends in.
+#define BF16_CONFIG(rows, columns)                                                      \
+  static const struct smr_f32_gemm_config N(bf16_gemm_config) = {                       \
+      .isa = SMR_SIMD_NAME,                                                             \
+      .mr = rows,                                                                       \
+      .nr = {[SMR_GEMM_BF16] = columns},                                                \
+      .ukernel = {[SMR_GEMM_BF16] = SMR_HAS(bf16_gemm) ? N(bf16_gemm_kernel) : NULL},   \
+      .gemv = {[SMR_GEMM_BF16] = SMR_HAS(bf16_gemm) ? N(bf16_gemm_gemv_kernel) : NULL}, \
+      .gemv_nr = {[SMR_GEMM_BF16] = columns},                                           \
+      .names = {[SMR_GEMM_BF16] = "bf16_gemm_" #rows "x" #columns "__" SMR_SIMD_NAME},  \
+      .gemv_names = {[SMR_GEMM_BF16] = "bf16_gemm_gemv__" SMR_SIMD_NAME}}
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/bf16_gemm/body.h"
+#include "kernels/bf16_gemm/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+#undef BF16_CONFIG
+
+static const struct smr_kernel_row bf16_gemm_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_bf16_gemm_config_##suffix},
 #include "kernels/bf16_gemm/kernels.inc"
 #undef SMR_UKERNEL
-#undef BF16_IN
 };
 
-static const struct bf16_gemm_row *bf16_gemm_row(uint32_t isa) {
-  const struct bf16_gemm_row *row = bf16_gemm_rows;
-  while ((row->isa & isa) != row->isa) row++;  // the last row needs nothing
-  return row;
-}
-
 const struct smr_f32_gemm_config *smr_bf16_gemm_config(uint32_t isa) {
-  return &bf16_gemm_row(isa)->config;
+  return smr_best_row(bf16_gemm_rows, isa)->kernels;
 }
 
-bool smr_bf16_gemm_pays(uint32_t isa) { return bf16_gemm_row(isa)->isa != SMR_ISA_NONE; }
+bool smr_bf16_gemm_pays(uint32_t isa) {
+  return smr_best_row(bf16_gemm_rows, isa)->isa != SMR_ISA_NONE;
+}
 
 size_t smr_bf16_gemm_panel_bytes(size_t taps, size_t k) {
   return smr_panel_stride_bytes(taps * (k / 2 + k % 2), 2 * sizeof(uint16_t));

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the conversions between float16 and float32.
+// Compiles the conversions between float16 and float32 for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f16_convert/f16_convert.h"
 
 #include "base/isa.h"
 #include "base/parts.h"
-#include "kernels/f16_convert/kernels.h"
+#include "kernels/rows.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f16_convert/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 static const struct f16_convert_row {
   uint32_t isa;
@@ -14,8 +20,8 @@ static const struct f16_convert_row {
   smr_f32_to_f16_ukernel narrow;
 } f16_convert_rows[] = {
 #define SMR_UKERNEL(isa, suffix, lanes) \
-  {isa, smr_f16_to_f32_ukernel__##suffix, smr_f32_to_f16_ukernel__##suffix},
-#include "kernels/f16_convert/kernels.inc"
+  {isa, smr_f16_to_f32_loop_##suffix, smr_f32_to_f16_loop_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 

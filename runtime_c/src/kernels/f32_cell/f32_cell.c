@@ -27,9 +27,9 @@ static const struct smr_kernel_row f32_cell_grad_rows[] = {
 };
 
 const struct smr_f32_cell_kernels *smr_f32_cell_kernels(uint32_t isa) {
-  return smr_best_row(f32_cell_rows, isa);
+  return smr_best_row(f32_cell_rows, isa)->kernels;
 }
 
 const struct smr_f32_cell_grad_kernels *smr_f32_cell_grad_kernels(uint32_t isa) {
-  return smr_best_row(f32_cell_grad_rows, isa);
+  return smr_best_row(f32_cell_grad_rows, isa)->kernels;
 }

@@ -22,7 +22,7 @@ static const struct smr_kernel_row f32_channel_norm_rows[] = {
 };
 
 const struct smr_f32_channel_norm *smr_f32_channel_norm_config(uint32_t isa) {
-  return smr_best_row(f32_channel_norm_rows, isa);
+  return smr_best_row(f32_channel_norm_rows, isa)->kernels;
 }
 
 static const struct smr_kernel_row f32_channel_norm_grad_rows[] = {
@@ -32,5 +32,5 @@ static const struct smr_kernel_row f32_channel_norm_grad_rows[] = {
 };
 
 const struct smr_f32_channel_norm_grad *smr_f32_channel_norm_grad_config(uint32_t isa) {
-  return smr_best_row(f32_channel_norm_grad_rows, isa);
+  return smr_best_row(f32_channel_norm_grad_rows, isa)->kernels;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the direct convolution; tiles at the image's border read a zero-padded copy, and all
-// tiles of a small image one of the whole.
+// The direct convolution: its kernels for every instruction set, and what they are given. Tiles at
+// the image's border read a zero-padded copy, and all tiles of a small image one of the whole.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
@@ -9,31 +9,35 @@
 
 #include "base/isa.h"
 #include "base/lean.h"
-#include "kernels/f32_conv_direct/kernels.h"
+#include "kernels/rows.h"
 #include "simd/common.h"
+
+// What every instruction set's file ends in.
+#define CONV_DIRECT_CONFIG(rows, columns)                                      \
+  static const struct smr_f32_conv_direct_config N(f32_conv_direct_config) = { \
+      "f32_conv_direct_" #rows "x" #columns "__" SMR_SIMD_NAME,                \
+      rows,                                                                    \
+      columns,                                                                 \
+      {SMR_HAS(conv_direct) ? N(f32_conv_direct) : NULL,                       \
+       SMR_HAS(conv_direct_f16w) ? N(f32_conv_direct_f16w) : NULL}}
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_conv_direct/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+#undef CONV_DIRECT_CONFIG
 
 enum { F32_CONV_DIRECT_MAX_MR = 8 };
 
-static const struct f32_conv_direct_row {
-  uint32_t isa;
-  struct smr_f32_conv_direct_config config;
-} f32_conv_direct_rows[] = {
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                                  \
-  {isa,                                                                                   \
-   {"f32_conv_direct_" #mr "x" #nr "__" #suffix,                                          \
-    mr,                                                                                   \
-    nr,                                                                                   \
-    {SMR_HAS(conv_direct) ? smr_f32_conv_direct_ukernel_##mr##x##nr##__##suffix : NULL,   \
-     SMR_HAS(conv_direct_f16w) ? smr_f32_conv_direct_ukernel_##mr##x##nr##_f16w__##suffix \
-                               : NULL}}},
-#include "kernels/f32_conv_direct/kernels.inc"
+static const struct smr_kernel_row f32_conv_direct_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_conv_direct_config_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_conv_direct_config *smr_f32_conv_direct_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_conv_direct_rows[i].isa & isa) != f32_conv_direct_rows[i].isa) i++;  // last: none
-  return &f32_conv_direct_rows[i].config;
+  return smr_best_row(f32_conv_direct_rows, isa)->kernels;
 }
 
 static size_t f32_conv_direct_k(const struct smr_f32_conv_direct_args *args) {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution over the vocabulary. DW_SUFFIX is the ISA as kernels.inc names it,
-// DW_REGISTERS the number of its vector registers.
+// Depthwise convolution over the vocabulary.
 //
 // Wide areas are walked one vector of channels at a time, four pixels together: weights stay in
 // registers, neighbouring pixels share loads, and rows of input stay in L1 for the next row of
 // output. Narrow ones (borders) are walked pixel by pixel, four vectors of channels together, which
 // hides the latency of the sums.
 
-#define DW_KERNEL_(name, suffix) smr_f32_dwconv_##name##_ukernel__##suffix
-#define DW_KERNEL(name, suffix) DW_KERNEL_(name, suffix)
-#define DW_PIXELS 4        // pixels together
-#define DW_MAX_TAPS_W 5    // widest row of taps that is unrolled
+#define DW_REGISTERS (VF == 16 || VF == 4 ? 32 : 16)  // of vectors
+#define DW_PIXELS 4                                   // pixels together
+#define DW_MAX_TAPS_W 5                               // widest row of taps that is unrolled
 #define DW_STAGED_TAPS 49  // largest kernel whose float16 weights are widened once per area
 
 // Vector of channels from c of a panel's tap row: the byte position of its first weight.
@@ -275,7 +273,7 @@ static void N(dwconv_channels)(const struct smr_f32_dwconv_area *area, const flo
   }
 }
 
-void DW_KERNEL(area, DW_SUFFIX)(const struct smr_f32_dwconv_area *area) {
+static void N(dwconv_kernel_area)(const struct smr_f32_dwconv_area *area) {
   const int stageable =
       area->w_type == SMR_GEMM_F32 || area->taps_h * area->taps_w <= DW_STAGED_TAPS;
   // Two pixels that share taps are worth more than four that do not.
@@ -353,15 +351,15 @@ SMR_INLINE void N(dwconv_quad_rows)(const struct smr_f32_dwconv_quads *given, si
   }
 }
 
-void DW_KERNEL(quads, DW_SUFFIX)(const struct smr_f32_dwconv_quads *quads) {
+static void N(dwconv_kernel_quads)(const struct smr_f32_dwconv_quads *quads) {
   size_t c = 0;
   for (; c + VF <= quads->channels; c += VF) N(dwconv_quad_rows)(quads, c, 1, VF);
   if (SMR_HAS(f32_dwconv_part) && c < quads->channels)
     N(dwconv_quad_rows)(quads, c, 0, quads->channels - c);
 }
 
-void DW_KERNEL(indirect, DW_SUFFIX)(const struct smr_f32_dwconv_indirect_args *args, size_t begin,
-                                    size_t end) {
+static void N(dwconv_kernel_indirect)(const struct smr_f32_dwconv_indirect_args *args, size_t begin,
+                                      size_t end) {
   const struct smr_f32_dwconv_area area = {.channels = args->channels,
                                            .taps_h = 1,
                                            .taps_w = args->taps,
@@ -380,11 +378,8 @@ void DW_KERNEL(indirect, DW_SUFFIX)(const struct smr_f32_dwconv_indirect_args *a
   }
 }
 
-#undef DW_KERNEL_
-#undef DW_KERNEL
 #undef DW_PIXELS
 #undef DW_MAX_TAPS_W
 #undef DW_STAGED_TAPS
 #undef DW_RUN
-#undef DW_SUFFIX
 #undef DW_REGISTERS

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the depthwise convolution, and its cut into areas of pixels that see equal taps.
+// The depthwise convolution: its kernels for every instruction set, and its cut into areas of
+// pixels that see equal taps.
 #include "base/fp.h"
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
 
 #include "base/isa.h"
 #include "base/lean.h"
-#include "kernels/f32_dwconv/kernels.h"
+#include "base/parts.h"
+#include "kernels/f32_dwconv/area.h"
+#include "kernels/rows.h"
 #include "simd/common.h"
 
 #include <string.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_dwconv/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 struct smr_f32_dwconv_config {
   uint32_t isa;
@@ -20,23 +29,21 @@ struct smr_f32_dwconv_config {
 };
 
 static const struct smr_f32_dwconv_config f32_dwconv_configs[] = {
-#define SMR_UKERNEL(isa, suffix, lanes)                                                         \
-  {isa,                                                                                         \
-   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix,             \
-    "f32_dwconv_quads__" #suffix},                                                              \
-   SMR_HAS(conv_depthwise) || SMR_HAS(spread_depthwise) ? smr_f32_dwconv_area_ukernel__##suffix \
-                                                        : NULL,                                 \
-   SMR_HAS(f32_dwconv_quads) ? smr_f32_dwconv_quads_ukernel__##suffix : NULL,                   \
-   SMR_HAS(f32_dwconv_indirect) ? smr_f32_dwconv_indirect_ukernel__##suffix : NULL},
-#include "kernels/f32_dwconv/kernels.inc"
+#define SMR_UKERNEL(isa, suffix, lanes)                                                           \
+  {isa,                                                                                           \
+   {"f32_dwconv_3x3__" #suffix, "f32_dwconv_5x5__" #suffix, "f32_dwconv__" #suffix,               \
+    "f32_dwconv_quads__" #suffix},                                                                \
+   SMR_HAS(conv_depthwise) || SMR_HAS(spread_depthwise) ? smr_dwconv_kernel_area_##suffix : NULL, \
+   SMR_HAS(f32_dwconv_quads) ? smr_dwconv_kernel_quads_##suffix : NULL,                           \
+   SMR_HAS(f32_dwconv_indirect) ? smr_dwconv_kernel_indirect_##suffix : NULL},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_dwconv_config *smr_f32_dwconv_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_dwconv_configs[i].isa & isa) != f32_dwconv_configs[i].isa)
-    i++;  // the last needs nothing
-  return &f32_dwconv_configs[i];
+  const struct smr_f32_dwconv_config *config = f32_dwconv_configs;
+  while ((config->isa & isa) != config->isa) config++;  // the last needs nothing
+  return config;
 }
 
 const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes of Fourier transforms over the vocabulary; FFT_PASS and FFT_SCALE name the two kernels.
+// Passes of Fourier transforms over the vocabulary.
 
 // Complex lanes.
 struct N(fft_c) {
@@ -136,7 +136,7 @@ static void N(fft_pass_any)(const struct smr_f32_fft_pass *f) {
   }
 }
 
-void FFT_PASS(const struct smr_f32_fft_pass *pass) {
+static void N(fft_pass)(const struct smr_f32_fft_pass *pass) {
   if (pass->radix == 4)
     N(fft_pass_4)(pass);
   else if (pass->radix == 2)
@@ -149,7 +149,8 @@ void FFT_PASS(const struct smr_f32_fft_pass *pass) {
     N(fft_pass_any)(pass);
 }
 
-void FFT_SCALE(size_t n, size_t s, struct smr_f32_fft_parts w, struct smr_f32_fft_parts x) {
+static void N(fft_scale)(size_t n, size_t s, struct smr_f32_fft_parts w,
+                         struct smr_f32_fft_parts x) {
   for (size_t j = 0; j < n; j++) {
     const struct N(fft_c) by = N(fft_root)(&w, j);
     for (size_t q = 0; q < s; q += VF) {
@@ -158,5 +159,3 @@ void FFT_SCALE(size_t n, size_t s, struct smr_f32_fft_parts w, struct smr_f32_ff
     }
   }
 }
-#undef FFT_PASS
-#undef FFT_SCALE

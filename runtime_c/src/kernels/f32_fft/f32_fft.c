@@ -5,19 +5,23 @@
 #include "kernels/f32_fft/f32_fft.h"
 
 #include "base/isa.h"
-#include "kernels/f32_fft/kernels.h"
+#include "kernels/rows.h"
 
 #include <math.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_fft/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 static const struct {
   uint32_t isa;
   struct smr_f32_fft_kernels kernels;
 } f32_fft_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes)                      \
-  {bit,                                                      \
-   {"f32_fft__" #suffix, smr_f32_fft_pass_ukernel__##suffix, \
-    smr_f32_fft_scale_ukernel__##suffix}},
-#include "kernels/f32_fft/kernels.inc"
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  {bit, {"f32_fft__" #suffix, smr_fft_pass_##suffix, smr_fft_scale_##suffix}},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 

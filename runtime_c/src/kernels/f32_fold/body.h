@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds over the vocabulary; FOLD_UKERNEL names the function.
+// Folds over the vocabulary.
 
-void FOLD_UKERNEL(size_t count, size_t turns, size_t length, const float *from, size_t from_step,
-                  float *to, size_t to_step) {
+static void N(f32_fold)(size_t count, size_t turns, size_t length, const float *from,
+                        size_t from_step, float *to, size_t to_step) {
   const size_t whole = length - length % VF, rest = length % VF;
   for (size_t turn = 0; turn < turns && turn < count; turn++) {
     const float *f = from + turn * from_step;
@@ -15,4 +15,3 @@ void FOLD_UKERNEL(size_t count, size_t turns, size_t length, const float *from, 
     }
   }
 }
-#undef FOLD_UKERNEL

@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the float product, and the order in which its tiles are visited.
+// Compiles the float product, and the order in which its tiles are visited for every instruction
+// set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_gemm/f32_gemm.h"
 
 #include "base/cut.h"
 #include "base/isa.h"
-#include "kernels/f32_gemm/kernels.h"
+#include "kernels/rows.h"
+
+#include <float.h>
+#include <math.h>
+
+// What every instruction set's file ends in.
+#define GEMM_IN(part, name) SMR_HAS(part) ? N(name) : NULL
+#define GEMM_CONFIG(rows, columns, ...)                                                      \
+  static const struct smr_f32_gemm_config N(f32_gemm_config) = {                             \
+      .isa = SMR_SIMD_NAME,                                                                  \
+      .mr = rows,                                                                            \
+      .nr = {columns, columns},                                                              \
+      .ukernel = {GEMM_IN(f32_gemm, f32_gemm_kernel),                                        \
+                  GEMM_IN(f32_gemm_f16w, f32_gemm_kernel_f16w)},                             \
+      .gemv = {GEMM_IN(f32_gemv, f32_gemm_gemv_kernel),                                      \
+               GEMM_IN(f32_gemv_f16w, f32_gemm_gemv_kernel_f16w)},                           \
+      .gemv_nr = {SMR_PANEL, SMR_PANEL},                                                     \
+      .names = {"f32_gemm_" #rows "x" #columns "__" SMR_SIMD_NAME,                           \
+                "f32_gemm_" #rows "x" #columns "_f16w__" SMR_SIMD_NAME},                     \
+      .gemv_names = {"f32_gemm_gemv__" SMR_SIMD_NAME, "f32_gemm_gemv_f16w__" SMR_SIMD_NAME}, \
+      __VA_ARGS__}
+
+// Tiles in float16 arithmetic call those of NEON, which come first.
+#define SMR_SIMD_BODY "kernels/f32_gemm/body.h"
+#define SMR_SIMD_HOT
+#include "kernels/float.inc"
+#undef SMR_SIMD_HOT
+#include "kernels/f32_gemm/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef GEMM_CONFIG
+#undef GEMM_IN
 
 size_t smr_panels(size_t n) { return n / SMR_PANEL + (n % SMR_PANEL != 0); }
 
@@ -14,55 +45,15 @@ size_t smr_panel_stride_bytes(size_t rows, size_t element_bytes) {
   return (rows * SMR_PANEL * element_bytes + 63) / 64 * 64;
 }
 
-static const struct smr_f32_gemm_row {
-  uint32_t isa;
-  struct smr_f32_gemm_config config;  // after one with `half` the one without
-} f32_gemm_rows[] = {
-#define GEMM_IN(part, name) SMR_HAS(part) ? smr_f32_gemm_ukernel_##name : NULL
-#define GEMM_NAMED(name) "f32_gemm_" #name
-// Kernels of float16 weights are `suffix`, those of float32 ones `other`; then what else there is.
-#define GEMM_ROW(bit, suffix, rows, columns, other, other_columns, ...)                      \
-  {bit,                                                                                      \
-   {.isa = #suffix,                                                                          \
-    .mr = rows,                                                                              \
-    .nr = {other_columns, columns},                                                          \
-    .ukernel = {GEMM_IN(f32_gemm, rows##x##other_columns##__##other),                        \
-                GEMM_IN(f32_gemm_f16w, rows##x##columns##_f16w__##suffix)},                  \
-    .gemv = {GEMM_IN(f32_gemv, gemv__##other), GEMM_IN(f32_gemv_f16w, gemv_f16w__##suffix)}, \
-    .gemv_nr[SMR_GEMM_F32] = SMR_PANEL,                                                      \
-    .names = {GEMM_NAMED(rows##x##other_columns##__##other),                                 \
-              GEMM_NAMED(rows##x##columns##_f16w__##suffix)},                                \
-    .gemv_names = {GEMM_NAMED(gemv__##other), GEMM_NAMED(gemv_f16w__##suffix)},              \
-    __VA_ARGS__}},
-#define SMR_UKERNEL(bit, suffix, rows, columns) \
-  GEMM_ROW(bit, suffix, rows, columns, suffix, columns, .gemv_nr[SMR_GEMM_F16] = SMR_PANEL)
-#define SMR_UKERNEL_TALL(bit, suffix, rows, columns, tall_rows)                             \
-  GEMM_ROW(bit, suffix, rows, columns, suffix, columns, .gemv_nr[SMR_GEMM_F16] = SMR_PANEL, \
-           .tall_mr = tall_rows, .tall = GEMM_IN(f32_gemm_tall, tall_rows##x16__##suffix),  \
-           .tall_name = GEMM_NAMED(tall_rows##x16__##suffix))
-#define SMR_UKERNEL_HALF(bit, suffix, rows, columns, other, other_columns)                     \
-  GEMM_ROW(bit, suffix, rows, columns, other, other_columns, .gemv_nr[SMR_GEMM_F16] = columns, \
-           .half = true)
+static const struct smr_kernel_row f32_gemm_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_gemm_config_##suffix},
 #include "kernels/f32_gemm/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
-#undef SMR_UKERNEL_TALL
-#undef SMR_UKERNEL_HALF
-#undef GEMM_ROW
-#undef GEMM_NAMED
-#undef GEMM_IN
 };
 
 const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_gemm_rows[i].isa & isa) != f32_gemm_rows[i].isa) i++;  // the last row needs nothing
-  return &f32_gemm_rows[i].config;
-}
-
-// The config without float16 arithmetic beside one with.
-static const struct smr_f32_gemm_config *f32_gemm_plain(const struct smr_f32_gemm_config *config) {
-  size_t i = 0;
-  while (&f32_gemm_rows[i].config != config) i++;
-  return &f32_gemm_rows[i + 1].config;
+  return smr_best_row(f32_gemm_rows, isa)->kernels;
 }
 
 enum {
@@ -77,8 +68,8 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
   const size_t panels = smr_panels(args->n);
   const size_t sum = args->indirect ? args->k * args->taps : args->k;
-  if (config->half && (panels < F32_GEMM_HALF_PANELS || sum < F32_GEMM_HALF_SUM))
-    config = f32_gemm_plain(config);
+  if (config->plain && (panels < F32_GEMM_HALF_PANELS || sum < F32_GEMM_HALF_SUM))
+    config = config->plain;
   size_t mr = config->mr;
   *plan = (struct smr_f32_gemm_plan){
       .config = config,

@@ -74,7 +74,7 @@ struct smr_f32_gemm_config {
   smr_f32_gemm_ukernel gemv[SMR_GEMM_TYPES];
   size_t gemv_nr[SMR_GEMM_TYPES];  ///< columns that a call of `gemv` is best given
   const char *names[SMR_GEMM_TYPES], *tall_name, *gemv_names[SMR_GEMM_TYPES];  ///< for profiles
-  bool half;  ///< float16 arithmetic, beside which there is a config without
+  const struct smr_f32_gemm_config *plain;  ///< of one with float16 arithmetic: the one without
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

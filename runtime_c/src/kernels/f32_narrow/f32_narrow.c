@@ -21,7 +21,7 @@ static const struct smr_kernel_row f32_narrow_entries[] = {
 };
 
 const struct smr_f32_narrow_config *smr_f32_narrow_config(uint32_t isa) {
-  return smr_best_row(f32_narrow_entries, isa);
+  return smr_best_row(f32_narrow_entries, isa)->kernels;
 }
 
 size_t smr_narrow_stored_rows(smr_narrow_type type, size_t rows) {

@@ -23,5 +23,5 @@ static const struct smr_kernel_row f32_norm_rows[] = {
 };
 
 const struct smr_f32_norm *smr_f32_norm_config(uint32_t isa) {
-  return smr_best_row(f32_norm_rows, isa);
+  return smr_best_row(f32_norm_rows, isa)->kernels;
 }

@@ -20,5 +20,5 @@ static const struct smr_kernel_row f32_norm_grad_rows[] = {
 };
 
 const struct smr_f32_norm_grad *smr_f32_norm_grad_config(uint32_t isa) {
-  return smr_best_row(f32_norm_grad_rows, isa);
+  return smr_best_row(f32_norm_grad_rows, isa)->kernels;
 }

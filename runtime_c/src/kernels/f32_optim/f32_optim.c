@@ -18,5 +18,5 @@ static const struct smr_kernel_row f32_optim_rows[] = {
 };
 
 const struct smr_f32_optim_kernels *smr_f32_optim_kernels(uint32_t isa) {
-  return smr_best_row(f32_optim_rows, isa);
+  return smr_best_row(f32_optim_rows, isa)->kernels;
 }

@@ -3,6 +3,26 @@
 // vectors, OUTER_MASKED says whether part of a vector costs no more to load than all of it;
 // OUTER_TILES(X, nv) lists X(rows, nv) for all rows. Where there is an OUTER_TALL_TILES, tiles of
 // one vector may have the further rows that it lists.
+#if defined(SMR_SIMD_AVX512)
+#define OUTER_MR 12
+#define OUTER_NV 3
+#define OUTER_MASKED 1
+#define OUTER_TILES(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) X(7, nv) X(8, nv)
+#define OUTER_TALL_TILES(X, nv) X(9, nv) X(10, nv) X(11, nv) X(12, nv)
+#define OUTER_CONFIG(X) X(8, 48, 12, 16)
+#elif defined(SMR_SIMD_SCALAR)
+#define OUTER_MR 3
+#define OUTER_NV 4
+#define OUTER_MASKED 0
+#define OUTER_TILES(X, nv) X(1, nv) X(2, nv) X(3, nv)
+#define OUTER_CONFIG(X) X(3, 4, 3, 4)
+#else
+#define OUTER_MR 6
+#define OUTER_NV (16 / VF)
+#define OUTER_MASKED 0
+#define OUTER_TILES(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv)
+#define OUTER_CONFIG(X) X(6, 16, 6, 16)
+#endif
 
 // mr rows by nv vectors, of the last of which `lanes` exist if it is only a `part`.
 SMR_INLINE void N(outer_tile)(const size_t mr, const size_t nv, const int part, size_t lanes,
@@ -83,7 +103,7 @@ OUTER_TILES(OUTER_PART, 1)
 static const N(outer_function) N(outer_parts)[OUTER_MR] = {OUTER_TILES(OUTER_PART_NAME, 1)};
 #endif
 
-void OUTER_UKERNEL(size_t height, size_t width, const struct smr_f32_outer_walk *walk) {
+static void N(outer_kernel)(size_t height, size_t width, const struct smr_f32_outer_walk *walk) {
 #if OUTER_MASKED
   const size_t vectors = (width + VF - 1) / VF;
   N(outer_tiles)[vectors - 1][height - 1](width - (vectors - 1) * VF, walk);
@@ -152,8 +172,8 @@ OUTER_DIAGONAL(2, 4)
 OUTER_DIAGONAL(3, 2)
 OUTER_DIAGONAL(5, 1)
 
-void OUTER_DIAGONAL_UKERNEL(size_t taps, size_t channels, size_t b_tap,
-                            const struct smr_f32_outer_walk *walk) {
+static void N(outer_diagonal_kernel)(size_t taps, size_t channels, size_t b_tap,
+                                     const struct smr_f32_outer_walk *walk) {
   for (size_t c = 0; c < channels; c += VF) {
     const size_t lanes = channels - c < VF ? channels - c : VF;
     struct smr_f32_outer_walk at = *walk;
@@ -176,6 +196,20 @@ void OUTER_DIAGONAL_UKERNEL(size_t taps, size_t channels, size_t b_tap,
   }
 }
 
+// Up to `nr` columns have up to `mr` rows, up to `narrow` columns up to `tall` rows.
+#define OUTER_KERNELS(mr, nr, tall, narrow)                        \
+  static const struct smr_f32_outer_config N(f32_outer_config) = { \
+      "f32_outer_" #mr "x" #nr "__" SMR_SIMD_NAME,                 \
+      "f32_outer_diagonal__" SMR_SIMD_NAME,                        \
+      mr,                                                          \
+      nr,                                                          \
+      tall,                                                        \
+      narrow,                                                      \
+      N(outer_kernel),                                             \
+      N(outer_diagonal_kernel)};
+OUTER_CONFIG(OUTER_KERNELS)
+
+#undef OUTER_KERNELS
 #undef OUTER_FULL
 #undef OUTER_PART
 #undef OUTER_FULL_NAME
@@ -186,5 +220,4 @@ void OUTER_DIAGONAL_UKERNEL(size_t taps, size_t channels, size_t b_tap,
 #undef OUTER_MASKED
 #undef OUTER_TILES
 #undef OUTER_TALL_TILES
-#undef OUTER_UKERNEL
-#undef OUTER_DIAGONAL_UKERNEL
+#undef OUTER_CONFIG

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of outer products.
+// Compiles outer products for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_outer/f32_outer.h"
 
 #include "base/isa.h"
-#include "kernels/f32_outer/kernels.h"
+#include "kernels/rows.h"
 
-static const struct {
-  uint32_t isa;
-  struct smr_f32_outer_config config;
-} f32_outer_rows[] = {
-#define SMR_UKERNEL(isa, suffix, mr, nr, tall, narrow)                                           \
-  {isa,                                                                                          \
-   {"f32_outer_" #mr "x" #nr "__" #suffix, "f32_outer_diagonal__" #suffix, mr, nr, tall, narrow, \
-    smr_f32_outer_ukernel_##mr##x##nr##__##suffix, smr_f32_outer_diagonal_ukernel__##suffix}},
-#include "kernels/f32_outer/kernels.inc"
+#define SMR_SIMD_BODY "kernels/f32_outer/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+
+static const struct smr_kernel_row f32_outer_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_outer_config_##suffix},
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_f32_outer_config *smr_f32_outer_config(uint32_t isa) {
-  size_t i = 0;
-  while ((f32_outer_rows[i].isa & isa) != f32_outer_rows[i].isa) i++;  // the last row needs nothing
-  return &f32_outer_rows[i].config;
+  return smr_best_row(f32_outer_rows, isa)->kernels;
 }
 
 void smr_f32_outer_merge(struct smr_f32_outer_walk *w) {

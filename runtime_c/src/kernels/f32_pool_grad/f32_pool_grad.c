@@ -18,5 +18,5 @@ static const struct smr_kernel_row f32_pool_grad_rows[] = {
 };
 
 const struct smr_f32_pool_grad *smr_f32_pool_grad_config(uint32_t isa) {
-  return smr_best_row(f32_pool_grad_rows, isa);
+  return smr_best_row(f32_pool_grad_rows, isa)->kernels;
 }

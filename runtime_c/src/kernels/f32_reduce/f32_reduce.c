@@ -23,7 +23,7 @@ static const struct smr_kernel_row f32_reduce_rows[] = {
 };
 
 const struct smr_f32_reduce *smr_f32_reduce_config(uint32_t isa) {
-  return smr_best_row(f32_reduce_rows, isa);
+  return smr_best_row(f32_reduce_rows, isa)->kernels;
 }
 
 float smr_f32_reduce_start(enum smr_f32_reduce_op op) {

@@ -21,5 +21,5 @@ static const struct smr_kernel_row f32_resize_rows[] = {
 };
 
 const struct smr_f32_resize_kernels *smr_f32_resize_kernels(uint32_t isa) {
-  return smr_best_row(f32_resize_rows, isa);
+  return smr_best_row(f32_resize_rows, isa)->kernels;
 }

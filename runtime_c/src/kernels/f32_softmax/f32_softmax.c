@@ -23,5 +23,5 @@ static const struct smr_kernel_row f32_softmax_rows[] = {
 };
 
 const struct smr_f32_softmax *smr_f32_softmax_config(uint32_t isa) {
-  return smr_best_row(f32_softmax_rows, isa);
+  return smr_best_row(f32_softmax_rows, isa)->kernels;
 }

@@ -20,5 +20,5 @@ static const struct smr_kernel_row f32_taps_rows[] = {
 };
 
 const struct smr_f32_taps_kernels *smr_f32_taps_kernels(uint32_t isa) {
-  return smr_best_row(f32_taps_rows, isa);
+  return smr_best_row(f32_taps_rows, isa)->kernels;
 }

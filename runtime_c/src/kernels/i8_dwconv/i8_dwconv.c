@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the int8 depthwise convolution, and its cut into areas of pixels that see equal taps.
+// The int8 depthwise convolution: its kernels for every instruction set, and its cut into areas of
+// pixels that see equal taps.
+// every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
@@ -8,8 +10,26 @@
 
 #include "base/cut.h"
 #include "base/isa.h"
-#include "kernels/i8_dwconv/kernels.h"
+#include "base/parts.h"
+#include "kernels/i8_dwconv/area.h"
+#include "simd/requantize.h"
+#include "simd/tail.h"
 #include "simd/common.h"
+
+// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+#include "simd/scalar_begin.h"
+#include "kernels/i8_dwconv/scalar.h"
+#include "simd/end.h"
+
+// So do those of VNNI to AVX-512.
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/i8_dwconv/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#define SMR_SIMD_BODY "kernels/i8_dwconv/avx512vnni.h"
+#include "kernels/i8_dwconv/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
 
 struct smr_i8_dwconv_config {
   uint32_t isa;
@@ -19,20 +39,19 @@ struct smr_i8_dwconv_config {
 };
 
 static const struct smr_i8_dwconv_config i8_dwconv_configs[] = {
-#define SMR_UKERNEL(isa, suffix)                                                  \
+#define SMR_UKERNEL(isa, suffix, lanes)                                           \
   {isa,                                                                           \
    {"i8_dwconv_3x3__" #suffix, "i8_dwconv_5x5__" #suffix, "i8_dwconv__" #suffix}, \
-   smr_i8_dwconv_area_ukernel__##suffix,                                          \
-   smr_i8_dwconv_indirect_ukernel__##suffix},
+   smr_i8_dwconv_area_##suffix,                                                   \
+   smr_i8_dwconv_indirect_##suffix},
 #include "kernels/i8_dwconv/kernels.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_i8_dwconv_config *smr_i8_dwconv_config(uint32_t isa) {
-  size_t i = 0;
-  while ((i8_dwconv_configs[i].isa & isa) != i8_dwconv_configs[i].isa)
-    i++;  // the last needs nothing
-  return &i8_dwconv_configs[i];
+  const struct smr_i8_dwconv_config *config = i8_dwconv_configs;
+  while ((config->isa & isa) != config->isa) config++;  // the last needs nothing
+  return config;
 }
 
 const char *smr_i8_dwconv_kernel(const struct smr_i8_dwconv_config *config,

@@ -2,16 +2,14 @@
 // int8 depthwise convolution by products of pairs of int16 (vpmaddwd), for the vectors of one ISA.
 //
 // The ISA's file gives I8DW_V (a vector of integers), I8DW_OP(op) (an intrinsic on it), I8DW_WORDS
-// (int16 per vector: the channels walked together), I8DW_SUFFIX (the ISA as kernels.inc names it)
-// and the loads and stores whose instructions differ.
+// (int16 per vector: the channels walked together) and the loads and stores whose instructions
+// differ.
 //
 // Inputs are widened and neighbouring taps interleaved, so that one product sums two taps of a
 // channel in int32: nothing can saturate, whatever the weights. At strides of one, even and odd
 // pixels share the pairs, the odd ones with weights shifted by a tap. The zero point of the input
 // is taken out of the bias, where weights are made ready for a walk over an area.
 
-#define I8DW_KERNEL_(name, suffix) smr_i8_dwconv_##name##_ukernel__##suffix
-#define I8DW_KERNEL(name, suffix) I8DW_KERNEL_(name, suffix)
 #define I8DW_PIXELS 4    // pixels together
 #define I8DW_STAGED 192  // vectors of weights that an area may need
 
@@ -238,11 +236,11 @@ SMR_INLINE struct N(i8dw_walk) N(i8dw_walk_of)(const struct smr_i8_dwconv_area *
                                .to = end->to};
 }
 
-void I8DW_KERNEL(area, I8DW_SUFFIX)(const struct smr_i8_dwconv_area *area) {
+static void N(i8_dwconv_area)(const struct smr_i8_dwconv_area *area) {
   // At most four vectors for two taps and a pixel's odd one.
   if (area->taps_h > I8DW_STAGED || area->taps_w > I8DW_STAGED ||
       area->taps_h * ((area->taps_w + 1) / 2) * (area->taps_w <= 7 ? 4 : 2) > I8DW_STAGED) {
-    smr_i8_dwconv_area_ukernel__scalar(area);
+    smr_i8_dwconv_area_scalar(area);
     return;
   }
   I8DW_V staged[I8DW_STAGED];
@@ -273,10 +271,10 @@ SMR_INLINE void N(i8dw_indirect_pixel)(const struct N(i8dw_walk) * walk,
   N(i8dw_finish)(walk, acc, walk->out, out_at, full ? I8DW_WORDS : walk->n);
 }
 
-void I8DW_KERNEL(indirect, I8DW_SUFFIX)(const struct smr_i8_dwconv_indirect_args *args,
-                                        size_t begin, size_t end) {
+static void N(i8_dwconv_indirect)(const struct smr_i8_dwconv_indirect_args *args, size_t begin,
+                                  size_t end) {
   if (args->taps > I8DW_STAGED - 1) {
-    smr_i8_dwconv_indirect_ukernel__scalar(args, begin, end);
+    smr_i8_dwconv_indirect_scalar(args, begin, end);
     return;
   }
   const struct smr_i8_dwconv_area area = {.channels = args->channels,
@@ -303,8 +301,6 @@ void I8DW_KERNEL(indirect, I8DW_SUFFIX)(const struct smr_i8_dwconv_indirect_args
   }
 }
 
-#undef I8DW_KERNEL_
-#undef I8DW_KERNEL
 #undef I8DW_PIXELS
 #undef I8DW_STAGED
 #undef I8DW_RUN
@@ -313,4 +309,3 @@ void I8DW_KERNEL(indirect, I8DW_SUFFIX)(const struct smr_i8_dwconv_indirect_args
 #undef I8DW_OP
 #undef I8DW_FLOATS
 #undef I8DW_WORDS
-#undef I8DW_SUFFIX

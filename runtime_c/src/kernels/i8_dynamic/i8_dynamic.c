@@ -20,5 +20,5 @@ static const struct smr_kernel_row i8_dynamic_entries[] = {
 };
 
 const struct smr_i8_dynamic_kernels *smr_i8_dynamic_kernels(uint32_t isa) {
-  return smr_best_row(i8_dynamic_entries, isa);
+  return smr_best_row(i8_dynamic_entries, isa)->kernels;
 }

@@ -1,13 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the sums of an int8 product, written once over the vocabulary. The including file
-// defines, after simd/<isa>_begin.h,
+// What becomes of the sums of an int8 product, over the vocabulary. Kernels of instruction sets
+// that build on these share it.
 //
-//   I8_NAME(x)       names its functions
-//   I8_ENDS          names the table
 //   I8_NAME(store)   (p, v, zero, lo, n): the first n <= VF lanes of v plus `zero`, saturated to
-//                    bytes and not below `lo`
-//
-// and has included scale.h, or defines I8_TO_I8 and has its own I8_NAME(to_i8).
+//                    bytes and not below `lo`; where there is none, I8_TO_I8 is defined and there
+//                    is a N(i8_gemm_to_i8)
+#define I8_NAME(name) N(i8_gemm_##name)
+#if defined(SMR_SIMD_AVX512)
+SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m512i v, int32_t zero, int32_t lo, size_t n) {
+  // Not below: what is far below would overflow in the sum.
+  const __m512i most = _mm512_max_epi32(v, _mm512_set1_epi32(lo - zero));
+  const __m128i bytes = _mm512_cvtsepi32_epi8(_mm512_add_epi32(most, _mm512_set1_epi32(zero)));
+  if (n == 16)
+    _mm_storeu_si128((__m128i *)(void *)p, bytes);
+  else
+    _mm_mask_storeu_epi8(p, N(mask_n)(n), bytes);
+}
+#include "kernels/i8_gemm/scale.h"
+#elif defined(SMR_SIMD_AVX2)
+SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m256i v, int32_t zero, int32_t lo, size_t n) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  const __m128i moved = _mm_adds_epi16(words, _mm_set1_epi16((int16_t)zero));
+  const __m128i bytes = _mm_max_epi8(_mm_packs_epi16(moved, moved), _mm_set1_epi8((int8_t)lo));
+  const uint64_t eight[2] = {(uint64_t)_mm_cvtsi128_si64(bytes)};
+  if (n == 8)
+    memcpy(p, eight, 8);
+  else
+    smr_store_tail(p, n, eight);
+}
+#include "kernels/i8_gemm/scale.h"
+#elif defined(SMR_SIMD_NEON)
+#define I8_TO_I8
+#include "kernels/i8_gemm/scale.h"
+#include "kernels/i8_gemm/narrow_neon.h"
+#else
+#define I8_TO_I8
+SMR_HOT static void N(i8_gemm_to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
+                                     const struct smr_i8_gemm_direct *to) {
+  const float lo = (float)(to->lo - to->zero);
+  for (size_t i = 0; i < rows; i++, sums += SMR_I8_GEMM_SUMS) {
+    int8_t *out = to->out + i * to->out_stride;
+    for (size_t j = first; j < columns; j++)
+      out[j] = (int8_t)smr_requantized(sums[j], to->multiplier[j], lo, to->hi, to->zero);
+  }
+}
+#endif
 
 SMR_VECTORIZED static int32_t I8_NAME(row_sum)(const int8_t *a, size_t n) {
   int32_t sum = 0;
@@ -67,11 +104,11 @@ static void I8_NAME(to_f32)(size_t rows, size_t columns, const int32_t *sums,
   }
 }
 
-const struct smr_i8_gemm_ends I8_ENDS = {
+static const struct smr_i8_gemm_ends N(i8_gemm_ends) = {
     .row_sum = SMR_HAS(i8_gemm_w_zero) ? I8_NAME(row_sum) : NULL,
     .subtract_zeros = SMR_HAS(i8_gemm_w_zero) ? I8_NAME(subtract_zeros) : NULL,
     .to_i8 = SMR_HAS(i8_gemm_to_i8) ? I8_NAME(to_i8) : NULL,
     .to_f32 = SMR_HAS(i8_gemm_to_f32) ? I8_NAME(to_f32) : NULL,
 };
-#undef I8_ENDS
+#undef I8_NAME
 #undef I8_TO_I8

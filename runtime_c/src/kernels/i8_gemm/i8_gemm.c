@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of the int8 product, the order in which its tiles are visited, and its panels.
+// Compiles the int8 product, the order in which its tiles are visited, and its panels for every
+// instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/i8_gemm/i8_gemm.h"
@@ -9,33 +10,39 @@
 #include "base/cut.h"
 #include "base/isa.h"
 #include "base/parts.h"
-#include "kernels/i8_gemm/kernels.h"
+#include "kernels/i8_gemm/funcs.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
 #include "simd/common.h"
 
-static const struct i8_gemm_row {
-  uint32_t isa;
-  struct smr_i8_gemm_config config;
-  const char *names[2];  // tiles, matrix-vector
-} i8_gemm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, rows, columns, offset)            \
-  {bit,                                                            \
-   {#suffix, rows, columns, offset, &smr_i8_gemm_funcs__##suffix}, \
-   {"i8_gemm_" #rows "x" #columns "__" #suffix, "i8_gemm_gemv__" #suffix}},
+// What every instruction set's file ends in; `offset` is what it adds to A.
+#define I8_GEMM_CONFIG(rows, columns, offset)                  \
+  static const struct smr_i8_gemm_config N(i8_gemm_config) = { \
+      SMR_SIMD_NAME,                                           \
+      rows,                                                    \
+      columns,                                                 \
+      offset,                                                  \
+      &N(i8_gemm_funcs),                                       \
+      {"i8_gemm_" #rows "x" #columns "__" SMR_SIMD_NAME, "i8_gemm_gemv__" SMR_SIMD_NAME}}
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/i8_gemm/ends.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#define SMR_SIMD_BODY "kernels/i8_gemm/body.h"
+#include "kernels/i8_gemm/kernels.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+#undef I8_GEMM_CONFIG
+
+static const struct smr_kernel_row i8_gemm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_i8_gemm_config_##suffix},
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL
 };
 
 const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa) {
-  size_t i = 0;
-  while ((i8_gemm_rows[i].isa & isa) != i8_gemm_rows[i].isa) i++;  // the last row needs nothing
-  return &i8_gemm_rows[i].config;
-}
-
-// The row a config belongs to, for its names.
-static const struct i8_gemm_row *i8_gemm_row_of(const struct smr_i8_gemm_config *config) {
-  size_t i = 0;
-  while (&i8_gemm_rows[i].config != config) i++;
-  return &i8_gemm_rows[i];
+  return smr_best_row(i8_gemm_rows, isa)->kernels;
 }
 
 // Rows of A that are read once per column group, and the block of output they give. The caches
@@ -52,11 +59,10 @@ static int i8_gemm_is_vector(const struct smr_i8_gemm_args *args) {
 
 void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
                            const struct smr_i8_gemm_args *args, struct smr_i8_gemm_plan *plan) {
-  const struct i8_gemm_row *row = i8_gemm_row_of(config);
   const int vector = i8_gemm_is_vector(args);
   *plan = (struct smr_i8_gemm_plan){
       .config = config,
-      .kernel = row->names[vector],
+      .kernel = config->names[vector],
       .group_panels = config->nr / SMR_I8_PANEL,
   };
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;

@@ -81,6 +81,7 @@ struct smr_i8_gemm_config {
   size_t mr, nr;     ///< largest call; nr is a multiple of 16
   int32_t a_offset;  ///< 0 or 128
   const struct smr_i8_gemm_funcs *funcs;
+  const char *names[2];  ///< for profiles: tiles, matrix-vector
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

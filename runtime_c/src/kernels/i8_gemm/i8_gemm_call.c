@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/parts.h"
-#include "kernels/i8_gemm/kernels.h"
+#include "kernels/i8_gemm/funcs.h"
 #include "simd/common.h"
 
 void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size_t at,

@@ -18,5 +18,5 @@ static const struct smr_kernel_row philox_rows[] = {
 };
 
 const struct smr_philox_kernels *smr_philox_kernels(uint32_t isa) {
-  return smr_best_row(philox_rows, isa);
+  return smr_best_row(philox_rows, isa)->kernels;
 }

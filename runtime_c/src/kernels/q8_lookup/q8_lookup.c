@@ -20,5 +20,5 @@ static const struct smr_kernel_row q8_lookup_rows[] = {
 };
 
 const struct smr_q8_lookup *smr_q8_lookup_config(uint32_t isa) {
-  return smr_best_row(q8_lookup_rows, isa);
+  return smr_best_row(q8_lookup_rows, isa)->kernels;
 }

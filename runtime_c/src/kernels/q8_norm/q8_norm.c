@@ -23,5 +23,5 @@ static const struct smr_kernel_row q8_norm_rows[] = {
 };
 
 const struct smr_q8_norm *smr_q8_norm_config(uint32_t isa) {
-  return smr_best_row(q8_norm_rows, isa);
+  return smr_best_row(q8_norm_rows, isa)->kernels;
 }

@@ -23,5 +23,5 @@ static const struct smr_kernel_row q8_softmax_rows[] = {
 };
 
 const struct smr_q8_softmax *smr_q8_softmax_config(uint32_t isa) {
-  return smr_best_row(q8_softmax_rows, isa);
+  return smr_best_row(q8_softmax_rows, isa)->kernels;
 }

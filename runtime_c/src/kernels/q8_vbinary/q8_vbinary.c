@@ -22,5 +22,5 @@ static const struct smr_kernel_row q8_vbinary_rows[] = {
 };
 
 const struct smr_q8_vbinary *smr_q8_vbinary_config(uint32_t isa) {
-  return smr_best_row(q8_vbinary_rows, isa);
+  return smr_best_row(q8_vbinary_rows, isa)->kernels;
 }

@@ -24,5 +24,5 @@ static const struct smr_kernel_row s8_mean_rows[] = {
 };
 
 const struct smr_s8_mean *smr_s8_mean_config(uint32_t isa) {
-  return smr_best_row(s8_mean_rows, isa);
+  return smr_best_row(s8_mean_rows, isa)->kernels;
 }

@@ -21,5 +21,5 @@ static const struct smr_kernel_row s8_resize_rows[] = {
 };
 
 const struct smr_s8_resize *smr_s8_resize_config(uint32_t isa) {
-  return smr_best_row(s8_resize_rows, isa);
+  return smr_best_row(s8_resize_rows, isa)->kernels;
 }

@@ -8,7 +8,6 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/bf16_gemm/kernels.h"
 #include "kernels/f32_gemm/f32_gemm_data.h"
 
 static const size_t depths[] = {0, 1, 2, 3, 7, 16, 31, 32, 33, 65, 514, 1025};
@@ -119,13 +118,15 @@ static void check_ukernel(const char *name, smr_f32_gemm_ukernel fn, size_t mr, 
 
 SMR_TEST(every_kernel_is_near_the_sum_of_rounded_elements) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                                           \
-  if ((have & (isa)) == (isa)) {                                                                   \
-    check_ukernel(#mr "x" #nr "__" #suffix, smr_bf16_gemm_ukernel_##mr##x##nr##__##suffix, mr, nr, \
-                  1);                                                                              \
-    check_ukernel("gemv__" #suffix, smr_bf16_gemm_ukernel_gemv__##suffix, 1, 2 * (nr) + 1, 0);     \
-  } else {                                                                                         \
-    fprintf(stderr, "NOT RUN: bf16_gemm " #suffix " (this CPU lacks it)\n");                       \
+#define SMR_UKERNEL(bit, suffix, lanes)                                                    \
+  if ((have & (bit)) == (bit)) {                                                           \
+    const struct smr_f32_gemm_config *c = smr_bf16_gemm_config(bit);                       \
+    const size_t nr = c->nr[SMR_GEMM_BF16];                                                \
+    CHECK_STR(c->isa, #suffix);                                                            \
+    check_ukernel(c->names[SMR_GEMM_BF16], c->ukernel[SMR_GEMM_BF16], c->mr, nr, 1);       \
+    check_ukernel(c->gemv_names[SMR_GEMM_BF16], c->gemv[SMR_GEMM_BF16], 1, 2 * nr + 1, 0); \
+  } else {                                                                                 \
+    fprintf(stderr, "NOT RUN: bf16_gemm " #suffix " (this CPU lacks it)\n");               \
   }
 #include "kernels/bf16_gemm/kernels.inc"
 #undef SMR_UKERNEL

@@ -8,7 +8,6 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_conv_direct/kernels.h"
 #include "kernels/kernel_data.h"
 
 enum { OUT_GAP = 2, RESIDUAL_GAP = 3 };
@@ -191,9 +190,9 @@ static void draw_options(struct shape *s, uint32_t r) {
 SMR_TEST(every_width_and_channel_count) {
   uint32_t seed = 1;
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                                \
+#define SMR_UKERNEL(isa, suffix, lanes)                                                 \
   if ((have & (isa)) == (isa)) {                                                        \
-    for (size_t n = 1; n <= 2 * (nr) + 1; n++) {                                        \
+    for (size_t n = 1; n <= 2 * smr_f32_conv_direct_config(isa)->nr + 1; n++) {         \
       struct shape s = {.batch = 1,                                                     \
                         .n = n,                                                         \
                         .in_h = 4,                                                      \
@@ -216,7 +215,7 @@ SMR_TEST(every_width_and_channel_count) {
   } else {                                                                              \
     fprintf(stderr, "NOT RUN: f32_conv_direct " #suffix " (this CPU lacks it)\n");      \
   }
-#include "kernels/f32_conv_direct/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

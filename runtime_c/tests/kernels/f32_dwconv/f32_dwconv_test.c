@@ -8,7 +8,6 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_dwconv/kernels.h"
 #include "kernels/kernel_data.h"
 
 enum { IN_GAP = 1, OUT_GAP = 2, RESIDUAL_GAP = 3 };
@@ -434,7 +433,7 @@ SMR_TEST(quads) {
   if ((have & (isa)) == (isa))                                         \
     for (size_t channels = 1; channels <= 3 * (lanes) + 1; channels++) \
       for (size_t n = 1; n <= 3; n++) check_quads((isa), channels, n, 4 - n);
-#include "kernels/f32_dwconv/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 
@@ -447,7 +446,7 @@ SMR_TEST(names_its_kernel) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if ((have & (isa)) != (isa))          \
     fprintf(stderr, "NOT RUN: f32_dwconv " #suffix " (this CPU lacks it)\n");
-#include "kernels/f32_dwconv/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

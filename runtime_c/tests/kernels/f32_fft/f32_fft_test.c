@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_fft/kernels.h"
+#include "kernels/f32_fft/f32_fft.h"
 
 #include <math.h>
 
@@ -87,7 +87,7 @@ SMR_TEST(every_kernel) {
     check_kernels(smr_f32_fft_kernels((bit))); \
   else                                         \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_fft/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_fold/kernels.h"
+#include "kernels/f32_fold/f32_fold.h"
 
 // Runs of `to` lie `to_step` apart, and may overlap.
 static void check_kernel(smr_f32_fold_ukernel kernel, size_t count, size_t turns, size_t length,
@@ -27,18 +27,17 @@ static void check_kernel(smr_f32_fold_ukernel kernel, size_t count, size_t turns
 
 SMR_TEST(every_kernel) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                                                   \
-  if ((have & (bit)) == (bit))                                                            \
-    for (size_t length = 1; length <= 2 * (lanes) + 3; length++)                          \
-      for (size_t count = 1; count < 8; count++) {                                        \
-        check_kernel(smr_f32_fold_ukernel__##suffix, count, 1, length, length + 5);       \
-        check_kernel(smr_f32_fold_ukernel__##suffix, count, 3, length, (length + 2) / 3); \
-      }                                                                                   \
-  else                                                                                    \
+#define SMR_UKERNEL(bit, suffix, lanes)                                             \
+  if ((have & (bit)) == (bit))                                                      \
+    for (size_t length = 1; length <= 2 * (lanes) + 3; length++)                    \
+      for (size_t count = 1; count < 8; count++) {                                  \
+        check_kernel(smr_f32_fold_kernel(bit), count, 1, length, length + 5);       \
+        check_kernel(smr_f32_fold_kernel(bit), count, 3, length, (length + 2) / 3); \
+      }                                                                             \
+  else                                                                              \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_fold/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
-  CHECK(smr_f32_fold_kernel(SMR_ISA_NONE) == smr_f32_fold_ukernel__scalar);
 }
 
 SMR_TEST_MAIN(RUN(every_kernel))

@@ -9,7 +9,6 @@
 #include "base/isa.h"
 #include "harness.h"
 #include "kernels/f32_gemm/f32_gemm_data.h"
-#include "kernels/f32_gemm/kernels.h"
 
 static const size_t depths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 33};
 enum { DEPTHS = sizeof depths / sizeof *depths };
@@ -43,39 +42,30 @@ static void check_ukernel(const char *name, smr_f32_gemm_ukernel fn, size_t mr, 
   }
 }
 
+static void check_config(const char *isa, const struct smr_f32_gemm_config *c, int fused) {
+  const enum arithmetic how = fused ? FUSED : SEPARATE;
+  CHECK_STR(c->isa, isa);
+  for (int f16 = 0; f16 < 2; f16++) {
+    const int half = f16 && c->plain != NULL;  // float16 arithmetic; its float32 is another set's
+    if (!f16 && c->plain != NULL) continue;
+    check_ukernel(c->names[f16], c->ukernel[f16], c->mr, c->nr[f16], f16, half ? HALF : how, 1, 1);
+    const size_t columns = half ? 2 * c->nr[f16] + SMR_PANEL + 1 : 3 * SMR_PANEL + 1;
+    check_ukernel(c->gemv_names[f16], c->gemv[f16], 1, columns, f16, half ? HALF : SEPARATE, 0,
+                  half);
+  }
+  if (c->tall_mr != 0) check_ukernel(c->tall_name, c->tall, c->tall_mr, SMR_PANEL, 0, FUSED, 0, 1);
+}
+
 SMR_TEST(every_kernel_matches_the_naive_product) {
   const uint32_t have = smr_cpu_isa();
-#define CHECK_UKERNEL(name, mr, nr, f16, how, indirect, in_order) \
-  check_ukernel(#name, smr_f32_gemm_ukernel_##name, mr, nr, f16, how, indirect, in_order)
-#define LACKING(suffix) fprintf(stderr, "NOT RUN: f32_gemm " #suffix " (this CPU lacks it)\n")
-#define SMR_UKERNEL(isa, suffix, mr, nr)                                         \
-  if ((have & (isa)) == (isa)) {                                                 \
-    const enum arithmetic how = kernel_fused(isa) ? FUSED : SEPARATE;            \
-    CHECK_UKERNEL(mr##x##nr##__##suffix, mr, nr, 0, how, 1, 1);                  \
-    CHECK_UKERNEL(mr##x##nr##_f16w__##suffix, mr, nr, 1, how, 1, 1);             \
-    CHECK_UKERNEL(gemv__##suffix, 1, 3 * SMR_PANEL + 1, 0, SEPARATE, 0, 0);      \
-    CHECK_UKERNEL(gemv_f16w__##suffix, 1, 3 * SMR_PANEL + 1, 1, SEPARATE, 0, 0); \
-  } else {                                                                       \
-    LACKING(suffix);                                                             \
-  }
-#define SMR_UKERNEL_TALL(isa, suffix, mr, nr, tall_mr)                         \
-  SMR_UKERNEL(isa, suffix, mr, nr)                                             \
-  if ((have & (isa)) == (isa)) {                                               \
-    CHECK_UKERNEL(tall_mr##x16__##suffix, tall_mr, SMR_PANEL, 0, FUSED, 0, 1); \
-  }
-#define SMR_UKERNEL_HALF(isa, suffix, mr, nr, other, other_nr)                    \
-  if ((have & (isa)) == (isa)) {                                                  \
-    CHECK_UKERNEL(mr##x##nr##_f16w__##suffix, mr, nr, 1, HALF, 1, 1);             \
-    CHECK_UKERNEL(gemv_f16w__##suffix, 1, 2 * nr + SMR_PANEL + 1, 1, HALF, 0, 1); \
-  } else {                                                                        \
-    LACKING(suffix);                                                              \
-  }
+#define SMR_UKERNEL(bit, suffix, lanes)                                 \
+  if ((have & (bit)) == (bit))                                          \
+    check_config(#suffix, smr_f32_gemm_config(bit), kernel_fused(bit)); \
+  else                                                                  \
+    fprintf(stderr, "NOT RUN: f32_gemm " #suffix " (this CPU lacks it)\n");
 #include "kernels/f32_gemm/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
-#undef SMR_UKERNEL_TALL
-#undef SMR_UKERNEL_HALF
-#undef CHECK_UKERNEL
-#undef LACKING
 }
 
 static const uint32_t ceilings[] = {SMR_ISA_NONE,

@@ -5,7 +5,7 @@
 #include "../kernel_data.h"
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/f32_outer/kernels.h"
+#include "kernels/f32_outer/f32_outer.h"
 
 enum { GUARD = 3 };  // floats beside the result that nothing may touch
 
@@ -116,12 +116,12 @@ static void check_config(const struct smr_f32_outer_config *config) {
 
 SMR_TEST(every_kernel) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, mr, nr, tall, narrow) \
-  if ((have & (bit)) == (bit))                         \
-    check_config(smr_f32_outer_config((bit)));         \
-  else                                                 \
+#define SMR_UKERNEL(bit, suffix, lanes)        \
+  if ((have & (bit)) == (bit))                 \
+    check_config(smr_f32_outer_config((bit))); \
+  else                                         \
     NOT_RUN(#suffix, "this CPU lacks it");
-#include "kernels/f32_outer/kernels.inc"
+#include "kernels/float.inc"
 #undef SMR_UKERNEL
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/i8_dwconv/kernels.h"
 #include "kernels/kernel_data.h"
 
 enum { IN_GAP = 1, OUT_GAP = 3, UNTOUCHED = -1 };  // kernel_alloc fills with bytes of 0xff
@@ -391,8 +390,8 @@ SMR_TEST(names_its_kernel) {
   args.kernel_h = 1;
   CHECK_STR(smr_i8_dwconv_kernel(smr_i8_dwconv_config(0), &args), "i8_dwconv__scalar");
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix) \
-  if ((have & (isa)) != (isa))   \
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if ((have & (isa)) != (isa))          \
     fprintf(stderr, "NOT RUN: i8_dwconv " #suffix " (this CPU lacks it)\n");
 #include "kernels/i8_dwconv/kernels.inc"
 #undef SMR_UKERNEL

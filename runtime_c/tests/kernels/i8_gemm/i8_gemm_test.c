@@ -8,7 +8,7 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/i8_gemm/kernels.h"
+#include "kernels/i8_gemm/funcs.h"
 #include "kernels/kernel_data.h"
 
 // How A, the weights and the arrays are drawn.
@@ -307,10 +307,12 @@ static void check_calls(const char *name, const struct smr_i8_gemm_config *confi
 
 SMR_TEST(every_kernel_matches_the_naive_product) {
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, mr, nr, offset)                           \
-  if ((have & (isa)) == (isa)) {                                           \
-    check_calls(#mr "x" #nr "__" #suffix, smr_i8_gemm_config(isa), 0);     \
-    check_calls("gemv__" #suffix, smr_i8_gemm_config(isa), 1);             \
+#define SMR_UKERNEL(bit, suffix, lanes)                                    \
+  if ((have & (bit)) == (bit)) {                                           \
+    const struct smr_i8_gemm_config *c = smr_i8_gemm_config(bit);          \
+    CHECK_STR(c->isa, #suffix);                                            \
+    check_calls(c->names[0], c, 0);                                        \
+    check_calls(c->names[1], c, 1);                                        \
   } else {                                                                 \
     fprintf(stderr, "NOT RUN: i8_gemm " #suffix " (this CPU lacks it)\n"); \
   }
@@ -322,7 +324,7 @@ SMR_TEST(every_kernel_matches_the_naive_product) {
 static size_t list_configs(const struct smr_i8_gemm_config **configs) {
   size_t n = 0;
   const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, mr, nr, offset) \
+#define SMR_UKERNEL(isa, suffix, lanes) \
   if ((have & (isa)) == (isa)) configs[n++] = smr_i8_gemm_config(isa);
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float product for vectors of 128 bits: tiles up to 6x8 on half panels, which 16 registers hold,
+// and matrix-vector.
+
+#define GEMM_NAME(name) N(f32_gemm_##name)
+#include "kernels/f32_gemm/core.h"
+#include "kernels/f32_gemm/gemv.h"
+
+enum { F32_GEMM_V128_NR = 8 };
+
+GEMM_TILE(tile_1x8, 1, 2, 0, 0, 1)
+GEMM_TILE(tile_2x8, 2, 2, 0, 0, 1)
+GEMM_TILE(tile_3x8, 3, 2, 0, 0, 1)
+GEMM_TILE(tile_4x8, 4, 2, 0, 0, 1)
+GEMM_TILE(tile_5x8, 5, 2, 0, 0, 1)
+GEMM_TILE(tile_6x8, 6, 2, 0, 0, 1)
+// float16 weights: fewer instances, rows that do not exist repeat the last one.
+GEMM_TILE(tile_2x8h, 2, 2, 0, 1, 0)
+GEMM_TILE(tile_4x8h, 4, 2, 0, 1, 0)
+GEMM_TILE(tile_6x8h, 6, 2, 0, 1, 0)
+
+#define V128_IN(part, tile) SMR_HAS(part) ? N(f32_gemm_tile_##tile) : NULL
+
+// [weight type][rows - 1]
+static const N(f32_gemm_tile_function) N(f32_gemm_tiles)[2][6] = {
+    {V128_IN(f32_gemm_short, 1x8), V128_IN(f32_gemm_short, 2x8), V128_IN(f32_gemm_short, 3x8),
+     V128_IN(f32_gemm, 4x8), V128_IN(f32_gemm, 5x8), V128_IN(f32_gemm, 6x8)},
+    {V128_IN(f32_gemm_f16w, 2x8h), V128_IN(f32_gemm_f16w, 2x8h), V128_IN(f32_gemm_f16w, 4x8h),
+     V128_IN(f32_gemm_f16w, 4x8h), V128_IN(f32_gemm_f16w, 6x8h), V128_IN(f32_gemm_f16w, 6x8h)},
+};
+
+static void N(f32_gemm_panel)(const int f16, size_t rows, size_t columns, const float *a,
+                              const float *const *indirect, const void *w, const float *bias,
+                              void *out, const void *residual,
+                              const struct smr_f32_gemm_params *params) {
+  const size_t out_bytes = params->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  const size_t w_bytes = f16 ? sizeof(uint16_t) : sizeof(float);
+  for (size_t j = 0; j < columns; j += F32_GEMM_V128_NR) {
+    const size_t n = columns - j < F32_GEMM_V128_NR ? columns - j : F32_GEMM_V128_NR;
+    const void *add = residual ? (const char *)residual + j * out_bytes : NULL;
+    N(f32_gemm_tiles)
+    [f16][rows - 1](rows, n, a, indirect, (const char *)w + j *w_bytes, bias ? bias + j : NULL,
+                    (char *)out + j *out_bytes, add, params);
+  }
+}
+
+static void N(f32_gemm_kernel)(size_t rows, size_t columns, const float *a,
+                               const float *const *indirect, const void *w, const float *bias,
+                               void *out, const void *residual,
+                               const struct smr_f32_gemm_params *params) {
+  N(f32_gemm_panel)(0, rows, columns, a, indirect, w, bias, out, residual, params);
+}
+
+static void N(f32_gemm_kernel_f16w)(size_t rows, size_t columns, const float *a,
+                                    const float *const *indirect, const void *w, const float *bias,
+                                    void *out, const void *residual,
+                                    const struct smr_f32_gemm_params *params) {
+  N(f32_gemm_panel)(1, rows, columns, a, indirect, w, bias, out, residual, params);
+}
+
+static void N(f32_gemm_gemv_kernel)(size_t rows, size_t columns, const float *a,
+                                    const float *const *indirect, const void *w, const float *bias,
+                                    void *out, const void *residual,
+                                    const struct smr_f32_gemm_params *params) {
+  (void)rows, (void)indirect;
+  N(f32_gemm_gemv)(0, columns, a, w, bias, out, residual, params);
+}
+
+static void N(f32_gemm_gemv_kernel_f16w)(size_t rows, size_t columns, const float *a,
+                                         const float *const *indirect, const void *w,
+                                         const float *bias, void *out, const void *residual,
+                                         const struct smr_f32_gemm_params *params) {
+  (void)rows, (void)indirect;
+  N(f32_gemm_gemv)(1, columns, a, w, bias, out, residual, params);
+}
+
+GEMM_CONFIG(6, 16, .tall_mr = 0);
+
+#undef V128_IN
+#include "kernels/f32_gemm/core_end.h"

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four
+// bytes.
+
+#define I8_NAME(name) N(i8_gemm_##name)
+
+// acc[0 .. nv] += four products of the unsigned bytes at `p` + `at` and signed b[0 .. nv] per lane.
+// As intrinsics, or one by one, GCC 12 moves the accumulators around the instructions; left to
+// itself it turns rows that share an offset into as many pointers to move on.
+SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, size_t at,
+                               const __m512i *b) {
+  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)(p + at);
+  __m512i a;
+  if (nv == 1) {
+    __asm__("vpbroadcastd (%2,%3), %1\n\tvpdpbusd %4, %1, %0"
+            : "+v"(acc[0]), "=&v"(a)
+            : "r"(p), "r"(at), "v"(b[0]), "m"(*four));
+  } else {
+    __asm__("vpbroadcastd (%3,%4), %2\n\tvpdpbusd %5, %2, %0\n\tvpdpbusd %6, %2, %1"
+            : "+v"(acc[0]), "+v"(acc[1]), "=&v"(a)
+            : "r"(p), "r"(at), "v"(b[0]), "v"(b[1]), "m"(*four));
+  }
+}
+
+// The same of one row and panel, wherever.
+SMR_INLINE void N(i8_gemm_dot_1)(__m512i *acc, const uint8_t *p, const int8_t *w) {
+  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
+  const __m512i b = _mm512_loadu_si512(w);
+  __m512i a;
+  __asm__("vpbroadcastd %2, %1\n\tvpdpbusd %3, %1, %0" : "+v"(*acc), "=&v"(a) : "m"(*four), "v"(b));
+}
+
+static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged) {
+  const __m512i flip = _mm512_set1_epi8((char)0x80);
+  const size_t whole = n / 64 * 64;
+  const __mmask64 mask = ((__mmask64)1 << n % 64) - 1;
+  uint8_t *to = (uint8_t *)staged + at;
+  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    for (size_t i = 0; i < whole; i += 64)
+      _mm512_storeu_si512(to + i, _mm512_xor_si512(_mm512_loadu_si512(a[r] + i), flip));
+  }
+  to = (uint8_t *)staged + at + whole;
+  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    const __m512i last = _mm512_maskz_loadu_epi8(mask, a[r] + whole);
+    _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
+  }
+}
+
+SMR_INLINE uint8_t *N(i8_gemm_flip)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m512i flip = _mm512_set1_epi8((char)0x80);
+  for (; n >= 64; n -= 64, from += 64, to += 64)
+    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flip));
+  const __m512i last = _mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, from);
+  _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
+  return to + n;
+}
+
+// Stores of 64 bytes that are mostly not wanted would cross lines too often.
+SMR_INLINE uint8_t *N(i8_gemm_flip_16)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m128i last = _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), from);
+  _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(last, _mm_set1_epi8((char)0x80)));
+  return to + n;
+}
+
+static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const size_t *taps,
+                              size_t count, size_t n, uint8_t *to) {
+  for (size_t i = 0; i < rows; i++) {
+    if (n <= 16) {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip_16)(begin[i] + taps[t], n, to);
+    } else {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip)(begin[i] + taps[t], n, to);
+    }
+  }
+}
+
+// Finished rows of a panel of a tile as bytes, from `out` on. For short sums storing and loading
+// them once more would be felt. The upper end is clamped before the conversion, which has no answer
+// for what is too large: as integers, whose order is that of floats unless both are negative. What
+// is too small becomes the least integer. hi >= 0.
+SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
+                                     const struct smr_i8_gemm_direct *to, size_t column,
+                                     size_t columns) {
+  const __m512 multiplier = N(load)(to->multiplier + column);
+  const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
+  const __m512i lo = N(iset1)(to->lo - to->zero), zero = N(iset1)(to->zero);
+  const __mmask16 mask = N(mask_n)(columns - column < 16 ? columns - column : 16);
+  int8_t *out = to->out + column;
+  SMR_UNROLL for (size_t i = 0; i < mr; i++, out += to->out_stride) {
+    const __m512i v = _mm512_castps_si512(N(mul)(N(to_float)(acc[i]), multiplier));
+    const __m512i sum = N(to_int)(_mm512_castsi512_ps(_mm512_min_epi32(v, hi)));
+    _mm512_mask_cvtsepi32_storeu_epi8(out, mask, N(iadd)(_mm512_max_epi32(sum, lo), zero));
+  }
+}
+
+// Bytes of a panel ahead that are asked for: weights of a net come from L3 or memory, and by itself
+// a processor looks no further than to the end of a page.
+enum { N(i8_gemm_ahead) = 4096 };
+
+// Products of mr rows and nv panels at `w`, added to acc.
+SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
+                                const struct smr_i8_gemm_rows *call, const uint8_t *const *from,
+                                const int8_t *w, __m512i (*acc)[2]) {
+  const uint8_t *rows[8];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) rows[i] = from[i];
+  const size_t *taps = call->taps, *end = taps + call->tap_count;
+  const size_t tap_bytes = call->groups * SMR_I8_GROUP, stride = call->panel_stride_bytes;
+  for (; taps != end; taps++) {
+    const size_t last = *taps + tap_bytes;
+    for (size_t at = *taps; at != last; at += SMR_I8_GROUP) {
+      __m512i b[2];
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = _mm512_loadu_si512(w + j * stride);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) N(i8_gemm_dot)(nv, acc[i], rows[i], at, b);
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) {
+        _mm_prefetch((const char *)(w + j * stride) + N(i8_gemm_ahead), _MM_HINT_T0);
+      }
+      w += SMR_I8_GROUP * SMR_I8_PANEL;
+    }
+  }
+}
+
+// Pairs of panels, then a single one. What the tallest tile computes may become output, tile after
+// tile: the conversion of one meets the products of the next. All but the products is there once:
+// the second panel of a pair takes the place of the first.
+SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
+  const bool direct = mr == 8 && call->direct != NULL;
+  // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
+  struct smr_i8_gemm_direct to = {.out = NULL};
+  if (direct) to = *call->direct;
+  const uint8_t *const *rows = call->rows, *const *end = rows + (direct ? call->tiles * mr : 1);
+  const size_t columns = call->columns;
+  for (; rows < end; rows += mr) {
+    const int8_t *w = call->w;
+    for (size_t column = 0; column < columns; w += 2 * call->panel_stride_bytes) {
+      const bool pair = column + SMR_I8_PANEL < columns;
+      const int32_t *from = call->from + column;
+      __m512i acc[8][2];
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        acc[i][0] = N(iload)(from);
+        acc[i][1] = N(iload)(from + (pair ? SMR_I8_PANEL : 0));
+        from += call->from_stride;
+      }
+      if (pair)
+        N(i8_gemm_tile)(mr, 2, call, rows, w, acc);
+      else
+        N(i8_gemm_tile)(mr, 1, call, rows, w, acc);
+      for (size_t left = pair ? 2 : 1; left > 0; left--, column += SMR_I8_PANEL) {
+        __m512i sums[8];
+        SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+          sums[i] = acc[i][0];
+          acc[i][0] = acc[i][1];
+        }
+        if (direct) {
+          N(i8_gemm_panel_out)(mr, sums, &to, column, columns);
+        } else {
+          SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+            N(istore)(call->sums + column + i * SMR_I8_GEMM_SUMS, sums[i]);
+          }
+        }
+      }
+    }
+    if (direct) to.out += mr * to.out_stride;
+  }
+  return direct ? columns : 0;
+}
+
+static size_t N(i8_gemm_rows_8)(const struct smr_i8_gemm_rows *call) {
+  return N(i8_gemm_rows)(8, call);
+}
+static size_t N(i8_gemm_rows_4)(const struct smr_i8_gemm_rows *call) {
+  return N(i8_gemm_rows)(4, call);
+}
+
+// A single row: eight sums of a panel side by side hide the latency, and weights are one stream.
+static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
+  const uint8_t *row = call->rows[0];
+  const int8_t *panel = call->w;
+  for (size_t column = 0; column < call->columns; column += SMR_I8_PANEL) {
+    const int8_t *w = panel;
+    __m512i acc[8];
+    acc[0] = N(iload)(call->from + column);
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
+    for (size_t tap = 0; tap < call->tap_count; tap++) {
+      const uint8_t *at = row + call->taps[tap];
+      size_t groups = call->groups;
+      for (; groups >= 8; groups -= 8, at += 32, w += 512) {
+        SMR_UNROLL for (size_t i = 0; i < 8; i++) {
+          N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
+        }
+      }
+      for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
+    }
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
+    N(istore)(call->sums + column, acc[0]);
+    panel += call->panel_stride_bytes;
+  }
+  return 0;
+}
+
+static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {
+    {8, 6, N(i8_gemm_rows_8)}, {4, 2, N(i8_gemm_rows_4)}, {1, 1, N(i8_gemm_rows_1)}};
+
+static const struct smr_i8_gemm_funcs N(i8_gemm_funcs) = {
+    .staged_bytes = 1,
+    .woven = 1,
+    .in_place = true,
+    .gather = SMR_HAS(i8_gemm_windows) ? N(i8_gemm_gather) : NULL,
+    .fills = true,
+    .tiles = N(i8_gemm_tiles),
+    .ends = &smr_i8_gemm_ends_avx512,
+    .stage = N(i8_gemm_stage),
+};
+I8_GEMM_CONFIG(8, 96, 128);
+#undef I8_NAME

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles, which every instruction set has its own of.
+#if defined(SMR_SIMD_AVX512VNNI)
+#include "kernels/i8_gemm/avx512vnni.h"
+#elif defined(SMR_SIMD_AVX512)
+#include "kernels/i8_gemm/avx512.h"
+#elif defined(SMR_SIMD_AVX2)
+#include "kernels/i8_gemm/avx2.h"
+#elif defined(SMR_SIMD_NEON_I8MM)
+#include "kernels/i8_gemm/neon_i8mm.h"
+#elif defined(SMR_SIMD_NEON_DOT)
+#include "kernels/i8_gemm/neon_dot.h"
+#elif defined(SMR_SIMD_NEON)
+#include "kernels/i8_gemm/neon.h"
+#elif defined(SMR_SIMD_SCALAR)
+#include "kernels/i8_gemm/scalar.h"
+#endif
