@@ -129,7 +129,7 @@ def test_the_floor_is_the_build_header(runtime: Path) -> None:
 def test_family_without_its_part_is_portable_c(runtime: Path) -> None:
     small = Selection(ops={"qsoftmax": None}, parts=frozenset({"q8_softmax_row"}), isa=("avx2",))
     large = small.merge(Selection(parts=frozenset({"q8_softmax_above_floor"})))
-    name, other = "kernels/q8_softmax/kernels.inc", "kernels/int8.inc"
+    name, other = "kernels/i8_softmax/kernels.inc", "kernels/int8.inc"
     few, more = lists(small, runtime), lists(large, runtime)
     assert _isas(few[name]) == ["scalar"]
     assert _isas(more[name]) == _isas(few[other]) == _isas(more[other]) == ["avx2", "scalar"]

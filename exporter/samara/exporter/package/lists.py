@@ -20,9 +20,9 @@ _ROW = re.compile(r"^SMR_\w+\(")
 _ISA_ROW = re.compile(r'^#include "simd/(\w+)\.inc"$')
 _PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
 _TYPE = "type_"
-# Families that small work needs no more than portable C of, all with the same bits.
-_ABOVE_FLOOR = "_above_floor"
-_FLOOR_FAMILIES = frozenset({"q8_softmax"})
+# Families that small work needs no more than portable C of, all with the same bits, and the part
+# of the models that need more.
+_FLOOR_FAMILIES = {"i8_softmax": "q8_softmax_above_floor"}
 # What each instruction set implies: a CPU that has it runs kernels of these too.
 _IMPLIED = {
     "avx512": {"avx2"},
@@ -151,10 +151,9 @@ def _c_name(isa: str) -> str:
 
 def _with_rows(family: str, selection: Selection) -> Selection:
     """`selection` with the instruction sets that a family of kernels has rows for: where the
-    models do not need its part *_above_floor, portable C is enough."""
-    if selection.parts is None or family not in _FLOOR_FAMILIES:
-        return selection
-    if family + _ABOVE_FLOOR in selection.parts:
+    models do not need its part, portable C is enough."""
+    part = _FLOOR_FAMILIES.get(family)
+    if selection.parts is None or part is None or part in selection.parts:
         return selection
     return replace(selection, isa=(), floor="scalar")
 

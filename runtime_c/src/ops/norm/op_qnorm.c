@@ -2,8 +2,8 @@
 // qsoftmax, qlayer_norm and qrms_norm.
 #include "base/fp.h"
 
-#include "kernels/q8_norm/q8_norm.h"
-#include "kernels/q8_softmax/q8_softmax.h"
+#include "kernels/i8_norm/i8_norm.h"
+#include "kernels/i8_softmax/i8_softmax.h"
 #include "ops/axis.h"
 #include "ops/check/check.h"
 #include "ops/pointwise/elementwise.h"

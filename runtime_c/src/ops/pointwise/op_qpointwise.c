@@ -2,8 +2,8 @@
 // qadd, qmul and qlookup.
 #include "base/fp.h"
 
-#include "kernels/q8_lookup/q8_lookup.h"
-#include "kernels/q8_vbinary/q8_vbinary.h"
+#include "kernels/i8_lookup/i8_lookup.h"
+#include "kernels/i8_vbinary/i8_vbinary.h"
 #include "ops/check/check.h"
 #include "ops/pointwise/elementwise.h"
 #include "ops/table/funcs.h"

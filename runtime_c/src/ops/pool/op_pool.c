@@ -5,8 +5,8 @@
 
 #include "base/checked.h"
 #include "kernels/f32_pool/f32_pool.h"
-#include "kernels/s8_mean/s8_mean.h"
-#include "kernels/x8_pool/x8_pool.h"
+#include "kernels/i8_mean/i8_mean.h"
+#include "kernels/i8_pool/i8_pool.h"
 #include "ops/check/check.h"
 #include "ops/conv/window.h"
 #include "ops/deadline.h"

@@ -2,7 +2,7 @@
 // qmean: sums over axes, each requantized once.
 #include "base/fp.h"
 
-#include "kernels/s8_mean/s8_mean.h"
+#include "kernels/i8_mean/i8_mean.h"
 #include "ops/check/check.h"
 #include "ops/deadline.h"
 #include "ops/move/move.h"

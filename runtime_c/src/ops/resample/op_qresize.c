@@ -3,7 +3,7 @@
 #include "base/fp.h"
 
 #include "base/checked.h"
-#include "kernels/s8_resize/s8_resize.h"
+#include "kernels/i8_resize/i8_resize.h"
 #include "ops/check/check.h"
 #include "ops/deadline.h"
 #include "ops/move/move.h"

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lookups of int8, which every instruction set does in its own way.
+#if VF == 16
+#include "kernels/i8_lookup/avx512.h"
+#elif VF == 8
+#include "kernels/i8_lookup/avx2.h"
+#elif VF == 4
+#include "kernels/i8_lookup/neon.h"
+#else
+#include "kernels/i8_lookup/scalar.h"
+#endif
+
+static const struct smr_q8_lookup N(q8_lookup_kernels) = {.name = "q8_lookup__" SMR_SIMD_NAME,
+                                                          .run = N(q8_lookup)};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles sums and products of int8 rows for every instruction set, and chooses.
+#include "base/fp.h"
+
+#include "kernels/i8_vbinary/i8_vbinary.h"
+
+#include "base/isa.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+#include "simd/requantize.h"
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/i8_vbinary/body.h"
+#include "kernels/int8.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row q8_vbinary_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_vbinary_kernels_##suffix},
+#include "kernels/int8.inc"
+#undef SMR_UKERNEL
+};
+
+const struct smr_q8_vbinary *smr_q8_vbinary_config(uint32_t isa) {
+  return smr_best_row(q8_vbinary_rows, isa)->kernels;
+}
