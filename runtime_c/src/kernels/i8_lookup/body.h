@@ -10,5 +10,5 @@
 #include "kernels/i8_lookup/scalar.h"
 #endif
 
-static const struct smr_q8_lookup N(q8_lookup_kernels) = {.name = "q8_lookup__" SMR_SIMD_NAME,
-                                                          .run = N(q8_lookup)};
+static const struct smr_i8_lookup N(i8_lookup_kernels) = {.name = "i8_lookup__" SMR_SIMD_NAME,
+                                                          .run = N(i8_lookup)};

@@ -13,12 +13,12 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct smr_kernel_row q8_lookup_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_lookup_kernels_##suffix},
+static const struct smr_kernel_row i8_lookup_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_i8_lookup_kernels_##suffix},
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_q8_lookup *smr_q8_lookup_config(uint32_t isa) {
-  return smr_best_row(q8_lookup_rows, isa)->kernels;
+const struct smr_i8_lookup *smr_i8_lookup_config(uint32_t isa) {
+  return smr_best_row(i8_lookup_rows, isa)->kernels;
 }

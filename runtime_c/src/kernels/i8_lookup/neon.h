@@ -2,7 +2,7 @@
 // Lookups of int8 for NEON: a quarter of the table per instruction, which leaves bytes beyond it
 // alone.
 
-static void N(q8_lookup)(size_t n, const int8_t *x, const int8_t table[256], int8_t *y) {
+static void N(i8_lookup)(size_t n, const int8_t *x, const int8_t table[256], int8_t *y) {
   int8x16x4_t parts[4];
   SMR_UNROLL for (size_t k = 0; k < 4; k++) parts[k] = vld1q_s8_x4(table + 64 * k);
   const uint8x16_t quarter = vdupq_n_u8(64), flip = vdupq_n_u8(128);

@@ -17,12 +17,12 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct smr_kernel_row s8_mean_rows[] = {
-#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_s8_mean_kernels_##suffix},
+static const struct smr_kernel_row i8_mean_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_i8_mean_kernels_##suffix},
 #include "kernels/i8_mean/kernels.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_s8_mean *smr_s8_mean_config(uint32_t isa) {
-  return smr_best_row(s8_mean_rows, isa)->kernels;
+const struct smr_i8_mean *smr_i8_mean_config(uint32_t isa) {
+  return smr_best_row(i8_mean_rows, isa)->kernels;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of int8 and what becomes of them, for means and average pools: the contract.
-#ifndef SMR_KERNELS_S8_MEAN_H
-#define SMR_KERNELS_S8_MEAN_H
+#ifndef SMR_KERNELS_I8_MEAN_H
+#define SMR_KERNELS_I8_MEAN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/f32_pool/f32_pool.h"
 
-enum { SMR_S8_MEAN_MOST = 1 << 23 };  // int8 that an int32 sum certainly holds, less zero points
+enum { SMR_I8_MEAN_MOST = 1 << 23 };  // int8 that an int32 sum certainly holds, less zero points
 
 /// The mean of a sum: round(clamp(float(sum - offset) * multiplier, lo - zero, hi - zero)) + zero,
 /// rounded half to even.
-struct smr_s8_mean_end {
+struct smr_i8_mean_end {
   int32_t offset;    ///< the zero point of the input times the number of elements
   float multiplier;  ///< finite
   int32_t zero, lo, hi;
@@ -20,23 +20,23 @@ struct smr_s8_mean_end {
 
 /// The mean of dequantized elements: p = (the sum of (x - x_zero) * x_scale, / count) / scale, each
 /// operation in float32 on its own; round(clamp(p, lo - zero, hi - zero)) + zero as above.
-struct smr_s8_mean_real {
+struct smr_i8_mean_real {
   float x_scale;  ///< at most 2^64, so that no sum overflows
   float count, scale;
   int32_t x_zero, zero, lo, hi;
 };
 
-struct smr_s8_mean {
-  const char *name;  ///< for profiles, e.g. "s8_mean__avx2"
+struct smr_i8_mean {
+  const char *name;  ///< for profiles, e.g. "i8_mean__avx2"
 
-  /// y[c] = the mean of x[tap][c] over the window, for c < channels; at most SMR_S8_MEAN_MOST taps.
+  /// y[c] = the mean of x[tap][c] over the window, for c < channels; at most SMR_I8_MEAN_MOST taps.
   /// Strides of the window are bytes.
   void (*window)(size_t channels, const struct smr_pool_window *window,
-                 const struct smr_s8_mean_end *end, int8_t *y);
+                 const struct smr_i8_mean_end *end, int8_t *y);
 
   /// The same of dequantized elements, added in row-major order from 0 on; any number of taps.
   void (*window_real)(size_t channels, const struct smr_pool_window *window,
-                      const struct smr_s8_mean_real *mean, int8_t *y);
+                      const struct smr_i8_mean_real *mean, int8_t *y);
 
   /// sums[c] += the sum of x[r * stride + c] over r < rows, for c < width.
   void (*columns)(size_t width, size_t rows, size_t stride, const int8_t *x, int32_t *sums);
@@ -45,10 +45,10 @@ struct smr_s8_mean {
   int32_t (*row)(size_t n, const int8_t *x);
 
   /// y[i] = the mean of sums[i].
-  void (*finish)(size_t n, const int32_t *sums, const struct smr_s8_mean_end *end, int8_t *y);
+  void (*finish)(size_t n, const int32_t *sums, const struct smr_i8_mean_end *end, int8_t *y);
 };
 
 /// The best kernels among `isa`; all give the same bits.
-const struct smr_s8_mean *smr_s8_mean_config(uint32_t isa);
+const struct smr_i8_mean *smr_i8_mean_config(uint32_t isa);
 
 #endif

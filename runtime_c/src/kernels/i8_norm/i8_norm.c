@@ -16,12 +16,12 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct smr_kernel_row q8_norm_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_norm_kernels_##suffix},
+static const struct smr_kernel_row i8_norm_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_i8_norm_kernels_##suffix},
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_q8_norm *smr_q8_norm_config(uint32_t isa) {
-  return smr_best_row(q8_norm_rows, isa)->kernels;
+const struct smr_i8_norm *smr_i8_norm_config(uint32_t isa) {
+  return smr_best_row(i8_norm_rows, isa)->kernels;
 }

@@ -10,15 +10,15 @@
 // Sums are exact; each float operation, of which eps takes part in the last of v, is rounded on its
 // own. A p that is not a number counts as 0. All kernels give the same bits. `y` may be x;
 // otherwise nothing overlaps. Nothing outside the elements is touched.
-#ifndef SMR_KERNELS_Q8_NORM_H
-#define SMR_KERNELS_Q8_NORM_H
+#ifndef SMR_KERNELS_I8_NORM_H
+#define SMR_KERNELS_I8_NORM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMR_Q8_NORM_MOST = 1 << 22 };  // elements of a row
+enum { SMR_I8_NORM_MOST = 1 << 22 };  // elements of a row
 
-struct smr_q8_norm_args {
+struct smr_i8_norm_args {
   const float *scale;  // n elements
   const float *bias;   // the same, or NULL
   float eps;           // > 0
@@ -26,17 +26,17 @@ struct smr_q8_norm_args {
   int32_t zero_point, lo, hi;
 };
 
-/// One group of 1 <= n <= SMR_Q8_NORM_MOST adjacent elements.
-typedef void (*smr_q8_norm_row)(size_t n, const int8_t *x, const struct smr_q8_norm_args *args,
+/// One group of 1 <= n <= SMR_I8_NORM_MOST adjacent elements.
+typedef void (*smr_i8_norm_row)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
                                 int8_t *y);
 
-struct smr_q8_norm {
+struct smr_i8_norm {
   const char *name;             // for profiles
-  smr_q8_norm_row centred_row;  // layer normalisation
-  smr_q8_norm_row plain_row;    // root mean square
+  smr_i8_norm_row centred_row;  // layer normalisation
+  smr_i8_norm_row plain_row;    // root mean square
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
-const struct smr_q8_norm *smr_q8_norm_config(uint32_t isa);
+const struct smr_i8_norm *smr_i8_norm_config(uint32_t isa);
 
 #endif

@@ -4,16 +4,16 @@
 #include "kernels/i8_norm/sums.h"
 
 // int8 is made of int32 in a second loop, so that compilers turn both into vectors.
-#define Q8_NORM_STEP 256
+#define I8_NORM_STEP 256
 
-SMR_VECTORIZED static void N(q8_norm_write)(size_t n, const int8_t *x,
-                                            const struct smr_q8_norm_args *args,
-                                            const struct N(q8_norm_by) * by, int8_t *y) {
+SMR_VECTORIZED static void N(i8_norm_write)(size_t n, const int8_t *x,
+                                            const struct smr_i8_norm_args *args,
+                                            const struct N(i8_norm_by) * by, int8_t *y) {
   const int32_t zero = args->zero_point, factor = by->factor, offset = by->offset;
   const float lo = (float)(args->lo - zero), hi = (float)(args->hi - zero), inverse = by->inverse;
-  int32_t block[Q8_NORM_STEP];
-  for (size_t i = 0; i < n; i += Q8_NORM_STEP) {
-    const size_t count = n - i < Q8_NORM_STEP ? n - i : Q8_NORM_STEP;
+  int32_t block[I8_NORM_STEP];
+  for (size_t i = 0; i < n; i += I8_NORM_STEP) {
+    const size_t count = n - i < I8_NORM_STEP ? n - i : I8_NORM_STEP;
     const float *scale = args->scale + i, *bias = args->bias != NULL ? args->bias + i : NULL;
     for (size_t j = 0; j < count; j++) {
       const float deviation = (float)(x[i + j] * factor + offset) * inverse;
@@ -24,21 +24,21 @@ SMR_VECTORIZED static void N(q8_norm_write)(size_t n, const int8_t *x,
   }
 }
 
-static void N(q8_norm_centred_row)(size_t n, const int8_t *x, const struct smr_q8_norm_args *args,
+static void N(i8_norm_centred_row)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
                                    int8_t *y) {
-  const struct N(q8_norm_by) by = N(q8_norm_sums)(n, x, args, 1);
-  N(q8_norm_write)(n, x, args, &by, y);
+  const struct N(i8_norm_by) by = N(i8_norm_sums)(n, x, args, 1);
+  N(i8_norm_write)(n, x, args, &by, y);
 }
 
-static void N(q8_norm_plain_row)(size_t n, const int8_t *x, const struct smr_q8_norm_args *args,
+static void N(i8_norm_plain_row)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
                                  int8_t *y) {
-  const struct N(q8_norm_by) by = N(q8_norm_sums)(n, x, args, 0);
-  N(q8_norm_write)(n, x, args, &by, y);
+  const struct N(i8_norm_by) by = N(i8_norm_sums)(n, x, args, 0);
+  N(i8_norm_write)(n, x, args, &by, y);
 }
 
-static const struct smr_q8_norm N(q8_norm_kernels) = {
-    .name = "q8_norm__scalar",
-    .centred_row = N(q8_norm_centred_row),
-    .plain_row = N(q8_norm_plain_row),
+static const struct smr_i8_norm N(i8_norm_kernels) = {
+    .name = "i8_norm__scalar",
+    .centred_row = N(i8_norm_centred_row),
+    .plain_row = N(i8_norm_plain_row),
 };
-#undef Q8_NORM_STEP
+#undef I8_NORM_STEP

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What rows of int8 are normalised by, in plain C for any region; included by its ISA's file.
 
-struct N(q8_norm_by) {
+struct N(i8_norm_by) {
   int32_t factor, offset;  // d = x * factor + offset
   float inverse;           // 1 / sqrt(v)
 };
 
-#define Q8_NORM_BLOCK 65536  // elements whose squares add up in int32
+#define I8_NORM_BLOCK 65536  // elements whose squares add up in int32
 
-SMR_VECTORIZED static void N(q8_norm_block)(size_t n, const int8_t *x, int64_t *sum,
+SMR_VECTORIZED static void N(i8_norm_block)(size_t n, const int8_t *x, int64_t *sum,
                                             int64_t *squares) {
   int32_t s = 0, q = 0;
   for (size_t i = 0; i < n; i++) {
@@ -20,13 +20,13 @@ SMR_VECTORIZED static void N(q8_norm_block)(size_t n, const int8_t *x, int64_t *
   *squares += q;
 }
 
-static struct N(q8_norm_by)
-    N(q8_norm_sums)(size_t n, const int8_t *x, const struct smr_q8_norm_args *args, int centred) {
+static struct N(i8_norm_by)
+    N(i8_norm_sums)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args, int centred) {
   const int64_t count = (int64_t)n, zero = args->x_zero;
   const float float_n = (float)count;  // exact, as is every sum
   int64_t sum = 0, squares = 0;
-  for (size_t i = 0; i < n; i += Q8_NORM_BLOCK)
-    N(q8_norm_block)(n - i < Q8_NORM_BLOCK ? n - i : Q8_NORM_BLOCK, x + i, &sum, &squares);
+  for (size_t i = 0; i < n; i += I8_NORM_BLOCK)
+    N(i8_norm_block)(n - i < I8_NORM_BLOCK ? n - i : I8_NORM_BLOCK, x + i, &sum, &squares);
   const float rest = args->eps * float_n;
   float v;
   if (centred) {
@@ -36,7 +36,7 @@ static struct N(q8_norm_by)
     v = (float)(squares - 2 * zero * sum + count * zero * zero) + rest;
   }
   const float inverse = 1.0f / sqrtf(v);
-  return centred ? (struct N(q8_norm_by)){(int32_t)count, (int32_t)-sum, inverse}
-                 : (struct N(q8_norm_by)){1, -args->x_zero, inverse};
+  return centred ? (struct N(i8_norm_by)){(int32_t)count, (int32_t)-sum, inverse}
+                 : (struct N(i8_norm_by)){1, -args->x_zero, inverse};
 }
-#undef Q8_NORM_BLOCK
+#undef I8_NORM_BLOCK

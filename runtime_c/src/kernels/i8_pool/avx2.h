@@ -2,7 +2,7 @@
 // The largest of 8-bit integers with AVX2.
 
 // Fewer than 32 bytes are two parts that overlap, of 16 bytes or of 8.
-SMR_INLINE __m256i N(x8_load)(const char *x, size_t n) {
+SMR_INLINE __m256i N(i8_pool_lanes_load)(const char *x, size_t n) {
   if (n == 32) return _mm256_loadu_si256((const __m256i *)(const void *)x);
   if (n >= 16)
     return _mm256_set_m128i(_mm_loadu_si128((const __m128i *)(const void *)(x + n - 16)),
@@ -11,7 +11,7 @@ SMR_INLINE __m256i N(x8_load)(const char *x, size_t n) {
                           _mm_loadl_epi64((const __m128i *)(const void *)x));
 }
 
-SMR_INLINE void N(x8_store)(char *y, __m256i v, size_t n) {
+SMR_INLINE void N(i8_pool_lanes_store)(char *y, __m256i v, size_t n) {
   if (n == 32) {
     _mm256_storeu_si256((__m256i *)(void *)y, v);
     return;
@@ -26,8 +26,8 @@ SMR_INLINE void N(x8_store)(char *y, __m256i v, size_t n) {
   }
 }
 
-SMR_INLINE __m256i N(x8_max_s8)(__m256i a, __m256i b) { return _mm256_max_epi8(a, b); }
-SMR_INLINE __m256i N(x8_max_u8)(__m256i a, __m256i b) { return _mm256_max_epu8(a, b); }
+SMR_INLINE __m256i N(i8_pool_lanes_max_s8)(__m256i a, __m256i b) { return _mm256_max_epi8(a, b); }
+SMR_INLINE __m256i N(i8_pool_lanes_max_u8)(__m256i a, __m256i b) { return _mm256_max_epu8(a, b); }
 
-#define X8_V __m256i
-#define X8_BYTES 32
+#define I8_POOL_V __m256i
+#define I8_POOL_BYTES 32

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest of 8-bit integers over vectors of bytes. The file of an instruction set gives X8_V (a
-// vector), X8_BYTES (its length), N(x8_load) and N(x8_store) of n bytes, 8 <= n <= X8_BYTES, which
-// may place them in any order, N(x8_max_s8) and N(x8_max_u8).
+// The largest of 8-bit integers over vectors of bytes. The file of an instruction set gives
+// I8_POOL_V (a vector), I8_POOL_BYTES (its length), N(i8_pool_lanes_load) and
+// N(i8_pool_lanes_store) of n bytes, 8 <= n <= I8_POOL_BYTES, which may place them in any order,
+// N(i8_pool_lanes_max_s8) and N(i8_pool_lanes_max_u8).
 #if VF == 1
 #include "kernels/i8_pool/scalar.h"
 #else
@@ -12,43 +13,45 @@
 #endif
 
 // One kernel: blocks of channels in pairs, their taps of a row in threes.
-#define X8_POOL(name, type)                                                                       \
-  SMR_INLINE void N(x8_##name##_block)(const struct smr_pool_window *window, size_t c,            \
-                                       const size_t blocks, size_t n, type *y) {                  \
-    X8_V largest[2];                                                                              \
+#define I8_POOL(name, type)                                                                       \
+  SMR_INLINE void N(i8_pool_lanes_##name##_block)(const struct smr_pool_window *window, size_t c, \
+                                                  const size_t blocks, size_t n, type *y) {       \
+    I8_POOL_V largest[2];                                                                         \
     const char *depth = (const char *)window->x + c;                                              \
     const size_t step = window->stride[2];                                                        \
     SMR_UNROLL for (size_t b = 0; b < blocks; b++) largest[b] =                                   \
-        N(x8_load)(depth + b * X8_BYTES, n);                                                      \
+        N(i8_pool_lanes_load)(depth + b * I8_POOL_BYTES, n);                                      \
     for (size_t i = 0; i < window->n[0]; i++) {                                                   \
       for (size_t j = 0; j < window->n[1]; j++) {                                                 \
         const char *x = depth + i * window->stride[0] + j * window->stride[1];                    \
         size_t k = window->n[2];                                                                  \
         for (; blocks > 1 && k >= 3; k -= 3, x += 3 * step) {                                     \
           SMR_UNROLL for (size_t b = 0; b < blocks; b++) {                                        \
-            const char *at = x + b * X8_BYTES;                                                    \
-            const X8_V two = N(x8_##name)(N(x8_load)(at, n), N(x8_load)(at + step, n));           \
-            largest[b] =                                                                          \
-                N(x8_##name)(largest[b], N(x8_##name)(two, N(x8_load)(at + 2 * step, n)));        \
+            const char *at = x + b * I8_POOL_BYTES;                                               \
+            const I8_POOL_V two = N(i8_pool_lanes_##name)(N(i8_pool_lanes_load)(at, n),           \
+                                                          N(i8_pool_lanes_load)(at + step, n));   \
+            largest[b] = N(i8_pool_lanes_##name)(                                                 \
+                largest[b],                                                                       \
+                N(i8_pool_lanes_##name)(two, N(i8_pool_lanes_load)(at + 2 * step, n)));           \
           }                                                                                       \
         }                                                                                         \
         for (; k > 0; k--, x += step) {                                                           \
-          SMR_UNROLL for (size_t b = 0; b < blocks; b++) largest[b] =                             \
-              N(x8_##name)(largest[b], N(x8_load)(x + b * X8_BYTES, n));                          \
+          SMR_UNROLL for (size_t b = 0; b < blocks; b++) largest[b] = N(i8_pool_lanes_##name)(    \
+              largest[b], N(i8_pool_lanes_load)(x + b * I8_POOL_BYTES, n));                       \
         }                                                                                         \
       }                                                                                           \
     }                                                                                             \
     SMR_UNROLL for (size_t b = 0; b < blocks; b++)                                                \
-        N(x8_store)((char *)y + c + b * X8_BYTES, largest[b], n);                                 \
+        N(i8_pool_lanes_store)((char *)y + c + b * I8_POOL_BYTES, largest[b], n);                 \
   }                                                                                               \
-  static void N(x8_pool_##name)(size_t channels, const struct smr_pool_window *window, type *y) { \
+  static void N(i8_pool_##name)(size_t channels, const struct smr_pool_window *window, type *y) { \
     size_t c = 0;                                                                                 \
-    for (; channels - c >= 2 * X8_BYTES; c += 2 * X8_BYTES)                                       \
-      N(x8_##name##_block)(window, c, 2, X8_BYTES, y);                                            \
-    const size_t n = channels < X8_BYTES ? channels : X8_BYTES;                                   \
+    for (; channels - c >= 2 * I8_POOL_BYTES; c += 2 * I8_POOL_BYTES)                             \
+      N(i8_pool_lanes_##name##_block)(window, c, 2, I8_POOL_BYTES, y);                            \
+    const size_t n = channels < I8_POOL_BYTES ? channels : I8_POOL_BYTES;                         \
     for (; c < channels && channels >= 8; c += n) {                                               \
       if (channels - c < n) c = channels - n; /* some once more */                                \
-      N(x8_##name##_block)(window, c, 1, n, y);                                                   \
+      N(i8_pool_lanes_##name##_block)(window, c, 1, n, y);                                        \
     }                                                                                             \
     for (; c < channels; c++) {                                                                   \
       const type *depth = (const type *)window->x + c;                                            \
@@ -63,9 +66,9 @@
       y[c] = largest;                                                                             \
     }                                                                                             \
   }
-X8_POOL(max_s8, int8_t)
-X8_POOL(max_u8, uint8_t)
-#undef X8_POOL
-#undef X8_V
-#undef X8_BYTES
+I8_POOL(max_s8, int8_t)
+I8_POOL(max_u8, uint8_t)
+#undef I8_POOL
+#undef I8_POOL_V
+#undef I8_POOL_BYTES
 #endif

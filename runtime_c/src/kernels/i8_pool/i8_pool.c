@@ -16,20 +16,20 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct x8_pool_row {
+static const struct i8_pool_row {
   uint32_t isa;
-  struct smr_x8_pool kernels;
-} x8_pool_rows[] = {
+  struct smr_i8_pool kernels;
+} i8_pool_rows[] = {
 #define SMR_UKERNEL(isa, suffix, lanes)                                            \
   {isa,                                                                            \
-   {"x8_pool__" #suffix, SMR_HAS(x8_pool_s8) ? smr_x8_pool_max_s8_##suffix : NULL, \
-    SMR_HAS(x8_pool_u8) ? smr_x8_pool_max_u8_##suffix : NULL}},
+   {"i8_pool__" #suffix, SMR_HAS(x8_pool_s8) ? smr_i8_pool_max_s8_##suffix : NULL, \
+    SMR_HAS(x8_pool_u8) ? smr_i8_pool_max_u8_##suffix : NULL}},
 #include "kernels/i8_pool/kernels.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_x8_pool *smr_x8_pool_config(uint32_t isa) {
+const struct smr_i8_pool *smr_i8_pool_config(uint32_t isa) {
   size_t i = 0;
-  while ((x8_pool_rows[i].isa & isa) != x8_pool_rows[i].isa) i++;  // the last needs nothing
-  return &x8_pool_rows[i].kernels;
+  while ((i8_pool_rows[i].isa & isa) != i8_pool_rows[i].isa) i++;  // the last needs nothing
+  return &i8_pool_rows[i].kernels;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools the largest 8-bit integer of one window over the channels: the contract.
-#ifndef SMR_KERNELS_X8_POOL_H
-#define SMR_KERNELS_X8_POOL_H
+#ifndef SMR_KERNELS_I8_POOL_H
+#define SMR_KERNELS_I8_POOL_H
 
 #include "kernels/f32_pool/f32_pool.h"
 
-struct smr_x8_pool {
-  const char *name;  ///< for profiles, e.g. "x8_pool__avx2"
+struct smr_i8_pool {
+  const char *name;  ///< for profiles, e.g. "i8_pool__avx2"
 
   /// y[c] = the largest x[tap][c], for c < channels. Strides of the window are bytes.
   void (*max_s8)(size_t channels, const struct smr_pool_window *window, int8_t *y);
@@ -14,6 +14,6 @@ struct smr_x8_pool {
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
-const struct smr_x8_pool *smr_x8_pool_config(uint32_t isa);
+const struct smr_i8_pool *smr_i8_pool_config(uint32_t isa);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest of 8-bit integers in portable C.
 
-#define X8_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define I8_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 // Taps of a row three at a time: y is read and written that much less often.
-#define X8_POOL(name, type)                                                                      \
-  SMR_VECTORIZED static void N(x8_pool_##name)(                                                  \
+#define I8_POOL(name, type)                                                                      \
+  SMR_VECTORIZED static void N(i8_pool_##name)(                                                  \
       size_t channels, const struct smr_pool_window *window, type *restrict y) {                 \
     const size_t step = window->stride[2], taps = window->n[2];                                  \
     memcpy(y, window->x, channels);                                                              \
@@ -16,17 +16,17 @@
         for (; k + 3 <= taps; k += 3) {                                                          \
           const type *restrict a = x + k * step, *restrict b = a + step, *restrict d = b + step; \
           for (size_t c = 0; c < channels; c++) {                                                \
-            const type ab = X8_POOL_LARGER(a[c], b[c]), dy = X8_POOL_LARGER(d[c], y[c]);         \
-            y[c] = X8_POOL_LARGER(ab, dy);                                                       \
+            const type ab = I8_POOL_LARGER(a[c], b[c]), dy = I8_POOL_LARGER(d[c], y[c]);         \
+            y[c] = I8_POOL_LARGER(ab, dy);                                                       \
           }                                                                                      \
         }                                                                                        \
         for (; k < taps; k++) {                                                                  \
           const type *restrict a = x + k * step;                                                 \
-          for (size_t c = 0; c < channels; c++) y[c] = X8_POOL_LARGER(a[c], y[c]);               \
+          for (size_t c = 0; c < channels; c++) y[c] = I8_POOL_LARGER(a[c], y[c]);               \
         }                                                                                        \
       }                                                                                          \
   }
-X8_POOL(max_s8, int8_t)
-X8_POOL(max_u8, uint8_t)
-#undef X8_POOL
-#undef X8_POOL_LARGER
+I8_POOL(max_s8, int8_t)
+I8_POOL(max_u8, uint8_t)
+#undef I8_POOL
+#undef I8_POOL_LARGER

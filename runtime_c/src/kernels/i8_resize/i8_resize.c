@@ -14,12 +14,12 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct smr_kernel_row s8_resize_rows[] = {
-#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_s8_resize_kernels_##suffix},
+static const struct smr_kernel_row i8_resize_rows[] = {
+#define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_i8_resize_kernels_##suffix},
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_s8_resize *smr_s8_resize_config(uint32_t isa) {
-  return smr_best_row(s8_resize_rows, isa)->kernels;
+const struct smr_i8_resize *smr_i8_resize_config(uint32_t isa) {
+  return smr_best_row(i8_resize_rows, isa)->kernels;
 }

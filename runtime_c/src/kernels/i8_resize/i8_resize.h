@@ -2,22 +2,22 @@
 // Linear interpolation of int8, one output row at a time: the contract.
 //
 // Weights have 11 fractional bits, and sums of them are exact: below 255 * 2^22 in magnitude.
-#ifndef SMR_KERNELS_S8_RESIZE_H
-#define SMR_KERNELS_S8_RESIZE_H
+#ifndef SMR_KERNELS_I8_RESIZE_H
+#define SMR_KERNELS_I8_RESIZE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMR_S8_RESIZE_BITS = 11, SMR_S8_RESIZE_ONE = 1 << SMR_S8_RESIZE_BITS };
+enum { SMR_I8_RESIZE_BITS = 11, SMR_I8_RESIZE_ONE = 1 << SMR_I8_RESIZE_BITS };
 
 /// round(clamp(float(sum) * multiplier, lo - zero, hi - zero)) + zero, rounded half to even.
-struct smr_s8_resize_end {
+struct smr_i8_resize_end {
   float multiplier;
   int32_t zero, lo, hi;
 };
 
-struct smr_s8_resize {
-  const char *name;  ///< for profiles, e.g. "s8_resize__avx2"
+struct smr_i8_resize {
+  const char *name;  ///< for profiles, e.g. "i8_resize__avx2"
 
   /// y[i] = x[i] - x_zero.
   void (*centre)(size_t n, const int8_t *x, int32_t x_zero, int32_t *y);
@@ -29,10 +29,10 @@ struct smr_s8_resize {
   /// Pixels of `channels` of an output row: pixel p is x[taps[3p]] * (2^11 - w) + x[taps[3p + 1]] *
   /// w with w = taps[3p + 2], requantized.
   void (*row)(size_t pixels, size_t channels, const int32_t *taps, const int32_t *x,
-              const struct smr_s8_resize_end *end, int8_t *y);
+              const struct smr_i8_resize_end *end, int8_t *y);
 };
 
 /// The best kernels among `isa`; all give the same bits.
-const struct smr_s8_resize *smr_s8_resize_config(uint32_t isa);
+const struct smr_i8_resize *smr_i8_resize_config(uint32_t isa);
 
 #endif

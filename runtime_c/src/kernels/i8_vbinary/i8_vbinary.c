@@ -15,12 +15,12 @@
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
-static const struct smr_kernel_row q8_vbinary_rows[] = {
-#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_q8_vbinary_kernels_##suffix},
+static const struct smr_kernel_row i8_vbinary_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_i8_vbinary_kernels_##suffix},
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 };
 
-const struct smr_q8_vbinary *smr_q8_vbinary_config(uint32_t isa) {
-  return smr_best_row(q8_vbinary_rows, isa)->kernels;
+const struct smr_i8_vbinary *smr_i8_vbinary_config(uint32_t isa) {
+  return smr_best_row(i8_vbinary_rows, isa)->kernels;
 }

@@ -7,34 +7,34 @@
 //
 // with each float operation rounded on its own; multiplier is finite. All kernels give the same
 // bits. `y` may be a or b; otherwise it overlaps none. Nothing outside the elements is touched.
-#ifndef SMR_KERNELS_Q8_VBINARY_H
-#define SMR_KERNELS_Q8_VBINARY_H
+#ifndef SMR_KERNELS_I8_VBINARY_H
+#define SMR_KERNELS_I8_VBINARY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct smr_q8_vbinary_out {
+struct smr_i8_vbinary_out {
   float multiplier;
   int32_t zero_point, lo, hi;  // -128 <= lo <= hi <= 127
 };
 
-struct smr_q8_vbinary {
+struct smr_i8_vbinary {
   const char *name;  // for profiles
 
   /// acc = a[i] * ma + b[i] * mb + offset; neither factor is beyond 2^20, nor offset beyond 2^29.
   void (*add)(size_t n, const int8_t *a, int32_t ma, const int8_t *b, int32_t mb, int32_t offset,
-              const struct smr_q8_vbinary_out *out, int8_t *y);
+              const struct smr_i8_vbinary_out *out, int8_t *y);
 
   /// acc = (a[i] - za) * (b[i] - zb); zero points are int8 values.
   void (*mul)(size_t n, const int8_t *a, int32_t za, const int8_t *b, int32_t zb,
-              const struct smr_q8_vbinary_out *out, int8_t *y);
+              const struct smr_i8_vbinary_out *out, int8_t *y);
 
   /// acc = a[i] * m + offset, within the same limits: either of them with one value for b.
   void (*scale)(size_t n, const int8_t *a, int32_t m, int32_t offset,
-                const struct smr_q8_vbinary_out *out, int8_t *y);
+                const struct smr_i8_vbinary_out *out, int8_t *y);
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
-const struct smr_q8_vbinary *smr_q8_vbinary_config(uint32_t isa);
+const struct smr_i8_vbinary *smr_i8_vbinary_config(uint32_t isa);
 
 #endif

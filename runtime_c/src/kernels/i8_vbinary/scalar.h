@@ -2,40 +2,40 @@
 // Sums and products of int8 rows in portable C.
 
 // int8 is made of int32 in a second loop, so that compilers turn both into vectors.
-enum { Q8_VBINARY_STEP = 256 };
+enum { I8_VBINARY_STEP = 256 };
 
 // `value` says the accumulator of element j.
-#define Q8_VBINARY_LOOP(value)                                                                 \
+#define I8_VBINARY_LOOP(value)                                                                 \
   const int32_t zero = out->zero_point;                                                        \
   const float m = out->multiplier, lo = (float)(out->lo - zero), hi = (float)(out->hi - zero); \
-  int32_t block[Q8_VBINARY_STEP];                                                              \
-  for (size_t i = 0; i < n; i += Q8_VBINARY_STEP) {                                            \
-    const size_t count = n - i < Q8_VBINARY_STEP ? n - i : Q8_VBINARY_STEP;                    \
+  int32_t block[I8_VBINARY_STEP];                                                              \
+  for (size_t i = 0; i < n; i += I8_VBINARY_STEP) {                                            \
+    const size_t count = n - i < I8_VBINARY_STEP ? n - i : I8_VBINARY_STEP;                    \
     for (size_t j = i; j < i + count; j++)                                                     \
       block[j - i] = smr_requantized((value), m, lo, hi, zero);                                \
     for (size_t j = 0; j < count; j++) y[i + j] = (int8_t)block[j];                            \
   }
 
-SMR_VECTORIZED static void q8_vbinary_add_scalar(size_t n, const int8_t *a, int32_t ma,
+SMR_VECTORIZED static void i8_vbinary_add_scalar(size_t n, const int8_t *a, int32_t ma,
                                                  const int8_t *b, int32_t mb, int32_t offset,
-                                                 const struct smr_q8_vbinary_out *out, int8_t *y){
-    Q8_VBINARY_LOOP(a[j] * ma + b[j] * mb + offset)}
+                                                 const struct smr_i8_vbinary_out *out, int8_t *y){
+    I8_VBINARY_LOOP(a[j] * ma + b[j] * mb + offset)}
 
 SMR_VECTORIZED
-    static void q8_vbinary_mul_scalar(size_t n, const int8_t *a, int32_t za, const int8_t *b,
-                                      int32_t zb, const struct smr_q8_vbinary_out *out,
-                                      int8_t *y){Q8_VBINARY_LOOP((a[j] - za) * (b[j] - zb))}
+    static void i8_vbinary_mul_scalar(size_t n, const int8_t *a, int32_t za, const int8_t *b,
+                                      int32_t zb, const struct smr_i8_vbinary_out *out,
+                                      int8_t *y){I8_VBINARY_LOOP((a[j] - za) * (b[j] - zb))}
 
 SMR_VECTORIZED
-    static void q8_vbinary_scale_scalar(size_t n, const int8_t *a, int32_t factor, int32_t offset,
-                                        const struct smr_q8_vbinary_out *out, int8_t *y) {
-  Q8_VBINARY_LOOP(a[j] * factor + offset)
+    static void i8_vbinary_scale_scalar(size_t n, const int8_t *a, int32_t factor, int32_t offset,
+                                        const struct smr_i8_vbinary_out *out, int8_t *y) {
+  I8_VBINARY_LOOP(a[j] * factor + offset)
 }
-#undef Q8_VBINARY_LOOP
+#undef I8_VBINARY_LOOP
 
-static const struct smr_q8_vbinary N(q8_vbinary_kernels) = {
-    .name = "q8_vbinary__scalar",
-    .add = SMR_HAS(q8_vbinary_add) ? q8_vbinary_add_scalar : NULL,
-    .mul = SMR_HAS(q8_vbinary_mul) ? q8_vbinary_mul_scalar : NULL,
-    .scale = SMR_HAS(q8_vbinary_scale) ? q8_vbinary_scale_scalar : NULL,
+static const struct smr_i8_vbinary N(i8_vbinary_kernels) = {
+    .name = "i8_vbinary__scalar",
+    .add = SMR_HAS(q8_vbinary_add) ? i8_vbinary_add_scalar : NULL,
+    .mul = SMR_HAS(q8_vbinary_mul) ? i8_vbinary_mul_scalar : NULL,
+    .scale = SMR_HAS(q8_vbinary_scale) ? i8_vbinary_scale_scalar : NULL,
 };

@@ -14,7 +14,7 @@
 
 struct qsoftmax_state {
   struct smr_axis axis;
-  const struct smr_q8_softmax *kernels;
+  const struct smr_i8_softmax *kernels;
 };
 
 static samara_status qsoftmax_check(const struct smr_job *job) {
@@ -33,11 +33,11 @@ static samara_status qsoftmax_check(const struct smr_job *job) {
 }
 
 static samara_status qsoftmax_prepare(struct smr_job *job) {
-  static_assert((int)SMR_Q8_SOFTMAX_COLUMNS >= (int)SMR_AXIS_COLUMNS, "spans fit the kernels");
+  static_assert((int)SMR_I8_SOFTMAX_COLUMNS >= (int)SMR_AXIS_COLUMNS, "spans fit the kernels");
   struct qsoftmax_state *s = job->state;
   *s =
       (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, qsoftmax, axis)->i),
-                              .kernels = smr_q8_softmax_config(job->isa)};
+                              .kernels = smr_i8_softmax_config(job->isa)};
   const struct smr_tensor *x = job->inputs[0];
   const int64_t given = SMR_ATTR(job, qsoftmax, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
@@ -46,8 +46,8 @@ static samara_status qsoftmax_prepare(struct smr_job *job) {
   const bool columns = s->axis.inner != 1 || inner_open;
   if (s->axis.inner == 1 || inner_open) SMR_NEED(job, q8_softmax_row);
   if (columns) SMR_NEED(job, q8_softmax_columns);
-  if (s->axis.n > SMR_Q8_SOFTMAX_SHORT || open) SMR_NEED(job, q8_softmax_long_row);
-  if (s->axis.n > SMR_Q8_SOFTMAX_FEW || open || columns) SMR_NEED(job, q8_softmax_above_floor);
+  if (s->axis.n > SMR_I8_SOFTMAX_SHORT || open) SMR_NEED(job, q8_softmax_long_row);
+  if (s->axis.n > SMR_I8_SOFTMAX_FEW || open || columns) SMR_NEED(job, q8_softmax_above_floor);
   job->kernel = s->kernels->name;
   job->tiles = smr_axis_tiles(&s->axis);
   return SAMARA_OK;
@@ -79,10 +79,10 @@ const struct smr_op_funcs smr_op_qsoftmax_funcs = {.check = qsoftmax_check,
                                                    .more_dtypes = SMR_DTYPE_U32};
 
 struct qnorm_state {
-  const struct smr_q8_norm *kernels;
+  const struct smr_i8_norm *kernels;
   size_t groups, n;    // rows, and elements of one
   size_t tile_groups;  // rows of a tile
-  struct smr_q8_norm_args args;
+  struct smr_i8_norm_args args;
 };
 
 // Elements of a row; the check class has looked at the axis.
@@ -101,9 +101,9 @@ static samara_status qnorm_check(const struct smr_job *job) {
     if (job->inputs[i] != NULL)
       SMR_TRY(smr_expect_dtype(job, job->inputs[i], i == 1 ? "scale" : "bias", SMR_DTYPE_F32));
   SMR_TRY(smr_expect_q8_output(job, SMR_ATTR_GROUP(job, qlayer_norm, int8_output)));
-  if (n > SMR_Q8_NORM_MOST)
+  if (n > SMR_I8_NORM_MOST)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, at most %d are provided",
-             job->op->name, n, (int)SMR_Q8_NORM_MOST);
+             job->op->name, n, (int)SMR_I8_NORM_MOST);
   if (!(eps > 0.0f))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: eps is %g, expected a positive number", job->op->name,
              smr_g(eps));
@@ -114,7 +114,7 @@ static samara_status qnorm_prepare(struct smr_job *job) {
   struct qnorm_state *s = job->state;
   const size_t n = (size_t)qnorm_length(job);
   *s = (struct qnorm_state){
-      .kernels = smr_q8_norm_config(job->isa),
+      .kernels = smr_i8_norm_config(job->isa),
       .groups = n ? (size_t)smr_numel(job->inputs[0]) / n : 0,
       .n = n,
       .tile_groups = n && n < SMR_GRAIN ? SMR_GRAIN / n : 1,
@@ -130,10 +130,10 @@ static samara_status qnorm_prepare(struct smr_job *job) {
 }
 
 static void qnorm_rows(const struct smr_job *job, size_t begin, size_t end,
-                       smr_q8_norm_row kernel) {
+                       smr_i8_norm_row kernel) {
   const struct qnorm_state *s = job->state;
   const struct smr_tensor *bias = smr_optional_input(job, 2);
-  struct smr_q8_norm_args args = s->args;
+  struct smr_i8_norm_args args = s->args;
   args.scale = job->inputs[1]->data;
   args.bias = bias != NULL ? bias->data : NULL;
   const size_t whole = end * s->tile_groups, last = whole < s->groups ? whole : s->groups;

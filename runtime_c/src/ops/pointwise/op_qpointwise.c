@@ -20,8 +20,8 @@ enum {
 
 struct qpointwise_state {
   struct smr_broadcast broadcast;
-  const struct smr_q8_vbinary *kernels;
-  struct smr_q8_vbinary_out out;
+  const struct smr_i8_vbinary *kernels;
+  struct smr_i8_vbinary_out out;
   int32_t a_zero, b_zero;
   int32_t a_factor, b_factor;  // qadd
 };
@@ -39,7 +39,7 @@ static samara_status qpointwise_prepare(struct smr_job *job,
   struct qpointwise_state *s = job->state;
   const struct smr_tensor *operands[2] = {job->inputs[0], job->inputs[1]};
   *s = (struct qpointwise_state){
-      .kernels = smr_q8_vbinary_config(job->isa),
+      .kernels = smr_i8_vbinary_config(job->isa),
       .out = {.multiplier = multiplier,
               .zero_point = (int32_t)attrs->zero_point.i,
               .lo = (int32_t)attrs->lo.i,
@@ -208,7 +208,7 @@ static samara_status qlookup_check(const struct smr_job *job) {
 }
 
 static samara_status qlookup_prepare(struct smr_job *job) {
-  job->kernel = smr_q8_lookup_config(job->isa)->name;
+  job->kernel = smr_i8_lookup_config(job->isa)->name;
   job->tiles = smr_grain_tiles((size_t)smr_numel(job->outputs[0]));
   return SAMARA_OK;
 }
@@ -219,7 +219,7 @@ static samara_status qlookup_run(const struct smr_job *job, size_t begin, size_t
   const size_t from = begin * SMR_GRAIN;
   const size_t to = smr_grain_end((size_t)smr_numel(job->outputs[0]), end);
   if (from < to)
-    smr_q8_lookup_config(job->isa)->run(to - from, (const int8_t *)job->inputs[0]->data + from,
+    smr_i8_lookup_config(job->isa)->run(to - from, (const int8_t *)job->inputs[0]->data + from,
                                         job->inputs[1]->data,
                                         (int8_t *)job->outputs[0]->data + from);
   return SAMARA_OK;

@@ -32,10 +32,10 @@ struct pool_state {
   struct smr_window window;
   enum smr_f32_pool_kind kind;
   smr_f32_pool_ukernel kernel;  // NULL: 8-bit integers
-  const struct smr_x8_pool *bytes;
+  const struct smr_i8_pool *bytes;
   float p;                          // of POWER
   bool count_padding;               // of AVG
-  const struct smr_s8_mean *means;  // qavg_pool; NULL elsewhere
+  const struct smr_i8_mean *means;  // qavg_pool; NULL elsewhere
   struct smr_rescale rescale;       // of it
   bool dequantized;                 // of it
   float x_scale, scale;             // of it, where dequantized
@@ -90,7 +90,7 @@ static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind ki
     if (kind == SMR_POOL_MAX && x->dtype == SAMARA_UINT8) SMR_NEED(job, x8_pool_u8);
     if (kind == SMR_POOL_MAX && x->dtype != SAMARA_UINT8) SMR_NEED(job, x8_pool_s8);
     if (POOL_HAS_BYTES) {
-      state->bytes = smr_x8_pool_config(job->isa);
+      state->bytes = smr_i8_pool_config(job->isa);
       job->kernel = state->bytes->name;
     }
   }
@@ -124,13 +124,13 @@ static samara_status qavg_pool_prepare(struct smr_job *job) {
   SMR_NEED(job, qavg_pool);
   SMR_TRY(avg_pool_prepare(job));
   struct pool_state *state = (struct pool_state *)job->state;
-  state->means = smr_s8_mean_config(job->isa);
+  state->means = smr_i8_mean_config(job->isa);
   state->rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qavg_pool, int8_output));
   state->dequantized = SMR_ATTR(job, qavg_pool, dequantized)->i != 0;
   const int64_t *kernel = state->window.kernel;
   int64_t taps;
   const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
-                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_S8_MEAN_MOST;
+                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_I8_MEAN_MOST;
   if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
   if (!state->dequantized) SMR_NEED(job, s8_mean_window);
   if (wide || SMR_ATTR(job, qavg_pool, kernel)->varies) SMR_NEED(job, s8_mean_wide);
@@ -201,17 +201,17 @@ static void pool_mean(const struct pool_state *state, const struct smr_pool_wind
   const size_t taps = window->n[0] * window->n[1] * window->n[2];  // they lie in memory
   const float count = counted >= 1.0f ? counted : 1.0f, multiplier = r->ratio / count;
   if (SMR_HAS(s8_mean_window_real) && state->dequantized) {
-    const struct smr_s8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
+    const struct smr_i8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
                                           r->zero,        r->lo, r->hi};
     state->means->window_real((size_t)state->window.channels_in, window, &mean, y);
     return;
   }
   if (!SMR_HAS(s8_mean_window)) return;
-  if (SMR_HAS(s8_mean_wide) && taps > SMR_S8_MEAN_MOST) {
+  if (SMR_HAS(s8_mean_wide) && taps > SMR_I8_MEAN_MOST) {
     pool_mean_wide(state, window, multiplier, y);
     return;
   }
-  const struct smr_s8_mean_end end = {r->x_zero * (int32_t)taps, multiplier, r->zero, r->lo, r->hi};
+  const struct smr_i8_mean_end end = {r->x_zero * (int32_t)taps, multiplier, r->zero, r->lo, r->hi};
   state->means->window((size_t)state->window.channels_in, window, &end, y);
 }
 

@@ -26,8 +26,8 @@ struct qmean_axes {
 // an output is made of rows; if it is kept, neighbouring outputs are made together, column by
 // column.
 struct qmean_state {
-  const struct smr_s8_mean *kernels;
-  struct smr_s8_mean_end end;
+  const struct smr_i8_mean *kernels;
+  struct smr_i8_mean_end end;
   int32_t x_zero;
   bool columns;
   struct qmean_axes kept, folded;
@@ -73,13 +73,13 @@ static samara_status qmean_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const struct smr_attr *axes = SMR_ATTR(job, qmean, axes);
   const struct smr_rescale rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qmean, int8_output));
-  *s = (struct qmean_state){.kernels = smr_s8_mean_config(job->isa), .x_zero = rescale.x_zero};
+  *s = (struct qmean_state){.kernels = smr_i8_mean_config(job->isa), .x_zero = rescale.x_zero};
   uint32_t mask = 0;
   for (uint32_t i = 0; i < axes->count; i++)
     mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
   qmean_split(x, mask, s);
   // Of no elements, the mean of one zero.
-  s->end = (struct smr_s8_mean_end){.multiplier = rescale.ratio / (float)(s->count ? s->count : 1),
+  s->end = (struct smr_i8_mean_end){.multiplier = rescale.ratio / (float)(s->count ? s->count : 1),
                                     .zero = rescale.zero,
                                     .lo = rescale.lo,
                                     .hi = rescale.hi};
@@ -132,7 +132,7 @@ static samara_status qmean_add(struct smr_deadline_watch *watch, const struct qm
   const size_t most = QMEAN_STEPS / sums->width;
   while (count > 0) {
     const size_t some = count < most ? count : most;
-    if (sums->held > SMR_S8_MEAN_MOST - some) qmean_move(sums);
+    if (sums->held > SMR_I8_MEAN_MOST - some) qmean_move(sums);
     SMR_TRY(smr_deadline_step(watch, some * sums->width));
     if (SMR_HAS(s8_mean_columns) && s->columns)
       s->kernels->columns(sums->width, some, stride, x, sums->part);
@@ -146,7 +146,7 @@ static samara_status qmean_add(struct smr_deadline_watch *watch, const struct qm
 }
 
 static void qmean_finish(const struct qmean_state *s, struct qmean_sums *sums, int8_t *y) {
-  struct smr_s8_mean_end end = s->end;
+  struct smr_i8_mean_end end = s->end;
   if (!sums->moved) {
     end.offset = s->x_zero * (int32_t)s->count;
     s->kernels->finish(sums->width, sums->part, &end, y);

@@ -13,8 +13,8 @@
 
 struct qresize_state {
   struct smr_units units;  // rows of output pixels
-  const struct smr_s8_resize *kernels;
-  struct smr_s8_resize_end end;
+  const struct smr_i8_resize *kernels;
+  struct smr_i8_resize_end end;
   int32_t x_zero;
   size_t rows;  // of an output image; 1 with one spatial axis
   int64_t in_height, in_width, out_width;
@@ -35,7 +35,7 @@ static samara_status qresize_prepare(struct smr_job *job) {
   // 2^-11 per axis, exact; the product with the ratio rounds where it is subnormal.
   const float unit = flat ? 0x1p-11f : 0x1p-22f;
   *state =
-      (struct qresize_state){.kernels = smr_s8_resize_config(job->isa),
+      (struct qresize_state){.kernels = smr_i8_resize_config(job->isa),
                              .end = {rescale.ratio * unit, rescale.zero, rescale.lo, rescale.hi},
                              .x_zero = rescale.x_zero,
                              .rows = flat ? 1 : (size_t)y->dims[1],
@@ -61,11 +61,11 @@ static samara_status qresize_check_taps(const struct smr_job *job, uint32_t axis
   for (size_t i = 0; i < count; i++) {
     const int32_t *tap = at + 3 * i;
     const bool inside = tap[0] >= 0 && tap[0] < extent && tap[1] >= 0 && tap[1] < extent;
-    if (inside && tap[2] >= 0 && tap[2] <= SMR_S8_RESIZE_ONE) continue;
+    if (inside && tap[2] >= 0 && tap[2] <= SMR_I8_RESIZE_ONE) continue;
     SMR_FAIL(job->error, BAD_DATA,
              "%s: taps_%u holds (%" PRId32 ", %" PRId32 ", %" PRId32
              "), expected two indices below %" PRId64 " and a weight up to %d",
-             job->op->name, (unsigned)axis, tap[0], tap[1], tap[2], extent, (int)SMR_S8_RESIZE_ONE);
+             job->op->name, (unsigned)axis, tap[0], tap[1], tap[2], extent, (int)SMR_I8_RESIZE_ONE);
   }
   return SAMARA_OK;
 }

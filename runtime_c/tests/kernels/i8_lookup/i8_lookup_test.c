@@ -7,7 +7,7 @@
 #include "base/isa.h"
 #include "kernels/i8_lookup/i8_lookup.h"
 
-static const struct smr_q8_lookup *kernel;
+static const struct smr_i8_lookup *kernel;
 
 static int8_t *bytes(size_t n, uint32_t *state) {
   int8_t *p = (int8_t *)kernel_alloc(n, 1);
@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
   if ((have & (isa)) != (isa)) {                    \
     NOT_RUN(#suffix, "this CPU lacks it");          \
   } else {                                          \
-    kernel = smr_q8_lookup_config(isa);             \
-    CHECK_STR(kernel->name, "q8_lookup__" #suffix); \
+    kernel = smr_i8_lookup_config(isa);             \
+    CHECK_STR(kernel->name, "i8_lookup__" #suffix); \
     RUN(every_value_is_looked_up);                  \
     RUN(lengths_agree_also_in_place);               \
   }

@@ -17,7 +17,7 @@ static int8_t *draw(size_t n, int8_t fill, uint32_t *seed) {
   return x;
 }
 
-static void check_columns(const struct smr_s8_mean *config, size_t width, size_t rows, int8_t fill,
+static void check_columns(const struct smr_i8_mean *config, size_t width, size_t rows, int8_t fill,
                           uint32_t *seed) {
   const size_t stride = width + 3;
   int8_t *x = draw((rows - 1) * stride + width, fill, seed);
@@ -38,8 +38,8 @@ static void check_columns(const struct smr_s8_mean *config, size_t width, size_t
   kernel_free(sums, 4);
 }
 
-static void check_finish(const struct smr_s8_mean *config, size_t n, uint32_t *seed) {
-  const struct smr_s8_mean_end ends[] = {
+static void check_finish(const struct smr_i8_mean *config, size_t n, uint32_t *seed) {
+  const struct smr_i8_mean_end ends[] = {
       {.offset = 3, .multiplier = 0.5f, .zero = 0, .lo = -128, .hi = 127},  // ties
       {.offset = -7, .multiplier = 0x1p30f, .zero = -128, .lo = -128, .hi = 127},
       {.offset = 0, .multiplier = 0.31f, .zero = 127, .lo = -20, .hi = 33},
@@ -47,7 +47,7 @@ static void check_finish(const struct smr_s8_mean *config, size_t n, uint32_t *s
   int32_t *sums = (int32_t *)kernel_alloc(n * 4, 4);
   int8_t *y = (int8_t *)kernel_alloc(n, 1);
   for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
-    const struct smr_s8_mean_end *end = &ends[e];
+    const struct smr_i8_mean_end *end = &ends[e];
     for (size_t i = 0; i < n; i++) sums[i] = (int32_t)(kernel_random(seed) % 1024) - 512;
     config->finish(n, sums, end, y);
     int right = 1;
@@ -63,12 +63,12 @@ static void check_finish(const struct smr_s8_mean *config, size_t n, uint32_t *s
   kernel_free(y, 1);
 }
 
-static void check_window(const struct smr_s8_mean *config, size_t channels, uint32_t *seed) {
+static void check_window(const struct smr_i8_mean *config, size_t channels, uint32_t *seed) {
   enum { TAPS = 2 * 3 * 4 };
   const size_t stride = channels + 1;
   int8_t *x = draw(TAPS * stride - 1, 0, seed), *y = draw(channels, 0, seed);
   const struct smr_pool_window window = {x, {2, 3, 2}, {12 * stride, 4 * stride, stride}};
-  const struct smr_s8_mean_end end = {
+  const struct smr_i8_mean_end end = {
       .offset = 12 * -9, .multiplier = 0.125f, .zero = 5, .lo = -100, .hi = 127};
   config->window(channels, &window, &end, y);
   int right = 1;
@@ -84,9 +84,9 @@ static void check_window(const struct smr_s8_mean *config, size_t channels, uint
 }
 
 // Sums of 0.1f and the like: where they round, and in which order, decides how ties fall.
-static void check_window_real(const struct smr_s8_mean *config, size_t channels, uint32_t *seed) {
+static void check_window_real(const struct smr_i8_mean *config, size_t channels, uint32_t *seed) {
   enum { TAPS = 2 * 3 * 4 };
-  const struct smr_s8_mean_real means[] = {
+  const struct smr_i8_mean_real means[] = {
       {.x_scale = 0.1f, .count = 12, .scale = 0.1f, .x_zero = 3, .lo = -128, .hi = 127},
       {.x_scale = 0.3f, .count = 4, .scale = 0.1f, .x_zero = -9, .zero = 5, .lo = -100, .hi = 90},
       {.x_scale = 0x1p64f, .count = 1, .scale = 0x1p-126f, .zero = -7, .lo = -90, .hi = 127},
@@ -94,7 +94,7 @@ static void check_window_real(const struct smr_s8_mean *config, size_t channels,
   const size_t stride = channels + 1;
   int8_t *x = draw(TAPS * stride - 1, 0, seed), *y = draw(channels, 0, seed);
   for (size_t m = 0; m < sizeof means / sizeof *means; m++) {
-    const struct smr_s8_mean_real *mean = &means[m];
+    const struct smr_i8_mean_real *mean = &means[m];
     const struct smr_pool_window window = {x, {2, 3, 2}, {12 * stride, 4 * stride, stride}};
     config->window_real(channels, &window, mean, y);
     int right = 1;
@@ -120,7 +120,7 @@ static void check_window_real(const struct smr_s8_mean *config, size_t channels,
   kernel_free(y, 1);
 }
 
-static void check_all(const struct smr_s8_mean *config) {
+static void check_all(const struct smr_i8_mean *config) {
   uint32_t seed = 1;
   for (size_t width = 1; width <= 131; width++) {
     check_columns(config, width, 1 + width % 11, 0, &seed);
@@ -138,12 +138,12 @@ SMR_TEST(sums_and_means) {
   const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if ((have & (isa)) == (isa))          \
-    check_all(smr_s8_mean_config(isa)); \
+    check_all(smr_i8_mean_config(isa)); \
   else                                  \
-    fprintf(stderr, "NOT RUN: s8_mean " #suffix " (this CPU lacks it)\n");
+    fprintf(stderr, "NOT RUN: i8_mean " #suffix " (this CPU lacks it)\n");
 #include "kernels/i8_mean/kernels.inc"
 #undef SMR_UKERNEL
-  CHECK_STR(smr_s8_mean_config(0)->name, "s8_mean__scalar");
+  CHECK_STR(smr_i8_mean_config(0)->name, "i8_mean__scalar");
 }
 
 SMR_TEST_MAIN(RUN(sums_and_means))

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-static const struct smr_q8_norm *kernels;
+static const struct smr_i8_norm *kernels;
 
-static int8_t expected(int64_t d, float v, const struct smr_q8_norm_args *args, size_t i) {
+static int8_t expected(int64_t d, float v, const struct smr_i8_norm_args *args, size_t i) {
   const float root = sqrtf(v), inverse = 1.0f / root;
   const float scaled = (float)d * inverse;
   float p = scaled * args->scale[i];
@@ -21,7 +21,7 @@ static int8_t expected(int64_t d, float v, const struct smr_q8_norm_args *args, 
   return (int8_t)(rint(q < lo ? lo : q > hi ? hi : q) + args->zero_point);
 }
 
-static void expected_row(size_t n, const int8_t *x, const struct smr_q8_norm_args *args,
+static void expected_row(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
                          int centred, int8_t *y) {
   const int64_t count = (int64_t)n;
   int64_t sum = 0, squares = 0;
@@ -35,7 +35,7 @@ static void expected_row(size_t n, const int8_t *x, const struct smr_q8_norm_arg
     y[i] = expected(centred ? count * x[i] - sum : x[i] - args->x_zero, v, args, i);
 }
 
-static void check_row(size_t n, const int8_t *x, const struct smr_q8_norm_args *args) {
+static void check_row(size_t n, const int8_t *x, const struct smr_i8_norm_args *args) {
   int8_t *y = (int8_t *)kernel_alloc(n, 1), *want = (int8_t *)kernel_alloc(n, 1);
   expected_row(n, x, args, 1, want);
   kernels->centred_row(n, x, args, y);
@@ -58,27 +58,27 @@ SMR_TEST(rows_agree) {
     int8_t *x = (int8_t *)kernel_alloc(n, 1);
     for (size_t i = 0; i < n; i++) x[i] = (int8_t)(kernel_random(&state) & 0xff);
     for (size_t i = 0; i < n; i++) scale[i] *= 200.0f, bias[i] *= 90.0f;
-    check_row(n, x, &(struct smr_q8_norm_args){scale, bias, 1e-2f, 11, 0, -128, 127});
-    check_row(n, x, &(struct smr_q8_norm_args){scale, NULL, 400.0f, -128, -70, -100, 90});
+    check_row(n, x, &(struct smr_i8_norm_args){scale, bias, 1e-2f, 11, 0, -128, 127});
+    check_row(n, x, &(struct smr_i8_norm_args){scale, NULL, 400.0f, -128, -70, -100, 90});
     for (size_t i = 0; i < n; i += 3) scale[i] = i % 2 ? NAN : INFINITY, bias[i] = -INFINITY;
-    check_row(n, x, &(struct smr_q8_norm_args){scale, bias, 1e-45f, 127, 127, -128, 127});
+    check_row(n, x, &(struct smr_i8_norm_args){scale, bias, 1e-45f, 127, 127, -128, 127});
     memset(x, 5, n);  // no deviation
-    check_row(n, x, &(struct smr_q8_norm_args){scale, bias, 1e-45f, 5, 3, -128, 127});
-    check_row(n, x, &(struct smr_q8_norm_args){scale, bias, INFINITY, 5, 3, -128, 127});
+    check_row(n, x, &(struct smr_i8_norm_args){scale, bias, 1e-45f, 5, 3, -128, 127});
+    check_row(n, x, &(struct smr_i8_norm_args){scale, bias, INFINITY, 5, 3, -128, 127});
     kernel_free(scale, 4), kernel_free(bias, 4), kernel_free(x, 1);
   }
 }
 
 // The sums of the longest row are as large as they get.
 SMR_TEST(the_longest_row_agrees) {
-  const size_t n = SMR_Q8_NORM_MOST;
+  const size_t n = SMR_I8_NORM_MOST;
   float *scale = (float *)kernel_alloc(n * sizeof *scale, 4);
   int8_t *x = (int8_t *)kernel_alloc(n, 1);
   memset(x, -128, n);
   for (size_t i = 0; i < n; i++) scale[i] = (float)(i % 100);
-  check_row(n, x, &(struct smr_q8_norm_args){scale, NULL, 1e-3f, 127, 0, -128, 127});
+  check_row(n, x, &(struct smr_i8_norm_args){scale, NULL, 1e-3f, 127, 0, -128, 127});
   for (size_t i = 0; i < n; i += 2) x[i] = 127;
-  check_row(n, x, &(struct smr_q8_norm_args){scale, NULL, 1e-3f, 127, 0, -128, 127});
+  check_row(n, x, &(struct smr_i8_norm_args){scale, NULL, 1e-3f, 127, 0, -128, 127});
   kernel_free(scale, 4), kernel_free(x, 1);
 }
 
@@ -89,8 +89,8 @@ int main(int argc, char **argv) {
   if ((have & (isa)) != (isa)) {                   \
     NOT_RUN(#suffix, "this CPU lacks it");         \
   } else {                                         \
-    kernels = smr_q8_norm_config(isa);             \
-    CHECK_STR(kernels->name, "q8_norm__" #suffix); \
+    kernels = smr_i8_norm_config(isa);             \
+    CHECK_STR(kernels->name, "i8_norm__" #suffix); \
     RUN(rows_agree);                               \
     RUN(the_longest_row_agrees);                   \
   }

@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "kernels/i8_pool/i8_pool.h"
 
-static void check_both(const struct smr_x8_pool *config, size_t channels, size_t taps) {
+static void check_both(const struct smr_i8_pool *config, size_t channels, size_t taps) {
   enum { PIXELS = 2 * 3 * 7 };
   uint32_t seed = (uint32_t)channels;
   unsigned char *x = (unsigned char *)kernel_alloc(PIXELS * channels, 1);
@@ -39,11 +39,11 @@ SMR_TEST(finds_the_largest) {
 #define SMR_UKERNEL(isa, suffix, lanes)                    \
   if ((have & (isa)) == (isa))                             \
     for (size_t channels = 1; channels <= 131; channels++) \
-      check_both(smr_x8_pool_config(isa), channels, 1 + channels % 7);
+      check_both(smr_i8_pool_config(isa), channels, 1 + channels % 7);
 #include "kernels/i8_pool/kernels.inc"
 #undef SMR_UKERNEL
 }
 
-SMR_TEST(names_its_kernel) { CHECK_STR(smr_x8_pool_config(0)->name, "x8_pool__scalar"); }
+SMR_TEST(names_its_kernel) { CHECK_STR(smr_i8_pool_config(0)->name, "i8_pool__scalar"); }
 
 SMR_TEST_MAIN(RUN(finds_the_largest); RUN(names_its_kernel))

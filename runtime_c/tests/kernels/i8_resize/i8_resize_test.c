@@ -23,16 +23,16 @@ static int8_t *draw(size_t n, uint32_t *seed) {
   return x;
 }
 
-static int8_t expect(int32_t sum, const struct smr_s8_resize_end *end) {
+static int8_t expect(int32_t sum, const struct smr_i8_resize_end *end) {
   const float p = (float)sum * end->multiplier;
   const float low = (float)(end->lo - end->zero), high = (float)(end->hi - end->zero);
   return (int8_t)((int32_t)rintf(fminf(fmaxf(p, low), high)) + end->zero);
 }
 
-static void check_row(const struct smr_s8_resize *config, size_t channels, uint32_t *seed) {
-  const struct smr_s8_resize_end ends[] = {{0x1p-22f, -3, -128, 127}, {0x1p-20f, 127, -100, 90}};
-  const struct smr_s8_resize_end *end = &ends[channels % 2];
-  const int32_t weight = (int32_t)(kernel_random(seed) % (SMR_S8_RESIZE_ONE + 1));
+static void check_row(const struct smr_i8_resize *config, size_t channels, uint32_t *seed) {
+  const struct smr_i8_resize_end ends[] = {{0x1p-22f, -3, -128, 127}, {0x1p-20f, 127, -100, 90}};
+  const struct smr_i8_resize_end *end = &ends[channels % 2];
+  const int32_t weight = (int32_t)(kernel_random(seed) % (SMR_I8_RESIZE_ONE + 1));
   const int32_t x_zero = channels % 3 == 0 ? -128 : 17;
   const size_t n = WIDTH * channels;
   int8_t *a = draw(n, seed), *b = draw(n, seed), *y = draw(PIXELS * channels, seed);
@@ -43,14 +43,14 @@ static void check_row(const struct smr_s8_resize *config, size_t channels, uint3
   config->blend(n, a, b, weight, x_zero, row);
   for (size_t i = 0; i < n; i++)
     right = right &&
-            row[i] == (a[i] - x_zero) * (SMR_S8_RESIZE_ONE - weight) + (b[i] - x_zero) * weight;
+            row[i] == (a[i] - x_zero) * (SMR_I8_RESIZE_ONE - weight) + (b[i] - x_zero) * weight;
   for (size_t i = 0; i < PIXELS * 3; i++)
-    taps[i] = (int32_t)(kernel_random(seed) % (i % 3 == 2 ? SMR_S8_RESIZE_ONE + 1u : WIDTH + 0u));
+    taps[i] = (int32_t)(kernel_random(seed) % (i % 3 == 2 ? SMR_I8_RESIZE_ONE + 1u : WIDTH + 0u));
   config->row(PIXELS, channels, taps, row, end, y);
   for (size_t i = 0; i < PIXELS * channels; i++) {
     const int32_t *tap = taps + i / channels * 3;
     const int32_t sum =
-        row[(size_t)tap[0] * channels + i % channels] * (SMR_S8_RESIZE_ONE - tap[2]) +
+        row[(size_t)tap[0] * channels + i % channels] * (SMR_I8_RESIZE_ONE - tap[2]) +
         row[(size_t)tap[1] * channels + i % channels] * tap[2];
     right = right && y[i] == expect(sum, end);
   }
@@ -64,12 +64,12 @@ SMR_TEST(interpolates) {
   uint32_t seed = 1;
 #define SMR_UKERNEL(isa, suffix, lanes)                                               \
   if ((have & (isa)) == (isa))                                                        \
-    for (size_t c = 1; c <= 131; c++) check_row(smr_s8_resize_config(isa), c, &seed); \
+    for (size_t c = 1; c <= 131; c++) check_row(smr_i8_resize_config(isa), c, &seed); \
   else                                                                                \
-    fprintf(stderr, "NOT RUN: s8_resize " #suffix " (this CPU lacks it)\n");
+    fprintf(stderr, "NOT RUN: i8_resize " #suffix " (this CPU lacks it)\n");
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
-  CHECK_STR(smr_s8_resize_config(0)->name, "s8_resize__scalar");
+  CHECK_STR(smr_i8_resize_config(0)->name, "i8_resize__scalar");
 }
 
 SMR_TEST_MAIN(RUN(interpolates))

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-static const struct smr_q8_softmax *kernels;
+static const struct smr_i8_softmax *kernels;
 
 static int8_t *bytes(size_t n, uint32_t *state) {
   int8_t *p = (int8_t *)kernel_alloc(n, 1);
@@ -108,8 +108,8 @@ int main(int argc, char **argv) {
   if ((have & (isa)) != (isa)) {                      \
     NOT_RUN(#suffix, "this CPU lacks it");            \
   } else {                                            \
-    kernels = smr_q8_softmax_config(isa);             \
-    CHECK_STR(kernels->name, "q8_softmax__" #suffix); \
+    kernels = smr_i8_softmax_config(isa);             \
+    CHECK_STR(kernels->name, "i8_softmax__" #suffix); \
     RUN(rows_agree);                                  \
     RUN(columns_agree);                               \
     RUN(results_are_probabilities);                   \

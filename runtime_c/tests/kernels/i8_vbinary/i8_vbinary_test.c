@@ -9,18 +9,18 @@
 
 #include <math.h>
 
-static const struct smr_q8_vbinary *kernels;
+static const struct smr_i8_vbinary *kernels;
 
 static const size_t lengths[] = {0, 1, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 257, 700};
 
-static const struct smr_q8_vbinary_out outs[] = {
+static const struct smr_i8_vbinary_out outs[] = {
     {0.013f, 0, -128, 127}, {0.5f, -9, -128, 127},    {0x1p-18f, 100, -20, 120},
     {3e38f, -128, -128, 5}, {1e-38f, 127, -128, 127}, {0x1p-9f, 3, 7, 7},
     {1e-3f, -100, -1, 127}, {0x1p100f, 0, -128, 127},
 };
 enum { OUTS = sizeof outs / sizeof *outs };
 
-static int8_t expected(int64_t acc, const struct smr_q8_vbinary_out *out) {
+static int8_t expected(int64_t acc, const struct smr_i8_vbinary_out *out) {
   const float f = (float)acc;
   const double p = (double)(f * out->multiplier), lo = out->lo - out->zero_point;
   const double hi = out->hi - out->zero_point;
@@ -55,7 +55,7 @@ SMR_TEST(sums_agree) {
     const size_t n = lengths[k];
     int8_t *a = bytes(n, &state), *b = bytes(n, &state), *y = (int8_t *)kernel_alloc(n, 1);
     for (size_t o = 0; o < OUTS * 3; o++) {
-      const struct smr_q8_vbinary_out *out = &outs[o % OUTS];
+      const struct smr_i8_vbinary_out *out = &outs[o % OUTS];
       const int32_t ma = factors[o % 3][0], mb = factors[o % 3][1];
       const int32_t za = zeros[o / OUTS][0], zb = zeros[o / OUTS][1];
       CHECK_FORMS(kernels->add(n, x, ma, z, mb, -za * ma - zb * mb, out, to),
@@ -72,7 +72,7 @@ SMR_TEST(products_agree) {
     const size_t n = lengths[k];
     int8_t *a = bytes(n, &state), *b = bytes(n, &state), *y = (int8_t *)kernel_alloc(n, 1);
     for (size_t o = 0; o < OUTS * 3; o++) {
-      const struct smr_q8_vbinary_out *out = &outs[o % OUTS];
+      const struct smr_i8_vbinary_out *out = &outs[o % OUTS];
       const int32_t za = zeros[o / OUTS][0], zb = zeros[o / OUTS][1];
       CHECK_FORMS(kernels->mul(n, x, za, z, zb, out, to), (int64_t)(a[i] - za) * (b[i] - zb))
     }
@@ -88,7 +88,7 @@ SMR_TEST(one_value_for_b_agrees) {
     const size_t n = lengths[k];
     int8_t *a = bytes(n, &state), *b = bytes(n, &state), *y = (int8_t *)kernel_alloc(n, 1);
     for (size_t o = 0; o < OUTS * 4; o++) {
-      const struct smr_q8_vbinary_out *out = &outs[o % OUTS];
+      const struct smr_i8_vbinary_out *out = &outs[o % OUTS];
       const int32_t m = lines[o / OUTS][0], offset = lines[o / OUTS][1];
       CHECK_FORMS((void)z; kernels->scale(n, form == OVER_B ? a : x, m, offset, out, to),
                            (int64_t)a[i] * m + offset)
@@ -101,7 +101,7 @@ SMR_TEST(one_value_for_b_agrees) {
 SMR_TEST(halves_round_to_even) {
   static const int8_t a[] = {1, 3, 5, -1, -3, -5, 127, -128, 7, 9, 11, 13, 15, 17, 19, 21};
   static const int8_t want[] = {0, 2, 2, 0, -2, -2, 50, -64, 4, 4, 6, 6, 8, 8, 10, 10};
-  const struct smr_q8_vbinary_out out = {0.5f, 0, -128, 50};
+  const struct smr_i8_vbinary_out out = {0.5f, 0, -128, 50};
   int8_t y[16];
   kernels->scale(16, a, 1, 0, &out, y);
   CHECK_MEM(y, want, sizeof y);
@@ -114,8 +114,8 @@ int main(int argc, char **argv) {
   if ((have & (isa)) != (isa)) {                      \
     NOT_RUN(#suffix, "this CPU lacks it");            \
   } else {                                            \
-    kernels = smr_q8_vbinary_config(isa);             \
-    CHECK_STR(kernels->name, "q8_vbinary__" #suffix); \
+    kernels = smr_i8_vbinary_config(isa);             \
+    CHECK_STR(kernels->name, "i8_vbinary__" #suffix); \
     RUN(sums_agree);                                  \
     RUN(products_agree);                              \
     RUN(one_value_for_b_agrees);                      \
