@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,11 @@ def test_epilogues_are_those_of_inputs_and_attributes() -> None:
 
 @pytest.mark.parametrize("post", [p for p in POSTS if p != "none"])
 def test_every_activation_of_an_epilogue_is_an_operator(post: str) -> None:
-    given = {"post": post, "post_alpha": np.float32(0.3), "post_beta": np.float32(0.6)}
+    given: dict[str, Any] = {
+        "post": post,
+        "post_alpha": np.float32(0.3),
+        "post_beta": np.float32(0.6),
+    }
     found = activation_of(given)
     assert found is not None
     op, attrs = found
@@ -99,7 +104,7 @@ def test_every_activation_of_an_epilogue_is_an_operator(post: str) -> None:
     assert back["post"] == post
     assert {**given, **back} == given
     x = np.linspace(-4, 4, 99, dtype=np.float32)
-    none = {"lo": -np.inf, "hi": np.inf}
+    none: dict[str, Any] = {"lo": -np.inf, "hi": np.inf}
     want = epilogue(x, None, None, **none, **given)
     np.testing.assert_array_equal(op.evaluate([x], op.complete(attrs)), want)
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.passes.programs import conv, program
+from tests.exporter.passes.programs import conv, normal, ops, program
 from tests.exporter.quantize.programs import cnn
 
 from samara.exporter.ir import Builder, Program, Value
+from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize._plan import Plan, layer_names, make_plan, resolve_layers
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.types import QuantizationError
@@ -150,3 +151,20 @@ def test_computed_weights_of_a_convolution_stay_float() -> None:
     found = of(build)
     assert integer(found) == []
     assert list(found.reasons.values()) == ["its weights are computed"]
+
+
+def test_a_clamp_behind_what_moves_is_the_products() -> None:
+    """A nearest resize between a convolution and its relu keeps the relu in the convolution."""
+
+    def build(b: Builder) -> Any:
+        x = conv(b, b.input("x", "f32", [1, 6, 6, 4]), 4)
+        y = b.op("resize", x, sizes=(12, 12), scales=(0, 0), mode="nearest")
+        return conv(b, b.op("relu", y), 3, seed=2)
+
+    p = program(build)
+    feeds = [{"x": normal(1, 6, 6, 4, seed=i)} for i in range(4)]
+    done = apply(prepare(p, feeds, Recipe()), Recipe())
+    found = ops(done.program)
+    assert found["qconv"] == 2
+    assert found["resize"] == 1
+    assert not {"qlookup", "relu", "clamp"} & set(found)

@@ -10,8 +10,6 @@ import pytest
 from tests.exporter.passes.programs import normal, program
 
 from samara.exporter.ir import Builder
-from samara.exporter.ops import all_ops
-from samara.exporter.quantize import scheme
 from samara.exporter.quantize.scheme import PROGRAM_SCHEMES, SCHEMES, Role, role_of
 
 X = [1, 6, 6, 4]
@@ -58,6 +56,19 @@ W = normal(3, 1, 1, 4)
         ("resize", (), RESIZE, "computed"),
         ("resize", (), {**RESIZE, "mode": "nearest"}, "moving"),
         ("resize", (), {**RESIZE, "mode": "cubic"}, None),
+        (
+            "resize",
+            (),
+            {
+                **RESIZE,
+                "coordinate": "tf_crop_and_resize",
+                "mode": "nearest",
+                "roi": (0.0, 0.0, 1.0, 1.0),
+            },
+            None,
+        ),
+        ("gather_elements", (np.zeros((1, 6, 6, 4), np.int64),), {"axis": 3}, "moving"),
+        ("gather_nd", (np.zeros((1, 1), np.int64),), {}, "moving"),
         ("reduce_sum", (), {"axes": (1,), "keepdims": True}, None),
         ("argmax", (), {"axis": 3}, None),
     ],
@@ -72,13 +83,6 @@ def test_roles(
 @pytest.mark.parametrize("dtype", ["f16", "i32"])
 def test_only_float32_has_a_role(dtype: str) -> None:
     assert role("add", "x", dtype=dtype) is None
-
-
-def test_the_lists_name_operators_that_there_are() -> None:
-    known = {op.name for op in all_ops()}
-    for names in ("PRODUCTS", "RECURRENT", "TABLES", "CLAMPS", "CLAMPED", "COMPUTED", "MOVING",
-                  "TAIL_FLOAT", "STEEP"):  # fmt: skip
-        assert getattr(scheme, names) <= known, names
 
 
 def test_schemes() -> None:

@@ -327,6 +327,11 @@ class OpSpec(RowFacts):
         return self.kind is Kind.POINTWISE and "training" not in self.flags
 
     @property
+    def may_move(self) -> bool:
+        """Whether there are nodes of it whose results are elements of their inputs."""
+        return self.integer is not None and self.integer.moves is not None
+
+    @property
     def broadcasts(self) -> bool:
         """Whether operands of lower rank are taken as if dims of 1 stood before theirs."""
         return self.check in ("broadcast", "where")
@@ -583,6 +588,11 @@ def bytes_of(*groups: Sequence[TensorType | None]) -> Dim:
 def freeze() -> None:
     """Close the table; called once, at the end of `ops/__init__`."""
     global _frozen
+    for spec in _TABLE.values():
+        rule = spec.integer
+        for form in () if rule is None else (rule.form, rule.dynamic):
+            if form and form not in _TABLE:
+                raise RuntimeError(f"the integer form {form!r} of {spec.name} is no operator")
     _frozen = True
 
 

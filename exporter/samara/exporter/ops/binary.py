@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from samara.exporter.ops import _grad_binary as rules
-from samara.exporter.ops import _permute
+from samara.exporter.ops import _permute, integer
 from samara.exporter.ops._cases import PAIRS, binary
 from samara.exporter.ops._grad import NO_GRAD, Rule
 from samara.exporter.ops._numeric import Array, in_f32, require_nonzero, wide
@@ -30,6 +30,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, define
 from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Facts, Kind, Tolerance
+from samara.exporter.ops.integer import Given, Integer, Role
 from samara.exporter.types import Quant, TensorType
 
 
@@ -140,6 +141,11 @@ _NAN = (
 
 _NAN64 = (_NAN[0].astype(np.float64), _NAN[1].astype(np.float64))
 
+
+def _by_constant(given: Given) -> bool:
+    return given.known(1) is not None
+
+
 add = _row(
     "add",
     50,
@@ -149,6 +155,7 @@ add = _row(
     grad=rules.add,
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
+    integer=Integer(Role.COMPUTED, "qadd", (0, 1), late=True),
 )
 sub = _row(
     "sub",
@@ -159,6 +166,7 @@ sub = _row(
     grad=rules.sub,
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
+    integer=Integer(Role.COMPUTED, "qadd", (0, 1), {"subtract": True}, late=True),
 )
 mul = _row(
     "mul",
@@ -170,6 +178,7 @@ mul = _row(
     saves=("a", "b"),
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
+    integer=Integer(Role.COMPUTED, "qmul", (0, 1), late=True),
 )
 div = _row(
     "div",
@@ -182,6 +191,9 @@ div = _row(
     saves=("b", "y"),
     tolerance=ROUNDED,
     eager=Eager.LARGE,
+    integer=Integer(
+        Role.COMPUTED, "qmul", options={"inverse": True}, fits=_by_constant, planned=False
+    ),
 )
 mod = _row(
     "mod",
@@ -382,6 +394,7 @@ where = define(
         kind=Kind.POINTWISE,
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
+        integer=integer.CHOSEN,
     )
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 
+from samara.exporter.ops.integer import Build, Integer
 from samara.exporter.types import DType, TensorType
 
 
@@ -197,6 +198,7 @@ class RowFacts:
     epilogue: what it can do to its results before it writes them.
     posts: what it is as the activation of an epilogue. clamps: the limits, where it is a clamp.
     parameters: inputs that stand beside the data and have axes of their own.
+    integer: what int8 does with it, and as which operator. build: how a node of that is made.
     is_alias: the result is the first input's bytes under another shape.
     """
 
@@ -213,6 +215,8 @@ class RowFacts:
     posts: tuple[Post, ...] = ()
     clamps: Clamps | None = None
     parameters: tuple[str, ...] = ()
+    integer: Integer | None = None
+    build: Build | None = None
 
 
 class Facts(TypedDict, total=False):
@@ -230,3 +234,5 @@ class Facts(TypedDict, total=False):
     posts: tuple[Post, ...]
     clamps: Clamps | None
     parameters: tuple[str, ...]
+    integer: Integer | None
+    build: Build | None

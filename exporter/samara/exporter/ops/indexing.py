@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _grad_indexing as rules
-from samara.exporter.ops import _permute
+from samara.exporter.ops import _permute, integer
 from samara.exporter.ops._grad import NO_GRAD
 from samara.exporter.ops._numeric import Array, DataError, require_indices
 from samara.exporter.ops._rules import (
@@ -104,6 +104,7 @@ gather = define(
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
         parameters=("indices",),
+        integer=integer.MOVED,
     )
 )
 
@@ -159,6 +160,7 @@ gather_elements = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        integer=integer.MOVED,
     )
 )
 
@@ -239,6 +241,7 @@ gather_nd = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        integer=integer.MOVED,
     )
 )
 
@@ -330,6 +333,7 @@ scatter_elements = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        integer=integer.SCATTERED,
     )
 )
 
@@ -398,6 +402,7 @@ scatter_nd = define(
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        integer=integer.SCATTERED,
     )
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from samara.exporter.ops import _grad_linear as grads
 from samara.exporter.ops import _numeric as num
-from samara.exporter.ops import _windows
+from samara.exporter.ops import _windows, integer
 from samara.exporter.ops._epilogue import EPILOGUE, POST_CASES, epilogue
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
@@ -214,7 +214,9 @@ matmul = define(
         tolerance=Tolerance(3e-05, 1e-05),
         eager=Eager.KERNEL,
         weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
-        newer=(QUANTIZED_WEIGHTS,), epilogue=Epilogue.ALL,
+        newer=(QUANTIZED_WEIGHTS,),
+        epilogue=Epilogue.ALL,
+        integer=integer.product("qmatmul", "matmul_dynamic"),
     )
 )  # fmt: skip
 
@@ -467,6 +469,7 @@ conv = define(
         weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
         newer=(QUANTIZED_WEIGHTS,),
         epilogue=Epilogue.ALL,
+        integer=integer.product("qconv", "conv_dynamic"),
     )
 )
 
@@ -519,6 +522,8 @@ conv_transpose = define(
         tolerance=Tolerance(3e-05, 1e-05),
         eager=Eager.KERNEL,
         weights={"bias": WeightForm.BIAS},
-        newer=(QUANTIZED_WEIGHTS,), epilogue=Epilogue.ALL,
+        newer=(QUANTIZED_WEIGHTS,),
+        epilogue=Epilogue.ALL,
+        integer=integer.product("qconv_transpose"),
     )
 )  # fmt: skip

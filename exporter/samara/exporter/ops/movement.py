@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _grad_movement as rules
-from samara.exporter.ops import _permute
+from samara.exporter.ops import _permute, integer
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._rules import (
     MOVED,
@@ -97,6 +97,7 @@ reshape = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         is_view=True,
+        integer=integer.MOVED,
     )
 )
 
@@ -153,6 +154,7 @@ transpose = define(
         eager=Eager.NUMPY,
         is_view=True,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )
 
@@ -211,6 +213,7 @@ concat = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         strided=("x", "xs"),
+        integer=integer.JOINED,
     )
 )
 
@@ -266,6 +269,7 @@ split = define(
         eager=Eager.NUMPY,
         is_view=True,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )
 
@@ -345,6 +349,7 @@ slice_ = define(
         eager=Eager.NUMPY,
         is_view=True,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )
 
@@ -452,7 +457,7 @@ pad = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
+        eager=Eager.KERNEL, integer=integer.PADDED,
     )
 )  # fmt: skip
 
@@ -502,6 +507,7 @@ expand = define(
         eager=Eager.NUMPY,
         is_view=True,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )
 
@@ -547,5 +553,6 @@ tile = define(
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )

@@ -33,7 +33,9 @@ from samara.exporter.ops._spec import (
     define,
 )
 from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
+from samara.exporter.ops.integer import Integer, Role, normalises
 from samara.exporter.ops.norm_grad import AXIS, EPS, FROM, GROUPS, grouped, mean_of, require_groups
+from samara.exporter.ops.qnorm import SOFTMAX_QUANT
 from samara.exporter.types import Dim, TensorType
 
 
@@ -144,6 +146,7 @@ softmax = _row(
     flops=12,
     dtypes=EVERY_FLOAT,
     eager=Eager.KERNEL,
+    integer=Integer(Role.COMPUTED, "qsoftmax", late=True, result=SOFTMAX_QUANT),
 )
 log_softmax = _row(
     "log_softmax",
@@ -231,6 +234,7 @@ layer_norm = _row(
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
     parameters=("scale", "bias"),
+    integer=Integer(Role.COMPUTED, "qlayer_norm", fits=normalises, late=True),
 )
 
 
@@ -294,6 +298,7 @@ rms_norm = _row(
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.KERNEL,
     parameters=("scale",),
+    integer=Integer(Role.COMPUTED, "qrms_norm", fits=normalises, late=True),
 )
 
 

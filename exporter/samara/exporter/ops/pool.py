@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ops import _grad_pool as grads
-from samara.exporter.ops import _windows
+from samara.exporter.ops import _windows, integer
 from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import (
     FLOATS,
@@ -21,6 +21,7 @@ from samara.exporter.ops._rules import (
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.facts import UNCHANGED, Eager, Kind, Tolerance
+from samara.exporter.ops.integer import Integer, Role
 from samara.exporter.types import Dim, Quant, TensorType
 
 Ints = tuple[int, ...]
@@ -191,6 +192,7 @@ max_pool = define(
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
         strided=("x",),
+        integer=integer.MOVED,
     )
 )
 
@@ -228,7 +230,7 @@ avg_pool = define(
         kind=Kind.WINDOW,
         tolerance=Tolerance(2e-06, 2e-06),
         eager=Eager.KERNEL,
-        strided=('x',),
+        strided=("x",), integer=Integer(Role.COMPUTED, "qavg_pool"),
     )
 )  # fmt: skip
 

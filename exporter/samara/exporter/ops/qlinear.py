@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.ops import _windows
+from samara.exporter.ops._epilogue import EPILOGUE
 from samara.exporter.ops._numeric import Array
 from samara.exporter.ops._quantized import (
     INTEGER_ONLY,
@@ -27,6 +28,7 @@ from samara.exporter.ops._quantized import (
 from samara.exporter.ops._rules import require_dtype
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
 from samara.exporter.ops.facts import Kind, WeightForm
+from samara.exporter.ops.integer import Form, Given
 from samara.exporter.ops.linear import (
     conv_shape,
     conv_transpose_shape,
@@ -227,6 +229,19 @@ def _cv(
     return Case((*inputs, *extra), attrs, -5000, 5000)
 
 
+_EPILOGUE = frozenset(a.name for a in EPILOGUE)
+
+
+def without_epilogue(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a float product that its integer form has, too."""
+    return {k: v for k, v in attrs.items() if k not in _EPILOGUE}
+
+
+def _build_product(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
+    """Without a bias, which is to be in steps of the sums."""
+    return Form((0, 1), without_epilogue(given.attrs))
+
+
 qconv = define(
     OpSpec(
         name="qconv",
@@ -287,6 +302,7 @@ qconv = define(
         int8_sums=True,
         strided=("x",),
         weights={"w": WeightForm.CONV, "bias": WeightForm.BIAS},
+        build=_build_product,
     )
 )
 
@@ -332,6 +348,7 @@ qconv_transpose = define(
         kind=Kind.PRODUCT,
         int8_sums=True,
         weights={"bias": WeightForm.BIAS},
+        build=_build_product,
     )
 )
 
@@ -394,6 +411,6 @@ qmatmul = define(
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,
-        weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
+        weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS}, build=_build_product,
     )
 )  # fmt: skip

@@ -14,6 +14,7 @@ from samara.exporter.ops._quantized import INTEGER_ONLY, OUTPUT, given, output_q
 from samara.exporter.ops._rules import axis_rule, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
 from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.integer import Form, Given, Plain, build_norm
 from samara.exporter.types import DType, Quant, TensorType
 
 SOFTMAX_QUANT = Quant.per_tensor(1 / 256, -128)
@@ -55,6 +56,14 @@ def _softmax_case(shape: tuple[int, ...], axis: int = -1, scale: float = 0.05) -
     return Case((("qs8", shape, Quant.per_tensor(scale, 3)), softmax_table(scale)), {"axis": axis})
 
 
+def _build_qsoftmax(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form | None:
+    """Its results are steps of 1/256: parameters that are much finer need the real one."""
+    if y.scale < 0.75 * SOFTMAX_QUANT.scale:
+        return None
+    table = Plain(softmax_table(quants[0].scale), "exponentials")
+    return Form((0, table), dict(given.attrs))
+
+
 qsoftmax = define(
     OpSpec(
         name="qsoftmax",
@@ -82,6 +91,7 @@ qsoftmax = define(
             _softmax_case((2, 70), scale=0.9),
         ),
         kind=Kind.NORMALISING,
+        build=_build_qsoftmax,
     )
 )
 
@@ -205,6 +215,7 @@ qlayer_norm = define(
         since="0.4.0",
         cases=_norm_cases(2),
         kind=Kind.NORMALISING,
+        build=build_norm(root_of_sum=False),
     )
 )
 
@@ -227,5 +238,6 @@ qrms_norm = define(
         since="0.4.0",
         cases=_norm_cases(1),
         kind=Kind.NORMALISING,
+        build=build_norm(root_of_sum=True),
     )
 )

@@ -26,6 +26,7 @@ from samara.exporter.ops._quantized import (
 from samara.exporter.ops._rules import broadcast, require_dtype, require_shape
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, Permuted, define
 from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.integer import Form, Given, Real
 from samara.exporter.types import DType, Quant, QuantizationError, TensorType
 
 _BITS = 20  # of the multipliers of qadd
@@ -180,6 +181,28 @@ def _pair_cases(add: bool) -> tuple[Case, ...]:
     )
 
 
+def _build_qadd(
+    given: Given, quants: Sequence[Quant], y: Quant, options: Mapping[str, Any]
+) -> Form:
+    names = ("a_multiplier", "b_multiplier", "shift")
+    a, b = quants
+    numbers = add_multipliers(a.scale, b.scale, y.scale, subtract=options.get("subtract", False))
+    return Form((0, 1), dict(zip(names, numbers, strict=True)))
+
+
+def _build_qmul(
+    given: Given, quants: Sequence[Quant], y: Quant, options: Mapping[str, Any]
+) -> Form | None:
+    """Division by a constant is a product with its inverse."""
+    if not options.get("inverse", False):
+        return Form((0, 1))
+    divisor = given.known(1)
+    if divisor is None:
+        return None
+    with np.errstate(divide="ignore", over="ignore"):
+        return Form((0, Real(1.0 / divisor.astype(np.float64))))
+
+
 qadd = define(
     OpSpec(
         name="qadd",
@@ -205,6 +228,7 @@ qadd = define(
             _two((40,), (40,), True, subtract=True),
         ),
         kind=Kind.POINTWISE,
+        build=_build_qadd,
     )
 )
 
@@ -225,6 +249,7 @@ qmul = define(
         since="0.4.0",
         cases=_pair_cases(False),
         kind=Kind.POINTWISE,
+        build=_build_qmul,
     )
 )
 

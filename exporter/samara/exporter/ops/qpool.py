@@ -26,7 +26,9 @@ from samara.exporter.ops._quantized import (
 from samara.exporter.ops._rules import normal_axes, require_dtype, require_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.facts import Kind
+from samara.exporter.ops.integer import Form, Given, Plain, same_attributes
 from samara.exporter.ops.pool import DILATIONS, KERNEL, STRIDES, counted, pool_cost, pool_type
+from samara.exporter.ops.resampling import linear_samples
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
 Ints = tuple[int, ...]
@@ -122,6 +124,15 @@ _X = Quant.per_tensor(0.05, 3)
 _FAR = Quant.per_tensor(0.02, -128)
 _TIES = Quant.per_tensor(0.1, 11)
 
+
+def _build_qavg_pool(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
+    """Equal scales of input and output, which quantizers choose, make ties of many means: a file's
+    engine adds what it dequantized.
+    """
+    added = given.imported and quants[0].scale <= LARGEST_ADDED
+    return Form((0,), {**given.attrs, "dequantized": added})
+
+
 qavg_pool = define(
     OpSpec(
         name="qavg_pool",
@@ -184,7 +195,7 @@ qavg_pool = define(
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 1), dequantized=True),
         ),
         kind=Kind.WINDOW,
-        strided=('x',),
+        strided=("x",), build=_build_qavg_pool,
     )
 )  # fmt: skip
 
@@ -255,6 +266,7 @@ qmean = define(
             _reduced((2, 300), (1,)),
         ),
         kind=Kind.REDUCING,
+        build=same_attributes(("axes", "keepdims")),
     )
 )
 
@@ -332,6 +344,19 @@ def _resized(sizes: Ints, to: Ints, channels: int, n: int = 1, **attrs: Any) -> 
     return Case((("qs8", (n, *sizes, channels), _X), *taps), {"scale": 0.05, **attrs})
 
 
+def _build_qresize(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
+    a, x = given.attrs, given.type(0)
+    assert x is not None
+    taps = []
+    for i, (size, out, scale) in enumerate(
+        zip(x.shape[1:-1], a["sizes"], a["scales"], strict=True)
+    ):
+        low, high, bits = (as_dim(v).as_int() for v in (size, out, scale))
+        samples = linear_samples(low, high, bits, a["coordinate"])
+        taps.append(Plain(linear_taps(*samples), f"taps_{i}"))
+    return Form((0, *taps))
+
+
 qresize = define(
     OpSpec(
         name="qresize",
@@ -357,5 +382,6 @@ qresize = define(
             _resized((2, 2), (3, 3), 4, n=0),
         ),
         kind=Kind.RESAMPLING,
+        build=_build_qresize,
     )
 )

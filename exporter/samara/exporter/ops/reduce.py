@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.ops import _grad_reduce as rules
-from samara.exporter.ops import _permute
+from samara.exporter.ops import _permute, integer
 from samara.exporter.ops._grad import NO_GRAD, Rule, inference_only
 from samara.exporter.ops._numeric import Array, in_f32, wide
 from samara.exporter.ops._rules import EVERY_NUMBER, SUMMED, axis_rule, normal_axes
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
+from samara.exporter.ops.integer import Integer, Role
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 
 Ints = tuple[int, ...]
@@ -162,6 +163,7 @@ reduce_mean = _row(
     grad=rules.reduce_mean,
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.NUMPY,
+    integer=Integer(Role.COMPUTED, "qmean"),
 )
 _FIRST = Attr(
     "first", "bool", False, doc="the first of equal elements has the gradient, else all share it"
@@ -179,6 +181,7 @@ reduce_max = _row(
     cases=_FIRST_CASES,
     tolerance=UNCHANGED,
     eager=Eager.LARGE_REDUCTION,
+    integer=integer.EXTREME,
 )
 reduce_min = _row(
     "reduce_min",
@@ -192,6 +195,7 @@ reduce_min = _row(
     cases=_FIRST_CASES,
     tolerance=UNCHANGED,
     eager=Eager.LARGE_REDUCTION,
+    integer=integer.EXTREME,
 )
 reduce_prod = _row(
     "reduce_prod",

@@ -13,7 +13,8 @@ from samara.exporter.ops._numeric import Array, in_f32
 from samara.exporter.ops._rules import FLOATS, per_tensor, require_lengths, spatial_rank
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
 from samara.exporter.ops.facts import Eager, Kind, Tolerance
-from samara.exporter.types import Dim, Quant, TensorType, bits_f32, f32_bits
+from samara.exporter.ops.integer import Given, Integer, Role
+from samara.exporter.types import Dim, Quant, TensorType, as_dim, bits_f32, f32_bits
 
 Ints = tuple[int, ...]
 
@@ -266,6 +267,23 @@ def _coordinate_cases() -> tuple[Case, ...]:
     return tuple(out)
 
 
+def _takes_nearest(given: Given) -> tuple[int, ...] | None:
+    """Nearest elements are the input's; those outside of a crop are not."""
+    a = given.attrs
+    return (0,) if a["mode"] == "nearest" and a["coordinate"] != "tf_crop_and_resize" else None
+
+
+def _takes_linear(given: Given) -> bool:
+    """Linear over one or two axes of known sizes, by taps that qresize can hold."""
+    a, x = given.attrs, given.type(0)
+    if x is None or a["mode"] != "linear" or a["coordinate"] == "tf_crop_and_resize":
+        return False
+    sizes = (*x.shape[1:-1], *a["sizes"], *a["scales"])
+    known = len(a["sizes"]) <= 2 and all(as_dim(d).is_static for d in sizes)
+    empty = known and any(as_dim(d) == as_dim(0) for d in x.shape[1:-1])
+    return known and not empty and not a["antialias"] and not a["exclude_outside"]
+
+
 resize = define(
     OpSpec(
         name="resize",
@@ -317,7 +335,7 @@ resize = define(
         kind=Kind.RESAMPLING,
         tolerance=Tolerance(1e-05, 1e-05),
         eager=Eager.KERNEL,
-        strided=('x',),
+        strided=("x",), integer=Integer(Role.COMPUTED, "qresize", fits=_takes_linear, moves=_takes_nearest),
     )
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ import numpy as np
 from samara.exporter.ops import _grad_activation as curves
 from samara.exporter.ops import _grad_unary as rules
 from samara.exporter.ops import _numeric as num
+from samara.exporter.ops import integer
 from samara.exporter.ops._cases import few, unary
 from samara.exporter.ops._elementwise import unary_row
 from samara.exporter.ops._grad import NO_GRAD
@@ -66,6 +67,7 @@ identity = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     is_view=True,
+    integer=integer.MOVED,
 )
 neg = unary_row(
     "neg",
@@ -76,6 +78,7 @@ neg = unary_row(
     grad=rules.neg,
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 abs_ = unary_row(
     "abs",
@@ -87,6 +90,7 @@ abs_ = unary_row(
     saves=("x",),
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 sign = unary_row(
     "sign",
@@ -97,6 +101,7 @@ sign = unary_row(
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
+    integer=integer.TABLE,
 )
 ceil = unary_row(
     "ceil",
@@ -106,6 +111,7 @@ ceil = unary_row(
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 floor = unary_row(
     "floor",
@@ -115,6 +121,7 @@ floor = unary_row(
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 round_ = unary_row(
     "round",
@@ -128,9 +135,18 @@ round_ = unary_row(
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
+    integer=integer.TABLE,
 )
 exp = unary_row(
-    "exp", 8, _f(np.exp), "y = e**x", flops=8, grad=rules.exp, saves=("y",), eager=Eager.NUMPY
+    "exp",
+    8,
+    _f(np.exp),
+    "y = e**x",
+    flops=8,
+    grad=rules.exp,
+    saves=("y",),
+    eager=Eager.NUMPY,
+    integer=integer.STEEP,
 )
 log = unary_row(
     "log",
@@ -143,6 +159,7 @@ log = unary_row(
     grad=rules.log,
     saves=("x",),
     eager=Eager.NUMPY,
+    integer=integer.STEEP,
 )
 sqrt = unary_row(
     "sqrt",
@@ -155,6 +172,7 @@ sqrt = unary_row(
     saves=("y",),
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 rsqrt = unary_row(
     "rsqrt",
@@ -167,6 +185,7 @@ rsqrt = unary_row(
     grad=rules.rsqrt,
     saves=("y",),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 reciprocal = unary_row(
     "reciprocal",
@@ -178,6 +197,7 @@ reciprocal = unary_row(
     grad=rules.reciprocal,
     saves=("y",),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 sin = unary_row(
     "sin",
@@ -190,6 +210,7 @@ sin = unary_row(
     grad=rules.sin,
     saves=("x",),
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 cos = unary_row(
     "cos",
@@ -202,6 +223,7 @@ cos = unary_row(
     grad=rules.cos,
     saves=("x",),
     eager=Eager.NUMPY,
+    integer=integer.TABLE,
 )
 tan = unary_row(
     "tan",
@@ -215,6 +237,7 @@ tan = unary_row(
     saves=("y",),
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 asin = unary_row(
     "asin",
@@ -227,6 +250,7 @@ asin = unary_row(
     grad=rules.asin,
     saves=("x",),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 acos = unary_row(
     "acos",
@@ -239,6 +263,7 @@ acos = unary_row(
     grad=rules.acos,
     saves=("x",),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 atan = unary_row(
     "atan",
@@ -249,6 +274,7 @@ atan = unary_row(
     grad=rules.atan,
     saves=("x",),
     eager=Eager.LARGE,
+    integer=integer.TABLE,
 )
 sinh = unary_row(
     "sinh",
@@ -260,6 +286,7 @@ sinh = unary_row(
     saves=("x",),
     tolerance=Tolerance(1e-06, 4e-06),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 cosh = unary_row(
     "cosh",
@@ -271,6 +298,7 @@ cosh = unary_row(
     saves=("x",),
     tolerance=Tolerance(1e-06, 4e-06),
     eager=Eager.LARGE,
+    integer=integer.STEEP,
 )
 tanh = unary_row(
     "tanh",
@@ -284,9 +312,17 @@ tanh = unary_row(
     saves=("y",),
     eager=Eager.NUMPY,
     posts=(Post("tanh"),),
+    integer=integer.TABLE,
 )
 asinh = unary_row(
-    "asinh", 22, _f(np.arcsinh), "y = inverse of sinh", flops=12, grad=rules.asinh, saves=("x",)
+    "asinh",
+    22,
+    _f(np.arcsinh),
+    "y = inverse of sinh",
+    flops=12,
+    grad=rules.asinh,
+    saves=("x",),
+    integer=integer.TABLE,
 )
 acosh = unary_row(
     "acosh",
@@ -298,6 +334,7 @@ acosh = unary_row(
     flops=12,
     grad=rules.acosh,
     saves=("x",),
+    integer=integer.STEEP,
 )
 atanh = unary_row(
     "atanh",
@@ -309,6 +346,7 @@ atanh = unary_row(
     flops=12,
     grad=rules.atanh,
     saves=("x",),
+    integer=integer.STEEP,
 )
 erf = unary_row(
     "erf",
@@ -321,6 +359,7 @@ erf = unary_row(
     grad=rules.erf,
     saves=("x",),
     eager=Eager.LARGE,
+    integer=integer.TABLE,
 )
 sigmoid = unary_row(
     "sigmoid",
@@ -334,6 +373,7 @@ sigmoid = unary_row(
     saves=("y",),
     eager=Eager.LARGE,
     posts=(Post("sigmoid"),),
+    integer=integer.TABLE,
 )
 relu = unary_row(
     "relu",
@@ -346,6 +386,7 @@ relu = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     clamps=lambda attrs: (0.0, INF),
+    integer=integer.CLAMP,
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -358,6 +399,7 @@ leaky_relu = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     posts=(Post("leaky_relu", takes={"post_alpha": "alpha"}),),
+    integer=integer.TABLE,
 )
 elu = unary_row(
     "elu",
@@ -371,6 +413,7 @@ elu = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     posts=(Post("elu", takes={"post_alpha": "alpha"}),),
+    integer=integer.TABLE,
 )
 softplus = unary_row(
     "softplus",
@@ -383,6 +426,7 @@ softplus = unary_row(
     grad=curves.softplus,
     saves=("x",),
     eager=Eager.LARGE,
+    integer=integer.TABLE,
 )
 gelu = unary_row(
     "gelu",
@@ -396,6 +440,7 @@ gelu = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     posts=(Post("gelu", {"approximate": "none"}), Post("gelu_tanh", {"approximate": "tanh"})),
+    integer=integer.TABLE,
 )
 hard_sigmoid = unary_row(
     "hard_sigmoid",
@@ -409,6 +454,7 @@ hard_sigmoid = unary_row(
     saves=("y",),
     eager=Eager.LARGE,
     posts=(Post("hard_sigmoid", takes={"post_alpha": "alpha", "post_beta": "beta"}),),
+    integer=integer.TABLE,
 )
 hard_swish = unary_row(
     "hard_swish",
@@ -422,6 +468,7 @@ hard_swish = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     posts=(Post("hard_swish"),),
+    integer=integer.TABLE,
 )
 silu = unary_row(
     "silu",
@@ -435,6 +482,7 @@ silu = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     posts=(Post("silu"),),
+    integer=integer.TABLE,
 )
 clamp = unary_row(
     "clamp",
@@ -456,6 +504,7 @@ clamp = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
     clamps=lambda attrs: (attrs["lo"], attrs["hi"]),
+    integer=integer.CLAMP,
 )
 logical_not = unary_row(
     "logical_not",

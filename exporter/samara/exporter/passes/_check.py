@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.interpret import Watch, run
 from samara.exporter.ir.program import Array, Function, Program, Value
-from samara.exporter.passes._integer import MOVES
 from samara.exporter.passes._pass import Pass
 from samara.exporter.passes._samples import sample_inputs
 from samara.exporter.types import SamaraError
@@ -228,7 +228,7 @@ def _share(
 
 
 def _rounds(program: Program) -> bool:
-    return any(n.op.name == "quantize" for f in program.functions.values() for n in f.nodes)
+    return any(n.op is ops.quantize for f in program.functions.values() for n in f.nodes)
 
 
 def _pairs(
@@ -304,7 +304,7 @@ class _Follower:
                 quant = v.type.quant
                 if quant is not None and self._forms.get((function.name, v.name)) == quant:
                     twice.update([v] if behind else [])
-                elif behind or (quant is not None and node.op.name not in MOVES):
+                elif behind or (quant is not None and not node.op.may_move):
                     apart.add(v)
         return twice
 
@@ -381,7 +381,7 @@ class _Disturber:
         self._rng = np.random.default_rng(seed)
 
     def __call__(self, function: Function) -> Watch:
-        rounded = {v for n in function.nodes if n.op.name == "quantize" for v in n.outputs}
+        rounded = {v for n in function.nodes if n.op is ops.quantize for v in n.outputs}
 
         def watch(v: Value, array: Array) -> Array:
             if v not in rounded or not array.size:

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.program import Array, Node, Source, Value
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ops import OpSpec
 from samara.exporter.ops._numeric import quantized
+from samara.exporter.ops.integer import Given
 from samara.exporter.types import DType, Quant, SamaraError
 
-__all__ = ["DEEPEST", "MOVES", "Integers", "Row", "Target", "data_inputs", "parameters"]
+__all__ = ["DEEPEST", "Integers", "Row", "Target", "data_inputs", "given_of", "parameters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Target:
 class Row:
     """A node to be made: in the place of the `quantize`, or before it."""
 
-    op: str
+    op: OpSpec
     inputs: tuple[Value | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
@@ -66,58 +69,38 @@ class Row:
     absorbed: tuple[str, ...] = ()
 
     @staticmethod
-    def of(node: Node, op: str, *inputs: Value | None, **attrs: Any) -> Row:
+    def of(node: Node, op: OpSpec, *inputs: Value | None, **attrs: Any) -> Row:
         """The integer form of `node`."""
         return Row(op, inputs, attrs, node.name, node.source, node.absorbed)
 
 
-# Operators that move or choose elements, and the inputs they do so with; None: all of them.
-MOVES: Mapping[str, tuple[int, ...] | None] = {
-    "identity": (0,),
-    "reshape": (0,),
-    "transpose": (0,),
-    "slice": (0,),
-    "split": (0,),
-    "pad": (0,),
-    "expand": (0,),
-    "tile": (0,),
-    "concat": None,
-    "gather": (0,),
-    "gather_elements": (0,),
-    "gather_nd": (0,),
-    "scatter_elements": (0, 2),
-    "scatter_nd": (0, 2),
-    "where": (1, 2),
-    "max_pool": (0,),
-    "reduce_max": (0,),
-    "reduce_min": (0,),
-    "resize": (0,),
-}
-
-
 _BYTES = (DType.I8, DType.U8)
 
+# Operators behind which a tensor is still the int8 one.
+_SEEN_THROUGH = frozenset({ops.dequantize, ops.reinterpret})
 # Through so many operators in a row a question is passed on.
 DEEPEST = 100
 
 
 def data_inputs(node: Node) -> tuple[int, ...] | None:
     """Places of the inputs whose elements a node moves; None where it computes."""
-    if node.op.name not in MOVES:
-        return None
-    attrs = node.attrs
-    if attrs.get("reduction", "none") != "none":
-        return None
-    if node.op.name == "resize" and (
-        attrs["mode"] != "nearest" or attrs["coordinate"] == "tf_crop_and_resize"
-    ):
-        return None
-    if node.op.name == "pad" and len(node.inputs) > 1:
-        value = node.inputs[1]
-        if value is not None and (value.constant is None or value.type.rank):
-            return None
-    found = MOVES[node.op.name]
-    return tuple(range(len(node.inputs))) if found is None else found
+    rule = node.op.integer
+    return None if rule is None or rule.moves is None else rule.moves(given_of(node))
+
+
+def given_of(node: Node) -> Given:
+    """The node as the rules of integer forms see it; what is constant in it is plainly so."""
+
+    def known(index: int) -> Array | None:
+        value = node.inputs[index] if index < len(node.inputs) else None
+        return None if value is None else value.constant
+
+    return Given(node.attrs, tuple(None if v is None else v.type for v in node.inputs), known)
+
+
+def _fills(node: Node) -> bool:
+    """Whether a node mixes a number in where it moves elements."""
+    return node.op.integer is not None and node.op.integer.fill is not None
 
 
 def parameters(quant: Quant) -> dict[str, Any]:
@@ -167,11 +150,11 @@ class Integers:
         node = self.r.producer(value)
         if node is None:
             return None
-        if node.op.name in ("dequantize", "reinterpret"):
+        if node.op in _SEEN_THROUGH:
             assert node.inputs[0] is not None
             return node.inputs[0].type.quant
         places = data_inputs(node)
-        if places is None or (node.op.name == "pad" and value.type.dtype in _BYTES):
+        if places is None or (_fills(node) and value.type.dtype in _BYTES):
             return None  # bytes are padded by what is no zero point
         moved = [v for v in (node.inputs[i] for i in places) if v is not None]
         self._depths[value] = 1 + max((self._depths.get(v, 0) for v in moved), default=0)
@@ -183,9 +166,9 @@ class Integers:
         (quant,) = found
         if quant is None:
             return None
-        if not quant.is_per_tensor and node.op.name not in ("transpose", "identity"):
+        if not quant.is_per_tensor and node.op not in (ops.transpose, ops.identity):
             return None
-        if quant.axis is not None and node.op.name == "transpose":
+        if quant.axis is not None and node.op is ops.transpose:
             quant = quant.with_axis(node.attrs["perm"].index(quant.axis))
         return quant
 
@@ -200,7 +183,7 @@ class Integers:
             return self._sources[value]
         node = self.r.producer(value)
         assert node is not None
-        if node.op.name in ("dequantize", "reinterpret"):
+        if node.op in _SEEN_THROUGH:
             found = node.inputs[0]
             assert found is not None
         else:
@@ -228,18 +211,19 @@ class Integers:
 
     def moved(self, node: Node, inputs: list[Value | None], target: Target, before: Node) -> Row:
         """`node`, which moves elements, over int8 tensors of the wanted form."""
-        if node.op.name in ("reduce_max", "reduce_min"):
-            plain = self.place(Row("reinterpret", (inputs[0],), {"to": DType.I8}), before)
-            best = self.place(Row.of(node, node.op.name, plain, **node.attrs), before)
-            return Row("reinterpret", (best,), {"to": DType.QS8, **parameters(target.quant)})
-        if node.op.name == "pad":
-            fill = inputs[1] if len(inputs) > 1 else None
+        rule = node.op.integer
+        if rule is not None and rule.on_bytes:
+            plain = self.place(Row(ops.reinterpret, (inputs[0],), {"to": DType.I8}), before)
+            best = self.place(Row.of(node, node.op, plain, **node.attrs), before)
+            return Row(ops.reinterpret, (best,), {"to": DType.QS8, **parameters(target.quant)})
+        if rule is not None and rule.fill is not None:
+            fill = inputs[rule.fill] if len(inputs) > rule.fill else None
             number = 0.0 if fill is None or fill.constant is None else float(fill.constant)
             q = target.of(np.array(number))
             plain = int(q) == target.quant.zero_point
             inputs = [inputs[0], None if plain else self.constant(q, target.quant, node)]
         # Named after the tensor: node names say nothing of what was done to their results.
-        made = Row.of(node, node.op.name, *inputs, **node.attrs)
+        made = Row.of(node, node.op, *inputs, **node.attrs)
         return replace(made, name=f"{node.outputs[0].name.removesuffix('.q8')}.q8")
 
     # ---- constants
@@ -249,7 +233,7 @@ class Integers:
         if value is None or value.constant is not None:
             return None if value is None else value.constant
         node = self.r.producer(value)
-        if node is None or node.op.name != "dequantize":
+        if node is None or node.op is not ops.dequantize:
             return None
         arrays = fold_node(node)
         return None if arrays is None else arrays[0]
@@ -257,6 +241,15 @@ class Integers:
     def constant(self, q: Array, quant: Quant, node: Node) -> Value:
         """An int8 constant."""
         return self.r.const(q, f"{node.name}.q8", DType.QS8, quant)
+
+    def given(self, node: Node) -> Given:
+        """The node as the rules of integer forms see it, constants dequantized."""
+
+        def known(index: int) -> Array | None:
+            return self.known(node.inputs[index] if index < len(node.inputs) else None)
+
+        types = tuple(None if v is None else v.type for v in node.inputs)
+        return Given(node.attrs, types, known, self.imported)
 
     # ---- use
 
@@ -266,7 +259,7 @@ class Integers:
         if r.is_output(value) or r.is_read(value):
             return False
         users = r.users(value)
-        return len(users) == 1 or all(u.op.name == "quantize" for u in users)
+        return len(users) == 1 or all(u.op is ops.quantize for u in users)
 
     def place(self, row: Row, before: Node, outputs: int = 1) -> Any:
         """Make the node now; its value, or values."""

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
 from samara.exporter.ir.program import Array, Node, Value
 from samara.exporter.ops.qpointwise import lookup_table
@@ -45,7 +46,7 @@ def table_row(ctx: Integers, node: Node, x: Value, table: Array, target: Target)
     """The row of a table; the clamp is part of it."""
     data = np.clip(table, target.lo, target.hi).astype(np.int8)
     form = {"scale": target.quant.scale, "zero_point": target.quant.zero_point}
-    return Row.of(node, "qlookup", x, ctx.r.const(data, f"{node.name}.table"), **form)
+    return Row.of(node, ops.qlookup, x, ctx.r.const(data, f"{node.name}.table"), **form)
 
 
 def _evaluated(node: Node, known: dict[Value, Array]) -> Array:

@@ -8,16 +8,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Array, Node, Value
+from samara.exporter.ops import get_op
 from samara.exporter.ops._quantized import LARGEST, farthest
+from samara.exporter.ops.integer import Role
+from samara.exporter.ops.qlinear import without_epilogue
 from samara.exporter.passes._integer import Integers, Row, Target
 from samara.exporter.passes._pass import per_channel
 from samara.exporter.types import DType, Quant
 
-__all__ = ["PRODUCTS", "product", "real_product"]
+__all__ = ["is_product", "product", "real_product"]
 
-PRODUCTS = {"conv": "qconv", "conv_transpose": "qconv_transpose", "matmul": "qmatmul"}
-_EPILOGUE = ("lo", "hi", "post", "post_alpha", "post_beta")
+
+def is_product(node: Node) -> bool:
+    """Whether a node is a product that has an integer form."""
+    return node.op.integer is not None and node.op.integer.role is Role.PRODUCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,15 @@ def _row(ctx: Integers, found: _Operands, before: Node) -> Row | None:
             return None
         whole = np.clip(np.rint(found.bias.astype(np.float64) / _steps(found)), -room, room)
         bias = ctx.r.const(whole.astype(np.int32), f"{node.name}.bias")
-    attrs = {k: v for k, v in node.attrs.items() if k not in _EPILOGUE}
+    attrs = without_epilogue(node.attrs)
+    assert node.op.integer is not None
     return Row.of(
-        node, PRODUCTS[node.op.name], ctx.source(x, before), ctx.source(w, before), bias, **attrs
+        node,
+        get_op(node.op.integer.form),
+        ctx.source(x, before),
+        ctx.source(w, before),
+        bias,
+        **attrs,
     )
 
 
@@ -75,12 +87,12 @@ def _clamps(node: Node) -> bool:
 def _behind_sum(ctx: Integers, value: Value) -> _Operands | None:
     """product + constant per channel, where nothing stands between them."""
     node = ctx.r.producer(value)
-    if node is None or node.op.name not in ("add", "sub"):
+    if node is None or node.op not in (ops.add, ops.sub):
         return None
     a, b = node.inputs
-    for data, other in ((a, b), (b, a))[: 1 if node.op.name == "sub" else 2]:
+    for data, other in ((a, b), (b, a))[: 1 if node.op is ops.sub else 2]:
         maker = ctx.r.producer(data)
-        if data is None or maker is None or maker.op.name not in PRODUCTS or _clamps(maker):
+        if data is None or maker is None or not is_product(maker) or _clamps(maker):
             continue
         if ctx.r.only_user(data) is not node or value.type.shape != data.type.shape:
             continue
@@ -90,13 +102,13 @@ def _behind_sum(ctx: Integers, value: Value) -> _Operands | None:
             continue
         row = per_channel(Value("", data.type, known), channels.as_int(), data.type.rank)
         if row is not None:
-            return _operands(ctx, data, -row if node.op.name == "sub" else row)
+            return _operands(ctx, data, -row if node.op is ops.sub else row)
     return None
 
 
 def _operands(ctx: Integers, value: Value, added: Array | None) -> _Operands | None:
     node = ctx.r.producer(value)
-    if node is None or node.op.name not in PRODUCTS or node.attrs["post"] != "none":
+    if node is None or not is_product(node) or node.attrs["post"] != "none":
         return None
     x, w, bias, residual = (*node.inputs, None, None)[:4]
     if residual is not None:
@@ -118,7 +130,7 @@ def _operands(ctx: Integers, value: Value, added: Array | None) -> _Operands | N
 
 def _output_axis(node: Node, w: Value) -> int:
     """The axis of w that output channels run along."""
-    if node.op.name != "matmul":
+    if node.op is not ops.matmul:
         return 0
     return w.type.rank - 2 if node.attrs["transpose_w"] else w.type.rank - 1
 
@@ -128,7 +140,7 @@ def _room(found: _Operands) -> int | None:
     w = found.node.inputs[1]
     assert w is not None
     summed = w.type.shape[1:]
-    if found.node.op.name == "matmul":
+    if found.node.op is ops.matmul:
         summed = (w.type.shape[-1 if found.node.attrs["transpose_w"] else -2],)
     if not all(d.is_static for d in summed):
         return LARGEST // 2
@@ -164,13 +176,13 @@ def real_product(ctx: Integers, node: Node) -> Value | None:
         return None
     r = ctx.r
     total = ctx.place(replace(row, attrs={**row.attrs, "to": DType.I32}), node)
-    real = r.op("cast", total, before=node, name=f"{node.name}.real", to=DType.F32)
+    real = r.op(ops.cast, total, before=node, name=f"{node.name}.real", to=DType.F32)
     m = np.float32(found.x.scale) * found.w.scale_array()
     factor = r.const(m if m.size > 1 else m.reshape(()), f"{node.name}.scale")
-    y: Value = r.op("mul", real, factor, before=node, name=f"{node.name}.scaled")
+    y: Value = r.op(ops.mul, real, factor, before=node, name=f"{node.name}.scaled")
     if bias is not None:
-        y = r.op("add", y, bias, before=node, name=f"{node.name}.biased")
+        y = r.op(ops.add, y, bias, before=node, name=f"{node.name}.biased")
     if _clamps(node):
         lo, hi = node.attrs["lo"], node.attrs["hi"]
-        y = r.op("clamp", y, before=node, name=f"{node.name}.clamped", lo=lo, hi=hi)
+        y = r.op(ops.clamp, y, before=node, name=f"{node.name}.clamped", lo=lo, hi=hi)
     return y

@@ -10,19 +10,19 @@ elements passes the question on to what it is made of.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.program import QUANTIZATION, Array, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops.qpointwise import lookup_table
 from samara.exporter.passes._integer import DEEPEST, Integers, Row, Target, data_inputs, parameters
 from samara.exporter.passes._integer_lookup import lookup, table_row
-from samara.exporter.passes._integer_products import PRODUCTS, product, real_product
-from samara.exporter.passes._integer_rows import ROWS
+from samara.exporter.passes._integer_products import is_product, product, real_product
+from samara.exporter.passes._integer_rows import integer_row
 from samara.exporter.passes._pass import Pass, per_function
 from samara.exporter.types import DType, Quant, SamaraError
 
@@ -30,17 +30,17 @@ __all__ = ["PASS"]
 
 
 def _rewrite(r: Rewriter, imported: bool) -> None:
-    if not any(n.op.name in ("quantize", "dequantize", "reinterpret") for n in r.nodes()):
+    if not any(n.op in (ops.quantize, ops.dequantize, ops.reinterpret) for n in r.nodes()):
         return
     ctx = Integers(r, imported)
     ctx.look()
     for node in r.nodes():
-        if node.op.name == "quantize":
+        if node.op is ops.quantize:
             _fuse(ctx, node)
-        elif node.op.name == "reinterpret" and node.attrs["to"] is DType.QS8:
+        elif node.op is ops.reinterpret and node.attrs["to"] is DType.QS8:
             _join(ctx, node)
     for node in r.nodes():
-        if node.op.name in PRODUCTS:
+        if is_product(node):
             _sums_only(ctx, node)
     for node in r.nodes():
         _fold_rest(r, node)
@@ -68,9 +68,9 @@ def _fuse(ctx: Integers, node: Node) -> None:
 def _turn_bytes(ctx: Integers, node: Node, x: Value, target: Target) -> None:
     """A transpose before `quantize` moves behind it: there it has a quarter to move."""
     turn = ctx.r.producer(x)
-    if turn is None or turn.op.name != "transpose" or ctx.r.only_user(x) is not node:
+    if turn is None or turn.op is not ops.transpose or ctx.r.only_user(x) is not node:
         return
-    first = ctx.place(Row.of(node, "quantize", turn.inputs[0], **parameters(target.quant)), node)
+    first = ctx.place(Row.of(node, ops.quantize, turn.inputs[0], **parameters(target.quant)), node)
     ctx.replace(node, ctx.moved(turn, [first], target, node))
 
 
@@ -109,12 +109,11 @@ def _made(
     alone = alone and ctx.is_consumed(value)
     if alone and (found := product(ctx, value, target, before)) is not None:
         return found
-    if alone and node.op.name in ("relu", "clamp"):
+    if alone and node.op.clamps is not None:
         return _clamped(ctx, node, target, before, depth + 1)
     if data_inputs(node) is not None and len(node.outputs) == 1:
         return _moved(ctx, node, target, before, alone, depth + 1)
-    rule = ROWS.get(node.op.name)
-    return None if rule is None or not alone else rule(ctx, node, target, before)
+    return integer_row(ctx, node, target, before) if alone else None
 
 
 def _changed(
@@ -125,7 +124,7 @@ def _changed(
     if target.is_whole:
         if quant == target.quant:
             return x
-        return Row("requantize", (x,), parameters(target.quant))
+        return Row(ops.requantize, (x,), parameters(target.quant))
     table = lookup_table(lambda v: v, quant, target.quant.scale, target.quant.zero_point)
     return table_row(ctx, before, x, table, target)
 
@@ -135,7 +134,8 @@ def _clamped(
 ) -> Row | Value | None:
     x = node.inputs[0]
     assert x is not None
-    lo, hi = (0.0, math.inf) if node.op.name == "relu" else (node.attrs["lo"], node.attrs["hi"])
+    assert node.op.clamps is not None
+    lo, hi = node.op.clamps(node.attrs)
     if lo > hi:
         return None
     inner = target.clamped(lo, hi)
@@ -163,7 +163,7 @@ def _moved(
         if part is None:
             if len(places) == 1 or not target.is_whole:
                 return None
-            part = Row("quantize", (v,), parameters(target.quant))
+            part = Row(ops.quantize, (v,), parameters(target.quant))
         else:
             known += 1
         inputs[i] = ctx.place(part, before) if isinstance(part, Row) else part
@@ -186,7 +186,7 @@ def _sums_only(ctx: Integers, node: Node) -> None:
 
 def _fold_rest(r: Rewriter, node: Node) -> None:
     """Constants that stay dequantized are real ones."""
-    if node.op.name != "dequantize" or node.inputs[0] is None or not node.inputs[0].is_constant:
+    if node.op is not ops.dequantize or node.inputs[0] is None or not node.inputs[0].is_constant:
         return
     if not r.users(node.outputs[0]):
         return
@@ -199,7 +199,7 @@ def _fold_rest(r: Rewriter, node: Node) -> None:
 def _join_tables(r: Rewriter) -> None:
     """A table behind a table is one; one that only clamps goes into the row before it."""
     for node in r.nodes():
-        x = node.inputs[0] if node.op.name == "qlookup" else None
+        x = node.inputs[0] if node.op is ops.qlookup else None
         before = r.producer(x)
         table = None if x is None else _table(node)
         if x is None or before is None or table is None or r.only_user(x) is not node:
@@ -207,7 +207,7 @@ def _join_tables(r: Rewriter) -> None:
         attrs, gone = dict(before.attrs), (*before.absorbed, x.name)
         if (first := _table(before)) is not None:
             joined = r.const(table[first.astype(np.int32) + 128], f"{node.name}.table")
-            r.replace_node(node, "qlookup", before.inputs[0], joined, absorbed=gone, **node.attrs)
+            r.replace_node(node, ops.qlookup, before.inputs[0], joined, absorbed=gone, **node.attrs)
         elif "lo" in attrs and x.type.quant == node.outputs[0].type.quant and _is_clamp(table):
             attrs |= {k: int(table[attrs[k] + 128]) for k in ("lo", "hi")}
             r.replace_node(
@@ -217,7 +217,7 @@ def _join_tables(r: Rewriter) -> None:
 
 
 def _table(node: Node) -> Array | None:
-    table = node.inputs[1] if node.op.name == "qlookup" else None
+    table = node.inputs[1] if node.op is ops.qlookup else None
     return None if table is None else table.constant
 
 

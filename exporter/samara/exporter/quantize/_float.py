@@ -21,7 +21,7 @@ from samara.exporter.ir import (
 from samara.exporter.ops import OpSpec, activation_of
 from samara.exporter.ops._epilogue import EPILOGUE
 from samara.exporter.passes import PIPELINE, run_passes
-from samara.exporter.quantize.scheme import PRODUCTS
+from samara.exporter.quantize.scheme import is_product
 from samara.exporter.types import DType, TensorType
 
 # These make one operator of what integer operators have separate forms of; they run afterwards on
@@ -42,7 +42,7 @@ def unfuse(program: Program) -> Program:
     for function in list(program.functions.values()):
         r = Rewriter(function, program)
         for node in r.nodes():
-            if node.op.name in PRODUCTS:
+            if is_product(node.op):
                 _unfuse(r, node)
         if r.changed:
             program = program.with_function(r.finish())

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Node, Value, infer_node
 from samara.exporter.ops import OpSpec, get_op
 from samara.exporter.quantize import _weights, bias
@@ -23,8 +24,8 @@ from samara.exporter.quantize.scheme import (
     INT8,
     INT8_DYNAMIC,
     INT8_WEIGHTS,
-    PRODUCTS,
-    RECURRENT,
+    is_product,
+    is_recurrent,
 )
 from samara.exporter.types import DType, SamaraError, TensorType
 
@@ -50,12 +51,11 @@ def rewritten(
 
     seen: statistics of the node's first input, from which its bias is corrected.
     """
-    name = node.op.name
-    if name in PRODUCTS:
+    if is_product(node.op):
         return _product(node, layer, unique, seen)
-    if name in RECURRENT:
+    if is_recurrent(node.op):
         return _recurrent(node, layer, unique)
-    if name == "gather":
+    if node.op is ops.gather:
         return _embedding(node, layer, unique)
     return None
 
@@ -80,15 +80,15 @@ def _product(
     inputs = [node.inputs[0], made.value, *node.inputs[2:]]
     inputs = _with_bias(node, inputs, made.back, unique, seen)
     if layer.scheme == INT8_DYNAMIC:
-        op = {"conv": "conv_dynamic", "matmul": "matmul_dynamic"}.get(node.op.name)
-        if op == "matmul_dynamic" and not _is_plain_matmul(node):
-            op = None
-        if op is not None and not _has_residual(node):
-            done = _made(node, op, inputs)
+        rule = node.op.integer
+        assert rule is not None
+        fits = node.op is not ops.matmul or _is_plain_matmul(node)
+        if rule.dynamic and fits and not _has_residual(node):
+            done = _made(node, get_op(rule.dynamic), inputs)
             if done is not None:
                 return Narrowed((done,), INT8_DYNAMIC, (made.record,))
         reason = f"{node.op.name} with these operands has no dynamic form"
-    done = _made(node, node.op.name, inputs)
+    done = _made(node, node.op, inputs)
     return None if done is None else Narrowed((done,), INT8_WEIGHTS, (made.record,), reason)
 
 
@@ -97,7 +97,7 @@ def _is_scale(node: Node) -> bool:
     nothing to gain by rounding what it multiplies.
     """
     w = node.inputs[1]
-    return node.op.name == "conv" and w is not None and all(d == 1 for d in w.type.shape[1:])
+    return node.op is ops.conv and w is not None and all(d == 1 for d in w.type.shape[1:])
 
 
 def _block_product(
@@ -116,7 +116,7 @@ def _block_product(
     inputs = _with_bias(node, [node.inputs[0], w, old], back, unique, seen)
     done = _made(
         node,
-        "matmul_blocks",
+        ops.matmul_blocks,
         [inputs[0], made.values, made.scales, made.zero_points, *inputs[2:]],
         block=_block(layer),
     )
@@ -137,7 +137,7 @@ def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
         made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
         inputs[i] = made.value
         records.append(made.record)
-    done = _made(node, node.op.name, inputs)
+    done = _made(node, node.op, inputs)
     if done is None:
         return None
     scheme = layer.scheme if layer.scheme in (INT8_DYNAMIC, INT8_WEIGHTS) else INT8_DYNAMIC
@@ -169,7 +169,7 @@ def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
         bool(layer.zero_points),
     )
     ready = [made.values, made.scales, indices, made.zero_points]
-    done = _made(node, "gather_blocks", ready, block=_block(layer), wrap=node.attrs["wrap"])
+    done = _made(node, ops.gather_blocks, ready, block=_block(layer), wrap=node.attrs["wrap"])
     scheme = INT4_WEIGHTS if bits == 4 else INT8_WEIGHTS
     reason = "" if layer.scheme == scheme else "an embedding has no arithmetic to speed up"
     return None if done is None else Narrowed((done,), scheme, (made.record,), reason)
@@ -187,7 +187,7 @@ def _half(node: Node, at: Sequence[int], unique: Unique) -> Narrowed | None:
             return None
         inputs[i] = made.value
         records.append(made.record)
-    done = _made(node, node.op.name, inputs)
+    done = _made(node, node.op, inputs)
     return None if done is None else Narrowed((done,), FP16, tuple(records))
 
 
@@ -199,10 +199,8 @@ def _half_embedding(node: Node, unique: Unique) -> Narrowed | None:
         return None
     narrow = Value(unique(f"{out.name}.f16"), TensorType(DType.F16, out.type.shape))
     fetched = replace(node, inputs=(made.value, *node.inputs[1:]), outputs=(narrow,))
-    cast = get_op("cast")
-    wide = Node(
-        cast, (narrow,), (out,), cast.complete({"to": DType.F32}), unique(f"{out.name}.cast")
-    )
+    to = ops.cast.complete({"to": DType.F32})
+    wide = Node(ops.cast, (narrow,), (out,), to, unique(f"{out.name}.cast"))
     return Narrowed((fetched, wide), FP16, (made.record,))
 
 
@@ -220,14 +218,13 @@ def _with_bias(
     return [*inputs[:2], fixed.renamed(unique(fixed.name)), *inputs[3:]]
 
 
-def _made(node: Node, op: str, inputs: Sequence[Value | None], **more: Any) -> Node | None:
+def _made(node: Node, spec: OpSpec, inputs: Sequence[Value | None], **more: Any) -> Node | None:
     """`node` with another operator and inputs, its attributes as far as that operator has them;
     None where the operator refuses them.
     """
     args = list(inputs)
     while args and args[-1] is None:
         args.pop()
-    spec: OpSpec = get_op(op)
     known = {a.name for a in spec.attrs}
     attrs = spec.complete({**{k: v for k, v in node.attrs.items() if k in known}, **more})
     try:
@@ -260,7 +257,7 @@ def _has_residual(node: Node) -> bool:
 def _is_plain_matmul(node: Node) -> bool:
     w = node.inputs[1]
     return (
-        node.op.name == "matmul"
+        node.op is ops.matmul
         and w is not None
         and w.type.rank == 2
         and not node.attrs["transpose_x"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from samara.exporter.ir import Function, Program, Value, verify
+from samara.exporter.ir import Function, Node, Program, Value, verify
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
 from samara.exporter.quantize._float import float_program
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared, TensorStats
@@ -19,12 +19,11 @@ from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.scheme import (
-    CLAMPED,
-    CLAMPS,
     INT8,
     INT8_DYNAMIC,
     INT8_WEIGHTS,
     role_of,
+    takes_clamp,
 )
 from samara.exporter.types import DType, QuantizationError
 
@@ -102,13 +101,13 @@ def observed_tensors(function: Function) -> list[str]:
     """The float tensors that may become int8, by name: what operators with a role take and make,
     and what else has weights takes; except what a clamp alone uses.
     """
-    users: dict[Value, list[str]] = {}
+    users: dict[Value, list[Node | None]] = {}
     for node in function.nodes:
         for v in node.inputs:
             if v is not None:
-                users.setdefault(v, []).append(node.op.name)
+                users.setdefault(v, []).append(node)
     for v in function.outputs:
-        users.setdefault(v, []).append("")
+        users.setdefault(v, []).append(None)
     found: dict[str, None] = {}
     inner: set[str] = set()
     for node in function.nodes:
@@ -117,7 +116,9 @@ def observed_tensors(function: Function) -> list[str]:
         if role or node.op.is_tabular:
             seen += node.outputs
         after = users.get(node.outputs[0], [])
-        if node.op.name in CLAMPED and len(after) == 1 and after[0] in CLAMPS:
+        follower = after[0] if len(after) == 1 else None
+        computes = role is not None and role.kind != "moving" and takes_clamp(node)
+        if computes and follower is not None and follower.op.clamps is not None:
             inner.add(node.outputs[0].name)
         for v in seen:
             if v is not None and not v.is_constant and v.type.dtype is DType.F32:

@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Value
 from samara.exporter.quantize._clusters import Cluster, find_clusters
 from samara.exporter.quantize.recipe import LayerRecipe, Recipe, nearest
 from samara.exporter.quantize.scheme import (
-    CLAMPED,
-    CLAMPS,
     INT8,
-    PRODUCTS,
-    STEEP,
-    TAIL_FLOAT,
     Role,
+    given_quant,
+    is_product,
+    joins,
     role_of,
+    stays_late,
+    takes_clamp,
 )
 from samara.exporter.types import DType, QuantizationError
 
@@ -163,7 +164,7 @@ def make_plan(
 def _used_by(forced: set[Node], node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
     """Whether a node that the recipe names uses the result, clamped or not."""
     after = [u for u in users.get(node.outputs[0], []) if u is not None]
-    behind = [u for c in after if c.op.name in CLAMPS for u in users.get(c.outputs[0], [])]
+    behind = [u for c in after if c.op.clamps is not None for u in users.get(c.outputs[0], [])]
     return any(u in forced for u in (*after, *behind))
 
 
@@ -181,12 +182,10 @@ def _users(function: Function) -> dict[Value, list[Node | None]]:
 
 def _find_clamps(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:
     for node in plan.function.nodes:
-        if node.op.name not in CLAMPED and node.op.name != "resize":
-            continue
-        if plan.layers[node].scheme != INT8 or role_of(node) is None:
+        if plan.layers[node].scheme != INT8 or not takes_clamp(node):
             continue
         after = users.get(node.outputs[0], [])
-        if len(after) == 1 and after[0] is not None and after[0].op.name in CLAMPS:
+        if len(after) == 1 and after[0] is not None and after[0].op.clamps is not None:
             plan.clamps[node] = after[0]
 
 
@@ -211,7 +210,7 @@ def _decide_cluster(plan: Plan, cluster: Cluster, ahead: set[Node], forced: set[
         node = makers[v]
         if node not in ahead and node not in forced:
             plan.reasons[node] = _TAIL
-        elif v.type.dtype is not DType.F32 or node.op.name in STEEP:
+        elif v.type.dtype is not DType.F32 or _is_steep(node):
             plan.reasons[node] = "its result is too steep, or no number, for a table"
         elif not plan.seen(v):
             plan.reasons[node] = _UNSEEN
@@ -225,6 +224,10 @@ def _decide_cluster(plan: Plan, cluster: Cluster, ahead: set[Node], forced: set[
             plan.roles[node] = Role("table" if node.outputs[0] in wanted else "inner", ())
             plan.clustered[node.outputs[0]] = cluster.leaf
     plan.made_int8.update(wanted)
+
+
+def _is_steep(node: Node) -> bool:
+    return node.op.integer is not None and node.op.integer.steep
 
 
 def _needed(values: Iterable[Value], makers: Mapping[Value, Node]) -> set[Node]:
@@ -250,7 +253,7 @@ def _before_products(
         for after in (u for v in node.outputs for u in users.get(v, [])):
             if after is None:
                 reached = borders
-            elif after.op.name in PRODUCTS and plan.layers[after].scheme == INT8:
+            elif is_product(after.op) and plan.layers[after].scheme == INT8:
                 reached = True
             else:
                 passes = role_of(after) is not None or after.op.is_tabular
@@ -275,9 +278,9 @@ def _refusal(plan: Plan, node: Node, role: Role, ahead: bool, forced: bool) -> s
         return _product_refusal(node)
     if not any(v in plan.made_int8 for v in moving):
         return "" if not forced else _only_forced(role)
-    if node.op.name in TAIL_FLOAT and not ahead and not forced:
+    if stays_late(node.op) and not ahead and not forced:
         return _TAIL
-    if node.op.name == "concat" and not ahead and not forced:
+    if joins(node.op) and not ahead and not forced:
         return None if all(v in plan.made_int8 for v in moving) else "some operands are float"
     return None
 
@@ -289,7 +292,7 @@ def _only_forced(role: Role) -> str | None:
 def _product_refusal(node: Node) -> str | None:
     w = node.inputs[1]
     assert w is not None
-    if node.op.name != "matmul" and not w.is_constant:
+    if node.op is not ops.matmul and not w.is_constant:
         return "its weights are computed"
     return None
 
@@ -398,16 +401,16 @@ def _tie_moves(plan: Plan) -> None:
     """Tensors that only move share parameters with what they come from, the parts of a concat
     with each other; a softmax, whose parameters are given, keeps out of the latter.
     """
-    given = {n.outputs[0] for n in plan.roles if n.op.name == "softmax"}
+    given = {n.outputs[0] for n in plan.roles if given_quant(n.op) is not None}
     joined = [n for n, role in plan.roles.items() if role.kind == "moving"]
     for node in joined:
-        if node.op.name != "concat":
+        if not joins(node.op):
             x = node.inputs[0]
             assert x is not None
             for v in node.outputs:
                 plan.tie(x, v)
     for node in joined:
-        if node.op.name == "concat":
+        if joins(node.op):
             parts = [u for u in node.inputs if u is not None and not u.is_constant]
             fixed = {plan.group(u) for u in given}
             free = [u for u in parts if plan.group(u) not in fixed]

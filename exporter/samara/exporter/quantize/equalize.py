@@ -28,7 +28,7 @@ import numpy.typing as npt
 from samara.exporter.ir import Function, Node, Program, Value, constant
 from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize._shapes import channel_axis, channels_of
-from samara.exporter.quantize.scheme import PRODUCTS
+from samara.exporter.quantize.scheme import is_product
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def find_pairs(function: Function) -> list[Pair]:
             following = after[0] if len(after) == 1 else None
             if following is None or following.inputs[0] is not value:
                 break
-            if following.op.name in PRODUCTS:
+            if is_product(following.op):
                 if _reads_channels(following, channels_of(node), places, users):
                     found.append(Pair(node, following, places))
                 break
@@ -137,7 +137,7 @@ def _flattened(node: Node) -> int:
 
 def _is_open(node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
     """Whether the node's output channels can be scaled in its own constants."""
-    if node.op.name not in PRODUCTS or channels_of(node) is None or not _is_plain(node):
+    if not is_product(node.op) or channels_of(node) is None or not _is_plain(node):
         return False
     bias = node.inputs[2] if len(node.inputs) > 2 else None
     return (bias is None or bias.is_constant) and _owns_weights(node, users)

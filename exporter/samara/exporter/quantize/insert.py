@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Array, Function, Node, Value, constant, infer_node
-from samara.exporter.ops import get_op
+from samara.exporter.ops import OpSpec
 from samara.exporter.quantize import _weights, bias
 from samara.exporter.quantize._layers import LayerRecord, RangeRecord, TensorStats, WeightRecord
 from samara.exporter.quantize._low_bits import rewritten
@@ -24,7 +25,15 @@ from samara.exporter.quantize.observers import (
     choose_parameters,
 )
 from samara.exporter.quantize.recipe import Recipe
-from samara.exporter.quantize.scheme import FLOAT, INT8, PRODUCTS, RECURRENT, role_of
+from samara.exporter.quantize.scheme import (
+    FLOAT,
+    INT8,
+    given_quant,
+    is_product,
+    is_recurrent,
+    joins,
+    role_of,
+)
 from samara.exporter.types import DType, Quant
 
 # A softmax's result: 256 steps of 1/256 from 0.
@@ -111,7 +120,7 @@ class _Inserter:
         owners = self._owners()
         found = {}
         for root, group in members.items():
-            if any(v in makers and makers[v].op.name == "softmax" for v in group):
+            if any(v in makers and given_quant(makers[v].op) is not None for v in group):
                 found[root] = RangeRecord(
                     root.name, "fixed", 0.0, 255 / 256, _SOFTMAX, _others(root, group)
                 )
@@ -167,9 +176,9 @@ class _Inserter:
         self.names.add(found)
         return found
 
-    def _node(self, op: str, inputs: Sequence[Value], name: str, **attrs: Any) -> Value:
+    def _node(self, spec: OpSpec, inputs: Sequence[Value], name: str, **attrs: Any) -> Value:
         """Append a node of one output."""
-        spec, unique = get_op(op), self._unique(name)
+        unique = self._unique(name)
         full = spec.complete(attrs)
         types = infer_node(
             spec, inputs, full, node=unique, first_output=unique, output_count=1
@@ -195,13 +204,13 @@ class _Inserter:
         """quantize and dequantize behind a value."""
         quant = self._quant(v)
         eight = self._node(
-            "quantize",
+            ops.quantize,
             [v],
             f"{v.name}.q8",
             scales=quant.scales,
             zero_points=quant.zero_points,
         )
-        back = self._node("dequantize", [eight], f"{v.name}.f32")
+        back = self._node(ops.dequantize, [eight], f"{v.name}.f32")
         self.eight[v] = eight
         (self.current if v in self.plan.made_int8 else self.rounded)[v] = back
 
@@ -242,7 +251,7 @@ class _Inserter:
             values = v.constant
             quant = choose_parameters(float(values.min()), float(values.max()))
         eight = _weights.constant_operand(v, self._unique(f"{v.name}.q8"), quant)
-        return self._node("dequantize", [eight], f"{v.name}.f32")
+        return self._node(ops.dequantize, [eight], f"{v.name}.f32")
 
     def _weight(self, node: Node, w: Value, inputs: list[Value | None]) -> WeightRecord:
         """Put int8 weights into `inputs`, and a bias that makes up for their errors."""
@@ -257,7 +266,7 @@ class _Inserter:
             least = offset.astype(np.float64) / (self._quant(x).scale * _MAX_BIAS)
             least = least if len(least) == _size(w, channel_axis(node)) else None
         made = _weights.int8_weights(w, self._unique(f"{w.name}.q8"), axis, least)
-        inputs[1] = self._node("dequantize", [made.value], f"{w.name}.f32")
+        inputs[1] = self._node(ops.dequantize, [made.value], f"{w.name}.f32")
         if self.recipe.bias_correction:
             fixed = bias.corrected(node, made.back, self.stats.get(x.name))
             if fixed is not None:
@@ -286,14 +295,14 @@ class _Inserter:
         x = node.inputs[0] if node.inputs else None
         known = None if x is None else self.stats.get(x.name)
         done = None
-        if layer.scheme != FLOAT and (layer.scheme != INT8 or node.op.name in RECURRENT):
+        if layer.scheme != FLOAT and (layer.scheme != INT8 or is_recurrent(node.op)):
             done = rewritten(
                 replace(node, inputs=tuple(inputs)),
                 layer,
                 self._unique,
                 known if self.recipe.bias_correction else None,
             )
-        elif layer.scheme == INT8 and node.op.name == "gather":
+        elif layer.scheme == INT8 and node.op is ops.gather:
             done = rewritten(replace(node, inputs=tuple(inputs)), layer, self._unique, None)
         if done is None:
             self._emit(node, inputs)
@@ -307,7 +316,7 @@ class _Inserter:
         if layer.scheme == FLOAT:
             return "the recipe says so"
         if layer.scheme != INT8:
-            takes = node.op.name in PRODUCTS | RECURRENT
+            takes = is_product(node.op) or is_recurrent(node.op)
             return f"{layer.scheme} has no form of it with these operands" if takes else ""
         if node in self.plan.reasons:
             return self.plan.reasons[node]
@@ -351,10 +360,11 @@ def _others(root: Value, group: Sequence[Value]) -> tuple[str, ...]:
 
 def _moved_constants(node: Node) -> list[Array]:
     """Constants that a moving node mixes in."""
-    if node.op.name == "pad":
-        value = node.inputs[1] if len(node.inputs) > 1 else None
+    rule = node.op.integer
+    if rule is not None and rule.fill is not None:
+        value = node.inputs[rule.fill] if len(node.inputs) > rule.fill else None
         return [] if value is None or value.constant is None else [value.constant]
-    if node.op.name == "concat":
+    if joins(node.op):
         return [v.constant for v in node.inputs if v is not None and v.constant is not None]
     return []
 

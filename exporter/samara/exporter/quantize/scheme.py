@@ -10,7 +10,9 @@ from typing import Final
 import numpy as np
 
 from samara.exporter.ir import Node
-from samara.exporter.types import DType
+from samara.exporter.ops import Kind, OpSpec, get_op, integer
+from samara.exporter.passes._integer import given_of
+from samara.exporter.types import DType, Quant
 
 FLOAT: Final = "float"
 INT8: Final = "int8"
@@ -31,42 +33,12 @@ SCHEMES: Final[Mapping[str, str]] = {
 # Those that a whole program can have.
 PROGRAM_SCHEMES: Final = tuple(s for s in SCHEMES if s != FLOAT)
 
-# Products: worth quantizing for their own sake. The others follow where their inputs are int8.
-PRODUCTS: Final = frozenset({"conv", "conv_transpose", "matmul"})
-RECURRENT: Final = frozenset({"lstm", "gru"})
-# Element by element through a table of 256 entries.
-TABLES: Final = frozenset(
-    {"neg", "abs", "sign", "ceil", "floor", "round", "exp", "log", "sqrt", "rsqrt", "reciprocal",
-     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-     "atanh", "erf", "sigmoid", "leaky_relu", "elu", "softplus", "gelu", "hard_sigmoid",
-     "hard_swish", "silu"}
-)  # fmt: skip
-# Tables whose result explodes or ends somewhere: rounding their input is only safe where the
-# input is far from there, which no range says. They stay float.
-STEEP: Final = frozenset(
-    {"exp", "log", "rsqrt", "reciprocal", "tan", "sinh", "cosh", "asin", "acos", "acosh", "atanh"}
-)
-CLAMPS: Final = frozenset({"relu", "clamp"})
-# Operators that a clamp can follow for nothing.
-CLAMPED: Final = frozenset(
-    {*PRODUCTS, "add", "sub", "mul", "avg_pool", "reduce_mean", "layer_norm", "rms_norm"}
-)
-# Those that lose accuracy and win little behind the last product, where they stay float.
-TAIL_FLOAT: Final = frozenset({"add", "sub", "mul", "layer_norm", "rms_norm", "softmax", *TABLES})
-COMPUTED: Final = frozenset(
-    {"add", "sub", "mul", "avg_pool", "reduce_mean", "layer_norm", "rms_norm", "softmax"}
-)
-# Values move or are chosen among: parameters in and out are equal.
-MOVING: Final = frozenset(
-    {"identity", "reshape", "transpose", "slice", "split", "expand", "tile", "gather", "concat",
-     "max_pool", "pad", "reduce_max", "reduce_min"}
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """How int8 treats a node: as a "product", "computed", "table", "clamp" or "moving" one, over
-    these of its inputs (positions).
+    """How int8 treats a node, over these of its inputs (positions).
+
+    kind: a value of ops.integer.Role; in a plan also "inner", within a table of several operators.
     """
 
     kind: str
@@ -75,61 +47,67 @@ class Role:
 
 def role_of(node: Node) -> Role | None:
     """The node's role under int8; None where it stays float whatever surrounds it."""
-    name = node.op.name
+    rule = node.op.integer
     data = node.inputs[0] if node.inputs else None
-    if data is None or not node.outputs or node.outputs[0].type.dtype is not DType.F32:
+    if rule is None or not rule.planned or data is None or not node.outputs:
         return None
-    if name in PRODUCTS:
-        plain = _is_plain(node) and data.type.dtype is DType.F32
-        return Role("product", (0, 1)) if plain and not data.is_constant else None
-    if name in ("add", "sub", "mul"):
-        return Role("computed", (0, 1))
-    if name in CLAMPS:
-        return Role("clamp", (0,))
-    if name in TABLES - STEEP:
-        return Role("table", (0,))
-    if name == "concat":
-        return Role("moving", tuple(range(len(node.inputs))))
-    if name in COMPUTED and _computes(node):
-        return Role("computed", (0,))
-    if name == "resize":
-        return _resize_role(node)
-    if name in MOVING and _moves(node):
-        return Role("moving", (0,))
-    return None
+    if node.outputs[0].type.dtype is not DType.F32:
+        return None
+    given = given_of(node)
+    found = rule.role_of(given)
+    if found is None:
+        return None
+    kind, inputs = found
+    if kind is integer.Role.PRODUCT and (data.type.dtype is not DType.F32 or data.is_constant):
+        return None
+    if kind is integer.Role.MOVING and not _moves_numbers(node, inputs):
+        return None
+    return Role(kind.value, inputs)
 
 
-def _is_plain(node: Node) -> bool:
-    """A product without a residual or an activation of its own; its bias is constant."""
-    bias = node.inputs[2] if len(node.inputs) > 2 else None
-    if len(node.inputs) > 3 and node.inputs[3] is not None:
+def _moves_numbers(node: Node, inputs: tuple[int, ...]) -> bool:
+    """Whether what moves is no constant table alone, and what is mixed in has a place on a grid."""
+    rule = node.op.integer
+    if len(inputs) == 1:
+        moved = node.inputs[inputs[0]]
+        if moved is None or (moved.is_constant and len(node.inputs) > 1):
+            return False
+    if rule is None or rule.fill is None or len(node.inputs) <= rule.fill:
+        return True
+    value = node.inputs[rule.fill]
+    return value is None or (value.constant is not None and bool(np.isfinite(value.constant).all()))
+
+
+def is_product(op: OpSpec) -> bool:
+    """Whether it multiplies by weights, which every scheme makes smaller."""
+    return op.integer is not None and op.integer.role is integer.Role.PRODUCT
+
+
+def is_recurrent(op: OpSpec) -> bool:
+    """Whether it has weights that may be int8, and steps along a sequence."""
+    return op.kind is Kind.RECURRENT and op.int8_sums
+
+
+def takes_clamp(node: Node) -> bool:
+    """Whether a clamp behind the node is given to it: its integer form has one, or what it moves
+    comes from a row that has.
+    """
+    rule = node.op.integer
+    if rule is None or not rule.form or role_of(node) is None:
         return False
-    return node.attrs["post"] == "none" and (bias is None or bias.is_constant)
+    return any(a.name == "lo" for a in get_op(rule.form).attrs)
 
 
-def _computes(node: Node) -> bool:
-    if node.op.name in ("layer_norm", "rms_norm"):
-        return all(v is None or v.is_constant for v in node.inputs[1:])
-    return True
+def stays_late(op: OpSpec) -> bool:
+    """Whether int8 loses accuracy and wins little behind the last product."""
+    return op.integer is not None and op.integer.late
 
 
-def _moves(node: Node) -> bool:
-    if node.op.name == "pad":
-        value = node.inputs[1] if len(node.inputs) > 1 else None
-        return value is None or (
-            value.constant is not None and bool(np.isfinite(value.constant).all())
-        )
-    if node.op.name == "gather":
-        x = node.inputs[0]
-        return x is not None and not x.is_constant
-    return True
+def joins(op: OpSpec) -> bool:
+    """Whether results hold the elements of several inputs, which then share parameters."""
+    return op.integer is not None and op.integer.joins
 
 
-def _resize_role(node: Node) -> Role | None:
-    """Nearest moves values; linear over one or two axes between batch and channels computes."""
-    a = node.attrs
-    if a["mode"] == "nearest" and not a["antialias"] and not a["roi"]:
-        return Role("moving", (0,))
-    if a["mode"] == "linear" and not a["antialias"] and not a["exclude_outside"]:
-        return Role("computed", (0,))
-    return None
+def given_quant(op: OpSpec) -> Quant | None:
+    """The parameters that results of the integer form always have."""
+    return None if op.integer is None else op.integer.result

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from samara.exporter import ops
 from samara.exporter.frontend.nn.containers import Sequential
 from samara.exporter.frontend.nn.layers import Identity
 from samara.exporter.frontend.nn.module import Module
@@ -14,6 +15,7 @@ from samara.exporter.frontend.qat.layers import CLAMPS, KINDS, NORMS, QuantizedL
 from samara.exporter.frontend.qat.quantizer import MakeObserver
 from samara.exporter.frontend.trace import trace
 from samara.exporter.ir import Function, Node, Value
+from samara.exporter.ops.integer import Role
 
 
 @dataclass(slots=True)
@@ -58,15 +60,14 @@ def folds_by_trace(root: Module, example_inputs: Any) -> dict[str, Fold]:
     modules = dict(root.named_modules())
     uses = _uses(function)
     calls: dict[str, int] = {}
-    products = {"conv", "conv_transpose", "matmul"}
     for node in function.nodes:
-        if node.op.name in products:
+        if _is_product(node):
             calls[_scope(node)] = calls.get(_scope(node), 0) + 1
     found: dict[str, Fold] = {}
     for node in function.nodes:
         path = _scope(node)
         layer = modules.get(path)
-        if node.op.name in products and type(layer) in KINDS and calls[path] == 1:
+        if _is_product(node) and type(layer) in KINDS and calls[path] == 1:
             found[path] = _follow(node, layer, modules, uses)
     # A normalisation that two layers share belongs to neither.
     taken = [f.norm for f in found.values() if f.norm]
@@ -74,6 +75,10 @@ def folds_by_trace(root: Module, example_inputs: Any) -> dict[str, Fold]:
         if taken.count(fold.norm) > 1:
             fold.norm, fold.clamp = "", None
     return found
+
+
+def _is_product(node: Node) -> bool:
+    return node.op.integer is not None and node.op.integer.role is Role.PRODUCT
 
 
 def _follow(node: Node, layer: Any, modules: dict[str, Module], uses: Any) -> Fold:
@@ -84,14 +89,14 @@ def _follow(node: Node, layer: Any, modules: dict[str, Module], uses: Any) -> Fo
     while (reader := _only(value, uses)) is not None:
         scope = _scope(reader)
         follower = modules.get(scope)
-        if reader.op.name in ("transpose", "reshape") and scope == own:
+        if reader.op in (ops.transpose, ops.reshape) and scope == own:
             pass
         elif fits(layer, follower) and (fold.norm in ("", scope)) and fold.clamp is None:
             fold.norm = scope
-        elif reader.op.name == "relu" and fold.clamp is None:
+        elif reader.op is ops.relu and fold.clamp is None:
             fold.clamp = (0.0, float("inf"))
         elif (
-            reader.op.name == "clamp"
+            reader.op is ops.clamp
             and fold.clamp is None
             and (reader.attrs["lo"], reader.attrs["hi"]) == (0.0, 6.0)
         ):

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -33,16 +31,15 @@ from samara.exporter.frontend.qat.grid import (
 from samara.exporter.frontend.qat.quantizer import Quantizer, snapped
 from samara.exporter.frontend.tape import complete
 from samara.exporter.frontend.tensor import Tensor
-from samara.exporter.ops import OpSpec, get_op
+from samara.exporter.ops import OpSpec, all_ops, get_op
 from samara.exporter.ops._quantized import rounded
 from samara.exporter.ops._spec import WEAK
-from samara.exporter.ops.qpointwise import add_multipliers, lookup_table
-from samara.exporter.ops.qpool import linear_taps
-from samara.exporter.ops.resampling import linear_samples
-from samara.exporter.types import DType, Quant, as_dim
+from samara.exporter.ops.integer import Given, Integer, Plain, Real, Role
+from samara.exporter.ops.qpointwise import lookup_table
+from samara.exporter.types import Dim, DType, Quant, QuantizationError, Sym, TensorType, as_dim
 
 Attrs = Mapping[str, Any]
-Integer = Callable[[Quant], Any]  # the integers of a result for its parameters
+Integers = Callable[[Quant], Any]  # the integers of a result for its parameters
 
 __all__: list[str] = []
 
@@ -63,13 +60,13 @@ def _finish(op: OpSpec, inputs: Sequence[Any], attrs: Attrs, grid: Grid) -> Any:
     return rounded_as(real, grid, within(real._data / np.float32(grid.quant.scale), grid.quant))
 
 
-def _placed(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs, integer: Integer) -> Any:
+def _placed(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs, integer: Integers) -> Any:
     """The result of an operator whose range an observer of its own learns."""
     return _placed_at(run.site(op.name), op, inputs, attrs, integer)
 
 
 def _placed_at(
-    site: Quantizer, op: OpSpec, inputs: Sequence[Any], attrs: Attrs, integer: Integer
+    site: Quantizer, op: OpSpec, inputs: Sequence[Any], attrs: Attrs, integer: Integers
 ) -> Any:
     if any(is_traced(v) for v in inputs):
         site.refuse_live()
@@ -165,50 +162,31 @@ def _extreme(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     return traced_on_grid(row(ops.reinterpret, best, to=DType.QS8, **same))
 
 
-def _resize(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-    full = complete(op, attrs)
-    if full["mode"] == "nearest":
-        return _moved(run, op, inputs, attrs)
-    grid, plain = grid_of(inputs[0]), not (full["antialias"] or full["exclude_outside"])
-    sizes = list(zip(inputs[0].shape[1:-1], full["sizes"], strict=True))
-    known = all(isinstance(n, int) and as_dim(out).is_static for n, out in sizes)
-    if grid is None or not known or not plain or full["mode"] != "linear" or len(sizes) > 2:
+def _joined(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
+    """Of parts that may lie on grids of their own: those of one grid are put together, others come
+    to a common one before.
+    """
+    assert op.integer is not None
+    assert op.integer.moves is not None
+    places = op.integer.moves(_given(inputs, complete(op, attrs)))
+    first = len(inputs) if places is None else places[0]
+    grids, rest = _grids(inputs[first:]), inputs[:first]
+    if not grids or any(grid_of(v) is not None for v in rest):
         return None
-    if full["coordinate"].startswith("tf_crop"):
-        return None
-    taps = [
-        linear_taps(
-            *linear_samples(n, as_dim(out).as_int(), as_dim(bits).as_int(), full["coordinate"])
-        )
-        for (n, out), bits in zip(sizes, full["scales"], strict=True)
-    ]
-    return _clampable(run, op, inputs, attrs, partial(row, ops.qresize, grid, *taps))
 
+    def integer(quant: Quant) -> Grid:
+        pair = {"scales": quant.scales, "zero_points": quant.zero_points, "axis": -1}
+        parts = [(g if g.quant == quant else row(ops.requantize, g, **pair)).q for g in grids]
+        if is_traced(parts[0]):
+            return Grid(tracer_at_work().apply(op, [*rest, *parts], attrs), quant)
+        arrays = [v._data if isinstance(v, Tensor) else v for v in rest]
+        return Grid(eager.run(op, [*arrays, *parts], attrs), quant)
 
-def _joined(first: int) -> Rule:
-    """Of parts, from the input `first` on, that may lie on grids of their own: those of one grid
-    are put together, others come to a common one before."""
-
-    def rule(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-        grids, rest = _grids(inputs[first:]), inputs[:first]
-        if grids is None or any(grid_of(v) is not None for v in rest):
-            return None
-
-        def integer(quant: Quant) -> Grid:
-            pair = {"scales": quant.scales, "zero_points": quant.zero_points, "axis": -1}
-            parts = [(g if g.quant == quant else row(ops.requantize, g, **pair)).q for g in grids]
-            if is_traced(parts[0]):
-                return Grid(tracer_at_work().apply(op, [*rest, *parts], attrs), quant)
-            arrays = [v._data if isinstance(v, Tensor) else v for v in rest]
-            return Grid(eager.run(op, [*arrays, *parts], attrs), quant)
-
-        # Ranges may become equal by chance: the observers of later calls are counted on from here.
-        site = run.site(op.name)
-        if all(g.quant == grids[0].quant for g in grids):
-            return _finish(op, inputs, attrs, integer(grids[0].quant))
-        return _placed_at(site, op, inputs, attrs, integer)
-
-    return rule
+    # Ranges may become equal by chance: the observers of later calls are counted on from here.
+    site = run.site(op.name)
+    if all(g.quant == grids[0].quant for g in grids):
+        return _finish(op, inputs, attrs, integer(grids[0].quant))
+    return _placed_at(site, op, inputs, attrs, integer)
 
 
 # ---- functions of one value
@@ -257,7 +235,8 @@ def _clamp(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     again = again_of(inputs[0])
     if again is not None:
         full = complete(op, attrs)
-        lo, hi = (0.0, math.inf) if op is ops.relu else (full["lo"], full["hi"])
+        assert op.clamps is not None
+        lo, hi = op.clamps(full)
         return _placed(run, op, inputs, attrs, lambda quant: again(quant, lo, hi))
     table = _tabled(grid.quant, grid.quant, _of_one(op, inputs, attrs))
     if np.array_equal(table, np.arange(-128, 128, dtype=np.int8)):
@@ -265,82 +244,77 @@ def _clamp(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     return _finish(op, inputs, attrs, _looked_up(grid, table, grid.quant))
 
 
-# ---- arithmetic
+# ---- what computes
 
 
-def _arithmetic(integer: Callable[..., Grid]) -> Rule:
-    """Of two tensors on the grid; of one and a number it is a function of one value."""
+def _built(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
+    """The integer form that the op table gives it; of one tensor and a number it is a function of
+    one value.
+    """
+    if any(isinstance(v, WEAK) for v in inputs):
+        return _table(run, op, inputs, attrs)
+    rule, full = op.integer, complete(op, attrs)
+    assert rule is not None
+    given = _given(inputs, full)
+    if rule.moves is not None and rule.moves(given) is not None:
+        return _moved(run, op, inputs, attrs)
+    grids = _grids([inputs[i] for i in rule.operands if i < len(inputs)])
+    if grids is None or len(grids) < len(rule.operands) or not rule.fits(given):
+        return None
+    if rule.role is Role.PRODUCT and any(v is not None for v in inputs[2:]):
+        return None  # a bias of int32 needs the layer's quantizer
+    form = get_op(rule.form)
 
-    def rule(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-        if any(isinstance(v, WEAK) for v in inputs):
-            return _table(run, op, inputs, attrs)
-        grids = _grids(inputs)
+    def integer(*, scale: float, zero_point: int, **tail: Any) -> Grid:
+        y = Quant.per_tensor(scale, zero_point)
+        made = None
+        if form.build is not None:
+            made = form.build(given, [g.quant for g in grids], y, rule.options)
+        if made is None:
+            raise QuantizationError(
+                f"its results have a scale of {scale:g}, for which {form.name} has no numbers",
+                op=op.name,
+                fix="train on data of the usual range, or leave the layer in float",
+            )
+        places = dict(zip(rule.operands, grids, strict=True))
+        operands = [_operand(v, places) for v in made.operands]
+        out: Grid = row(form, *operands, **made.attrs, scale=scale, zero_point=zero_point, **tail)
+        return out
+
+    return _clampable(run, op, inputs, attrs, integer)
+
+
+def _operand(operand: int | Plain | Real | None, grids: Mapping[int, Grid]) -> Any:
+    assert not isinstance(operand, Real)
+    if isinstance(operand, Plain):
+        return operand.array
+    return None if operand is None else grids[operand]
+
+
+def _given(inputs: Sequence[Any], attrs: Attrs) -> Given:
+    """The operator's operands as the rules of integer forms see them: known are eager tensors off
+    the grid.
+    """
+
+    def known(index: int) -> Array | None:
+        v = inputs[index] if index < len(inputs) else None
         return (
-            None if grids is None else _clampable(run, op, inputs, attrs, partial(integer, *grids))
+            np.asarray(v._data) if v is not None and _is_eager(v) and grid_of(v) is None else None
         )
 
-    return rule
+    return Given(attrs, tuple(None if v is None else _type_of(v) for v in inputs), known)
 
 
-def _sum(subtract: bool, a: Grid, b: Grid, *, scale: float, **tail: Any) -> Grid:
-    names = ("a_multiplier", "b_multiplier", "shift")
-    numbers = add_multipliers(a.quant.scale, b.quant.scale, scale, subtract=subtract)
-    more = dict(zip(names, numbers, strict=True))
-    made: Grid = row(ops.qadd, a, b, **more, scale=scale, **tail)
-    return made
-
-
-def _matmul(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-    grids = _grids(inputs)
-    if grids is None or len(inputs) != 2:
-        return None
-    full = complete(op, attrs)
-    turns = {name: full[name] for name in ("transpose_x", "transpose_w")}
-    return _clampable(run, op, inputs, attrs, partial(row, ops.qmatmul, *grids, **turns))
-
-
-def _mean(op_of_integers: OpSpec) -> Rule:
-    def rule(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-        grid = grid_of(inputs[0])
-        if grid is None:
-            return None
-        full = complete(op, attrs)
-        known = {a.name for a in op_of_integers.attrs}
-        same = {name: value for name, value in full.items() if name in known}
-        return _clampable(run, op, inputs, attrs, partial(row, op_of_integers, grid, **same))
-
-    return rule
+def _type_of(value: Any) -> TensorType:
+    sizes = getattr(value, "shape", ())
+    dims = tuple(
+        as_dim(n) if isinstance(n, (int, Dim)) else Dim.atom(Sym(f"size{i}"))
+        for i, n in enumerate(sizes)
+    )
+    return TensorType(DType.F32, dims)
 
 
 # ---- norms, dropout
-
-
-def _norm(op_of_integers: OpSpec) -> Rule:
-    def rule(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-        grid = grid_of(inputs[0])
-        full = complete(op, attrs)
-        rank = inputs[0].ndim
-        extra = [v for v in inputs[1:] if v is not None]
-        if grid is None or full["axis"] % rank != rank - 1 or not all(map(_is_eager, extra)):
-            return None
-        size = int(inputs[0].shape[-1])
-        weights = [None if v is None else np.asarray(v._data, np.float32) for v in inputs[1:]]
-        gain = np.ones(size, np.float32) if not weights or weights[0] is None else weights[0]
-        bias = weights[1] if len(weights) > 1 else None
-        eps = float(full["eps"]) / grid.quant.scale**2
-        # The row takes the root of a sum, where rms_norm means a mean.
-        factor = np.float32(1 if op is ops.layer_norm else np.sqrt(size))
-
-        def integer(*, scale: float, **tail: Any) -> Grid:
-            step = np.float32(scale)
-            both = [gain * factor / step] if bias is None else [gain / step, bias / step]
-            more = {"axis": rank - 1, "eps": eps, "scale": scale, **tail}
-            made: Grid = row(op_of_integers, grid, *both, **more)
-            return made
-
-        return _clampable(run, op, inputs, attrs, integer)
-
-    return rule
 
 
 def _is_eager(value: Any) -> bool:
@@ -355,38 +329,33 @@ def _dropout(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     return snapped(in_float(op, inputs, attrs), grid.quant)
 
 
-_MOVING: Final = (
-    *("identity", "reshape", "transpose", "slice", "split", "expand", "tile", "max_pool"),
-    *("gather", "gather_elements", "gather_nd"),
-)
-# Pointwise functions without a pole or an explosion, whose 256 results are worth having in int8.
-_TABLES: Final = (
-    *("neg", "abs", "sign", "ceil", "floor", "round", "sqrt", "sin", "cos", "atan", "asinh"),
-    *("tanh", "erf", "sigmoid", "leaky_relu", "elu", "softplus", "gelu", "hard_sigmoid"),
-    *("hard_swish", "silu"),
-)
+def _rule_of(op: OpSpec) -> Rule | None:
+    """What the integer form that the op table gives an operator means in training; None: it stays
+    float. Convolutions have layers of their own, and so would a result of given parameters.
+    """
+    rule = op.integer
+    if rule is None or rule.steep or rule.result is not None:
+        return None
+    if rule.role is Role.TABLE or (rule.role is Role.COMPUTED and not rule.planned):
+        return _table
+    if rule.role is Role.CLAMP:
+        return _clamp
+    if rule.role is Role.PRODUCT:
+        return _built if op is ops.matmul else None
+    if rule.role is Role.COMPUTED:
+        return _built
+    return _moving_rule(rule)
 
-RULES.update({get_op(name): _moved for name in _MOVING})
-RULES.update({get_op(name): _table for name in _TABLES})
-RULES.update(
-    {
-        ops.relu: _clamp,
-        ops.clamp: _clamp,
-        ops.pad: _pad,
-        ops.resize: _resize,
-        ops.concat: _joined(0),
-        ops.where: _joined(1),
-        ops.reduce_max: _extreme,
-        ops.reduce_min: _extreme,
-        ops.add: _arithmetic(partial(_sum, False)),
-        ops.sub: _arithmetic(partial(_sum, True)),
-        ops.mul: _arithmetic(partial(row, ops.qmul)),
-        ops.div: _table,
-        ops.matmul: _matmul,
-        ops.avg_pool: _mean(ops.qavg_pool),
-        ops.reduce_mean: _mean(ops.qmean),
-        ops.layer_norm: _norm(ops.qlayer_norm),
-        ops.rms_norm: _norm(ops.qrms_norm),
-        ops.dropout: _dropout,
-    }
-)
+
+def _moving_rule(rule: Integer) -> Rule | None:
+    if rule.on_bytes:
+        return _extreme
+    if rule.fill is not None:
+        return _pad
+    if rule.joins:
+        return _joined
+    return _moved if rule.planned else None
+
+
+RULES.update({op: rule for op in all_ops() if (rule := _rule_of(op)) is not None})
+RULES[ops.dropout] = _dropout
