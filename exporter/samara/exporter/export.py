@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, freeze, save_program
 from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
@@ -399,7 +400,7 @@ def with_layout(program: Program, name: str, order: str) -> Program:
     if found is None:
         r = Rewriter(f, program)
         moved = r.op(
-            "transpose", value, name=f"{name}.{order.lower()}", perm=(0, *range(2, rank), 1)
+            ops.transpose, value, name=f"{name}.{order.lower()}", perm=(0, *range(2, rank), 1)
         )
         outputs = [
             moved if n == name else v for n, v in zip(f.output_names, f.outputs, strict=True)
@@ -416,7 +417,7 @@ def with_layout(program: Program, name: str, order: str) -> Program:
     r.replace_value(value, renamed)
     first = next(iter(r.nodes()), None)
     made = r.op(
-        "transpose",
+        ops.transpose,
         fresh,
         before=first,
         name=f"{name}.moved",
@@ -440,7 +441,7 @@ def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
                 if v is not None:
                     users.setdefault(v, []).append(n)
         for n in f.nodes:
-            if n.op.name != "transpose":
+            if n.op is not ops.transpose:
                 continue
             x = n.inputs[0]
             before = None if x is None else makers.get(x)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter import ops
 from samara.exporter.ir import Program, ProgramBuilder
 from samara.exporter.ops import Body, Case, InferContext, OpSpec, all_ops, get_op
 from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
@@ -310,12 +311,12 @@ def steered_program() -> Program:
         body.input("go", "bool", []),
         body.input("acc", "f32", [2, "n"]),
     )
-    grown = body.op("mul", carried, 1.5, name="grown")
+    grown = body.op(ops.mul, carried, 1.5, name="grown")
     (last,) = fast.loop(
         fast.const(np.array(3, np.int64)), None, [x], (body, [go, grown]), name="repeat"
     )
-    done = slow.op("abs", x, name="magnitude")
-    is_fast = main.op("eq", rate, np.array(16000, np.int64), name="is_fast")
+    done = slow.op(ops.abs_, x, name="magnitude")
+    is_fast = main.op(ops.eq, rate, np.array(16000, np.int64), name="is_fast")
     (y,) = main.if_(is_fast, (fast, [last]), (slow, [done]), name="choose")
     main.finish([y], ["y"])
     return main.program.finish(["main"])

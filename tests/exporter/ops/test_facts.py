@@ -23,6 +23,7 @@ from samara.exporter.ops import (
 from samara.exporter.ops._epilogue import epilogue
 from samara.exporter.ops.facts import Facts, RowFacts
 from samara.exporter.testing import Array, case_inputs, run_case
+from samara.exporter.types import TensorType
 
 
 def _plain_cases(op: OpSpec) -> list[tuple[Case, list[Array]]]:
@@ -124,3 +125,34 @@ def test_limits_of_clamps_are_those_of_the_reference() -> None:
 
 def test_helpers_pass_on_every_fact() -> None:
     assert set(Facts.__annotations__) == {f.name for f in fields(RowFacts)} - {"kind"}
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if op.copies], ids=lambda op: op.name)
+def test_copies_are_elements_of_the_inputs(op: OpSpec) -> None:
+    case = next(
+        c for c in op.cases if any(isinstance(v, tuple) and v[0] == "f32" for v in c.inputs)
+    )
+    arrays = [a for a in case_inputs(op, case) if a is not None]
+    held = {0.0, *(float(v) for a in arrays if a.dtype.kind == "f" for v in a.reshape(-1))}
+    for result in run_case(op, case):
+        assert {float(v) for v in result.reshape(-1)} <= held
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if op.homogeneous], ids=lambda op: op.name)
+def test_homogeneous_operators_let_a_factor_through(op: OpSpec) -> None:
+    case = next(c for c in op.cases if isinstance(c.inputs[0], tuple) and c.inputs[0][0] == "f32")
+    x = case_inputs(op, case)[0]
+    assert x is not None
+    for plain, scaled in zip(run_case(op, case, [x]), run_case(op, case, [4 * x]), strict=True):
+        np.testing.assert_array_equal(4 * plain, scaled)
+
+
+def test_what_may_end_a_run() -> None:
+    whole, real = TensorType.of("i32", [2]), TensorType.of("f32", [2])
+    assert ops.div.may_end([whole, whole])
+    assert not ops.div.may_end([real, real])
+    assert ops.gather.may_end([real, whole])
+    assert not ops.exp.may_end([real])
+    # Whatever it computes is somebody else's: it is not run where the author's code would not.
+    assert ops.custom.may_end([real])
+    assert not any(op.cheap and op.may_end([whole]) for op in all_ops())

@@ -13,6 +13,7 @@ import pytest
 from tests.exporter.passes.programs import conv, in_steps, normal, program, real
 
 from samara.exporter.ir import Array, Builder, Node, Rewriter, Value
+from samara.exporter.ops import get_op
 from samara.exporter.passes import (
     EXPORT,
     REGISTRY,
@@ -211,7 +212,7 @@ FAULTS = {
         _replace(fold_constants, "fold_node", _fold_to_zeros),
     ),
     "simplify": Fault(
-        _add_one, lambda m: m.setitem(simplify._RULES, "add", simplify._neutral(1.0, 1.0))
+        _add_one, lambda m: m.setitem(simplify._RULES, get_op("add"), simplify._neutral(1.0, 1.0))
     ),
     "deduplicate": Fault(_two_relus, _replace(deduplicate, "_operand", lambda value: None)),
     "layout": Fault(_around, _replace(layout, "compose", lambda first, then: tuple(then[p] for p in first))),

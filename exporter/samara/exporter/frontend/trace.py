@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.frontend._operands import as_tensor
 from samara.exporter.frontend.graph import GraphTensor, Tracer, placed
 from samara.exporter.frontend.tensor import Tensor
@@ -172,7 +173,7 @@ class Capture:
         if value in made and value not in self._given:
             self._given.add(value)
             return value
-        out: Value = tracer.root.op("identity", value)
+        out: Value = tracer.root.op(ops.identity, value)
         return out
 
     def _names(self, paths: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.infer import known_scalar
 from samara.exporter.ir.program import Function, Node, Program, Source, Value, Variable, constant
 from samara.exporter.ops import Guard, InferContext, OpSpec, get_op, weak_dtype
@@ -313,7 +314,7 @@ class Builder:
                 builder.resolve(v)
         captured = _unify([b for b, _ in branches])
         names = [b.finish(results, captures=captured).name for b, results in branches]
-        return tuple(self.op("if", cond, *captured, then=names[0], orelse=names[1], **kwargs))
+        return tuple(self.op(ops.if_, cond, *captured, then=names[0], orelse=names[1], **kwargs))
 
     def loop(
         self,
@@ -333,7 +334,7 @@ class Builder:
         captured = _unify([builder])
         name = builder.finish(results, captures=captured).name
         made = self.op(
-            "loop", max_trip, cond, *carried, *captured, body=name, carried=len(carried), **kwargs
+            ops.loop, max_trip, cond, *carried, *captured, body=name, carried=len(carried), **kwargs
         )
         return tuple(made)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.types import Dim, DimOp, DType, Op, Sym
@@ -17,7 +18,7 @@ __all__ = ["Condition", "condition_of", "size_condition"]
 _SIGNS = {"eq": ("==", "!="), "lt": ("<", ">="), "le": ("<=", ">")}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", "<=": ">=", ">": "<"}
 # Operators that leave a number what it is.
-_PASSED = ("cast", "reshape", "identity", "transpose", "slice", "expand")
+_PASSED = (ops.cast, ops.reshape, ops.identity, ops.transpose, ops.slice_, ops.expand)
 _DEEPEST = 8
 # Sizes up to here are tried.
 _LARGEST_SIZE = 2048
@@ -106,21 +107,21 @@ class _Reader:
         if value.constant is not None:
             always = bool(np.all(value.constant)) == holds
             return Condition("always" if always else "never", direct=True)
-        op = "" if node is None or depth > _DEEPEST else node.op.name
+        op = None if node is None or depth > _DEEPEST else node.op
         given = [] if node is None else [v for v in node.inputs if v is not None]
-        if op == "logical_not":
+        if op is ops.logical_not:
             return self.condition(builder, given[0], not holds, depth + 1)
-        if op in ("logical_and", "logical_or"):
+        if op in (ops.logical_and, ops.logical_or):
             parts = [self.condition(builder, v, holds, depth + 1) for v in given]
-            together = (op == "logical_and") == holds
+            together = (op is ops.logical_and) == holds
             text = (" and " if together else " or ").join(
                 f"({p.text})" if " or " in p.text else p.text for p in parts
             )
             values = parts[0].values | parts[1].values if together else parts[0].values
             complete = not together or all(p.values for p in parts)
             return Condition(text, values if complete else {}, all(p.direct for p in parts))
-        if op in _SIGNS:
-            return self._compared(builder, given, _SIGNS[op][0 if holds else 1])
+        if op is not None and op.name in _SIGNS:
+            return self._compared(builder, given, _SIGNS[op.name][0 if holds else 1])
         if value.type.dtype is DType.BOOL:
             word = "true" if holds else "false"
             given_so = self._is_input(builder, value)
@@ -148,7 +149,7 @@ class _Reader:
                 builder, value = builder.parent, outer
                 continue
             node = self._maker(builder, value)
-            if node is None or node.op.name not in _PASSED or node.inputs[0] is None:
+            if node is None or node.op not in _PASSED or node.inputs[0] is None:
                 return builder, value, node
             value = node.inputs[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Program
 from samara.exporter.ops import find_custom_op
 from samara.pybridge.custom import registered_kernels
@@ -38,7 +39,7 @@ def required_ops(program: Program) -> tuple[RequiredOp, ...]:
     nodes: dict[str, list[str]] = {}
     for function in program.functions.values():
         for node in function.nodes:
-            if node.op.name == "custom":
+            if node.op is ops.custom:
                 nodes.setdefault(node.attrs["name"], []).append(node.name)
     kernels = registered_kernels()
     return tuple(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import schema
 from samara.exporter.ir.exprs import ExprWriter
 from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a
@@ -274,7 +275,7 @@ class _Writer:
     def _node(self, n: Node, values: Mapping[Value, int], exprs: ExprWriter) -> dict[str, Any]:
         inputs = [-1 if v is None else values[v] for v in n.inputs]
         # A loop always lists its trip count and its condition.
-        wanted = 2 if n.op.name == "loop" else 0
+        wanted = 2 if n.op is ops.loop else 0
         inputs += [-1] * (wanted - len(inputs))
         attrs = {}
         stated = n.op.attrs_for(n.attrs, self.runtime)

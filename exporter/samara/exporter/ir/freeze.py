@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.cut import only_reached
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.infer import function_atoms, re_infer, read_constant, signature_of
@@ -155,7 +156,7 @@ def _same(a: Program, b: Program) -> bool:
 def _fold(r: Rewriter) -> None:
     for node in r.nodes():
         # Dequantized constants wait for the pass that makes integer operators.
-        arrays = None if node.op.name == "dequantize" else fold_node(node, _FOLDED_BYTES)
+        arrays = None if node.op is ops.dequantize else fold_node(node, _FOLDED_BYTES)
         if arrays is None:
             continue
         for value, array in zip(node.outputs, arrays, strict=True):
@@ -165,7 +166,7 @@ def _fold(r: Rewriter) -> None:
 
 def _take_branches(r: Rewriter, program: Program) -> None:
     for node in r.nodes():
-        if node.op.name != "if" or node.inputs[0] is None or node.inputs[0].constant is None:
+        if node.op is not ops.if_ or node.inputs[0] is None or node.inputs[0].constant is None:
             continue
         taken = node.attrs["then" if bool(node.inputs[0].constant) else "orelse"]
         _inline(r, node, program.functions[taken], node.inputs[1:])
@@ -244,8 +245,8 @@ def _handed_on(program: Program) -> Program:
             if not called or any(calls[c] > 1 for c in called):
                 continue
             # Operand `lead + i` is input i of the bodies; what a loop carries changes.
-            lead = 1 if node.op.name == "if" else 0
-            first = 2 + node.attrs["carried"] if node.op.name == "loop" else lead
+            lead = 1 if node.op is ops.if_ else 0
+            first = 2 + node.attrs["carried"] if node.op is ops.loop else lead
             bodies = [program.functions[c] for c in called]
             fixed = [
                 i

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.cut import only_reached
 from samara.exporter.ir.infer import locate
@@ -171,7 +172,7 @@ def zeros_like(builder: Builder, like: Value) -> Value:
     """Zeros of the type of a value."""
     zero = builder.const(np.zeros((), like.type.dtype.numpy), "zero")
     made: Value = builder.op(
-        "expand", zero, name=f"{like.name}.zeros", shape=map(builder.translate, like.type.shape)
+        ops.expand, zero, name=f"{like.name}.zeros", shape=map(builder.translate, like.type.shape)
     )
     return made
 
@@ -256,9 +257,9 @@ class _Pass:
             return
         self.home.node = node
         dys = [self.grads.get(self.known(v)) for v in node.outputs]
-        if node.op.name in ("if", "call"):
+        if node.op in (ops.if_, ops.call):
             found: Sequence[Any] = self._called(node, dys)
-        elif node.op.name == "loop":
+        elif node.op is ops.loop:
             from samara.exporter.ir.gradient_loop import loop_gradient
 
             found = loop_gradient(self, owner, index, dys)
@@ -283,7 +284,7 @@ class _Pass:
 
     def _called(self, node: Node, dys: Sequence[Symbol | None]) -> list[Any]:
         """`if` and `call`: the same over the gradients of the bodies."""
-        lead = 1 if node.op.name == "if" else 0
+        lead = 1 if node.op is ops.if_ else 0
         args = node.inputs[lead:]
         needed = tuple(i for i, v in enumerate(args) if self.moves(v))
         flowing = tuple(i for i, dy in enumerate(dys) if dy is not None)

@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from samara.exporter import ops
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.infer import attr_dims, function_atoms, infer_node
 from samara.exporter.ir.program import Function, Node, Value
-from samara.exporter.ops import get_op
 from samara.exporter.types import Dim, Read, Sym, Tri, compare
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def loop_gradient(
         else:
             values.append(stacks[i] if kind == "stack" else loop.given[i])
     got = run.home.op(
-        "loop", [run.symbol(v) for v in values], {"body": body.name, "carried": len(moving)}
+        ops.loop, [run.symbol(v) for v in values], {"body": body.name, "carried": len(moving)}
     )
     found: list[Any] = [None] * len(node.inputs)
     for i, dy in zip(moving, got, strict=True):
@@ -117,9 +117,9 @@ def _stays_true(body: Function, value: Value) -> bool:
         elif node is None:
             if v is not body.inputs[1]:
                 return False
-        elif node.op.name in ("identity", "logical_and"):
+        elif node.op in (ops.identity, ops.logical_and):
             stack += [u for u in node.inputs if u is not None]
-        elif node.op.name != "dims" or any(d.value in (0, None) for d in node.attrs["values"]):
+        elif node.op is not ops.dims or any(d.value in (0, None) for d in node.attrs["values"]):
             return False
     return True
 
@@ -183,13 +183,13 @@ def _way_back(
         feeds.append(("capture", i))
         b.inputs.append(loop.formal[i])
     # The step's number and carried values are what the forward body calls them.
-    last = b.op("sub", steps, 1)
-    b.nodes.append(Node(get_op("sub"), (last, turn), (f.inputs[0],), {}, f.inputs[0].name))
-    gather = get_op("gather")
+    last = b.op(ops.sub, steps, 1)
+    b.nodes.append(Node(ops.sub, (last, turn), (f.inputs[0],), {}, f.inputs[0].name))
+    gather = ops.gather
     for v, stack in zip(loop.formal, stacks, strict=False):
         inputs = (stack, f.inputs[0])
         b.nodes.append(Node(gather, inputs, (v,), gather.complete({"axis": 0}), v.name))
-    row_dys = [b.op("gather", s, f.inputs[0]) for s in slices]
+    row_dys = [b.op(ops.gather, s, f.inputs[0]) for s in slices]
     b.nodes += f.nodes
     outputs = [f.outputs[1 + i] for i in moving if i < loop.carried]
     dys = [*flowing[: len(outputs)], *row_dys]
@@ -199,7 +199,7 @@ def _way_back(
     found = backward(b, outputs, dys, wrt, stop)
     for i, dy, v, g in zip(moving, flowing, wrt, found, strict=True):
         if i >= loop.carried:  # captures gather what every step adds
-            results.append(dy if g is None else b.op("add", dy, g))
+            results.append(dy if g is None else b.op(ops.add, dy, g))
         else:
             results.append(zeros_like(b, v) if g is None else g)
     return _trimmed(program, finished(b, results), feeds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node
 
 
@@ -20,7 +21,7 @@ def operators_text(nodes: Iterable[Node]) -> str:
     custom: dict[str, None] = {}
     for node in nodes:
         names[node.op.code] = node.op.name
-        if node.op.name == "custom":
+        if node.op is ops.custom:
             custom[" ".join(str(node.attrs["name"]).split())] = None
             names[node.op.code] = f"custom ({', '.join(custom)})"
     return "".join(f"{code} {name}\n" for code, name in sorted(names.items()))

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from samara.exporter.ops._grad import RECORDING, Recorded, Rule
-from samara.exporter.ops.facts import Kind, RowFacts, WeightForm
+from samara.exporter.ops.facts import Ends, Kind, RowFacts, WeightForm
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -325,6 +325,13 @@ class OpSpec(RowFacts):
         works element by element, and adds no noise.
         """
         return self.kind is Kind.POINTWISE and "training" not in self.flags
+
+    def may_end(self, inputs: Sequence[TensorType | None]) -> bool:
+        """Whether a run may end in a node with these inputs; what calls functions may."""
+        if self.kind is Kind.CONTROL or self.ends is Ends.ALWAYS:
+            return True
+        first = inputs[0] if inputs else None
+        return self.ends is Ends.INTEGERS and first is not None and not first.dtype.is_float
 
     @property
     def may_move(self) -> bool:

@@ -246,6 +246,7 @@ attention = define(
         kind=Kind.PRODUCT,
         tolerance=Tolerance(1e-05, 1e-05),
         eager=Eager.KERNEL,
+        masks=True,
     )
 )
 

@@ -29,7 +29,7 @@ from samara.exporter.ops._rules import (
     require_same_dtype,
 )
 from samara.exporter.ops._spec import Attr, Case, Infer, InferContext, OpSpec, define
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Facts, Kind, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Facts, Kind, Tolerance
 from samara.exporter.ops.integer import Given, Integer, Role
 from samara.exporter.types import Quant, TensorType
 
@@ -156,6 +156,8 @@ add = _row(
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), late=True),
+    masks=True,
+    cheap=True,
 )
 sub = _row(
     "sub",
@@ -167,6 +169,8 @@ sub = _row(
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), {"subtract": True}, late=True),
+    masks=True,
+    cheap=True,
 )
 mul = _row(
     "mul",
@@ -179,6 +183,7 @@ mul = _row(
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qmul", (0, 1), late=True),
+    cheap=True,
 )
 div = _row(
     "div",
@@ -194,6 +199,7 @@ div = _row(
     integer=Integer(
         Role.COMPUTED, "qmul", options={"inverse": True}, fits=_by_constant, planned=False
     ),
+    ends=Ends.INTEGERS,
 )
 mod = _row(
     "mod",
@@ -206,6 +212,7 @@ mod = _row(
     cases=tuple(Case(c, {"fmod": f}) for c in (*_SIGNED_CASES, _TALL[3]) for f in (False, True)),
     grad=rules.mod,
     saves=("a", "b", "y"),
+    ends=Ends.INTEGERS,
 )
 pow_ = _row(
     "pow",
@@ -222,6 +229,7 @@ pow_ = _row(
     saves=("a", "b", "y"),
     tolerance=Tolerance(1e-06, 1e-05),
     eager=Eager.LARGE,
+    ends=Ends.INTEGERS,
 )
 _FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
 _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
@@ -236,6 +244,8 @@ min_ = _row(
     saves=("a", "b"),
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
+    masks=True,
+    cheap=True,
 )
 max_ = _row(
     "max",
@@ -248,6 +258,8 @@ max_ = _row(
     saves=("a", "b"),
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
+    masks=True,
+    cheap=True,
 )
 eq = _row(
     "eq",
@@ -259,6 +271,8 @@ eq = _row(
     cases=(Case(_NAN),),
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    masks=True,
+    cheap=True,
 )
 lt = _row(
     "lt",
@@ -269,6 +283,8 @@ lt = _row(
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    masks=True,
+    cheap=True,
 )
 le = _row(
     "le",
@@ -279,6 +295,8 @@ le = _row(
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
+    masks=True,
+    cheap=True,
 )
 
 
@@ -295,9 +313,11 @@ def _whole_row(
 
 
 logical_and = _whole_row(
-    "logical_and", 61, np.logical_and, "y = a and b", ("bool",), eager=Eager.NUMPY
+    "logical_and", 61, np.logical_and, "y = a and b", ("bool",), eager=Eager.NUMPY, cheap=True
 )
-logical_or = _whole_row("logical_or", 62, np.logical_or, "y = a or b", ("bool",), eager=Eager.NUMPY)
+logical_or = _whole_row(
+    "logical_or", 62, np.logical_or, "y = a or b", ("bool",), eager=Eager.NUMPY, cheap=True
+)
 logical_xor = _whole_row(
     "logical_xor", 63, np.logical_xor, "y = a != b, for bool", ("bool",), eager=Eager.NUMPY
 )
@@ -395,6 +415,9 @@ where = define(
         tolerance=UNCHANGED,
         eager=Eager.NUMPY,
         integer=integer.CHOSEN,
+        copies=True,
+        masks=True,
+        cheap=True,
     )
 )
 

@@ -232,5 +232,6 @@ gather_blocks = define(
             _pick(3, 0, 16, [1, 2], "i8"),
         ),
         kind=Kind.MOVING,
+        settled=True,
     )
 )

@@ -96,6 +96,8 @@ cast = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     is_view=True,
+    masks=True,
+    cheap=True,
 )
 
 

@@ -80,6 +80,18 @@ class WeightForm(enum.Enum):
     BIAS = enum.auto()
 
 
+class Ends(enum.Enum):
+    """Whether a run may end in an operator because of the values that it meets: an index out of
+    range, a divisor of 0.
+
+    INTEGERS: where the first operand holds integers.
+    """
+
+    NEVER = enum.auto()
+    INTEGERS = enum.auto()
+    ALWAYS = enum.auto()
+
+
 class Epilogue(enum.Flag):
     """What an operator can do with its float32 results before it writes them: add a residual, the
     fourth input, then clamp (attributes `lo` and `hi`), then apply an activation (`post`).
@@ -199,6 +211,11 @@ class RowFacts:
     posts: what it is as the activation of an epilogue. clamps: the limits, where it is a clamp.
     parameters: inputs that stand beside the data and have axes of their own.
     integer: what int8 does with it, and as which operator. build: how a node of that is made.
+    copies: float results are elements of the inputs, bit by bit. settled: every float operation of it
+        is settled, so that all devices give the same bits.
+    masks: an infinity among its constants is a mask or a bound.
+    ends: whether a run may end in it. cheap: it costs little, and may as well be computed.
+    homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
     is_alias: the result is the first input's bytes under another shape.
     """
 
@@ -215,6 +232,12 @@ class RowFacts:
     posts: tuple[Post, ...] = ()
     clamps: Clamps | None = None
     parameters: tuple[str, ...] = ()
+    copies: bool = False
+    settled: bool = False
+    masks: bool = False
+    ends: Ends = Ends.NEVER
+    cheap: bool = False
+    homogeneous: bool = False
     integer: Integer | None = None
     build: Build | None = None
 
@@ -234,5 +257,11 @@ class Facts(TypedDict, total=False):
     posts: tuple[Post, ...]
     clamps: Clamps | None
     parameters: tuple[str, ...]
+    copies: bool
+    settled: bool
+    masks: bool
+    ends: Ends
+    cheap: bool
+    homogeneous: bool
     integer: Integer | None
     build: Build | None

@@ -23,7 +23,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, define
-from samara.exporter.ops.facts import UNCHANGED, Eager, Kind
+from samara.exporter.ops.facts import UNCHANGED, Eager, Ends, Facts, Kind
 from samara.exporter.types import (
     MAX_RANK,
     Dim,
@@ -70,6 +70,11 @@ def _gather(x: Array, indices: Array, *, axis: int, wrap: bool) -> Array:
     return np.take(x, require_indices("gather", indices, x.shape[axis], wrap), axis=axis)
 
 
+_INDEXED: Facts = {"tolerance": UNCHANGED, "eager": Eager.KERNEL, "ends": Ends.ALWAYS}
+_FETCHES: Facts = {**_INDEXED, "integer": integer.MOVED, "copies": True}
+_GATHER: Facts = {**_FETCHES, "parameters": ("indices",)}
+_SCATTERS: Facts = {**_INDEXED, "integer": integer.SCATTERED, "masks": True}
+
 gather = define(
     OpSpec(
         name="gather",
@@ -101,10 +106,7 @@ gather = define(
             Case((("qs8", (5, 3), _QS8), _index(2, 1)), {"axis": 1}),
         ),
         kind=Kind.MOVING,
-        tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
-        parameters=("indices",),
-        integer=integer.MOVED,
+        **_GATHER,
     )
 )
 
@@ -158,9 +160,7 @@ gather_elements = define(
             Case((("qs8", (3, 2), _QS8), np.array([[1, 2]]))),
         ),
         kind=Kind.MOVING,
-        tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
-        integer=integer.MOVED,
+        **_FETCHES,
     )
 )
 
@@ -239,9 +239,7 @@ gather_nd = define(
             Case((("qs8", (3, 2), _QS8), np.array([[1]]))),
         ),
         kind=Kind.MOVING,
-        tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
-        integer=integer.MOVED,
+        **_FETCHES,
     )
 )
 
@@ -331,9 +329,7 @@ scatter_elements = define(
             Case((("qs8", (4,), _QS8), _index(2, 0), ("qs8", (2,), _QS8))),
         ),
         kind=Kind.MOVING,
-        tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
-        integer=integer.SCATTERED,
+        **_SCATTERS,
     )
 )
 
@@ -400,9 +396,7 @@ scatter_nd = define(
             Case((("qs8", (4,), _QS8), np.array([[2]]), ("qs8", (1,), _QS8))),
         ),
         kind=Kind.MOVING,
-        tolerance=UNCHANGED,
-        eager=Eager.KERNEL,
-        integer=integer.SCATTERED,
+        **_SCATTERS,
     )
 )
 
@@ -463,6 +457,7 @@ range_ = define(
             Case(_scalars(np.int64, -4, 12, 1)),
         ),
         kind=Kind.SOURCE,
+        ends=Ends.ALWAYS,
     )
 )
 
@@ -592,5 +587,6 @@ dims = define(
         ),
         kind=Kind.SOURCE,
         tolerance=UNCHANGED,
+        cheap=True,
     )
 )

@@ -19,7 +19,7 @@ from samara.exporter.ops._rules import (
     require_shape,
 )
 from samara.exporter.ops._spec import Attr, Case, InferContext, OpSpec, bytes_of, define
-from samara.exporter.ops.facts import Eager, Kind
+from samara.exporter.ops.facts import Eager, Ends, Kind
 from samara.exporter.types import Dim, TensorType
 
 _ATTRS = (
@@ -134,6 +134,7 @@ cross_entropy = define(
         ),
         kind=Kind.LOSS,
         eager=Eager.KERNEL,
+        ends=Ends.ALWAYS,
     )
 )
 

@@ -98,6 +98,8 @@ reshape = define(
         eager=Eager.NUMPY,
         is_view=True,
         integer=integer.MOVED,
+        copies=True,
+        cheap=True,
     )
 )
 
@@ -155,6 +157,7 @@ transpose = define(
         is_view=True,
         strided=("x",),
         integer=integer.MOVED,
+        copies=True,
     )
 )
 
@@ -214,6 +217,7 @@ concat = define(
         eager=Eager.NUMPY,
         strided=("x", "xs"),
         integer=integer.JOINED,
+        copies=True,
     )
 )
 
@@ -270,6 +274,7 @@ split = define(
         is_view=True,
         strided=("x",),
         integer=integer.MOVED,
+        copies=True,
     )
 )
 
@@ -350,6 +355,7 @@ slice_ = define(
         is_view=True,
         strided=("x",),
         integer=integer.MOVED,
+        copies=True,
     )
 )
 
@@ -457,7 +463,7 @@ pad = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
-        eager=Eager.KERNEL, integer=integer.PADDED,
+        eager=Eager.KERNEL, integer=integer.PADDED, copies=True,
     )
 )  # fmt: skip
 
@@ -508,6 +514,7 @@ expand = define(
         is_view=True,
         strided=("x",),
         integer=integer.MOVED,
+        copies=True,
     )
 )
 
@@ -554,5 +561,6 @@ tile = define(
         eager=Eager.KERNEL,
         strided=("x",),
         integer=integer.MOVED,
+        copies=True,
     )
 )

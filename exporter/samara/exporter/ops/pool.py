@@ -193,6 +193,7 @@ max_pool = define(
         eager=Eager.KERNEL,
         strided=("x",),
         integer=integer.MOVED,
+        homogeneous=True,
     )
 )
 
@@ -230,7 +231,7 @@ avg_pool = define(
         kind=Kind.WINDOW,
         tolerance=Tolerance(2e-06, 2e-06),
         eager=Eager.KERNEL,
-        strided=("x",), integer=Integer(Role.COMPUTED, "qavg_pool"),
+        strided=("x",), integer=Integer(Role.COMPUTED, "qavg_pool"), homogeneous=True,
     )
 )  # fmt: skip
 

@@ -216,6 +216,7 @@ qlayer_norm = define(
         cases=_norm_cases(2),
         kind=Kind.NORMALISING,
         build=build_norm(root_of_sum=False),
+        settled=True,
     )
 )
 
@@ -239,5 +240,6 @@ qrms_norm = define(
         cases=_norm_cases(1),
         kind=Kind.NORMALISING,
         build=build_norm(root_of_sum=True),
+        settled=True,
     )
 )

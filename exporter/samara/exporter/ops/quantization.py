@@ -137,7 +137,7 @@ quantize = define(
             Case((np.array([0.5, 1.5, 2.5, -0.5, np.nan, np.inf, -np.inf, 1e30], np.float32),),
                  {"scales": (1.0,), "zero_points": (3,)}),
         ),
-        kind=Kind.CONVERTING,
+        kind=Kind.CONVERTING, settled=True,
     )
 )  # fmt: skip
 
@@ -163,6 +163,7 @@ dequantize = define(
         ),
         kind=Kind.CONVERTING,
         tolerance=ROUNDED,
+        settled=True,
     )
 )
 

@@ -154,6 +154,7 @@ reduce_sum = _row(
     grad=rules.reduce_sum,
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.NUMPY,
+    cheap=True,
 )
 reduce_mean = _row(
     "reduce_mean",
@@ -182,6 +183,8 @@ reduce_max = _row(
     tolerance=UNCHANGED,
     eager=Eager.LARGE_REDUCTION,
     integer=integer.EXTREME,
+    masks=True,
+    cheap=True,
 )
 reduce_min = _row(
     "reduce_min",
@@ -196,6 +199,8 @@ reduce_min = _row(
     tolerance=UNCHANGED,
     eager=Eager.LARGE_REDUCTION,
     integer=integer.EXTREME,
+    masks=True,
+    cheap=True,
 )
 reduce_prod = _row(
     "reduce_prod",
@@ -274,10 +279,22 @@ def _arg_row(
 
 
 argmax = _arg_row(
-    "argmax", 115, np.argmax, "largest", tolerance=UNCHANGED, eager=Eager.LARGE_REDUCTION
+    "argmax",
+    115,
+    np.argmax,
+    "largest",
+    tolerance=UNCHANGED,
+    eager=Eager.LARGE_REDUCTION,
+    masks=True,
 )
 argmin = _arg_row(
-    "argmin", 116, np.argmin, "smallest", tolerance=UNCHANGED, eager=Eager.LARGE_REDUCTION
+    "argmin",
+    116,
+    np.argmin,
+    "smallest",
+    tolerance=UNCHANGED,
+    eager=Eager.LARGE_REDUCTION,
+    masks=True,
 )
 
 
@@ -431,5 +448,6 @@ top_k = define(
         kind=Kind.REDUCING,
         tolerance=UNCHANGED,
         eager=Eager.KERNEL,
+        masks=True,
     )
 )

@@ -68,6 +68,9 @@ identity = unary_row(
     eager=Eager.NUMPY,
     is_view=True,
     integer=integer.MOVED,
+    copies=True,
+    cheap=True,
+    homogeneous=True,
 )
 neg = unary_row(
     "neg",
@@ -79,6 +82,7 @@ neg = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    cheap=True,
 )
 abs_ = unary_row(
     "abs",
@@ -91,6 +95,7 @@ abs_ = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    cheap=True,
 )
 sign = unary_row(
     "sign",
@@ -387,6 +392,7 @@ relu = unary_row(
     eager=Eager.NUMPY,
     clamps=lambda attrs: (0.0, INF),
     integer=integer.CLAMP,
+    homogeneous=True,
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -400,6 +406,7 @@ leaky_relu = unary_row(
     eager=Eager.LARGE,
     posts=(Post("leaky_relu", takes={"post_alpha": "alpha"}),),
     integer=integer.TABLE,
+    homogeneous=True,
 )
 elu = unary_row(
     "elu",
@@ -505,6 +512,8 @@ clamp = unary_row(
     eager=Eager.LARGE,
     clamps=lambda attrs: (attrs["lo"], attrs["hi"]),
     integer=integer.CLAMP,
+    masks=True,
+    cheap=True,
 )
 logical_not = unary_row(
     "logical_not",
@@ -514,6 +523,7 @@ logical_not = unary_row(
     dtypes=("bool",),
     grad=NO_GRAD,
     eager=Eager.NUMPY,
+    cheap=True,
 )
 bitwise_not = unary_row("bitwise_not", 37, np.invert, "y = ~x", dtypes=EVERY_INT, grad=NO_GRAD)
 
@@ -540,6 +550,7 @@ isnan = unary_row(
     flags=frozenset(),
     grad=NO_GRAD,
     tolerance=UNCHANGED,
+    cheap=True,
 )
 isinf = unary_row(
     "isinf",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Function, Node, Value
 
 _ALIGNMENT = 64
@@ -179,16 +180,16 @@ def _heads(
         if x is None or x.constant is not None:
             continue
         for y in n.outputs:
-            if n.op.name in ("identity", "reshape"):
+            if n.op in (ops.identity, ops.reshape):
                 inside = x.type.dtype == y.type.dtype
                 inside = inside and (y not in f.outputs or find(x) in maker)
             else:
-                inside = n.op.name in ("split", "slice") and y not in f.outputs
+                inside = n.op in (ops.split, ops.slice_) and y not in f.outputs
                 inside = inside and _is_cut(n, x, strided(y))
             if inside:
                 head[y] = find(x)
     for n in reversed(f.nodes):
-        if n.op.name != "concat":
+        if n.op is not ops.concat:
             continue
         for x in n.inputs:
             if x is None or x not in maker or x in head or x in f.outputs:
@@ -202,7 +203,7 @@ def _heads(
 def _is_cut(n: Node, whole: Value, strided: bool) -> bool:
     """Whether parts of `whole` lie in it without gaps, or with gaps that everybody minds."""
     shape = whole.type.shape
-    if n.op.name == "slice":
+    if n.op is ops.slice_:
         part = n.outputs[0].type.shape
         axes = [i for i, (a, b) in enumerate(zip(shape, part, strict=True)) if a != b]
         steps = n.attrs.get("step", ())

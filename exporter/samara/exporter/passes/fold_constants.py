@@ -6,6 +6,7 @@ Dequantized constants wait for fuse_quantized, which may use them as they are.
 
 from __future__ import annotations
 
+from samara.exporter import ops
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, per_function
@@ -13,7 +14,7 @@ from samara.exporter.passes._pass import Pass, per_function
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        arrays = None if node.op.name == "dequantize" else fold_node(node)
+        arrays = None if node.op is ops.dequantize else fold_node(node)
         if arrays is None:
             continue
         for value, array in zip(node.outputs, arrays, strict=True):

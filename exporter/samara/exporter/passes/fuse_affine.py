@@ -13,21 +13,23 @@ import math
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Array, Node
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ops import OpSpec
+from samara.exporter.passes._integer_products import is_product
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_channel, per_function
 from samara.exporter.types import DType
 
-_LINEAR = ("conv", "conv_transpose", "matmul")
 # Fewer channels, those of images, would leave most of a depthwise kernel's lanes empty.
 _LEAST_CHANNELS = 8
 
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        if node.op.name not in ("mul", "add", "sub", "div"):
+        if node.op not in (ops.mul, ops.add, ops.sub, ops.div):
             continue
-        if not _absorb(r, node) and node.op.name == "mul":
+        if not _absorb(r, node) and node.op is ops.mul:
             _to_depthwise(r, node)
 
 
@@ -35,9 +37,9 @@ def _absorb(r: Rewriter, node: Node) -> bool:
     """Whether the product before `node` took it in."""
     for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
         linear = r.producer(data)
-        if linear is None or linear.op.name not in _LINEAR or other is None or data is None:
+        if linear is None or not is_product(linear) or other is None or data is None:
             continue
-        if node.op.name in ("sub", "div") and data is not node.inputs[0]:
+        if node.op in (ops.sub, ops.div) and data is not node.inputs[0]:
             continue
         if r.only_user(data) is not node or node.outputs[0].type.shape != data.type.shape:
             continue
@@ -61,13 +63,13 @@ def _to_depthwise(r: Rewriter, node: Node) -> None:
     """
     y = node.outputs[0]
     after = r.only_user(y)
-    if after is None or after.op.name not in ("add", "sub") or y.type.dtype is not DType.F32:
+    if after is None or after.op not in (ops.add, ops.sub) or y.type.dtype is not DType.F32:
         return
     channels = y.type.shape[-1].value if y.type.rank in (3, 4) else None
     if channels is None or channels < _LEAST_CHANNELS:
         return
     offset = after.inputs[1] if after.inputs[0] is y else after.inputs[0]
-    if after.op.name == "sub" and after.inputs[0] is not y:
+    if after.op is ops.sub and after.inputs[0] is not y:
         return
     for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
         if data is None or other is None or offset is None or data.type.shape != y.type.shape:
@@ -79,7 +81,7 @@ def _to_depthwise(r: Rewriter, node: Node) -> None:
         weights = np.broadcast_to(factor, (channels,)).reshape(channels, *[1] * spatial, 1)
         r.replace_node(
             node,
-            "conv",
+            ops.conv,
             data,
             r.const(np.ascontiguousarray(weights), f"{other.name}.depthwise"),
             source=node.source,
@@ -101,9 +103,9 @@ def _busy(linear: Node) -> bool:
 def _channels(linear: Node) -> int | None:
     """Output channels of a node with constant weights."""
     w = linear.inputs[1]
-    if w is None or w.constant is None or (linear.op.name == "matmul" and w.type.rank != 2):
+    if w is None or w.constant is None or (linear.op is ops.matmul and w.type.rank != 2):
         return None
-    if linear.op.name == "matmul":
+    if linear.op is ops.matmul:
         return int(w.constant.shape[0 if linear.attrs["transpose_w"] else 1])
     return int(w.constant.shape[0])
 
@@ -122,11 +124,11 @@ def _merge(r: Rewriter, linear: Node, node: Node, constant: Array, channels: int
         else bias.constant.astype(np.float64)
     )
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        weights, new_bias = _scaled(linear, node.op.name, w.constant, old_bias, value)
+        weights, new_bias = _scaled(linear, node.op, w.constant, old_bias, value)
         weights, new_bias = weights.astype(kind), new_bias.astype(kind)
     if not (np.isfinite(weights).all() and np.isfinite(new_bias).all()):
         return False
-    scales = node.op.name in ("mul", "div")
+    scales = node.op in (ops.mul, ops.div)
     new_w = r.const(weights, f"{w.name}.scaled") if scales else w
     keeps_none = scales and bias is None
     new = None if keeps_none else r.const(new_bias, f"{node.outputs[0].name}.bias")
@@ -144,20 +146,20 @@ def _merge(r: Rewriter, linear: Node, node: Node, constant: Array, channels: int
 
 
 def _scaled(
-    linear: Node, op: str, weights: Array, bias: Array, value: Array
+    linear: Node, op: OpSpec, weights: Array, bias: Array, value: Array
 ) -> tuple[Array, Array]:
     """Weights and bias after `op` with a value per channel, in float64."""
-    if op == "add":
+    if op is ops.add:
         return weights, bias + value
-    if op == "sub":
+    if op is ops.sub:
         return weights, bias - value
-    factor = value if op == "mul" else 1.0 / value
+    factor = value if op is ops.mul else 1.0 / value
     return _along_channels(linear, weights, factor), bias * factor
 
 
 def _along_channels(linear: Node, weights: Array, factor: Array) -> Array:
     """weights times a factor per output channel, in float64."""
-    if linear.op.name == "matmul":
+    if linear.op is ops.matmul:
         result: Array = weights.astype(np.float64) * (
             factor[:, None] if linear.attrs["transpose_w"] else factor
         )

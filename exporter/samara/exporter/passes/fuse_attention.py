@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Array, Node, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import (
@@ -59,13 +60,13 @@ class _Scores:
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        if node.op.name == "matmul" and not node.attrs["transpose_x"]:
+        if node.op is ops.matmul and not node.attrs["transpose_x"]:
             _fuse(r, node)
 
 
 def _fuse(r: Rewriter, node: Node) -> None:
     weights = r.producer(node.inputs[0])
-    if weights is None or weights.op.name != "softmax" or _added(node) or not _plain(node):
+    if weights is None or weights.op is not ops.softmax or _added(node) or not _plain(node):
         return
     rank = weights.outputs[0].type.rank
     if weights.attrs["axis"] % rank != rank - 1 or r.only_user(weights.outputs[0]) is not node:
@@ -99,7 +100,7 @@ def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) ->
     node = r.producer(value)
     if value is None or node is None or not left or r.only_user(value) is not user:
         return None
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return _product(node)
     step = _factor(node)
     if step is not None:
@@ -109,7 +110,7 @@ def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) ->
             return None
         absorbed = (*inner.absorbed, *fused_name(node))
         return replace(inner, scale=inner.scale * step[1], absorbed=absorbed)
-    if node.op.name != "add":
+    if node.op is not ops.add:
         return None
     for data, mask in (node.inputs, node.inputs[::-1]):
         inner = _scores(r, data, node, left - 1)
@@ -130,14 +131,14 @@ def _product(node: Node) -> _Scores | None:
 
 def _factor(node: Node) -> tuple[Value, float] | None:
     """(x, c) when the node computes x * c or x / c with a scalar constant c."""
-    if node.op.name not in ("mul", "div"):
+    if node.op not in (ops.mul, ops.div):
         return None
     a, b = node.inputs
-    for x, c in ((a, b), (b, a)) if node.op.name == "mul" else ((a, b),):
+    for x, c in ((a, b), (b, a)) if node.op is ops.mul else ((a, b),):
         number = scalar_of(c)
         if x is None or number is None or node.outputs[0].type != x.type:
             continue
-        if node.op.name == "mul":
+        if node.op is ops.mul:
             return x, number
         return (x, 1.0 / number) if number else None
     return None
@@ -154,7 +155,7 @@ def _operand(r: Rewriter, value: Value | None, flipped: bool, *, scaled: bool) -
         step = _factor(node) if scaled else None
         if step is not None:
             value, factor = step[0], factor * step[1]
-        elif node.op.name == "transpose" and node.inputs[0] is not None:
+        elif node.op is ops.transpose and node.inputs[0] is not None:
             value, perm = node.inputs[0], compose(node.attrs["perm"], perm)
         else:
             break
@@ -198,24 +199,24 @@ def _emit(
     if any(o.perm != swap for o in operands):
         inputs = [_rows(r, node, o) for o in operands]
         r.replace_node(
-            node, "attention", *inputs, mask, absorbed=absorbed, scale=scores.scale, causal=causal
+            node, ops.attention, *inputs, mask, absorbed=absorbed, scale=scores.scale, causal=causal
         )
         return
     inputs = [o.value for o in operands]
     follower = r.only_user(node.outputs[0])
-    if follower is not None and follower.op.name == "transpose" and follower.attrs["perm"] == swap:
+    if follower is not None and follower.op is ops.transpose and follower.attrs["perm"] == swap:
         absorbed = (*node.absorbed, *absorbed, *fused_name(node))
         r.replace_node(
-            follower, "attention", *inputs, mask, name=node.name, source=node.source,
+            follower, ops.attention, *inputs, mask, name=node.name, source=node.source,
             absorbed=absorbed, scale=scores.scale, causal=causal, layout="bshd",
         )  # fmt: skip
         r.remove(node)
         return
     y = r.op(
-        "attention", *inputs, mask, before=node, name=f"{node.name}.attention", source=node.source,
+        ops.attention, *inputs, mask, before=node, name=f"{node.name}.attention", source=node.source,
         absorbed=(*node.absorbed, *absorbed), scale=scores.scale, causal=causal, layout="bshd",
     )  # fmt: skip
-    r.replace_node(node, "transpose", y, perm=swap)
+    r.replace_node(node, ops.transpose, y, perm=swap)
 
 
 def _rows(r: Rewriter, node: Node, operand: _Operand) -> Value:
@@ -223,7 +224,7 @@ def _rows(r: Rewriter, node: Node, operand: _Operand) -> Value:
     if is_identity_perm(operand.perm):
         return operand.value
     made: Value = r.op(
-        "transpose", operand.value, perm=operand.perm, before=node, name=f"{node.name}.rows"
+        ops.transpose, operand.value, perm=operand.perm, before=node, name=f"{node.name}.rows"
     )
     return made
 

@@ -5,6 +5,7 @@ does that of a qconv by the zero point.
 
 from __future__ import annotations
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, fused_name, per_function, scalar_of
@@ -14,7 +15,7 @@ from samara.exporter.types import as_dim, provably_ge
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
         pad = r.producer(node.inputs[0]) if node.inputs else None
-        if node.op.name not in ("conv", "qconv") or pad is None or pad.op.name != "pad":
+        if node.op not in (ops.conv, ops.qconv) or pad is None or pad.op is not ops.pad:
             continue
         if not _zero_spatial(pad):
             continue

@@ -5,25 +5,27 @@ from __future__ import annotations
 
 import math
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ops import OpSpec
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_function, scalar_of
 from samara.exporter.types import as_dim
 
 
 def _rewrite(r: Rewriter) -> None:
-    for last in ("add", "mul", "div"):  # the longest form first: its parts are shorter forms
+    for last in (ops.add, ops.mul, ops.div):  # the longest form first: its parts are shorter forms
         for node in r.nodes():
-            if node.op.name == last:
+            if node.op is last:
                 _layer_norm(r, node)
     for node in r.nodes():
-        if node.op.name == "mul":
+        if node.op is ops.mul:
             _ = _silu(r, node) or _hard_swish(r, node) or _gelu(r, node)
 
 
-def _maker(r: Rewriter, value: Value | None, op: str) -> Node | None:
+def _maker(r: Rewriter, value: Value | None, op: OpSpec) -> Node | None:
     node = r.producer(value)
-    return node if node is not None and node.op.name == op else None
+    return node if node is not None and node.op is op else None
 
 
 def _operands(node: Node) -> list[tuple[Value, Value]]:
@@ -33,12 +35,12 @@ def _operands(node: Node) -> list[tuple[Value, Value]]:
     return [(a, b), (b, a)]
 
 
-def _with_scalar(r: Rewriter, value: Value | None, op: str) -> tuple[Value, float] | None:
+def _with_scalar(r: Rewriter, value: Value | None, op: OpSpec) -> tuple[Value, float] | None:
     """(x, c) when value is x op c with a scalar constant c (either side for add and mul)."""
     node = _maker(r, value, op)
     if node is None:
         return None
-    pairs = _operands(node) if op in ("add", "mul") else _operands(node)[:1]
+    pairs = _operands(node) if op in (ops.add, ops.mul) else _operands(node)[:1]
     for x, c in pairs:
         number = scalar_of(c)
         if (
@@ -57,9 +59,9 @@ def _near(a: float, b: float) -> bool:
 def _silu(r: Rewriter, node: Node) -> bool:
     """x * sigmoid(x)."""
     for x, gate in _operands(node):
-        inner = _maker(r, gate, "sigmoid")
+        inner = _maker(r, gate, ops.sigmoid)
         if inner is not None and inner.inputs[0] is x and r.only_user(gate) is node:
-            r.replace_node(node, "silu", x, absorbed=fused_name(inner))
+            r.replace_node(node, ops.silu, x, absorbed=fused_name(inner))
             return True
     return False
 
@@ -67,11 +69,11 @@ def _silu(r: Rewriter, node: Node) -> bool:
 def _hard_swish(r: Rewriter, node: Node) -> bool:
     """x * hard_sigmoid(x; 1/6, 1/2)."""
     for x, gate in _operands(node):
-        inner = _maker(r, gate, "hard_sigmoid")
+        inner = _maker(r, gate, ops.hard_sigmoid)
         if inner is None or inner.inputs[0] is not x or r.only_user(gate) is not node:
             continue
         if _near(inner.attrs["alpha"], 1 / 6) and _near(inner.attrs["beta"], 0.5):
-            r.replace_node(node, "hard_swish", x, absorbed=fused_name(inner))
+            r.replace_node(node, ops.hard_swish, x, absorbed=fused_name(inner))
             return True
     return False
 
@@ -87,14 +89,14 @@ def _gelu(r: Rewriter, node: Node) -> bool:
     if len(values) != 2 or not _near(scale, 0.5):
         return False
     for x, one_plus in ((values[0], values[1]), (values[1], values[0])):
-        shifted = _with_scalar(r, one_plus, "add")
-        erf = None if shifted is None or shifted[1] != 1.0 else _maker(r, shifted[0], "erf")
+        shifted = _with_scalar(r, one_plus, ops.add)
+        erf = None if shifted is None or shifted[1] != 1.0 else _maker(r, shifted[0], ops.erf)
         if erf is None:
             continue
-        inner = _with_scalar(r, erf.inputs[0], "div")
+        inner = _with_scalar(r, erf.inputs[0], ops.div)
         ratio = inner[1] if inner is not None else None
         if inner is None:
-            inner = _with_scalar(r, erf.inputs[0], "mul")
+            inner = _with_scalar(r, erf.inputs[0], ops.mul)
             ratio = None if inner is None or inner[1] == 0 else 1.0 / inner[1]
         if (
             inner is not None
@@ -102,7 +104,7 @@ def _gelu(r: Rewriter, node: Node) -> bool:
             and inner[0] is x
             and _near(ratio, math.sqrt(2.0))
         ):
-            r.replace_node(node, "gelu", x, absorbed=(one_plus.name, *fused_name(erf)))
+            r.replace_node(node, ops.gelu, x, absorbed=(one_plus.name, *fused_name(erf)))
             return True
     return False
 
@@ -115,7 +117,7 @@ def _factors(r: Rewriter, node: Node) -> tuple[list[Value], float] | None:
     while stack:
         v = stack.pop()
         number = scalar_of(v)
-        inner = _maker(r, v, "mul")
+        inner = _maker(r, v, ops.mul)
         if number is not None:
             scale *= number
         elif inner is not None and r.only_user(v) is not None and len(tensors) + len(stack) < 4:
@@ -131,25 +133,25 @@ def _layer_norm(r: Rewriter, node: Node) -> bool:
     scale: Value | None = None
     current = node
     absorbed: list[str] = []
-    if current.op.name == "add":
+    if current.op is ops.add:
         found = _last_axis_parameter(current)
         if found is None:
             return False
         value, bias = found
-        scaled = _maker(r, value, "mul")
-        following = scaled if scaled is not None else _maker(r, value, "div")
+        scaled = _maker(r, value, ops.mul)
+        following = scaled if scaled is not None else _maker(r, value, ops.div)
         if following is None or r.only_user(value) is not node:
             return False
         absorbed.append(value.name)
         current = following
-    if current.op.name == "mul":
+    if current.op is ops.mul:
         found = _last_axis_parameter(current)
-        inner = _maker(r, found[0], "div") if found is not None else None
+        inner = _maker(r, found[0], ops.div) if found is not None else None
         if found is None or inner is None or r.only_user(found[0]) is not current:
             return False
         absorbed.append(found[0].name)
         scale, current = found[1], inner
-    if current.op.name != "div" or (bias is not None and scale is None):
+    if current.op is not ops.div or (bias is not None and scale is None):
         return False
     matched = _standardised(r, current)
     if matched is None:
@@ -161,7 +163,7 @@ def _layer_norm(r: Rewriter, node: Node) -> bool:
     for parameter in (scale, bias):
         if parameter is not None and (parameter.type.rank != 1 or parameter.type.shape[0] != width):
             return False
-    r.replace_node(node, "layer_norm", x, scale, bias, axis=-1, eps=eps, absorbed=tuple(absorbed))
+    r.replace_node(node, ops.layer_norm, x, scale, bias, axis=-1, eps=eps, absorbed=tuple(absorbed))
     return True
 
 
@@ -176,24 +178,24 @@ def _last_axis_parameter(node: Node) -> tuple[Value, Value] | None:
 def _standardised(r: Rewriter, node: Node) -> tuple[Value, float] | None:
     """(x, eps) when node divides x - mean(x) by its standard deviation over the last axis."""
     centred, deviation = node.inputs[0], node.inputs[1]
-    sub = _maker(r, centred, "sub")
-    root = _maker(r, deviation, "sqrt")
+    sub = _maker(r, centred, ops.sub)
+    root = _maker(r, deviation, ops.sqrt)
     if sub is None or root is None or centred is None:
         return None
-    x, mean = sub.inputs[0], _maker(r, sub.inputs[1], "reduce_mean")
-    shifted = _with_scalar(r, root.inputs[0], "add")
+    x, mean = sub.inputs[0], _maker(r, sub.inputs[1], ops.reduce_mean)
+    shifted = _with_scalar(r, root.inputs[0], ops.add)
     if x is None or mean is None or mean.inputs[0] is not x or shifted is None:
         return None
-    variance = _maker(r, shifted[0], "reduce_mean")
+    variance = _maker(r, shifted[0], ops.reduce_mean)
     if variance is None or not all(_over_last(m) for m in (mean, variance)):
         return None
-    square = _maker(r, variance.inputs[0], "mul")
+    square = _maker(r, variance.inputs[0], ops.mul)
     if square is None or square.inputs[0] is not square.inputs[1]:
         return None
     other = square.inputs[0]
     twin = r.producer(other)
     same = other is centred or (
-        twin is not None and twin.op.name == "sub" and twin.inputs == sub.inputs
+        twin is not None and twin.op is ops.sub and twin.inputs == sub.inputs
     )
     return (x, shifted[1]) if same else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, per_function
@@ -12,7 +13,7 @@ from samara.exporter.passes._pass import Pass, per_function
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        if node.op.name != "matmul":
+        if node.op is not ops.matmul:
             continue
         inputs: list[Value | None] = list(node.inputs)
         attrs: dict[str, Any] = dict(node.attrs)
@@ -22,11 +23,11 @@ def _rewrite(r: Rewriter) -> None:
                 inputs[i] = before.inputs[0]
                 attrs[flag] = not attrs[flag]
         if attrs != node.attrs:
-            r.replace_node(node, "matmul", *inputs, **attrs)
+            r.replace_node(node, ops.matmul, *inputs, **attrs)
 
 
 def _swaps_last_two(node: Node) -> bool:
-    if node.op.name != "transpose":
+    if node.op is not ops.transpose:
         return False
     rank = len(node.attrs["perm"])
     return bool(node.attrs["perm"] == (*range(rank - 2), rank - 1, rank - 2))

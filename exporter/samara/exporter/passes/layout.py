@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops import Permuted
@@ -31,22 +32,22 @@ Perm = tuple[int, ...]
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
         _visit(r, node)
-    stack = [n for n in r.nodes() if n.op.name == "transpose"]
+    stack = [n for n in r.nodes() if n.op is ops.transpose]
     while stack:
         now = r.current(stack.pop())
         if now is not None:
             stack += _hoist(r, now)
     for node in r.nodes():
-        if node.op.name == "transpose" and not _settle(r, node):
+        if node.op is ops.transpose and not _settle(r, node):
             _unit_move(r, node)
 
 
 def _visit(r: Rewriter, node: Node) -> None:
-    if node.op.name == "transpose":
+    if node.op is ops.transpose:
         _settle(r, node)
-    elif node.op.name == "reshape":
+    elif node.op is ops.reshape:
         _sink_through_reshape(r, node)
-    elif node.op.name == "matmul":
+    elif node.op is ops.matmul:
         _sink_through_matmul(r, node)
     elif node.op.permute is not None:
         _sink(r, node)
@@ -58,17 +59,17 @@ def _settle(r: Rewriter, node: Node) -> bool:
     x = node.inputs[0]
     assert x is not None
     before = r.producer(x)
-    if before is not None and before.op.name == "transpose":
+    if before is not None and before.op is ops.transpose:
         perm = compose(before.attrs["perm"], perm)
         x = before.inputs[0]
         assert x is not None
         if not is_identity_perm(perm):
-            r.replace_node(node, "transpose", x, perm=perm)
+            r.replace_node(node, ops.transpose, x, perm=perm)
             return True
     if is_identity_perm(perm):
         result = node.outputs[0]
         if r.is_output(result) and (r.producer(x) is None or r.is_output(x)):
-            r.replace_node(node, "identity", x)
+            r.replace_node(node, ops.identity, x)
         else:
             r.replace_value(result, x)
             r.remove(node)
@@ -84,7 +85,7 @@ def _unit_move(r: Rewriter, node: Node) -> None:
     assert x is not None
     moved = [p for p in node.attrs["perm"] if x.type.shape[p] != as_dim(1)]
     if moved == sorted(moved):
-        r.replace_node(node, "reshape", x, shape=node.outputs[0].type.shape)
+        r.replace_node(node, ops.reshape, x, shape=node.outputs[0].type.shape)
 
 
 # ---- sinking
@@ -145,7 +146,7 @@ def _restore(
             r.replace_value(old, new)
             continue
         back = r.op(
-            "transpose", new, before=node, outputs=[old.name], source=node.source, perm=inverse(p)
+            ops.transpose, new, before=node, outputs=[old.name], source=node.source, perm=inverse(p)
         )
         r.replace_value(old, back)
     r.remove(node)
@@ -160,7 +161,7 @@ def _common_perm(r: Rewriter, node: Node) -> Perm | None:
         before = r.producer(v)
         if v is None or _constant_of(r, v) is not None or _one_element(v):
             continue
-        if before is None or before.op.name != "transpose":
+        if before is None or before.op is not ops.transpose:
             if _is_parameter(node, v):
                 continue
             return None
@@ -178,7 +179,7 @@ def _is_parameter(node: Node, value: Value) -> bool:
 def _constant_of(r: Rewriter, v: Value) -> Value | None:
     """The constant that v is, or is dequantized of: it moves at no cost."""
     before = r.producer(v)
-    if before is not None and before.op.name == "dequantize":
+    if before is not None and before.op is ops.dequantize:
         v = before.inputs[0] if before.inputs[0] is not None else v
     return v if v.is_constant else None
 
@@ -187,7 +188,7 @@ def _like(r: Rewriter, node: Node, v: Value, moved: Value) -> Value:
     """A moved constant as v is one: plain, or dequantized."""
     if v.is_constant:
         return moved
-    made: Value = r.op("dequantize", moved, before=node, name=moved.name)
+    made: Value = r.op(ops.dequantize, moved, before=node, name=moved.name)
     return made
 
 
@@ -214,7 +215,7 @@ def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
             wide = r.const(full, f"{v.name}.full", known.type.dtype, quant)
             out.append(_like(r, node, v, wide))
         else:
-            out.append(r.op("reshape", v, before=node, name=f"{v.name}.full", shape=shape))
+            out.append(r.op(ops.reshape, v, before=node, name=f"{v.name}.full", shape=shape))
     return out
 
 
@@ -250,7 +251,7 @@ def _undone(r: Rewriter, node: Node, value: Value, perm: Perm) -> Value:
     before = r.producer(value)
     if (
         before is not None
-        and before.op.name == "transpose"
+        and before.op is ops.transpose
         and is_identity_perm(compose(before.attrs["perm"], perm))
     ):
         assert before.inputs[0] is not None
@@ -259,10 +260,10 @@ def _undone(r: Rewriter, node: Node, value: Value, perm: Perm) -> Value:
         return value
     if _one_element(value):
         moved: Value = r.op(
-            "reshape", value, before=node, name=f"{value.name}.moved", shape=value.type.shape
+            ops.reshape, value, before=node, name=f"{value.name}.moved", shape=value.type.shape
         )
         return moved
-    made: Value = r.op("transpose", value, before=node, name=f"{value.name}.moved", perm=perm)
+    made: Value = r.op(ops.transpose, value, before=node, name=f"{value.name}.moved", perm=perm)
     return made
 
 
@@ -272,7 +273,7 @@ def _undone(r: Rewriter, node: Node, value: Value, perm: Perm) -> Value:
 def _sink_through_reshape(r: Rewriter, node: Node) -> None:
     """transpose → reshape becomes (transpose inside groups →) reshape → transpose of whole groups."""
     before = r.producer(node.inputs[0])
-    if before is None or before.op.name != "transpose":
+    if before is None or before.op is not ops.transpose:
         return
     source, moved = before.inputs[0], node.inputs[0]
     assert source is not None
@@ -289,10 +290,10 @@ def _sink_through_reshape(r: Rewriter, node: Node) -> None:
         return  # nothing would move behind the reshape
     x = source
     if not is_identity_perm(inner):
-        x = r.op("transpose", source, before=node, name=f"{node.name}.inner", perm=inner)
+        x = r.op(ops.transpose, source, before=node, name=f"{node.name}.inner", perm=inner)
     shape = [node.outputs[0].type.shape[a] for g in order for a in groups[g].outputs]
     reshaped = r.op(
-        "reshape", x, before=node, name=f"{node.name}.moved", source=node.source, shape=shape
+        ops.reshape, x, before=node, name=f"{node.name}.moved", source=node.source, shape=shape
     )
     flat = [a for g in order for a in groups[g].outputs]
     _restore(r, node, (reshaped,), (tuple(flat),))
@@ -337,7 +338,7 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
     flat = r.producer(x)
     if (
         flat is None
-        or flat.op.name != "reshape"
+        or flat.op is not ops.reshape
         or w is None
         or w.type.rank != 2
         or (known := _constant_of(r, w)) is None
@@ -345,7 +346,7 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
     ):
         return
     before = r.producer(flat.inputs[0])
-    if before is None or before.op.name != "transpose" or node.attrs["transpose_x"]:
+    if before is None or before.op is not ops.transpose or node.attrs["transpose_x"]:
         return
     moved = before.outputs[0]
     result = flat.outputs[0]
@@ -370,9 +371,13 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
     moved = r.const(rows, f"{w.name}.moved", known.type.dtype, quant)
     weights = _like(r, node, w, moved)
     straight = r.op(
-        "reshape", before.inputs[0], before=node, name=f"{flat.name}.moved", shape=result.type.shape
+        ops.reshape,
+        before.inputs[0],
+        before=node,
+        name=f"{flat.name}.moved",
+        shape=result.type.shape,
     )
-    r.replace_node(node, "matmul", straight, weights, *node.inputs[2:], **node.attrs)
+    r.replace_node(node, ops.matmul, straight, weights, *node.inputs[2:], **node.attrs)
 
 
 # ---- hoisting
@@ -388,13 +393,13 @@ def _hoist(r: Rewriter, node: Node) -> list[Node]:
     if (
         maker is None
         or value is None
-        or maker.op.name == "transpose"
+        or maker.op is ops.transpose
         or _one_element(value)  # its maker was never asked
         or not _is_free(r, value, perm, len(r.users(value)))
     ):
         return []
     users = r.users(value)
-    if any(u.op.name != "transpose" or u.attrs["perm"] != perm for u in users):
+    if any(u.op is not ops.transpose or u.attrs["perm"] != perm for u in users):
         return []
     rule = _hoist_rule(maker, perm)
     assert rule is not None
@@ -412,7 +417,7 @@ def _hoist(r: Rewriter, node: Node) -> list[Node]:
         r.remove(u)
     r.remove(maker)
     makers = [r.producer(v) for v in moved]
-    return [m for m in makers if m is not None and m.op.name == "transpose"]
+    return [m for m in makers if m is not None and m.op is ops.transpose]
 
 
 def _hoist_rule(maker: Node, perm: Perm) -> Permuted | None:
@@ -433,7 +438,7 @@ def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
     maker = r.producer(value)
     if maker is None or r.is_output(value) or r.is_read(value) or len(r.users(value)) != uses:
         return False
-    if maker.op.name == "transpose":
+    if maker.op is ops.transpose:
         return is_identity_perm(compose(maker.attrs["perm"], perm))
     rule = _hoist_rule(maker, perm)
     if rule is None:

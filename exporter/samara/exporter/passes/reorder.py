@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from samara.exporter import ops
 from samara.exporter.ir import to_bytes, verify
 from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.passes._liveness import lives_of
@@ -76,7 +77,7 @@ def _with_effects(program: Program) -> set[str]:
 
 
 def _has_effect(n: Node, effects: set[str]) -> bool:
-    if n.op.name in ("trap", "custom"):
+    if n.op in (ops.trap, ops.custom):
         return True
     return any(a.type == "function" and n.attrs[a.name] in effects for a in n.op.attrs)
 

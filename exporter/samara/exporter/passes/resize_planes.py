@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, per_function
@@ -11,7 +12,7 @@ from samara.exporter.types import as_dim
 
 def _rewrite(r: Rewriter) -> None:
     for node in r.nodes():
-        if node.op.name != "resize" or node.attrs["mode"] != "nearest":
+        if node.op is not ops.resize or node.attrs["mode"] != "nearest":
             continue
         rank = len(node.attrs["sizes"]) + 2
         spatial = range(1, rank - 1)
@@ -23,13 +24,13 @@ def _rewrite(r: Rewriter) -> None:
         assert x is not None
         batch, channels, *sizes = x.type.shape
         # The channels become part of the batch, and each pixel has one of them.
-        planes = r.op("reshape", x, before=node, shape=(batch * channels, *sizes, as_dim(1)))
-        resized = r.op("resize", planes, before=node, name=node.outputs[0].name, **node.attrs)
-        r.replace_node(after, "reshape", resized, shape=after.outputs[0].type.shape)
+        planes = r.op(ops.reshape, x, before=node, shape=(batch * channels, *sizes, as_dim(1)))
+        resized = r.op(ops.resize, planes, before=node, name=node.outputs[0].name, **node.attrs)
+        r.replace_node(after, ops.reshape, resized, shape=after.outputs[0].type.shape)
 
 
 def _transpose(node: Node | None, perm: tuple[int, ...]) -> Node | None:
-    found = node is not None and node.op.name == "transpose" and node.attrs["perm"] == perm
+    found = node is not None and node.op is ops.transpose and node.attrs["perm"] == perm
     return node if found else None
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.ops import get_op
+from samara.exporter.ops import OpSpec
 from samara.exporter.passes._pass import (
     Pass,
     compose,
@@ -70,43 +71,37 @@ def _neutral(right: float, left: float | None) -> Rule:
     return rule
 
 
-def _double(op: str) -> Rule:
+def _double(op: OpSpec) -> Rule:
     """op(op(x)) == x."""
 
     def rule(r: Rewriter, node: Node) -> Value | None:
         inner = r.producer(node.inputs[0])
-        return (
-            _forward(r, node, inner.inputs[0])
-            if inner is not None and inner.op.name == op
-            else None
-        )
+        return _forward(r, node, inner.inputs[0]) if inner is not None and inner.op is op else None
 
     return rule
 
 
-def _idempotent(op: str) -> Rule:
+def _idempotent(op: OpSpec) -> Rule:
     """op(op(x)) == op(x)."""
 
     def rule(r: Rewriter, node: Node) -> Value | None:
         inner = r.producer(node.inputs[0])
-        return (
-            _forward(r, node, node.inputs[0]) if inner is not None and inner.op.name == op else None
-        )
+        return _forward(r, node, node.inputs[0]) if inner is not None and inner.op is op else None
 
     return rule
 
 
 def _relu(r: Rewriter, node: Node) -> Value | None:
     """relu over relu, and relu over a clamp as one clamp."""
-    if (known := _idempotent("relu")(r, node)) is not None:
+    if (known := _idempotent(ops.relu)(r, node)) is not None:
         return known
     inner = r.producer(node.inputs[0])
-    if inner is None or inner.op.name != "clamp" or r.only_user(inner.outputs[0]) is not node:
+    if inner is None or inner.op is not ops.clamp or r.only_user(inner.outputs[0]) is not node:
         return None
     lo = max(inner.attrs["lo"], 0.0)
     made: Value = r.replace_node(
         node,
-        "clamp",
+        ops.clamp,
         inner.inputs[0],
         lo=lo,
         hi=max(inner.attrs["hi"], lo),
@@ -122,9 +117,9 @@ def _clamp(r: Rewriter, node: Node) -> Value | None:
     inner = r.producer(node.inputs[0])
     if inner is None or r.only_user(inner.outputs[0]) is not node:
         return None
-    if inner.op.name == "relu":
+    if inner.op is ops.relu:
         low, high = 0.0, math.inf
-    elif inner.op.name == "clamp":
+    elif inner.op is ops.clamp:
         low, high = inner.attrs["lo"], inner.attrs["hi"]
     else:
         return None
@@ -135,7 +130,7 @@ def _clamp(r: Rewriter, node: Node) -> Value | None:
 
     made: Value = r.replace_node(
         node,
-        "clamp",
+        ops.clamp,
         inner.inputs[0],
         lo=through(low),
         hi=through(high),
@@ -151,8 +146,8 @@ def _reshape(r: Rewriter, node: Node) -> Value | None:
     if x.type.shape == node.outputs[0].type.shape:
         return _forward(r, node, x)
     inner = r.producer(x)
-    if inner is not None and inner.op.name == "reshape":
-        made: Value = r.replace_node(node, "reshape", inner.inputs[0], shape=node.attrs["shape"])
+    if inner is not None and inner.op is ops.reshape:
+        made: Value = r.replace_node(node, ops.reshape, inner.inputs[0], shape=node.attrs["shape"])
         return made
     return None
 
@@ -165,9 +160,9 @@ def _transpose(r: Rewriter, node: Node) -> Value | None:
     if is_identity_perm(perm):
         return _forward(r, node, x)
     inner = r.producer(x)
-    if inner is not None and inner.op.name == "transpose":
+    if inner is not None and inner.op is ops.transpose:
         made: Value = r.replace_node(
-            node, "transpose", inner.inputs[0], perm=compose(inner.attrs["perm"], perm)
+            node, ops.transpose, inner.inputs[0], perm=compose(inner.attrs["perm"], perm)
         )
         return made
     return None
@@ -178,7 +173,7 @@ def _reinterpret(r: Rewriter, node: Node) -> Value | None:
     inner = r.producer(node.inputs[0])
     return (
         _forward(r, node, inner.inputs[0])
-        if inner is not None and inner.op.name == "reinterpret"
+        if inner is not None and inner.op is ops.reinterpret
         else None
     )
 
@@ -219,7 +214,7 @@ def _concat(r: Rewriter, node: Node) -> Value | None:
     if len(kept) == 1:
         return _forward(r, node, kept[0])
     if kept and len(kept) < len(parts):
-        made: Value = r.replace_node(node, "concat", *kept, axis=axis)
+        made: Value = r.replace_node(node, ops.concat, *kept, axis=axis)
         return made
     return None
 
@@ -228,11 +223,10 @@ def _split(r: Rewriter, node: Node) -> Value | None:
     return _forward(r, node, node.inputs[0]) if len(node.outputs) == 1 else None
 
 
-def _untrained(op: str) -> Rule:
+def _untrained(plain: OpSpec) -> Rule:
     """Without what only a gradient reads it is the plain operator, which any runtime has."""
 
     def rule(r: Rewriter, node: Node) -> Value | None:
-        plain = get_op(op)
         if any(r.users(v) or r.is_output(v) for v in node.outputs[plain.max_outputs :]):
             return None
         made = r.op(
@@ -261,9 +255,9 @@ def _pow(r: Rewriter, node: Node) -> Value | None:
         return _forward(r, node, x)
     made: Value | None = None
     if exponent == 2.0:
-        made = r.replace_node(node, "mul", x, x)
+        made = r.replace_node(node, ops.mul, x, x)
     elif exponent == 0.5:
-        made = r.replace_node(node, "sqrt", x)
+        made = r.replace_node(node, ops.sqrt, x)
     return made
 
 
@@ -283,13 +277,13 @@ def _unit_reduce(r: Rewriter, node: Node) -> Value | None:
         return None
     if node.attrs["keepdims"] or not node.attrs["axes"]:
         return _forward(r, node, x)
-    made: Value = r.replace_node(node, "reshape", x, shape=node.outputs[0].type.shape)
+    made: Value = r.replace_node(node, ops.reshape, x, shape=node.outputs[0].type.shape)
     return made
 
 
 def _mul_chain(r: Rewriter, node: Node) -> Value | None:
     """(x * a) * b with scalar constants, a power of two among them (exact), as x * (a * b)."""
-    if node.op.name != "mul":
+    if node.op is not ops.mul:
         return None
     x, b = node.inputs
     outer = scalar_of(b)
@@ -297,7 +291,7 @@ def _mul_chain(r: Rewriter, node: Node) -> Value | None:
     if (
         outer is None
         or inner is None
-        or inner.op.name != "mul"
+        or inner.op is not ops.mul
         or r.only_user(inner.outputs[0]) is not node
     ):
         return None
@@ -311,7 +305,7 @@ def _mul_chain(r: Rewriter, node: Node) -> Value | None:
         return None
     made: Value = r.replace_node(
         node,
-        "mul",
+        ops.mul,
         inner.inputs[0],
         r.const(product, f"{node.name}.factor"),
         absorbed=fused_name(inner),
@@ -333,7 +327,7 @@ def _unexpanded(r: Rewriter, node: Node) -> Value | None:
     for i, v in enumerate(node.inputs):
         inner = r.producer(v)
         others = (u for k, u in enumerate(node.inputs) if k != i and u is not None)
-        if inner is None or inner.op.name != "expand":
+        if inner is None or inner.op is not ops.expand:
             continue
         if any(u.type.shape == shape for u in others):
             inputs = (*node.inputs[:i], inner.inputs[0], *node.inputs[i + 1 :])
@@ -352,46 +346,46 @@ def _broadcasting(rule: Rule | None = None) -> Rule:
     return either
 
 
-_RULES: dict[str, Rule] = {
-    "identity": _identity,
-    "cast": _cast,
-    "add": _broadcasting(_neutral(0.0, 0.0)),
-    "sub": _broadcasting(_neutral(0.0, None)),
-    "mul": _broadcasting(_mul),
-    "div": _broadcasting(_neutral(1.0, None)),
-    "min": _broadcasting(),
-    "max": _broadcasting(),
-    "eq": _broadcasting(),
-    "lt": _broadcasting(),
-    "le": _broadcasting(),
-    "sum_to": _identity,
-    "neg": _double("neg"),
-    "logical_not": _double("logical_not"),
-    "bitwise_not": _double("bitwise_not"),
-    "abs": _idempotent("abs"),
-    "ceil": _idempotent("ceil"),
-    "floor": _idempotent("floor"),
-    "round": _idempotent("round"),
-    "relu": _relu,
-    "clamp": _clamp,
-    "reshape": _reshape,
-    "transpose": _transpose,
-    "reinterpret": _reinterpret,
-    "expand": _expand,
-    "slice": _slice,
-    "pad": _pad,
-    "tile": _tile,
-    "concat": _concat,
-    "split": _split,
-    "lstm_train": _untrained("lstm"),
-    "gru_train": _untrained("gru"),
-    "pow": _broadcasting(_pow),
-    "where": _broadcasting(_where),
-    "reduce_sum": _unit_reduce,
-    "reduce_mean": _unit_reduce,
-    "reduce_max": _unit_reduce,
-    "reduce_min": _unit_reduce,
-    "reduce_prod": _unit_reduce,
+_RULES: dict[OpSpec, Rule] = {
+    ops.identity: _identity,
+    ops.cast: _cast,
+    ops.add: _broadcasting(_neutral(0.0, 0.0)),
+    ops.sub: _broadcasting(_neutral(0.0, None)),
+    ops.mul: _broadcasting(_mul),
+    ops.div: _broadcasting(_neutral(1.0, None)),
+    ops.min_: _broadcasting(),
+    ops.max_: _broadcasting(),
+    ops.eq: _broadcasting(),
+    ops.lt: _broadcasting(),
+    ops.le: _broadcasting(),
+    ops.sum_to: _identity,
+    ops.neg: _double(ops.neg),
+    ops.logical_not: _double(ops.logical_not),
+    ops.bitwise_not: _double(ops.bitwise_not),
+    ops.abs_: _idempotent(ops.abs_),
+    ops.ceil: _idempotent(ops.ceil),
+    ops.floor: _idempotent(ops.floor),
+    ops.round_: _idempotent(ops.round_),
+    ops.relu: _relu,
+    ops.clamp: _clamp,
+    ops.reshape: _reshape,
+    ops.transpose: _transpose,
+    ops.reinterpret: _reinterpret,
+    ops.expand: _expand,
+    ops.slice_: _slice,
+    ops.pad: _pad,
+    ops.tile: _tile,
+    ops.concat: _concat,
+    ops.split: _split,
+    ops.lstm_train: _untrained(ops.lstm),
+    ops.gru_train: _untrained(ops.gru),
+    ops.pow_: _broadcasting(_pow),
+    ops.where: _broadcasting(_where),
+    ops.reduce_sum: _unit_reduce,
+    ops.reduce_mean: _unit_reduce,
+    ops.reduce_max: _unit_reduce,
+    ops.reduce_min: _unit_reduce,
+    ops.reduce_prod: _unit_reduce,
 }
 
 
@@ -403,7 +397,7 @@ def simplify(r: Rewriter) -> None:
     """
     for node in r.nodes():
         current: Node | None = node
-        while current is not None and (rule := _RULES.get(current.op.name)) is not None:
+        while current is not None and (rule := _RULES.get(current.op)) is not None:
             made = rule(r, current)
             current = r.producer(made)
 

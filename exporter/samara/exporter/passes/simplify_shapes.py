@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir.program import Node, Program
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass
@@ -17,9 +18,9 @@ def _run(program: Program) -> Program:
     for function in list(program.functions.values()):
         r = Rewriter(function, program)
         for node in r.nodes():
-            if node.op.name == "dims":
+            if node.op is ops.dims:
                 _known_dims(r, node)
-            elif node.op.name == "iota":
+            elif node.op is ops.iota:
                 _known_iota(r, node)
         if r.changed:
             program = program.with_function(r.finish())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program, Value
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.types import DType, TensorType
@@ -39,7 +40,7 @@ def _inputs(function: Function) -> Function:
     for v in function.inputs:
         after = users.get(v, [])
         first = after[0] if len(after) == 1 else None
-        if first is None or first.op.name != "quantize":
+        if first is None or first.op is not ops.quantize:
             inputs.append(v)
             continue
         made = first.outputs[0]
@@ -57,7 +58,7 @@ def _inputs(function: Function) -> Function:
 
 
 def _quantized(v: Value, maker: Node | None) -> Value:
-    if maker is None or maker.op.name != "dequantize":
+    if maker is None or maker.op is not ops.dequantize:
         return v
     x = maker.inputs[0]
     quant = None if x is None else x.type.quant

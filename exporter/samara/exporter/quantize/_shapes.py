@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter import ops
 from samara.exporter.ir import Array, Node
 
 Floats = npt.NDArray[np.float64]
@@ -15,7 +16,7 @@ def channel_axis(node: Node) -> int:
     """The axis of the weights that output channels run along."""
     w = node.inputs[1]
     assert w is not None
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return w.type.rank - (2 if node.attrs["transpose_w"] else 1)
     return 0
 
@@ -23,7 +24,7 @@ def channel_axis(node: Node) -> int:
 def channels_of(node: Node) -> int | None:
     """Output channels of a product with constant weights that a bias [N] fits; else None."""
     w = node.inputs[1] if len(node.inputs) > 1 else None
-    if w is None or w.constant is None or (node.op.name == "matmul" and w.type.rank != 2):
+    if w is None or w.constant is None or (node.op is ops.matmul and w.type.rank != 2):
         return None
     return int(w.constant.shape[channel_axis(node)])
 
@@ -33,7 +34,7 @@ def by_input(node: Node, weights: Array) -> Floats:
     constant image with these channels is multiplied by.
     """
     wide = weights.astype(np.float64)
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return wide if node.attrs["transpose_w"] else wide.T
     summed = wide.sum(axis=tuple(range(1, wide.ndim - 1)))
     groups = int(node.attrs["groups"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Array, Node, Value, constant
 from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize._shapes import by_input, channels_of
@@ -38,7 +39,7 @@ def shift(node: Node, back: Array, seen: TensorStats | None) -> Array | None:
     w = node.inputs[1]
     if channels is None or seen is None or w is None or w.constant is None:
         return None
-    if node.op.name == "conv_transpose" or node.attrs.get("transpose_x", False):
+    if node.op is ops.conv_transpose or node.attrs.get("transpose_x", False):
         return None
     error = by_input(node, back - w.constant.astype(np.float64))
     mean = seen.channel_mean

@@ -25,6 +25,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program, Value, constant
 from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize._shapes import channel_axis, channels_of
@@ -41,7 +42,6 @@ _EXPONENTS: Final = (0.25, 0.5, 0.75, 1.0)
 _WORTHWHILE: Final = 0.98
 _SMALLEST_SHARE: Final = 1 / 64
 # Channel by channel, a positive factor goes through these unchanged.
-_HOMOGENEOUS: Final = frozenset({"identity", "relu", "leaky_relu", "max_pool", "avg_pool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ def find_pairs(function: Function) -> list[Pair]:
                 if _reads_channels(following, channels_of(node), places, users):
                     found.append(Pair(node, following, places))
                 break
-            if following.op.name == "reshape" and places == 1:
+            if following.op is ops.reshape and places == 1:
                 places = _flattened(following)
-            elif following.op.name not in _HOMOGENEOUS:
+            elif not following.op.homogeneous:
                 break
             if not places:
                 break
@@ -161,9 +161,9 @@ def _reads_channels(
     """Whether the node's weights have a part per channel (and place) of its input."""
     if channels is None or channels_of(node) is None or not _owns_weights(node, users):
         return False
-    if node.op.name == "conv_transpose" or node.attrs.get("transpose_x", False):
+    if node.op is ops.conv_transpose or node.attrs.get("transpose_x", False):
         return False
-    if places != 1 and node.op.name != "matmul":
+    if places != 1 and node.op is not ops.matmul:
         return False
     return _inputs_of(node) == channels * places
 
@@ -172,7 +172,7 @@ def _inputs_of(node: Node) -> int:
     w = node.inputs[1]
     assert w is not None
     assert w.constant is not None
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return int(w.constant.shape[1 if node.attrs["transpose_w"] else 0])
     return int(w.constant.shape[-1]) * int(node.attrs["groups"])
 
@@ -253,9 +253,9 @@ def _noise(pair: Pair, w: Floats, largest: Floats, power: Floats, s: Floats) -> 
     scaled = _scaled_inputs(pair.second, w, wide)
     step = float((largest / wide).max()) / 255
     rows = _largest_out(pair.second, scaled) / 127
-    taps = float(np.prod(w.shape[1:-1])) if pair.second.op.name != "matmul" else 1.0
+    taps = float(np.prod(w.shape[1:-1])) if pair.second.op is not ops.matmul else 1.0
     # Every output channel reads its own group's inputs only: their mean power stands for them.
-    groups = 1 if pair.second.op.name == "matmul" else int(pair.second.attrs["groups"])
+    groups = 1 if pair.second.op is ops.matmul else int(pair.second.attrs["groups"])
     reads = (power / wide**2).sum() / groups * taps
     return float(step**2 * np.square(scaled).sum() + np.square(rows).sum() * reads)
 
@@ -276,14 +276,14 @@ def _groups(node: Node, w: Floats) -> tuple[int, Floats]:
 
 
 def _largest_in(node: Node, w: Floats) -> Floats:
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return np.asarray(np.abs(w).max(axis=0 if node.attrs["transpose_w"] else 1))
     _, parts = _groups(node, w)
     return np.asarray(np.abs(parts).max(axis=(1, 2)).reshape(-1))
 
 
 def _scaled_inputs(node: Node, w: Floats, s: Floats) -> Floats:
-    if node.op.name == "matmul":
+    if node.op is ops.matmul:
         return w * (s if node.attrs["transpose_w"] else s[:, None])
     groups, parts = _groups(node, w)
     return (parts * s.reshape(groups, 1, 1, -1)).reshape(w.shape)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program
 from samara.exporter.types import Sym
 
@@ -78,7 +79,7 @@ def sizes_inside(node: Node, callee: Function, sizes: Mapping[str, int]) -> dict
             if isinstance(atom, Sym) and outer.symbols() <= sizes.keys():
                 with contextlib.suppress(KeyError, TypeError):
                     found.setdefault(atom.name, outer.evaluate(dict(sizes)))
-    if node.op.name == "loop":
+    if node.op is ops.loop:
         # (i, condition, carried…, captured…) -> (condition, carried…, stacked…)
         for k in range(int(node.attrs["carried"])):
             before, after = callee.inputs[2 + k].type, callee.outputs[1 + k].type

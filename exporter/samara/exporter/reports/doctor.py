@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.export import export, is_growing, transposes_left
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
+from samara.exporter.ops import Kind, OpSpec
 from samara.exporter.package.selection import Selection
 from samara.exporter.reports._costs import flops_of
 from samara.exporter.reports._feeds import Given, sizes_to_try
 from samara.exporter.reports._files import is_samara
 from samara.exporter.reports._inside import held, sizes_inside
 from samara.exporter.reports._runs_on import Finding, findings, library_text
-from samara.exporter.reports.inspect import MOVING, Report, inspect
+from samara.exporter.reports.inspect import Report, inspect
 from samara.exporter.types import Dim, DType, ModelFormatError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge import TensorSpec
@@ -28,29 +30,6 @@ from samara.pybridge.probe import inspect_library, open_failure
 
 # Computed by portable kernels, an element at a time.
 _PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
-# Where an infinity in a constant is a mask or a bound, and no trained weight that went wrong.
-_MASKING = frozenset(
-    (
-        "add",
-        "sub",
-        "where",
-        "min",
-        "max",
-        "clamp",
-        "attention",
-        "eq",
-        "lt",
-        "le",
-        "reduce_max",
-        "reduce_min",
-        "argmax",
-        "argmin",
-        "top_k",
-        "scatter_elements",
-        "scatter_nd",
-        "cast",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +263,7 @@ def _doubts(program: Program) -> Iterator[Finding]:
 
 def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
     for n in f.nodes:
-        if n.op.name == "trap":
+        if n.op is ops.trap:
             yield Finding(
                 "doubtful",
                 "trap",
@@ -318,24 +297,20 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
 
 def _broken_constants(f: Function) -> Iterator[str]:
     """Float constants of several elements with a NaN, or with an infinity that is no mask."""
-    users: dict[int, list[str]] = {}
+    users: dict[int, list[OpSpec]] = {}
     for n in f.nodes:
         for v in n.inputs:
             if v is not None and v.constant is not None:
-                users.setdefault(id(v), []).append(n.op.name)
+                users.setdefault(id(v), []).append(n.op)
     for v in f.values():
         if v.constant is None:
             continue
         data = np.asarray(v.constant)
         if data.dtype.kind != "f" or data.size < 2 or bool(np.isfinite(data).all()):
             continue
-        masks = all(_moves_or_masks(name) for name in users.get(id(v), ["none"]))
+        masks = id(v) in users and all(op.copies or op.masks for op in users[id(v)])
         if not masks or bool(np.isnan(data).any()):
             yield v.name
-
-
-def _moves_or_masks(op: str) -> bool:
-    return op in MOVING or op in _MASKING
 
 
 def _slow_nodes(f: Function) -> dict[DType, tuple[str, ...]]:
@@ -346,7 +321,7 @@ def _slow_nodes(f: Function) -> dict[DType, tuple[str, ...]]:
     """
     found: dict[DType, dict[str, None]] = {}
     for n in f.nodes:
-        if n.op.name in MOVING or "control" in n.op.flags:
+        if n.op.copies or n.op.kind is Kind.CONTROL:
             continue
         for v in (*n.inputs, *n.outputs):
             if v is not None and v.constant is None and v.type.dtype in _PLAIN_KERNELS:
@@ -438,9 +413,9 @@ def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int
         if called:
             inner = [_flops(program, g, sizes_inside(n, g, sizes)) for g in called]
             flops, more = max(inner)
-            trips = n.inputs[0].constant if n.op.name == "loop" and n.inputs[0] else None
+            trips = n.inputs[0].constant if n.op is ops.loop and n.inputs[0] else None
             total += flops * (1 if trips is None else int(trips))
-            unknown += more + (n.op.name == "loop" and trips is None)
+            unknown += more + (n.op is ops.loop and trips is None)
             continue
         flops_here = flops_of(n, sizes)
         if flops_here is None:

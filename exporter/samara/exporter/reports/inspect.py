@@ -48,26 +48,6 @@ from samara.pybridge import Model, ProfileRow, Session
 from samara.pybridge.memory import instruction_sets
 from samara.pybridge.tuned import NodeChoice
 
-# Every float operation of these is settled.
-_SETTLED = ("quantize", "dequantize", "qlayer_norm", "qrms_norm", "gather_blocks")
-# Pure data movement: float results are elements of the inputs, bit by bit.
-MOVING = frozenset(
-    (
-        "identity",
-        "reshape",
-        "transpose",
-        "concat",
-        "split",
-        "slice",
-        "pad",
-        "expand",
-        "tile",
-        "gather",
-        "gather_elements",
-        "gather_nd",
-        "where",
-    )
-)
 # Timed runs, and the time after which there are no more.
 _RUNS, _SECONDS = 7, 0.5
 
@@ -296,7 +276,7 @@ def promise_of(node: Node) -> str:
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
-    return "exact" if integral or node.op.name in (*MOVING, *_SETTLED) else "bounded"
+    return "exact" if integral or node.op.copies or node.op.settled else "bounded"
 
 
 @functools.cache
@@ -403,7 +383,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         flops=flops_of(node),
         path=path,
         place=place_of(node),
-        note=node.attrs["message"] if node.op.name == "trap" else "",
+        note=node.attrs["message"] if node.op is ops.trap else "",
     )
 
 

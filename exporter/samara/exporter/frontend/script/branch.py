@@ -308,7 +308,7 @@ def filler(tracer: ScriptTracer, t: TensorType) -> Value:
     """Zeros of a type: of its own size where that is known, of size 0 in other dimensions."""
     shape = [d.as_int() if d.is_static else 0 for d in t.shape]
     zero = tracer.lift(np.zeros((), t.dtype.numpy))
-    made: Value = tracer.builder.op("expand", zero, shape=shape, source=tracer.source())
+    made: Value = tracer.builder.op(ops.expand, zero, shape=shape, source=tracer.source())
     return made
 
 

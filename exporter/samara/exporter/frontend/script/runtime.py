@@ -275,28 +275,12 @@ def or_(first: Any, *rest: Thunk) -> Any:
     return value
 
 
-# Operators that cannot fail and cost nothing: both operands of `and` may as well be computed.
-_CHEAP = frozenset(
-    (
-        *("abs", "add", "cast", "clamp", "dims", "eq", "identity", "isnan", "le", "logical_and"),
-        *("logical_not", "logical_or", "lt", "max", "min", "mul", "neg", "reduce_max"),
-        *("reduce_min", "reduce_sum", "reshape", "sub", "where"),
-    )
-)
-_FEW = 8
-# Operators that a run may end in, or that hold functions of their own.
-_ENDS = frozenset(
-    (
-        *("gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "range"),
-        *("cross_entropy", "if", "loop", "call", "trap"),
-    )
-)
+_FEW = 8  # operators that both operands of `and` may as well be computed with
 
 
 def _may_fail(node: Node) -> bool:
     """Whether a node may end the run, or is not worth to be computed beside its condition."""
-    whole = any(v is not None and not v.type.dtype.is_float for v in node.inputs[:1])
-    return node.op.name in _ENDS or (node.op.name in ("div", "mod", "pow") and whole)
+    return node.op.may_end([None if v is None else v.type for v in node.inputs])
 
 
 def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -> Any:
@@ -310,7 +294,7 @@ def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -
     if isinstance(thunk, binding):
         thunk.state.set(before)
     nodes = region.child.nodes
-    cheap = len(nodes) <= _FEW and all(n.op.name in _CHEAP for n in nodes)
+    cheap = len(nodes) <= _FEW and all(n.op.cheap for n in nodes)
     quiet = not region.changes and not region.child.guards
     region.discard()
     if isinstance(second, bool) and not binds:
