@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +57,32 @@ def _cli(*arguments: object) -> dict[str, object]:
     return {"text": done.stderr, "code": done.exit_code, "raised": raised}
 
 
+# A linker that needs more room than there is, and says so in its own words.
+_GREEDY = """#!/bin/sh
+case "$*" in *--version*) echo greedy 1.0; exit;; esac
+for out; do :; done
+case "$* " in *" -c "*) : > "$out"; exit;; esac
+dd if=/dev/zero of="$out" bs=1M count=16
+"""
+
+
+def _full_for_compilers(small: Path, disk: Path) -> dict[str, object]:
+    """Builds whose compilers find no room: where they link to, and for their temporary files."""
+    compiler, room = disk.parent / "greedy", disk.parent / "room"
+    compiler.write_text(_GREEDY)
+    compiler.chmod(0o755)
+    room.mkdir()
+    _mount("size=8m", room)
+    os.environ["TMPDIR"] = str(disk)
+    tempfile.tempdir = None  # to be looked up again
+    found: dict[str, object] = {"cli temporary": _cli("build", small, "-o", disk.parent / "dist")}
+    del os.environ["TMPDIR"]
+    tempfile.tempdir = None
+    found["cli link"] = _cli("build", small, "--cc", compiler, "-o", room / "dist")
+    subprocess.run(["umount", str(room)], check=True)
+    return found
+
+
 def main() -> None:
     disk = Path(sys.argv[1])
     model = disk.parent / "model.samara"
@@ -90,6 +118,7 @@ def main() -> None:
         found[f"{kind} left"] = sorted(p.name for p in disk.rglob("*"))
 
     try_all("full")
+    found["full"] = {**found["full"], **_full_for_compilers(small, disk)}  # type: ignore[dict-item]
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     try_all("read-only")
     print(json.dumps(found))

@@ -153,6 +153,17 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return _report([*private, sys.executable, script, str(folder)])
 
 
+def test_compilers_that_find_no_room(refused: Any) -> None:
+    """Their own words would be a page of them."""
+    temporary, link = (refused["full"][f"cli {name}"]["text"] for name in ("temporary", "link"))
+    assert (
+        "/disk cannot be written: the disk is full\n  fix: make room there, or set TMPDIR"
+        in temporary
+    )
+    assert "/room/dist cannot be written: the disk is full" in link
+    assert "No space left" not in temporary + link
+
+
 @pytest.mark.parametrize(
     ("kind", "why", "number"),
     [("full", "the disk is full", 28), ("read-only", "the file system is read-only", 30)],
@@ -168,6 +179,7 @@ def test_a_disk_that_refuses(refused: Any, kind: str, why: str, number: int) -> 
             assert text.startswith("samara: ") or "samara: " in text, name
         else:
             assert (said["os"], said["number"]) == (True, number), name
+        assert ".building" not in text, name
     assert refused[f"{kind} unchanged"]
     left = set(refused[f"{kind} left"]) - {"fill", "old.samara", "sub"}
     assert left == set()

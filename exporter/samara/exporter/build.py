@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from samara.pybridge import sources
 from samara.pybridge.atomic import check_folder
 from samara.pybridge.custom import lent_kernels
 from samara.pybridge.files import read_text, reading
+from samara.pybridge.scratch import scratch_folder
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -107,13 +107,13 @@ def _kernels_of(custom: Sequence[Path], progress: Note) -> Iterator[None]:
     """Let this process's sessions find the operators of C files."""
     tools = replace(find_toolchain(find_target("host")), say=progress)
     symbols = custom_names(custom)
-    with tempfile.TemporaryDirectory(prefix="samara-") as name:
+    with scratch_folder() as folder:
         objects = []
         for number, source in enumerate(custom):
-            objects.append(Path(name) / f"{number}.o")
+            objects.append(folder / f"{number}.o")
             flags = ("-O1", "-fPIC", f"-I{sources() / 'include'}")
             tools.compile(source, objects[-1], flags)
-        library = Path(name) / (tools.target.shared_name or "libsamara.so")
+        library = folder / (tools.target.shared_name or "libsamara.so")
         tools.link_shared(objects, library, tools.target.libraries)
         with lent_kernels(library, symbols):
             yield

@@ -266,11 +266,16 @@ def replacing_files(path: AnyPath) -> Iterator[Path]:
 def put(path: Path, data: bytes | str) -> None:
     """Write a file in a folder that is not shown yet: of `replacing_folder`, or a temporary one.
 
-    The folders above it are made. FileError as `replacing`.
+    The folders above it are made. An OSError names the file, for whoever made the folder to say what
+    the user knows it by.
     """
-    with _named(path):
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+    except OSError as error:
+        if error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def make_folder(path: AnyPath) -> Path:

@@ -21,6 +21,7 @@ from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError
+from samara.pybridge.scratch import raise_if_full
 
 _SHOWN = 12  # lines of what a compiler says
 _TIMEOUT_S = 300.0
@@ -172,6 +173,7 @@ def _version(compiler: str) -> str:
 def _call(command: Sequence[str]) -> None:
     done = run_text(command)
     if done.returncode != 0:
+        raise_if_full(done.stderr, Path(command[command.index("-o") + 1]).parent)
         text = "\n".join(done.stderr.splitlines()[:_SHOWN])
         raise BackendError(
             f"{Path(command[0]).name} failed with status {done.returncode}:\n{text}",

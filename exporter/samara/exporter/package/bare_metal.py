@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from samara.exporter.package.selection import Selection
 from samara.pybridge import Model, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.memory import CountedModel
+from samara.pybridge.scratch import scratch_folder
 
 EXPORTS = tuple(
     f"samara_{name}" for name in ["open", "run_with", "input", "reset", "message", "arena_used"]
@@ -112,8 +112,7 @@ def write(
     text = _source(models[0], name, core, selection, runtime)
     files = [f"{name}_model.c", f"{name}.h", "example.c", "README.md"]
     notes: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
+    with scratch_folder() as folder:
         put(folder / files[0], text.replace(_ARENA, "0", 1))
         unknown = Figures(0, "")
         put(folder / files[1], header(name, core, inputs, outputs, unknown, runtime))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import plistlib
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from samara.exporter.package.toolchain import Toolchain
 from samara.exporter.types import BackendError, UnsupportedError
 from samara.pybridge import sources as runtime_sources
 from samara.pybridge.atomic import put
+from samara.pybridge.scratch import scratch_folder
 
 ANDROID_PAGE_BYTES = 16384
 _PROGRAMS = ("samara-run", "samara-bench")
@@ -146,9 +146,9 @@ def build_dist(
     )
     with (
         dist.whole_folder(out) as folder,
-        tempfile.TemporaryDirectory(prefix="samara-") as scratch,
+        scratch_folder() as scratch,
     ):
-        build = _Build(selection, tools, opt, root, folder, Path(scratch))
+        build = _Build(selection, tools, opt, root, folder, scratch)
         build.write_sources(text, custom)
         libraries, bill = build.compile(text)
         build.write_packages(libraries)

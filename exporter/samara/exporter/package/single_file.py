@@ -7,7 +7,6 @@ Every public name begins with NAME, so that any number of such models link into 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from samara.exporter.package.ports import Signature, signatures
 from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
 from samara.pybridge import SamaraError, Session, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
+from samara.pybridge.scratch import scratch_folder
 
 # What a file that goes anywhere can choose from at run time; neon-fp16 joins for float16 data.
 _EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
@@ -99,8 +99,8 @@ def write(
     whole = _completed(selection, isa, tuple(names))
     api = typed_api.TypedApi(functions, embed=embed, taken=public, ops=ops)
     root = sources()
-    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
-        glue = Path(folder) / "typed_model.c"
+    with scratch_folder() as folder:
+        glue = folder / "typed_model.c"
         put(glue, api.source())
         amalgam = amalgamate(
             lists(whole, root),

@@ -17,6 +17,7 @@ from samara.exporter.package.processes import run_text
 from samara.exporter.package.targets import Target, host_target
 from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
+from samara.pybridge.scratch import raise_if_full
 
 _NDK_FOLDERS = ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK")
 _FAULT = re.compile(r"\berror:|undefined (reference|symbol)|cannot find")
@@ -52,7 +53,7 @@ class Toolchain:
     def compile(self, source: Path, out: Path, flags: Sequence[str]) -> None:
         """One source to one object. BackendError with what the compiler said."""
         self._call(
-            [*self.cc, *flags, "-c", str(source), "-o", str(out)], f"compiling {source.name}"
+            [*self.cc, *flags, "-c", str(source), "-o", str(out)], f"compiling {source.name}", out
         )
 
     def preprocess(self, source: Path, flags: Sequence[str]) -> str:
@@ -63,7 +64,7 @@ class Toolchain:
         """A static library; the same objects give the same bytes."""
         mode = "rcs" if self.target.tools == "host" and sys.platform == "darwin" else "rcsD"
         out.unlink(missing_ok=True)
-        self._call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}")
+        self._call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}", out)
 
     def link_shared(
         self,
@@ -87,6 +88,7 @@ class Toolchain:
         self._call(
             [*self.cc, *flags, *map(str, objects), *libraries, "-o", str(out)],
             what or f"linking {out.name}",
+            out,
         )
 
     def link_program(
@@ -96,6 +98,7 @@ class Toolchain:
         self._call(
             [*self.cc, *flags, *map(str, inputs), *libraries, "-s", "-o", str(out)],
             f"linking {out.name}",
+            out,
         )
 
     def libraries_needed(self, objects: Sequence[Path], folder: Path) -> tuple[str, ...]:
@@ -120,7 +123,9 @@ class Toolchain:
             asked = f"trying to link with {' '.join(libraries) or 'no library'}"
             self.link_shared(objects, out, libraries, what=asked)
 
-    def _call(self, command: Sequence[str], what: str) -> str:
+    def _call(self, command: Sequence[str], what: str, out: Path | None = None) -> str:
+        """What the command prints. OSError where `out` or its temporary files find a full disk."""
+
         def waiting(seconds: float) -> None:
             # Whose first use for a target is the slowest thing that a build does.
             why = f"; zig compiles its C library for {self.target.triple} when that is first used"
@@ -133,6 +138,7 @@ class Toolchain:
             raise BackendError(f"{what}: {command[0]}: {error.strerror}") from None
         if done.returncode == 0:
             return done.stdout
+        raise_if_full(done.stderr, *([] if out is None else [out.parent]))
         lines = done.stderr.splitlines()
         text = "\n".join(([line for line in lines if _FAULT.search(line)] or lines)[:_SHOWN_LINES])
         raise BackendError(

@@ -14,7 +14,6 @@ import secrets
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +36,7 @@ from samara.exporter.types.text import plain, table
 from samara.pybridge import BackendError, Session, UnsupportedError, sources
 from samara.pybridge.atomic import put
 from samara.pybridge.dtypes import PACKED, pack_nibbles
+from samara.pybridge.scratch import scratch_folder
 
 # What `uname -m` and Android's ABIs call an architecture, as the target whose static programs run there.
 _TARGETS = {
@@ -194,16 +194,16 @@ def bench_on(
     words = [*(word for text in sized for word in ("--shape", text)), *arguments]
     if function is not None:
         words += ["--function", function]
-    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+    with scratch_folder() as folder:
         if tool is None:
-            program_file = _built(model, machine.target(), Path(folder), progress)
+            program_file = _built(model, machine.target(), folder, progress)
         else:
             program_file = Path(tool)
             if not program_file.is_file():
                 raise BackendError(
                     f"{program_file}: there is no such tool", fix="name a samara-bench"
                 )
-        data = _written(session, given, Path(folder))
+        data = _written(session, given, folder)
         progress(f"measuring on {device}")
         text = machine.run(program_file, model, words, data)
     try:
