@@ -147,11 +147,51 @@ def examine(name: str, write: Writer, folder: Path) -> Mapping[str, object]:
     return {"calls": counts, "faults": faults}
 
 
+def examine_beside(folder: Path) -> Mapping[str, object]:
+    """Kill the writer of two files at every call, in a folder that holds other things.
+
+    Each file must be the old or the new one; "mixed" counts the calls that left one of either.
+    """
+    path, others = folder / "shared", {"notes.txt": "mine\n", "sub/a.c": "mine too\n"}
+
+    def prepare() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        (path / "sub").mkdir(parents=True)
+        for name, text in others.items():
+            (path / name).write_text(text)
+        _two_files(path, 0)
+
+    prepare()
+    olds = content(path)
+    _two_files(path, 1)
+    news = content(path)
+    assert isinstance(olds, dict)
+    assert isinstance(news, dict)
+    faults: list[str] = []
+    mixed = number = 0
+    killed = True
+    while killed:
+        prepare()
+        killed = _killed(_two_files, path, 1, number)
+        found = content(path)
+        assert isinstance(found, dict)
+        if set(found) != set(news) or any(v not in (olds[k], news[k]) for k, v in found.items()):
+            faults.append(f"call {number}: torn, or others changed")
+        mixed += found not in (olds, news)
+        _two_files(path, 1)
+        left = sorted(p.name for p in (*path.iterdir(), *folder.iterdir()))
+        if content(path) != news or left != ["a.c", "a.h", "notes.txt", "shared", "sub"]:
+            faults.append(f"after call {number}: the next writer leaves {left}")
+        number += killed
+    return {"calls": [number], "faults": faults, "mixed": mixed}
+
+
 def main() -> None:
     scratch = Path(sys.argv[1])
     found = {
         name: examine(name, write, scratch / "target") for name, write in _writers(scratch).items()
     }
+    found["beside"] = examine_beside(scratch / "target")
     print(json.dumps(found))
 
 

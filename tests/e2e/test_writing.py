@@ -61,12 +61,14 @@ def test_whoever_is_killed_leaves_the_old_or_the_new(faults: Path, quick_folder:
     script = str(HERE / "killed_writers.py")
     found = _report([sys.executable, script, str(quick_folder)], LD_PRELOAD=str(faults))
     assert set(found) == {
-        *("export", "save", "state", "outputs.npz", "text", "recipe", "folder", "dist")
+        *("export", "save", "state", "outputs.npz", "text", "recipe", "folder", "dist", "beside")
     }
     for name, each in found.items():
         assert each["faults"] == [], name
         # The creation is not counted; a write, a sync, a renaming and the folder's sync are.
         assert all(calls >= 4 for calls in each["calls"]), name
+    # Of two files in a folder that stays, the renames follow one another.
+    assert found["beside"]["mixed"] == 1
 
 
 def _stateful(path: Path) -> None:

@@ -331,3 +331,13 @@ def test_files_join_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ):
         pass
     assert names(path) == ["a.c", "a.h", "mine.c"]
+
+
+def test_files_that_cannot_all_be_replaced_stay(tmp_path: Path) -> None:
+    path = tmp_path / "src"
+    _fill(path, {"a.c": "old", "b.h/mine": "own"})
+    with pytest.raises(FileError) as caught, replacing_files(path) as fresh:
+        _fill(fresh, {"a.c": "new", "b.h": "new", "c.c": "new"})
+    assert f"{path / 'b.h'} cannot be written: it is a folder" in str(caught.value)
+    assert _content(path) == {"a.c": "old", "b.h/mine": "own"}
+    assert names(path) == ["a.c", "b.h"]

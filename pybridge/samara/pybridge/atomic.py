@@ -78,23 +78,35 @@ def replacing(path: AnyPath) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _to_file(target: Path) -> Iterator[BinaryIO]:
-    old = _status(target)
-    if old is not None and not os.access(target, os.W_OK):
+    with _successor(target) as file:
+        yield file
+        _complete(file, target)
+        Path(file.name).replace(target)
+    _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def _successor(target: Path) -> Iterator[BinaryIO]:
+    """A new file beside `target`, which vanishes when the block raises before it was renamed."""
+    if _status(target) is not None and not os.access(target, os.W_OK):
         code = errno.EROFS if _is_read_only(target.parent) else errno.EACCES
         raise OSError(code, os.strerror(code))
     remove_leftovers(target)
     with _fresh(target) as file:
         try:
             yield file
-            file.flush()
-            if old is not None:
-                _like(file.fileno(), old)
-            os.fsync(file.fileno())
-            Path(file.name).replace(target)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
-    _sync_folder(target.parent)
+
+
+def _complete(file: BinaryIO, target: Path) -> None:
+    """Sync a successor, with the owner and the permissions of `target`: renaming is all that is left."""
+    file.flush()
+    old = _status(target)
+    if old is not None:
+        _like(file.fileno(), old)
+    os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -248,7 +260,9 @@ def replacing_files(path: AnyPath) -> Iterator[Path]:
     well; other files in `path` stay.
 
     A folder that has none but these is replaced at once, as `replacing_folder` does. Else, and
-    where `path` is the working directory, each file is replaced whole, one after the other.
+    where `path` is the working directory, the folder stays, for others may stand in it or add to it
+    meanwhile: all files are written, then each is replaced whole, one right after the other. Whoever
+    is killed between these renames leaves some files new and others old.
     """
     given = path_of(path, "path")
     with _named(given), _staged(given) as fresh:
@@ -472,14 +486,25 @@ def _put_entries(fresh: Path, target: Path) -> None:
 
 
 def _put_files(fresh: Path, target: Path) -> None:
-    """Each file of `fresh` into `target`, all written before the first is renamed."""
+    """Each file of `fresh` into `target`: all are complete before the first is renamed, and nothing
+    comes between the renames.
+    """
     with contextlib.ExitStack() as stack:
+        ready: list[tuple[Path, Path]] = []
         for name in sorted(os.listdir(fresh)):
-            with open(fresh / name, "rb") as source:
-                file = stack.enter_context(replacing(target / name))
+            with _named(target / name), open(fresh / name, "rb") as source:
+                direct, place = _target(target / name)
+                if direct:
+                    shutil.copyfileobj(source, stack.enter_context(_to_device(place)))
+                    continue
+                file = stack.enter_context(_successor(place))
                 shutil.copyfileobj(source, file)
-                file.flush()
-                os.fsync(file.fileno())
+                _complete(file, place)
+                ready.append((Path(file.name), place))
+        for made, place in ready:
+            made.replace(place)
+        for folder in {place.parent for _, place in ready}:
+            _sync_folder(folder)
 
 
 def _sync_all(folder: Path) -> None:
