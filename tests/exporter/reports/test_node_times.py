@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import samara
+from samara import nn
+from samara.exporter.ir import open_program
 from samara.exporter.reports import opened
 from samara.exporter.reports._feeds import choose_feeds
 from samara.exporter.reports._measure import Roof, measure_roof, program_beside_library
 from samara.exporter.reports._node_times import node_times, nodes_text
+from samara.exporter.reports._trace import trace_of
 from samara.exporter.types import ShapeError
 from samara.pybridge import Session
 
@@ -71,6 +77,35 @@ def test_nodes_of_branches_and_loops(steered_path: Path) -> None:
     assert "choose/then/repeat/body/grown" in text
     assert "times" in text
     assert "not reached with these inputs: choose/else/magnitude" in text
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+    def forward(self, x: Any) -> Any:
+        return (self.layers(x) * 2).tanh()
+
+
+def test_nodes_say_where_they_were_written(tmp_path: Path) -> None:
+    path, x = tmp_path / "m.samara", samara.ones(2, 4)
+    samara.export(samara.trace(Net(), (x,)), path)
+    session = Session(path, threads=1)
+    feeds = choose_feeds(session)
+    with opened(path) as file:
+        nodes = node_times(file, session, feeds, "", 1, None).nodes
+    line = Net.forward.__code__.co_firstlineno + 1
+    assert {n.op: n.source for n in nodes} == {
+        "matmul": f"{__file__}:{line} in layers.0",
+        "mul": f"{__file__}:{line}",
+        "tanh": f"{__file__}:{line}",
+    }
+    text = nodes_text(nodes, None, None)
+    assert f"{__file__}:{line} in layers.0" in text
+    trace = json.loads(trace_of(session, open_program(path)))["traceEvents"]
+    said = {e["args"]["op"]: e["args"]["source"] for e in trace}
+    assert said == {n.op: n.source for n in nodes}
 
 
 def test_a_measured_choice_is_named(samara_path: Path) -> None:

@@ -32,7 +32,8 @@ class NodeTime:
     roof_share: the least time for its operations and bytes here over the median; None where either
     is unknown. path: of a node inside a branch or a loop, the control nodes that lead to it, as
     `If_0/then/conv1`; of another node its name. function: that holds it. executions: in one run.
-    share: of the time of the run; that of a control node includes what runs inside it.
+    share: of the time of the run; that of a control node includes what runs inside it. source: the
+    author's line and the module's path, `net.py:12 in layers.0.conv`, as far as the model says.
     """
 
     node: str
@@ -49,6 +50,7 @@ class NodeTime:
     function: str = ""
     executions: int = 1
     share: float | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,13 @@ def _node_time(
         function=last.function,
         executions=last.count,
         share=median / run_us if run_us > 0 else None,
+        source=source_of(node),
     )
+
+
+def source_of(node: Node) -> str:
+    """Where the author wrote a node, as far as the model says."""
+    return "" if node.source is None else node.source.place
 
 
 def node_rates(
@@ -214,6 +222,7 @@ def nodes_text(
 ) -> str:
     """A table of nodes, and what it is measured by."""
     repeated = any(n.executions > 1 for n in nodes)
+    sourced = any(n.source for n in nodes)
     rows = [
         (
             n.path or n.node,
@@ -226,6 +235,7 @@ def nodes_text(
             "-" if n.share is None else f"{100 * n.share:.1f} %",
             "-" if n.gflops is None else f"{n.gflops:.1f}",
             "-" if n.roof_share is None else f"{100 * n.roof_share:.0f} %",
+            *([n.source or "-"] if sourced else []),
         )
         for n in nodes
     ]
@@ -240,8 +250,9 @@ def nodes_text(
         "of the run",
         "GFLOP/s",
         "of the roof",
+        *(["source"] if sourced else []),
     )
-    text = table(heads, rows, right={*range(5, len(heads))})
+    text = table(heads, rows, right={*range(5, len(heads) - sourced)})
     if roof is not None:
         r = roof
         text += (

@@ -11,6 +11,7 @@ from typing import Any
 
 from samara.exporter.ir import Program
 from samara.exporter.reports._inside import functions_inside
+from samara.exporter.reports._node_times import source_of
 from samara.pybridge import Session
 
 
@@ -26,6 +27,7 @@ def trace_of(session: Session, program: Program) -> str:
     for event in trace["traceEvents"]:
         lanes.setdefault(event["args"]["function"], []).append(event)
     run_us = max((e["ts"] + e["dur"] for e in lanes.get(session.function, ())), default=0.0)
+    sources = {(name, n.name): source_of(n) for name, f in inside.items() for n in f.function.nodes}
     order = [name for name in inside if name in lanes]
     order += [name for name in lanes if name not in inside]
     for tid, name in enumerate(order, 1):
@@ -33,6 +35,8 @@ def trace_of(session: Session, program: Program) -> str:
         for event in _laid_out(lanes[name]):
             event["tid"] = tid
             event["args"]["path"] = place(event["name"])
+            if source := sources.get((name, event["name"])):
+                event["args"]["source"] = source
             if run_us > 0:
                 event["args"]["share"] = round(event["dur"] / run_us, 4)
     if len(order) > 1:

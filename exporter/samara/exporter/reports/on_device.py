@@ -31,7 +31,13 @@ from samara.exporter.reports._feeds import Given, choose_feeds, read_feeds
 from samara.exporter.reports._files import Note, silent
 from samara.exporter.reports._inside import Inside, functions_inside
 from samara.exporter.reports._measure import Roof
-from samara.exporter.reports._node_times import NodeTime, named_nodes, node_rates, nodes_text
+from samara.exporter.reports._node_times import (
+    NodeTime,
+    named_nodes,
+    node_rates,
+    nodes_text,
+    source_of,
+)
 from samara.exporter.types.text import plain, table
 from samara.pybridge import BackendError, Session, UnsupportedError, sources
 from samara.pybridge.atomic import put
@@ -124,6 +130,7 @@ def _nodes_text(result: Mapping[str, Any]) -> str:
             function=n.get("function", ""),
             executions=n.get("count", 1),
             share=n.get("share"),
+            source=n.get("source", ""),
         )
         for n in result["nodes"]
     ]
@@ -150,7 +157,9 @@ def _with_rates(
         found = node_rates(node, n["kernel"], n["us"] / max(n["count"], 1), place.sizes, roof)
         rates = dict(zip(("gflops", "roof_share"), found, strict=True))
         rates["share"] = n["us"] / run_us if run_us > 0 else None
-        known = {k: v for k, v in rates.items() if v is not None}
+        known: dict[str, Any] = {k: v for k, v in rates.items() if v is not None}
+        if source := source_of(node):
+            known["source"] = source
         nodes.append({**n, "path": place.place(n["node"]), **known})
     not_reached = [inside[k[0]].place(n.name) for k, n in left.items()]
     return {**result, "nodes": nodes, "not_reached": not_reached}
