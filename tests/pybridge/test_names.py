@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samara.pybridge.names import is_one_of, meant, unknown
+from samara.pybridge.names import is_one_of, meant, module_of, unknown
 
 
 def test_the_nearest_is_named() -> None:
@@ -18,6 +18,17 @@ def test_the_nearest_is_named() -> None:
     assert meant("x", ["logits"]) == "there are logits"
     assert meant(3, []) == "there are none"
     assert meant("q", [f"name{i}" for i in range(20)]).endswith("name11 …")
+
+
+def test_the_module_of_what_a_model_says() -> None:
+    said = {
+        "layers.0.conv": "layers.0.conv",
+        "node_conv (Conv) in layers.0": "layers.0",
+        "a (b) in c (Add) in head": "head",
+        "node_conv (Conv)": "",
+        "": "",
+    }
+    assert {detail: module_of(detail) for detail in said} == said
 
 
 def test_one_of() -> None:

@@ -11,6 +11,16 @@ from samara.pybridge.errors import UnknownNameError
 _MOST = 12  # names that a fix lists
 
 
+def module_of(detail: str) -> str:
+    """The path of the submodule in what a model says of a node beside its line, `layers.0.conv`: all of
+    it, or what an importer's `node (operator) in module` ends with; empty where it is not known.
+    """
+    _, between, module = detail.rpartition(") in ")
+    if between:
+        return module
+    return "" if detail.endswith(")") else detail
+
+
 def is_one_of(name: object, known: Container[str]) -> bool:
     """Whether `name` is a text, and one of these."""
     return isinstance(name, str) and name in known

@@ -48,7 +48,7 @@ from samara.pybridge.errors import (
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
-from samara.pybridge.names import is_one_of, unknown
+from samara.pybridge.names import is_one_of, module_of, unknown
 from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
 
 Array = npt.NDArray[Any]
@@ -61,7 +61,8 @@ _ACCURACIES = ("default", "strict", "bfloat16")
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
     """Time of one node in the last run, in microseconds; a loop's body adds up over `count`
-    executions. `source` is the author's "file:line" where the model knows it.
+    executions. `source` is the author's "file:line" and `module` the path of the module, such as
+    "layers.0.conv", where the model knows them.
     """
 
     node: str
@@ -72,6 +73,7 @@ class ProfileRow:
     total_us: float
     count: int
     source: str = ""
+    module: str = ""
 
 
 def _busy() -> SamaraError:
@@ -426,9 +428,12 @@ class Session:
         rows = ffi.new("samara_profile_row[]", max(1, count[0]))
         self._check(self._lib.samara_session_profile(self.handle, rows, count[0], count))
         files = ffi.new("const char *[]", max(1, count[0]))
+        details = ffi.new("const char *[]", max(1, count[0]))
         lines = ffi.new("uint32_t[]", max(1, count[0]))
         self._check(
-            self._lib.samara_session_profile_sources(self.handle, files, lines, count[0], count)
+            self._lib.samara_session_profile_sources(
+                self.handle, files, lines, details, count[0], count
+            )
         )
         return [
             ProfileRow(
@@ -439,7 +444,8 @@ class Session:
                 r.start_ns / 1e3,
                 r.total_ns / 1e3,
                 r.count,
-                f"{text(files[i])}:{lines[i]}" if lines[i] else "",
+                f"{name}:{lines[i]}" if (name := text(files[i])) else "",
+                module_of(text(details[i])),
             )
             for i, r in enumerate(rows[0 : count[0]])
         ]

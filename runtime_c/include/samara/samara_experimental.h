@@ -130,11 +130,13 @@ SAMARA_API size_t samara_op_context_scratch_bytes(const samara_op_context *conte
 SAMARA_API uint64_t samara_checksum(const void *data, size_t size_bytes);
 
 /* Where the nodes of samara_session_profile's rows came from, row by row: the author's file (""
- * when the model does not say) and line. Writes at most `capacity` of each and sets *count to the
- * number of rows. Strings live as long as the model. */
+ * when the model does not say) and line, and what the model says beside these: the path of the
+ * module, or an importer's "node (operator) in module". Writes at most `capacity` of each and sets
+ * *count to the number of rows. Strings live as long as the model. */
 SAMARA_API samara_status samara_session_profile_sources(const samara_session *session,
                                                         const char **files, uint32_t *lines,
-                                                        size_t capacity, size_t *count);
+                                                        const char **details, size_t capacity,
+                                                        size_t *count);
 
 /* What the session's model needs of a library: the list that selective builds are made from
  * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the

@@ -104,6 +104,12 @@ def test_nodes_say_where_they_were_written(tmp_path: Path) -> None:
     text = nodes_text(nodes, None, None)
     assert f"{__file__}:{line} in layers.0" in text
     trace = json.loads(trace_of(session, open_program(path)))["traceEvents"]
+    rows = session.profile()
+    assert [(r.op, r.source, r.module) for r in rows] == [
+        ("matmul", f"{__file__}:{line}", "layers.0"),
+        ("mul", f"{__file__}:{line}", ""),
+        ("tanh", f"{__file__}:{line}", ""),
+    ]
     said = {e["args"]["op"]: e["args"]["source"] for e in trace}
     assert said == {n.op: n.source for n in nodes}
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from samara.exporter.ops import Guard, OpSpec
 from samara.exporter.types import Atom, Dim, DType, Quant, TensorType, as_dim
+from samara.pybridge.names import module_of
 
 Array = npt.NDArray[Any]
 
@@ -31,13 +32,8 @@ class Source:
 
     @property
     def module(self) -> str:
-        """The path of the submodule, `layers.0.conv`: all of the detail, or what an importer's
-        `node (operator) in module` ends with; empty where it is not known.
-        """
-        _, between, module = self.detail.rpartition(") in ")
-        if between:
-            return module
-        return "" if self.detail.endswith(")") else self.detail
+        """The path of the submodule, `layers.0.conv`; empty where it is not known."""
+        return module_of(self.detail)
 
     @property
     def place(self) -> str:

@@ -58,19 +58,24 @@ samara_status samara_session_profile(const samara_session *session, samara_profi
 }
 
 samara_status samara_session_profile_sources(const samara_session *session, const char **files,
-                                             uint32_t *lines, size_t capacity, size_t *count) {
+                                             uint32_t *lines, const char **details, size_t capacity,
+                                             size_t *count) {
   struct smr_profile_walk walk;
   samara_profile_row row;
   const struct smr_frame_node *node;
-  if (session == NULL || count == NULL || ((files == NULL || lines == NULL) && capacity != 0))
+  if (session == NULL || count == NULL) return SAMARA_BAD_ARGUMENT;
+  if ((files == NULL || lines == NULL || details == NULL) && capacity != 0)
     return SAMARA_BAD_ARGUMENT;
   SMR_TRY(smr_profile_begin(session, &walk));
   size_t used = 0;
   for (; (node = smr_profile_next(session, &walk, &row)) != NULL; used++) {
     if (used >= capacity) continue;
-    const struct smr_source *source = smr_node_source(session->common.model, node);
-    files[used] = source != NULL ? source->file : "";
-    lines[used] = source != NULL ? source->line : 0;
+    const int32_t at = node->node->source;
+    const struct smr_source source =
+        at < 0 ? (struct smr_source){0} : session->common.model->sources[at];
+    files[used] = source.file != NULL ? source.file : "";
+    lines[used] = source.line;
+    details[used] = source.detail != NULL ? source.detail : "";
   }
   *count = used;
   return SAMARA_OK;

@@ -79,7 +79,9 @@ SMR_TEST(rows_count_and_time_what_ran) {
 }
 
 SMR_TEST(sources_go_with_the_rows) {
-  static const struct smr_source sources[] = {{.file = "model.py", .line = 12}, {.file = ""}};
+  static const struct smr_source sources[] = {
+      {.file = "model.py", .line = 12, .detail = "layers.0"},
+      {.file = "", .detail = "relu (Relu)"}};
   struct literal *l = looping();
   l->parts[0]->nodes[0].source = 0;
   l->parts[1]->nodes[0].source = 1;
@@ -88,22 +90,28 @@ SMR_TEST(sources_go_with_the_rows) {
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
   REQUIRE(s != NULL);
   const char *files[3] = {NULL, NULL, NULL};
+  const char *details[3] = {NULL, NULL, NULL};
   uint32_t lines[3] = {9, 9, 9};
   size_t count = 0;
-  CHECK_EQ_INT(samara_session_profile_sources(s, files, lines, 3, &count), SAMARA_BAD_STATE);
+  CHECK_EQ_INT(samara_session_profile_sources(s, files, lines, details, 3, &count),
+               SAMARA_BAD_STATE);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_profile_sources(s, NULL, NULL, 0, &count), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_profile_sources(s, NULL, NULL, NULL, 0, &count), SAMARA_OK);
   CHECK_EQ_INT(count, 3);
-  CHECK_EQ_INT(samara_session_profile_sources(s, files, NULL, 3, &count), SAMARA_BAD_ARGUMENT);
-  REQUIRE(samara_session_profile_sources(s, files, lines, 3, &count) == SAMARA_OK);
+  CHECK_EQ_INT(samara_session_profile_sources(s, files, lines, NULL, 3, &count),
+               SAMARA_BAD_ARGUMENT);
+  REQUIRE(samara_session_profile_sources(s, files, lines, details, 3, &count) == SAMARA_OK);
   CHECK_STR(files[0], "");
   CHECK_STR(files[1], "");
   CHECK_STR(files[2], "model.py");
   CHECK_EQ_INT(lines[0], 0);
   CHECK_EQ_INT(lines[1], 0);
   CHECK_EQ_INT(lines[2], 12);
+  CHECK_STR(details[0], "relu (Relu)");
+  CHECK_STR(details[1], "");
+  CHECK_STR(details[2], "layers.0");
   const char *first[1] = {NULL};
-  CHECK_EQ_INT(samara_session_profile_sources(s, first, lines, 1, &count), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_profile_sources(s, first, lines, details, 1, &count), SAMARA_OK);
   CHECK_EQ_INT(count, 3);
   CHECK_STR(first[0], "");
   samara_session_destroy(s);

@@ -142,6 +142,9 @@ def reported(tmp_path: Path) -> str:
 
 
 def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
+    from samara.exporter.reports import opened
+    from samara.exporter.reports._feeds import choose_feeds
+    from samara.exporter.reports._node_times import node_times, nodes_text
     from samara.exporter.reports.compare import compare_files
     from samara.exporter.reports.doctor import doctor
     from samara.exporter.reports.inspect import inspect
@@ -153,19 +156,26 @@ def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
                    for k in range(2)]  # fmt: skip
     session = samara.Session(file)
     session.run(calibration[0])
-    profiled = "\n".join(str(r.source) for r in session.profile())
+    rows = [(r.source, r.module) for r in session.profile()]
+    with opened(file) as given:
+        times = node_times(given, session, choose_feeds(session), "", 1, None)
     first, second = "/home/me/net.py:12 in stem.conv", "/home/me/net.py:31 in body.0.conv"
     for name, text in {
         "inspect": inspect(file).text(kernels=True),
         "quantize": str(samara.quantize(program, calibration).report),
         "compare": compare_files(file, file + "@isa=scalar").text(),
+        "bench --node": nodes_text(times.nodes, None, None),
     }.items():
         assert first in text, (name, text)
         assert second in text, (name, text)
         assert "in head.sum" in text, (name, text)
         assert "site-packages" not in text
         assert "eval_with_key" not in text
-    assert "/home/me/net.py:12" in profiled
+    assert {row for row in rows if row[0]} == {
+        ("/home/me/net.py:12", "stem.conv"),
+        ("/home/me/net.py:31", "body.0.conv"),
+    }
+    assert ("", "head.sum") in rows
     assert "in head.sum" in exported  # a transpose that is left stands before it
     model = onnx.load(source)
     model.graph.node[1].op_type = "Strange"
