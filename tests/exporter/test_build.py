@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -206,3 +207,21 @@ def test_wrong_requests_come_before_work(
 )
 def test_stems_become_c_names(stem: str, name: str) -> None:
     assert c_name(stem) == name
+
+
+def test_bare_metal_builds_ask_strict_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Theirs are strict, in which other algorithms run."""
+    asked: list[str] = []
+
+    def asking(files: object, accuracy: str) -> object:
+        asked.append(accuracy)
+        raise UnsupportedError("enough")
+
+    monkeypatch.setattr(sys.modules[write_source.__module__], "survey", asking)
+    model = _relu_model(tmp_path / "net.samara")
+    for core in (None, "cortex-m3"):
+        with pytest.raises(UnsupportedError, match="enough"):
+            write_source([model], out=tmp_path / "dist", bare_metal=core)
+    assert asked == ["default", "strict"]

@@ -54,12 +54,14 @@ def gathered(
     custom: Sequence[Path] = (),
     note: Note = silent,
     progress: Note = silent,
+    accuracy: str = "default",
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and ask what the models need.
 
     ONNX models are converted, and live as long as the context; `note` is told. custom: C files with
-    operators of the models, which this machine's compiler makes into a library to ask. SamaraError
-    for a file that is neither model nor list, and where nothing is given.
+    operators of the models, which this machine's compiler makes into a library to ask. accuracy: of
+    the sessions that will run the models. SamaraError for a file that is neither model nor list, and
+    where nothing is given.
     """
     if not models:
         raise SamaraError(
@@ -78,7 +80,7 @@ def gathered(
         if custom and files:
             stack.enter_context(_kernels_of(custom, progress))
         progress("finding out what the models need")
-        selection, found = survey(files)
+        selection, found = survey(files, accuracy=accuracy)
         notes = tuple(
             f"{needs.path.name}: what {len(needs.unknown)} nodes need depends on data "
             f"({needs.unknown[0].op} first); the build keeps all algorithms"
@@ -195,7 +197,9 @@ def write_source(
     check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
-    with gathered(models, custom=own, note=note) as given:
+    # Bare-metal sessions have strict accuracy, in which other algorithms are chosen.
+    accuracy = "default" if bare_metal is None else "strict"
+    with gathered(models, custom=own, note=note, accuracy=accuracy) as given:
         if bare_metal is not None:
             return bare.write(
                 given.models,

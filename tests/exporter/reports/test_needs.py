@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import samara
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.reports.needs import Needs, needs_of, survey
 
@@ -91,3 +92,18 @@ def test_branches_that_no_run_takes(tmp_path: Path) -> None:
     assert not needs.unknown
     assert needs.selection.parts is not None
     assert {"f32_vunary_exp", "f32_vunary_sin"} <= needs.selection.parts
+
+
+def test_strict_sessions_need_what_they_choose(tmp_path: Path) -> None:
+    """Not the transforms of a convolution, but what computes it without."""
+    net = samara.nn.Conv2d(64, 64, 3, padding=1)
+    path = tmp_path / "conv.samara"
+    samara.export(samara.trace(net, (samara.zeros(1, 64, 32, 32),)), path)
+    default, strict = (
+        needs_of(path, accuracy=each).selection.parts or frozenset()
+        for each in ("default", "strict")
+    )
+    assert "conv_winograd" in default
+    assert "conv_winograd" not in strict
+    selection, _ = survey([path], accuracy="strict")
+    assert selection.parts == strict

@@ -38,20 +38,23 @@ class Needs:
 
 
 def needs_of(
-    path: str | os.PathLike[str], *, shapes: Mapping[str, Sequence[int]] | None = None
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    accuracy: str = "default",
 ) -> Needs:
     """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
 
     shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
-    data, the model runs once on seeded random inputs.
+    data, the model runs once on seeded random inputs. accuracy: of the sessions that the build is for.
     """
     found: dict[tuple[str, str, int], NodeNeeds] = {}
-    model_parts = _entries_needs(path, shapes or {}, found)
+    model_parts = _entries_needs(path, shapes or {}, found, accuracy)
     # A file is read as a whole: also the operators of functions that nothing calls.
     program = read_file(path, checked=False).program
     named = [n.op.name for f in program.functions.values() for n in f.nodes]
     ops = dict.fromkeys(named, frozenset[str]())
-    _bodies_needs(program, shapes or {}, found)
+    _bodies_needs(program, shapes or {}, found, accuracy)
     nodes = tuple(found.values())
     for node in nodes:
         ops[node.op] |= node.dtypes
@@ -65,6 +68,7 @@ def _entries_needs(
     path: str | os.PathLike[str],
     shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
+    accuracy: str,
 ) -> frozenset[str]:
     """Put the nodes of all functions into `found`; the model's own parts.
 
@@ -73,7 +77,7 @@ def _entries_needs(
     model = Model(path)
     model_parts: frozenset[str] = frozenset()
     for function in model.functions:
-        whole, nodes = _function_needs(model, function, shapes)
+        whole, nodes = _function_needs(model, function, shapes, accuracy)
         model_parts |= whole
         named: Counter[tuple[str, str]] = Counter()
         for node in nodes:
@@ -89,6 +93,7 @@ def _bodies_needs(
     program: Program,
     shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
+    accuracy: str,
 ) -> None:
     """Prepare the bodies that no run reached as functions of their own: they are closed."""
     for name in program.functions:
@@ -98,12 +103,14 @@ def _bodies_needs(
             file = Path(folder) / "body.samara"
             with contextlib.suppress(SamaraError):
                 save_program(replace(program, entries=(name,)), file)
-                _entries_needs(file, shapes, found)
+                _entries_needs(file, shapes, found, accuracy)
 
 
-def survey(models: Iterable[str | os.PathLike[str]]) -> tuple[Selection, list[Needs]]:
-    """What all the models need together, and each alone."""
-    found = [needs_of(path) for path in models]
+def survey(
+    models: Iterable[str | os.PathLike[str]], *, accuracy: str = "default"
+) -> tuple[Selection, list[Needs]]:
+    """What all the models need together, and each alone. accuracy: of the sessions that run them."""
+    found = [needs_of(path, accuracy=accuracy) for path in models]
     selection = Selection()
     for needs in found:
         selection = selection.merge(needs.selection)
@@ -111,9 +118,9 @@ def survey(models: Iterable[str | os.PathLike[str]]) -> tuple[Selection, list[Ne
 
 
 def _function_needs(
-    model: Model, function: str, shapes: Mapping[str, Sequence[int]]
+    model: Model, function: str, shapes: Mapping[str, Sequence[int]], accuracy: str
 ) -> tuple[frozenset[str], list[NodeNeeds]]:
-    session = Session(model, function=function, threads=1)
+    session = Session(model, function=function, threads=1, accuracy=accuracy)
     whole, nodes = session_needs(session)
     if all(node.state in _READY for node in nodes):
         return whole, nodes
