@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model in flash that runs in one buffer of the caller's: what a bare-metal build adds to the
-// runtime. bare_model.h is its interface; smr_model_image is the model.
+// runtime. bare_model.h is its interface; smr_model_image is the model. Where the model was laid
+// out when it was built, bare_steps.c takes the place of this file.
 #include "base/fp.h"
 
 #include "bare_model.h"
@@ -8,6 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+
+#if !SMR_LAID_OUT
 
 // Blocks follow each other in the buffer. The last two can be given back, last one first: opening a
 // model does so with what it needs only for a moment.
@@ -88,3 +91,5 @@ samara_status samara_reset(samara_net *net) { return samara_session_reset(net->s
 const char *samara_message(const samara_net *net) { return samara_session_error(net->session); }
 
 size_t samara_arena_used(const samara_net *net) { return net->arena.most; }
+
+#endif

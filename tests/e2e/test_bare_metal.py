@@ -43,7 +43,7 @@ def net(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(net: Path, cpu: str, out: Path) -> bare_metal.BareMetalReport:
-    selection, _ = survey([net])
+    selection, _ = survey([net], accuracy="strict")
     return bare_metal.write([net], cpu=cpu, name="net", out=out, selection=selection)
 
 

@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(model: Path, out: Path, cpu: str = "cortex-m3") -> bare_metal.BareMetalReport:
-    selection, _ = survey([model])
+    selection, _ = survey([model], accuracy="strict")
     return bare_metal.write([model], cpu=cpu, name="tiny", out=out, selection=selection)
 
 
@@ -94,7 +94,7 @@ def test_open_sizes_are_refused(tmp_path: Path) -> None:
 
 
 def test_one_model_at_a_time(model: Path, tmp_path: Path) -> None:
-    selection, _ = survey([model])
+    selection, _ = survey([model], accuracy="strict")
     with pytest.raises(UnsupportedError, match="one embedded model, not 2"):
         bare_metal.write(
             [model, model], cpu="cortex-m3", name="two", out=tmp_path, selection=selection

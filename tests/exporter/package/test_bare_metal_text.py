@@ -94,7 +94,7 @@ def test_header_and_example_compile_as_c_and_as_cpp(
 
 
 def test_readme_has_the_one_line() -> None:
-    text = readme("kws", CPU, FIGURES)
+    text = readme("kws", CPU, FIGURES, "structures are there")
     assert "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -Os -c kws_model.c" in text
     assert "| `KWS_FLASH_BYTES` | 20,000 | code |" in text
-    assert "| `KWS_STACK_BYTES` | unknown |" in readme("kws", CPU, Figures(7, "a bound"))
+    assert "| `KWS_STACK_BYTES` | unknown |" in readme("kws", CPU, Figures(7, "a bound"), "")

@@ -13,21 +13,30 @@ import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from samara.exporter.package._bare_metal_cpus import Cpu
+from samara.exporter.package._c_text import renamer
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError
+from samara.pybridge.atomic import put
 from samara.pybridge.scratch import raise_if_full
 
 _SHOWN = 12  # lines of what a compiler says
 _TIMEOUT_S = 300.0
 _ROOM = 16 << 20  # of the probe's arena: untouched pages of it cost nothing
 # 32-bit x86 with the alignments and sizes of the embedded ABIs, and with IEEE arithmetic.
-_X86 = ("-m32", "-malign-double", "-msse2", "-mfpmath=sse", "-fno-pie", "-fno-stack-protector")
+_X86 = (
+    "-m32", "-malign-double", "-msse2", "-mfpmath=sse", "-fno-pie", "-fno-stack-protector",
+    "-DSMR_LIKE_EMBEDDED=1",
+)  # fmt: skip
+# Two bases of a program whose pointers are looked for.
+_PLACES = (0x0010_0000, 0x0234_0000)
+# Two functions with the same body keep their names, and padding of structs is 0.
+_LAYOUT_FLAGS = ("-Os", "-fno-ipa-icf", "-ftrivial-auto-var-init=zero")
 _NO_LIBRARY = ("-ffreestanding", "-fbuiltin", "-DPROBE_NO_LIBRARY=1")
 
 
@@ -42,6 +51,7 @@ class Figures:
     stack_bytes: int | None = None
     stack_doc: str = ""
     needs: tuple[str, ...] = ()  # functions that the program has to bring along; (): not known
+    answers: tuple[str, ...] = ()  # numbers of the outputs of runs on made-up inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,8 @@ class _Use:
     arena: int
     open_stack: int
     run_stack: int
+    answers: tuple[str, ...]
+    layout: str  # what layout.c says
 
     @property
     def stack(self) -> int:
@@ -60,28 +72,69 @@ def compiler_of(cpu: Cpu) -> str | None:
     return shutil.which(cpu.compiler)
 
 
-def measure(name: str, cpu: Cpu, folder: Path, sources: Path) -> Figures | None:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes of each input and output of the caller's."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def measure(
+    name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes | None = None
+) -> Figures | None:
     """Arena and stack of `folder`/NAME_model.c, written for an arena of any size; None where nothing
-    can run it. BackendError when the CPU's compiler fails.
+    can run it. BackendError when the CPU's compiler fails. sizes: to have answers, too.
     """
-    probe = _Probe(name, cpu, folder, sources)
-    compiler = compiler_of(cpu)
-    use, how = None, ""
-    emulator = shutil.which(cpu.emulator[0])
+    for how, machine in _machines(name, cpu, folder, sources, sizes):
+        use = machine.run()
+        if use is not None:
+            return _figures(use, how)
+    return None
+
+
+def look_inside(
+    name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes
+) -> tuple[Figures, list[tuple[str, Elf]]] | None:
+    """The same, with what layout.c says of the model in two programs that lie at different places."""
+    for how, machine in _machines(name, cpu, folder, sources, sizes):
+        uses = machine.run_with_layout()
+        if uses is not None:
+            return _figures(uses[0][0], how), [(use.layout, elf) for use, elf in uses]
+    return None
+
+
+def _machines(
+    name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes | None
+) -> Iterator[tuple[str, _Probe]]:
+    """What may run the model, best first, and in words how it is known then."""
+    compiler, emulator = compiler_of(cpu), shutil.which(cpu.emulator[0])
     if compiler is not None and emulator is not None:
-        use = probe.emulated(compiler, (emulator, *cpu.emulator[1:]))
+        own = () if cpu.has_library else _NO_LIBRARY
+        command = (compiler, *(cpu.emulated or cpu.flags), *own, "-nostdlib", "-static")
         alike = f" as {cpu.emulated[0]}" if cpu.emulated else ""
         how = f"measured with {_version(compiler)} -Os{alike} in {cpu.emulator[0]}"
-    if use is None:
-        use = probe.on_x86()
-        how = "measured as 32-bit x86 code, so an estimate"
-    if use is None:
-        return None
+        run = (emulator, *cpu.emulator[1:])
+        yield how, _Probe(name, folder, sources, sizes, command, cpu.libraries, run, True)
+    # 32-bit code of this machine: where it is x86-64 Linux with a compiler that makes such code.
+    if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
+        return
+    enums = ("-fshort-enums",) if cpu.short_enums else ()
+    for each in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        words = shlex.split(each)
+        if words and shutil.which(words[0]) is not None:
+            command = (*words, *_X86, *enums, *_NO_LIBRARY, "-nostdlib", "-static", "-no-pie")
+            how = "measured as 32-bit x86 code, so an estimate"
+            yield how, _Probe(name, folder, sources, sizes, command, (), (), False)
+
+
+def _figures(use: _Use, how: str) -> Figures:
     return Figures(
         arena_bytes=use.arena,
         arena_doc="the buffer that the model needs, exactly",
         stack_bytes=use.stack,
         stack_doc=f"of the deepest call, {how}; your interrupts come on top",
+        answers=use.answers,
     )
 
 
@@ -108,61 +161,101 @@ def compile_object(name: str, cpu: Cpu, folder: Path) -> tuple[Path, int, str] |
     return made, sum(section.size for section in loaded), doc
 
 
+@dataclass(frozen=True, slots=True)
 class _Probe:
-    def __init__(self, name: str, cpu: Cpu, folder: Path, sources: Path) -> None:
-        self._cpu, self._folder = cpu, folder
-        self._support = sources / "bare_metal"
-        self._model = folder / f"{name}_model.c"
-        self._name = name
+    """probe.c with a model, for one machine. command: its compiler with flags; emulator: what runs the
+    program. A compiler that fails is an error where `strict`, else there is no answer."""
 
-    def emulated(self, compiler: str, emulator: Sequence[str]) -> _Use | None:
-        own = () if self._cpu.has_library else _NO_LIBRARY
-        command = [compiler, *(self._cpu.emulated or self._cpu.flags), *own, "-nostdlib", "-static"]
-        return self._run(emulator, self._link(command, self._cpu.libraries))
+    name: str
+    folder: Path
+    sources: Path
+    sizes: Sizes | None
+    command: tuple[str, ...]
+    libraries: tuple[str, ...]
+    emulator: tuple[str, ...]
+    strict: bool
 
-    def on_x86(self) -> _Use | None:
-        """None where the machine is no x86-64 Linux, or has no compiler that makes 32-bit code."""
-        if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
+    def run(self) -> _Use | None:
+        model = self.folder / f"{self.name}_model.c"
+        done = self._build_and_run(model, ("-Os",), {}, ((),))
+        return done[0][0] if done else None
+
+    def run_with_layout(self) -> list[tuple[_Use, Elf]] | None:
+        """Twice, at two places; the programs come along for their symbols."""
+        text = (self.sources / "bare_metal/layout.c").read_text("utf-8")
+        both = self.folder / f"{self.name}_layout.c"
+        put(both, f'#include "{self.name}_model.c"\n{renamer(self.name)(text)}')
+        places = tuple((f"-Wl,-Ttext-segment={place:#x}",) for place in _PLACES)
+        try:
+            return self._build_and_run(both, _LAYOUT_FLAGS, {"LAYOUT": "1"}, places)
+        except BackendError:  # an old compiler: the model is measured without
             return None
-        for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-            command = shlex.split(name)
-            if not command or shutil.which(command[0]) is None:
-                continue
-            enums = ("-fshort-enums",) if self._cpu.short_enums else ()
-            flags = (*_X86, *enums, *_NO_LIBRARY, "-nostdlib", "-static", "-no-pie")
-            try:
-                return self._run((), self._link([*command, *flags], ()))
-            except (BackendError, OSError):
-                continue
-        return None
+        finally:
+            both.unlink()
 
-    def _link(self, command: Sequence[str], libraries: Sequence[str]) -> Path:
-        program = self._folder / f"{self._name}_probe"
+    def _build_and_run(
+        self,
+        model: Path,
+        flags: tuple[str, ...],
+        more: dict[str, str],
+        places: tuple[tuple[str, ...], ...],
+    ) -> list[tuple[_Use, Elf]] | None:
+        support = self.sources / "bare_metal"
+        macros = [f"-DPROBE_{key}={value}" for key, value in (self._defines() | more).items()]
+        objects = [self.folder / f"{self.name}_{each}.o" for each in ("probed", "probe")]
+        program = self.folder / f"{self.name}_probe"
+        found: list[tuple[_Use, Elf]] = []
+        try:
+            for source, made in zip((model, support / "probe.c"), objects, strict=True):
+                include = (f"-I{support}", f"-I{self.folder}")
+                _call([*self.command, *flags, *include, *macros, "-c", str(source), "-o", str(made)])  # fmt: skip
+            for place in places:
+                linked = [*self.command, *flags, *place, *map(str, objects)]
+                _call([*linked, *self.libraries, "-o", str(program)])
+                use = _run(self.emulator, program)
+                if use is None:
+                    return None
+                found.append((use, Elf(program.read_bytes(), program.name)))
+            return found
+        except (BackendError, OSError):
+            if self.strict:
+                raise
+            return None
+        finally:
+            for file in (*objects, program):
+                file.unlink(missing_ok=True)
+
+    def _defines(self) -> dict[str, str]:
         defines = {
-            "HEADER": f'"{self._folder / f"{self._name}.h"}"',
-            "NET": f"{self._name}_net",
-            "ERROR": f"{self._name}_error",
-            "OPEN": f"{self._name}_open",
-            "RUN": f"{self._name}_run_with",
-            "ARENA_USED": f"{self._name}_arena_used",
+            "HEADER": f'"{self.folder / f"{self.name}.h"}"',
+            "NET": f"{self.name}_net",
+            "ERROR": f"{self.name}_error",
+            "OPEN": f"{self.name}_open",
+            "INPUT": f"{self.name}_input",
+            "RUN": f"{self.name}_run_with",
+            "ARENA_USED": f"{self.name}_arena_used",
             "ARENA_ROOM": str(_ROOM),
         }
-        flags = [f"-DPROBE_{key}={value}" for key, value in defines.items()]
-        files = [str(self._model), str(self._support / "probe.c")]
-        _call(
-            [*command, "-Os", f"-I{self._support}", *flags, *files, *libraries, "-o", str(program)]
-        )
-        return program
+        if self.sizes is not None:
+            outputs = self.sizes.outputs
+            defines |= {
+                "INPUT_BYTES": "".join(f"{size}," for size in self.sizes.inputs),
+                "OUTPUT_BYTES": "".join(f"{size}," for size in outputs),
+                "OUTPUT_ROOM": str(sum((size + 15) // 16 * 16 for size in outputs) + 16),
+            }
+        return defines
 
-    def _run(self, emulator: Sequence[str], program: Path) -> _Use | None:
-        try:
-            done = run_text([*emulator, str(program)], timeout=_TIMEOUT_S)
-        finally:
-            program.unlink(missing_ok=True)
-        said = dict(line.split() for line in done.stdout.splitlines())
-        if done.returncode != 0 or "arena" not in said:
-            return None  # an emulator that does not know the CPU, a kernel without 32-bit programs
-        return _Use(int(said["arena"]), int(said["open_stack"]), int(said["run_stack"]))
+
+def _run(emulator: Sequence[str], program: Path) -> _Use | None:
+    done = run_text([*emulator, str(program)], timeout=_TIMEOUT_S)
+    text, _, layout = done.stdout.partition("layout\n")
+    said = dict(line.split() for line in text.splitlines())
+    if done.returncode != 0 or "arena" not in said:
+        return None  # an emulator that does not know the CPU, a kernel without 32-bit programs
+    answers = tuple(value for key, value in said.items() if key.startswith("answer"))
+    return _Use(
+        int(said["arena"]), int(said["open_stack"]), int(said["run_stack"]), answers, layout
+    )
 
 
 def _version(compiler: str) -> str:

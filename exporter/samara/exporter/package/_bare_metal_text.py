@@ -233,8 +233,9 @@ def _show(upper: str, output: Tensor) -> str:
 """
 
 
-def readme(name: str, cpu: Cpu, figures: Figures) -> str:
-    """README.md: what to compile and run, what it needs and what it takes."""
+def readme(name: str, cpu: Cpu, figures: Figures, layout: str) -> str:
+    """README.md: what to compile and run, what it needs and what it takes. layout: in words, where
+    the model's structures are."""
     upper = name.upper()
 
     def row(what: str, value: int | None, doc: str) -> str:
@@ -277,7 +278,7 @@ its UART into `board_write`; a debugger with semihosting on shows the text witho
 |---|---:|---|
 {rows}
 
-The model's weights and program stay in flash and are read where they lie. A smaller arena than
+The model's weights stay in flash and are read where they lie; {layout}. A smaller arena than
 `{upper}_ARENA_BYTES` is refused by `{name}_open` with a text that names both numbers; a run allocates
 nothing. Compile your program with the same setting of `-fshort-enums` as this file.
 """

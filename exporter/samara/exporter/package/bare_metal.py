@@ -11,9 +11,17 @@ from typing import Any
 
 from samara.exporter.package._bare_metal_board import board_files, program_line, run_line
 from samara.exporter.package._bare_metal_cpus import Cpu, find_cpu
-from samara.exporter.package._bare_metal_probe import Figures, compile_object, measure
+from samara.exporter.package._bare_metal_layout import NotLaidOutError, read
+from samara.exporter.package._bare_metal_probe import (
+    Figures,
+    Sizes,
+    compile_object,
+    look_inside,
+    measure,
+)
+from samara.exporter.package._bare_metal_tables import Tables, tables
 from samara.exporter.package._bare_metal_text import Tensor, example, header, readme, tensors
-from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.amalgamate import amalgamate, image
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
@@ -34,7 +42,7 @@ HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "
     "f32_winograd_f23",
     "f32_winograd_f43",
 }
-_SUPPORT = ("bare_model.h", "bare_model.c")
+_SUPPORT = ("bare_model.h", "bare_model.c", "bare_steps.h", "bare_steps.c")
 _SYSTEM_FILES = ("base/os_posix.c", "base/os_windows.c")
 # Of a C library; bare_metal/bare_libc.h says in their place what is used of it.
 _LIBRARY_HEADER = re.compile(
@@ -51,6 +59,7 @@ class BareMetalReport:
     cpu: Cpu
     files: tuple[Path, ...]
     figures: Figures
+    layout: str  # in words: where the model's structures are, and why
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +74,7 @@ class BareMetalReport:
             "program": program_line(self.name, self.cpu),
             "run": run_line(self.name, self.cpu),
             "needs": list(self.figures.needs),
+            "layout": self.layout,
             "notes": list(self.notes),
         }
 
@@ -79,6 +89,7 @@ class BareMetalReport:
         lines = [f"{self.name} for {self.cpu.title}: {self.files[0].parent}"]
         lines += [f"  {path.name}" for path in self.files]
         lines += [f"  {what} {'?' if n is None else f'{n:,}':>9} B  {doc}" for what, n, doc in rows]
+        lines.append(f"  {self.layout}")
         lines.append(f"  compile with: {self.cpu.compile_line} {self.name}_model.c")
         lines.append(f"  try the example: make -C {self.files[0].parent} run")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -109,19 +120,22 @@ def write(
         )
     inputs, outputs = _interface(models[0])
     runtime = sources()
-    text = _source(models[0], name, core, selection, runtime)
     files = [f"{name}_model.c", f"{name}.h", "example.c", "README.md"]
     notes: list[str] = []
     with scratch_folder() as folder:
-        put(folder / files[0], text.replace(_ARENA, "0", 1))
+        source = _source(models[0], name, core, selection, runtime)
+        put(folder / files[0], source.text(_ANY))
         unknown = Figures(0, "")
         put(folder / files[1], header(name, core, inputs, outputs, unknown, runtime))
-        figures = measure(name, core, folder, runtime)
+        sizes = Sizes(tuple(t.size_bytes for t in inputs), tuple(t.size_bytes for t in outputs))
+        source, figures = _laid_out(source, name, core, folder, runtime, sizes)
+        if figures is None:
+            figures = measure(name, core, folder, runtime)
     if figures is None:
         figures = _bound(models[0])
         notes.append("nothing here can run the model, so that its arena is an upper bound")
     with replacing_files(out) as fresh:
-        put(fresh / files[0], text.replace(_ARENA, f"{figures.arena_bytes}u", 1))
+        put(fresh / files[0], source.text(figures.arena_bytes))
         made = compile_object(name, core, fresh)
         if made is None:
             notes.append(f"nothing was compiled: {core.compiler} is not installed ({core.package})")
@@ -133,16 +147,76 @@ def write(
         written = {
             f"{name}.h": header(name, core, inputs, outputs, figures, runtime),
             "example.c": example(name, inputs, outputs),
-            "README.md": readme(name, core, figures),
+            "README.md": readme(name, core, figures, source.why),
             **board_files(name, core, figures, runtime),
         }
         for file, content in written.items():
             put(fresh / file, content)
         files += [file for file in written if file not in files]
-    return BareMetalReport(name, core, tuple(out / f for f in files), figures, tuple(notes))
+    return BareMetalReport(
+        name, core, tuple(out / f for f in files), figures, source.why, tuple(notes)
+    )
 
 
 _ARENA = "SMR_ARENA_BYTES_GOES_HERE"
+_ANY = 0  # an arena of any size
+_NOT_LAID_OUT = "#define SMR_LAID_OUT 0\n"
+# Machines whose structures are those of the tables: 32 bits, the low byte first, and integers of 64
+# bits aligned to 8 bytes, as everywhere but on x86.
+_LAID_OUT = """\
+#if UINTPTR_MAX == 0xffffffffu && (!defined(__i386__) || defined(SMR_LIKE_EMBEDDED)) && \\
+    (!defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#define SMR_LAID_OUT 1
+#else
+#define SMR_LAID_OUT 0
+#endif
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """NAME_model.c as it is being made. why: in words, how its structures are made."""
+
+    whole: str
+    model: bytes
+    why: str = ""
+    tables: Tables | None = None
+
+    def text(self, arena_bytes: int) -> str:
+        written = self.whole.replace(_ARENA, f"{arena_bytes}u" if arena_bytes else "0", 1)
+        if self.tables is None:
+            return written
+        enums = f"#define SMR_ENUM_BYTES {self.tables.enum_bytes}\n"
+        written = written.replace(_NOT_LAID_OUT, _LAID_OUT + enums, 1)
+        return written.replace(image(self.model), self.tables.image, 1) + self.tables.text
+
+
+def _laid_out(
+    source: _Source, name: str, cpu: Cpu, folder: Path, runtime: Path, sizes: Sizes
+) -> tuple[_Source, Figures | None]:
+    """The source with its tables and what it takes then. As it was, where its structures cannot be
+    laid out; it says why. The figures are None where they are not known."""
+    found = look_inside(name, cpu, folder, runtime, sizes)
+    if found is None:
+        return replace(source, why=f"{_OPENED}: nothing here runs 32-bit programs"), None
+    opened, runs = found
+    file = folder / f"{name}_model.c"
+    try:
+        made = tables(read(runs), source.model)
+        fresh = replace(
+            source, tables=made, why="structures are in flash, laid out when the model was built"
+        )
+        put(file, fresh.text(_ANY))
+        figures = measure(name, cpu, folder, runtime, sizes)
+        if figures is None or figures.answers != opened.answers:
+            raise NotLaidOutError("the tables give other answers")
+    except NotLaidOutError as error:
+        put(file, source.text(_ANY))
+        return replace(source, why=f"{_OPENED}: {error}"), opened
+    return fresh, figures
+
+
+_OPENED = "structures are made in the arena by open"
 
 
 def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -164,23 +238,25 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     return inputs, tensors(function.outputs, "output", inputs)
 
 
-def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> str:
+def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> _Source:
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
     parts = (known if selection.parts is None else selection.parts) - HOSTED
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
     rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")
+    data = model.read_bytes()
     amalgam = amalgamate(
         rows,
         prefix=name,
         exports=EXPORTS,
         sources=runtime,
         extra_sources=[runtime / "bare_metal" / each for each in _SUPPORT],
-        embed=model.read_bytes(),
+        embed=data,
         defines={"SMR_BARE_METAL": "1", "SAMARA_ARENA_BYTES": _ARENA},
     )
     text = _LIBRARY_HEADER.sub("", amalgam.source)
     library = (runtime / "bare_metal/bare_libc.h").read_text("utf-8")
-    return text.replace("#include <stdint.h>\n", f"#include <stdint.h>\n{library}", 1)
+    head = f"#include <stdint.h>\n{library}{_NOT_LAID_OUT}"
+    return _Source(text.replace("#include <stdint.h>\n", head, 1), data)
 
 
 def _bound(path: Path) -> Figures:

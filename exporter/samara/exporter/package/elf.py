@@ -126,6 +126,17 @@ class Elf:
     def _text(self, at: int) -> str:
         return self._data[at : self._data.index(b"\0", at)].decode("utf-8", "replace")
 
+    def text_at(self, address: int) -> bytes | None:
+        """The bytes up to the next 0 at an address of what the file holds and is only read; None
+        elsewhere."""
+        for section in self.sections:
+            if not section.is_loaded or not section.in_file or section.flags & SHF_WRITE:
+                continue
+            if section.address <= address < section.address + section.size:
+                start = section.offset + address - section.address
+                return self._data[start : self._data.find(b"\0", start)]
+        return None
+
     def page_alignment(self) -> int:
         """The least alignment among what a loader maps."""
         return min((s.alignment for s in self.segments if s.kind == PT_LOAD), default=0)
