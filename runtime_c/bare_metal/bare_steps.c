@@ -21,8 +21,7 @@ struct bare_abi {
 };
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4 && offsetof(struct bare_abi, widest) == 8,
                "the tables of this file are for another machine: build it for this one");
-_Static_assert(sizeof(enum bare_home) == SMR_ENUM_BYTES,
-               "compile with the setting of -fshort-enums that the README names");
+_Static_assert(sizeof(enum bare_home) == 1, "compile with -fshort-enums");
 
 // In the caller's buffer, followed by what the plan says the length of: tensors, operands, inputs,
 // variables, and the memory that tensors lie in.
@@ -110,6 +109,7 @@ static samara_status steps_run_one(struct samara_net *net, const struct bare_ste
   const struct bare_plan *plan = smr_bare_plan();
   struct smr_job *job = &net->job;
   const uint32_t count = step->job.input_count + step->job.output_count;
+  if (step->job.tiles == 0) return SAMARA_OK;
   for (uint32_t i = 0, copies = 0; i < count; i++) {
     net->operands[i] = NULL;
     if (step->operands[i] == BARE_ABSENT) continue;

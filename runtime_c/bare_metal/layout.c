@@ -268,7 +268,6 @@ void probe_layout(samara_net *net) {
   layout_word("image");
   layout_at(smr_model_image);
   layout_number((int64_t)smr_model_image_bytes);
-  layout_number((int64_t)sizeof(enum smr_layout));
   layout_number(SMR_ALIGNMENT);
   layout_word("\nblock");
   layout_at(session->arena.data);

@@ -19,12 +19,15 @@ from tests.e2e.bare_metal_image import CORES, build, output_bytes, run
 from tests.e2e.models import recorded
 
 import samara
+from samara import nn
 from samara.exporter.package import bare_metal
 from samara.exporter.package._bare_metal_cpus import CPUS
 from samara.exporter.reports.needs import survey
 
 Tool = Callable[[str, str], str]
 MODEL = "micro_kws_m_qdq"
+# Bytes of the arena: the first two cannot be less, the last is what the page promises.
+ACTIVATIONS, INPUT, STRUCTURES = 39040, 7840, 2048
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 # Helpers that compute with doubles, and the library's mathematics.
 DOUBLE = re.compile(r"__aeabi_(c?d|\w*2d|f2lz|f2ulz)|__\w+df|__fix\w+di|^[a-z]\w+f$|^(exp|log|pow)")
@@ -74,6 +77,8 @@ def test_keyword_net_gives_the_hosts_bytes(
     figures = report.figures
     assert figures.flash_bytes is not None
     assert figures.stack_bytes is not None
+    assert report.layout == "structures are in flash, laid out when the model was built"
+    assert figures.arena_bytes - ACTIVATIONS - INPUT <= STRUCTURES
     # Exactly: all of the arena is used, one byte less is refused by both numbers, none behind it is touched.
     assert answer.figures["arena_used"] == figures.arena_bytes
     assert answer.refusal == (
@@ -88,6 +93,36 @@ def test_keyword_net_gives_the_hosts_bytes(
             f"\n{cpu:12} flash {figures.flash_bytes:7,} B  arena {figures.arena_bytes:7,} B"
             f"  stack {answer.stack:5,} B  {answer.figures['kilo_instructions']:6,} k instructions"
         )
+
+
+class Stream(nn.Module):
+    """Whole numbers, so that every machine computes the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("past", samara.ones(1, 6))
+
+    def forward(self, x: samara.Tensor) -> samara.Tensor:
+        self.past *= 2
+        self.past += x
+        return nn.functional.relu(self.past - 3)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("cpu", ["cortex-m3", "rv32imc"])
+def test_a_stream_goes_on_from_run_to_run(cpu: str, need_tool: Tool, tmp_path: Path) -> None:
+    emulator = CPUS[cpu].machine.emulator
+    need_tool("cortex-m" if "arm" in emulator else cpu, CPUS[cpu].compiler)
+    qemu = need_tool(emulator, emulator)
+    path = tmp_path / "stream.samara"
+    samara.export(samara.script(Stream(), (samara.zeros(1, 6),)), path)
+    report = written(path, cpu, tmp_path)
+    assert report.layout == "structures are in flash, laid out when the model was built"
+    inputs = [np.full((1, 6), i, np.float32) for i in (1, 5, -9)]
+    answer = run(qemu, cpu, build(cpu, tmp_path, inputs))
+    session = samara.Session(path)
+    want = [output_bytes(next(iter(session.run({"x": x}).values()))) for x in inputs]
+    assert list(answer.outputs) == want
 
 
 @pytest.mark.extended

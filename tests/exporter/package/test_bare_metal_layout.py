@@ -60,7 +60,7 @@ def words(state: str, *before: str) -> tuple[int | Place, ...]:
 
 
 def test_numbers_and_what_pointers_lead_to() -> None:
-    image = "image @{0x1000} 256 1 8"
+    image = "image @{0x1000} 256 8"
     found = words("state @{0x2000} 28 {1} 00000007 {64} {80} {0x1010} {0x2004} {128}", image)
     assert found == (
         Place("function", name="kernel"),  # the address of Thumb code
@@ -93,7 +93,7 @@ def test_what_only_one_run_has_is_unknown(word: str) -> None:
 
 
 def test_words_that_lead_elsewhere_in_each_run_are_refused() -> None:
-    runs = said("image @{0x1000} 256 1 8", "state @{0x2000} 4 {0x1010}")
+    runs = said("image @{0x1000} 256 8", "state @{0x2000} 4 {0x1010}")
     other = runs[1][0].replace("00051010", "00051014")
     with pytest.raises(NotLaidOutError, match="depends on where the program lies"):
         read([runs[0], (other, runs[1][1])])

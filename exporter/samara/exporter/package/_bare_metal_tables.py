@@ -33,7 +33,6 @@ class Tables:
 
     text: str
     image: str
-    enum_bytes: int
 
 
 def tables(rows: Sequence[Row], data: bytes) -> Tables:
@@ -72,7 +71,7 @@ class _Writer:
 
     def tables(self) -> Tables:
         image = self._of("image")[0].fields
-        enum_bytes, self.alignment = _number(image[2]), _number(image[3])
+        self.alignment = _number(image[2])
         nodes = list(self._nodes())
         values = {_number(row.fields[0]): row for row in self._of("value")}
         outputs = [_number(row.fields[0]) for row in self._of("output")]
@@ -87,7 +86,7 @@ class _Writer:
             self._write(nodes, [values[each] for each in used], numbers, outputs)
             self._keep_rows()
         text = "\n".join(["#if SMR_LAID_OUT", *self.out, "#endif", ""])
-        return Tables(text, self._image(), enum_bytes)
+        return Tables(text, self._image())
 
     def _of(self, kind: str) -> list[Row]:
         return self.by_kind.get(kind, [])

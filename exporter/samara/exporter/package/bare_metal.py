@@ -42,12 +42,25 @@ HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "
     "f32_winograd_f23",
     "f32_winograd_f43",
 }
+# Convolutions that read pixels through pointers do so in smaller blocks here than in the library that
+# was asked what the model needs (ops/conv/indirect.c): the last block may have few rows.
+_SMALL_BLOCKS = {"f32_gemm_indirect": "f32_gemm_short"}
 _SUPPORT = ("bare_model.h", "bare_model.c", "bare_steps.h", "bare_steps.c")
 _SYSTEM_FILES = ("base/os_posix.c", "base/os_windows.c")
 # Of a C library; bare_metal/bare_libc.h says in their place what is used of it.
 _LIBRARY_HEADER = re.compile(
     r"^#include <(?:assert|errno|inttypes|math|stdio|stdlib|string|time)\.h>\n", re.MULTILINE
 )
+# The runtime's own types: an enum takes as many bytes as its values whatever the compiler's flags, so
+# that structures are alike for all. Those of the interface are as the flags have it.
+_ENUM = re.compile(r"^( *)(typedef )?enum( \w+)? \{", re.MULTILINE)
+_SMALL = """\
+#if defined(__GNUC__)
+#define SMR_SMALL __attribute__((packed))
+#else
+#define SMR_SMALL
+#endif
+"""
 _PART = re.compile(r"^SMR_PART\((\w+),", re.MULTILINE)
 
 
@@ -186,8 +199,7 @@ class _Source:
         written = self.whole.replace(_ARENA, f"{arena_bytes}u" if arena_bytes else "0", 1)
         if self.tables is None:
             return written
-        enums = f"#define SMR_ENUM_BYTES {self.tables.enum_bytes}\n"
-        written = written.replace(_NOT_LAID_OUT, _LAID_OUT + enums, 1)
+        written = written.replace(_NOT_LAID_OUT, _LAID_OUT, 1)
         return written.replace(image(self.model), self.tables.image, 1) + self.tables.text
 
 
@@ -241,6 +253,7 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
 def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> _Source:
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
     parts = (known if selection.parts is None else selection.parts) - HOSTED
+    parts |= {more for part, more in _SMALL_BLOCKS.items() if part in parts}
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
     rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")
     data = model.read_bytes()
@@ -255,7 +268,14 @@ def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Pat
     )
     text = _LIBRARY_HEADER.sub("", amalgam.source)
     library = (runtime / "bare_metal/bare_libc.h").read_text("utf-8")
-    head = f"#include <stdint.h>\n{library}{_NOT_LAID_OUT}"
+
+    def small(match: re.Match[str]) -> str:
+        indent, typedef, tag = (part or "" for part in match.groups())
+        own = (typedef or tag) and not tag.startswith(f" {name}_")
+        return f"{indent}{typedef}enum SMR_SMALL{tag} {{" if own else match[0]
+
+    text = _ENUM.sub(small, text)
+    head = f"#include <stdint.h>\n{library}{_SMALL}{_NOT_LAID_OUT}"
     return _Source(text.replace("#include <stdint.h>\n", head, 1), data)
 
 
