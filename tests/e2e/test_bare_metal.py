@@ -132,7 +132,10 @@ def test_other_cores_compile_and_run_in_user_mode(
 ) -> None:
     need_tool(cpu, CPUS[cpu].compiler)
     need_tool(CPUS[cpu].emulator[0], CPUS[cpu].emulator[0])
-    figures = written(net, cpu, tmp_path).figures
+    report = written(net, cpu, tmp_path)
+    figures = report.figures
+    assert report.layout == "structures are in flash, laid out when the model was built"
+    assert figures.arena_bytes - ACTIVATIONS - INPUT <= STRUCTURES
     assert figures.flash_bytes is not None
     assert figures.stack_bytes is not None
     assert CPUS[cpu].emulator[0] in figures.stack_doc
