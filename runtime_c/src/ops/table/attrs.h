@@ -53,17 +53,25 @@ extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
 ///
 /// A function that serves several operators names one of them. All must have the attribute in the
 /// same place, which builds with assertions check.
-#define SMR_ATTR(job, OP, NAME)                                 \
-  (assert(smr_attr_is((job), SMR_ATTR_INDEX(OP, NAME), #NAME)), \
-   &((const struct smr_attrs_##OP *)(const void *)(job)->attrs)->NAME)
+#define SMR_ATTR(job, OP, NAME) \
+  (&((const struct smr_attrs_##OP *)smr_attrs_of((job), SMR_ATTR_INDEX(OP, NAME), #NAME))->NAME)
 
 /// Attributes that operators share, as in SMR_ATTR_GROUP(job, conv, window)->strides.
-#define SMR_ATTR_GROUP(job, OP, GROUP)                                                  \
-  (assert(smr_attr_is((job), SMR_ATTR_INDEX(OP, GROUP), SMR_ATTR_GROUP_FIRST_##GROUP)), \
-   &((const struct smr_attrs_##OP *)(const void *)(job)->attrs)->GROUP)
+#define SMR_ATTR_GROUP(job, OP, GROUP)                                             \
+  (&((const struct smr_attrs_##OP *)smr_attrs_of((job), SMR_ATTR_INDEX(OP, GROUP), \
+                                                 SMR_ATTR_GROUP_FIRST_##GROUP))    \
+        ->GROUP)
 
 /// Whether the node's attribute at `index` has this name: for assertions.
 bool smr_attr_is(const struct smr_job *job, size_t index, const char *name);
+
+/// The node's attributes, of which `name` lies at `index`.
+static inline const void *smr_attrs_of(const struct smr_job *job, size_t index, const char *name) {
+  assert(smr_attr_is(job, index, name));
+  (void)index;
+  (void)name;
+  return job->attrs;
+}
 
 /// The attribute's name.
 const char *smr_attr_name(const struct smr_attr_desc *desc);
