@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { SOURCE_MAX_COUNT = INT32_MAX };  // elements of a range; far beyond any arena
+enum { RANGE_MAX_COUNT = INT32_MAX };  // elements of a range; far beyond any arena
 
 // ---- range ----
 
@@ -36,7 +36,7 @@ static int64_t range_int(const struct smr_tensor *t) { return smr_index_at(t, 0)
 // ceil((limit - start) / delta), at least 0, or -1 when that is no count.
 static int64_t range_count_float(double start, double limit, double delta) {
   const double count = ceil((limit - start) / delta);
-  if (!(count <= (double)SOURCE_MAX_COUNT)) return -1;  // NaN too
+  if (!(count <= (double)RANGE_MAX_COUNT)) return -1;  // NaN too
   return count > 0 ? (int64_t)count : 0;
 }
 
@@ -48,7 +48,7 @@ static int64_t range_count_int(int64_t start, int64_t limit, int64_t delta) {
       delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
   const uint64_t by = delta > 0 ? (uint64_t)delta : (uint64_t)0 - (uint64_t)delta;
   const uint64_t count = (distance - 1) / by + 1;
-  return count <= SOURCE_MAX_COUNT ? (int64_t)count : -1;
+  return count <= RANGE_MAX_COUNT ? (int64_t)count : -1;
 }
 
 static samara_status range_measure(struct smr_job *job) {
@@ -71,8 +71,8 @@ static samara_status range_measure(struct smr_job *job) {
 }
 
 // Writes start + i * step for i in [first, last); integers wrap.
-SMR_VECTORIZED static void source_line(struct smr_tensor *y, int64_t start, int64_t step,
-                                       size_t first, size_t last) {
+SMR_VECTORIZED static void range_line(struct smr_tensor *y, int64_t start, int64_t step,
+                                      size_t first, size_t last) {
   uint64_t value = (uint64_t)start + (uint64_t)first * (uint64_t)step;
   int64_t *wide = y->data;
   int32_t *narrow = y->data;
@@ -91,7 +91,7 @@ SMR_VECTORIZED static void source_line(struct smr_tensor *y, int64_t start, int6
   }
 }
 
-static samara_status source_prepare(struct smr_job *job) {
+static samara_status range_prepare(struct smr_job *job) {
   const struct smr_tensor *y = job->outputs[0];
   struct smr_units *units = (struct smr_units *)job->state;
   *units = smr_units_make(job, (size_t)smr_numel(y), smr_dtype_bytes(y->dtype));
@@ -105,7 +105,7 @@ static samara_status range_run(const struct smr_job *job, size_t begin, size_t e
   struct smr_tensor *y = job->outputs[0];
   const size_t first = smr_units_begin(units, begin), last = smr_units_begin(units, end);
   if (!range_is_float(y->dtype)) {
-    source_line(y, range_int(job->inputs[0]), range_int(job->inputs[2]), first, last);
+    range_line(y, range_int(job->inputs[0]), range_int(job->inputs[2]), first, last);
     return SAMARA_OK;
   }
   // In float64 and rounded once: long ranges keep their step.
@@ -125,8 +125,8 @@ static samara_status range_run(const struct smr_job *job, size_t begin, size_t e
 static samara_status iota_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
   (void)scratch;
   const struct smr_units *units = (const struct smr_units *)job->state;
-  source_line(job->outputs[0], SMR_ATTR(job, iota, start)->i, SMR_ATTR(job, iota, step)->i,
-              smr_units_begin(units, begin), smr_units_begin(units, end));
+  range_line(job->outputs[0], SMR_ATTR(job, iota, start)->i, SMR_ATTR(job, iota, step)->i,
+             smr_units_begin(units, begin), smr_units_begin(units, end));
   return SAMARA_OK;
 }
 
@@ -246,12 +246,12 @@ static samara_status nonzero_run(const struct smr_job *job, size_t begin, size_t
 }
 
 const struct smr_op_funcs smr_op_range_funcs = {.measure = range_measure,
-                                                .prepare = source_prepare,
+                                                .prepare = range_prepare,
                                                 .run = range_run,
                                                 .state_bytes = sizeof(struct smr_units),
                                                 .more_dtypes = SMR_DTYPE_F64};
 const struct smr_op_funcs smr_op_iota_funcs = {
-    .prepare = source_prepare, .run = iota_run, .state_bytes = sizeof(struct smr_units)};
+    .prepare = range_prepare, .run = iota_run, .state_bytes = sizeof(struct smr_units)};
 const struct smr_op_funcs smr_op_dims_funcs = {.prepare = dims_prepare, .run = dims_run};
 const struct smr_op_funcs smr_op_nonzero_funcs = {.measure = nonzero_measure,
                                                   .prepare = nonzero_prepare,
