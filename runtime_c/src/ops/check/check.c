@@ -78,6 +78,13 @@ samara_status smr_expect_ints(const struct smr_job *job, const struct smr_attr *
   return SAMARA_OK;
 }
 
+samara_status smr_expect_shape(const struct smr_job *job, const struct smr_attr *attr) {
+  const struct smr_tensor *y = job->outputs[0];
+  const int64_t *shape;
+  SMR_TRY(smr_expect_ints(job, attr, y->rank, 0, INT64_MAX, &shape));
+  return smr_expect_dims(job, y, "output", shape, y->rank);
+}
+
 bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint32_t more_rank) {
   const uint32_t longest = *rank > more_rank ? *rank : more_rank;
   int64_t out[SAMARA_MAX_RANK];

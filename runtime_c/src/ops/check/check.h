@@ -166,6 +166,8 @@ samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t 
 /// borrows them.
 samara_status smr_expect_ints(const struct smr_job *job, const struct smr_attr *attr,
                               uint32_t count, int64_t least, int64_t most, const int64_t **out);
+/// Fail unless output 0 has the dims of `attr`, a list of the node's.
+samara_status smr_expect_shape(const struct smr_job *job, const struct smr_attr *attr);
 
 /// Input `index`, or NULL where it is absent.
 static inline struct smr_tensor *smr_optional_input(const struct smr_job *job, uint32_t index) {

@@ -41,9 +41,7 @@ samara_status smr_check_where(const struct smr_job *job) { return check_broadcas
 // The output has the dims `shape`, and broadcasting them would give the dims of the input.
 samara_status smr_check_sum_to(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, sum_to, shape), y->rank, 0, INT64_MAX, &shape));
-  SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
+  SMR_TRY(smr_expect_shape(job, SMR_ATTR(job, sum_to, shape)));
   bool fits = y->rank <= x->rank;
   for (uint32_t i = 0; fits && i < y->rank; i++) {
     const int64_t from = x->dims[x->rank - y->rank + i];

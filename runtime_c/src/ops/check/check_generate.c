@@ -38,10 +38,7 @@ samara_status smr_check_iota(const struct smr_job *job) {
 
 // Output dims: the attribute `shape`.
 samara_status smr_check_shaped(const struct smr_job *job) {
-  const struct smr_tensor *y = job->outputs[0];
-  const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, mel_weights, shape), y->rank, 0, INT64_MAX, &shape));
-  return smr_expect_dims(job, y, "output", shape, y->rank);
+  return smr_expect_shape(job, SMR_ATTR(job, mel_weights, shape));
 }
 
 // Output: int64 [rank, measured].

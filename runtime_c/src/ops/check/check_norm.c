@@ -55,7 +55,7 @@ samara_status smr_check_group_norm(const struct smr_job *job) {
 
 // Inputs 0 and 1 have dims [..., C]; output 0 has them, too, and outputs 1 and 2 are [C]. Inputs
 // from 2 on, where present, are [C].
-static samara_status check_channel_norm_grad(const struct smr_job *job) {
+samara_status smr_check_batch_norm_grad(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[1];
   SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
   SMR_TRY(smr_expect_dims(job, job->inputs[0], "dy", x->dims, x->rank));
@@ -67,12 +67,8 @@ static samara_status check_channel_norm_grad(const struct smr_job *job) {
 }
 
 samara_status smr_check_group_norm_grad(const struct smr_job *job) {
-  SMR_TRY(check_channel_norm_grad(job));
+  SMR_TRY(smr_check_batch_norm_grad(job));
   return check_groups(job);
-}
-
-samara_status smr_check_batch_norm_grad(const struct smr_job *job) {
-  return check_channel_norm_grad(job);
 }
 
 // Output 0 has the dims of input 0, [..., C]; inputs 1 and 2, where present, and the other outputs

@@ -9,9 +9,7 @@
 // The output has the dims `shape` and as many elements as the input.
 samara_status smr_check_reshape(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, reshape, shape), y->rank, 0, INT64_MAX, &shape));
-  SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
+  SMR_TRY(smr_expect_shape(job, SMR_ATTR(job, reshape, shape)));
   if (smr_numel(x) == smr_numel(y)) return SAMARA_OK;
   const struct smr_dims_text from = smr_dims_text(x->dims, x->rank);
   const struct smr_dims_text to = smr_dims_text(y->dims, y->rank);
@@ -136,9 +134,7 @@ samara_status smr_check_pad(const struct smr_job *job) {
 // The output has the dims `shape`, to which the input broadcasts.
 samara_status smr_check_expand(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const int64_t *shape;
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, expand, shape), y->rank, 0, INT64_MAX, &shape));
-  SMR_TRY(smr_expect_dims(job, y, "output", shape, y->rank));
+  SMR_TRY(smr_expect_shape(job, SMR_ATTR(job, expand, shape)));
   bool fits = x->rank <= y->rank;
   for (uint32_t i = 0; fits && i < x->rank; i++)
     fits = x->dims[i] == 1 || x->dims[i] == y->dims[y->rank - x->rank + i];
