@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OPS = "exporter/samara/exporter/ops"
 
-# Family module -> its range of codes.
+# Family -> its range of codes.
 FAMILIES = {
     "unary": range(1, 50),
     "binary": range(50, 80),
@@ -29,6 +29,12 @@ FAMILIES = {
     "resampling": range(130, 160),
     "recurrent": range(160, 170),
     "quantization": range(180, 200),
+}
+# Where the rows of a family lie below OPS; those that are not named: in FAMILY/rows.
+_ROWS = {
+    "unary": "pointwise/rows_unary",
+    "binary": "pointwise/rows_binary",
+    "resampling": "resampling/rows_resize",
 }
 # Family module -> its folder of runtime_c/src/ops.
 C_FOLDERS = {
@@ -54,6 +60,11 @@ class Scaffold:
 
     created: dict[str, str]
     changed: dict[str, str]
+
+
+def module(family: str) -> str:
+    """Where the rows of a family lie: a path below OPS, without `.py`."""
+    return _ROWS.get(family, f"{family}/rows")
 
 
 def free_code(family: str, taken: Collection[int]) -> int:
@@ -125,7 +136,8 @@ def _{name}(x: Array) -> Array:
 def export_line(name: str, family: str) -> str:
     """The import that brings the row into the table."""
     var = variable(name)
-    return f"from samara.exporter.ops.{family} import {var} as {var}"
+    dotted = module(family).replace("/", ".")
+    return f"from samara.exporter.ops.{dotted} import {var} as {var}"
 
 
 def with_export(text: str, name: str, family: str) -> str:
@@ -214,7 +226,7 @@ def scaffold(root: Path, name: str, family: str, taken: dict[int, str]) -> Scaff
     if family not in FAMILIES:
         raise ValueError(f"there is no family {family}; it is one of {', '.join(FAMILIES)}")
     inputs = 2 if family == "binary" else 1
-    module, face = f"{OPS}/{family}.py", f"{OPS}/__init__.py"
+    rows, face = f"{OPS}/{module(family)}.py", f"{OPS}/__init__.py"
     code, folder = free_code(family, taken), C_FOLDERS[family]
     return Scaffold(
         created={
@@ -222,7 +234,7 @@ def scaffold(root: Path, name: str, family: str, taken: dict[int, str]) -> Scaff
             f"runtime_c/tests/ops/{folder}/op_{name}_test.c": glue_test(name, inputs),
         },
         changed={
-            module: (root / module).read_text(encoding="utf-8") + row(name, code, family),
+            rows: (root / rows).read_text(encoding="utf-8") + row(name, code, family),
             face: with_export((root / face).read_text(encoding="utf-8"), name, family),
         },
     )
@@ -257,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     generator = [sys.executable, str(ROOT / "tools" / "gen_ops.py")]
     result = subprocess.run(generator, check=False).returncode
     if result == 0:
-        print(f"next: docs/adding-an-op.md, step 2, in {OPS}/{options.family}.py")
+        print(f"next: docs/adding-an-op.md, step 2, in {OPS}/{module(options.family)}.py")
     return result
 
 

@@ -42,7 +42,7 @@ _HOMES = {
     "samara.pybridge.custom": ("register_kernel",),
     "samara.exporter.importers.onnx_model": ("import_onnx",),
     "samara.exporter.importers.torch": ("from_torch",),
-    "samara.exporter.ops.custom_op": ("CustomOp", "OperandType", "UpTo", "register_op"),
+    "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
     "samara.exporter.quantize.quantize": ("quantize", "QuantizedProgram"),
@@ -185,10 +185,10 @@ if TYPE_CHECKING:
     from samara.exporter.importers.torch import from_torch as from_torch
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program
-    from samara.exporter.ops.custom_op import CustomOp as CustomOp
-    from samara.exporter.ops.custom_op import OperandType as OperandType
-    from samara.exporter.ops.custom_op import UpTo as UpTo
-    from samara.exporter.ops.custom_op import register_op as register_op
+    from samara.exporter.ops.custom.rows import CustomOp as CustomOp
+    from samara.exporter.ops.custom.rows import OperandType as OperandType
+    from samara.exporter.ops.custom.rows import UpTo as UpTo
+    from samara.exporter.ops.custom.rows import register_op as register_op
     from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
     from samara.exporter.quantize.quantize import quantize as quantize
     from samara.pybridge import ArgumentError as ArgumentError

@@ -11,7 +11,7 @@ import pytest
 
 from samara.exporter import ops
 from samara.exporter.ops import InferContext, OpSpec, all_ops, get_op, op_by_code
-from samara.exporter.ops._spec import define
+from samara.exporter.ops.spec import define
 from samara.exporter.types import Dim, DType, ShapeError, Sym, TensorType, UnsupportedError
 
 

@@ -17,7 +17,7 @@ from samara.exporter import ops
 from samara.exporter.frontend import memory, native
 from samara.exporter.frontend.tape import complete
 from samara.exporter.ops import Eager, OpSpec
-from samara.exporter.ops._spec import WEAK, weak_dtype
+from samara.exporter.ops.spec import WEAK, weak_dtype
 from samara.exporter.types import Dim
 from samara.pybridge.errors import SamaraError, ShapeError
 

@@ -14,8 +14,8 @@ from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.program import Array, Node, Source, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops import OpSpec
-from samara.exporter.ops._numeric import quantized
 from samara.exporter.ops.integer import Given
+from samara.exporter.ops.numeric import quantized
 from samara.exporter.types import DType, Quant, SamaraError
 
 __all__ = ["DEEPEST", "Integers", "Row", "Target", "data_inputs", "given_of", "parameters"]

@@ -10,7 +10,7 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
 from samara.exporter.ir.program import Array, Node, Value
-from samara.exporter.ops.qpointwise import lookup_table
+from samara.exporter.ops.pointwise.rows_int8 import lookup_table
 from samara.exporter.passes._integer import Integers, Row, Target
 from samara.exporter.types import DType
 

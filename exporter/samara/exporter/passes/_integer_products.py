@@ -11,9 +11,9 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir.program import Array, Node, Value
 from samara.exporter.ops import get_op
-from samara.exporter.ops._quantized import LARGEST, farthest
 from samara.exporter.ops.integer import Role
-from samara.exporter.ops.qlinear import without_epilogue
+from samara.exporter.ops.linear.rows_int8 import without_epilogue
+from samara.exporter.ops.quantization.arithmetic import LARGEST, farthest
 from samara.exporter.passes._integer import Integers, Row, Target
 from samara.exporter.passes._pass import per_channel
 from samara.exporter.types import DType, Quant

@@ -18,7 +18,7 @@ from samara.exporter import ops
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.program import QUANTIZATION, Array, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.ops.qpointwise import lookup_table
+from samara.exporter.ops.pointwise.rows_int8 import lookup_table
 from samara.exporter.passes._integer import DEEPEST, Integers, Row, Target, data_inputs, parameters
 from samara.exporter.passes._integer_lookup import lookup, table_row
 from samara.exporter.passes._integer_products import is_product, product, real_product

@@ -19,7 +19,7 @@ from samara.exporter.ir import (
     signature_of,
 )
 from samara.exporter.ops import OpSpec, activation_of
-from samara.exporter.ops._epilogue import EPILOGUE
+from samara.exporter.ops.linear.epilogue import EPILOGUE
 from samara.exporter.passes import PIPELINE, run_passes
 from samara.exporter.quantize.scheme import is_product
 from samara.exporter.types import DType, TensorType

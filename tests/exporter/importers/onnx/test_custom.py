@@ -12,16 +12,16 @@ import onnx.parser
 import pytest
 
 import samara
-from samara.exporter.ops import custom_op
+from samara.exporter.ops.custom import rows
 from samara.exporter.passes import PIPELINE, run_passes
 
 
 @pytest.fixture(autouse=True)
 def _registry() -> Iterator[None]:
-    known = dict(custom_op._REGISTERED)
+    known = dict(rows._REGISTERED)
     yield
-    custom_op._REGISTERED.clear()
-    custom_op._REGISTERED.update(known)
+    rows._REGISTERED.clear()
+    rows._REGISTERED.update(known)
 
 
 def model(graph: str, opsets: str = '"" : 21, "my.domain" : 3') -> onnx.ModelProto:

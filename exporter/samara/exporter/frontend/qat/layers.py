@@ -38,7 +38,7 @@ from samara.exporter.frontend.qat.quantizer import MakeObserver, Quantizer
 from samara.exporter.frontend.tape import no_grad
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.ops import OpSpec
-from samara.exporter.ops._quantized import LARGEST, farthest, multipliers, rounded
+from samara.exporter.ops.quantization.arithmetic import LARGEST, farthest, multipliers, rounded
 from samara.exporter.quantize.observers import channel_scales
 from samara.exporter.types import DType, Quant
 from samara.pybridge.errors import QuantizationError, ShapeError, UnsupportedError

@@ -32,10 +32,10 @@ from samara.exporter.frontend.qat.quantizer import Quantizer, snapped
 from samara.exporter.frontend.tape import complete
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ops import OpSpec, all_ops, get_op
-from samara.exporter.ops._quantized import rounded
-from samara.exporter.ops._spec import WEAK
 from samara.exporter.ops.integer import Given, Integer, Plain, Real, Role
-from samara.exporter.ops.qpointwise import lookup_table
+from samara.exporter.ops.pointwise.rows_int8 import lookup_table
+from samara.exporter.ops.quantization.arithmetic import rounded
+from samara.exporter.ops.spec import WEAK
 from samara.exporter.types import Dim, DType, Quant, QuantizationError, Sym, TensorType, as_dim
 
 Attrs = Mapping[str, Any]

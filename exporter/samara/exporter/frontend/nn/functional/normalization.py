@@ -11,7 +11,7 @@ from samara.exporter.frontend import tape
 from samara.exporter.frontend._shape import product
 from samara.exporter.frontend.nn.functional._layout import channels_first, channels_last
 from samara.exporter.frontend.tensor import Tensor
-from samara.exporter.ops._grad import beside
+from samara.exporter.ops.autodiff import beside
 from samara.exporter.types import ArgumentError, DType
 from samara.pybridge.errors import ShapeError
 

@@ -26,7 +26,7 @@ from samara.exporter.importers.onnx.handlers.affine import (
     spread,
 )
 from samara.exporter.ir.program import Value
-from samara.exporter.ops._quantized import LARGEST, farthest, multipliers
+from samara.exporter.ops.quantization.arithmetic import LARGEST, farthest, multipliers
 from samara.exporter.types import Dim, DType, Quant
 
 __all__ = [

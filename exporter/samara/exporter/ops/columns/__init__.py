@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of windows, taken at displaced points and added back."""

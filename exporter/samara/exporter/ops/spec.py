@@ -1,0 +1,635 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of the op table: what one declaration of an IR operator says."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from samara.exporter.ops.autodiff import RECORDING, Recorded, Rule
+from samara.exporter.ops.facts import Ends, Kind, RowFacts, WeightForm
+from samara.exporter.types import (
+    Dim,
+    DimLike,
+    DType,
+    Quant,
+    RangeError,
+    ShapeError,
+    TensorType,
+    Tri,
+    UnsupportedError,
+    as_dim,
+    ceildiv,
+    compare,
+    provably_ge,
+)
+
+AttrType = Literal[
+    "int",  # one integer                        int64
+    "bool",
+    "f32",  # one float32
+    "enum",  # one of `choices`; stored as its index
+    "dtype",  # a DType; stored as its code
+    "ints",  # static integers                    [int64]
+    "floats",  # static float32s                  [float32]
+    "string",
+    "named",  # values under names of their own  NamedValues
+    "dim",  # an integer expression over dims
+    "dims",  # a list of them
+    "function",  # a function of the same Program, by name
+]
+
+REQUIRED: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """One typed attribute of an operator. `default` REQUIRED means that every node states it.
+
+    since: the runtime version that brought the attribute, e.g. "0.7.0"; 1 where the operator has
+        always had it. A node that states a newer one needs that runtime.
+    """
+
+    name: str
+    type: AttrType
+    default: Any = REQUIRED
+    choices: tuple[str, ...] = ()
+    doc: str = ""
+    since: str | int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A relation over dims that must hold when a function runs: `a relation b`."""
+
+    relation: Literal["eq", "le", "lt"]
+    a: Dim
+    b: Dim
+    message: str
+    node: str = ""
+
+
+class InferContext:
+    """What a shape rule sees of a node, and where it leaves guards and born dims.
+
+    `inputs[i]` is None where an optional input is absent. Attributes read as fields: `ctx.axis`.
+    A rule raises `error` on what cannot be right and calls `require_*` on what must hold: a
+    relation that cannot be decided now becomes a guard of the function.
+    """
+
+    def __init__(
+        self,
+        op: OpSpec,
+        inputs: Sequence[TensorType | None],
+        attrs: Mapping[str, Any],
+        node: str = "",
+        output_count: int | None = None,
+        born: Callable[[int, int], Dim] | None = None,
+        functions: Callable[[str], Signature] | None = None,
+        scalars: Callable[[int], Dim | None] | None = None,
+    ) -> None:
+        """`born(output, axis)` makes the dim of a born axis, `functions(name)` tells a signature.
+
+        `scalars(i)` gives the value of the scalar input i as a dim where it is known (a constant,
+        or a tensor that dims may read); None, or no callable, where it is not.
+        """
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.node = node
+        self.output_count = output_count
+        self.guards: list[Guard] = []
+        self.bounds: dict[tuple[int, int], Dim] = {}
+        self._born = born
+        self._functions = functions
+        self._scalars = scalars
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.attrs[name]
+        except KeyError:
+            raise AttributeError(f"{self.op.name} has no attribute {name!r}") from None
+
+    @property
+    def x(self) -> TensorType:
+        """The first input."""
+        return self.required(0)
+
+    def required(self, index: int) -> TensorType:
+        """Type of input `index`; ShapeError when it is absent."""
+        if index >= len(self.inputs) or (t := self.inputs[index]) is None:
+            raise self.error(f"input {index} is required")
+        return t
+
+    def optional(self, index: int) -> TensorType | None:
+        """Type of input `index`, or None where it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def axis_of(self, axis: int, rank: int | None = None) -> int:
+        """`axis` counted from the front; RangeError when out of range."""
+        rank = self.x.rank if rank is None else rank
+        if not -rank <= axis < rank:
+            text = f"axis {axis} is out of range for rank {rank}"
+            raise RangeError(text, op=self.op.name, node=self.node if self.node else None)
+        return axis % rank if rank else 0
+
+    def error(self, message: str, fix: str | None = None) -> ShapeError:
+        """The error to raise; it names the operator and the node."""
+        return ShapeError(message, op=self.op.name, node=self.node if self.node else None, fix=fix)
+
+    def fail(self, message: str, fix: str | None = None) -> None:
+        """Raise `error`."""
+        raise self.error(message, fix)
+
+    def require(self, holds: bool, message: str) -> None:
+        """ShapeError unless `holds`."""
+        if not holds:
+            raise self.error(message)
+
+    def require_eq(self, a: DimLike, b: DimLike, message: str) -> None:
+        """`a == b`: proven, refuted (ShapeError), or left to a guard."""
+        verdict = compare(a, b)
+        if verdict is Tri.NO:
+            raise self.error(f"{message} (got {a} and {b})")
+        if verdict is Tri.UNKNOWN:
+            self._guard("eq", as_dim(a), as_dim(b), message)
+
+    def require_ge(self, a: DimLike, b: DimLike, message: str) -> None:
+        """`a >= b`, in the same way."""
+        a, b = as_dim(a), as_dim(b)
+        if provably_ge(a, b):
+            return
+        if provably_ge(b, a + 1):
+            raise self.error(f"{message} (got {a}, needs at least {b})")
+        self._guard("le", b, a, message)
+
+    def _guard(self, relation: Literal["eq", "le"], a: Dim, b: Dim, message: str) -> None:
+        guard = Guard(relation, a, b, f"{self.op.name}: {message}", self.node)
+        if guard not in self.guards:
+            self.guards.append(guard)
+
+    def born(self, output: int, axis: int, bound: Dim | None) -> Dim:
+        """A dim known only when the node has run; `bound`: an upper bound, or None."""
+        if self._born is None:
+            raise self.error("a data-dependent shape cannot be derived here")
+        if bound is not None:
+            self.bounds[output, axis] = bound
+        return self._born(output, axis)
+
+    def scalar(self, index: int) -> Dim | None:
+        """The value of scalar input `index` where it is known."""
+        return None if self._scalars is None else self._scalars(index)
+
+    def signature(self, function: str) -> Signature:
+        """(input types, output types) of a function of the Program."""
+        if self._functions is None:
+            raise self.error("control flow cannot be inferred outside a Program")
+        return self._functions(function)
+
+    def check_inputs(self) -> None:
+        """Number of inputs, and the dtype of the first; `define` runs it before every rule."""
+        low, high = self.op.min_inputs, self.op.max_inputs
+        if len(self.inputs) < low or (high is not None and len(self.inputs) > high):
+            expected = f"at least {low}" if high is None else f"{low} to {high}"
+            raise self.error(f"{len(self.inputs)} inputs, expected {expected}")
+        for index in range(low):
+            if self.op.inputs[index][-1] not in "?*":
+                self.required(index)
+        first = self.optional(0)
+        if first is not None and self.op.dtypes and first.dtype.short not in self.op.dtypes:
+            raise self.error(
+                f"{self.op.inputs[0].rstrip('?*')} is {first.dtype.public_name}, expected one of "
+                + ", ".join(DType.parse(d).public_name for d in self.op.dtypes),
+                fix="cast it first",
+            )
+
+
+WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the tensors they meet
+
+
+def weak_dtype(dtypes: Sequence[Any]) -> Any:
+    """The dtype that a Python scalar takes among tensors of these: the first that is not bool."""
+    return next((d for d in dtypes if d != np.bool_ and d != DType.BOOL), next(iter(dtypes), None))
+
+
+OlderForm = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Signature = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
+Infer = Callable[[InferContext], tuple[TensorType, ...]]
+Reference = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """How an operator follows a permutation of its first input, and its attributes afterwards."""
+
+    inputs: tuple[tuple[int, ...] | None, ...]  # a permutation per input, None: leave as it is
+    outputs: tuple[tuple[int, ...] | None, ...]
+    attrs: Mapping[str, Any]
+
+
+# permute(attrs, input_types, output_types, perm) -> Permuted | None; the types are those before.
+# With x' = transpose(x, perm) for input 0 and the other inputs transposed as Permuted.inputs says,
+# op(x', …; Permuted.attrs) == transpose(op(x, …), Permuted.outputs). None: it cannot follow.
+Permute = Callable[
+    [Mapping[str, Any], Sequence[TensorType | None], Sequence[TensorType], tuple[int, ...]],
+    Permuted | None,
+]
+# cost(attrs, input_types, output_types) -> (flops, bytes) as Dims
+Cost = Callable[
+    [Mapping[str, Any], Sequence[TensorType | None], Sequence[TensorType]], tuple[Dim, Dim]
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function of a Program as references of control operators call it."""
+
+    run: Callable[..., tuple[Any, ...]]
+    signature: Signature
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        return self.run(*arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test case: how to make the inputs and which attributes. Feeds every op suite.
+
+    An input is a (dtype short name, shape) pair, a (dtype, shape, Quant) triple for qs8, an array,
+    or None for an absent optional input. Random data is drawn from `low`..`high` (floats), from
+    a small range (integers) or 0/1 (bool), seeded by operator and name. `define` names a case that
+    has no name by its place. `functions` are the bodies that function attributes name.
+    """
+
+    inputs: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    low: float = -2.0
+    high: float = 2.0
+    functions: Mapping[str, Body] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpSpec(RowFacts):
+    """One IR operator, declared once. What passes ask of it, rather than its name, is in RowFacts.
+
+    inputs: names; a trailing `?` marks an optional one, a trailing `*` (last only) any number.
+    outputs: names; `*` as above.
+    infer: type and shape rule; raises ShapeError. `define` puts `check_inputs` before it.
+    reference: numpy arrays (None for absent inputs) and attributes by keyword -> array or tuple of
+        arrays. Dim attributes arrive as ints, functions as Body (from arrays to a tuple of
+        arrays), dtypes as DType. One that needs quantization parameters of inputs declares the
+        keyword `q_in` (a list of Quant | None per input).
+    dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
+    check: name of the C check class (in runtime_c/src/ops/check/).
+    permute: layout rule, "any" where every operand and result moves alike (elementwise, all
+        operands of one rank), None for a barrier.
+    cost: flops and bytes; `define` fills in what elementwise operators cost.
+    measured: has a C `measure`; some output dims are born.
+    grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
+    older: by runtime version, how a node's attributes are stated for runtimes before it.
+    flags: "control", "training", "strided_out", "inplace", "serial_prologue"; see
+        runtime_c/src/ops/op.h.
+    """
+
+    name: str
+    code: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    infer: Infer
+    reference: Reference
+    doc: str
+    dtypes: tuple[str, ...]
+    check: str
+    attrs: tuple[Attr, ...] = ()
+    permute: Permute | Literal["any"] | None = None
+    cost: Cost | None = None
+    measured: bool = False
+    flags: frozenset[str] = frozenset()
+    grad: Rule | None = None
+    saves: tuple[str, ...] = ()
+    since: str = "0.1.0"
+    older: Mapping[str, OlderForm] = field(default_factory=dict)
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def is_tabular(self) -> bool:
+        """Whether a table of 256 results can hold it where all but one operand are scalars: it
+        works element by element, and adds no noise.
+        """
+        return self.kind is Kind.POINTWISE and "training" not in self.flags
+
+    def may_end(self, inputs: Sequence[TensorType | None]) -> bool:
+        """Whether a run may end in a node with these inputs; what calls functions may."""
+        if self.kind is Kind.CONTROL or self.ends is Ends.ALWAYS:
+            return True
+        first = inputs[0] if inputs else None
+        return self.ends is Ends.INTEGERS and first is not None and not first.dtype.is_float
+
+    @property
+    def may_move(self) -> bool:
+        """Whether there are nodes of it whose results are elements of their inputs."""
+        return self.integer is not None and self.integer.moves is not None
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether operands of lower rank are taken as if dims of 1 stood before theirs."""
+        return self.check in ("broadcast", "where")
+
+    def as_post(self, attrs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The attributes of an epilogue that does what this activation does; None: there is none."""
+        found = (p.attrs(attrs) for p in self.posts)
+        return next((f for f in found if f is not None), None)
+
+    def reads_strided(self, index: int) -> bool:
+        """Whether C reads input `index` with a pixel stride of its own."""
+        most = self.max_inputs
+        return (most is None or index < most) and self.input_name(index) in self.strided
+
+    def weight_form(self, index: int) -> WeightForm | None:
+        """How a file stores input `index` where it is a constant; None: row-major."""
+        return self.weights.get(self.input_name(index))
+
+    def input_name(self, index: int) -> str:
+        """The name of input `index`; that of the last where any number may follow."""
+        last = len(self.inputs) - 1
+        return self.inputs[min(index, last)].rstrip("?*") if self.inputs else ""
+
+    @property
+    def min_inputs(self) -> int:
+        return sum(not n.endswith(("?", "*")) for n in self.inputs)
+
+    @property
+    def max_inputs(self) -> int | None:
+        """None: any number."""
+        return None if self.inputs and self.inputs[-1].endswith("*") else len(self.inputs)
+
+    @property
+    def min_outputs(self) -> int:
+        return sum(not n.endswith(("?", "*")) for n in self.outputs)
+
+    @property
+    def max_outputs(self) -> int | None:
+        return None if self.outputs and self.outputs[-1].endswith("*") else len(self.outputs)
+
+    def attr(self, name: str) -> Attr:
+        for a in self.attrs:
+            if a.name == name:
+                return a
+        raise KeyError(f"{self.name} has no attribute {name!r}")
+
+    def attrs_for(
+        self, attrs: Mapping[str, Any], runtime: tuple[int, ...] | None
+    ) -> Mapping[str, Any]:
+        """A node's attributes as a runtime of that version reads them; None: the newest."""
+        for version, form in self.older.items():
+            if runtime is not None and is_newer(version, runtime):
+                attrs = form(attrs)
+        return attrs
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Attributes with defaults filled in and values normalised (lists to tuples, dims to Dim).
+
+        Raises TypeError for an unknown attribute, a missing required one, or a wrong type.
+        """
+        known = {a.name for a in self.attrs}
+        if unknown := set(given) - known:
+            raise TypeError(
+                f"{self.name} has no attribute {sorted(unknown)[0]!r}; it has {sorted(known)}"
+            )
+        out: dict[str, Any] = {}
+        for a in self.attrs:
+            value = given.get(a.name, a.default)
+            if value is REQUIRED:
+                raise TypeError(f"{self.name} needs attribute {a.name!r}")
+            out[a.name] = _normalise(self.name, a, value)
+        return out
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """Arrays run the reference; arguments of other types decide by `__samara_op__`."""
+        if RECORDING and any(type(value) is Recorded for value in inputs):
+            return Recorded.__samara_op__(self, inputs, attrs)
+        for value in inputs:
+            hook = getattr(type(value), "__samara_op__", None)
+            if hook is not None:
+                return hook(self, inputs, attrs)
+        like = weak_dtype([v.dtype for v in inputs if isinstance(v, np.ndarray)])
+        arrays = [np.asarray(v, like) if isinstance(v, WEAK) else v for v in inputs]
+        return self.evaluate(arrays, self.complete(attrs))
+
+    def evaluate(
+        self,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        q_in: Sequence[Quant | None] = (),
+    ) -> Any:
+        """Run the numpy reference on arrays and complete attributes. Dims must be static.
+
+        Returns an array, or a tuple of arrays where the operator may have several outputs.
+        `q_in` holds the quantization parameters of the inputs, where some are qs8.
+        """
+        concrete = {a.name: _concrete(a, attrs[a.name]) for a in self.attrs}
+        if _wants_quant(self.reference):
+            concrete["q_in"] = list(q_in) + [None] * (len(inputs) - len(q_in))
+        arrays = [None if v is None else np.asarray(v) for v in inputs]
+        return self.reference(*arrays, **concrete)
+
+
+@functools.cache
+def _wants_quant(reference: Reference) -> bool:
+    return "q_in" in inspect.signature(reference).parameters
+
+
+def _concrete(attr: Attr, value: Any) -> Any:
+    if attr.type == "dim":
+        return as_dim(value).as_int()
+    if attr.type == "dims":
+        return tuple(as_dim(v).as_int() for v in value)
+    return value
+
+
+def _normalise(op: str, attr: Attr, value: Any) -> Any:
+    kind = attr.type
+    if kind == "int":
+        return operator.index(value)
+    if kind == "bool":
+        return bool(value)
+    if kind == "f32":
+        return float(np.float32(value))
+    if kind == "enum":
+        if value not in attr.choices:
+            raise TypeError(f"{op}: {attr.name} must be one of {list(attr.choices)}, got {value!r}")
+        return value
+    if kind == "dtype":
+        return value if isinstance(value, DType) else DType.parse(value)
+    if kind == "ints":
+        return tuple(operator.index(v) for v in value)
+    if kind == "floats":
+        return tuple(float(np.float32(v)) for v in value)
+    if kind == "dim":
+        return as_dim(value)
+    if kind == "dims":
+        return tuple(as_dim(v) for v in value)
+    if kind == "named":
+        return named_values(value)
+    if kind == "function" and callable(value):
+        return value  # the reference runs it
+    if not isinstance(value, str):
+        raise TypeError(f"{op}: {attr.name} must be a string, got {value!r}")
+    return value
+
+
+def is_newer(version: str, runtime: tuple[int, ...]) -> bool:
+    """Whether "0.7.0" is newer than (0, 6) or (0, 6, 2); (0, 7) stands for every 0.7."""
+    return tuple(map(int, version.split(".")))[: len(runtime)] > runtime
+
+
+NamedValue = int | float | str | tuple[int, ...] | tuple[float, ...]
+NamedValues = tuple[tuple[str, NamedValue], ...]
+
+
+def named_values(given: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> NamedValues:
+    """Values under names, in order, as an attribute of type "named" holds them.
+
+    A value is an int (int64; a bool becomes one), a float (float32), a text, or a list of ints or
+    of floats; a list of one counts as its element. Raises UnsupportedError for anything else.
+
+    >>> named_values({"times": 3, "by": [0.5, 1]})
+    (('times', 3), ('by', (0.5, 1.0)))
+    """
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return tuple((str(name), _named_value(name, value)) for name, value in pairs)
+
+
+def _named_value(name: str, value: Any) -> NamedValue:
+    if isinstance(value, str):
+        return value
+    values = list(value) if isinstance(value, Sequence | np.ndarray) else [value]
+    numbers: tuple[int, ...] | tuple[float, ...]
+    if all(isinstance(v, int | np.integer | np.bool_) for v in values):
+        numbers = tuple(int(v) for v in values)
+        if any(not -(2**63) <= v < 2**63 for v in numbers):
+            raise UnsupportedError(f"attribute {name!r} of a custom operator does not fit int64")
+    elif all(isinstance(v, int | float | np.number) for v in values):
+        numbers = tuple(float(np.float32(v)) for v in values)
+    else:
+        raise UnsupportedError(
+            f"attribute {name!r} of a custom operator is {type(value).__name__}",
+            fix="attributes are ints, floats, lists of one kind of these, and texts",
+        )
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+_TABLE: dict[str, OpSpec] = {}
+_frozen = False
+
+
+def define(spec: OpSpec) -> OpSpec:
+    """Add a row to the table. Only the family modules that `ops/__init__` imports call this."""
+    if _frozen:
+        raise RuntimeError(f"the op table is closed; {spec.name} must be declared in ops/")
+    if spec.name in _TABLE:
+        raise RuntimeError(f"operator {spec.name} is declared twice")
+    if any(s.code == spec.code for s in _TABLE.values()):
+        raise RuntimeError(f"operator code {spec.code} of {spec.name} is taken")
+    row = dataclasses.replace(
+        spec,
+        infer=_checked(spec.infer),
+        reference=_quiet(spec.reference),
+        cost=_moved if spec.cost is None else spec.cost,
+        cases=tuple(
+            c if c.name else dataclasses.replace(c, name=f"{i}") for i, c in enumerate(spec.cases)
+        ),
+    )
+    _TABLE[row.name] = row
+    return row
+
+
+def _checked(rule: Infer) -> Infer:
+    @functools.wraps(rule)
+    def infer(ctx: InferContext) -> tuple[TensorType, ...]:
+        ctx.check_inputs()
+        return rule(ctx)
+
+    return infer
+
+
+def _quiet(reference: Reference) -> Reference:
+    """Without numpy's warnings (inf and NaN are answers), and giving arrays, not scalars."""
+
+    @functools.wraps(reference)
+    def run(*inputs: Any, **attrs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            got = reference(*inputs, **attrs)
+        return tuple(map(np.asarray, got)) if isinstance(got, tuple) else np.asarray(got)
+
+    return run
+
+
+def _moved(
+    attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+) -> tuple[Dim, Dim]:
+    """One operation per output element; everything is read and written once."""
+    flops = sum((t.numel() for t in outputs), as_dim(0))
+    return flops, bytes_of(inputs, outputs)
+
+
+def bytes_of(*groups: Sequence[TensorType | None]) -> Dim:
+    """The bytes that the tensors hold."""
+    total = as_dim(0)
+    for types in groups:
+        for t in types:
+            if t is not None:
+                held = t.numel()
+                total = total + (ceildiv(held, 2) if t.dtype.is_packed else held * t.dtype.itemsize)
+    return total
+
+
+def freeze() -> None:
+    """Close the table; called once, at the end of `ops/__init__`."""
+    global _frozen
+    for spec in _TABLE.values():
+        rule = spec.integer
+        for form in () if rule is None else (rule.form, rule.dynamic):
+            if form and form not in _TABLE:
+                raise RuntimeError(f"the integer form {form!r} of {spec.name} is no operator")
+    _frozen = True
+
+
+def all_ops() -> tuple[OpSpec, ...]:
+    """Every operator, by code."""
+    return tuple(sorted(_TABLE.values(), key=lambda s: s.code))
+
+
+def get_op(name: str) -> OpSpec:
+    """The operator of that name; UnsupportedError when there is none."""
+    try:
+        return _TABLE[name]
+    except KeyError:
+        raise UnsupportedError(f"there is no IR operator {name!r}", op=name) from None
+
+
+def activation_of(attrs: Mapping[str, Any]) -> tuple[OpSpec, dict[str, Any]] | None:
+    """The operator, and its attributes, that the `post` of an epilogue with these stands for; None
+    where that is "none".
+    """
+    for spec in _TABLE.values():
+        for post in spec.posts:
+            if post.name == attrs["post"]:
+                return spec, post.activation(attrs)
+    return None
+
+
+def op_by_code(code: int) -> OpSpec:
+    """The operator with that code; UnsupportedError when there is none."""
+    for spec in _TABLE.values():
+        if spec.code == code:
+            return spec
+    raise UnsupportedError(f"there is no IR operator with code {code}", op=str(code))
