@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The op table: one declaration per IR operator. The imports below fill it; then it is closed."""
+"""The op table: one declaration per IR operator. The imports below fill it; then it is closed.
+
+A folder per family holds `rows*.py` (the declarations), `grad*.py` (the gradient rules they name)
+and `backward.py` (the declarations of backward operators). The files beside the folders are for all.
+"""
 
 from samara.exporter.ops.attention.rows import attention as attention
 from samara.exporter.ops.attention.rows import attention_grad as attention_grad
