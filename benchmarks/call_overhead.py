@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from samara.exporter.ir import ProgramBuilder, save_program
-from samara.exporter.reports._measure import interleave, program_beside_library
+from samara.exporter.measure.machine import interleave, program_beside_library
 from samara.pybridge import Session
 
 # Microseconds that Python may add to a call of C.

@@ -15,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from samara.exporter.reports._files import OpenedFile
-from samara.exporter.reports._node_times import NodeTime
-from samara.exporter.reports.bench import bench
+from samara.exporter.measure.bench import bench
+from samara.exporter.measure.node_times import NodeTime
+from samara.exporter.opening import OpenedFile
 from samara.exporter.types.text import table
 
 # Kernels of one family are named FAMILY_TILE__ISA, or FAMILY__ISA.

@@ -25,7 +25,7 @@ import numpy as np
 
 import samara
 from samara.exporter.ir import Function
-from samara.exporter.reports._measure import interleave
+from samara.exporter.measure.machine import interleave
 from samara.exporter.types.text import table
 
 

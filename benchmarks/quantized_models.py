@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 import samara
 from samara.exporter.ir import Program
-from samara.exporter.reports._measure import interleave
+from samara.exporter.measure.machine import interleave
 from samara.exporter.types import DType
 from samara.exporter.types.text import byte_text, table
 

@@ -135,7 +135,7 @@ def contests(options: argparse.Namespace, files: Files) -> Iterator[Contest]:
 
 def peaks() -> dict[str, float]:
     """What one thread can do by loops of multiply-adds in C; empty where they are not built."""
-    from samara.exporter.reports._measure import program_beside_library
+    from samara.exporter.measure.machine import program_beside_library
 
     found = {}
     for form, name in (("float32", "fma_peak"), ("int8", "dot_peak")):

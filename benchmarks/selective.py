@@ -25,7 +25,7 @@ from benchmarks.run import FOLDER
 from benchmarks.zoo import MODELS
 
 from samara.exporter.build import build
-from samara.exporter.reports._measure import interleave
+from samara.exporter.measure.machine import interleave
 from samara.exporter.types.text import table
 from samara.pybridge._native import NULL, ffi, library_path
 

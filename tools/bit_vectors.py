@@ -286,13 +286,13 @@ def rounding() -> Vectors:
 
 def trained(seed: int = 0) -> tuple[Program, Mapping[str, Array]]:
     """The digits net in int8, and an image."""
+    from samara.exporter.demo import digits_net
+    from samara.exporter.demo.demo import load_digits
     from samara.exporter.quantize.quantize import quantize
-    from samara.exporter.reports import _digits
-    from samara.exporter.reports.demo import load_digits
 
     images, labels = load_digits(True)
-    net = _digits.fit(images, labels, seed)
-    program = quantize(_digits.program(net), [{"image": images[i : i + 1]} for i in range(64)])
+    net = digits_net.fit(images, labels, seed)
+    program = quantize(digits_net.program(net), [{"image": images[i : i + 1]} for i in range(64)])
     return program, {"image": images[:1]}
 
 

@@ -24,12 +24,12 @@ from types import ModuleType
 import numpy as np
 
 import samara
+from samara.exporter.measure.survey import needs_of
 from samara.exporter.package.build import build_dist, for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import SizeBill
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain
-from samara.exporter.reports.needs import needs_of
 from samara.exporter.types import BackendError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.families import family, rows
 
-from samara.exporter.reports._node_times import NodeTime
+from samara.exporter.measure.node_times import NodeTime
 
 
 def node(kernel: str, us: float, share: float | None, algorithm: str = "") -> NodeTime:

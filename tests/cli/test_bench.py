@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from samara.exporter.reports import _peers
+from samara.exporter.measure import peers
 
 Samara = Callable[..., Result]
 QUICK = ("--runs", "2", "--warmup", "1")
@@ -77,7 +77,7 @@ class _Wrong:
 def test_wrong_answer_is_exit_1(
     samara: Samara, onnx_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(_peers._PEERS, "wrong", _Wrong)
+    monkeypatch.setitem(peers._PEERS, "wrong", _Wrong)
     result = samara("bench", onnx_path, *QUICK, "--against", "wrong")
     assert result.exit_code == 1
     assert "WRONG" in result.stdout

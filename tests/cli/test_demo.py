@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara demo`; what it does is tested in tests/exporter/reports/test_demo.py."""
+"""`samara demo`; what it does is tested in tests/exporter/demo/test_demo.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from samara.exporter.reports.demo import DemoReport, Variant
+from samara.exporter.demo.demo import DemoReport, Variant
 
 Samara = Callable[..., Result]
 
@@ -43,7 +43,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             variants=(Variant("int8", 0.98, 500, 4.0),),
         )
 
-    monkeypatch.setattr("samara.exporter.reports.demo.demo", fake)
+    monkeypatch.setattr("samara.exporter.demo.demo.demo", fake)
     return asked
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
+from samara.exporter.demo import digits_net
+from samara.exporter.demo.demo import NAMES, load_digits
 from samara.exporter.quantize.recipe import Recipe
-from samara.exporter.reports import _digits
-from samara.exporter.reports.demo import NAMES, load_digits
 from samara.exporter.testing import small_onnx
 
 Samara = Callable[..., Result]
@@ -26,8 +26,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the commands read: the demo's files (of a net that has learned nothing), a model."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
-    net = _digits.net().eval()
-    (tmp_path / "demo" / "digits.onnx").write_bytes(_digits.onnx_model(net))
+    net = digits_net.net().eval()
+    (tmp_path / "demo" / "digits.onnx").write_bytes(digits_net.onnx_model(net))
     (tmp_path / "demo" / "labels.txt").write_text("\n".join(NAMES))
     np.savez(tmp_path / "demo" / "one.npz", image=np.ones((1, 1, 8, 8), np.float32))
     images = np.random.default_rng(0).random((40, 1, 8, 8), np.float32)
@@ -59,14 +59,14 @@ def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
     blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)
     assert len(blocks) >= 9
     for block in blocks:
-        if not block.startswith("$ samara demo\n"):  # tests/exporter/reports/test_demo.py runs it
+        if not block.startswith("$ samara demo\n"):  # tests/exporter/demo/test_demo.py runs it
             _hold(samara, block)
 
 
 def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:
     """Programs and commands in the order of the page; recipes are read."""
-    net = _digits.fit(*load_digits(True), 0, lambda *_: None)
-    (place / "demo" / "digits.onnx").write_bytes(_digits.onnx_model(net))
+    net = digits_net.fit(*load_digits(True), 0, lambda *_: None)
+    (place / "demo" / "digits.onnx").write_bytes(digits_net.onnx_model(net))
     page = (repo / "docs" / "quantizing.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n((?:(?!```).*\n)*)```", page, re.M)
     assert sum(kind == "python" for kind, _ in blocks) >= 5

@@ -70,7 +70,7 @@ def test_mistakes_of_ours_are_not_hidden(samara: Samara, monkeypatch: pytest.Mon
     def broken(*_args: object, **_options: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("samara.exporter.reports.opened", broken)
+    monkeypatch.setattr("samara.exporter.opening.opened", broken)
     result = samara("inspect", "m.samara")
     assert isinstance(result.exception, ZeroDivisionError)
 

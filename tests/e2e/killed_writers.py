@@ -20,10 +20,10 @@ import numpy as np
 
 import samara
 from samara.exporter.ir import ProgramBuilder, Variable
+from samara.exporter.measure.run import write_outputs
 from samara.exporter.package.dist import whole_folder
 from samara.exporter.package.selection import MAGIC
 from samara.exporter.quantize.recipe import Recipe
-from samara.exporter.reports.run import write_outputs
 from samara.exporter.types import DType, TensorType
 from samara.pybridge.atomic import put, replacing_files, write_text
 

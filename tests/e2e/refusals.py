@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from samara.exporter.reports._feeds import choose_feeds
+from samara.exporter.measure.feeds import choose_feeds
 from samara.pybridge import Model, SamaraError, Session
 
 

@@ -17,9 +17,9 @@ from tests.e2e.pages import write_files
 
 import samara
 from samara.exporter.build import write_source
+from samara.exporter.demo import digits_net
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.package.elf import Elf
-from samara.exporter.reports import _digits
 
 pytestmark = pytest.mark.slow
 
@@ -127,8 +127,8 @@ def place(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("android")
     names = [path.name for path in write_files(repo / "docs" / "android.md", folder)]
     assert names == ["CMakeLists.txt", "digits_jni.c", "Digits.java", "asset.c"]
-    net = _digits.net().eval()
-    program = import_onnx(_digits.onnx_model(net), shapes={"image": [1, 1, 8, 8]})
+    net = digits_net.net().eval()
+    program = import_onnx(digits_net.onnx_model(net), shapes={"image": [1, 1, 8, 8]})
     samara.export(program, folder / "digits.samara", check=False)
     write_source([folder / "digits.samara"], name="digits", embed=True, out=folder)
     return folder

@@ -20,9 +20,9 @@ from tests.e2e.models import recorded
 
 import samara
 from samara import nn
+from samara.exporter.measure.survey import survey
 from samara.exporter.package import bare_metal
 from samara.exporter.package._bare_metal_cpus import CPUS
-from samara.exporter.reports.needs import survey
 
 Tool = Callable[[str, str], str]
 MODEL = "micro_kws_m_qdq"

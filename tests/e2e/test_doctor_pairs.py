@@ -22,15 +22,15 @@ from tests.ops.control_programs import calls, counted_loop, if_of_equal_shapes
 from tests.ops.mutate import Mutator
 
 import samara
+from samara.exporter.doctor.examine import doctor
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program, ProgramBuilder
+from samara.exporter.measure.survey import survey
 from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.features import FEATURES, functions, parts
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection, runtime_version
-from samara.exporter.reports.doctor import doctor
-from samara.exporter.reports.needs import survey
 from samara.exporter.testing import small_onnx
 from samara.exporter.types import SamaraError
 from samara.pybridge import sources

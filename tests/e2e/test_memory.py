@@ -15,8 +15,8 @@ from tests.e2e.models import NAMES, recorded
 from tests.exporter.passes.programs import conv
 
 import samara
+from samara.exporter.inspect.contents import inspect
 from samara.exporter.ir import Memory, Program, ProgramBuilder, read_file
-from samara.exporter.reports import inspect
 
 BOUNDS = {"super_resolution": {"batch_size": 2}, "micro_kws_m_qdq": {"unk__68": 1}}
 

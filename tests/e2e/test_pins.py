@@ -16,9 +16,9 @@ import pytest
 
 from samara.exporter.export import ExportReport, export
 from samara.exporter.importers.onnx import import_onnx
+from samara.exporter.measure.peers import open_peer
+from samara.exporter.opening import opened
 from samara.exporter.passes import difference
-from samara.exporter.reports import opened
-from samara.exporter.reports._peers import open_peer
 from samara.pybridge import Session
 
 # Model -> operators of the exported program. The transpose is the author's channels-first input.

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import samara
+from samara.exporter.demo import digits_net
+from samara.exporter.demo.demo import accuracy, load_digits
 from samara.exporter.ir import Program, to_bytes
 from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize.evaluation import evaluator_of, parse_drop
 from samara.exporter.quantize.latency import estimate
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.search import Limits, solve
-from samara.exporter.reports import _digits
-from samara.exporter.reports.demo import accuracy, load_digits
 
 POINT = 0.01
 PLAIN = {"granularity": "per-tensor", "equalize": False}
@@ -38,7 +38,7 @@ def test_set() -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def net(train: tuple[Any, Any]) -> Any:
-    return _digits.fit(*train, 0)
+    return digits_net.fit(*train, 0)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def _scaled(tensor: Any, factors: Any) -> None:
 @pytest.fixture(scope="module")
 def twin(train: tuple[Any, Any]) -> Program:
     """The net with every hidden channel rescaled; relu and max pool let positive factors pass."""
-    net, rng = _digits.fit(*train, 0), np.random.default_rng(1)
+    net, rng = digits_net.fit(*train, 0), np.random.default_rng(1)
     for i, j in ((1, 4), (5, 9), (9, 11)):  # batch-norm or product, and the product that reads it
         channels = net[i].bias.shape[0]
         factors = 2.0 ** rng.uniform(-8, 8, channels)
@@ -70,13 +70,13 @@ def twin(train: tuple[Any, Any]) -> Program:
         places = int(np.prod(reader.shape[1:])) // channels
         back = np.repeat(1 / factors, places).reshape(1, *reader.shape[1:])
         _scaled(reader, back)
-    return _digits.program(net)
+    return digits_net.program(net)
 
 
 def test_int8_is_within_half_a_point(
     net: Any, calibration: dict[str, Any], test_set: tuple[Any, Any]
 ) -> None:
-    program = _digits.program(net)
+    program = digits_net.program(net)
     before = _accuracy(program, test_set)
     for scheme in ("int8", "int8-dynamic", "int8-weights", "fp16"):
         after = _accuracy(samara.quantize(program, calibration, scheme), test_set)
@@ -87,13 +87,13 @@ def test_training_in_int8_loses_nothing(
     net: Any, train: tuple[Any, Any], test_set: tuple[Any, Any]
 ) -> None:
     """Within a standard error of 360 images that are nearly all right, 0.8 points."""
-    before = _accuracy(_digits.program(net), test_set)
-    tuned = _digits.fit_quantized(net, *train, 0)
-    assert _accuracy(_digits.program(tuned), test_set) >= before - 0.8 * POINT
+    before = _accuracy(digits_net.program(net), test_set)
+    tuned = digits_net.fit_quantized(net, *train, 0)
+    assert _accuracy(digits_net.program(tuned), test_set) >= before - 0.8 * POINT
 
 
 def test_the_twin_computes_the_same(net: Any, twin: Program, test_set: tuple[Any, Any]) -> None:
-    want = _digits.program(net).run({"image": test_set[0][:20]})["probability"]
+    want = digits_net.program(net).run({"image": test_set[0][:20]})["probability"]
     got = twin.run({"image": test_set[0][:20]})["probability"]
     np.testing.assert_allclose(got, want, atol=1e-4)
 

@@ -28,6 +28,7 @@ from tests.e2e.answers import answers
 from tests.ops.programs import FORMS, one_node
 
 from samara.exporter.ir import save_program
+from samara.exporter.measure.survey import needs_of
 from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.build import for_target
@@ -35,7 +36,6 @@ from samara.exporter.package.features import functions
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import find_target
-from samara.exporter.reports.needs import needs_of
 from samara.exporter.types import SamaraError
 from samara.pybridge import sources
 

@@ -18,7 +18,7 @@ import pytest
 
 import samara
 from samara.exporter.ir import ProgramBuilder, Variable
-from samara.exporter.reports._measure import program_beside_library
+from samara.exporter.measure.machine import program_beside_library
 from samara.exporter.types import DType, TensorType
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ EXCEPTIONS: dict[str, str] = {
     "exporter/samara/exporter/frontend/xpu.py": "names; tests/exporter/frontend/test_absent.py",
     "exporter/samara/exporter/ops/*.py": "tests/ops runs every row of the op table, all families",
     "exporter/samara/exporter/importers/onnx/_packages.py": "tests/exporter/types/test_packages.py does",
-    "exporter/samara/exporter/reports/_runs_on.py": "tests/exporter/reports/test_doctor.py: the doctor says it",
+    "exporter/samara/exporter/doctor/_runs_on.py": "tests/exporter/doctor/test_examine.py: the doctor says it",
     "pybridge/samara/pybridge/_cdef.py": "generated; tests/meta/test_generated.py keeps it fresh",
     "tools/gen_cdef.py": "tests/meta/test_generated.py runs it; the bridge's tests use its output",
     "runtime_c/src/base/os_hwcap.c": "one system call; tests/base/isa_test.c reads what it answers",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 if TYPE_CHECKING:
-    from samara.exporter.reports import OpenedFile
+    from samara.exporter.opening import OpenedFile
 
 _REDRAW_SECONDS = 0.2
 
@@ -67,7 +67,7 @@ def steps(text: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 @contextlib.contextmanager
 def opened_model(model: str) -> Iterator[OpenedFile]:
     """The .samara file that `model` is, or becomes; a conversion shows a spinner and is then said."""
-    from samara.exporter.reports import opened
+    from samara.exporter.opening import opened
 
     notes: list[str] = []
     with contextlib.ExitStack() as stack:

@@ -117,8 +117,8 @@ def bench(
         }
         _bench_on(on, model, _tool_arguments(locals()), asked, as_json)
         return
-    from samara.exporter.reports.bench import bench as measure
-    from samara.exporter.reports.bench import trace
+    from samara.exporter.measure.bench import bench as measure
+    from samara.exporter.measure.bench import trace
     from samara.pybridge.atomic import check_writable, write_text
 
     if profile is not None:
@@ -186,7 +186,7 @@ def _tool_arguments(given: dict[str, Any]) -> list[str]:
 def _bench_on(
     device: str, model: str, arguments: list[str], asked: dict[str, Any], as_json: bool
 ) -> None:
-    from samara.exporter.reports.on_device import bench_on
+    from samara.exporter.measure.on_device import bench_on
 
     with opened_model(model) as file, steps(f"bench on {device}", quiet=as_json) as say:
         report = bench_on(device, file.path, name=model, arguments=arguments, progress=say, **asked)

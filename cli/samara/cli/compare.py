@@ -51,7 +51,7 @@ def compare(
     samara compare model.samara@isa=avx2 model.samara@isa=scalar
     samara compare float.samara int8.samara --input in.npz --worst 10
     """
-    from samara.exporter.reports.compare import compare_files
+    from samara.exporter.measure.compare import compare_files
 
     named, bare = opt.files(inputs)
     notes: list[str] = []

@@ -27,7 +27,7 @@ def demo(
     samara run demo/digits.samara --input demo/one.npz --top 3
     samara compare demo/digits.samara demo/digits.int8.samara --input demo/one.npz
     """
-    from samara.exporter.reports.demo import demo as run_demo
+    from samara.exporter.demo.demo import demo as run_demo
 
     with bar("loading the digits") as draw:
         report = run_demo(folder, seed=seed, progress=lambda text, done, of: draw(done, of, text))

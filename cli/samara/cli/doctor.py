@@ -38,7 +38,7 @@ def doctor(
     samara doctor model.samara app/lib/libsamara.so
     samara doctor model.samara app/src/net_model.c
     """
-    from samara.exporter.reports import doctor as examine
+    from samara.exporter.doctor.examine import doctor as examine
 
     named, bare = opt.files(inputs)
     with step(f"examining {model}"):

@@ -61,9 +61,9 @@ def inspect(
             raise typer.BadParameter("it shows nothing else", param_hint="--verify")
         _verify(model, as_json)
         return
-    from samara.exporter.reports import html_page
-    from samara.exporter.reports import inspect as inspect_file
-    from samara.exporter.reports.memory import draws_boxes
+    from samara.exporter.inspect.contents import inspect as inspect_file
+    from samara.exporter.inspect.html import html_page
+    from samara.exporter.inspect.memory_report import draws_boxes
     from samara.pybridge.atomic import write_text
 
     sizes = opt.sizes(shape)

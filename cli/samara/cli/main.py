@@ -126,7 +126,7 @@ def _app(
     ] = None,
 ) -> None:
     if operators:
-        from samara.exporter.reports.custom_operators import load_operators
+        from samara.exporter.custom_operators import load_operators
 
         for path in operators:
             load_operators(path)

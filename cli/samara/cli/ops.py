@@ -26,7 +26,7 @@ def ops(
     samara ops conv
     samara ops --json
     """
-    from samara.exporter.reports import operators
+    from samara.exporter.inspect.operators import operators
 
     try:
         report = operators(pattern)

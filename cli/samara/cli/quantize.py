@@ -105,9 +105,9 @@ def quantize(
     samara quantize model.onnx --data calib.npz --recipe r.toml     (after editing it)
     """
     from samara.exporter.export import export
+    from samara.exporter.inspect.quantization_report import check_report, read_program, write_report
     from samara.exporter.quantize.quantize import quantize as quantized
     from samara.exporter.quantize.recipe import read_recipe
-    from samara.exporter.reports.quantization import check_report, read_program, write_report
     from samara.pybridge.atomic import check_writable, write_text
 
     if recipe is not None and scheme is not None:

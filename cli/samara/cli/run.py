@@ -54,7 +54,7 @@ def run(
     samara run model.samara --input all.npz --top 3
     samara run model.samara --profile trace.json
     """
-    from samara.exporter.reports.run import run as run_file
+    from samara.exporter.measure.run import run as run_file
 
     named, bare = opt.files(inputs)
     with opened_model(model) as file:

@@ -44,7 +44,7 @@ def tune(
     samara tune model.samara --input sr=16000             (an input that a branch depends on)
     samara tune model.samara --out model.tuned;  samara-run model.samara --tuned model.tuned
     """
-    from samara.exporter.reports.tune import tune as measure
+    from samara.exporter.measure.tune import tune as measure
 
     named, bare = opt.files(inputs)
     with opened_model(model) as file, bar("measuring") as progress:

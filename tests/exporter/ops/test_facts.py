@@ -20,8 +20,8 @@ from samara.exporter.ops import (
     activation_of,
     all_ops,
 )
-from samara.exporter.ops.linear.epilogue import epilogue
 from samara.exporter.ops.facts import Facts, RowFacts
+from samara.exporter.ops.linear.epilogue import epilogue
 from samara.exporter.testing import Array, case_inputs, run_case
 from samara.exporter.types import TensorType
 

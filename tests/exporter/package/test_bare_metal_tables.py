@@ -15,10 +15,10 @@ import pytest
 
 import samara
 from samara import nn
+from samara.exporter.measure.survey import survey
 from samara.exporter.package import bare_metal
 from samara.exporter.package._bare_metal_layout import NotLaidOutError, Place, Row
 from samara.exporter.package._bare_metal_tables import quoted, tables
-from samara.exporter.reports.needs import survey
 
 Tool = Callable[[str, str], str]
 DATA = bytes(range(256)) * 2

@@ -12,11 +12,11 @@ from tests.exporter.passes.programs import ops
 from tests.exporter.quantize.programs import agreement, cnn, images, samples, sqnr
 
 import samara
+from samara.exporter.demo import digits_net
 from samara.exporter.frontend.data import readers
 from samara.exporter.ir import Program, to_bytes
 from samara.exporter.quantize.quantize import QuantizedProgram, quantize
 from samara.exporter.quantize.recipe import Recipe
-from samara.exporter.reports import _digits
 from samara.pybridge import Model, QuantizationError, Session
 
 
@@ -72,8 +72,8 @@ def digits() -> tuple[Program, Any, Any, Any]:
     pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
     arrays, labels = readers.digit_arrays()
     test = np.arange(len(arrays)) % 5 == 0
-    model = _digits.fit(arrays[~test], labels[~test], 0, epochs=3)
-    return _digits.program(model), arrays[~test], arrays[test], labels[test]
+    model = digits_net.fit(arrays[~test], labels[~test], 0, epochs=3)
+    return digits_net.program(model), arrays[~test], arrays[test], labels[test]
 
 
 def accuracy(p: Program, images: Any, labels: Any) -> float:

@@ -46,7 +46,7 @@ STATEMENTS = {
         "a.png: reading .png needs pillow, which is not installed",
         "pip install pillow",
     ),
-    "from samara.exporter.reports._peers import open_peer; open_peer('onnxruntime', 'm.onnx', 1)": (
+    "from samara.exporter.measure.peers import open_peer; open_peer('onnxruntime', 'm.onnx', 1)": (
         "BackendError",
         "this comparison needs onnxruntime, which is not installed",
         "pip install onnxruntime",
@@ -110,7 +110,7 @@ found["members"] = len(inspect.getmembers(samara))
 """
 _WORKS = """
 from samara import nn
-from samara.exporter.reports import operators
+from samara.exporter.inspect.operators import operators
 model = nn.Sequential(nn.Linear(2, 1))
 for p in model.parameters():
     p.data = samara.ones(*p.shape)
@@ -234,7 +234,7 @@ def unguarded(tree: ast.Module) -> Iterator[tuple[int, str]]:
 BEHIND_A_DOOR = ("exporter/samara/exporter/importers/onnx/",)
 CALLED_LATER = {
     "exporter/samara/exporter/importers/torch.py": "from_torch asks _torch first",
-    "exporter/samara/exporter/reports/_digits.py": "demo requires onnx before it trains",
+    "exporter/samara/exporter/demo/digits_net.py": "demo requires onnx before it trains",
     "exporter/samara/exporter/testing.py": "helps the tests, which need onnx",
 }
 

@@ -21,11 +21,11 @@ from tests.exporter.importers.onnx.models import (
 )
 
 import samara
+from samara.exporter.doctor.examine import doctor
 from samara.exporter.importers.onnx import import_onnx, registry
 from samara.exporter.importers.onnx.branches import MAX_CLONES, MAX_MESSAGE_BYTES, _message
+from samara.exporter.inspect.contents import inspect
 from samara.exporter.ir.conditions import Condition
-from samara.exporter.reports.doctor import doctor
-from samara.exporter.reports.inspect import inspect
 from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
 
 TRUE, FALSE = np.array(True), np.array(False)

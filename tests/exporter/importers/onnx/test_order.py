@@ -14,9 +14,9 @@ import onnx.helper as oh
 import pytest
 from tests.exporter.importers.onnx.models import normal, parse, witness
 
+from samara.exporter.doctor.examine import doctor
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.order import sorted_model
-from samara.exporter.reports.doctor import doctor
 from samara.exporter.types import ModelFormatError
 
 NESTED = """g (float[2, 3] x, bool c) => (float[2, 3] y) <float one = {1}, int64 three = {3}> {

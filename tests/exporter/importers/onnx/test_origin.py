@@ -142,12 +142,12 @@ def reported(tmp_path: Path) -> str:
 
 
 def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
-    from samara.exporter.reports import opened
-    from samara.exporter.reports._feeds import choose_feeds
-    from samara.exporter.reports._node_times import node_times, nodes_text
-    from samara.exporter.reports.compare import compare_files
-    from samara.exporter.reports.doctor import doctor
-    from samara.exporter.reports.inspect import inspect
+    from samara.exporter.doctor.examine import doctor
+    from samara.exporter.inspect.contents import inspect
+    from samara.exporter.measure.compare import compare_files
+    from samara.exporter.measure.feeds import choose_feeds
+    from samara.exporter.measure.node_times import node_times, nodes_text
+    from samara.exporter.opening import opened
 
     source, file = reported(tmp_path), str(tmp_path / "m.samara")
     program = samara.import_onnx(source)

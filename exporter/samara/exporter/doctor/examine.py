@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doctor`: everything that keeps a model from running, or that its author should know, at once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samara.exporter import ops
+from samara.exporter.doctor._runs_on import Finding, findings, library_text
+from samara.exporter.export import export, is_growing, transposes_left
+from samara.exporter.inspect.contents import Report, inspect
+from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
+from samara.exporter.measure.costs import flops_of
+from samara.exporter.measure.feeds import Given, sizes_to_try
+from samara.exporter.measure.inside import held, sizes_inside
+from samara.exporter.opening import is_samara
+from samara.exporter.ops import Kind, OpSpec
+from samara.exporter.package.selection import Selection
+from samara.exporter.types import Dim, DType, ModelFormatError, Sym
+from samara.exporter.types.text import byte_text, count_text, plain
+from samara.pybridge import TensorSpec
+from samara.pybridge.probe import inspect_library, open_failure
+
+# Computed by portable kernels, an element at a time.
+_PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicDim:
+    """A dim that stays open: the inputs' axes that have it, as `input[axis]`."""
+
+    name: str
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What export gives: bytes of the file, of a session's arena and flops, with these `sizes` of symbolic
+    dims: those that were given, and for the others the first on which the model runs.
+
+    The arena is that of this installation's runtime, whichever library was asked; None: it could not be
+    run here. `flops` leaves out `unknown_flops` nodes whose sizes depend on data. is_library: another
+    library was asked.
+    """
+
+    file_bytes: int
+    arena_bytes: int | None
+    session_bytes: int | None
+    flops: int
+    unknown_flops: int
+    nodes: int
+    sizes: Mapping[str, int]
+    is_library: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """What `samara doctor` shows. `library` is the runtime that was asked, with its version."""
+
+    path: str
+    library: str
+    findings: tuple[Finding, ...]
+    custom: tuple[str, ...]
+    symbolic: tuple[SymbolicDim, ...]
+    prediction: Prediction | None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is missing."""
+        return all(f.level != "missing" for f in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts, lists, strings and numbers."""
+        return {**plain(self), "healthy": self.healthy}
+
+    def text(self) -> str:
+        """The report for a terminal."""
+        lines = [f"{self.path}, on {self.library}"]
+        for level, title in (("missing", "will not work"), ("doubtful", "doubtful")):
+            found = [f for f in self.findings if f.level == level]
+            lines.append(f"\n{title}: {len(found) or 'nothing'}")
+            for f in found:
+                lines += _finding_lines(f)
+        if self.custom:
+            lines.append(f"\ncustom operators that every runtime needs: {', '.join(self.custom)}")
+        if self.symbolic:
+            lines.append("\ndims that stay symbolic")
+            lines += [f"  {s.name}: {', '.join(s.axes)}" for s in self.symbolic]
+        if self.prediction is not None:
+            lines += ["", *_prediction_lines(self.prediction)]
+        return "\n".join(lines)
+
+
+def doctor(
+    path: str | os.PathLike[str],
+    *,
+    library: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    bounds: Mapping[str, int] | None = None,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
+    run: bool = True,
+) -> DoctorReport:
+    """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
+
+    library: the runtime to ask, a library for any machine or the folder of a build, which is read
+    and not run; default: the one of this package. shapes, bounds: as for import and export. run: run
+    the model a few times, to know its arena; inputs, files: what on, as read_feeds takes them, with random
+    data for the other inputs.
+
+    Raises what concerns the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
+    library without a manifest.
+    """
+    given = Path(path)
+    runs = _Runs(run, inputs, files)
+    if is_samara(given):
+        return _examine(given, given.name, library, runs, shapes)
+    from samara.exporter.importers.onnx import diagnose
+
+    found = diagnose(given, shapes=shapes)
+    if found.program is None:
+        rows: dict[tuple[str, str, str], list[str]] = {}
+        for p in found.problems:
+            rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)
+        rows_found = tuple(
+            Finding("missing", op, tuple(dict.fromkeys(nodes)), reason, fix)
+            for (op, reason, fix), nodes in rows.items()
+        )
+        return DoctorReport(given.name, _library_text(), rows_found, (), (), None)
+    with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+        file = Path(folder) / f"{given.stem}.samara"
+        made = export(found.program, file, check=False, bounds=bounds)
+        report = _examine(file, given.name, library, runs, shapes)
+    unused = tuple(_unused_inputs(made.program))
+    return replace(report, findings=(*report.findings, *unused))
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Whether the model is run, and on what."""
+
+    wanted: bool
+    inputs: Given | None
+    files: Sequence[str | os.PathLike[str]]
+
+
+def _examine(
+    file: Path,
+    name: str,
+    library: str | os.PathLike[str] | None,
+    run: _Runs,
+    shapes: Mapping[str, Sequence[int | str]] | None,
+) -> DoctorReport:
+    """The report on a `.samara` file."""
+    numbers = {
+        k: [int(d) for d in v]
+        for k, v in (shapes or {}).items()
+        if all(not isinstance(d, str) for d in v)
+    }
+    try:
+        contents = read_file(file)
+    except ModelFormatError as unsound:
+        if library is None:
+            raise
+        return _examine_unsound(file, name, library, numbers, unsound)
+    program = contents.program
+    report = inspect(
+        file, run=run.wanted, inputs=run.inputs, files=run.files, shapes=numbers or None
+    )
+    if library is None:
+        missing = tuple(_missing_here(file, report))
+        said = _library_text()
+    else:
+        selection = Selection.of_library(library)
+        missing = tuple(findings(file, contents, selection, numbers or None))
+        said = library_text(library, selection)
+    doubts = tuple(_doubts(program))
+    if report.not_run and library is None and run.wanted and not missing:
+        doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
+    sizes = _chosen_sizes(program, _given_sizes(program.main, report, numbers))
+    flops, unknown = _flops(program, program.main, sizes)
+    return DoctorReport(
+        path=name,
+        library=said,
+        findings=(*missing, *doubts),
+        custom=tuple(op.name for op in required_ops(program)),
+        symbolic=tuple(_symbolic(program.main)),
+        prediction=Prediction(
+            file_bytes=report.size_bytes,
+            arena_bytes=report.memory.arena_bytes,
+            session_bytes=report.memory.session_bytes,
+            flops=flops,
+            unknown_flops=unknown,
+            nodes=sum(len(f.nodes) for f in program.functions.values()),
+            sizes=sizes,
+            is_library=library is not None,
+        ),
+    )
+
+
+def _examine_unsound(
+    file: Path,
+    name: str,
+    library: str | os.PathLike[str],
+    shapes: Mapping[str, Sequence[int]],
+    unsound: ModelFormatError,
+) -> DoctorReport:
+    """Of a file whose types contradict its operators' rules: what the library will do with it."""
+    contents = read_file(file, checked=False)
+    selection = Selection.of_library(library)
+    said = tuple(findings(file, contents, selection, shapes or None))
+    doubt = Finding("doubtful", "file", (), unsound.message, "export the model anew")
+    text = library_text(library, selection)
+    return DoctorReport(name, text, (*said, doubt), (), (), None)
+
+
+def _library_text() -> str:
+    info = inspect_library()
+    version = ".".join(map(str, info.version))
+    return f"samara {version} with {len(info.operators)} operators"
+
+
+def _missing_here(file: Path, report: Report) -> Iterator[Finding]:
+    """What this installation's own runtime says against the file."""
+    failure = open_failure(file)
+    if failure:
+        fix = f"it needs runtime {report.min_runtime}"
+        yield Finding("missing", "file", (), failure, fix)
+
+
+# ---- what is doubtful ----
+
+
+def _doubts(program: Program) -> Iterator[Finding]:
+    for name in program.entries:
+        if is_growing(program, name):
+            yield Finding(
+                "doubtful",
+                "memory",
+                (name,),
+                "a dim that depends on data has no upper bound, so a run may allocate memory",
+                "give its bound: --bound NAME<=NUMBER",
+            )
+    interior = [t for t in transposes_left(program) if t.interior]
+    if interior:
+        yield Finding(
+            "doubtful",
+            "transpose",
+            tuple(t.name + (f" ({t.place})" if t.place else "") for t in interior),
+            f"{_counted(len(interior), 'transpose stays', 'transposes stay')} between operators that"
+            " want other layouts",
+        )
+    for f in program.functions.values():
+        yield from _function_doubts(f, f.name in program.entries)
+
+
+def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
+    for n in f.nodes:
+        if n.op is ops.trap:
+            yield Finding(
+                "doubtful",
+                "trap",
+                (n.name + (f" ({place_of(n)})" if place_of(n) else ""),),
+                n.attrs["message"],
+                "check that the inputs never lead there; export settles it where the input that"
+                " decides is frozen (--const NAME=VALUE) or its sizes are fixed (--shape)",
+            )
+    broken = tuple(_broken_constants(f))
+    if broken:
+        yield Finding(
+            "doubtful", "weights", broken, "they hold NaN or infinity", "check the training"
+        )
+    for dtype, nodes in _slow_nodes(f).items():
+        yield Finding(
+            "doubtful",
+            dtype.public_name,
+            nodes,
+            f"{_counted(len(nodes), 'node computes', 'nodes compute')} in {dtype.public_name}, by portable"
+            " kernels, an element at a time",
+            "convert the model to float32 and int32 where that is enough",
+        )
+    if entry:
+        names = f.output_names or tuple(v.name for v in f.outputs)
+        fixed = tuple(n for n, v in zip(names, f.outputs, strict=True) if v.constant is not None)
+        if fixed:
+            yield Finding(
+                "doubtful", "output", fixed, "it depends on no input", "check how it was exported"
+            )
+
+
+def _broken_constants(f: Function) -> Iterator[str]:
+    """Float constants of several elements with a NaN, or with an infinity that is no mask."""
+    users: dict[int, list[OpSpec]] = {}
+    for n in f.nodes:
+        for v in n.inputs:
+            if v is not None and v.constant is not None:
+                users.setdefault(id(v), []).append(n.op)
+    for v in f.values():
+        if v.constant is None:
+            continue
+        data = np.asarray(v.constant)
+        if data.dtype.kind != "f" or data.size < 2 or bool(np.isfinite(data).all()):
+            continue
+        masks = id(v) in users and all(op.copies or op.masks for op in users[id(v)])
+        if not masks or bool(np.isnan(data).any()):
+            yield v.name
+
+
+def _slow_nodes(f: Function) -> dict[DType, tuple[str, ...]]:
+    """Nodes that compute on elements of types which only portable kernels know.
+
+    A constant is not what a node computes on: it may be a table that the operator reads, such as the
+    exponentials of an int8 softmax. Copies are as fast for all types.
+    """
+    found: dict[DType, dict[str, None]] = {}
+    for n in f.nodes:
+        if n.op.copies or n.op.kind is Kind.CONTROL:
+            continue
+        for v in (*n.inputs, *n.outputs):
+            if v is not None and v.constant is None and v.type.dtype in _PLAIN_KERNELS:
+                found.setdefault(v.type.dtype, {})[n.name] = None
+    return {dtype: tuple(names) for dtype, names in found.items()}
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _unused_inputs(program: Program) -> Iterator[Finding]:
+    f = program.main
+    used = {id(v) for n in f.nodes for v in n.inputs} | {id(v) for v in f.outputs}
+    sizes = {name for n in f.nodes for v in n.outputs for name in v.type.symbols()}
+    unused = tuple(v.name for v in f.inputs if id(v) not in used and not (v.type.symbols() & sizes))
+    if unused:
+        yield Finding(
+            "doubtful", "input", unused, "no output depends on it", "check how it was exported"
+        )
+
+
+def _symbolic(f: Function) -> Iterator[SymbolicDim]:
+    axes: dict[str, list[str]] = {}
+    for v in f.inputs:
+        for axis, d in enumerate(v.type.shape):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                axes.setdefault(atom.name, []).append(f"{v.name}[{axis}]")
+    for name, places in axes.items():
+        yield SymbolicDim(name, tuple(places))
+
+
+# ---- flops ----
+
+
+def _given_sizes(
+    f: Function, report: Report, shapes: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """Sizes of the symbols of a function's inputs: those of the run, and what `shapes` says."""
+    sizes = dict(report.memory.sizes)
+    for v in f.inputs:
+        for d, n in zip(v.type.shape, shapes.get(v.name, ()), strict=False):
+            atom = d.sole_atom()
+            if isinstance(atom, Sym):
+                sizes[atom.name] = n
+    return sizes
+
+
+def _chosen_sizes(program: Program, known: Mapping[str, int]) -> dict[str, int]:
+    """`known`, and sizes for the other symbols of the inputs, which nothing has run with: the first of
+    those that a run would try for which the dims of all tensors can be.
+    """
+    f = program.main
+    axes = [(v.name, tuple(_symbol_or_size(d) for d in v.type.shape)) for v in f.inputs]
+    specs = [TensorSpec(name, "float32", shape) for name, shape in axes]
+    free = [s.name for s in _symbolic(f) if s.name not in known]
+    if not free:
+        return dict(known)
+    for chosen in sizes_to_try(specs, free):
+        sizes = {**known, **chosen}
+        if all(_can_be(d, sizes) for n in f.nodes for v in n.outputs for d in v.type.shape):
+            return sizes
+    return dict(known)
+
+
+def _symbol_or_size(dim: Dim) -> int | str:
+    atom = dim.sole_atom()
+    return atom.name if isinstance(atom, Sym) else dim.as_int() if dim.is_static else str(dim)
+
+
+def _can_be(dim: Dim, sizes: Mapping[str, int]) -> bool:
+    """Whether a dim may have these sizes; one that depends on data may."""
+    try:
+        return dim.evaluate(dict(sizes)) > 0
+    except (KeyError, TypeError):
+        return True
+    except (OverflowError, ZeroDivisionError):
+        return False
+
+
+def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """(flops, nodes whose flops are not known) of one run: of branches the dearest, of a loop whose
+    trips are not known one.
+    """
+    total = unknown = 0
+    for n in f.nodes:
+        called = [callee for _, callee in held(program, n)]
+        if called:
+            inner = [_flops(program, g, sizes_inside(n, g, sizes)) for g in called]
+            flops, more = max(inner)
+            trips = n.inputs[0].constant if n.op is ops.loop and n.inputs[0] else None
+            total += flops * (1 if trips is None else int(trips))
+            unknown += more + (n.op is ops.loop and trips is None)
+            continue
+        flops_here = flops_of(n, sizes)
+        if flops_here is None:
+            unknown += 1
+        else:
+            total += flops_here
+    return total, unknown
+
+
+# ---- text ----
+
+
+def _finding_lines(f: Finding) -> list[str]:
+    where = ", ".join(f.where[:4]) + (f" and {len(f.where) - 4} more" if len(f.where) > 4 else "")
+    lines = [f"  {f.subject:<20} {where}".rstrip(), f"      why: {f.reason}"]
+    return [*lines, f"      fix: {f.fix}"] if f.fix else lines
+
+
+def _prediction_lines(p: Prediction) -> list[str]:
+    sizes = ", ".join(f"{k}={v}" for k, v in p.sizes.items())
+    left_out = ""
+    if p.unknown_flops:
+        nodes = _counted(p.unknown_flops, "node whose size depends", "nodes whose size depends")
+        left_out = f", without {nodes} on data"
+    arena = "unknown" if p.arena_bytes is None else byte_text(p.arena_bytes)
+    session = "unknown" if p.session_bytes is None else byte_text(p.session_bytes)
+    known = ", in the runtime here" * (p.is_library and p.arena_bytes is not None)
+    return [
+        "export gives" + (f" (with {sizes})" if sizes else ""),
+        f"  nodes: {p.nodes}",
+        f"  flops: {count_text(p.flops)}{left_out}",
+        f"  file: {byte_text(p.file_bytes)}",
+        f"  arena: {arena}; all of a session: {session}" + known,
+    ]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading what is to be quantized, and writing reports of it to files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from samara.exporter.inspect.quantization_html import quantization_page
+from samara.exporter.ir import Program, open_program
+from samara.exporter.quantize.report import QuantizationReport
+from samara.exporter.types import QuantizationError, ShapeError
+from samara.pybridge.atomic import write_text
+
+_FORMATS = (".html", ".json", ".txt", ".toml")
+
+
+def read_program(
+    model: str | os.PathLike[str], shapes: Mapping[str, tuple[int | str, ...]] | None = None
+) -> Program:
+    """The Program of an .onnx file, with other input shapes if given, or of a .samara file."""
+    if os.fspath(model).endswith(".samara"):
+        if shapes:
+            raise ShapeError(
+                "shapes of a .samara file are settled", fix="give the .onnx file with --shape"
+            )
+        return open_program(model)
+    from samara.exporter.importers.onnx import import_onnx
+
+    return import_onnx(model, shapes=shapes)
+
+
+def write_report(report: QuantizationReport, path: str | os.PathLike[str], title: str) -> None:
+    """The report as a page, JSON, text or recipe, as the file's name says."""
+    check_report(path)
+    texts = {
+        ".html": lambda: quantization_page(report, title),
+        ".json": report.to_json_text,
+        ".txt": lambda: f"{report}\n",
+        ".toml": report.to_toml,
+    }
+    write_text(path, texts[Path(path).suffix]())
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """QuantizationError for a name that says no format."""
+    suffix = Path(path).suffix
+    if suffix not in _FORMATS:
+        raise QuantizationError(
+            f"report {os.fspath(path)}: no format for {suffix!r}",
+            fix=f"name it {', '.join(_FORMATS)}",
+        )

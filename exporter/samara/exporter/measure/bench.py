@@ -1,0 +1,461 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency of a model here, interleaved with peers in one run, as medians and ratios of medians,
+answers checked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Array, open_program
+from samara.exporter.measure._trace import trace_of
+from samara.exporter.measure.costs import flops_of, symbol_sizes
+from samara.exporter.measure.feeds import Feeds, Given, session_feeds
+from samara.exporter.measure.inside import Inside, functions_inside
+from samara.exporter.measure.machine import (
+    Progress,
+    Roof,
+    interleave,
+    measure_roof,
+    peak_gflops,
+)
+from samara.exporter.measure.node_times import NodeTime, node_times, nodes_text
+from samara.exporter.measure.peers import open_peer
+from samara.exporter.opening import OpenedFile
+from samara.exporter.passes import difference
+from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types.text import plain, table
+from samara.pybridge import Model, Session, devices
+from samara.pybridge import __version__ as samara_version
+from samara.pybridge.files import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """One engine in one configuration. Times are milliseconds per inference, `best` the fastest
+    round.
+
+    ratio: the median of the samara row with as many threads over this one's, so above 1 means
+    faster than samara. gflops and peak
+    share: None where the cost of the model or the peak is unknown. tolerances: the largest
+    difference of its outputs from those of the first row, in units of the model tolerance; None for
+    that row. error: why it did not run.
+    """
+
+    engine: str
+    threads: int
+    isa: str
+    median_ms: float | None
+    best_ms: float | None
+    ratio: float | None
+    gflops: float | None
+    peak_share: float | None
+    tolerances: float | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColdRow:
+    """Medians of what comes before the first answer: opening the file, making the session, the
+    first run, in milliseconds.
+    """
+
+    threads: int
+    isa: str
+    open_ms: float
+    create_ms: float
+    first_run_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    """A benchmark of one model on one machine.
+
+    peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, where
+    nodes were timed. nodes_share: the sum of all nodes' times over the time of their run. not_reached:
+    paths of nodes that were asked for and are in branches that the inputs do not take.
+    """
+
+    model: str
+    machine: str
+    version: str
+    runs: int
+    flops: int | None
+    peak_gflops: float | None
+    sizes: Mapping[str, int]
+    rows: tuple[BenchRow, ...]
+    cold: tuple[ColdRow, ...] = ()
+    nodes: tuple[NodeTime, ...] = ()
+    nodes_share: float | None = None
+    not_reached: tuple[str, ...] = ()
+    roof: Roof | None = None
+    baseline: Mapping[str, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts, which `baseline=` of a later run reads."""
+        return dict(plain(self))
+
+    @property
+    def answers_agree(self) -> bool:
+        """Whether every engine that ran gave the answers of the first."""
+        return all(r.tolerances is None or r.tolerances <= 1.0 for r in self.rows)
+
+    def text(self) -> str:
+        """Tables, and how they were measured."""
+        lines = [f"{self.model}: {self.runs} interleaved rounds on {self.machine}"]
+        if self.sizes:
+            lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
+        if self.peak_gflops is not None:
+            lines.append(f"measured peak: {self.peak_gflops:.1f} GFLOP/s of one thread")
+        lines.append(self._rows_text())
+        if self.cold:
+            cells = [
+                (str(c.threads), c.isa, _ms(c.open_ms), _ms(c.create_ms), _ms(c.first_run_ms))
+                for c in self.cold
+            ]
+            lines.append(
+                table(
+                    ("threads", "isa", "open ms", "create ms", "first run ms"),
+                    cells,
+                    right={2, 3, 4},
+                )
+            )
+        if self.nodes:
+            lines.append(nodes_text(self.nodes, self.nodes_share, self.roof, self.not_reached))
+        if self.baseline is not None:
+            lines += [
+                f"{key}: {ratio:.3f} times the baseline" for key, ratio in self.baseline.items()
+            ]
+        return "\n".join(lines)
+
+    def _rows_text(self) -> str:
+        cells = []
+        for r in self.rows:
+            if r.error:
+                cells.append(
+                    (r.engine, str(r.threads), r.isa, "failed", "-", "-", "-", "-", r.error)
+                )
+                continue
+            answers = "" if r.tolerances is None else f"{r.tolerances:.2g} of the tolerance"
+            if r.tolerances is not None and not r.tolerances <= 1.0:
+                answers = "WRONG: " + answers
+            cells.append(
+                (
+                    r.engine,
+                    str(r.threads),
+                    r.isa,
+                    _ms(r.median_ms),
+                    _ms(r.best_ms),
+                    "-" if r.ratio is None else f"{r.ratio:.2f}",
+                    "-" if r.gflops is None else f"{r.gflops:.1f}",
+                    "-" if r.peak_share is None else f"{100 * r.peak_share:.0f} %",
+                    answers,
+                )
+            )
+        heads = (
+            "engine",
+            "threads",
+            "isa",
+            "median ms",
+            "best ms",
+            "samara/it",
+            "GFLOP/s",
+            "of peak",
+            "difference",
+        )
+        return table(heads, cells, right={1, 3, 4, 5, 6, 7})
+
+
+@dataclass(slots=True)
+class _Contender:
+    """An engine under measurement: what to call, how often per round, and the times of the
+    rounds.
+    """
+
+    engine: str
+    threads: int
+    isa: str
+    call: Callable[[], object]
+    outputs: Mapping[str, Array]
+    repeats: int = 1
+    seconds: list[float] | None = None
+
+
+def bench(
+    file: OpenedFile,
+    *,
+    against: Sequence[str] = (),
+    threads: Sequence[int] = (1,),
+    isas: Sequence[str | None] = (None,),
+    runs: int = 50,
+    warmup: int = 3,
+    cold: bool = False,
+    node: str | None = None,
+    function: str | None = None,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    baseline: str | os.PathLike[str] | None = None,
+    tuned: str | bool | None = None,
+    accuracy: str = "default",
+    progress: Progress = lambda _done, _total: None,
+) -> BenchReport:
+    """Measure the model with every number of threads and ISA ceiling, and the peers in `against`
+    with every number of threads.
+
+    Engines take turns, one round each, so that what else the machine does hits all alike. A peer
+    that cannot be loaded or run becomes a row that says why. cold: also measure open, create and
+    first run. inputs, files: as read_feeds takes them; the other inputs get seeded random data.
+    node: also the nodes that this text names, by a part of their path or operator, or of a tensor that
+    was fused into them; the path of a node in a branch or a loop begins with the control nodes that lead
+    to it. accuracy: as a Session takes it; cold starts are those of the default.
+    """
+    if runs < 1:
+        raise ShapeError(f"runs must be at least 1, got {runs}")
+    if against and file.onnx is None:
+        raise ShapeError(
+            f"{file.given} is no ONNX model, which {', '.join(against)} would need",
+            fix="give the .onnx file instead",
+        )
+    old = None if baseline is None else _read_baseline(baseline)
+    model = Model(file.path)
+    first = Session(
+        model, function=function, threads=1, isa=isas[0], tuned=tuned, accuracy=accuracy
+    )
+    chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
+    flops = _model_flops(file, first, chosen)
+    contenders: list[_Contender] = []
+    failed: list[BenchRow] = []
+    for count in threads:
+        for isa in isas:
+            contenders.append(_samara(model, function, count, isa, tuned, accuracy, chosen))
+        for engine in against:
+            made = _peer(engine, file, count, chosen)
+            contenders += [made] if isinstance(made, _Contender) else []
+            failed += [made] if isinstance(made, BenchRow) else []
+    before = peak_gflops()
+    _measure(contenders, runs, warmup, progress)
+    after = peak_gflops()
+    peak = None if before is None or after is None else max(before, after)
+    rows = [_result(c, contenders, flops, peak) for c in contenders] + failed
+    roof = measure_roof(isas[0]) if node is not None else None
+    timed = None if node is None else node_times(file, first, chosen, node, runs, roof)
+    return BenchReport(
+        model=file.given,
+        machine=f"{platform.machine()} {devices()[0].description}",
+        version=samara_version,
+        runs=runs,
+        flops=flops,
+        peak_gflops=peak,
+        sizes=dict(chosen.sizes),
+        rows=tuple(rows),
+        cold=tuple(_cold(file, function, t, i, chosen, runs) for t in threads for i in isas)
+        if cold
+        else (),
+        nodes=() if timed is None else timed.nodes,
+        nodes_share=None if timed is None else timed.share,
+        not_reached=() if timed is None else timed.not_reached,
+        roof=roof,
+        baseline=None if old is None else _against_baseline(old, rows),
+    )
+
+
+def trace(
+    file: OpenedFile,
+    *,
+    function: str | None = None,
+    threads: int = 1,
+    isa: str | None = None,
+    tuned: str | bool | None = None,
+    accuracy: str = "default",
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> str:
+    """A Chrome trace of one warm run. Options as `bench` takes them."""
+    session = Session(
+        file.path, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
+    feeds = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed).arrays
+    session.run(feeds)
+    session.reset()
+    session.set_profiling(True)
+    session.run(feeds)
+    return trace_of(session, open_program(file.path))
+
+
+# ---- contenders ----
+
+
+def _samara(
+    model: Model,
+    function: str | None,
+    threads: int,
+    isa: str | None,
+    tuned: str | bool | None,
+    accuracy: str,
+    chosen: Feeds,
+) -> _Contender:
+    session = Session(
+        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
+    outputs = session.run(chosen.arrays)
+    session.reset()
+    feeds = dict(chosen.arrays)
+    static = all(s is not None for s in session.output_shapes)
+    call: Callable[[], object] = (
+        session.bind(feeds, {n: np.empty_like(a) for n, a in outputs.items()})
+        if static
+        else lambda: session.run(feeds)
+    )
+    return _Contender("samara", threads, isa or "", call, outputs)
+
+
+def _peer(engine: str, file: OpenedFile, threads: int, chosen: Feeds) -> _Contender | BenchRow:
+    assert file.onnx is not None
+    feeds = dict(chosen.arrays)
+    try:
+        peer = open_peer(engine, file.onnx, threads)
+        outputs = peer.run(feeds)
+    except Exception as error:  # noqa: BLE001  (a peer may raise anything; the row says what)
+        text = str(error).strip().splitlines()
+        return BenchRow(
+            engine,
+            threads,
+            "",
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            text[0] if text else repr(error),
+        )
+    return _Contender(peer.name, threads, "", lambda: peer.run(feeds), outputs)
+
+
+def _measure(contenders: Sequence[_Contender], runs: int, warmup: int, progress: Progress) -> None:
+    seconds = interleave([c.call for c in contenders], runs, warmup, progress)
+    for c, times in zip(contenders, seconds, strict=True):
+        c.seconds = times
+
+
+def _result(
+    c: _Contender, every: Sequence[_Contender], flops: int | None, peak: float | None
+) -> BenchRow:
+    assert c.seconds is not None
+    median = statistics.median(c.seconds)
+    own = next(o for o in every if o.engine == "samara" and o.threads == c.threads)
+    assert own.seconds is not None
+    gflops = None if not flops else flops / median / 1e9
+    worst = None
+    if c is not every[0]:
+        names = [n for n in every[0].outputs if n in c.outputs]
+        worst = max((difference(c.outputs[n], every[0].outputs[n]) for n in names), default=None)
+    return BenchRow(
+        engine=c.engine,
+        threads=c.threads,
+        isa=c.isa,
+        median_ms=median * 1e3,
+        best_ms=min(c.seconds) * 1e3,
+        ratio=None if c is own else statistics.median(own.seconds) / median,
+        gflops=gflops,
+        peak_share=None if gflops is None or peak is None else gflops / (peak * c.threads),
+        tolerances=worst,
+    )
+
+
+def _model_flops(file: OpenedFile, session: Session, chosen: Feeds) -> int | None:
+    """Operations of one run of the function, of branches and loops as often as their nodes execute; None
+    where some node's cost is not known from the shapes of inputs.
+    """
+    program = open_program(file.path)
+    f = program.functions[session.function]
+    inside = functions_inside(program, f.name, symbol_sizes(f, chosen.arrays))
+    executions = _executions(session, chosen, inside)
+    total = 0
+    for name, times in executions.items():
+        for n in inside[name].function.nodes:
+            flops = 0 if "control" in n.op.flags else flops_of(n, inside[name].sizes)
+            if flops is None:
+                return None
+            total += flops * times
+    return total
+
+
+def _executions(session: Session, chosen: Feeds, inside: Mapping[str, Inside]) -> dict[str, int]:
+    """How often a run executes each function that it reaches."""
+    if len(inside) == 1:
+        return dict.fromkeys(inside, 1)
+    session.set_profiling(True)
+    session.run(chosen.arrays)
+    times: dict[str, int] = {}
+    for row in session.profile():
+        times[row.function] = max(times.get(row.function, 0), row.count)
+    session.set_profiling(False)
+    session.reset()
+    return {name: times[name] for name in inside if name in times}
+
+
+# ---- cold starts, nodes, baselines ----
+
+
+def _cold(
+    file: OpenedFile, function: str | None, threads: int, isa: str | None, chosen: Feeds, runs: int
+) -> ColdRow:
+    columns: list[list[float]] = [[], [], []]
+    for _ in range(max(3, min(runs, 10))):
+        marks = [time.perf_counter()]
+        model = Model(file.path)
+        marks.append(time.perf_counter())
+        session = Session(model, function=function, threads=threads, isa=isa)
+        session.resize({n: a.shape for n, a in chosen.arrays.items()})
+        marks.append(time.perf_counter())
+        session.run(chosen.arrays)
+        marks.append(time.perf_counter())
+        for column, a, b in zip(columns, marks, marks[1:], strict=False):
+            column.append(b - a)
+    opened, created, ran = (statistics.median(c) * 1e3 for c in columns)
+    return ColdRow(threads, isa or "", opened, created, ran)
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return f"{row['engine']} threads={row['threads']}" + (
+        f" isa={row['isa']}" if row["isa"] else ""
+    )
+
+
+def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
+    text = read_text(path, "baseline")
+    try:
+        rows = json.loads(text)["rows"]
+        return {_key(r): float(r["median_ms"]) for r in rows if r["median_ms"] is not None}
+    except (ValueError, KeyError, TypeError):
+        raise SamaraError(
+            f"{os.fspath(path)} is no result of a benchmark",
+            fix="write one with samara bench … --json > old.json",
+        ) from None
+
+
+def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dict[str, float]:
+    """New over old median per row that both have: above 1 is slower than before."""
+    return {
+        _key(asdict(r)): r.median_ms / old[_key(asdict(r))]
+        for r in rows
+        if r.median_ms is not None and _key(asdict(r)) in old
+    }
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

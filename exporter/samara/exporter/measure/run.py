@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a model on files or random data: outputs, the best classes with their labels, the
+time of every node.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.ir import Array, open_program
+from samara.exporter.measure._trace import trace_of
+from samara.exporter.measure.feeds import Given, session_feeds
+from samara.exporter.types import ArgumentError, ShapeError
+from samara.exporter.types.text import table
+from samara.pybridge import Model, Session
+from samara.pybridge.array_files import write_array, write_arrays
+from samara.pybridge.atomic import check_writable, replacing_files, write_text
+
+# What a name of a tensor may have and a name of a file not; samara-run replaces the same.
+_FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
+# Rows of a batch that --top shows.
+_TOP_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The largest values along the last axis of one row of an output.
+
+    `label` is the index as text where the file has no labels.
+    """
+
+    output: str
+    row: int
+    best: tuple[tuple[int, str, float], ...]  # index, label, value
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them."""
+
+    outputs: Mapping[str, Array]
+    milliseconds: float
+    random_inputs: bool
+    sizes: Mapping[str, int]
+    top: tuple[Ranked, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Shapes, ranges and the best classes; the arrays themselves belong in a file."""
+        return {
+            "milliseconds": self.milliseconds,
+            "random_inputs": self.random_inputs,
+            "sizes": dict(self.sizes),
+            "outputs": {n: summary(a) for n, a in self.outputs.items()},
+            "top": [
+                {"output": t.output, "row": t.row, "best": [list(b) for b in t.best]}
+                for t in self.top
+            ],
+        }
+
+    def text(self) -> str:
+        """A line per output, and the best classes."""
+        lines = []
+        if self.sizes:
+            lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
+        rows = [
+            (n, str(a.dtype), "x".join(map(str, a.shape)) or "scalar", _range(a))
+            for n, a in self.outputs.items()
+        ]
+        lines.append(table(("output", "dtype", "shape", "values"), rows))
+        for t in self.top:
+            lines.append(f"{t.output}[{t.row}]")
+            lines += [f"  {value:10.4g}  {label}" for _, label, value in t.best]
+        lines.append(f"{self.milliseconds:.3f} ms")
+        return "\n".join(lines)
+
+
+def run(
+    path: str | os.PathLike[str],
+    *,
+    inputs: Given | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    function: str | None = None,
+    threads: int | None = None,
+    isa: str | None = None,
+    tuned: str | bool | None = None,
+    accuracy: str = "default",
+    seed: int = 0,
+    top: int = 0,
+    output: str | os.PathLike[str] | None = None,
+    profile: str | os.PathLike[str] | None = None,
+) -> RunResult:
+    """Run a `.samara` file once. Inputs that no file gives get seeded random data.
+
+    inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
+    outputs go, as write_outputs takes it. profile: a Chrome trace to write. accuracy: as a Session
+    takes it. The time is that of a second run, when caches are warm; state is put back in between.
+    """
+    model = Model(path)
+    if output is not None and output_kind(output) != "folder":
+        check_writable(output)
+    if profile is not None:
+        check_writable(profile)
+    session = Session(
+        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+    )
+    chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed)
+    session.run(chosen.arrays)
+    session.reset()
+    session.set_profiling(profile is not None)
+    start = time.perf_counter()
+    outputs = session.run(chosen.arrays)
+    took = time.perf_counter() - start
+    if profile is not None:
+        write_text(profile, trace_of(session, open_program(path)))
+    if output is not None:
+        write_outputs(output, outputs)
+    labels = labels_of(model)
+    ranked = [r for n, a in outputs.items() for r in rank(n, a, top, labels)] if top else []
+    return RunResult(outputs, took * 1e3, chosen.random, dict(chosen.sizes), tuple(ranked))
+
+
+def labels_of(model: Model) -> list[str]:
+    """The class names in the file's metadata; empty when it has none."""
+    try:
+        found = json.loads(model.metadata.get("labels", "[]"))
+    except ValueError:
+        return []
+    return [str(x) for x in found] if isinstance(found, list) else []
+
+
+def rank(name: str, array: Array, top: int, labels: Sequence[str]) -> list[Ranked]:
+    """The best `top` of each of the first rows of an output that can be scores: numbers along a
+    last axis of two or more.
+    """
+    shape = array.shape
+    while shape and shape[-1] == 1:
+        shape = shape[:-1]
+    if not shape or array.dtype.kind not in "fiu" or array.size == 0:
+        return []
+    count = shape[-1]
+    texts = labels if len(labels) == count else [str(i) for i in range(count)]
+    ranked = []
+    for i, row in enumerate(array.reshape(-1, count)[:_TOP_ROWS]):
+        order = np.argsort(-row.astype(np.float64), kind="stable")[:top]
+        ranked.append(Ranked(name, i, tuple((int(k), texts[k], float(row[k])) for k in order)))
+    return ranked
+
+
+def summary(array: Array) -> dict[str, Any]:
+    """dtype, shape and range of an array; None for a range of nothing or of what JSON has no
+    number for.
+    """
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    return {
+        "dtype": str(array.dtype),
+        "shape": list(array.shape),
+        "min": finite.min().item() if finite.size else None,
+        "max": finite.max().item() if finite.size else None,
+        "finite": bool(finite.size == array.size),
+    }
+
+
+def output_kind(path: str | os.PathLike[str]) -> str:
+    """What the name of a file of outputs asks for: "npz" for all of them in one file, "npy" for a
+    model with one output, "folder" for a .npy of each in a folder that is there or whose name ends
+    with a slash. A device or pipe gets an .npz. ArgumentError for another name.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path) or name.endswith(("/", os.sep)):
+        return "folder"
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in (".npz", ".npy"):
+        return suffix[1:]
+    if os.path.exists(path) and not os.path.isfile(path):
+        return "npz"
+    raise ArgumentError(
+        f"output {name}: the name does not say what to write",
+        fix=f"name it {name}.npz for all outputs in one file, {name}.npy for a sole output, or {name}/"
+        " for a folder with a .npy of each; a certain output is chosen with samara export --outputs",
+    )
+
+
+def write_outputs(path: str | os.PathLike[str], outputs: Mapping[str, Array]) -> None:
+    """Write the outputs of a run, as output_kind says of the name. ShapeError for one .npy and
+    several outputs.
+    """
+    kind = output_kind(path)
+    if kind == "npz":
+        write_arrays(path, outputs)
+    elif kind == "npy":
+        if len(outputs) != 1:
+            raise ShapeError(
+                f"output {os.fspath(path)}: a .npy file holds one array, the model gives"
+                f" {len(outputs)}: {', '.join(outputs)}",
+                fix="name it .npz, or give a folder",
+            )
+        write_array(path, next(iter(outputs.values())))
+    else:
+        with replacing_files(path) as folder:
+            for name, array in outputs.items():
+                write_array(folder / f"{_FORBIDDEN.sub('_', name)}.npy", array)
+
+
+def _range(array: Array) -> str:
+    facts = summary(array)
+    if array.size == 0:
+        return "empty"
+    if facts["min"] is None:
+        return "nothing finite"
+    if array.size == 1:
+        return f"{facts['min']:.6g}" if array.dtype.kind == "f" else str(facts["min"])
+    low, high = facts["min"], facts["max"]
+    text = f"{low:.4g} to {high:.4g}" if array.dtype.kind == "f" else f"{low} to {high}"
+    return text if facts["finite"] else text + ", not all finite"

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What models need of a runtime: found by preparing them with the full library's own code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from samara.exporter.ir import Program, read_file, save_program
+from samara.exporter.measure.feeds import choose_feeds
+from samara.exporter.package.selection import Selection
+from samara.exporter.types import SamaraError
+from samara.pybridge import Model, Session
+from samara.pybridge.needs import NodeNeeds, session_needs
+
+_READY = ("prepared", "view", "placed", "control")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What one model needs.
+
+    `model_parts` are those that it needs as a whole, `nodes` are those of all its functions. `unknown`
+    are nodes that no run reached and whose sizes only a run can tell: what they need beyond their
+    operator is not known.
+    """
+
+    path: Path
+    selection: Selection
+    model_parts: frozenset[str]
+    nodes: tuple[NodeNeeds, ...]
+    unknown: tuple[NodeNeeds, ...]
+
+
+def needs_of(
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    accuracy: str = "default",
+) -> Needs:
+    """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
+
+    shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
+    data, the model runs once on seeded random inputs. accuracy: of the sessions that the build is for.
+    """
+    found: dict[tuple[str, str, int], NodeNeeds] = {}
+    model_parts = _entries_needs(path, shapes or {}, found, accuracy)
+    # A file is read as a whole: also the operators of functions that nothing calls.
+    program = read_file(path, checked=False).program
+    named = [n.op.name for f in program.functions.values() for n in f.nodes]
+    ops = dict.fromkeys(named, frozenset[str]())
+    _bodies_needs(program, shapes or {}, found, accuracy)
+    nodes = tuple(found.values())
+    for node in nodes:
+        ops[node.op] |= node.dtypes
+    unknown = tuple(node for node in nodes if node.state not in _READY)
+    parts = model_parts.union(*(node.parts for node in nodes))
+    selection = Selection(ops=ops, parts=None if unknown else parts)
+    return Needs(Path(path), selection, model_parts, nodes, unknown)
+
+
+def _entries_needs(
+    path: str | os.PathLike[str],
+    shapes: Mapping[str, Sequence[int]],
+    found: dict[tuple[str, str, int], NodeNeeds],
+    accuracy: str,
+) -> frozenset[str]:
+    """Put the nodes of all functions into `found`; the model's own parts.
+
+    Keys are the function, the node's name, which others may have too, and the how many-th of that name.
+    """
+    model = Model(path)
+    model_parts: frozenset[str] = frozenset()
+    for function in model.functions:
+        whole, nodes = _function_needs(model, function, shapes, accuracy)
+        model_parts |= whole
+        named: Counter[tuple[str, str]] = Counter()
+        for node in nodes:
+            key = node.function, node.node, named[node.function, node.node]
+            named[node.function, node.node] += 1
+            known = found.get(key)
+            if known is None or known.state not in _READY:
+                found[key] = node
+    return model_parts
+
+
+def _bodies_needs(
+    program: Program,
+    shapes: Mapping[str, Sequence[int]],
+    found: dict[tuple[str, str, int], NodeNeeds],
+    accuracy: str,
+) -> None:
+    """Prepare the bodies that no run reached as functions of their own: they are closed."""
+    for name in program.functions:
+        if all(n.state in _READY for (function, *_), n in found.items() if function == name):
+            continue
+        with tempfile.TemporaryDirectory(prefix="samara-") as folder:
+            file = Path(folder) / "body.samara"
+            with contextlib.suppress(SamaraError):
+                save_program(replace(program, entries=(name,)), file)
+                _entries_needs(file, shapes, found, accuracy)
+
+
+def survey(
+    models: Iterable[str | os.PathLike[str]], *, accuracy: str = "default"
+) -> tuple[Selection, list[Needs]]:
+    """What all the models need together, and each alone. accuracy: of the sessions that run them."""
+    found = [needs_of(path, accuracy=accuracy) for path in models]
+    selection = Selection()
+    for needs in found:
+        selection = selection.merge(needs.selection)
+    return selection, found
+
+
+def _function_needs(
+    model: Model, function: str, shapes: Mapping[str, Sequence[int]], accuracy: str
+) -> tuple[frozenset[str], list[NodeNeeds]]:
+    session = Session(model, function=function, threads=1, accuracy=accuracy)
+    whole, nodes = session_needs(session)
+    if all(node.state in _READY for node in nodes):
+        return whole, nodes
+    open_sizes = any(isinstance(d, str) for spec in session.inputs for d in spec.shape)
+    try:
+        session.run(choose_feeds(session, shapes=shapes).arrays)
+    except SamaraError:
+        if open_sizes:
+            raise  # it was not even prepared
+        # Nodes that the run did not reach stay unknown.
+    return session_needs(session)
