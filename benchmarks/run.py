@@ -149,7 +149,7 @@ def peaks() -> dict[str, float]:
 def own_count(path: Path) -> Own:
     """What samara says that it holds for a file with one thread."""
     from samara.pybridge import Session
-    from samara.pybridge.memory import CountedModel
+    from samara.pybridge.memory_use import CountedModel
 
     function = Session(path, threads=1).function
     with CountedModel(path) as model:

@@ -25,7 +25,7 @@ import numpy as np
 
 import samara
 from samara.exporter.measure.survey import needs_of
-from samara.exporter.package.build import build_dist, for_target
+from samara.exporter.package.runtime_build import build_dist, for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import SizeBill
 from samara.exporter.package.targets import find_target

@@ -52,7 +52,7 @@ _HOMES = {
     "samara.pybridge.op": ("get_num_threads", "set_num_threads"),
     "samara.exporter.frontend.size": ("Size",),
     "samara.exporter.frontend.tensor": ("Tensor",),
-    "samara.exporter.frontend._convert": ("device",),
+    "samara.exporter.frontend.conversion": ("device",),
     "samara.exporter.frontend.dtypes": (
         *("bfloat16", "dtype", "float16", "float32", "float64", "int8", "int16", "int32"),
         *("int64", "uint8"),
@@ -159,12 +159,12 @@ if TYPE_CHECKING:
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
     from samara.exporter.frontend import dtypes as _dtypes
-    from samara.exporter.frontend._convert import device as device
     from samara.exporter.frontend.amp import autocast as autocast
     from samara.exporter.frontend.amp import is_autocast_enabled as is_autocast_enabled
     from samara.exporter.frontend.checkpoint import load as load
     from samara.exporter.frontend.checkpoint import save as save
     from samara.exporter.frontend.combining import *
+    from samara.exporter.frontend.conversion import device as device
     from samara.exporter.frontend.creation import *
     from samara.exporter.frontend.dtypes import *
     from samara.exporter.frontend.einsum import *

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import Result
 
 from samara.exporter import build as builder
-from samara.exporter.package.build import BuildReport
+from samara.exporter.package.runtime_build import BuildReport
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import Row, SizeBill
 from samara.pybridge import BackendError

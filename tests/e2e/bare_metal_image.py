@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from samara.exporter.package._bare_metal_cpus import CPUS
+from samara.exporter.package.bare_metal_cpus import CPUS
 
 _HERE = Path(__file__).parent / "bare_metal"
 _TIMEOUT_S = 900.0

@@ -22,7 +22,7 @@ import samara
 from samara import nn
 from samara.exporter.measure.survey import survey
 from samara.exporter.package import bare_metal
-from samara.exporter.package._bare_metal_cpus import CPUS
+from samara.exporter.package.bare_metal_cpus import CPUS
 
 Tool = Callable[[str, str], str]
 MODEL = "micro_kws_m_qdq"

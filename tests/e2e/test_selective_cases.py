@@ -31,9 +31,9 @@ from samara.exporter.ir import save_program
 from samara.exporter.measure.survey import needs_of
 from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.package.amalgamate import amalgamate
-from samara.exporter.package.build import for_target
 from samara.exporter.package.features import functions
 from samara.exporter.package.lists import lists
+from samara.exporter.package.runtime_build import for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import find_target
 from samara.exporter.types import SamaraError

@@ -22,7 +22,7 @@ from samara.exporter.ir import (
     read_file,
 )
 from samara.exporter.types import TensorType
-from samara.pybridge.memory import CountedModel
+from samara.pybridge.memory_use import CountedModel
 
 
 def small() -> Program:

@@ -18,7 +18,7 @@ ALLOWED: dict[str, tuple[frozenset[str], str]] = {
         ),
         "the one place",
     ),
-    "exporter/samara/exporter/package/build.py": (
+    "exporter/samara/exporter/package/runtime_build.py": (
         frozenset({"mkdir", "copytree", "copy"}),
         "in the folder that atomic.replacing_folder shows when it is whole",
     ),

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 from samara.exporter.ir import read_file
 from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
-from samara.exporter.package.build import BuildReport as BuildReport
-from samara.exporter.package.build import build_dist, for_target, merged
 from samara.exporter.package.dist import custom_names
+from samara.exporter.package.runtime_build import BuildReport as BuildReport
+from samara.exporter.package.runtime_build import build_dist, for_target, merged
 from samara.exporter.package.selection import MAGIC, Selection
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain

@@ -38,7 +38,7 @@ from samara.exporter.types import (
 )
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.files import kind_of, path_of, read_text
-from samara.pybridge.memory import DerivedLayout
+from samara.pybridge.memory_use import DerivedLayout
 
 # What golden outputs may differ by on a device: design limits of a float model.
 _log = logging.getLogger("samara.export")

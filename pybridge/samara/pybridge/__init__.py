@@ -3,7 +3,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from samara.pybridge._arguments import as_input as as_input
 from samara.pybridge._native import library_path as library_path
 from samara.pybridge._pool import Device as Device
 from samara.pybridge._pool import devices as devices
@@ -21,7 +20,8 @@ from samara.pybridge.errors import ScriptError as ScriptError
 from samara.pybridge.errors import ShapeError as ShapeError
 from samara.pybridge.errors import UnknownNameError as UnknownNameError
 from samara.pybridge.errors import UnsupportedError as UnsupportedError
-from samara.pybridge.memory import MemoryRow as MemoryRow
+from samara.pybridge.feeds_and_results import as_input as as_input
+from samara.pybridge.memory_use import MemoryRow as MemoryRow
 from samara.pybridge.model import FunctionSpec as FunctionSpec
 from samara.pybridge.model import Model as Model
 from samara.pybridge.model import TensorSpec as TensorSpec

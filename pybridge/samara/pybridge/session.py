@@ -13,22 +13,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._arguments import (
-    as_input,
-    as_output,
-    check_number,
-    check_shape,
-    checked_shapes,
-    copied,
-    explain_inputs,
-    explain_outputs,
-    fixed_shape,
-    isa_list,
-    named_feeds,
-    names_of,
-    unpacked,
-    wanted_outputs,
-)
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import check_backend, pool_for
 from samara.pybridge._state import State
@@ -45,8 +29,24 @@ from samara.pybridge.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from samara.pybridge.feeds_and_results import (
+    as_input,
+    as_output,
+    check_number,
+    check_shape,
+    checked_shapes,
+    copied,
+    explain_inputs,
+    explain_outputs,
+    fixed_shape,
+    isa_list,
+    named_feeds,
+    names_of,
+    unpacked,
+    wanted_outputs,
+)
 from samara.pybridge.files import kind_of
-from samara.pybridge.memory import MemoryRow, session_rows
+from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
 from samara.pybridge.names import is_one_of, module_of, unknown
 from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text

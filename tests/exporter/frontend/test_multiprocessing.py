@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import samara.multiprocessing
-from samara.exporter.frontend import _sharing
 from samara.exporter.frontend import multiprocessing as mp
+from samara.exporter.frontend import sharing
 from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
@@ -66,7 +66,7 @@ def test_values_of_any_shape(
     shape: tuple[int, ...], descriptors: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not descriptors:
-        monkeypatch.setattr(_sharing, "HAVE_DESCRIPTORS", False)
+        monkeypatch.setattr(sharing, "HAVE_DESCRIPTORS", False)
     x = np.random.default_rng(1).integers(0, 99, shape)
     got = pickle.loads(ForkingPickler.dumps(from_numpy(np.asarray(x))))
     assert got.dtype == np.int64

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend import _operands as operands
+from samara.exporter.frontend import operands as operands
 from samara.exporter.types import sym
 from samara.pybridge.errors import ShapeError
 

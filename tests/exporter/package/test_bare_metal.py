@@ -14,7 +14,7 @@ import pytest
 import samara
 from samara.exporter.measure.survey import survey
 from samara.exporter.package import bare_metal
-from samara.exporter.package._bare_metal_cpus import CPUS
+from samara.exporter.package.bare_metal_cpus import CPUS
 from samara.pybridge import UnsupportedError
 
 # What a program has to bring along: no heap, files, printf or start-up.

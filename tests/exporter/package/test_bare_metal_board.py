@@ -8,8 +8,8 @@ import re
 import pytest
 
 from samara.exporter.package._bare_metal_board import board_files, program_line, run_line
-from samara.exporter.package._bare_metal_cpus import CPUS, Cpu
 from samara.exporter.package._bare_metal_probe import Figures
+from samara.exporter.package.bare_metal_cpus import CPUS, Cpu
 from samara.pybridge import sources
 
 FIGURES = Figures(1000, "exactly", stack_bytes=20_000)

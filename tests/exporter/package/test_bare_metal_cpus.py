@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from samara.exporter.package._bare_metal_cpus import CPUS, find_cpu
+from samara.exporter.package.bare_metal_cpus import CPUS, find_cpu
 from samara.pybridge import UnsupportedError
 
 

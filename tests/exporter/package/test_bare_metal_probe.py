@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.package._bare_metal_cpus import CPUS
 from samara.exporter.package._bare_metal_probe import compile_object, measure
+from samara.exporter.package.bare_metal_cpus import CPUS
 from samara.pybridge import BackendError, sources
 
 _HEADER = """\

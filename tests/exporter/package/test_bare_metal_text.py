@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.package._bare_metal_cpus import CPUS
 from samara.exporter.package._bare_metal_probe import Figures
 from samara.exporter.package._bare_metal_text import example, header, readme, tensors
+from samara.exporter.package.bare_metal_cpus import CPUS
 from samara.pybridge import TensorSpec, sources
 
 FIGURES = Figures(1000, "exactly", 20000, "code", 500, "deepest")

@@ -14,7 +14,7 @@ from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, Variable
 from samara.exporter.package.memory_plan import THREADS, live_bytes, measure, peak_of
 from samara.exporter.types import SamaraError, TensorType
 from samara.pybridge import MemoryRow, Session
-from samara.pybridge.memory import instruction_sets
+from samara.pybridge.memory_use import instruction_sets
 
 
 def _row(name: str, first: int, last: int, offset: int, size: int) -> MemoryRow:

@@ -13,7 +13,7 @@ import samara
 from samara.exporter.export import export
 from samara.exporter.ir import Program, ProgramBuilder, save_program
 from samara.exporter.package.prepack import derived_layouts
-from samara.pybridge.memory import CountedModel, DerivedLayout, instruction_sets
+from samara.pybridge.memory_use import CountedModel, DerivedLayout, instruction_sets
 
 SIDE, CHANNELS = 32, 32
 

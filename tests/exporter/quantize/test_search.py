@@ -11,8 +11,8 @@ import pytest
 from tests.exporter.passes.programs import normal, program
 
 from samara.exporter.ir import Builder, Program, to_bytes
-from samara.exporter.quantize._measure import output_noise, reference_outputs, worst_db
 from samara.exporter.quantize._pipeline import apply, prepare
+from samara.exporter.quantize._signal_noise import output_noise, reference_outputs, worst_db
 from samara.exporter.quantize.evaluation import parse_drop
 from samara.exporter.quantize.quantize import quantize
 from samara.exporter.quantize.recipe import Recipe

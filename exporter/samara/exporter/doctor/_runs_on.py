@@ -10,8 +10,8 @@ from typing import Literal
 
 from samara.exporter.ir.file_read import ModelFile
 from samara.exporter.measure.survey import Needs, needs_of
-from samara.exporter.package._bare_metal_cpus import CPUS
 from samara.exporter.package.bare_metal import HOSTED
+from samara.exporter.package.bare_metal_cpus import CPUS
 from samara.exporter.package.selection import Selection, library_file, version_tuple
 from samara.exporter.types import SamaraError
 

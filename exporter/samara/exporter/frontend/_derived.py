@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import as_tensor, axis_of, is_tensor, pair
+from samara.exporter.frontend.operands import as_tensor, axis_of, is_tensor, pair
 from samara.pybridge.errors import ShapeError
 
 if TYPE_CHECKING:

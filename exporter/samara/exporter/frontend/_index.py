@@ -11,7 +11,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import (
+from samara.exporter.frontend.operands import (
     as_tensor,
     axis_of,
     broadcast_shapes,

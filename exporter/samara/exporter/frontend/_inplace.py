@@ -10,7 +10,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import _views, tape
-from samara.exporter.frontend._operands import SCALARS, as_tensor, cast, is_tensor
+from samara.exporter.frontend.operands import SCALARS, as_tensor, cast, is_tensor
 from samara.pybridge.errors import SamaraError, ShapeError
 
 if TYPE_CHECKING:

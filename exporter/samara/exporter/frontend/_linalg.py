@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import pair
+from samara.exporter.frontend.operands import pair
 from samara.pybridge.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LinalgMethods:
         return self.matmul(other)
 
     def __rmatmul__(self: Any, other: Any) -> Tensor:
-        from samara.exporter.frontend._operands import as_tensor
+        from samara.exporter.frontend.operands import as_tensor
 
         return as_tensor(other).matmul(self)
 

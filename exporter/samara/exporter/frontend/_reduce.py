@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import axes_of, axis_of, cast, floating, is_tensor
+from samara.exporter.frontend.operands import axes_of, axis_of, cast, floating, is_tensor
 from samara.exporter.ops.autodiff import beside
 from samara.exporter.types import DType
 from samara.pybridge.errors import ShapeError, UnsupportedError

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.frontend._operands import as_tensor, is_tensor
+from samara.exporter.frontend.operands import as_tensor, is_tensor
 
 # The tensor's method for a function of one operand.
 _UNARY: Final = {

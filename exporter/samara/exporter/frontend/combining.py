@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend import creation, dtypes
-from samara.exporter.frontend._operands import as_tensor, is_tensor
-from samara.exporter.frontend._operands import broadcast_shapes as broadcast_shapes
+from samara.exporter.frontend.operands import as_tensor, is_tensor
+from samara.exporter.frontend.operands import broadcast_shapes as broadcast_shapes
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, ShapeError
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
-from samara.exporter.frontend._operands import as_tensor as _as_tensor
-from samara.exporter.frontend._operands import (
+from samara.exporter.frontend.operands import as_tensor as _as_tensor
+from samara.exporter.frontend.operands import (
     axis_of,
     broadcast_shapes,
     cast,
@@ -539,7 +539,7 @@ def _ints(size: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _made(array: Any, device: Any, requires_grad: bool) -> Tensor:
-    from samara.exporter.frontend._convert import device as check
+    from samara.exporter.frontend.conversion import device as check
 
     if device is not None:
         check(device)

@@ -7,7 +7,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from samara.exporter.frontend._operands import as_tensor, axis_of
+from samara.exporter.frontend.operands import as_tensor, axis_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import einsum as plan
 from samara.exporter.types import ShapeError

@@ -11,7 +11,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import memory, tape
-from samara.exporter.frontend._operands import as_tensor, cast
+from samara.exporter.frontend.operands import as_tensor, cast
 from samara.exporter.frontend.tape import Node
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, ShapeError

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.frontend import _sharing
+from samara.exporter.frontend import sharing
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
@@ -125,10 +125,10 @@ def rebuilt(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
 def _reduce(tensor: Tensor) -> Any:
     array = detached(tensor)
     head = (type(tensor), array.dtype.str, array.shape, tensor.requires_grad)
-    if array.nbytes <= SMALL or not _sharing.HAVE_DESCRIPTORS:
+    if array.nbytes <= SMALL or not sharing.HAVE_DESCRIPTORS:
         return _from_bytes, (*head, array.tobytes())
-    fd, _places = _sharing.write_block([np.ascontiguousarray(array)])
-    return _from_ticket, (*head, *_sharing.sharer.offer(fd))
+    fd, _places = sharing.write_block([np.ascontiguousarray(array)])
+    return _from_ticket, (*head, *sharing.sharer.offer(fd))
 
 
 def _from_bytes(
@@ -146,7 +146,7 @@ def _from_ticket(
     address: Any,
     ticket: int,
 ) -> Tensor:
-    memory = _sharing.map_block(_sharing.redeem(address, ticket))
+    memory = sharing.map_block(sharing.redeem(address, ticket))
     count = int(np.prod(shape, dtype=np.int64))
     array = memory[: count * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
     return rebuilt(kind, array, requires_grad)

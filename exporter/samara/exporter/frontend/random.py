@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter import ops
-from samara.exporter.frontend._convert import device as check_device
+from samara.exporter.frontend.conversion import device as check_device
 from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.tensor import wrap
 from samara.exporter.types import ArgumentError, as_dim

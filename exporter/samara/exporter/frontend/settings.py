@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn, TypeVar, overload
 import numpy as np
 
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._convert import CPU, device
+from samara.exporter.frontend.conversion import CPU, device
 from samara.exporter.frontend.creation import tensor
 from samara.exporter.frontend.tape import MODE
 from samara.exporter.frontend.tensor import Tensor

@@ -11,7 +11,6 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import _views, dtypes, eager, tape
-from samara.exporter.frontend._convert import ConvertMethods
 from samara.exporter.frontend._derived import ALIASES, DerivedMethods
 from samara.exporter.frontend._index import IndexMethods
 from samara.exporter.frontend._inplace import InplaceMethods
@@ -19,7 +18,8 @@ from samara.exporter.frontend._linalg import LinalgMethods
 from samara.exporter.frontend._pointwise import PointwiseMethods
 from samara.exporter.frontend._python import PythonMethods
 from samara.exporter.frontend._reduce import ReduceMethods
-from samara.exporter.frontend._shape import ShapeMethods
+from samara.exporter.frontend.conversion import ConvertMethods
+from samara.exporter.frontend.reshaping import ShapeMethods
 from samara.exporter.frontend.size import Size
 from samara.exporter.frontend.tape import (
     MODE,

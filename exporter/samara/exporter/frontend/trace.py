@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import as_tensor
 from samara.exporter.frontend.graph import GraphTensor, Tracer, placed
+from samara.exporter.frontend.operands import as_tensor
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir.arguments import as_names, as_table
 from samara.exporter.ir.program import Program, Value, Variable

@@ -45,7 +45,7 @@ from samara.exporter.package.memory_plan import measure
 from samara.exporter.types import SamaraError
 from samara.exporter.types.text import byte_text, count_text, plain, table
 from samara.pybridge import Model, ProfileRow, Session
-from samara.pybridge.memory import instruction_sets
+from samara.pybridge.memory_use import instruction_sets
 from samara.pybridge.tuned import NodeChoice
 
 # Timed runs, and the time after which there are no more.

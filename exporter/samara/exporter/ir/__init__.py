@@ -3,8 +3,8 @@
 
 from samara.exporter.ir.builder import Builder as Builder
 from samara.exporter.ir.builder import ProgramBuilder as ProgramBuilder
-from samara.exporter.ir.custom import RequiredOp as RequiredOp
-from samara.exporter.ir.custom import required_ops as required_ops
+from samara.exporter.ir.custom_needs import RequiredOp as RequiredOp
+from samara.exporter.ir.custom_needs import required_ops as required_ops
 from samara.exporter.ir.cut import cut as cut
 from samara.exporter.ir.cut import only_reached as only_reached
 from samara.exporter.ir.file_read import ConstantInfo as ConstantInfo
@@ -28,7 +28,7 @@ from samara.exporter.ir.infer import infer_node as infer_node
 from samara.exporter.ir.infer import re_infer as re_infer
 from samara.exporter.ir.infer import signature_of as signature_of
 from samara.exporter.ir.interpret import run as run
-from samara.exporter.ir.memory import Memory as Memory
+from samara.exporter.ir.memory_contract import Memory as Memory
 from samara.exporter.ir.printer import count_ops as count_ops
 from samara.exporter.ir.printer import print_function as print_function
 from samara.exporter.ir.printer import print_node as print_node

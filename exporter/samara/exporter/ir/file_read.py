@@ -28,7 +28,7 @@ from samara.exporter.ir.file_write import (
     demand_of,
     layout_demand,
 )
-from samara.exporter.ir.memory import Memory, read_memory
+from samara.exporter.ir.memory_contract import Memory, read_memory
 from samara.exporter.ir.named_rows import values_of
 from samara.exporter.ir.operator_names import operator_names
 from samara.exporter.ir.panels import (

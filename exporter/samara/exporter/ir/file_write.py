@@ -16,22 +16,16 @@ from samara.exporter import ops
 from samara.exporter.ir import schema
 from samara.exporter.ir.exprs import ExprWriter
 from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a
-from samara.exporter.ir.memory import Memory, memory_rows
+from samara.exporter.ir.memory_contract import Memory, memory_rows
 from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
-from samara.exporter.ir.panels import (
-    Packed,
-    pack_blocks,
-    pack_conv,
-    pack_matmul,
-    pack_plain,
-)
+from samara.exporter.ir.panels import Packed, pack_blocks, pack_conv, pack_matmul, pack_plain
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec, WeightForm
 from samara.exporter.types import DType, Quant, ShapeError
 from samara.pybridge.atomic import replacing
-from samara.pybridge.memory import DerivedLayout
+from samara.pybridge.memory_use import DerivedLayout
 
 PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
 PADDED_BIAS: Final = 16

@@ -24,7 +24,7 @@ from samara.exporter.types import (
     Sym,
     UnknownNameError,
 )
-from samara.pybridge._arguments import as_array, named_feeds
+from samara.pybridge.feeds_and_results import as_array, named_feeds
 from samara.pybridge.names import is_one_of
 
 MAX_CALL_DEPTH = 32

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package._bare_metal_probe import Figures
+from samara.exporter.package.bare_metal_cpus import Cpu
 
 _LEAST_STACK = 16 << 10
 _INCLUDES = "#include <stddef.h>\n#include <stdint.h>\n"

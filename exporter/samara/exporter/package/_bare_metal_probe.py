@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package._c_text import renamer
+from samara.exporter.package.bare_metal_cpus import Cpu
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from samara.exporter.package._bare_metal_board import program_line, run_line
-from samara.exporter.package._bare_metal_cpus import Cpu
 from samara.exporter.package._bare_metal_probe import Figures
 from samara.exporter.package._c_text import renamer
+from samara.exporter.package.bare_metal_cpus import Cpu
 from samara.exporter.package.ports import TAKEN
 from samara.pybridge import TensorSpec
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from samara.exporter.package._bare_metal_board import board_files, program_line, run_line
-from samara.exporter.package._bare_metal_cpus import Cpu, find_cpu
 from samara.exporter.package._bare_metal_layout import NotLaidOutError, read
 from samara.exporter.package._bare_metal_probe import (
     Figures,
@@ -22,12 +21,13 @@ from samara.exporter.package._bare_metal_probe import (
 from samara.exporter.package._bare_metal_tables import Tables, tables
 from samara.exporter.package._bare_metal_text import Tensor, example, header, readme, tensors
 from samara.exporter.package.amalgamate import amalgamate, image
+from samara.exporter.package.bare_metal_cpus import Cpu, find_cpu
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
 from samara.pybridge import Model, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
-from samara.pybridge.memory import CountedModel
+from samara.pybridge.memory_use import CountedModel
 from samara.pybridge.scratch import scratch_folder
 
 EXPORTS = tuple(

@@ -13,7 +13,7 @@ from typing import Final
 from samara.exporter.ir import Memory, Program
 from samara.exporter.ir.schema import RUNTIME_VERSION
 from samara.exporter.types import SamaraError
-from samara.pybridge.memory import Counted, CountedModel, MemoryRow, instruction_sets
+from samara.pybridge.memory_use import Counted, CountedModel, MemoryRow, instruction_sets
 
 THREADS: Final = (
     1,

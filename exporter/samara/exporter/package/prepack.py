@@ -8,7 +8,7 @@ from pathlib import Path
 
 from samara.exporter.ir import Program
 from samara.exporter.types import UnsupportedError
-from samara.pybridge.memory import CountedModel, DerivedLayout, instruction_sets
+from samara.pybridge.memory_use import CountedModel, DerivedLayout, instruction_sets
 
 
 def derived_layouts(program: Program, path: Path, isas: Sequence[str]) -> tuple[DerivedLayout, ...]:

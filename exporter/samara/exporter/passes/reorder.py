@@ -17,7 +17,7 @@ from samara.exporter.passes._liveness import lives_of
 from samara.exporter.passes._order import lower_order
 from samara.exporter.passes._pass import Pass
 from samara.exporter.types import Atom, Born, Dim, Read, SamaraError
-from samara.pybridge.memory import CountedModel, instruction_sets
+from samara.pybridge.memory_use import CountedModel, instruction_sets
 
 _THREADS = (1, 2, 4)
 

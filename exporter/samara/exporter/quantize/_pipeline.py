@@ -10,21 +10,15 @@ from typing import Any, Final
 
 from samara.exporter.ir import Function, Node, Program, Value, verify
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
+from samara.exporter.quantize._calibration_data import Feeds, read_samples
 from samara.exporter.quantize._float import float_program
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared, TensorStats
 from samara.exporter.quantize._plan import layer_names, resolve_layers
-from samara.exporter.quantize._samples import Feeds, read_samples
 from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
 from samara.exporter.quantize.recipe import Recipe
-from samara.exporter.quantize.scheme import (
-    INT8,
-    INT8_DYNAMIC,
-    INT8_WEIGHTS,
-    role_of,
-    takes_clamp,
-)
+from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, role_of, takes_clamp
 from samara.exporter.types import DType, QuantizationError
 
 # Samples by which channels are equalized: their largest values need not be exact.

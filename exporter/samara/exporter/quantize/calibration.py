@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import Array, Program, Value, to_bytes
+from samara.exporter.quantize._calibration_data import read_samples
 from samara.exporter.quantize._layers import TensorStats
-from samara.exporter.quantize._samples import read_samples
 from samara.exporter.quantize.observers import Histogram, MovingAverage, finite, thinned
 from samara.exporter.types import QuantizationError, SamaraError
 from samara.pybridge import Model, Session

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Array, Program, to_bytes
-from samara.exporter.quantize._samples import read_samples
+from samara.exporter.quantize._calibration_data import read_samples
 from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError
 from samara.pybridge import Model, Session

@@ -12,7 +12,7 @@ import numpy as np
 
 from samara.exporter.ir import Node, Program, place_of, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, RangeRecord, TensorStats
-from samara.exporter.quantize._measure import Noise, Probe, output_noise
+from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise
 from samara.exporter.quantize.diagnose import Finding
 from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of

@@ -19,13 +19,13 @@ from typing import Final
 
 from samara.exporter.ir import Array, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared
-from samara.exporter.quantize._measure import (
+from samara.exporter.quantize._pipeline import apply
+from samara.exporter.quantize._signal_noise import (
     joint_share,
     output_noise,
     reference_outputs,
     worst_db,
 )
-from samara.exporter.quantize._pipeline import apply
 from samara.exporter.quantize.calibration import Progress
 from samara.exporter.quantize.evaluation import Drop, Evaluator
 from samara.exporter.quantize.latency import estimate

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samara.exporter.frontend import _sharing
+from samara.exporter.frontend import sharing
 from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.data import _channel
 from samara.exporter.frontend.tensor import Tensor
@@ -95,11 +95,11 @@ def test_many_batches_can_be_kept(ends: tuple[Any, Any]) -> None:
     a, b = ends
     before = descriptors()
     kept = []
-    for i in range(_sharing.MOST_MAPPED + 20):
+    for i in range(sharing.MOST_MAPPED + 20):
         _channel.send(a, np.full(5000, i), os.getpid())
         kept.append(_channel.receive(b))
     assert all((array == i).all() for i, array in enumerate(kept))
-    assert descriptors() <= before + _sharing.MOST_MAPPED
+    assert descriptors() <= before + sharing.MOST_MAPPED
 
 
 def test_one_message_for_several(ends: tuple[Any, Any]) -> None:
@@ -126,7 +126,7 @@ def test_without_descriptors_all_goes_through(
     ends: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = ends
-    monkeypatch.setattr(_sharing, "HAVE_DESCRIPTORS", False)
+    monkeypatch.setattr(sharing, "HAVE_DESCRIPTORS", False)
     x = np.arange(5000.0)
     assert _channel.send(a, x, os.getpid()) > 40000
     assert np.array_equal(_channel.receive(b), x)

@@ -12,7 +12,7 @@ import pytest
 
 import samara
 from samara import nn
-from samara.exporter.frontend.qat.fold import fits
+from samara.exporter.frontend.qat.fold_batch_norm import fits
 from samara.exporter.frontend.qat.grid import grid_of
 from samara.exporter.frontend.qat.layers import CLAMPS, KINDS, QuantizedLayer
 from samara.exporter.frontend.qat.module import QuantizedModule

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.frontend import _sharing
+from samara.exporter.frontend import sharing
 from samara.exporter.frontend.multiprocessing import detached, rebuilt
 from samara.exporter.frontend.tensor import Tensor
 
@@ -34,14 +34,14 @@ class Message:
         data = stream.getbuffer()
         self._fd = -1
         size = data.nbytes + sum(buffer.nbytes for buffer in buffers)
-        if size <= SMALL or not _sharing.HAVE_DESCRIPTORS:
+        if size <= SMALL or not sharing.HAVE_DESCRIPTORS:
             stream = io.BytesIO()
             _Pickler(stream, None).dump(value)
             self._data = _HEAD.pack(0, 0) + stream.getvalue()
             return
         parts = [data, *buffers]
         sizes = np.array([part.nbytes for part in parts], np.int64)
-        self._fd, _places = _sharing.write_block([sizes, *parts])
+        self._fd, _places = sharing.write_block([sizes, *parts])
         self._data = _HEAD.pack(1, len(parts))
 
     def send(self, connection: Any, pid: int) -> None:
@@ -78,7 +78,7 @@ def receive(connection: Any, private: bool = False) -> Any:
     if not has_block:
         return pickle.loads(memoryview(data)[_HEAD.size :])
     fd = reduction.recv_handle(connection)
-    memory = _sharing.map_block(fd, private)
+    memory = sharing.map_block(fd, private)
     sizes = memory[: 8 * count].view(np.int64).tolist()
     parts = []
     at = _aligned(8 * count)
@@ -89,7 +89,7 @@ def receive(connection: Any, private: bool = False) -> Any:
 
 
 def _aligned(size: int) -> int:
-    return -(-size // _sharing.ALIGNMENT) * _sharing.ALIGNMENT
+    return -(-size // sharing.ALIGNMENT) * sharing.ALIGNMENT
 
 
 class _Pickler(pickle.Pickler):

@@ -14,7 +14,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import cast, is_tensor
+from samara.exporter.frontend.operands import cast, is_tensor
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import wrap
 from samara.exporter.types import ArgumentError

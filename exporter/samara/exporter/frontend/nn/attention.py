@@ -8,12 +8,12 @@ from typing import Any
 
 from samara.exporter import ops
 from samara.exporter.frontend import creation, dtypes
-from samara.exporter.frontend._operands import as_tensor
 from samara.exporter.frontend.nn import functional as F
 from samara.exporter.frontend.nn import init
 from samara.exporter.frontend.nn.layers import Linear
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
+from samara.exporter.frontend.operands import as_tensor
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ShapeError, UnsupportedError
 

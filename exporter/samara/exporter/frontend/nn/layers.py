@@ -9,7 +9,7 @@ from typing import Any
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.nn import functional as F
 from samara.exporter.frontend.nn import init
-from samara.exporter.frontend.nn.functional._layout import per_axis
+from samara.exporter.frontend.nn.functional.channel_order import per_axis
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import numpy as np
 
 from samara.exporter.frontend import dtypes, tape
-from samara.exporter.frontend._convert import device as check_device
+from samara.exporter.frontend.conversion import device as check_device
 from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.nn.hooks import Backward, BackwardHooks
 from samara.exporter.frontend.nn.parameter import Parameter

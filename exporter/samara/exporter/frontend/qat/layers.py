@@ -13,7 +13,7 @@ from samara.exporter import ops
 from samara.exporter.frontend import creation, tensor
 from samara.exporter.frontend.autograd import straight_through
 from samara.exporter.frontend.nn import activations, layers, norms
-from samara.exporter.frontend.nn.functional._layout import (
+from samara.exporter.frontend.nn.functional.channel_order import (
     both_ends,
     channels_first,
     channels_last,

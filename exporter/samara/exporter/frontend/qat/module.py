@@ -16,7 +16,11 @@ from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.nn.containers import ModuleDict
 from samara.exporter.frontend.nn.module import LoadResult, Module
 from samara.exporter.frontend.qat import rules as rules
-from samara.exporter.frontend.qat.fold import folds_by_order, folds_by_trace, replace_layers
+from samara.exporter.frontend.qat.fold_batch_norm import (
+    folds_by_order,
+    folds_by_trace,
+    replace_layers,
+)
 from samara.exporter.frontend.qat.grid import RUNNING, off_grid
 from samara.exporter.frontend.qat.layers import BATCH_NORMS, QuantizedLayer
 from samara.exporter.frontend.qat.quantizer import MakeObserver, Quantizer, observer_factory

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import axis_of, cast, floating
+from samara.exporter.frontend.operands import axis_of, cast, floating
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ArgumentError

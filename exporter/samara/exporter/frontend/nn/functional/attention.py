@@ -10,8 +10,8 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import as_tensor
 from samara.exporter.frontend.nn.functional.activation import dropout
+from samara.exporter.frontend.operands import as_tensor
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ShapeError
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import as_tensor, cast, pair
-from samara.exporter.frontend.nn.functional._layout import (
+from samara.exporter.frontend.nn.functional.channel_order import (
     batched,
     both_ends,
     channels_first,
     channels_last,
     per_axis,
 )
+from samara.exporter.frontend.operands import as_tensor, cast, pair
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import RangeError, ShapeError, UnsupportedError
 

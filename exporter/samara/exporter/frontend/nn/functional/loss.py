@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import cast, pair
-from samara.exporter.frontend.nn.functional._layout import channels_last
+from samara.exporter.frontend.nn.functional.channel_order import channels_last
+from samara.exporter.frontend.operands import cast, pair
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import ShapeError

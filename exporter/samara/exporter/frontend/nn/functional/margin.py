@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import as_tensor, axis_of, cast, pair
 from samara.exporter.frontend.nn.functional.loss import reduced
+from samara.exporter.frontend.operands import as_tensor, axis_of, cast, pair
 from samara.exporter.frontend.random import generator_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError

@@ -8,8 +8,8 @@ from typing import Any
 
 from samara.exporter import ops
 from samara.exporter.frontend import tape
-from samara.exporter.frontend._shape import product
-from samara.exporter.frontend.nn.functional._layout import channels_first, channels_last
+from samara.exporter.frontend.nn.functional.channel_order import channels_first, channels_last
+from samara.exporter.frontend.reshaping import product
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ops.autodiff import beside
 from samara.exporter.types import ArgumentError, DType

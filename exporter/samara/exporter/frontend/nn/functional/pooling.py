@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import plain_size
-from samara.exporter.frontend.nn.functional._layout import (
+from samara.exporter.frontend.nn.functional.channel_order import (
     batched,
     both_ends,
     channels_first,
     channels_last,
     per_axis,
 )
+from samara.exporter.frontend.operands import plain_size
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ceildiv, dlt, dmax
 from samara.pybridge.errors import ShapeError, UnsupportedError

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend._operands import as_tensor, plain_size
-from samara.exporter.frontend.nn.functional._layout import (
+from samara.exporter.frontend.nn.functional.channel_order import (
     batched,
     channels_first,
     channels_last,
@@ -22,6 +21,7 @@ from samara.exporter.frontend.nn.functional.pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
+from samara.exporter.frontend.operands import as_tensor, plain_size
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import dmax
 from samara.pybridge.errors import ShapeError, UnsupportedError

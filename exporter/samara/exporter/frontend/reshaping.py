@@ -10,7 +10,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend._operands import (
+from samara.exporter.frontend.operands import (
     as_tensor,
     axis_of,
     is_tensor,

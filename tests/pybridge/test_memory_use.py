@@ -11,7 +11,7 @@ import pytest
 from samara.exporter.ir import ProgramBuilder, save_program, to_bytes
 from samara.exporter.ir.program import Program
 from samara.pybridge import MemoryRow, Session, ShapeError
-from samara.pybridge.memory import CountedModel, instruction_sets
+from samara.pybridge.memory_use import CountedModel, instruction_sets
 
 
 def _program(shape: tuple[int | str, ...] = (8, 100)) -> Program:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
-from samara.exporter.frontend._operands import cast, sizes_of
+from samara.exporter.frontend.operands import cast, sizes_of
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError, UnsupportedError
 

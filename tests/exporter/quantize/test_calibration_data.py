@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from samara.exporter.ir import Array, ProgramBuilder, Value
-from samara.exporter.quantize._samples import read_samples
+from samara.exporter.quantize._calibration_data import read_samples
 from samara.exporter.types import FileError, QuantizationError
 
 

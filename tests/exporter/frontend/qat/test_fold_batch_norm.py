@@ -11,7 +11,7 @@ import pytest
 
 import samara
 from samara import nn
-from samara.exporter.frontend.qat.fold import (
+from samara.exporter.frontend.qat.fold_batch_norm import (
     Fold,
     fits,
     folds_by_order,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.exporter.quantize.programs import cnn, samples
 
-from samara.exporter.quantize._measure import (
+from samara.exporter.quantize._signal_noise import (
     Noise,
     Probe,
     joint_share,

@@ -11,7 +11,7 @@ import pytest
 from samara.exporter.ir import Memory, ProgramBuilder, from_bytes, read_file, save_program
 from samara.exporter.ir.file_assemble import assemble
 from samara.exporter.ir.file_write import rows_of
-from samara.exporter.ir.memory import memory_rows, read_memory
+from samara.exporter.ir.memory_contract import memory_rows, read_memory
 from samara.exporter.ir.program import Program
 from samara.exporter.types import ModelFormatError
 from samara.pybridge import Session

@@ -5,7 +5,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from samara.pybridge._arguments import (
+from samara.pybridge.errors import ShapeError
+from samara.pybridge.feeds_and_results import (
     as_input,
     as_output,
     check_shape,
@@ -14,7 +15,6 @@ from samara.pybridge._arguments import (
     fixed_shape,
     unpacked,
 )
-from samara.pybridge.errors import ShapeError
 from samara.pybridge.model import TensorSpec
 
 F32, I8 = np.dtype(np.float32), np.dtype(np.int8)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.package import build as package_build
+from samara.exporter.package import runtime_build as package_build
 from samara.exporter.package.amalgamate import Amalgam
-from samara.exporter.package.build import build_dist, default_features, for_target
 from samara.exporter.package.elf import Elf
+from samara.exporter.package.runtime_build import build_dist, default_features, for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import TARGETS, find_target, host_target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain

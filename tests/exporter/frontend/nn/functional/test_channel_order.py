@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend.nn.functional import _layout as layout
+from samara.exporter.frontend.nn.functional import channel_order as layout
 from samara.pybridge.errors import ShapeError
 
 

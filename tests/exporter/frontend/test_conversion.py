@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend._convert import device
+from samara.exporter.frontend.conversion import device
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
 
