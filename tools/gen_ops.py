@@ -237,7 +237,7 @@ def exact(ops: Sequence[OpSpec]) -> str:
         "# Operators that give the same bits everywhere",
         "",
         "On int8 with quantization parameters these operators give the bits of the numpy reference on"
-        " every instruction set, compiler and number of threads ([quantization.md](quantization.md))."
+        " every instruction set, compiler and number of threads ([quantized-arithmetic.md](quantized-arithmetic.md))."
         " `tools/bit_equality.py` runs every case below on every build; a test compares its list with"
         " this one.",
         "",

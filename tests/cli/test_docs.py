@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/cli.md, docs/quantizing.md and the README run, and print what the pages say they print."""
+"""The commands of docs/cli.md, docs/quantization-guide.md and the README run and print what the pages say."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:
     """Programs and commands in the order of the page; recipes are read."""
     net = digits_net.fit(*load_digits(True), 0, lambda *_: None)
     (place / "demo" / "digits.onnx").write_bytes(digits_net.onnx_model(net))
-    page = (repo / "docs" / "quantizing.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "quantization-guide.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n((?:(?!```).*\n)*)```", page, re.M)
     assert sum(kind == "python" for kind, _ in blocks) >= 5
     assert sum(text.startswith("$ samara ") for _, text in blocks) >= 4
     names: dict[str, Any] = {"__name__": "quantizing"}
     for kind, text in blocks:
         if kind == "python":
-            exec(compile(text, "docs/quantizing.md", "exec"), names)
+            exec(compile(text, "docs/quantization-guide.md", "exec"), names)
         elif kind == "toml":
             Recipe.from_toml(text)
         elif text.startswith("$ samara "):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requantization in portable C, for scalar kernels and for plain loops that compilers make vectors
-// of. docs/quantization.md is the norm; vector kernels do the same with their own instructions.
+// of. docs/quantized-arithmetic.md is the norm; vector kernels do the same with their own
+// instructions.
 //
 // There are two implementations with the same bits. The one by floats is for whoever has them.
 // Cores without a floating-point unit (Cortex-M0+, M3, rv32imc) take the one by integers, since a

@@ -272,7 +272,7 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRo
 
 def promise_of(node: Node) -> str:
     """ "exact" where all devices give the same bits: integers in and out, elements moved, or
-    floats whose every operation is settled (docs/quantization.md); else "bounded".
+    floats whose every operation is settled (docs/quantized-arithmetic.md); else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
