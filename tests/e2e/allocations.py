@@ -19,8 +19,8 @@ from tests.e2e.models import recorded
 from tests.ops.control_programs import PROGRAMS
 
 import samara
-from samara.exporter.export import with_bounds
 from samara.exporter.ir import Program, read_file, save_program
+from samara.exporter.ir.bounds import with_bounds
 from samara.pybridge._native import NULL, ffi, library, new_error, text
 from samara.pybridge._pool import pool_for
 

@@ -11,17 +11,13 @@ import pytest
 from tests.exporter.passes.programs import conv, normal, program
 
 import samara
-from samara.exporter.export import export, is_growing, merge, with_bounds, with_layout
+from samara.exporter.export import export
 from samara.exporter.ir import (
-    Builder,
     Program,
     ProgramBuilder,
-    Value,
-    Variable,
     open_program,
     read_file,
 )
-from samara.exporter.types import TensorType
 from samara.pybridge.memory_use import CountedModel
 
 
@@ -67,53 +63,6 @@ def test_golden_labels_and_layout(tmp_path: Path) -> None:
     model.selftest()
 
 
-def test_layout_that_does_not_fit(tmp_path: Path) -> None:
-    with pytest.raises(samara.ShapeError, match="no input or output 'y'"):
-        with_layout(small(), "y", "NHWC")
-    with pytest.raises(samara.ShapeError, match="does not fit"):
-        with_layout(small(), "x", "NWC")
-
-
-def _range() -> Program:
-    def build(b: Builder) -> Value:
-        n = b.op("add", b.input("n", "i64", []), 0)
-        zero, one = b.const(np.int64(0)), b.const(np.int64(1))
-        value: Value = b.op("range", zero, b.op("mul", n, n), one)
-        return value
-
-    return program(build)
-
-
-def test_bounds_end_growing(tmp_path: Path) -> None:
-    p = _range()
-    assert is_growing(p, "main")
-    name = p.main.outputs[0].name
-    bounded = with_bounds(p, {name: 100})
-    assert not is_growing(bounded, "main")
-    assert export(p, tmp_path / "m.samara", check=False).growing == ("main",)
-    assert export(p, tmp_path / "b.samara", check=False, bounds={name: 100}).growing == ()
-    assert samara.Model(tmp_path / "m.samara").function(None).growing
-    assert not samara.Model(tmp_path / "b.samara").function(None).growing
-    session = samara.Session(tmp_path / "b.samara")
-    assert session.run({"n": np.int64(9)})[session.outputs[0].name].size == 81
-    with pytest.raises(samara.LimitError):
-        session.run({"n": np.int64(11)})
-
-
-def test_a_bound_of_an_input_dim_plans_ahead(tmp_path: Path) -> None:
-    p = program(lambda b: b.op("exp", b.op("sin", b.input("x", "f32", ["n", 4]))))
-    report = export(p, tmp_path / "m.samara", bounds={"n": 50})
-    assert report.program.main.inputs[0].type.shape[0].bounds() == (0, 50)
-    assert report.program.main.nodes[0].outputs[0].type.shape[0].bounds() == (0, 50)
-    assert report.memory[0].arena == 832  # 50 x 4 float32, in place
-    session = samara.Session(tmp_path / "m.samara", threads=1)
-    assert session.arena_bytes == 832 + 832
-    session.resize({"x": (7, 4)})
-    assert session.arena_bytes == 832 + 832
-    with pytest.raises(samara.ShapeError):
-        with_bounds(p, {"m": 3})
-
-
 def test_the_report_has_the_memory_contract(tmp_path: Path) -> None:
     p = program(lambda b: b.op("exp", b.input("x", "f32", [4])))
     report = export(p, tmp_path / "m.samara")
@@ -137,12 +86,6 @@ def test_what_cannot_be_measured_here_is_said(
     assert "memory of 'main' could not be measured here: no such operator" in str(report)
 
 
-def test_an_unknown_bound_is_named() -> None:
-    with pytest.raises(samara.ShapeError, match="no symbolic dim 'm'") as error:
-        with_bounds(small(), {"m": 3})
-    assert "n" in str(error.value.fix)
-
-
 def test_several_programs_become_functions(tmp_path: Path) -> None:
     both = {"double": program(lambda b: b.op("mul", b.input("x", "f32", [3]), 2.0)),
             "negate": program(lambda b: b.op("neg", b.input("x", "f32", [3])))}  # fmt: skip
@@ -152,23 +95,6 @@ def test_several_programs_become_functions(tmp_path: Path) -> None:
     x = normal(3)
     for name, want in (("double", 2 * x), ("negate", -x)):
         np.testing.assert_array_equal(samara.Session(model, function=name)(x), want)
-
-
-def _with_state(initial: float) -> Program:
-    from dataclasses import replace
-
-    maker = ProgramBuilder()
-    b = maker.function("main")
-    f = b.finish([b.op("add", b.input("s", "f32", [1]), 1.0)], ["next"])
-    maker.functions["main"] = replace(f, reads={"s": "s"}, writes={0: "s"})
-    variable = Variable("s", TensorType.of("f32", [1]), np.full(1, initial, np.float32))
-    return maker.finish(["main"], [variable])
-
-
-def test_variables_of_equal_name_are_one() -> None:
-    assert len(merge({"a": _with_state(0), "b": _with_state(0)}).variables) == 1
-    with pytest.raises(samara.ShapeError, match="variable 's' differs"):
-        merge({"a": _with_state(0), "b": _with_state(1)})
 
 
 def test_target_runtime(tmp_path: Path) -> None:

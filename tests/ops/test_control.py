@@ -11,8 +11,8 @@ import pytest
 from tests.ops.control_programs import PROGRAMS, Controlled
 
 import samara
-from samara.exporter.export import with_bounds
 from samara.exporter.ir import Program, save_program
+from samara.exporter.ir.bounds import with_bounds
 from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.testing import assert_close
 

@@ -13,53 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter import ops
-from samara.exporter.ir import Golden, Memory, Program, Rewriter, count_ops, freeze, save_program
+from samara.exporter.ir import Golden, Memory, Program, count_ops, freeze, save_program
 from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
+from samara.exporter.ir.bounds import is_growing, with_bounds
 from samara.exporter.ir.file_write import needs_of
-from samara.exporter.ir.program import Array, Function, Node, Value, Variable, place_of
+from samara.exporter.ir.merge import merge
+from samara.exporter.ir.program import Array
+from samara.exporter.ir.relayout import TransposeLeft, transposes_left, with_layout
 from samara.exporter.ops import is_newer
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
-from samara.exporter.passes import EXPORT, OptimizeReport, run_passes, sample_inputs
-from samara.exporter.types import (
-    ArgumentError,
-    Atom,
-    Born,
-    Dim,
-    DimLike,
-    Read,
-    ShapeError,
-    Sym,
-    TensorType,
-    UnsupportedError,
-    as_dim,
-)
+from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
+from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.memory_use import DerivedLayout
 
-# What golden outputs may differ by on a device: design limits of a float model.
 _log = logging.getLogger("samara.export")
+# What golden outputs may differ by on a device: design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
 
 Labels = str | os.PathLike[str] | Sequence[str]
 Samples = Mapping[str, Any] | str | os.PathLike[str]
-
-
-@dataclass(frozen=True, slots=True)
-class TransposeLeft:
-    """A transpose that the layout pass could not remove, and why. `interior` is false at an input
-    or output of the function. `place` is the author's line and the module of what it stands
-    between, as far as the model says it.
-    """
-
-    function: str
-    name: str
-    interior: bool
-    reason: str
-    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,228 +234,7 @@ def export(
     )
 
 
-def merge(programs: Mapping[str, Program]) -> Program:
-    """One Program whose entries are the default entries of the given ones, under the given names."""
-    functions: dict[str, Function] = {}
-    variables: dict[str, Variable] = {}
-    metadata: dict[str, str] = {}
-    for name, p in programs.items():
-        renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
-        for f in p.functions.values():
-            nodes = tuple(_renamed_node(n, renamed) for n in f.nodes)
-            functions[renamed[f.name]] = replace(f, name=renamed[f.name], nodes=nodes)
-        for v in p.variables:
-            known = variables.setdefault(v.name, v)
-            if known.type != v.type or not np.array_equal(known.initial, v.initial):
-                raise ShapeError(
-                    f"variable {v.name!r} differs between the programs",
-                    fix="give them equal types and initial values",
-                )
-        metadata = {**p.metadata, **metadata}
-    return Program(functions, tuple(programs), tuple(variables.values()), metadata)
-
-
-def _renamed_node(node: Node, names: Mapping[str, str]) -> Node:
-    changed = {a.name: names[node.attrs[a.name]] for a in node.op.attrs if a.type == "function"}
-    return replace(node, attrs={**node.attrs, **changed}) if changed else node
-
-
-def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
-    """The Program with upper bounds on symbols (`n`) or on the data-dependent dims and elements of
-    tensors (by tensor name).
-    """
-    left = dict(bounds)
-    for function in list(program.functions.values()):
-        table: dict[str | Atom, DimLike] = {}
-        known = dict(function.bounds)
-        for atom in _atoms(function):
-            key = atom.name if isinstance(atom, Sym) else str(atom.key)
-            if key not in bounds:
-                continue
-            left.pop(key, None)
-            if isinstance(atom, Sym):
-                table[atom] = Dim.atom(replace(atom, upper=bounds[key]))
-            else:
-                known[atom] = as_dim(bounds[key])
-        if table or known != dict(function.bounds):
-            program = program.with_function(_substituted(function, table, known))
-    if left:
-        known_names = sorted(
-            {
-                a.name if isinstance(a, Sym) else str(a.key)
-                for f in program.functions.values()
-                for a in _atoms(f)
-            }
-        )
-        raise ShapeError(
-            f"bounds: there is no symbolic dim {sorted(left)[0]!r}",
-            fix=f"symbolic dims are {', '.join(known_names) or 'none'}",
-        )
-    return program
-
-
-def _substituted(
-    f: Function, table: Mapping[str | Atom, DimLike], bounds: Mapping[Atom, Dim]
-) -> Function:
-    """The function with other dims, and with these bounds. A Rewriter would see nothing to do: dims
-    are equal whatever is known of their atoms' bounds.
-    """
-    values: dict[Value, Value] = {}
-
-    def value(v: Value) -> Value:
-        if v not in values:
-            shape = tuple(d.substitute(table) for d in v.type.shape)
-            same = all(a is b for a, b in zip(shape, v.type.shape, strict=True))
-            values[v] = v if same else replace(v, type=replace(v.type, shape=shape))
-        return values[v]
-
-    def attribute(kind: str, held: Any) -> Any:
-        if kind == "dim":
-            return held.substitute(table)
-        return tuple(d.substitute(table) for d in held) if kind == "dims" else held
-
-    nodes = [
-        replace(
-            n,
-            inputs=tuple(None if v is None else value(v) for v in n.inputs),
-            outputs=tuple(map(value, n.outputs)),
-            attrs={a.name: attribute(a.type, n.attrs[a.name]) for a in n.op.attrs},
-        )
-        for n in f.nodes
-    ]
-    return replace(
-        f,
-        inputs=tuple(map(value, f.inputs)),
-        outputs=tuple(map(value, f.outputs)),
-        nodes=tuple(nodes),
-        guards=tuple(
-            replace(g, a=g.a.substitute(table), b=g.b.substitute(table)) for g in f.guards
-        ),
-        bounds={atom: d.substitute(table) for atom, d in bounds.items()},
-    )
-
-
-def _atoms(function: Function) -> set[Sym | Read | Born]:
-    found: set[Sym | Read | Born] = set()
-
-    def add(dims: Sequence[Dim]) -> None:
-        for d in dims:
-            found.update(a for a in d.all_atoms() if isinstance(a, (Sym, Read, Born)))
-
-    for v in function.values():
-        add(v.type.shape)
-    for n in function.nodes:
-        for a in n.op.attrs:
-            if a.type == "dim":
-                add((n.attrs[a.name],))
-            elif a.type == "dims":
-                add(n.attrs[a.name])
-    return found
-
-
-def with_layout(program: Program, name: str, order: str) -> Program:
-    """The Program with an input or output of the default entry channels-last instead of
-    channels-first.
-    """
-    f = program.main
-    ranks = {"NWC": 3, "NHWC": 4, "NDHWC": 5}
-    rank = ranks.get(str(order).upper())
-    found = next((v for v in f.inputs if v.name == name), None)
-    if found is None and name not in f.output_names:
-        raise ShapeError(
-            f"layout: the program has no input or output {name!r}",
-            fix=f"it has {', '.join([v.name for v in f.inputs] + list(f.output_names))}",
-        )
-    value = found if found is not None else f.outputs[f.output_names.index(name)]
-    if rank != value.type.rank:
-        raise ShapeError(
-            f"layout {order!r} does not fit {name!r}, which is {value.type}",
-            fix="NWC, NHWC or NDHWC",
-        )
-    assert rank is not None
-    if found is None:
-        r = Rewriter(f, program)
-        moved = r.op(
-            ops.transpose, value, name=f"{name}.{order.lower()}", perm=(0, *range(2, rank), 1)
-        )
-        outputs = [
-            moved if n == name else v for n, v in zip(f.output_names, f.outputs, strict=True)
-        ]
-        r.set_outputs(outputs)
-        return program.with_function(r.finish(f.output_names))
-    shape = value.type.shape
-    fresh = Value(
-        name, TensorType(value.type.dtype, (shape[0], *shape[2:], shape[1]), value.type.quant)
-    )
-    renamed = Value(f"{name}.nchw", value.type)
-    inputs = tuple(fresh if v is value else v for v in f.inputs)
-    r = Rewriter(replace(f, inputs=(*inputs, renamed)), program)
-    r.replace_value(value, renamed)
-    first = next(iter(r.nodes()), None)
-    made = r.op(
-        ops.transpose,
-        fresh,
-        before=first,
-        name=f"{name}.moved",
-        perm=(0, rank - 1, *range(1, rank - 1)),
-    )
-    r.replace_value(renamed, made)
-    done = r.finish(f.output_names)
-    return program.with_function(
-        replace(done, inputs=tuple(v for v in done.inputs if v.name != renamed.name))
-    )
-
-
-def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
-    """Transposes of the final program and why each is there."""
-    rows = []
-    for f in program.functions.values():
-        makers = f.producer()
-        users: dict[Value, list[Node]] = {}
-        for n in f.nodes:
-            for v in n.inputs:
-                if v is not None:
-                    users.setdefault(v, []).append(n)
-        for n in f.nodes:
-            if n.op is not ops.transpose:
-                continue
-            x = n.inputs[0]
-            before = None if x is None else makers.get(x)
-            after = users.get(n.outputs[0], [])
-            at_input = before is None
-            at_output = n.outputs[0] in f.outputs and not after
-            if at_input or at_output:
-                reason = (
-                    "an input keeps the author's layout"
-                    if at_input
-                    else "an output keeps the author's layout"
-                )
-            else:
-                ends = ", ".join(sorted({u.op.name for u in after})) or "an output"
-                reason = f"between {before.op.name if before else 'an input'} and {ends}, which do not move with it"
-            places = (place_of(m) for m in (n, *after, before))
-            place = next((p for p in places if p), "")
-            interior = not (at_input or at_output)
-            rows.append(TransposeLeft(f.name, n.outputs[0].name, interior, reason, place))
-    return tuple(rows)
-
-
-def is_growing(program: Program, name: str) -> bool:
-    """Whether some dim of the function, or of one it calls, has no upper bound."""
-    f = program.functions[name]
-    for atom in _atoms(f):
-        if (
-            isinstance(atom, (Read, Born))
-            and atom not in f.bounds
-            and getattr(atom, "upper", None) is None
-        ):
-            return True
-    called = [n.attrs[a.name] for n in f.nodes for a in n.op.attrs if a.type == "function"]
-    return any(is_growing(program, c) for c in called)
-
-
-def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
-    """The version that `target` names; UnsupportedError where it cannot run the program."""
+def _check_target(program: Program, target: str | None) -> None:
     if target is None:
         return None
     try:
@@ -557,15 +312,3 @@ def _golden(program: Program, feeds: dict[str, Array]) -> Golden:
         if i not in bound
     }
     return Golden(entry, feeds, visible, tolerances)
-
-
-__all__ = [
-    "ExportReport",
-    "TransposeLeft",
-    "export",
-    "merge",
-    "sample_inputs",
-    "transposes_left",
-    "with_bounds",
-    "with_layout",
-]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.export import merge
 from samara.exporter.ir import Program, ProgramBuilder, as_constant, freeze, verify
+from samara.exporter.ir.merge import merge
 from samara.exporter.types import DType, ShapeError
 
 

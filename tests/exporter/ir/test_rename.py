@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from samara.exporter.export import merge
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program, ProgramBuilder, from_bytes, rename, to_bytes, verify
+from samara.exporter.ir.merge import merge
 from samara.exporter.types import ShapeError
 
 

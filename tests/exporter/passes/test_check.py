@@ -361,7 +361,7 @@ def test_bodies_are_compared_execution_by_execution() -> None:
 
 
 def test_samples_of_other_entries_are_drawn() -> None:
-    from samara.exporter.export import merge
+    from samara.exporter.ir.merge import merge
 
     first = program(lambda b: b.op("relu", b.input("x", "f32", [3])))
     second = program(lambda b: b.op("exp", b.input("z", "f32", [2])))

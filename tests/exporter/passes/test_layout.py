@@ -16,8 +16,8 @@ from tests.exporter.passes.programs import (
     real_constant,
 )
 
-from samara.exporter.export import transposes_left
 from samara.exporter.ir import Builder, Value
+from samara.exporter.ir.relayout import transposes_left
 from samara.exporter.passes import PIPELINE, layout, run_passes
 from samara.exporter.types import Quant
 

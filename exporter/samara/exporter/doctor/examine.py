@@ -14,9 +14,11 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.doctor._runs_on import Finding, findings, library_text
-from samara.exporter.export import export, is_growing, transposes_left
+from samara.exporter.export import export
 from samara.exporter.inspect.contents import Report, inspect
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
+from samara.exporter.ir.bounds import is_growing
+from samara.exporter.ir.relayout import transposes_left
 from samara.exporter.measure.costs import flops_of
 from samara.exporter.measure.feeds import Given, sizes_to_try
 from samara.exporter.measure.inside import held, sizes_inside

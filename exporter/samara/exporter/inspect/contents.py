@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.export import TransposeLeft, is_growing, transposes_left
 from samara.exporter.inspect.memory_report import (
     ConstantRow,
     MemoryReport,
@@ -36,6 +35,8 @@ from samara.exporter.ir import (
     print_node,
     read_file,
 )
+from samara.exporter.ir.bounds import is_growing
+from samara.exporter.ir.relayout import TransposeLeft, transposes_left
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
 from samara.exporter.measure.inside import Inside, functions_inside

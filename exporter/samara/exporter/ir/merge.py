@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several programs as one: the default entry of each becomes a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from samara.exporter.ir.program import Function, Node, Program, Variable
+from samara.exporter.types import ShapeError
+
+
+def merge(programs: Mapping[str, Program]) -> Program:
+    """One Program whose entries are the default entries of the given ones, under the given names."""
+    functions: dict[str, Function] = {}
+    variables: dict[str, Variable] = {}
+    metadata: dict[str, str] = {}
+    for name, p in programs.items():
+        renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
+        for f in p.functions.values():
+            nodes = tuple(_renamed_node(n, renamed) for n in f.nodes)
+            functions[renamed[f.name]] = replace(f, name=renamed[f.name], nodes=nodes)
+        for v in p.variables:
+            known = variables.setdefault(v.name, v)
+            if known.type != v.type or not np.array_equal(known.initial, v.initial):
+                raise ShapeError(
+                    f"variable {v.name!r} differs between the programs",
+                    fix="give them equal types and initial values",
+                )
+        metadata = {**p.metadata, **metadata}
+    return Program(functions, tuple(programs), tuple(variables.values()), metadata)
+
+
+def _renamed_node(node: Node, names: Mapping[str, str]) -> Node:
+    changed = {a.name: names[node.attrs[a.name]] for a in node.op.attrs if a.type == "function"}
+    return replace(node, attrs={**node.attrs, **changed}) if changed else node
