@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,78 @@ def test_errors_of_tensor_methods_have_the_line() -> None:
     line = f.__code__.co_firstlineno + 1
     with pytest.raises(samara.ShapeError, match=f"{__file__}:{line}: "):
         samara.trace(f, samara.ones(3))
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_another_thread_runs_the_module_meanwhile(step: bool) -> None:
+    """While a trace has the parameters as variables, other threads still find their arrays."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = optim.SGD(model.parameters(), 0.1)
+    x = samara.ones(5, 3)
+    want = model(x).detach().numpy().copy()
+    found: list[Any] = []
+
+    def elsewhere() -> None:
+        try:
+            found.append(model(x).detach().numpy().copy())
+        except Exception as error:  # noqa: BLE001 - the main thread compares
+            found.append(error)
+
+    def traced(x: Any) -> Any:
+        y = model(x)
+        if step:
+            y.mean().backward()
+            optimizer.step()
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        return y
+
+    program = samara.trace(traced, x, variables=True)
+    assert len(program.variables) == 4
+    assert found
+    assert all(isinstance(f, np.ndarray) for f in found), found
+    for f in found:
+        np.testing.assert_array_equal(f, want)
+    np.testing.assert_allclose(program.run({"x": x.numpy()})["output"], want, rtol=1e-6)
+
+
+def test_two_threads_trace_one_module() -> None:
+    model = nn.Linear(3, 2)
+    both = threading.Barrier(2, timeout=60)
+
+    class Waiting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x: Any) -> Any:
+            both.wait()
+            y = self.inner(x)
+            both.wait()
+            return y
+
+    with ThreadPoolExecutor(2) as pool:
+        made = [
+            pool.submit(samara.trace, Waiting(), samara.ones(4, 3), variables=True)
+            for _ in range(2)
+        ]
+        texts = {str(m.result(60)) for m in made}
+    assert len(texts) == 1
+    assert model(samara.ones(4, 3)).shape == (4, 2)
+
+
+def test_a_variable_read_as_a_number_is_frozen() -> None:
+    class Scaled(nn.Module):
+        scale: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("scale", samara.tensor(3.0))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.scale.item() + self.scale
+
+    with pytest.warns(samara.FrozenBranchWarning, match="a number was read"):
+        program = samara.trace(Scaled(), samara.ones(2), variables=True)
+    np.testing.assert_array_equal(program.run({"x": np.ones(2, np.float32)})["output"], [6, 6])

@@ -255,7 +255,7 @@ class DerivedMethods:
     def _reshaped(self: Any, view: Any) -> Tensor:
         """Become a view of oneself."""
         self._touch()
-        if self._data is None:
+        if self._symbolic:
             self._take(view)
         else:
             self._check_change()

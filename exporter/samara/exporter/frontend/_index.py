@@ -37,7 +37,7 @@ class IndexMethods:
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         """Write into a part; gradients flow to what remains and to `value`."""
         self._touch(value)
-        if self._data is None or self._records(value):
+        if self._symbolic or self._records(value):
             self._change(lambda x: _replaced(x, _expanded(self, index), value))
             return
         part, key = _part(self._writable(), _expanded(self, index))
@@ -211,7 +211,7 @@ class IndexMethods:
 
 def _array(x: Any, what: str) -> Any:
     """The array of an eager tensor."""
-    if x._data is None:
+    if x._symbolic:
         raise UnsupportedError(f"{what} cannot be traced", fix="do it outside the traced function")
     return x._data
 
@@ -236,7 +236,7 @@ def _item(item: Any) -> Any:
         item = as_tensor(array if array.size else array.astype(np.int64))
     if is_tensor(item) and item.dtype.kind == "f":
         raise RangeError("a tensor used as an index must hold integers or bools")
-    if is_tensor(item) and item._data is not None and item.ndim == 0 and item.dtype.kind in "iu":
+    if is_tensor(item) and not item._symbolic and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
     return item
 
@@ -393,7 +393,7 @@ def _part(array: Any, items: Sequence[Any]) -> tuple[Any, Any]:
 
 def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
     """x with a part replaced, as a new tensor."""
-    if any(is_tensor(i) and i._data is None for i in items):
+    if any(is_tensor(i) and i._symbolic for i in items):
         return _replaced_traced(x, items, value)
     if not all(isinstance(n, int) or n.is_static for n in x.shape):
         raise UnsupportedError(

@@ -32,8 +32,9 @@ def _inplace(name: str, ufunc: Any = None) -> _InPlace:
     """The in-place form of method `name`; `ufunc` does it at once where nothing is recorded."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self._touch(*args)
-        if self._data is None or self._records(*args):
+        if tape.TRACERS:
+            self._touch(*args)
+        if self._data is None or (tape.TRACERS and self._symbolic) or self._records(*args):
             return self._change(lambda x: getattr(x, name)(*args, **kwargs))
         if ufunc is not None and len(args) <= 1 and not kwargs:
             operands = [v._data if is_tensor(v) else v for v in args]
@@ -133,7 +134,7 @@ class InplaceMethods:
     def copy_(self: Any, src: Any) -> Tensor:
         """Take the elements of `src`, which broadcasts."""
         self._touch(src)
-        if self._data is None or self._records(src):
+        if self._symbolic or self._records(src):
             return self._become(self._all_of(src))
         try:
             np.copyto(self._writable(), src._data if is_tensor(src) else src, casting="unsafe")
@@ -145,7 +146,7 @@ class InplaceMethods:
     def fill_(self: Any, value: Any) -> Tensor:
         """Every element becomes `value`."""
         self._touch(value)
-        if self._data is None or self._records(value):
+        if self._symbolic or self._records(value):
             return self._become(self._all_of(value))
         self._writable()[...] = value._data if is_tensor(value) else value
         self._version[0] += 1
@@ -154,7 +155,7 @@ class InplaceMethods:
     def _all_of(self: Any, value: Any) -> Tensor:
         """`value` in the shape and dtype of self, to which no gradient flows any more."""
         new = cast(as_tensor(value, self), self.dtype).expand(*self.shape)
-        if self._data is None or not self._requires_grad:
+        if self._symbolic or not self._requires_grad:
             return new.clone()
         return ops.where(as_tensor(True), new, _views.at_same_place(self))
 
@@ -210,12 +211,12 @@ class InplaceMethods:
 
     def _touch(self: Any, *others: Any) -> None:
         """Tell a trace that is at work that this tensor is about to change."""
-        tracer = tape.MODE.tracer
-        if tracer is None or self._data is None:
+        tracer = tape.MODE.tracer if tape.TRACERS else None
+        if tracer is None or self._symbolic:
             return
         if self._traced is not tracer:
             tracer.touch(self)
-        elif any(is_tensor(v) and v._data is None for v in others):
+        elif any(is_tensor(v) and v._symbolic for v in others):
             tracer.touch(self, temporary=True)
 
     def _records(self: Any, *others: Any) -> bool:
@@ -226,7 +227,8 @@ class InplaceMethods:
         if self._base is not None and self._base[0]._node is not self._base[1]:
             _views.renew(self)
         return bool(self._requires_grad) or any(
-            is_tensor(v) and (v._data is None or v._requires_grad) for v in others
+            is_tensor(v) and (v._data is None or v._requires_grad or (tape.TRACERS and v._symbolic))
+            for v in others
         )
 
     def _check_change(self: Any) -> None:
@@ -250,14 +252,14 @@ class InplaceMethods:
     def _change_in(self: Any, function: Callable[[Any], Any], *others: Any) -> Tensor:
         """`function` of the tensor takes its place, recorded where `others` or self ask for it."""
         self._touch(*others)
-        if self._data is None or self._records(*others):
+        if self._symbolic or self._records(*others):
             return self._change(function)
         with tape.no_grad():
             return self._become(function(self))
 
     def _change(self: Any, function: Callable[[Any], Any]) -> Tensor:
         """`function` of the tensor takes its place, recorded."""
-        if self._data is None:
+        if self._symbolic:
             return self._become(function(self))
         if not _views.alone(self):
             return self._become(function(_views.at_same_place(self)))
@@ -283,7 +285,7 @@ class InplaceMethods:
             raise ShapeError(
                 f"a result of shape {list(other.shape)} does not fit in place in {list(self.shape)}"
             )
-        if self._data is None:
+        if self._symbolic:
             self._take(other)
             return self
         if not np.can_cast(other._data.dtype, self._data.dtype, "same_kind"):

@@ -53,6 +53,8 @@ class PythonMethods:
         return bool(self.eq(value).any())
 
     def __bool__(self: Any) -> bool:
+        if self._symbolic:
+            return bool(self._known())
         if self._data.size != 1:
             raise SamaraError(
                 f"the truth of a tensor of shape {list(self.shape)} is ambiguous",

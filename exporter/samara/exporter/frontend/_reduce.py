@@ -252,7 +252,7 @@ class ReduceMethods:
         if dim is None:
             flat = self.reshape(-1)
             middle = flat.kthvalue((flat.shape[0] + 1) // 2, 0).values
-            if self._data is not None and not self._requires_grad:
+            if not self._symbolic and not self._requires_grad:
                 return middle
             # All elements that equal it share the gradient, as they do in `amax`.
             other = ops.logical_or(ops.lt(flat, middle), ops.lt(middle, flat))
@@ -302,7 +302,7 @@ def _lined(function: Any, x: Any) -> Any:
 
 def _root(x: Any) -> Any:
     """sqrt(x) with the gradient 0 at 0, where PyTorch takes that subgradient of a norm."""
-    if x._data is not None and (not x._requires_grad or x._data.all()):
+    if not x._symbolic and (not x._requires_grad or x._data.all()):
         return ops.sqrt(x)
     none = ops.eq(x, 0.0)
     return ops.where(none, 0.0, ops.sqrt(ops.where(none, 1.0, x)))
@@ -310,7 +310,7 @@ def _root(x: Any) -> Any:
 
 def _power(x: Any, p: float) -> Any:
     """x ** p for x >= 0, with the gradient 0 at 0 (`_root`)."""
-    if p < 0 or (x._data is not None and (not x._requires_grad or x._data.all())):
+    if p < 0 or (not x._symbolic and (not x._requires_grad or x._data.all())):
         return x.pow(p)
     none = ops.eq(x, 0.0)
     return ops.where(none, 0.0, ops.where(none, 1.0, x).pow(p))

@@ -101,7 +101,7 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[
     if found is not NotImplemented:
         return found
     tensors = [v for v in inputs if is_tensor(v)]
-    if any(t._data is None or t._requires_grad for t in tensors):
+    if any(t._symbolic or t._requires_grad for t in tensors):
         raise TypeError(
             f"np.{name} has no counterpart among the operations of tensors; use t.detach(), or"
             " compose it of tensor operations"

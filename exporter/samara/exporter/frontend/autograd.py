@@ -215,7 +215,7 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Run `forward` and put `backward` on the tape."""
         if tape.MODE.tracer is not None and any(
-            isinstance(a, Tensor) and a._data is None for a in args
+            isinstance(a, Tensor) and a._symbolic for a in args
         ):
             return cls._traced(args)
         context = FunctionContext()
@@ -307,7 +307,7 @@ def straight_through(value: Tensor, through: Tensor) -> Tensor:
         raise SamaraError(
             f"straight_through needs equal shapes, got {list(value.shape)}, {list(through.shape)}"
         )
-    if value._data is None or through._data is None:
+    if value._symbolic or through._symbolic:
         # through - through is 0; its gradient is what flows.
         return ops.add(value.detach(), ops.sub(through, through.detach()))
     return cast(Tensor, _StraightThrough.apply(value, through))

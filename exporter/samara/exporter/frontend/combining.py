@@ -143,7 +143,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 def _array(value: Any, what: str) -> Any:
     t = value if is_tensor(value) else as_tensor(value)
-    if t._data is None:
+    if t._symbolic:
         raise SamaraError(f"{what} cannot be traced", fix="compute it outside of the function")
     return t._data
 

@@ -87,7 +87,7 @@ class ConvertMethods:
 
     def clone(self: Any) -> Tensor:
         """A copy that passes gradients on to the original."""
-        if self._data is None:
+        if self._symbolic:
             return ops.identity(self)
         return ops.identity(self)._own_memory()
 
@@ -204,12 +204,16 @@ class ConvertMethods:
 
     def item(self: Any) -> Number:
         """The only element, as a Python number."""
+        if self._symbolic:
+            return self._known().item()
         if self._data.size != 1:
             raise ArgumentError(f"item() needs one element, the shape is {list(self.shape)}")
         return self._data.item()
 
     def tolist(self: Any) -> Any:
         """Nested lists of Python numbers."""
+        if self._symbolic:
+            return self._known().tolist()
         return self._data.tolist()
 
     def numpy(self: Any) -> Array:
@@ -219,7 +223,7 @@ class ConvertMethods:
                 "the array of a tensor that requires gradients would escape the tape",
                 fix="use .detach().numpy()",
             )
-        return self._data
+        return self._known().numpy() if self._symbolic else self._data
 
     def data_ptr(self: Any) -> Count:
         """The address of the first element."""

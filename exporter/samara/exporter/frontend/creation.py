@@ -75,7 +75,7 @@ def tensor(
 ) -> Tensor:
     """A tensor over a copy of `data`; Python floats become float32, integers int64."""
     if is_tensor(data):
-        if data._data is None:  # a number that a traced loop carries
+        if data._symbolic:  # a number that a traced loop carries
             return (data if dtype is None else data.to(dtype)).detach().clone()
         data = data.detach()._data
     kind = None if dtype is None else dtypes.as_dtype(dtype)
@@ -167,7 +167,7 @@ def full(
 ) -> Tensor:
     """`fill_value` everywhere; its kind gives the dtype unless stated."""
     kind = _as_tensor(fill_value).dtype if dtype is None else dtypes.as_dtype(dtype)
-    if is_tensor(fill_value) and fill_value._data is None:
+    if is_tensor(fill_value) and fill_value._symbolic:
         return cast(fill_value, kind).expand(tuple(size))
     value = fill_value.item() if is_tensor(fill_value) else fill_value
     if all(isinstance(n, (int, np.integer)) for n in size):

@@ -321,7 +321,7 @@ def _root(array: Array) -> Array:
 
 def _refuse_nan(node: Node, grads: Sequence[Any]) -> None:
     for i, g in enumerate(grads):
-        if g is not None and g._data is not None and np.isnan(g._data).any():
+        if g is not None and not g._symbolic and np.isnan(g._data).any():
             raise SamaraError(
                 f"the gradient of {node.name} for its input {i} is NaN",
                 op=node.name,

@@ -14,7 +14,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend.size import Size
-from samara.exporter.frontend.tape import MODE, Node
+from samara.exporter.frontend.tape import MODE, TRACERS, Node
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import Program
 from samara.exporter.ir.builder import Builder, ProgramBuilder
@@ -49,11 +49,7 @@ class GraphTensor(Tensor):
     def of(tracer: Tracer, value: Value) -> GraphTensor:
         """The tensor for a value of the tracer's function."""
         t = GraphTensor.__new__(GraphTensor)
-        t._data = None
-        t._requires_grad = False
-        t._grad = t._node = t._base = t._hooks = t._post_hooks = None
-        t._index = 0
-        t._version = [0]
+        t._begin(None)
         t._tracer = tracer
         t._born = tracer.clock
         t._set(value)
@@ -179,6 +175,9 @@ class Tracer:
         self.builder: Builder = self.program.function(name)
         self.root = self.builder
         self.state = dict(state)
+        # What the trace has taken over, by id: `state`, and tensors made during the trace that
+        # change. Their arrays stay as they are, for other threads may be reading them.
+        self.taken: dict[int, Tensor] = dict(state)
         self.strict = strict
         self.clock = 0
         self.names: dict[int, str] = {}  # of eager tensors
@@ -193,20 +192,17 @@ class Tracer:
         self.missed: dict[int, Tensor] = {}  # changed, but taken for constants before
         self.metadata = {"producer": "samara"}  # of the Program
         self.foreign: list[str] = []  # custom Functions met, whose `backward` no node can have
-        self._temporary: list[Tensor] = []  # made during the trace, and changed
         self._grads: list[tuple[Tensor, Tensor | None]] = []
         self._previous: Tracer | None = None
 
     def __enter__(self) -> Self:
+        TRACERS.append(self)
         self._previous, MODE.tracer = MODE.tracer, self
-        for t in self.state.values():
-            t._traced, t._data = t._data, None
         return self
 
     def __exit__(self, *error: object) -> None:
         MODE.tracer = self._previous
-        for t in (*self.state.values(), *self._temporary):
-            t._data, t._traced = t._traced, None
+        TRACERS.remove(self)
         for t, g in reversed(self._grads):
             t._grad = g
 
@@ -233,7 +229,7 @@ class Tracer:
         known = self.assigned.get(id(value)) or self.lifted.get(id(value))
         # A constant that was changed since it was first met is another constant.
         if known is None or (
-            value._data is not None and self._versions[id(value)] != value._version[0]
+            id(value) not in self.taken and self._versions[id(value)] != value._version[0]
         ):
             known = (value, self._first(value))
             self.lifted[id(value)] = known
@@ -245,7 +241,7 @@ class Tracer:
         if id(t) not in self.state:
             # A copy: the tensor may be trained on after this.
             return self.root.const(t._data.copy(), name=name)
-        array = t._traced
+        array = t._data
         made = self.root.input(name, DType.from_numpy(array.dtype), array.shape)
         self.reads[made.name] = t
         self.examples[made.name] = array
@@ -255,18 +251,17 @@ class Tracer:
         """The eager tensor `t` is changed: from here on it is a variable of the Program, or, where
         it was made during the trace, a value like others."""
         if temporary:
-            self._temporary.append(t)
             if id(t) not in self.lifted:
                 self.lift(t)
         else:
             if id(t) in self.lifted:
                 self.missed[id(t)] = t
             self.state[id(t)] = t
-        t._traced, t._data = t._data, None
+        self.taken[id(t)] = t
 
     def declare(self, t: Tensor) -> None:
         """Make `t` a variable, although it may have been made during the trace."""
-        if t._data is not None:
+        if not t._symbolic:
             self.touch(t)
 
     def assign(self, t: Tensor, value: Tensor) -> None:
@@ -382,7 +377,7 @@ class Tracer:
                     stack.append(target)
                 elif id(target) not in self.state:
                     self.missed[id(target)] = self.state[id(target)] = target
-                    target._traced, target._data = target._data, None
+                    self.taken[id(target)] = target
 
     def set_grad(self, t: Tensor, grad: Tensor | None) -> None:
         """Set `t.grad` until the trace ends."""

@@ -157,7 +157,7 @@ def plain_size(value: Any) -> Any:
     if isinstance(value, Dim):
         return value if value.value is None else value.value
     if isinstance(value, np.integer) or (
-        is_tensor(value) and value._data is not None and value.dtype.kind in "iu"
+        is_tensor(value) and not value._symbolic and value.dtype.kind in "iu"
     ):
         return operator.index(value)
     return value

@@ -82,7 +82,7 @@ class ShapeMethods:
         """The elements in row-major order in another shape; one size may be -1."""
         sizes = sizes_of(shape)
         to = known(self.shape, sizes)
-        return self if to == self.shape and self._data is None else ops.reshape(self, shape=to)
+        return self if to == self.shape and self._symbolic else ops.reshape(self, shape=to)
 
     def view(self: Any, *shape: Any) -> Tensor:
         """As `reshape`, sharing memory; ShapeError where the strides do not allow it.
@@ -351,7 +351,7 @@ class ShapeMethods:
 
     def contiguous(self: Any) -> Tensor:
         """Row-major in memory; the tensor itself where it is."""
-        if self._data is None or self._data.flags.c_contiguous:
+        if self._symbolic or self._data.flags.c_contiguous:
             return self
         return ops.identity(self)._own_memory(dense=True)
 

@@ -26,6 +26,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 Edge = tuple[Any, int]  # (a Node and which of its outputs) or (a leaf Tensor and 0)
 
 
+TRACERS: Final[list[Any]] = []
+"""The tracers at work in any thread: while there are none, eager code need not look for its own."""
+
+
 class _Mode(threading.local):
     """Per thread: whether operators are recorded, and the trace that is at work."""
 

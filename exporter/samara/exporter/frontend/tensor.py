@@ -23,6 +23,7 @@ from samara.exporter.frontend.reshaping import ShapeMethods
 from samara.exporter.frontend.size import Size
 from samara.exporter.frontend.tape import (
     MODE,
+    TRACERS,
     Edge,
     Node,
     RemovableHandle,
@@ -47,7 +48,8 @@ def _fast(name: str, op: OpSpec, ufunc: Any) -> Callable[[Tensor, Any], Tensor]:
     def method(self: Tensor, other: Any) -> Tensor:
         if type(other) is Tensor:
             x, y = self._data, other._data
-            if x is not None and y is not None and x.dtype is y.dtype and x.size < eager.BIG:
+            small = x is not None and x.dtype is y.dtype and x.size < eager.BIG
+            if small and not TRACERS:
                 return _record_2(op, ufunc, self, other, x, y)
         elif type(other) is float and self._data is not None and self._data.dtype.kind == "f":
             return apply(op, (self, other), _NOTHING)
@@ -89,8 +91,8 @@ class Tensor(
         "_version",
     )
 
-    _data: Any  # the array; None for a value of a graph that is being traced
-    _traced: Any  # the tracer during whose trace it was made; or the array that a trace took over
+    _data: Any  # the array; None for a GraphTensor, which has none
+    _traced: Any  # the tracer during whose trace it was made
     _requires_grad: bool
     _grad: Tensor | None
     _node: Node | None
@@ -120,6 +122,11 @@ class Tensor(
         if array.dtype == np.float64 and not isinstance(data[0], (np.ndarray, np.generic)):
             array = array.astype(np.float32)
         dtypes.as_dtype(array.dtype)
+        self._begin(array)
+        self.requires_grad = requires_grad
+
+    def _begin(self, array: Any) -> None:
+        """What every new tensor starts with."""
         self._data = array
         self._requires_grad = False
         self._grad = None
@@ -129,8 +136,7 @@ class Tensor(
         self._base = None
         self._hooks = None
         self._post_hooks = None
-        self._traced = MODE.tracer
-        self.requires_grad = requires_grad
+        self._traced = MODE.tracer if TRACERS else None
 
     @classmethod
     def _wrap(cls, array: Any) -> Tensor:
@@ -142,13 +148,27 @@ class Tensor(
     @property
     def shape(self) -> Size:
         """Sizes; symbolic dims while a function is traced."""
-        array = self._data
-        return Size(self._traced.shape if array is None else array.shape)
+        return Size(self._data.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        array = self._data
-        return self._traced.dtype if array is None else array.dtype
+        dtype: np.dtype[Any] = self._data.dtype
+        return dtype
+
+    @property
+    def _symbolic(self) -> bool:
+        """Whether only the run knows the value: this tensor is traced, or the trace at work in
+        this thread has taken it over as a variable. Other threads see its array.
+        """
+        if self._data is None:
+            return True
+        tracer = MODE.tracer if TRACERS else None
+        return tracer is not None and id(self) in tracer.taken
+
+    def _known(self) -> Tensor:
+        """A variable of the trace at work as the traced tensor that it is now."""
+        known: Tensor = _tracer().known(self)
+        return known
 
     @property
     def ir_dtype(self) -> DType:
@@ -209,7 +229,7 @@ class Tensor(
     @property
     def data(self) -> Tensor:
         """The same memory, outside the tape and outside the guard of in-place changes."""
-        if self._data is None:
+        if self._symbolic:
             return self
         return wrap(self._data)
 
@@ -221,7 +241,7 @@ class Tensor(
 
     def detach(self) -> Tensor:
         """The same memory as a leaf that needs no gradient."""
-        if self._data is None:
+        if self._symbolic:
             return _tracer().stop(self)
         out = wrap(self._data)
         out._version = self._version
@@ -332,16 +352,7 @@ _new: Final = Tensor.__new__
 def wrap(array: Any) -> Tensor:
     """A tensor over an array, without a copy; numpy's scalars become 0-d arrays."""
     t = _new(Tensor)
-    t._data = array if type(array) is np.ndarray else np.asarray(array)
-    t._requires_grad = False
-    t._grad = None
-    t._node = None
-    t._index = 0
-    t._version = [0]
-    t._base = None
-    t._hooks = None
-    t._post_hooks = None
-    t._traced = MODE.tracer
+    t._begin(array if type(array) is np.ndarray else np.asarray(array))
     return t
 
 
@@ -371,16 +382,17 @@ def apply(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     """Run an operator of the table on tensors (None: absent, scalars: weak), recording it."""
     arrays = []
     wanted = False
+    tracer = MODE.tracer if TRACERS else None
     for v in inputs:
         if isinstance(v, Tensor):
-            if v._data is None:
+            if v._data is None or (tracer is not None and id(v) in tracer.taken):
                 return _tracer().apply(op, inputs, attrs)
             arrays.append(v._data)
             wanted = wanted or v._requires_grad or (v._base is not None and _stale(v))
         else:
             arrays.append(v)
-    if MODE.tracer is not None and eager.symbolic(attrs):
-        return MODE.tracer.apply(op, inputs, attrs)
+    if tracer is not None and eager.symbolic(attrs):
+        return tracer.apply(op, inputs, attrs)
     try:
         got = eager.run(op, arrays, attrs)
     except (ValueError, TypeError) as error:

@@ -153,8 +153,7 @@ class Capture:
         tracer.program.functions[function.name] = function
         by_id = {id(t): t for t in tracer.reads.values()}
         stored = [
-            Variable(n, _type_of(tracer, i), by_id[i]._traced.copy())
-            for i, n in variable_of.items()
+            Variable(n, _type_of(tracer, i), by_id[i]._data.copy()) for i, n in variable_of.items()
         ]
         return tracer.program.finish([function.name], stored, tracer.metadata)
 

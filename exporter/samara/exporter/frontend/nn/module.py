@@ -165,7 +165,7 @@ class Module:
         elif name in self._buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise ArgumentError(f"'{name}' is a buffer; assign a Tensor or None")
-            if value is not None and value._data is None and self._buffers[name] is not None:
+            if value is not None and value._symbolic and self._buffers[name] is not None:
                 self._buffers[name].copy_(value)  # type: ignore[union-attr]
             else:
                 self._buffers[name] = value

@@ -23,12 +23,8 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         array = data.detach()._data if isinstance(data, Tensor) else np.asarray(data)
-        self._data = array
-        self._traced = None
-        self._requires_grad = False
-        self._grad = self._node = self._base = self._hooks = self._post_hooks = None
-        self._index = 0
-        self._version = [0]
+        self._begin(array)
+        self._traced = None  # it is the module's, even where a trace is at work
         self.requires_grad = requires_grad
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:

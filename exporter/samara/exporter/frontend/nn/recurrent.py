@@ -347,7 +347,7 @@ def _way(directions: int) -> str:
 def _recorded(*tensors: Any) -> bool:
     """Whether the eager tape will want the gradients of this call."""
     return tape.MODE.enabled and any(
-        t is not None and t._data is not None and t._requires_grad for t in tensors
+        t is not None and not t._symbolic and t._requires_grad for t in tensors
     )
 
 

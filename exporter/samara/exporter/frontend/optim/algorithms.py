@@ -69,7 +69,7 @@ class SGD(Optimizer):
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = zeros(p)
         buffer = state["momentum_buffer"]
-        if group["dampening"] and "step" not in state and buffer._data is not None:
+        if group["dampening"] and "step" not in state and not buffer._symbolic:
             # A buffer without a count comes from PyTorch's state; it has begun.
             state["step"] = wrap(np.asarray(buffer._data.any(), np.float32))
         step = count(state, p) if group["dampening"] else None

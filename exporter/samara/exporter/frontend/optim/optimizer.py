@@ -111,7 +111,7 @@ class Optimizer:
         """One call of the C runtime for all float32 parameters; the operator itself for others."""
         items = []
         for u in updates:
-            traced = any(t is not None and t._data is None for t in u.inputs)
+            traced = any(t is not None and t._symbolic for t in u.inputs)
             if traced:
                 for target in u.targets:
                     tape.MODE.tracer.declare(target)

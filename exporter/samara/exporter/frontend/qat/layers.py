@@ -114,7 +114,7 @@ class QuantizedLayer(Module):
         assert grid is not None
         if not is_traced(x):
             return self._eager(x, grid, moves)
-        if self.weight._data is None:
+        if self.weight._symbolic:
             raise UnsupportedError(
                 f"{self.label}: a quantization-aware module is traced with its parameters as"
                 " variables",
@@ -264,8 +264,8 @@ def _surrogate(op: OpSpec, inputs: Sequence[Tensor], moves: Mapping[str, Any], o
 
 
 def _data(t: Any) -> Array:
-    """The array of a parameter, which a trace may have taken over as a variable."""
-    array: Array = t._data if t._data is not None else t._traced
+    """The array of a parameter, also while a trace has taken it over as a variable."""
+    array: Array = t._data
     return array
 
 

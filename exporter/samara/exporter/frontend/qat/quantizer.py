@@ -135,5 +135,5 @@ def _quantized(real: Any, quant: Quant) -> Any:
 
 def _array(t: Any) -> Array:
     """The data of a buffer, also while a trace has taken it over as a variable."""
-    array: Array = t._data if t._data is not None else t._traced
+    array: Array = t._data
     return array

@@ -133,7 +133,7 @@ def _pad(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     grid = grid_of(inputs[0])
     value = inputs[1] if len(inputs) > 1 else None
     if isinstance(value, Tensor):
-        value = None if value._data is None else value._data.item()
+        value = None if value._symbolic else value._data.item()
         if value is None:
             return None
     if grid is None:
@@ -318,7 +318,7 @@ def _type_of(value: Any) -> TensorType:
 
 
 def _is_eager(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._data is not None
+    return isinstance(value, Tensor) and not value._symbolic
 
 
 def _dropout(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:

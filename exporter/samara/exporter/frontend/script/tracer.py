@@ -88,8 +88,7 @@ class ScriptTracer(Tracer):
         inner = {v for _, v in self._copies}
         for t, v in tuple(self.lifted.values()):
             if t._requires_grad and v in inner and id(t) not in self.state:
-                self.missed[id(t)] = self.state[id(t)] = t
-                t._traced, t._data = t._data, None
+                self.missed[id(t)] = self.state[id(t)] = self.taken[id(t)] = t
         super().backward(loss, gradient, inputs)
 
     # ---- changes in place

@@ -53,7 +53,7 @@ def use(value: Any) -> Any:
 def is_traced(value: Any) -> bool:
     """Whether only the run knows the value: a traced tensor, a variable, or a symbolic size."""
     if isinstance(value, Tensor):
-        return value._data is None
+        return value._symbolic
     return isinstance(value, Dim) and not value.is_static
 
 
@@ -105,7 +105,7 @@ def as_size(value: Any) -> Any:
         return type(value)(map(as_size, value)) if not hasattr(value, "_fields") else value
     if isinstance(value, slice):
         return slice(as_size(value.start), as_size(value.stop), as_size(value.step))
-    if isinstance(value, Tensor) and value._data is None and _is_whole(value):
+    if isinstance(value, Tensor) and value._symbolic and _is_whole(value):
         tracer = script_tracer()
         return tracer.builder.read(tracer.lift(value), 0)
     return value

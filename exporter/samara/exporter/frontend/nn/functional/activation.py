@@ -263,6 +263,6 @@ def _into(input: Any, inplace: bool, function: Callable[[Any], Tensor]) -> Tenso
     if not inplace:
         return function(input)
     input._touch()
-    if input._data is None or input._records():
+    if input._symbolic or input._records():
         return input._change(function)
     return input._become(function(input))

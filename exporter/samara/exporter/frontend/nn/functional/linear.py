@@ -284,7 +284,7 @@ def padding_row(index: int, rows: int) -> int:
 
 def _checked_offsets(offsets: Any, count: int) -> Any:
     """Offsets that lie in an input of `count` integers, and begin with 0."""
-    if offsets._data is None:
+    if offsets._symbolic:
         # The program looks them up, which refuses those out of range. A first one above 0 leaves
         # rows in bag -1, which index_add refuses.
         return ops.gather(as_tensor(np.arange(count + 1)), offsets, axis=0, wrap=False)
@@ -308,7 +308,7 @@ def _largest_of_bags(rows: Any, offsets: Any, counted: Any) -> Any:
         rows = ops.where(counted, rows, -math.inf)
     if offsets is None:
         out = rows.amax(1)
-    elif offsets._data is None:
+    elif offsets._symbolic:
         raise UnsupportedError(
             "embedding_bag of mode 'max' with offsets cannot be traced", fix="use a 2-d input"
         )
@@ -330,7 +330,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     where an integer is negative or at least num_classes.
     """
     if num_classes < 0:
-        if input._data is None:
+        if input._symbolic:
             raise UnsupportedError(
                 "one_hot cannot count the classes while tracing", fix="pass num_classes"
             )

@@ -143,7 +143,7 @@ def binary_cross_entropy(
     _same_shape(input, target)
     p = input
     edge = None
-    if input._data is None or input._requires_grad:
+    if input._symbolic or input._requires_grad:
         # At 0 and 1 the slope is that of PyTorch, (input - target) / 1e-12.
         inside = ops.logical_and(ops.lt(0.0, input), ops.lt(input, 1.0))
         p = ops.where(inside, input, input.detach())

@@ -134,7 +134,7 @@ def gumbel_softmax(
 
     With `hard` the result is one-hot, with the gradient of the soft one. Not traceable: it draws.
     """
-    if logits._data is None:
+    if logits._symbolic:
         raise SamaraError(
             "gumbel_softmax draws random numbers", fix="trace softmax of logits / tau instead"
         )
