@@ -109,7 +109,8 @@ static void layout_value(const struct smr_frame *frame, uint32_t id) {
   layout_number(value->root);
   layout_number(head->output);
   layout_at(t->data);
-  layout_at(head->tensor.data);
+  // Places of inputs are the caller's, so a view is known by its distance alone.
+  layout_number((int64_t)(intptr_t)t->data - (int64_t)(intptr_t)head->tensor.data);
   layout_at(t);
   layout_number((int64_t)sizeof *t);
   layout_number(t->dtype);

@@ -32,7 +32,7 @@ def value(number: int, home: int, data: Place) -> Row:
     """A tensor of 3 floats."""
     return Row(
         "value",
-        (number, home, number, -1, data, data, NONE, 104, 1, 1, 0, 0, 0, -1, 3, 12, NONE, "x", 3),
+        (number, home, number, -1, data, 0, NONE, 104, 1, 1, 0, 0, 0, -1, 3, 12, NONE, "x", 3),
     )
 
 
@@ -159,6 +159,21 @@ def test_variables_are_laid_out(tmp_path: Path) -> None:
     text = (tmp_path / "dist/tiny_model.c").read_text()
     assert "static const struct bare_variable bare_variables[1]" in text
     assert report.layout in (tmp_path / "dist/README.md").read_text()
+
+
+def test_parts_of_inputs_and_variables_keep_their_distance(tmp_path: Path) -> None:
+    """The build compares the answers: with every part at the beginning it would not lay out."""
+
+    class Parts(Stream):
+        def forward(self, x: samara.Tensor) -> samara.Tensor:
+            self.past += 1
+            first, second = samara.split(x, 3, dim=1)
+            return second * 2 + first + samara.split(self.past, 3, dim=1)[1]
+
+    report = written(exported(Parts(), tmp_path / "parts.samara"), tmp_path / "dist")
+    assert report.layout == "structures are in flash, laid out when the model was built"
+    text = (tmp_path / "dist/tiny_model.c").read_text()
+    assert ".home = BARE_INPUT, .offset = 12, .index = 0}" in text
 
 
 def test_control_flow_is_opened_in_the_arena(tmp_path: Path) -> None:

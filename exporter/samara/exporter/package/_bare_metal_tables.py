@@ -372,9 +372,9 @@ return &plan;
         return text + "}"
 
     def _value(self, row: Row) -> str:
-        (_, home, root, output, data, head, _, _, dtype, rank, layout, padded, opened, constant,
+        (_, home, root, output, data, distance, _, _, dtype, rank, layout, padded, opened, constant,
          stride, size, quant, name, *dims) = row.fields  # fmt: skip
-        place, start = _place(data), _place(head)
+        place = _place(data)
         kind = _HOMES[_number(home)]
         fields = ["BARE_MEMORY", 0, 0]
         own = ""
@@ -382,11 +382,11 @@ return &plan;
             fields = ["BARE_CONSTANT", 0, 0]
             own = f".data = (void *){self._pointer(place)}, " if place != NULL else ""
         elif kind in ("input", "output"):
-            if place.kind != start.kind or place.index != start.index:
+            if _number(distance) < 0:
                 raise NotLaidOutError(f"tensor {name!r} lies in no part of what it is a view of")
             index = self._input(_number(root)) if kind == "input" else self._spare(_number(output))
             home_name = "BARE_INPUT" if kind == "input" else "BARE_SPARE"
-            fields = [home_name, place.offset - start.offset, index]
+            fields = [home_name, _number(distance), index]
         elif place.kind == "block":
             fields[1] = self._block(place.index) + place.offset
         else:
