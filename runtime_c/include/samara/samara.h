@@ -376,6 +376,22 @@ SAMARA_API samara_status samara_session_run_with(samara_session *session, const 
  * it depends on data. `data` is NULL. */
 SAMARA_API samara_status samara_session_output_shape(const samara_session *session, size_t index,
                                                      samara_tensor *out);
+/* Have all following runs compute output `index` into the caller's buffer, without a copy, until it
+ * is bound to another one, unbound with NULL, or resize is called. size_bytes must be that of the
+ * output's shape now (samara_session_output_shape), and the buffer aligned to the output's
+ * elements; 64 bytes are fastest. The buffer stays the caller's: it must be valid during runs and
+ * until it is unbound or the session destroyed, may be read and written between runs, and holds
+ * anything after a run that failed. It may be the buffer of an input, which is then copied before
+ * it is overwritten; it may not overlap another bound output or memory of this session.
+ *
+ * An output is copied when the run ends, instead, where its values lie elsewhere: an input, a
+ * constant or a variable that comes out unchanged, a value that is several outputs, a kept tensor.
+ *
+ * SAMARA_BAD_SHAPE when the size differs, or depends on data and is not known; SAMARA_BAD_ARGUMENT
+ * for a buffer of wrong alignment or that overlaps. On failure the output stays as it was bound.
+ * Results of the last run are gone afterwards. Allocates nothing; in the session's thread. */
+SAMARA_API samara_status samara_session_bind_output(samara_session *session, size_t index,
+                                                    void *data, size_t size_bytes);
 /* Output `index` of the last run. */
 SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
                                                samara_tensor *out);

@@ -41,6 +41,7 @@
 #define SAMARA_WITH_THREADS 1
 #define SAMARA_WITH_STATE 1
 #define SAMARA_WITH_CHECKPOINTS 1
+#define SAMARA_WITH_BIND 1
 #define SAMARA_WITH_KEEP 1
 #define SAMARA_WITH_PROFILE 1
 #endif
@@ -344,6 +345,12 @@ class Session {
     if (status != SAMARA_OK) detail::fail(status, "the session", "no such input");
     return info;
   }
+  samara_tensor_info output_info(std::size_t index) const {
+    samara_tensor_info info;
+    const samara_status status = samara_model_output_info(model_, function_, index, &info);
+    if (status != SAMARA_OK) detail::fail(status, "the session", "no such output");
+    return info;
+  }
   /* The position of an input or output. Error where the model has none of that name. */
   std::size_t input_index(Port port) const {
     samara_tensor_info info;
@@ -396,6 +403,20 @@ class Session {
     const std::size_t index = checked_input<T>(port);
     check(samara_session_bind_input(get(), index, values, count * sizeof(T)));
   }
+#if defined(SAMARA_WITH_BIND)
+  /* Have all following runs compute an output into the caller's memory: `count` elements, as many
+   * as its shape has now, valid until it is unbound, or the session is resized or gone. */
+  template <class T>
+  void bind_output(Port port, T *values, std::size_t count) {
+    const std::size_t index = output_index(port);
+    const samara_tensor_info info = output_info(index);
+    detail::need_elements<T>(info.dtype, info.name);
+    check(samara_session_bind_output(get(), index, values, count * sizeof(T)));
+  }
+  void unbind_output(Port port) {
+    check(samara_session_bind_output(get(), output_index(port), nullptr, 0));
+  }
+#endif
   /* An input's own buffer, to be filled in place. */
   Tensor input(Port port) {
     const std::size_t index = input_index(port);

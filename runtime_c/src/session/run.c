@@ -72,7 +72,7 @@ samara_status smr_frame_run(struct smr_frame *frame) {
 // ---- the session ----
 
 // A user's output stays until the next run: bytes that belong to a caller, a constant or a variable
-// are copied.
+// are copied, and so is a bound output that could not be computed in its place.
 static samara_status run_take_outputs(samara_session *session) {
   const struct smr_frame *frame = session->entry;
   for (uint32_t i = 0; i < frame->function->output_count; i++) {
@@ -81,8 +81,10 @@ static samara_status run_take_outputs(samara_session *session) {
     const struct smr_frame_value *value = &frame->values[frame->function->outputs[i]];
     const struct smr_tensor *t = &value->tensor;
     const uint8_t home = frame->values[value->root].home;
-    const void *data;
-    if (home == SMR_HOME_ARENA || home == SMR_HOME_OWN) {
+    const void *data = SMR_HAS(bind) ? frame->given_data[i] : NULL;
+    if (data != NULL) {
+      SMR_TRY(smr_value_copy(frame->common, t, frame->given_data[i]));
+    } else if (home == SMR_HOME_ARENA || home == SMR_HOME_OWN) {
       SMR_TRY(smr_value_read(frame->common, t, &data));
     } else {
       SMR_TRY(smr_block_ensure(&session->common, &output->copy, t->size_bytes, 0, t->name));

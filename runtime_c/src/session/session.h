@@ -84,6 +84,13 @@ samara_status smr_session_plan(samara_session *session);
 /// Plan for the dims in session->inputs, and make room for the inputs.
 samara_status smr_session_shape(samara_session *session);
 
+/* ---- bind.c: outputs computed into the caller's memory ---- */
+
+/// Whether these bytes overlap a bound output.
+bool smr_bind_overlaps(const samara_session *session, const void *data, size_t size_bytes);
+/// Unbind all outputs.
+void smr_bind_clear(samara_session *session);
+
 /* ---- run.c ---- */
 
 /// Run the entry function on the inputs given to its frame, and set the results.

@@ -66,6 +66,7 @@ samara_status smr_session_shape(samara_session *session) {
   struct smr_frame *frame = session->entry;
   const struct smr_function *f = session->function;
   session->ready = session->ran = false;
+  if (SMR_HAS(bind)) smr_bind_clear(session);
   SMR_TRY(smr_session_plan(session));
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];
@@ -192,10 +193,12 @@ samara_status samara_session_run_with(samara_session *session, const void *const
       if (inputs != NULL && inputs[user] != NULL) data = inputs[user];
       user++;
     }
-    // Kernels may rely on the alignment of an element.
+    // Kernels may rely on the alignment of an element. An input is read after parts of an output
+    // that lies in the same bytes have been written.
     struct smr_tensor *t = &session->entry_inputs[i];
     *t = session->entry->values[f->inputs[i]].tensor;
-    if ((uintptr_t)data % smr_dtype_bytes(t->dtype) != 0)
+    if ((uintptr_t)data % smr_dtype_bytes(t->dtype) != 0 ||
+        (SMR_HAS(bind) && smr_bind_overlaps(session, data, t->size_bytes)))
       data = memcpy(input->own.data, data, t->size_bytes);
     t->data = (void *)(uintptr_t)data;
     session->entry->given_inputs[i] = t;
@@ -203,7 +206,8 @@ samara_status samara_session_run_with(samara_session *session, const void *const
   SMR_TRY(smr_session_run_entry(session));
   for (uint32_t i = 0; outputs != NULL && i < f->user_output_count; i++) {
     const samara_tensor *result = &session->outputs[f->user_outputs[i]].result;
-    if (outputs[i] != NULL && result->size_bytes != 0)
+    if (outputs[i] != NULL && !(SMR_HAS(bind) && outputs[i] == result->data) &&
+        result->size_bytes != 0)
       memcpy(outputs[i], result->data, result->size_bytes);
   }
   return SAMARA_OK;
@@ -232,8 +236,7 @@ samara_status samara_session_output(const samara_session *session, size_t index,
   SMR_TRY(api_output(session, index, &position));
   if (!session->ran)
     SMR_FAIL(api_error(session), BAD_STATE,
-             "there are no outputs: the session has not run since "
-             "its shapes were set, or its run failed");
+             "no outputs: the session has not run since resize or bind_output, or its run failed");
   *out = session->outputs[position].result;
   return SAMARA_OK;
 }

@@ -56,6 +56,9 @@ FEATURES = MappingProxyType(
             "all variables as a file",
             _named("session_state_", "save load save_memory load_memory"),
         ),
+        "bind": Feature(
+            "outputs computed into the caller's memory", _named("session_", "bind_output"), ("bind",)
+        ),
         "keep": Feature("tensors inside of a run", _named("session_", "kept watch"), ("keep",)),
         "profile": Feature(
             "the time of every node",

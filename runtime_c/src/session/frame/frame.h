@@ -34,7 +34,7 @@ struct smr_frame_value {
   uint32_t root;         // head of the group that shares memory in the current plan
   uint32_t first, last;  // of a root: nodes between which its bytes live; last may be node_count
   uint32_t dims_stage;   // from which its dims can be evaluated
-  int32_t output;        // of a root at HOME_OUTPUT: which
+  int32_t output;        // of a root: the output whose place it takes where one is given, or -1
   uint8_t home;          // of a root
   bool kept;
   bool is_output;         // of the function
@@ -108,7 +108,8 @@ struct smr_frame {
   bool planned;
   /* what the caller gives to the next smr_frame_enter, and leaves there until its run ends */
   const struct smr_tensor **given_inputs;  // dims and data
-  void **given_data;                       // where each output shall be; NULL: the frame's choice
+  void **given_data;                       // where each output shall be; NULL: the frame's choice.
+                                           // Of the entry also what the caller bound (bind.c)
   size_t *given_capacity;                  // bytes there
   int64_t *lo, *hi;                        // bounds of the expressions
   int64_t (*input_dims)[SAMARA_MAX_RANK];

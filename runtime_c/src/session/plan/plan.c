@@ -42,6 +42,19 @@ static int32_t plan_group_output(const struct smr_frame *frame, uint32_t head) {
   return found;
 }
 
+// The output of the entry function that may be computed into memory of the caller's: the only one
+// that the caller sees of the group; or -1. An output has all bytes of its group (views.c).
+static int32_t plan_group_bindable(const struct smr_frame *frame, uint32_t head) {
+  const struct smr_function *f = frame->function;
+  int32_t found = -1;
+  for (uint32_t i = 0; i < f->user_output_count; i++) {
+    if (frame->values[f->outputs[f->user_outputs[i]]].alias_of != head) continue;
+    if (found >= 0) return -1;
+    found = f->user_outputs[i];
+  }
+  return found;
+}
+
 static void plan_home(struct smr_frame *frame, uint32_t id) {
   const struct smr_value *v = &frame->function->values[id];
   struct smr_frame_value *value = &frame->values[id];
@@ -70,7 +83,10 @@ static void plan_special_homes(struct smr_frame *frame, uint32_t begin, uint32_t
       continue;
     }
     value->output = plan_group_output(frame, head);
-    if (value->output >= 0) value->home = SMR_HOME_OUTPUT;
+    if (value->output >= 0)
+      value->home = SMR_HOME_OUTPUT;
+    else if (SMR_HAS(bind) && frame->is_entry)
+      value->output = plan_group_bindable(frame, head);
   }
 }
 
@@ -138,6 +154,7 @@ static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, u
   for (uint32_t i = 1; i < node->input_count; i++)
     if (node->inputs[i] >= 0 && plan_root(frame, (uint32_t)node->inputs[i]) == from) return;
   out->root = from;
+  if (SMR_HAS(bind)) head->output = out->output;  // that of `from` ends here: it is no output
   if (out->last > head->last) head->last = out->last;
   if (out->capacity_bytes > head->capacity_bytes) head->capacity_bytes = out->capacity_bytes;
 }

@@ -148,11 +148,12 @@ void *smr_value_target(struct smr_frame *frame, uint32_t id, size_t *capacity_by
   const struct smr_frame_value *head = &frame->values[root];
   const struct smr_function *f = frame->function;
   *capacity_bytes = 0;
-  if (head->home == SMR_HOME_ARENA) {
+  const bool bound = SMR_HAS(bind) && head->output >= 0 && frame->given_data[head->output] != NULL;
+  if (head->home == SMR_HOME_ARENA && !bound) {
     *capacity_bytes = head->capacity_bytes;
     return frame_place(frame, f->nodes[f->values[root].producer].stage, head->offset);
   }
-  if (head->home != SMR_HOME_OUTPUT) return NULL;
+  if (head->home != SMR_HOME_OUTPUT && !bound) return NULL;
   *capacity_bytes = frame->given_capacity[head->output];
   return frame->given_data[head->output];
 }
