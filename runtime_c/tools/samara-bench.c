@@ -10,6 +10,10 @@
 #include "roof.h"
 #include "tool.h"
 
+#if SAMARA_WITH_CHOICES
+#include <samara/samara_experimental.h>
+#endif
+
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/resource.h>
 #endif
@@ -214,55 +218,51 @@ static unsigned long long peak_bytes(void) {
 #endif
 }
 
+// ---- what nodes could have taken: empty where the library does not tell ----
+
 #if SAMARA_WITH_CHOICES
-// The line of `function` and `node` in the text of samara_session_choices: its last two fields are
-// "cost" or "tuned", and the algorithms.
-static const char *find_choice(const char *text, const samara_profile_row *row) {
-  const size_t function = strlen(row->function), node = strlen(row->node);
-  for (const char *line = text; line != NULL && *line != '\0';) {
-    const char *end = strchr(line, '\n');
-    if (strncmp(line, row->function, function) == 0 && line[function] == '\t' &&
-        strncmp(line + function + 1, row->node, node) == 0 && line[function + 1 + node] == '\t') {
-      const char *field = line + function + 1 + node + 1;
-      for (int i = 0; i < 2 && field != NULL; i++) field = strchr(field, '\t') + 1;
-      return field;
-    }
-    line = end != NULL ? end + 1 : NULL;
+struct choices {
+  samara_algorithm_row *rows;
+  size_t count;
+};
+
+static int read_choices(const samara_session *session, struct choices *out) {
+  size_t count = 0;
+  out->count = 0;
+  if (samara_session_algorithms(session, NULL, 0, &count) != SAMARA_OK)
+    return tool_error("%s", samara_session_error(session));
+  out->rows = calloc(count + 1, sizeof *out->rows);
+  if (out->rows == NULL) return tool_error("no memory");
+  return samara_session_algorithms(session, out->rows, count, &out->count) == SAMARA_OK
+             ? 0
+             : tool_error("%s", samara_session_error(session));
+}
+
+static void free_choices(struct choices *choices) { free(choices->rows); }
+
+// The algorithm in use and the one after it.
+static void print_choice(const struct choices *choices, const samara_profile_row *node) {
+  for (size_t i = 0; i < choices->count; i++) {
+    const samara_algorithm_row *row = &choices->rows[i];
+    if (row->rank > 1 || row->algorithm == NULL || strcmp(row->node, node->node) != 0 ||
+        strcmp(row->function, node->function) != 0)
+      continue;
+    const char *key = row->rank == 0 ? "algorithm" : "runner_up";
+    printf(", \"%s\": \"%s\", \"%s_us\": %.6g", key, row->algorithm, key, row->estimate_us);
+    if (row->rank == 0 && row->tuned) printf(", \"tuned\": true");
   }
-  return NULL;
-}
-
-// "name:us" at `at` as `, "key": "name", "key_us": us`; where the next one begins, or NULL.
-static const char *print_algorithm(const char *at, const char *key) {
-  const int name = (int)strcspn(at, ":\n"), number = (int)strcspn(at + name, ",\n");
-  if (name == 0) return NULL;
-  printf(", \"%s\": \"%.*s\", \"%s_us\": %.*s", key, name, at, key, number - 1, at + name + 1);
-  return at[name + number] == ',' ? at + name + number + 1 : NULL;
-}
-
-static void print_choice(const char *text, const samara_profile_row *row) {
-  const char *choice = find_choice(text, row);
-  if (choice == NULL) return;
-  const char *next = print_algorithm(strchr(choice, '\t') + 1, "algorithm");
-  if (next != NULL) print_algorithm(next, "runner_up");
-  if (strncmp(choice, "tuned\t", 6) == 0) printf(", \"tuned\": true");
-}
-
-static char *read_choices(const samara_session *session) {
-  size_t length = 0;
-  if (samara_session_choices(session, NULL, 0, &length) != SAMARA_OK) return NULL;
-  char *text = calloc(length + 1, 1);
-  if (text != NULL) (void)samara_session_choices(session, text, length + 1, &length);
-  return text;
 }
 #else
-static void print_choice(const char *text, const samara_profile_row *row) {
-  (void)text;
-  (void)row;
+struct choices {
+  size_t count;
+};
+static int read_choices(const samara_session *session, struct choices *out) {
+  (void)session, (void)out;
+  return 0;
 }
-static char *read_choices(const samara_session *session) {
-  (void)session;
-  return calloc(1, 1);
+static void free_choices(struct choices *choices) { (void)choices; }
+static void print_choice(const struct choices *choices, const samara_profile_row *node) {
+  (void)choices, (void)node;
 }
 #endif
 
@@ -300,8 +300,9 @@ static int print_nodes(samara_session *session) {
     return tool_error("%s", samara_session_error(session));
   samara_profile_row *rows = calloc(count + 1, sizeof *rows);
   samara_profile_row *now = calloc(count + 1, sizeof *now);
-  char *choices = read_choices(session);
-  int result = rows != NULL && now != NULL && choices != NULL ? 0 : tool_error("no memory");
+  struct choices choices = {.count = 0};
+  int result = rows != NULL && now != NULL ? 0 : tool_error("no memory");
+  if (result == 0) result = read_choices(session, &choices);
   if (result == 0) result = time_nodes(session, rows, now, count, &total_ns);
   if (result == 0) {
     qsort(rows, count, sizeof *rows, compare_rows);
@@ -314,11 +315,11 @@ static int print_nodes(samara_session *session) {
     print_text(rows[i].function);
     printf(", \"op\": \"%s\", \"kernel\": \"%s\", \"us\": %.3f, \"count\": %" PRIu64, rows[i].op,
            rows[i].kernel, (double)rows[i].total_ns / 1e3, rows[i].count);
-    print_choice(choices, &rows[i]);
+    print_choice(&choices, &rows[i]);
     putchar('}');
   }
   if (result == 0) putchar(']');
-  free(choices);
+  free_choices(&choices);
   free(now);
   free(rows);
   return result;

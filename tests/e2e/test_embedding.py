@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.pages import write_files
 
 import samara
+from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.package.targets import find_target
 
 Tool = Callable[[str, str], str]
@@ -189,6 +190,32 @@ def test_cpp(
         _call(cxx, f"-std={standard}", *_STRICT, source, *linked, "-o", program, cwd=folder)
         printed = _call(program, "small.samara", cwd=folder, given=image)
         assert printed == (scores if source.stem == "app" else b"")
+
+
+def test_the_example_of_the_header(repo: Path, need_tool: Tool, tmp_path: Path) -> None:
+    """Its twelve lines, taken out of the comment, print what a session gives."""
+    header = (repo / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
+    block = header[header.index(" *   #include") : header.index(" * What follows")]
+    lines = [line.removeprefix(" *").removeprefix("   ") for line in block.splitlines()]
+    main = lines[lines.index("int main(void) {") + 1 : lines.index("}")]
+    assert len(main) == 12
+    weight = np.arange(640, dtype=np.float32).reshape(64, 10)
+    bias = np.linspace(-1, 1, 10, dtype=np.float32)
+    f = (program := ProgramBuilder()).function("main")
+    f.finish([f.op("matmul", f.input("image", "f32", [1, 64]), weight, bias)], ["scores"])
+    save_program(program.finish(["main"]), tmp_path / "digits.samara")
+    (tmp_path / "example.c").write_text("\n".join(lines), encoding="utf-8")
+    library = repo / "build" / "dev" / "libsamara.a"
+    flags = (*_STRICT, "-std=c11", f"-I{repo / 'runtime_c' / 'include'}")
+    _call(need_tool("cc", "cc"), *flags, "example.c", library, "-lm", "-lpthread", cwd=tmp_path)
+    printed = _call(tmp_path / "a.out", cwd=tmp_path).split()
+    assert np.array_equal(
+        np.array(printed, np.float32), np.array([f"{x:g}" for x in bias], np.float32)
+    )
+    (tmp_path / "digits.samara").unlink()
+    failed = subprocess.run([tmp_path / "a.out"], cwd=tmp_path, capture_output=True, check=False)
+    assert failed.returncode == 1
+    assert failed.stdout.startswith(b"digits.samara: cannot open")
 
 
 def test_cpp_header_of_everything(repo: Path, need_tool: Tool, tmp_path: Path) -> None:

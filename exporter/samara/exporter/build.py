@@ -141,7 +141,7 @@ def build(
     models: `.samara` files, `.onnx` files, or lists (the `ops.txt` of an earlier build). target: a
     name of targets.TARGETS, or host. isa: instruction sets, the least of which every CPU must have;
     default: all that the target knows. features: beside what the models need; default: files,
-    threads and profile. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
+    names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
     another compiler for the target, with its flags. ndk: the folder of the Android NDK. note: told what
     the user should know; progress: told every step, before it is taken.
 

@@ -8,7 +8,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +42,20 @@ class NodeChoice:
 def node_choices(handle: Any) -> tuple[NodeChoice, ...]:
     """The choices of a session."""
     lib = library()
-    listing = _whole(lambda *room: lib.samara_session_choices(handle, *room), "the session")
-    found = []
-    for line in listing.splitlines():
-        function, node, op, kernel, how, listed = line.split("\t")
-        pairs = (item.rpartition(":") for item in listed.split(",") if item)
-        algorithms = tuple((name, float(us)) for name, _, us in pairs)
-        found.append(NodeChoice(function, node, op, kernel, how == "tuned", algorithms))
+    count = ffi.new("size_t *")
+    status = lib.samara_session_algorithms(handle, NULL, 0, count)
+    if status:
+        raise failure(status, "the session: refused")
+    rows = ffi.new("samara_algorithm_row[]", max(1, count[0]))
+    lib.samara_session_algorithms(handle, rows, count[0], count)
+    found: list[NodeChoice] = []
+    for row in rows[0 : count[0]]:
+        known = () if row.algorithm == NULL else ((text(row.algorithm), row.estimate_us),)
+        if row.rank == 0:
+            function, node, op, kernel = map(text, (row.function, row.node, row.op, row.kernel))
+            found.append(NodeChoice(function, node, op, kernel, bool(row.tuned), known))
+        else:
+            found[-1] = replace(found[-1], algorithms=found[-1].algorithms + known)
     return tuple(found)
 
 

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* samara's public C interface: open a model, make a session, run it.
  *
+ * In twelve lines, for a model with an input "image" and an output "scores":
+ *
+ *   #include <samara/samara.h>
+ *   #include <stdio.h>
+ *
+ *   int main(void) {
+ *     float image[64] = {0}, scores[10];
+ *     const samara_feed in = {"image", image, sizeof image, NULL};
+ *     const samara_fetch out = {"scores", scores, sizeof scores};
+ *     samara_error error;
+ *     samara_model *model = NULL;
+ *     samara_session *session = NULL;
+ *     if (samara_model_open_path("digits.samara", NULL, &model, &error) ||
+ *         samara_session_create(model, NULL, &session, &error)) return puts(error.text), 1;
+ *     if (samara_session_run_named(session, &in, 1, &out, 1))
+ *       return puts(samara_session_error(session)), 1;
+ *     for (int i = 0; i < 10; i++) printf("%g\n", scores[i]);
+ *     samara_session_destroy(session), samara_model_close(model);
+ *   }
+ *
+ * What follows, in the order in which one needs it:
+ *
+ *   1. the simple way     open, run with names, close
+ *   2. step by step       other sources of models, what a model holds, shapes, buffers
+ *   3. advanced           threads, memory, logs, state, looking inside, custom operators
+ *   4. experimental       samara_experimental.h: tuning, memory maps, single operators
+ *
  * Rules that hold for every function unless it says otherwise:
+ *
  *  - Fallible functions return a samara_status; SAMARA_OK is 0. On failure no output parameter is
- * touched except a created-object pointer, which becomes NULL.
+ *    touched except a created-object pointer, which becomes NULL.
  *  - Functions that work before their object exists write a message to `error` (may be NULL).
- * Session functions keep theirs in the session: samara_session_error().
+ *    Session functions keep theirs in the session: samara_session_error().
  *  - A samara_model is immutable after open and may be used by any number of threads and sessions.
- * A samara_session belongs to one thread at a time; samara_session_cancel() alone may be called
- * from another.
+ *    A samara_session belongs to one thread at a time; samara_session_cancel() alone may be called
+ *    from another.
  *  - A library built with SMR_NO_ATOMICS (implied by __STDC_NO_ATOMICS__), for compilers and cores
- * without <stdatomic.h>, is for one thread: "any thread" below means that one, pools have one
- * thread, and a model is shared by the sessions of one thread only. Answers are the same bits.
+ *    without <stdatomic.h>, is for one thread: "any thread" below means that one, pools have one
+ *    thread, and a model is shared by the sessions of one thread only. Answers are the same bits.
  *  - The library never prints, aborts, exits or installs anything process-wide.
  *  - Option structs start with `struct_size`; set it to sizeof the struct; a zero field means the
- * default.
+ *    default.
+ *  - What later versions may change, and what never: docs/abi.md.
  */
 #ifndef SAMARA_SAMARA_H_
 #define SAMARA_SAMARA_H_
@@ -35,10 +64,11 @@ extern "C" {
 #define SAMARA_API
 #endif
 
-#define SAMARA_MAX_RANK 8
-
 /* The version of this header; CMake and the Python package take theirs from this line. */
 #define SAMARA_VERSION "0.7.0"
+
+/* ==== 1. The simple way: open, run with names, close ============================================
+ */
 
 /* Status codes; grouped in decades, pinned for ever. */
 #define SAMARA_STATUS_MAP(X)                               \
@@ -66,6 +96,78 @@ typedef enum samara_status {
 #undef SAMARA_STATUS_ENUM
 } samara_status;
 
+/* Text of a status code; a static string, "unknown status" for a code this version does not know.
+ * Any thread. */
+SAMARA_API const char *samara_status_text(samara_status status);
+
+/* Why a call failed: the status it returned, and a text for people. */
+typedef struct samara_error {
+  samara_status status;
+  char text[508]; /* NUL-terminated UTF-8, cut at the end when too long */
+} samara_error;
+
+/* A file, opened and verified. */
+typedef struct samara_model samara_model;
+/* A place to run one function of a model. */
+typedef struct samara_session samara_session;
+/* Defaults do for most: pass NULL. Section 2 has their fields. */
+typedef struct samara_model_options samara_model_options;
+typedef struct samara_session_options samara_session_options;
+
+/* Open a model file. The file is mapped, unless `copy` is set: it must not change while the model
+ * is open, and a file that shrinks ends the process when a page that is gone is read (SIGBUS).
+ * Replace a model by renaming another file to its name, which leaves the open one as it is; where a
+ * file may be written to or cut in place, set `copy`. */
+SAMARA_API samara_status samara_model_open_path(const char *path,
+                                                const samara_model_options *options,
+                                                samara_model **out, samara_error *error);
+/* Close. No session of the model may be alive. NULL is a no-op. */
+SAMARA_API void samara_model_close(samara_model *model);
+
+/* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are
+ * static or bounded the session is ready to run; otherwise samara_session_resize() comes first.
+ * Allocates. Any number per model. */
+SAMARA_API samara_status samara_session_create(const samara_model *model,
+                                               const samara_session_options *options,
+                                               samara_session **out, samara_error *error);
+/* NULL is a no-op. Must not be called while a run is going on. */
+SAMARA_API void samara_session_destroy(samara_session *session);
+
+/* An input of samara_session_run_named: `size_bytes` bytes at `data`, of any alignment, dense and
+ * row-major, which are copied. */
+typedef struct samara_feed {
+  const char *name;
+  const void *data;
+  size_t size_bytes;
+  const int64_t *shape; /* its dims, as many as the input has; NULL: as they are */
+} samara_feed;
+/* An output of it: where the values are copied, of any alignment. */
+typedef struct samara_fetch {
+  const char *name;
+  void *data;
+  size_t size_bytes; /* of `data`: those of the output */
+} samara_fetch;
+
+/* Run on inputs by name, and copy outputs by name. Inputs that are not listed keep their values
+ * (zeros at first), outputs that are not listed are read with samara_session_output. Resizes where
+ * a feed brings other dims, and allocates for that alone.
+ *
+ * SAMARA_NOT_FOUND lists the names there are; SAMARA_BAD_SHAPE for bytes that are too many or too
+ * few, and for an output whose size depends on data: that one is read with samara_session_output.
+ * On failure inputs may have been taken already. */
+SAMARA_API samara_status samara_session_run_named(samara_session *session,
+                                                  const samara_feed *inputs, size_t input_count,
+                                                  const samara_fetch *outputs, size_t output_count);
+/* Text of the last failure; "" if none. Valid until the next call on the session. */
+SAMARA_API const char *samara_session_error(const samara_session *session);
+
+/* ==== 2. Step by step ===========================================================================
+ */
+
+/* ---- tensors ---- */
+
+#define SAMARA_MAX_RANK 8
+
 /* Element types. Codes are those of the file format. */
 typedef enum samara_dtype {
   SAMARA_FLOAT32 = 1,
@@ -86,15 +188,6 @@ typedef enum samara_dtype {
   SAMARA_UINT4 = 16
 } samara_dtype;
 
-typedef struct samara_error {
-  samara_status status;
-  char text[508]; /* NUL-terminated UTF-8, cut at the end when too long */
-} samara_error;
-
-typedef struct samara_model samara_model;
-typedef struct samara_session samara_session;
-typedef struct samara_pool samara_pool;
-
 /* A tensor the caller sees. `data` is dense, row-major (last axis fastest), little-endian.
  * From samara_session_output(): valid until the next run, resize or destroy of that session. */
 typedef struct samara_tensor {
@@ -107,26 +200,21 @@ typedef struct samara_tensor {
   int32_t zero_point;
 } samara_tensor;
 
-/* Description of an input or output as the file declares it. A dim is -1 where it is symbolic;
- * `dim_names` then points at its name (may be NULL). Strings live as long as the model. */
+/* An input or output as the file declares it. Strings live as long as the model. */
 typedef struct samara_tensor_info {
   const char *name;
   samara_dtype dtype;
-  int32_t rank;
-  int64_t shape[SAMARA_MAX_RANK];
-  const char *dim_names[SAMARA_MAX_RANK];
-  float scale;
+  int32_t rank;                           /* number of dims, 0 for a single element */
+  int64_t shape[SAMARA_MAX_RANK];         /* `rank` dims; -1 where one is symbolic */
+  const char *dim_names[SAMARA_MAX_RANK]; /* of symbolic dims; NULL where they have none */
+  float scale; /* SAMARA_QINT8, per tensor, as in samara_tensor; else 0 */
   int32_t zero_point;
 } samara_tensor_info;
 
-/* Memory: `allocate` returns memory aligned to at least 64 bytes or NULL; `release` takes what it
- * returned (or NULL). Both may be called from the thread that calls the library only. */
-typedef struct samara_allocator {
-  void *(*allocate)(void *user, size_t size_bytes);
-  void (*release)(void *user, void *pointer);
-  void *user;
-} samara_allocator;
+/* ---- models: where they come from ---- */
 
+/* Memory from the caller (section 3). */
+typedef struct samara_allocator samara_allocator;
 typedef enum samara_log_level {
   SAMARA_LOG_ERROR = 1,
   SAMARA_LOG_WARNING = 2,
@@ -134,26 +222,6 @@ typedef enum samara_log_level {
 } samara_log_level;
 /* `text` is valid during the call only. Called from the thread that calls the library. */
 typedef void (*samara_log_fn)(void *user, samara_log_level level, const char *text);
-
-/* Text of a status code; a static string, "unknown status" for a code this version does not know.
- * Any thread. */
-SAMARA_API const char *samara_status_text(samara_status status);
-/* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
-SAMARA_API const char *samara_version(void);
-/* What this library holds, line by line: its version, instruction sets, operators with their
- * element types, and parts. The text stands in the library as it is, so that a tool finds it in the
- * file of a library for another machine by its first line, "samara-manifest 1". A static string.
- * Any thread. */
-SAMARA_API const char *samara_manifest(void);
-/* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last),
- * for bindings to compare with theirs at load. Copies at most `capacity` of them to `sizes` (may be
- * NULL) and returns how many there are. Any thread. */
-SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
-/* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most
- * `size` bytes with the NUL and returns the full length. Any thread. */
-SAMARA_API size_t samara_isa(char *text, size_t size);
-
-/* ---- models ---- */
 
 /* Files of version 0.6 and later hold checksums of every byte. That of the program part (the graph)
  * is compared by every open; those of the data (weights, golden data, the bytes between them) for
@@ -167,7 +235,7 @@ typedef enum samara_verify {
 } samara_verify;
 #define SAMARA_VERIFY_BYTES 67108864 /* 64 MiB */
 
-typedef struct samara_model_options {
+struct samara_model_options {
   size_t struct_size;
   const samara_allocator *allocator; /* copied; NULL: malloc */
   samara_log_fn log;                 /* NULL: silent */
@@ -179,15 +247,8 @@ typedef struct samara_model_options {
                           trust_checksum is about the program part alone */
   bool copy;           /* read all of the file, or the memory, into memory of the allocator, and
                           leave it alone afterwards */
-} samara_model_options;
+};
 
-/* Open a model file. The file is mapped, unless `copy` is set: it must not change while the model
- * is open, and a file that shrinks ends the process when a page that is gone is read (SIGBUS).
- * Replace a model by renaming another file to its name, which leaves the open one as it is; where a
- * file may be written to or cut in place, set `copy`. */
-SAMARA_API samara_status samara_model_open_path(const char *path,
-                                                const samara_model_options *options,
-                                                samara_model **out, samara_error *error);
 /* Open from memory, which must stay valid and constant until close (`copy`: until the call
  * returns); any alignment from 4 bytes up is right. Weights are read where they lie. Data of 8-byte
  * elements (float64, int64, uint64) is copied with the model's allocator where it is not aligned to
@@ -202,6 +263,8 @@ SAMARA_API samara_status samara_model_open_memory(const void *data, size_t size_
 SAMARA_API samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
                                               const samara_model_options *options,
                                               samara_model **out, samara_error *error);
+
+/* Where samara_model_open_callbacks and samara_session_state_load read. */
 typedef struct samara_reader {
   /* Copy `size_bytes` bytes at `offset` to `buffer`; 0 on success. Called only by the function that
    * the reader is given to. */
@@ -213,13 +276,14 @@ typedef struct samara_reader {
 SAMARA_API samara_status samara_model_open_callbacks(const samara_reader *reader,
                                                      const samara_model_options *options,
                                                      samara_model **out, samara_error *error);
-/* Close. No session of the model may be alive. NULL is a no-op. */
-SAMARA_API void samara_model_close(samara_model *model);
+
+/* ---- models: whether they are sound ---- */
 
 /* Compare all that the model is made of with the checksums in its file, now. SAMARA_BAD_CHECKSUM
  * names the segment, the MiB in it and a tensor there; SAMARA_NOT_FOUND when the file is older than
  * 0.6 and has no checksums of its data. Reads every byte. Any thread, also while sessions run. */
 SAMARA_API samara_status samara_model_verify(const samara_model *model, samara_error *error);
+
 typedef enum samara_verified {
   SAMARA_VERIFIED = 0,              /* every byte matched its checksum */
   SAMARA_NOT_VERIFIED_OLD = 1,      /* the file is older than 0.6: its data has no checksums */
@@ -236,9 +300,12 @@ SAMARA_API samara_verified samara_model_verified(const samara_model *model);
  * function, output and the difference. */
 SAMARA_API samara_status samara_model_selftest(const samara_model *model, samara_error *error);
 
+/* ---- models: what they hold ---- */
+
+/* Functions that a session can run. */
 SAMARA_API size_t samara_model_function_count(const samara_model *model);
-/* Name of a function, NULL beyond the count. Lives as long as the model (so do all strings below).
- */
+/* Name of a function, NULL beyond the count. It lives as long as the model, as all strings of a
+ * model do. */
 SAMARA_API const char *samara_model_function_name(const samara_model *model, size_t index);
 /* Inputs and outputs of a function (NULL: the first) that are not bound to variables. */
 SAMARA_API size_t samara_model_input_count(const samara_model *model, const char *function);
@@ -247,75 +314,21 @@ SAMARA_API samara_status samara_model_input_info(const samara_model *model, cons
                                                  size_t index, samara_tensor_info *out);
 SAMARA_API samara_status samara_model_output_info(const samara_model *model, const char *function,
                                                   size_t index, samara_tensor_info *out);
+/* True when no bound is known for some dim, so that a run may allocate. */
+SAMARA_API bool samara_model_is_growing(const samara_model *model, const char *function);
+/* Keys and values stored in the file, e.g. "labels". */
 SAMARA_API size_t samara_model_metadata_count(const samara_model *model);
 SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t index,
                                                const char **key, const char **value);
-/* True when no bound is known for some dim, so that a run may allocate. */
-SAMARA_API bool samara_model_is_growing(const samara_model *model, const char *function);
 
-/* ---- pools ---- */
+/* ---- sessions: options ---- */
 
-typedef struct samara_pool_options {
-  size_t struct_size;
-  size_t threads; /* including the caller of run; 0: min(4, cores) */
-  const samara_allocator *allocator;
-  /* Replace the library's own threads: start `thread(arg)` somewhere, 0 on success; join waits for
-   * all of them to return. Both NULL: the library's own. */
-  int (*spawn)(void *user, void (*thread)(void *arg), void *arg);
-  void (*join)(void *user);
-  void *thread_user;
-} samara_pool_options;
+/* Threads (section 3). */
+typedef struct samara_pool samara_pool;
+/* An operator of the program's own (section 3). */
+typedef struct samara_custom_op samara_custom_op;
 
-/* Create threads that sessions may share. A session that finds its pool busy runs inline. After a
- * fork the child's copy runs everything inline. UNSUPPORTED where there are no threads; a library
- * without atomics (above) has pools of one thread only. */
-SAMARA_API samara_status samara_pool_create(const samara_pool_options *options, samara_pool **out,
-                                            samara_error *error);
-/* Join and free. No session may be using it. NULL is a no-op. */
-SAMARA_API void samara_pool_destroy(samara_pool *pool);
-SAMARA_API size_t samara_pool_threads(const samara_pool *pool);
-
-/* ---- custom operators ---- */
-
-typedef struct samara_attribute {
-  const char *name;
-  const char *text;    /* string attribute, else NULL */
-  const int64_t *ints; /* integer attribute(s), else NULL */
-  const float *floats; /* float attribute(s), else NULL */
-  size_t count;        /* of ints or floats */
-} samara_attribute;
-
-/* One call of a custom operator. The data of inputs and outputs is aligned to their elements. */
-typedef struct samara_custom_call {
-  size_t struct_size;
-  const samara_tensor *inputs;
-  size_t input_count;
-  samara_tensor *outputs;
-  size_t output_count;
-  const samara_attribute *attributes;
-  size_t attribute_count;
-  void *user;          /* of the operator */
-  void *scratch;       /* scratch_bytes of prepare, in `run` only */
-  samara_error *error; /* write a text here before returning a failure */
-} samara_custom_call;
-
-typedef struct samara_custom_op {
-  size_t struct_size;
-  const char *name; /* "domain::name" */
-  /* Refuse inputs whose dtype, rank or dims the operator cannot take. Output shapes are set for
-   * comparison. */
-  samara_status (*check)(const samara_custom_call *call);
-  /* Optional: shapes of the outputs known only from data; write outputs[i].shape. */
-  samara_status (*measure)(samara_custom_call *call);
-  /* Optional: bytes of scratch needed for these shapes. */
-  samara_status (*prepare)(const samara_custom_call *call, size_t *scratch_bytes);
-  samara_status (*run)(const samara_custom_call *call);
-  void *user;
-} samara_custom_op;
-
-/* ---- sessions ---- */
-
-typedef struct samara_session_options {
+struct samara_session_options {
   size_t struct_size;
   const char *function;              /* NULL: the first of the file */
   samara_pool *pool;                 /* borrowed until destroy; NULL: one thread */
@@ -338,17 +351,16 @@ typedef struct samara_session_options {
   bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
                         up in float32, where the CPU has instructions for that; elsewhere, and with
                         strict_accuracy, it changes nothing. `tuned` is left unused with it */
-} samara_session_options;
+};
 
-/* Create a session. Borrows `model` until destroy. Options may be NULL. If all input dims are
- * static or bounded the session is ready to run; otherwise samara_session_resize() comes first.
- * Allocates. Any number per model. */
-SAMARA_API samara_status samara_session_create(const samara_model *model,
-                                               const samara_session_options *options,
-                                               samara_session **out, samara_error *error);
-/* NULL is a no-op. Must not be called while a run is going on. */
-SAMARA_API void samara_session_destroy(samara_session *session);
+/* ---- sessions: shapes and inputs ---- */
 
+/* Position of the input or output of this name, for the functions below. SAMARA_NOT_FOUND lists the
+ * names there are. */
+SAMARA_API samara_status samara_session_input_index(const samara_session *session, const char *name,
+                                                    size_t *index);
+SAMARA_API samara_status samara_session_output_index(const samara_session *session,
+                                                     const char *name, size_t *index);
 /* Resize: `shapes[i]` points at the dims of input i (NULL: unchanged), `count` inputs. Allocates
  * only beyond the largest plan so far. On failure the session keeps its former shapes. */
 SAMARA_API samara_status samara_session_resize(samara_session *session,
@@ -364,6 +376,9 @@ SAMARA_API samara_status samara_session_bind_input(samara_session *session, size
 /* The input's own buffer, to be filled in place. */
 SAMARA_API samara_status samara_session_input(samara_session *session, size_t index,
                                               samara_tensor *out);
+
+/* ---- sessions: runs and outputs ---- */
+
 /* Run. Inputs keep their values between runs. Allocates nothing unless the model is growing. */
 SAMARA_API samara_status samara_session_run(samara_session *session);
 /* Run once on the caller's buffers: inputs[i] (dense, of the input's current shape) is read where
@@ -372,6 +387,9 @@ SAMARA_API samara_status samara_session_run(samara_session *session);
  * Any alignment is right. */
 SAMARA_API samara_status samara_session_run_with(samara_session *session, const void *const *inputs,
                                                  void *const *outputs);
+/* Output `index` of the last run. */
+SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
+                                               samara_tensor *out);
 /* Shape of output `index` under the current input shapes, before or after a run; a dim is -1 while
  * it depends on data. `data` is NULL. */
 SAMARA_API samara_status samara_session_output_shape(const samara_session *session, size_t index,
@@ -392,29 +410,69 @@ SAMARA_API samara_status samara_session_output_shape(const samara_session *sessi
  * Results of the last run are gone afterwards. Allocates nothing; in the session's thread. */
 SAMARA_API samara_status samara_session_bind_output(samara_session *session, size_t index,
                                                     void *data, size_t size_bytes);
-/* Output `index` of the last run. */
-SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
-                                               samara_tensor *out);
-/* A kept tensor of the last run by name. SAMARA_NOT_FOUND names the node that absorbed it. */
-SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name,
-                                             samara_tensor *out);
 /* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any
  * thread. A request made while no run is going on cancels nothing. Without atomics (above): from an
  * interrupt, a signal handler or a callback of the run, but from no other thread. */
 SAMARA_API void samara_session_cancel(samara_session *session);
-/* Text of the last failure; "" if none. Valid until the next call on the session. */
-SAMARA_API const char *samara_session_error(const samara_session *session);
 /* Bytes of activations and scratch this session holds now. */
 SAMARA_API size_t samara_session_arena_bytes(const samara_session *session);
 /* All bytes the session got from its allocator. */
 SAMARA_API size_t samara_session_total_bytes(const samara_session *session);
 
-/* Called after each node with its outputs. Returning nonzero stops the run with SAMARA_CANCELLED.
+/* ==== 3. Advanced ===============================================================================
  */
-typedef int (*samara_watch_fn)(void *user, const char *node, const char *const *names,
-                               const samara_tensor *tensors, size_t count);
-SAMARA_API samara_status samara_session_watch(samara_session *session, samara_watch_fn watch,
-                                              void *user);
+
+/* ---- the library ---- */
+
+/* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
+SAMARA_API const char *samara_version(void);
+/* What this library holds, line by line: its version, instruction sets, operators with their
+ * element types, and parts. The text stands in the library as it is, so that a tool finds it in the
+ * file of a library for another machine by its first line, "samara-manifest 1". A static string.
+ * Any thread. */
+SAMARA_API const char *samara_manifest(void);
+/* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last),
+ * for bindings to compare with theirs at load. Copies at most `capacity` of them to `sizes` (may be
+ * NULL) and returns how many there are. Any thread. */
+SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
+/* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most
+ * `size` bytes with the NUL and returns the full length. Any thread. */
+SAMARA_API size_t samara_isa(char *text, size_t size);
+
+/* ---- memory ---- */
+
+/* Memory: `allocate` returns memory aligned to at least 64 bytes or NULL; `release` takes what it
+ * returned (or NULL). Both may be called from the thread that calls the library only. */
+struct samara_allocator {
+  void *(*allocate)(void *user, size_t size_bytes);
+  void (*release)(void *user, void *pointer);
+  void *user;
+};
+
+/* ---- threads ---- */
+
+typedef struct samara_pool_options {
+  size_t struct_size;
+  size_t threads; /* including the caller of run; 0: min(4, cores) */
+  const samara_allocator *allocator;
+  /* Replace the library's own threads: start `thread(arg)` somewhere, 0 on success; join waits for
+   * all of them to return. Both NULL: the library's own. */
+  int (*spawn)(void *user, void (*thread)(void *arg), void *arg);
+  void (*join)(void *user);
+  void *thread_user;
+} samara_pool_options;
+
+/* Create threads that sessions may share. A session that finds its pool busy runs inline. After a
+ * fork the child's copy runs everything inline. UNSUPPORTED where there are no threads; a library
+ * without atomics (above) has pools of one thread only. */
+SAMARA_API samara_status samara_pool_create(const samara_pool_options *options, samara_pool **out,
+                                            samara_error *error);
+/* Join and free. No session may be using it. NULL is a no-op. */
+SAMARA_API void samara_pool_destroy(samara_pool *pool);
+/* Threads of the pool, the caller of run included. */
+SAMARA_API size_t samara_pool_threads(const samara_pool *pool);
+
+/* ---- state: variables that live in a session ---- */
 
 /* Variables: count, then read (out of the session), write (into it) and reset (to the file's
  * initial values). */
@@ -428,6 +486,7 @@ SAMARA_API samara_status samara_session_state_write(samara_session *session, con
                                                     const void *data, size_t size_bytes);
 SAMARA_API samara_status samara_session_reset(samara_session *session);
 
+/* Where samara_session_state_save writes. */
 typedef struct samara_writer {
   size_t struct_size;
   /* Append `size_bytes` bytes to the file; 0 on success. Called several times, in order, only by
@@ -459,6 +518,18 @@ SAMARA_API samara_status samara_session_state_save_memory(const samara_session *
 SAMARA_API samara_status samara_session_state_load_memory(samara_session *session, const void *data,
                                                           size_t size_bytes);
 
+/* ---- looking inside: tensors and times ---- */
+
+/* A kept tensor of the last run by name. SAMARA_NOT_FOUND names the node that absorbed it. */
+SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name,
+                                             samara_tensor *out);
+/* Called after each node with its outputs. Returning nonzero stops the run with SAMARA_CANCELLED.
+ */
+typedef int (*samara_watch_fn)(void *user, const char *node, const char *const *names,
+                               const samara_tensor *tensors, size_t count);
+SAMARA_API samara_status samara_session_watch(samara_session *session, samara_watch_fn watch,
+                                              void *user);
+
 /* Profile of the last run, one row per executed node (a loop's body adds to its nodes' rows).
  * Strings live as long as the session. */
 typedef struct samara_profile_row {
@@ -481,19 +552,45 @@ SAMARA_API samara_status samara_session_profile_trace(const samara_session *sess
 /* Switch per-node timing on or off between runs. */
 SAMARA_API samara_status samara_session_set_profiling(samara_session *session, bool on);
 
-/* Which algorithms the session's nodes take and could take. Writes lines of tab-separated fields,
- * cut to `size` bytes with the terminating zero, and sets *length to the full length. A line per
- * node that has something to run: function, node, operator, kernel, "cost" or "tuned" (what
- * decided), and algorithms as "name:us" separated by commas: the one in use, then the others by
- * rising cost. `us` estimates what it takes one thread of a core at 3 GHz. The list is empty where
- * the operator knows one way only. Between runs, in the session's thread. */
-SAMARA_API samara_status samara_session_choices(const samara_session *session, char *text,
-                                                size_t size, size_t *length);
-/* The first lines of a file of measured choices (samara_session_options.tuned) for this model, with
- * the instruction sets below `isa` (NULL: what samara_isa() says) of this CPU. After them comes a
- * line per node: function, node and algorithm, separated by tabs. Any thread. */
-SAMARA_API samara_status samara_tuned_header(const samara_model *model, const char *isa, char *text,
-                                             size_t size, size_t *length);
+/* ---- custom operators ---- */
+
+/* An attribute of a node, as the file has it. One of text, ints and floats is set. */
+typedef struct samara_attribute {
+  const char *name;
+  const char *text;    /* string attribute, else NULL */
+  const int64_t *ints; /* integer attribute(s), else NULL */
+  const float *floats; /* float attribute(s), else NULL */
+  size_t count;        /* of ints or floats */
+} samara_attribute;
+
+/* One call of a custom operator. The data of inputs and outputs is aligned to their elements. */
+typedef struct samara_custom_call {
+  size_t struct_size;
+  const samara_tensor *inputs;
+  size_t input_count;
+  samara_tensor *outputs;
+  size_t output_count;
+  const samara_attribute *attributes;
+  size_t attribute_count;
+  void *user;          /* of the operator */
+  void *scratch;       /* scratch_bytes of prepare, in `run` only */
+  samara_error *error; /* write a text here before returning a failure */
+} samara_custom_call;
+
+/* An operator that the program brings along; sessions take it by their options. */
+struct samara_custom_op {
+  size_t struct_size;
+  const char *name; /* "domain::name" */
+  /* Refuse inputs whose dtype, rank or dims the operator cannot take. Output shapes are set for
+   * comparison. */
+  samara_status (*check)(const samara_custom_call *call);
+  /* Optional: shapes of the outputs known only from data; write outputs[i].shape. */
+  samara_status (*measure)(samara_custom_call *call);
+  /* Optional: bytes of scratch needed for these shapes. */
+  samara_status (*prepare)(const samara_custom_call *call, size_t *scratch_bytes);
+  samara_status (*run)(const samara_custom_call *call);
+  void *user;
+};
 
 #ifdef __cplusplus
 }

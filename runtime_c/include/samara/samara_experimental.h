@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running single operators without a model, on the caller's buffers: what an eager engine, a
- * training loop or a test of one operator needs. Names and structs here may change between minor
- * versions, unlike those of samara.h, whose rules hold here too.
+/* What is not settled yet. Names and structs here may change between minor versions, unlike those
+ * of samara.h, whose rules hold here too (docs/abi.md).
  *
- *   samara_op          one operator prepared for attributes, dtypes, shapes and strides: small,
- *                      immutable, runs any number of times, in any number of threads at once
- *   samara_op_context  where operators run: scratch that grows, a pool, the text of the last
- *                      failure; one thread at a time
- *
- * docs/ops.md lists the operators with their attributes. Spatial ones take channels last (NHWC).
- * Results are those of a session that runs the same operator on computed inputs, and never depend
- * on the number of threads.
+ *   1. tuning             which algorithms nodes take, and choices by measurement
+ *   2. looking inside     what a model needs, where its memory is, sources of nodes
+ *   3. single operators   without a model, on the caller's buffers
+ *   4. writing files      checksums
  */
 #ifndef SAMARA_SAMARA_EXPERIMENTAL_H_
 #define SAMARA_SAMARA_EXPERIMENTAL_H_
@@ -21,6 +16,137 @@
 extern "C" {
 #endif
 
+/* ==== 1. Tuning =================================================================================
+ */
+
+/* A way to compute a node. The rows of a node follow each other: the algorithm in use, then the
+ * others by rising cost. A node whose operator knows one way only has one row. Strings live as long
+ * as the session. */
+typedef struct samara_algorithm_row {
+  const char *function;
+  const char *node;
+  const char *op;
+  const char *kernel;    /* that runs the node now */
+  const char *algorithm; /* NULL where the operator knows one way only */
+  double estimate_us;    /* of one thread of a core at 3 GHz; 0 where algorithm is NULL */
+  uint32_t rank;         /* 0: the one in use */
+  uint32_t tuned; /* 1: a measurement decided (samara_session_options.tuned), else the cost */
+} samara_algorithm_row;
+
+/* Which algorithms the session's nodes take and could take: rows of every node that has something
+ * to run. Writes at most `capacity` rows and sets *count to their number. Between runs, in the
+ * session's thread. */
+SAMARA_API samara_status samara_session_algorithms(const samara_session *session,
+                                                   samara_algorithm_row *rows, size_t capacity,
+                                                   size_t *count);
+/* The same as text. Deprecated since 0.7, kept until 0.9: use samara_session_algorithms. Writes
+ * lines of tab-separated fields, cut to `size` bytes with the terminating zero, and sets *length to
+ * the full length. A line per node: function, node, operator, kernel, "cost" or "tuned", and
+ * algorithms as "name:us" separated by commas. */
+SAMARA_API samara_status samara_session_choices(const samara_session *session, char *text,
+                                                size_t size, size_t *length);
+/* The first lines of a file of measured choices (samara_session_options.tuned) for this model, with
+ * the instruction sets below `isa` (NULL: what samara_isa() says) of this CPU. After them comes a
+ * line per node: function, node and algorithm, separated by tabs. Any thread. */
+SAMARA_API samara_status samara_tuned_header(const samara_model *model, const char *isa, char *text,
+                                             size_t size, size_t *length);
+
+/* ==== 2. Looking inside =========================================================================
+ */
+
+/* Where the nodes of samara_session_profile's rows came from, row by row: the author's file (""
+ * when the model does not say) and line, and what the model says beside these: the path of the
+ * module, or an importer's "node (operator) in module". Writes at most `capacity` of each and sets
+ * *count to the number of rows. Strings live as long as the model. */
+SAMARA_API samara_status samara_session_profile_sources(const samara_session *session,
+                                                        const char **files, uint32_t *lines,
+                                                        const char **details, size_t capacity,
+                                                        size_t *count);
+
+/* What the session's model needs of a library: the list that selective builds are made from
+ * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the
+ * terminating zero, and sets *length to the full length. A line per node: function, node, operator,
+ * state, element types, parts of the runtime; lists are separated by commas. The first line is the
+ * model's own: only its parts are set. States: "prepared"; "view", "placed" (nothing to run);
+ * "control"; "unprepared": its dims are not known yet, so its parts are not either. Parts do not
+ * depend on the session's instruction sets. Between runs, in the session's thread. */
+SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
+                                              size_t size, size_t *length);
+
+/* What a piece of a session's memory is for. */
+typedef enum samara_memory_kind {
+  SAMARA_MEMORY_TENSOR = 1,   /* a tensor, or several that share bytes, in its function's arena */
+  SAMARA_MEMORY_SCRATCH = 2,  /* what a node needs while it runs, there; of `if`, `loop` and `call`
+                                 the arena of what they call */
+  SAMARA_MEMORY_ARENA = 3,    /* the block that holds the entry function's arena */
+  SAMARA_MEMORY_BLOCK = 4,    /* a block of its own: an input, a result, a kept tensor, a chunk */
+  SAMARA_MEMORY_VARIABLE = 5, /* a buffer of a variable */
+  SAMARA_MEMORY_STRUCTURE = 6 /* what the session needs to know */
+} samara_memory_kind;
+
+typedef struct samara_memory_row {
+  const char *function; /* "" where it belongs to none */
+  const char *name;     /* of a tensor, node, variable, or what it is */
+  uint32_t kind;        /* samara_memory_kind */
+  uint32_t first, last; /* of tensors and scratch: nodes, counted from 0, between which it lives */
+  uint64_t offset;      /* of tensors and scratch, in the arena of the function */
+  uint64_t size_bytes;
+  uint64_t thread_bytes; /* of scratch: what each thread has of it for itself */
+} samara_memory_row;
+
+/* Where a session's bytes are. Tensors and scratch are the plan: pieces of the arena of their
+ * function, by the node that makes them; the arena of a function that is called is scratch of the
+ * node that calls it, and a growing function has no plan. The rows of the other kinds are what the
+ * session got from its allocator: those of kinds ARENA and BLOCK add up to
+ * samara_session_arena_bytes(), all of them to samara_session_total_bytes(). Writes at most
+ * `capacity` rows and sets *count to their number. Names live as long as the model.
+ * SAMARA_BAD_STATE while inputs have no shapes. Between runs, in the session's thread. */
+SAMARA_API samara_status samara_session_memory(const samara_session *session,
+                                               samara_memory_row *rows, size_t capacity,
+                                               size_t *count);
+
+/* A layout of a constant that some session derived: what a file can bring along instead. */
+typedef struct samara_derived_row {
+  const void *data;
+  uint64_t size_bytes;
+  uint32_t constant; /* counted from 0 in the order of the file */
+  uint32_t op;       /* code of the operator that reads it */
+  uint32_t layout;   /* the operator's own number */
+  uint32_t version;  /* of this library's derived layouts */
+} samara_derived_row;
+
+/* The layouts that the sessions of a model derived so far, latest first; not those that its file
+ * brought. Writes at most `capacity` rows and sets *count to their number. Data live as long as
+ * the model. From any thread. */
+SAMARA_API samara_status samara_model_derived(const samara_model *model, samara_derived_row *rows,
+                                              size_t capacity, size_t *count);
+
+/* An allocator that counts what goes through it: give &meter.allocator to a model, a pool or a
+ * session. Of one thread at a time; lives longer than what it was given to. */
+typedef struct samara_meter {
+  samara_allocator allocator; /* set by samara_meter_start */
+  samara_allocator inner;     /* who really allocates */
+  uint64_t live_bytes;        /* asked for and not released */
+  uint64_t peak_bytes;        /* the most at once */
+  uint64_t allocations;       /* calls that succeeded */
+} samara_meter;
+
+/* Begin at zero. `inner` is copied; NULL: malloc. */
+SAMARA_API void samara_meter_start(samara_meter *meter, const samara_allocator *inner);
+
+/* ==== 3. Single operators =======================================================================
+ */
+
+/* What an eager engine, a training loop or a test of one operator needs.
+ *
+ *   samara_op          one operator prepared for attributes, dtypes, shapes and strides: small,
+ *                      immutable, runs any number of times, in any number of threads at once
+ *   samara_op_context  where operators run: scratch that grows, a pool, the text of the last
+ *                      failure; one thread at a time
+ *
+ * docs/ops.md lists the operators with their attributes. Spatial ones take channels last (NHWC).
+ * Results are those of a session that runs the same operator on computed inputs, and never depend
+ * on the number of threads. */
 typedef struct samara_op samara_op;
 typedef struct samara_op_context samara_op_context;
 
@@ -125,89 +251,12 @@ SAMARA_API uint64_t samara_op_context_runs(const samara_op_context *context, siz
 /* Bytes of scratch the context holds now. */
 SAMARA_API size_t samara_op_context_scratch_bytes(const samara_op_context *context);
 
+/* ==== 4. Writing files ==========================================================================
+ */
+
 /* The checksum that files hold of every MiB of their segments (docs/format.md), for programs that
  * write files. Any alignment. Any thread. */
 SAMARA_API uint64_t samara_checksum(const void *data, size_t size_bytes);
-
-/* Where the nodes of samara_session_profile's rows came from, row by row: the author's file (""
- * when the model does not say) and line, and what the model says beside these: the path of the
- * module, or an importer's "node (operator) in module". Writes at most `capacity` of each and sets
- * *count to the number of rows. Strings live as long as the model. */
-SAMARA_API samara_status samara_session_profile_sources(const samara_session *session,
-                                                        const char **files, uint32_t *lines,
-                                                        const char **details, size_t capacity,
-                                                        size_t *count);
-
-/* What the session's model needs of a library: the list that selective builds are made from
- * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the
- * terminating zero, and sets *length to the full length. A line per node: function, node, operator,
- * state, element types, parts of the runtime; lists are separated by commas. The first line is the
- * model's own: only its parts are set. States: "prepared"; "view", "placed" (nothing to run);
- * "control"; "unprepared": its dims are not known yet, so its parts are not either. Parts do not
- * depend on the session's instruction sets. Between runs, in the session's thread. */
-SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
-                                              size_t size, size_t *length);
-
-/* What a piece of a session's memory is for. */
-typedef enum samara_memory_kind {
-  SAMARA_MEMORY_TENSOR = 1,   /* a tensor, or several that share bytes, in its function's arena */
-  SAMARA_MEMORY_SCRATCH = 2,  /* what a node needs while it runs, there; of `if`, `loop` and `call`
-                                 the arena of what they call */
-  SAMARA_MEMORY_ARENA = 3,    /* the block that holds the entry function's arena */
-  SAMARA_MEMORY_BLOCK = 4,    /* a block of its own: an input, a result, a kept tensor, a chunk */
-  SAMARA_MEMORY_VARIABLE = 5, /* a buffer of a variable */
-  SAMARA_MEMORY_STRUCTURE = 6 /* what the session needs to know */
-} samara_memory_kind;
-
-typedef struct samara_memory_row {
-  const char *function; /* "" where it belongs to none */
-  const char *name;     /* of a tensor, node, variable, or what it is */
-  uint32_t kind;        /* samara_memory_kind */
-  uint32_t first, last; /* of tensors and scratch: nodes, counted from 0, between which it lives */
-  uint64_t offset;      /* of tensors and scratch, in the arena of the function */
-  uint64_t size_bytes;
-  uint64_t thread_bytes; /* of scratch: what each thread has of it for itself */
-} samara_memory_row;
-
-/* Where a session's bytes are. Tensors and scratch are the plan: pieces of the arena of their
- * function, by the node that makes them; the arena of a function that is called is scratch of the
- * node that calls it, and a growing function has no plan. The rows of the other kinds are what the
- * session got from its allocator: those of kinds ARENA and BLOCK add up to
- * samara_session_arena_bytes(), all of them to samara_session_total_bytes(). Writes at most
- * `capacity` rows and sets *count to their number. Names live as long as the model.
- * SAMARA_BAD_STATE while inputs have no shapes. Between runs, in the session's thread. */
-SAMARA_API samara_status samara_session_memory(const samara_session *session,
-                                               samara_memory_row *rows, size_t capacity,
-                                               size_t *count);
-
-/* A layout of a constant that some session derived: what a file can bring along instead. */
-typedef struct samara_derived_row {
-  const void *data;
-  uint64_t size_bytes;
-  uint32_t constant; /* counted from 0 in the order of the file */
-  uint32_t op;       /* code of the operator that reads it */
-  uint32_t layout;   /* the operator's own number */
-  uint32_t version;  /* of this library's derived layouts */
-} samara_derived_row;
-
-/* The layouts that the sessions of a model derived so far, latest first; not those that its file
- * brought. Writes at most `capacity` rows and sets *count to their number. Data live as long as
- * the model. From any thread. */
-SAMARA_API samara_status samara_model_derived(const samara_model *model, samara_derived_row *rows,
-                                              size_t capacity, size_t *count);
-
-/* An allocator that counts what goes through it: give &meter.allocator to a model, a pool or a
- * session. Of one thread at a time; lives longer than what it was given to. */
-typedef struct samara_meter {
-  samara_allocator allocator; /* set by samara_meter_start */
-  samara_allocator inner;     /* who really allocates */
-  uint64_t live_bytes;        /* asked for and not released */
-  uint64_t peak_bytes;        /* the most at once */
-  uint64_t allocations;       /* calls that succeeded */
-} samara_meter;
-
-/* Begin at zero. `inner` is copied; NULL: malloc. */
-SAMARA_API void samara_meter_start(samara_meter *meter, const samara_allocator *inner);
 
 #ifdef __cplusplus
 }

@@ -38,16 +38,17 @@ size_t samara_isa(char *text, size_t size) { return smr_isa_format(smr_cpu_isa()
 
 size_t samara_abi(size_t *sizes, size_t capacity) {
   static const uint16_t all[] = {
-      sizeof(samara_error),           sizeof(samara_tensor),
-      sizeof(samara_tensor_info),     sizeof(samara_allocator),
-      sizeof(samara_model_options),   sizeof(samara_reader),
-      sizeof(samara_pool_options),    sizeof(samara_attribute),
-      sizeof(samara_custom_call),     sizeof(samara_custom_op),
-      sizeof(samara_session_options), sizeof(samara_writer),
-      sizeof(samara_profile_row),     sizeof(samara_op_tensor),
-      sizeof(samara_op_desc),         sizeof(samara_op_context_options),
-      sizeof(samara_memory_row),      sizeof(samara_derived_row),
-      sizeof(samara_meter),
+      sizeof(samara_error),       sizeof(samara_feed),
+      sizeof(samara_fetch),       sizeof(samara_tensor),
+      sizeof(samara_tensor_info), sizeof(samara_model_options),
+      sizeof(samara_reader),      sizeof(samara_session_options),
+      sizeof(samara_allocator),   sizeof(samara_pool_options),
+      sizeof(samara_writer),      sizeof(samara_profile_row),
+      sizeof(samara_attribute),   sizeof(samara_custom_call),
+      sizeof(samara_custom_op),   sizeof(samara_algorithm_row),
+      sizeof(samara_memory_row),  sizeof(samara_derived_row),
+      sizeof(samara_meter),       sizeof(samara_op_tensor),
+      sizeof(samara_op_desc),     sizeof(samara_op_context_options),
   };
   const size_t count = sizeof all / sizeof all[0];
   for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];

@@ -17,7 +17,7 @@ from pathlib import Path
 from samara.exporter.package._c_text import make_static, renamer, strip_comments
 from samara.exporter.package._reach import Library
 from samara.exporter.package._unit import Unit
-from samara.exporter.package.features import public_header
+from samara.exporter.package.features import declared, public_header
 from samara.pybridge import SamaraError
 
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
@@ -41,11 +41,13 @@ _PRAGMAS = """\
 class Amalgam:
     """A runtime as two files.
 
-    `source` needs no other file and no flags. `header` is the public header cut to what it exports.
+    `source` needs no other file and no flags. `header` is the public header cut to what it exports;
+    `experimental` is samara_experimental.h cut so, empty where it exports nothing of that.
     """
 
     source: str
     header: str
+    experimental: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,16 @@ def amalgamate(
         unit.text.append(image(embed))
     rename = renamer(prefix)
     body = list(_head(unit, defines or {})) + unit.text
+    header, experimental = (
+        files.find(f"samara/{name}.h").read_text("utf-8")
+        for name in ("samara", "samara_experimental")
+    )
     return Amalgam(
         source=rename("\n".join(body) + "\n"),
-        header=rename(public_header(files.find("samara/samara.h").read_text("utf-8"), public)),
+        header=rename(public_header(header, public)),
+        experimental=rename(public_header(experimental, public))
+        if declared(experimental) & public
+        else "",
     )
 
 

@@ -42,6 +42,10 @@ FEATURES = MappingProxyType(
             "models from memory, sessions, runs, errors: always there", _CORE, ("verify",)
         ),
         "files": Feature("models from a path or a descriptor", _named("model_open_", "path fd")),
+        "names": Feature(
+            "inputs and outputs by name",
+            _named("session_", "run_named input_index output_index"),
+        ),
         "callbacks": Feature("models through the caller's reader", _named("model_open_", "callbacks")),
         "metadata": Feature("keys and values stored in a model", _named("model_", "metadata metadata_count")),
         "selftest": Feature(
@@ -66,8 +70,8 @@ FEATURES = MappingProxyType(
             ("profile",),
         ),
         "choices": Feature(
-            "the algorithm of every node, and choices by measurement",
-            _named("", "session_choices tuned_header"),
+            "the algorithm of every node, and choices by measurement (samara_experimental.h)",
+            _named("", "session_algorithms session_choices tuned_header"),
             ("choices",),
         ),
     }
@@ -97,13 +101,20 @@ _PIECE = re.compile(
     r"(?P<comment>^/\*(?:(?!\*/).)*\*/\n)|(?P<declared>^SAMARA_API [^;]*?\b(?P<name>samara_\w+)\([^;]*;\n)",
     re.MULTILINE | re.DOTALL,
 )
+# The program at the top of the header, which is there for those who have its functions.
+_EXAMPLE = re.compile(r"^ \* In twelve lines.*?^ \*   \}\n \*\n", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"^#define SAMARA_VERSION .*\n", re.MULTILINE)
 
 
-def public_header(text: str, exports: Collection[str]) -> str:
-    """The public header `text` with the declarations of the functions `exports` alone.
+def declared(text: str) -> frozenset[str]:
+    """The public functions that a header declares."""
+    return frozenset(match["name"] for match in _PIECE.finditer(text) if match["name"])
 
-    A cut one defines SAMARA_SELECTIVE, and SAMARA_WITH_<FEATURE> for every feature it has whole.
+
+def public_header(text: str, exports: Collection[str]) -> str:
+    """A public header, `text`, with the declarations of the functions `exports` alone.
+
+    A cut samara.h defines SAMARA_SELECTIVE, and SAMARA_WITH_<FEATURE> for every feature it has whole.
     """
     out: list[str] = []
     comment, at, kept, dropped = "", 0, False, False
@@ -127,6 +138,9 @@ def public_header(text: str, exports: Collection[str]) -> str:
     cut = re.sub(r"\n{3,}", "\n\n", "".join(out))
     if cut == text:
         return text
+    example = _EXAMPLE.search(cut)
+    if example and not set(re.findall(r"\b(samara_\w+)\(", example[0])) <= set(exports):
+        cut = cut.replace(example[0], "")
     whole = [name for name, feature in FEATURES.items() if set(feature.functions) <= set(exports)]
     macros = ["SELECTIVE", *(f"WITH_{name.upper()}" for name in whole if name != "core")]
     says = "".join(f"#define SAMARA_{name} 1\n" for name in macros)

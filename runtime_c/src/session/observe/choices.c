@@ -10,6 +10,8 @@
 #include "base/format.h"
 #include "base/isa.h"
 
+#include <samara/samara_experimental.h>
+
 // ---- files of measured choices ----
 
 enum { CHOICES_HEADER_BYTES = 512 };
@@ -112,6 +114,42 @@ static void choices_node(struct choices_text *out, const struct smr_frame *frame
     choices_put(out, number, i + 1u < choice->count ? ',' : '\n');
   }
   if (choice->count == 0) choices_put(out, "", '\n');
+}
+
+// The rows of a node, at rows[*count] as far as there is room; counts them.
+static void choices_rows(const struct smr_frame *frame, const struct smr_frame_node *node,
+                         samara_algorithm_row *rows, size_t capacity, size_t *count) {
+  const struct smr_job *job = &node->job;
+  const struct smr_choice *choice = &job->choice;
+  samara_algorithm_row row = {.function = frame->function->name,
+                              .node = job->name,
+                              .op = job->op->name,
+                              .kernel = job->kernel};
+  do {
+    if (choice->count != 0) {
+      row.algorithm = choice->candidates[row.rank].algorithm;
+      row.estimate_us = choices_us(job, choice->candidates[row.rank].work);
+      row.tuned = choice->tuned;
+    }
+    if (*count < capacity) rows[*count] = row;
+    ++*count;
+  } while (++row.rank < choice->count);
+}
+
+samara_status samara_session_algorithms(const samara_session *session, samara_algorithm_row *rows,
+                                        size_t capacity, size_t *count) {
+  if (session == NULL || count == NULL || (rows == NULL && capacity != 0))
+    return SAMARA_BAD_ARGUMENT;
+  *count = 0;
+  for (uint32_t i = 0; i < session->frames.count; i++) {
+    const struct smr_frame *frame = session->frames.order[i];
+    for (uint32_t n = 0; n < frame->function->node_count; n++) {
+      const struct smr_frame_node *node = &frame->nodes[n];
+      if (node->prepared && !smr_node_is_view(node))
+        choices_rows(frame, node, rows, capacity, count);
+    }
+  }
+  return SAMARA_OK;
 }
 
 samara_status samara_session_choices(const samara_session *session, char *text, size_t size,

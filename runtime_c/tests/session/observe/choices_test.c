@@ -8,6 +8,8 @@
 #include "session/model_literal.h"
 #include "session/session.h"
 
+#include <samara/samara_experimental.h>
+
 // main(x [1, 4, 4, 3], w [1, 3, 3, 3]): a convolution, then relu.
 static struct literal *convolution(void) {
   struct literal *l = literal_new();
@@ -97,6 +99,45 @@ SMR_TEST(a_measured_choice_is_honoured_under_its_key) {
   literal_free(l);
 }
 
+SMR_TEST(rows_say_the_same) {
+  struct literal *l = convolution();
+  const samara_model *model = literal_finish(l);
+  samara_algorithm_row rows[8];
+  size_t count = 0, again = 0;
+  for (int tuned = 0; tuned < 2; tuned++) {
+    char text[512];
+    size_t length = 0;
+    CHECK_EQ_INT(samara_tuned_header(model, "scalar", text, sizeof text, &length), SAMARA_OK);
+    (void)snprintf(text + length, sizeof text - length, "main\tblur\tindirect\n");
+    samara_session *s = literal_session(
+        model, (samara_session_options){.isa = "scalar", .tuned = tuned ? text : NULL});
+    REQUIRE(s != NULL);
+    CHECK_EQ_INT(samara_session_algorithms(s, NULL, 0, &count), SAMARA_OK);
+    REQUIRE(count >= 3 && count <= 8);
+    rows[1].node = "untouched";
+    CHECK_EQ_INT(samara_session_algorithms(s, rows, 1, &again), SAMARA_OK);
+    CHECK_EQ_INT(again, count);
+    CHECK_STR(rows[1].node, "untouched");
+    CHECK_EQ_INT(samara_session_algorithms(s, rows, 8, &count), SAMARA_OK);
+    for (uint32_t i = 0; i + 1 < count; i++) {  // of the convolution: all but the last
+      CHECK_STR(rows[i].function, "main");
+      CHECK_STR(rows[i].node, "blur");
+      CHECK_STR(rows[i].op, "conv");
+      CHECK_EQ_INT(rows[i].rank, i);
+      CHECK_EQ_INT(rows[i].tuned, tuned);
+      CHECK(rows[i].estimate_us > 0);
+      CHECK(i < 2 || rows[i].estimate_us >= rows[i - 1].estimate_us);
+    }
+    CHECK_STR(rows[0].algorithm, tuned ? "indirect" : "direct");
+    CHECK_STR(rows[1].algorithm, tuned ? "direct" : "indirect");
+    CHECK_STR(rows[count - 1].node, "cut");
+    CHECK(rows[count - 1].algorithm == NULL && rows[count - 1].rank == 0);
+    samara_session_destroy(s);
+  }
+  CHECK_EQ_INT(samara_session_algorithms(NULL, rows, 8, &count), SAMARA_BAD_ARGUMENT);
+  literal_free(l);
+}
+
 SMR_TEST(wrong_arguments) {
   struct literal *l = convolution();
   const samara_model *model = literal_finish(l);
@@ -112,4 +153,4 @@ SMR_TEST(wrong_arguments) {
 }
 
 SMR_TEST_MAIN(RUN(the_cost_model_chooses); RUN(a_measured_choice_is_honoured_under_its_key);
-              RUN(wrong_arguments))
+              RUN(rows_say_the_same); RUN(wrong_arguments))
