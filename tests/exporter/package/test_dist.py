@@ -127,7 +127,7 @@ def test_cmake_project_asks_for_threads_where_it_has_them() -> None:
 @pytest.mark.parametrize("name", ["x86_64-windows-gnu", "aarch64-macos", "wasm32-wasi"])
 def test_cmake_package_names_the_files_of_its_target(name: str) -> None:
     target = find_target(name)
-    text = dist.cmake_config(target, ())
+    text = dist.cmake_config(target, "0.6.0", ())
     assert '"${_samara_root}/lib/libsamara.a"' in text
     assert ("ALIAS samara::static" in text) == (target.shared_name is None)
     assert ("IMPORTED_IMPLIB" in text) == (target.system == "windows")

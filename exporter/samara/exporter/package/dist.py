@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from samara.exporter.package.selection import MAGIC
-from samara.exporter.package.targets import Target
+from samara.exporter.package.targets import Target, series
 from samara.pybridge import SamaraError
 from samara.pybridge.atomic import put, replacing_folder
 from samara.pybridge.files import read_text
@@ -56,11 +56,11 @@ Libs.private: {" ".join(libraries)}
 """.replace("Libs.private: \n", "")
 
 
-def cmake_config(target: Target, libraries: Sequence[str]) -> str:
+def cmake_config(target: Target, version: str, libraries: Sequence[str]) -> str:
     """lib/cmake/samara/samaraConfig.cmake: the imported targets samara::samara (shared where there
     is a shared library) and samara::static.
     """
-    shared = target.shared_name
+    shared = target.shared_file(version)
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
         f"# samara for {target.name}: samara::static, and samara::samara, which is "
@@ -106,13 +106,11 @@ def _imported(name: str, kind: str, file: str) -> list[str]:
 
 def cmake_version(version: str) -> str:
     """samaraConfigVersion.cmake: compatible within a minor version before 1.0, within a major after."""
-    major, minor, _ = version.split(".")
-    series = f"{major}.{minor}" if major == "0" else major
     return f"""\
 # SPDX-License-Identifier: Apache-2.0
 set(PACKAGE_VERSION "{version}")
 if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION
-   OR NOT "${{PACKAGE_FIND_VERSION}}." MATCHES "^{series.replace(".", "[.]")}[.]")
+   OR NOT "${{PACKAGE_FIND_VERSION}}." MATCHES "^{series(version).replace(".", "[.]")}[.]")
   set(PACKAGE_VERSION_COMPATIBLE FALSE)
 else()
   set(PACKAGE_VERSION_COMPATIBLE TRUE)
@@ -140,7 +138,7 @@ add_library(samara::static ALIAS samara)
 target_include_directories(samara PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}/include")
 # Whether any of these is needed depends on the optimisation.
 target_link_libraries(samara PUBLIC {"Threads::Threads " if threads else ""}{linked})
-set_target_properties(samara PROPERTIES
+set_target_properties(samara PROPERTIES VERSION {version} SOVERSION {series(version)}
   C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   # Also where the app is not optimised: kernels would be fifty times slower.

@@ -157,7 +157,7 @@ def build_dist(
         files = {
             path.relative_to(folder).as_posix(): path.stat().st_size
             for path in sorted(folder.rglob("*"))
-            if path.is_file()
+            if path.is_file() and not path.is_symlink()
         }
     return BuildReport(out, selection, tools.version, files, libraries, bill, tuple(build.notes))
 
@@ -210,9 +210,12 @@ class _Build:
         libraries = self.tools.libraries_needed(objects, self.scratch)
         if self.target.shared_name is None:
             return libraries, self._bill(totals_only(archive.stat().st_size, "WebAssembly"))
-        whole, shipped = self.scratch / self.target.shared_name, lib / self.target.shared_name
+        shared = self.target.shared_file(self.selection.version) or self.target.shared_name
+        whole, shipped = self.scratch / shared, lib / shared
         self.tools.link_shared(objects, whole, libraries)
         self.tools.link_shared(objects, shipped, libraries, strip=True)
+        if shared != self.target.shared_name:
+            link_beside(shipped, self.target.shared_name)
         file_bytes = shipped.stat().st_size
         if not self.target.is_elf:
             return libraries, self._bill(totals_only(file_bytes, self.target.system))
@@ -233,7 +236,8 @@ class _Build:
         sources = [f"src/{name}" for name in ("samara.c", *self.custom)]
         self._write("lib/pkgconfig/samara.pc", dist.pkg_config(version, libraries))
         self._write(
-            "lib/cmake/samara/samaraConfig.cmake", dist.cmake_config(self.target, libraries)
+            "lib/cmake/samara/samaraConfig.cmake",
+            dist.cmake_config(self.target, version, libraries),
         )
         self._write("lib/cmake/samara/samaraConfigVersion.cmake", dist.cmake_version(version))
         threads = "threads" in (self.selection.features or ())
@@ -303,6 +307,15 @@ class _Build:
 
     def _write(self, name: str, text: str) -> None:
         put(self.folder / name, text)
+
+
+def link_beside(file: Path, name: str) -> None:
+    """`name` beside `file`, a link to it; a copy where the system makes no links."""
+    link = file.with_name(name)
+    try:
+        link.symlink_to(file.name)
+    except OSError:
+        shutil.copy(file, link)
 
 
 def merged(selections: Iterable[Selection]) -> Selection:

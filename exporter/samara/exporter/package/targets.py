@@ -35,6 +35,14 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 }
 
 
+def series(version: str) -> str:
+    """The versions whose libraries take each other's place (docs/abi.md): one minor version before
+    1.0, one major version after.
+    """
+    major, minor, _ = version.split(".")
+    return f"{major}.{minor}" if major == "0" else major
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A machine and the tools that make programs for it.
@@ -66,6 +74,14 @@ class Target:
             "windows": "samara.dll",
             "wasi": None,
         }.get(self.system, "libsamara.so")
+
+    def shared_file(self, version: str) -> str | None:
+        """The shared library of this version as it lies in a build: on Linux under the name that
+        programs ask the loader for, beside which `shared_name` is a link to it.
+        """
+        if self.system != "linux":
+            return self.shared_name
+        return f"{self.shared_name}.{series(version)}"
 
     @property
     def program_suffix(self) -> str:
