@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List the functions that the public headers export, in runtime_c/abi.txt."""
+"""List the functions that the public headers export, in runtime_c/abi.txt, and hold the stable header
+against the last release's (docs/abi.md).
+
+Usage: abi.py --check, or --write, or --release after a version was released, which writes what it
+promised, runtime_c/abi_released.txt.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "runtime_c" / "include" / "samara"
 ABI = ROOT / "runtime_c" / "abi.txt"
+RELEASED = ROOT / "runtime_c" / "abi_released.txt"
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _DECLARATION = re.compile(r"\bSAMARA_API\b([^;{]*)[;{]")
 _FUNCTION = re.compile(r"\b(samara_\w+)\s*\(")
+_STRUCT = re.compile(r"\bstruct (samara_\w+)\s*\{([^}]*)\}")
+_ENUMERATOR = re.compile(r"\b(SAMARA_\w+)\s*=\s*(\d+)")
+_STATUS = re.compile(r"\bX\((\w+),\s*(\d+),")
 
 
 def declared(header_text: str) -> list[str]:
@@ -44,13 +54,86 @@ def abi_text(headers: Path = HEADERS) -> str:
     return first + "".join(f"{name}\n" for name in sorted(names))
 
 
+def promises(header_text: str) -> dict[str, str]:
+    """What programs that were compiled with a header rely on: `function NAME`, `struct NAME` and
+    `constant NAME`, each with its declaration on one line.
+    """
+    bare = _COMMENT.sub(" ", header_text)
+    code = _DIRECTIVE.sub("", bare)
+    found = {}
+    for declaration in _DECLARATION.finditer(code):
+        function = _FUNCTION.search(declaration[1])
+        assert function is not None
+        found[f"function {function[1]}"] = _one_line(declaration[1])
+    for name, fields in _STRUCT.findall(code):
+        found[f"struct {name}"] = _one_line(fields)
+    for name, value in _ENUMERATOR.findall(code):
+        found[f"constant {name}"] = value
+    for name, value in _STATUS.findall(bare):
+        found[f"constant SAMARA_{name}"] = value
+    return found
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def broken(released: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What of a release's promises a header breaks, in words."""
+    faults = []
+    for name, was in released.items():
+        declared_now = now.get(name)
+        # A struct that says its size may get fields at its end.
+        grows = was.startswith("size_t struct_size;")
+        if declared_now is None:
+            faults.append(f"{name} is gone")
+        elif declared_now != was and not (grows and declared_now.startswith(was)):
+            faults.append(f"{name} was `{was}` and is `{declared_now}`")
+    return faults
+
+
+def released_promises() -> dict[str, str]:
+    """runtime_c/abi_released.txt."""
+    lines = RELEASED.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))
+
+
+def promises_now() -> dict[str, str]:
+    """The promises of all public headers: a function may move to the experimental one (docs/abi.md)."""
+    return {
+        name: text
+        for header in ("samara_experimental.h", "samara.h")
+        for name, text in promises((HEADERS / header).read_text(encoding="utf-8")).items()
+    }
+
+
+def released_text(header_text: str) -> str:
+    """What abi_released.txt says after a release of this samara.h."""
+    version = re.search(r'SAMARA_VERSION "([^"]+)"', header_text)
+    assert version is not None
+    rows = "".join(f"{name}: {text}\n" for name, text in sorted(promises(header_text).items()))
+    return (
+        "# SPDX-License-Identifier: Apache-2.0\n"
+        f"# What samara.h of {version[1]} promised, written by tools/abi.py --release (docs/abi.md).\n{rows}"
+    )
+
+
 def main() -> int:
     """Compare abi.txt with the headers, or rewrite it."""
     parser = argparse.ArgumentParser(description=__doc__)
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--check", action="store_true", help="exit 1 when abi.txt is stale")
     mode.add_argument("--write", action="store_true", help="rewrite abi.txt")
+    mode.add_argument("--release", action="store_true", help="rewrite abi_released.txt")
     args = parser.parse_args()
+    if args.release:
+        RELEASED.write_text(released_text((HEADERS / "samara.h").read_text(encoding="utf-8")))
+        return 0
+    faults = broken(released_promises(), promises_now())
+    for fault in faults:
+        print(f"{fault}: the last release promised it (docs/abi.md)", file=sys.stderr)
+    if faults:
+        return 1
     fresh = abi_text()
     if args.write:
         ABI.write_text(fresh, encoding="utf-8")

@@ -77,3 +77,53 @@ def test_an_unlisted_export_is_seen(
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
     exported = _exported(library, need_tool("nm", "nm"))
     assert exported - set(abi.declared("SAMARA_API int samara_version(void);")) == {"smr_leaks"}
+
+
+# ---- what the last release promised ----
+
+_RELEASED = """
+typedef enum samara_color { SAMARA_RED = 1, SAMARA_BLUE = 2 } samara_color;
+typedef struct samara_row { int a; } samara_row;
+typedef struct samara_options { size_t struct_size; int a; } samara_options;
+SAMARA_API int samara_run(int /* often */ count);
+"""
+
+
+def test_the_last_release_is_kept(abi: ModuleType) -> None:
+    released = abi.released_promises()
+    assert len(released) > 90
+    assert abi.broken(released, abi.promises_now()) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "says"),
+    [
+        ("SAMARA_API int samara_run(int /* often */ count);", "", "function samara_run is gone"),
+        ("samara_run(int", "samara_run(long", "function samara_run was"),
+        ("SAMARA_BLUE = 2", "SAMARA_BLUE = 3", "constant SAMARA_BLUE was"),
+        ("{ int a; }", "{ int a; int b; }", "struct samara_row was"),
+        (
+            "size_t struct_size; int a;",
+            "size_t struct_size; int b; int a;",
+            "struct samara_options was",
+        ),
+    ],
+)
+def test_a_broken_promise_is_seen(abi: ModuleType, was: str, becomes: str, says: str) -> None:
+    released = abi.promises(_RELEASED)
+    (fault,) = abi.broken(released, abi.promises(_RELEASED.replace(was, becomes)))
+    assert fault.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("size_t struct_size; int a;", "size_t struct_size; int a; int b;"),
+        ("SAMARA_BLUE = 2", "SAMARA_BLUE = 2, SAMARA_PINK = 3"),
+        ("int /* often */ count", "int\n    count"),
+        ("typedef enum", "SAMARA_API int samara_more(void);\ntypedef enum"),
+    ],
+)
+def test_what_may_be_added(abi: ModuleType, was: str, becomes: str) -> None:
+    now = abi.promises(_RELEASED.replace(was, becomes))
+    assert abi.broken(abi.promises(_RELEASED), now) == []
