@@ -127,6 +127,61 @@ int main(int, char **argv) {
 """
 
 
+# The same where a program has no exceptions; thrown() is of a file compiled with them.
+_RETURNS = r"""
+#include <samara/samara.hpp>
+int thrown(const char *path);
+static int failures;
+#define EXPECT(x) ((x) ? (void)0 : (failures++, (void)std::fprintf(stderr, "%d: %s\n", __LINE__, #x)))
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  samara::Result<samara::Model> none = samara::Model::open("/nowhere.samara");
+  EXPECT(!none.ok() && none.error() == SAMARA_IO);
+  EXPECT(std::strstr(none.error().what(), "/nowhere.samara: cannot open") != nullptr);
+  samara::Result<samara::Model> model = samara::Model::open(argv[1]);
+  EXPECT(model.ok() && model->function_count() == 1 && model->verify() == SAMARA_OK);
+  samara::Result<samara::Session> made = samara::Session::create(*model);
+  EXPECT(made.ok());
+  samara::Session session = std::move(*made);
+  EXPECT(session.resize(samara::Shape(1, 3)) == SAMARA_BAD_SHAPE);
+  EXPECT(session.resize(samara::Shape(1, 3, 8, 8)) == SAMARA_OK);
+  static float image[3 * 8 * 8];
+  static std::int32_t integers[3 * 8 * 8];
+  for (std::size_t i = 0; i < 192; i++) image[i] = float(i % 5) / 5;
+  EXPECT(session.set_input("image", integers, 192) == SAMARA_BAD_SHAPE);
+  EXPECT(session.set_input("picture", image, 192) == SAMARA_NOT_FOUND);
+  EXPECT(session.set_input(7, image, 192) == SAMARA_BAD_ARGUMENT);
+  const samara::Error bytes = session.set_input_bytes("image", image, 5);
+  EXPECT(bytes == SAMARA_BAD_SHAPE && std::strstr(bytes.what(), "input 'image' takes 768") != nullptr);
+  EXPECT(session.set_input("image", image, 192) == SAMARA_OK);
+  EXPECT(!session.output("score").ok() && session.output("score").error() == SAMARA_BAD_STATE);
+  EXPECT(session.run() == SAMARA_OK);
+  EXPECT(*session.output_index("score") == 0 && !session.input_index("score").ok());
+  samara::Result<samara::Tensor> score = session.output("score");
+  EXPECT(score.ok() && !score->values<double>().ok() && score->values<float>()->size() == 4);
+  EXPECT(session.profile(nullptr, 0).error() == SAMARA_BAD_STATE);
+  samara::Result<samara::Pool> pool = samara::Pool::create(2);
+  EXPECT(pool.ok() && pool->threads() == 2);
+  EXPECT(thrown(argv[1]) == 0);
+  return failures != 0;
+}
+"""
+_THROWS = r"""
+#include <samara/samara.hpp>
+int thrown(const char *path) {
+  try {
+    const samara::Model model = samara::Model::open(path);
+    samara::Session session = samara::Session::create(model);
+    session.resize(samara::Shape(1, 3));
+  } catch (const samara::Error &error) {
+    return error.status() == SAMARA_BAD_SHAPE ? 0 : 1;
+  }
+  return 2;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def place(
     small_dist: Path, repo: Path, tmp_path_factory: pytest.TempPathFactory
@@ -192,6 +247,30 @@ def test_cpp(
         assert printed == (scores if source.stem == "app" else b"")
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+@pytest.mark.parametrize("standard", ["c++11", "c++17"])
+def test_cpp_without_exceptions(
+    compiler: str,
+    standard: str,
+    place: tuple[Path, bytes, bytes],
+    need_tool: Tool,
+    tmp_path: Path,
+) -> None:
+    """Functions return what they would throw, also in one program with a file that has exceptions."""
+    folder, _, _ = place
+    cxx = need_tool("clang" if "clang" in compiler else "gcc", compiler)
+    flags = (f"-std={standard}", *_STRICT, f"-I{folder / 'dist' / 'include'}")
+    for name, text, own in (
+        ("returns", _RETURNS, ("-fno-exceptions", "-fno-rtti")),
+        ("throws", _THROWS, ()),
+    ):
+        (tmp_path / f"{name}.cpp").write_text(text, encoding="utf-8")
+        _call(cxx, *flags, *own, "-c", f"{name}.cpp", cwd=tmp_path)
+    library = folder / "dist/lib/libsamara.a"
+    _call(cxx, "returns.o", "throws.o", library, *_libraries(folder / "dist"), cwd=tmp_path)
+    _call(tmp_path / "a.out", folder / "small.samara", cwd=tmp_path)
+
+
 def test_the_example_of_the_header(repo: Path, need_tool: Tool, tmp_path: Path) -> None:
     """Its twelve lines, taken out of the comment, print what a session gives."""
     header = (repo / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
@@ -228,10 +307,15 @@ def test_cpp_header_of_everything(repo: Path, need_tool: Tool, tmp_path: Path) -
         "auto file() -> decltype(&samara::Model::selftest) { return &samara::Model::selftest; }\n"
         "auto reader() -> decltype(&samara::Model::from_reader) { return &samara::Model::from_reader; }\n"
         "auto key() -> decltype(&samara::Model::metadata) { return &samara::Model::metadata; }\n"
+        "auto last(samara::Session &s, float *y) -> decltype(s.unbind_output(0)) {\n"
+        "  s.bind_output(0, y, 1);\n"
+        "  return s.unbind_output(0);\n"
+        "}\n"
     )
     include = f"-I{repo / 'runtime_c' / 'include'}"
     flags = ("-std=c++11", *_STRICT, include, "-fsyntax-only")
-    _call(need_tool("cc", "g++"), *flags, source, cwd=tmp_path)
+    for own in ((), ("-fno-exceptions", "-fno-rtti")):
+        _call(need_tool("cc", "g++"), *flags, *own, source, cwd=tmp_path)
 
 
 def test_cmake(place: tuple[Path, bytes, bytes], need_tool: Tool, tmp_path: Path) -> None:

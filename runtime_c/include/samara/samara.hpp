@@ -9,14 +9,24 @@
  *   for (float score : scores.values<float>()) ...
  *
  * Rules beside those of samara.h:
+ *
  *  - Failures are thrown as samara::Error, which holds the status and the text; what the object was
- * before a failed call it still is. Destructors and functions marked noexcept do not throw.
+ *    before a failed call it still is. Destructors and functions marked noexcept do not throw.
+ *  - Compiled without exceptions (-fno-exceptions), functions return them: Status is samara::Error
+ *    where nothing else is returned, Result<T> where something is. Sessions and pools are made by
+ *    create(), which throws where there are exceptions:
+ *
+ *      samara::Result<samara::Model> model = samara::Model::open("digits.samara");
+ *      if (!model.ok()) return puts(model.error().what());
+ *      samara::Result<samara::Session> session = samara::Session::create(*model);
+ *      if (session->run() != SAMARA_OK) ...
+ *
  *  - Model, Session and Pool own what their get() returns; they move and are not copied. One that
- * was moved from can be assigned to or destroyed, nothing else.
+ *    was moved from, or made by default, can be assigned to or destroyed, nothing else.
  *  - A Model outlives its sessions, a Pool the sessions that use it. Moving it is no end of its
- * life.
+ *    life.
  *  - Threads: a Model serves any number of them, a Session one at a time; Session::cancel() alone
- * may be called from another. Error, Tensor and Shape are plain values.
+ *    may be called from another. Error, Tensor and Shape are plain values.
  *  - Nothing is allocated but by the C calls, and by C++ for an exception that is thrown.
  *  - Callbacks given to the library (allocators, logs, custom operators) must not throw.
  *  - With the header of a selective build there is what that build has.
@@ -25,11 +35,11 @@
 #define SAMARA_SAMARA_HPP_
 
 #include <samara/samara.h>
+#include <samara/samara_result.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <type_traits>
 
@@ -47,22 +57,7 @@
 #endif
 
 namespace samara {
-
-/* Why a call failed. */
-class Error : public std::exception {
- public:
-  explicit Error(const samara_error &error) noexcept : error_(error) {}
-  Error(samara_status status, const char *text) noexcept {
-    error_.status = status;
-    std::snprintf(error_.text, sizeof error_.text, "%s",
-                  text[0] != '\0' ? text : samara_status_text(status));
-  }
-  samara_status status() const noexcept { return error_.status; }
-  const char *what() const noexcept override { return error_.text; }
-
- private:
-  samara_error error_;
-};
+SAMARA_HPP_BEGIN
 
 /* Options with every field at its default: options<samara_session_options>(). */
 template <class Options>
@@ -96,16 +91,18 @@ template <> inline bool holds<std::uint64_t>(samara_dtype d) noexcept { return d
 
 namespace detail {
 
-[[noreturn]] inline void fail(samara_status status, const char *where, const char *what) {
+inline Error at(samara_status status, const char *where, const char *what) noexcept {
   samara_error error;
   error.status = status;
   std::snprintf(error.text, sizeof error.text, "%s: %s", where, what);
-  throw Error(error);
+  return Error(error);
 }
 
 template <class T>
-void need_elements(samara_dtype dtype, const char *name) {
-  if (!holds<T>(dtype)) fail(SAMARA_BAD_SHAPE, name, "its elements are of another type");
+Status need_elements(samara_dtype dtype, const char *name) {
+  if (!holds<T>(dtype))
+    SAMARA_HPP_FAIL(at(SAMARA_BAD_SHAPE, name, "its elements are of another type"));
+  return SAMARA_HPP_OK;
 }
 
 inline bool is(const char *a, const char *b) noexcept {
@@ -126,6 +123,7 @@ struct Close {
 template <class T>
 class Values {
  public:
+  Values() noexcept : data_(nullptr), size_(0) {}
   Values(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
   T *data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
@@ -142,6 +140,7 @@ class Values {
  * outputs until the session's next run or resize. */
 class Tensor {
  public:
+  Tensor() noexcept : tensor_() {}
   explicit Tensor(const samara_tensor &tensor) noexcept : tensor_(tensor) {}
   const samara_tensor &get() const noexcept { return tensor_; }
   samara_dtype dtype() const noexcept { return tensor_.dtype; }
@@ -155,8 +154,8 @@ class Tensor {
   std::int32_t zero_point() const noexcept { return tensor_.zero_point; }
   /* Its elements, the last axis the fastest. Error when they are not held as T. */
   template <class T>
-  Values<T> values() const {
-    detail::need_elements<T>(tensor_.dtype, "a tensor");
+  Result<Values<T>> values() const {
+    SAMARA_HPP_TRY(detail::need_elements<T>(tensor_.dtype, "a tensor"));
     return Values<T>(static_cast<T *>(tensor_.data), tensor_.size_bytes / sizeof(T));
   }
 
@@ -183,33 +182,34 @@ class Shape {
 /* An open model. */
 class Model {
  public:
+  Model() noexcept {}
 #if defined(SAMARA_WITH_FILES)
   /* The file is mapped, unless options->copy is set: it must not change while the model is open,
    * and one that shrinks ends the process. options->verify says when its data is compared with its
    * checksums: by default up to SAMARA_VERIFY_BYTES. */
-  static Model open(const char *path, const samara_model_options *options = nullptr) {
+  static Result<Model> open(const char *path, const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_path(path, options, out, error);
     });
   }
   /* `size_bytes` bytes at `offset` of a descriptor, 0: to its end. The descriptor may be closed. */
-  static Model from_fd(int fd, std::uint64_t offset, std::uint64_t size_bytes,
-                       const samara_model_options *options = nullptr) {
+  static Result<Model> from_fd(int fd, std::uint64_t offset, std::uint64_t size_bytes,
+                               const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_fd(fd, offset, size_bytes, options, out, error);
     });
   }
 #endif
   /* The memory must stay valid and constant as long as the model, unless options->copy is set. */
-  static Model from_memory(const void *data, std::size_t size_bytes,
-                           const samara_model_options *options = nullptr) {
+  static Result<Model> from_memory(const void *data, std::size_t size_bytes,
+                                   const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_memory(data, size_bytes, options, out, error);
     });
   }
 #if defined(SAMARA_WITH_CALLBACKS)
-  static Model from_reader(const samara_reader &reader,
-                           const samara_model_options *options = nullptr) {
+  static Result<Model> from_reader(const samara_reader &reader,
+                                   const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_callbacks(&reader, options, out, error);
     });
@@ -219,9 +219,10 @@ class Model {
 
   /* Compare every byte with its checksum, now. Error says what is damaged, or that the file is
    * older than 0.6. */
-  void verify() const {
+  Status verify() const {
     samara_error error;
-    if (samara_model_verify(get(), &error) != SAMARA_OK) throw Error(error);
+    if (samara_model_verify(get(), &error) != SAMARA_OK) SAMARA_HPP_FAIL(Error(error));
+    return SAMARA_HPP_OK;
   }
   samara_verified verified() const noexcept { return samara_model_verified(get()); }
 
@@ -237,16 +238,16 @@ class Model {
   std::size_t output_count(const char *function = nullptr) const noexcept {
     return samara_model_output_count(get(), function);
   }
-  samara_tensor_info input(std::size_t index, const char *function = nullptr) const {
+  Result<samara_tensor_info> input(std::size_t index, const char *function = nullptr) const {
     samara_tensor_info info;
     const samara_status status = samara_model_input_info(get(), function, index, &info);
-    if (status != SAMARA_OK) detail::fail(status, "the model", "no such input");
+    if (status != SAMARA_OK) SAMARA_HPP_FAIL(detail::at(status, "the model", "no such input"));
     return info;
   }
-  samara_tensor_info output(std::size_t index, const char *function = nullptr) const {
+  Result<samara_tensor_info> output(std::size_t index, const char *function = nullptr) const {
     samara_tensor_info info;
     const samara_status status = samara_model_output_info(get(), function, index, &info);
-    if (status != SAMARA_OK) detail::fail(status, "the model", "no such output");
+    if (status != SAMARA_OK) SAMARA_HPP_FAIL(detail::at(status, "the model", "no such output"));
     return info;
   }
   bool is_growing(const char *function = nullptr) const noexcept {
@@ -264,19 +265,20 @@ class Model {
   }
 #endif
 #if defined(SAMARA_WITH_SELFTEST)
-  void selftest() const {
+  Status selftest() const {
     samara_error error;
-    if (samara_model_selftest(get(), &error) != SAMARA_OK) throw Error(error);
+    if (samara_model_selftest(get(), &error) != SAMARA_OK) SAMARA_HPP_FAIL(Error(error));
+    return SAMARA_HPP_OK;
   }
 #endif
 
  private:
   explicit Model(samara_model *model) noexcept : model_(model) {}
   template <class Open>
-  static Model made(Open open) {
+  static Result<Model> made(Open open) {
     samara_model *model = nullptr;
     samara_error error;
-    if (open(&model, &error) != SAMARA_OK) throw Error(error);
+    if (open(&model, &error) != SAMARA_OK) SAMARA_HPP_FAIL(Error(error));
     return Model(model);
   }
   std::unique_ptr<samara_model, detail::Close> model_;
@@ -287,22 +289,28 @@ class Model {
 class Pool {
  public:
   /* threads includes the one that runs; 0: as many as are good. */
-  explicit Pool(std::size_t threads = 0) {
+  static Result<Pool> create(std::size_t threads = 0) {
     samara_pool_options wanted = options<samara_pool_options>();
     wanted.threads = threads;
-    create(wanted);
+    return create(wanted);
   }
-  explicit Pool(const samara_pool_options &wanted) { create(wanted); }
+  static Result<Pool> create(const samara_pool_options &wanted) {
+    samara_pool *pool = nullptr;
+    samara_error error;
+    if (samara_pool_create(&wanted, &pool, &error) != SAMARA_OK) SAMARA_HPP_FAIL(Error(error));
+    return Pool(pool);
+  }
+#if SAMARA_EXCEPTIONS
+  explicit Pool(std::size_t threads = 0) : Pool(create(threads)) {}
+  explicit Pool(const samara_pool_options &wanted) : Pool(create(wanted)) {}
+#else
+  Pool() noexcept {}
+#endif
   samara_pool *get() const noexcept { return pool_.get(); }
   std::size_t threads() const noexcept { return samara_pool_threads(get()); }
 
  private:
-  void create(const samara_pool_options &wanted) {
-    samara_pool *pool = nullptr;
-    samara_error error;
-    if (samara_pool_create(&wanted, &pool, &error) != SAMARA_OK) throw Error(error);
-    pool_.reset(pool);
-  }
+  explicit Pool(samara_pool *pool) noexcept : pool_(pool) {}
   std::unique_ptr<samara_pool, detail::Close> pool_;
 };
 #endif
@@ -325,117 +333,134 @@ class Port {
 /* A place to run one function of a model. */
 class Session {
  public:
-  explicit Session(const Model &model) : Session(model, options<samara_session_options>()) {}
-  Session(const Model &model, const samara_session_options &wanted) : model_(model.get()) {
+  static Result<Session> create(const Model &model, const samara_session_options &wanted =
+                                                        options<samara_session_options>()) {
     samara_session *session = nullptr;
     samara_error error;
-    if (samara_session_create(model_, &wanted, &session, &error) != SAMARA_OK) throw Error(error);
-    session_.reset(session);
+    if (samara_session_create(model.get(), &wanted, &session, &error) != SAMARA_OK)
+      SAMARA_HPP_FAIL(Error(error));
+    Session made;
+    made.model_ = model.get();
+    made.session_.reset(session);
     // The model's own text of the name, which lives as long as it.
     for (std::size_t i = 0; wanted.function != nullptr && i < model.function_count(); i++)
-      if (detail::is(model.function_name(i), wanted.function)) function_ = model.function_name(i);
+      if (detail::is(model.function_name(i), wanted.function))
+        made.function_ = model.function_name(i);
+    return made;
   }
+#if SAMARA_EXCEPTIONS
+  explicit Session(const Model &model) : Session(create(model)) {}
+  Session(const Model &model, const samara_session_options &wanted)
+      : Session(create(model, wanted)) {}
+#endif
+  Session() noexcept {}
   samara_session *get() const noexcept { return session_.get(); }
 
   std::size_t input_count() const noexcept { return samara_model_input_count(model_, function_); }
   std::size_t output_count() const noexcept { return samara_model_output_count(model_, function_); }
-  samara_tensor_info input_info(std::size_t index) const {
+  Result<samara_tensor_info> input_info(std::size_t index) const {
     samara_tensor_info info;
     const samara_status status = samara_model_input_info(model_, function_, index, &info);
-    if (status != SAMARA_OK) detail::fail(status, "the session", "no such input");
+    if (status != SAMARA_OK) SAMARA_HPP_FAIL(detail::at(status, "the session", "no such input"));
     return info;
   }
-  samara_tensor_info output_info(std::size_t index) const {
+  Result<samara_tensor_info> output_info(std::size_t index) const {
     samara_tensor_info info;
     const samara_status status = samara_model_output_info(model_, function_, index, &info);
-    if (status != SAMARA_OK) detail::fail(status, "the session", "no such output");
+    if (status != SAMARA_OK) SAMARA_HPP_FAIL(detail::at(status, "the session", "no such output"));
     return info;
   }
   /* The position of an input or output. Error where the model has none of that name. */
-  std::size_t input_index(Port port) const {
-    samara_tensor_info info;
-    if (port.name() == nullptr) return port.index();
-    for (std::size_t i = 0; i < input_count(); i++)
-      if (samara_model_input_info(model_, function_, i, &info) == SAMARA_OK &&
-          detail::is(info.name, port.name()))
-        return i;
-    detail::fail(SAMARA_NOT_FOUND, port.name(), "there is no such input");
+  Result<std::size_t> input_index(Port port) const {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_input(port, &index));
+    return index;
   }
-  std::size_t output_index(Port port) const {
-    samara_tensor_info info;
-    if (port.name() == nullptr) return port.index();
-    for (std::size_t i = 0; i < output_count(); i++)
-      if (samara_model_output_info(model_, function_, i, &info) == SAMARA_OK &&
-          detail::is(info.name, port.name()))
-        return i;
-    detail::fail(SAMARA_NOT_FOUND, port.name(), "there is no such output");
+  Result<std::size_t> output_index(Port port) const {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_output(port, &index));
+    return index;
   }
 
   /* Shapes of the first inputs, in order: session.resize(Shape(2, 3, 8, 8)). Allocates only beyond
    * the largest shapes so far. */
   template <class... Shapes>
-  void resize(const Shapes &...shapes) {
+  Status resize(const Shapes &...shapes) {
     static_assert(sizeof...(Shapes) > 0, "resize takes a Shape for every input that changes");
     const Shape *all[] = {&shapes...};
     const std::int64_t *dims[sizeof...(Shapes)];
     for (std::size_t i = 0; i < sizeof...(Shapes); i++) {
-      const samara_tensor_info info = input_info(i);
+      samara_tensor_info info;
+      if (samara_model_input_info(model_, function_, i, &info) != SAMARA_OK)
+        SAMARA_HPP_FAIL(detail::at(SAMARA_BAD_ARGUMENT, "resize", "more shapes than inputs"));
       if (all[i]->rank() != info.rank)
-        detail::fail(SAMARA_BAD_SHAPE, info.name, "the input has another number of dims");
+        SAMARA_HPP_FAIL(
+            detail::at(SAMARA_BAD_SHAPE, info.name, "the input has another number of dims"));
       dims[i] = all[i]->dims();
     }
-    check(samara_session_resize(get(), dims, sizeof...(Shapes)));
+    return check(samara_session_resize(get(), dims, sizeof...(Shapes)));
   }
 
   /* Copy `count` elements into an input: as many as its current shape has. */
   template <class T>
-  void set_input(Port port, const T *values, std::size_t count) {
-    const std::size_t index = checked_input<T>(port);
-    check(samara_session_set_input(get(), index, values, count * sizeof(T)));
+  Status set_input(Port port, const T *values, std::size_t count) {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(checked_input<T>(port, &index));
+    return check(samara_session_set_input(get(), index, values, count * sizeof(T)));
   }
   /* The same of anything, of any alignment. */
-  void set_input_bytes(Port port, const void *data, std::size_t size_bytes) {
-    check(samara_session_set_input(get(), input_index(port), data, size_bytes));
+  Status set_input_bytes(Port port, const void *data, std::size_t size_bytes) {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_input(port, &index));
+    return check(samara_session_set_input(get(), index, data, size_bytes));
   }
   /* Borrow elements for all following runs, until the input is set or resized. */
   template <class T>
-  void bind_input(Port port, const T *values, std::size_t count) {
-    const std::size_t index = checked_input<T>(port);
-    check(samara_session_bind_input(get(), index, values, count * sizeof(T)));
+  Status bind_input(Port port, const T *values, std::size_t count) {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(checked_input<T>(port, &index));
+    return check(samara_session_bind_input(get(), index, values, count * sizeof(T)));
   }
 #if defined(SAMARA_WITH_BIND)
   /* Have all following runs compute an output into the caller's memory: `count` elements, as many
    * as its shape has now, valid until it is unbound, or the session is resized or gone. */
   template <class T>
-  void bind_output(Port port, T *values, std::size_t count) {
-    const std::size_t index = output_index(port);
-    const samara_tensor_info info = output_info(index);
-    detail::need_elements<T>(info.dtype, info.name);
-    check(samara_session_bind_output(get(), index, values, count * sizeof(T)));
+  Status bind_output(Port port, T *values, std::size_t count) {
+    std::size_t index = 0;
+    samara_tensor_info info;
+    SAMARA_HPP_TRY(find_output(port, &index));
+    (void)samara_model_output_info(model_, function_, index, &info);  // found
+    SAMARA_HPP_TRY(detail::need_elements<T>(info.dtype, info.name));
+    return check(samara_session_bind_output(get(), index, values, count * sizeof(T)));
   }
-  void unbind_output(Port port) {
-    check(samara_session_bind_output(get(), output_index(port), nullptr, 0));
+  Status unbind_output(Port port) {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_output(port, &index));
+    return check(samara_session_bind_output(get(), index, nullptr, 0));
   }
 #endif
   /* An input's own buffer, to be filled in place. */
-  Tensor input(Port port) {
-    const std::size_t index = input_index(port);
+  Result<Tensor> input(Port port) {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_input(port, &index));
     return tensor([&](samara_tensor *out) { return samara_session_input(get(), index, out); });
   }
 
-  void run() { check(samara_session_run(get())); }
+  Status run() { return check(samara_session_run(get())); }
   /* Run once on the caller's buffers, as samara_session_run_with. */
-  void run_with(const void *const *inputs, void *const *outputs) {
-    check(samara_session_run_with(get(), inputs, outputs));
+  Status run_with(const void *const *inputs, void *const *outputs) {
+    return check(samara_session_run_with(get(), inputs, outputs));
   }
   /* Of the last run. */
-  Tensor output(Port port) const {
-    const std::size_t index = output_index(port);
+  Result<Tensor> output(Port port) const {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_output(port, &index));
     return tensor([&](samara_tensor *out) { return samara_session_output(get(), index, out); });
   }
   /* Shape and size before a run; no data. */
-  Tensor output_shape(Port port) const {
-    const std::size_t index = output_index(port);
+  Result<Tensor> output_shape(Port port) const {
+    std::size_t index = 0;
+    SAMARA_HPP_TRY(find_output(port, &index));
     return tensor(
         [&](samara_tensor *out) { return samara_session_output_shape(get(), index, out); });
   }
@@ -446,10 +471,12 @@ class Session {
   std::size_t total_bytes() const noexcept { return samara_session_total_bytes(get()); }
 
 #if defined(SAMARA_WITH_KEEP)
-  Tensor kept(const char *name) const {
+  Result<Tensor> kept(const char *name) const {
     return tensor([&](samara_tensor *out) { return samara_session_kept(get(), name, out); });
   }
-  void watch(samara_watch_fn each, void *user) { check(samara_session_watch(get(), each, user)); }
+  Status watch(samara_watch_fn each, void *user) {
+    return check(samara_session_watch(get(), each, user));
+  }
 #endif
 
 #if defined(SAMARA_WITH_STATE)
@@ -458,68 +485,91 @@ class Session {
     return samara_session_state_name(get(), index);
   }
   /* Shape and size of a variable; no data. */
-  Tensor state_info(const char *name) const {
+  Result<Tensor> state_info(const char *name) const {
     return tensor([&](samara_tensor *out) { return samara_session_state_info(get(), name, out); });
   }
-  void state_read(const char *name, void *buffer, std::size_t size_bytes) const {
-    check(samara_session_state_read(get(), name, buffer, size_bytes));
+  Status state_read(const char *name, void *buffer, std::size_t size_bytes) const {
+    return check(samara_session_state_read(get(), name, buffer, size_bytes));
   }
-  void state_write(const char *name, const void *data, std::size_t size_bytes) {
-    check(samara_session_state_write(get(), name, data, size_bytes));
+  Status state_write(const char *name, const void *data, std::size_t size_bytes) {
+    return check(samara_session_state_write(get(), name, data, size_bytes));
   }
-  void reset() { check(samara_session_reset(get())); }
+  Status reset() { return check(samara_session_reset(get())); }
 #endif
 
 #if defined(SAMARA_WITH_CHECKPOINTS)
-  void save(const samara_writer &writer) const { check(samara_session_state_save(get(), &writer)); }
-  void load(const samara_reader &reader) { check(samara_session_state_load(get(), &reader)); }
-  std::size_t saved_bytes() const {
+  Status save(const samara_writer &writer) const {
+    return check(samara_session_state_save(get(), &writer));
+  }
+  Status load(const samara_reader &reader) {
+    return check(samara_session_state_load(get(), &reader));
+  }
+  Result<std::size_t> saved_bytes() const {
     std::size_t needed = 0;
-    check(samara_session_state_save_memory(get(), nullptr, 0, &needed));
+    SAMARA_HPP_TRY(check(samara_session_state_save_memory(get(), nullptr, 0, &needed)));
     return needed;
   }
-  std::size_t save(void *buffer, std::size_t capacity) const {
+  Result<std::size_t> save(void *buffer, std::size_t capacity) const {
     std::size_t needed = 0;
-    check(samara_session_state_save_memory(get(), buffer, capacity, &needed));
+    SAMARA_HPP_TRY(check(samara_session_state_save_memory(get(), buffer, capacity, &needed)));
     return needed;
   }
-  void load(const void *data, std::size_t size_bytes) {
-    check(samara_session_state_load_memory(get(), data, size_bytes));
+  Status load(const void *data, std::size_t size_bytes) {
+    return check(samara_session_state_load_memory(get(), data, size_bytes));
   }
 #endif
 
 #if defined(SAMARA_WITH_PROFILE)
-  void set_profiling(bool on) { check(samara_session_set_profiling(get(), on)); }
+  Status set_profiling(bool on) { return check(samara_session_set_profiling(get(), on)); }
   /* Copies at most `capacity` rows and returns how many there are. */
-  std::size_t profile(samara_profile_row *rows, std::size_t capacity) const {
+  Result<std::size_t> profile(samara_profile_row *rows, std::size_t capacity) const {
     std::size_t count = 0;
-    check(samara_session_profile(get(), rows, capacity, &count));
+    SAMARA_HPP_TRY(check(samara_session_profile(get(), rows, capacity, &count)));
     return count;
   }
 #endif
 
  private:
-  void check(samara_status status) const {
-    if (status != SAMARA_OK) throw Error(status, samara_session_error(get()));
+  Status check(samara_status status) const {
+    if (status != SAMARA_OK) SAMARA_HPP_FAIL(Error(status, samara_session_error(get())));
+    return SAMARA_HPP_OK;
   }
   template <class Get>
-  Tensor tensor(Get get_tensor) const {
+  Result<Tensor> tensor(Get get_tensor) const {
     samara_tensor found;
-    check(get_tensor(&found));
+    SAMARA_HPP_TRY(check(get_tensor(&found)));
     return Tensor(found);
   }
-  template <class T>
-  std::size_t checked_input(Port port) const {
-    const std::size_t index = input_index(port);
-    const samara_tensor_info info = input_info(index);
-    detail::need_elements<T>(info.dtype, info.name);
-    return index;
+  template <class Info>
+  Status find(Port port, const char *what, std::size_t count, Info get_info,
+              std::size_t *index) const {
+    samara_tensor_info info;
+    for (*index = port.index(); port.name() == nullptr || *index < count; ++*index)
+      if (port.name() == nullptr || (get_info(model_, function_, *index, &info) == SAMARA_OK &&
+                                     detail::is(info.name, port.name())))
+        return SAMARA_HPP_OK;
+    SAMARA_HPP_FAIL(detail::at(SAMARA_NOT_FOUND, port.name(), what));
   }
-  const samara_model *model_;
+  Status find_input(Port port, std::size_t *index) const {
+    return find(port, "there is no such input", input_count(), samara_model_input_info, index);
+  }
+  Status find_output(Port port, std::size_t *index) const {
+    return find(port, "there is no such output", output_count(), samara_model_output_info, index);
+  }
+  template <class T>
+  Status checked_input(Port port, std::size_t *index) const {
+    samara_tensor_info info;
+    SAMARA_HPP_TRY(find_input(port, index));
+    if (samara_model_input_info(model_, function_, *index, &info) != SAMARA_OK)
+      SAMARA_HPP_FAIL(detail::at(SAMARA_BAD_ARGUMENT, "the session", "no such input"));
+    return detail::need_elements<T>(info.dtype, info.name);
+  }
+  const samara_model *model_ = nullptr;
   const char *function_ = nullptr;
   std::unique_ptr<samara_session, detail::Close> session_;
 };
 
+SAMARA_HPP_END
 }  // namespace samara
 
 #endif /* SAMARA_SAMARA_HPP_ */

@@ -184,8 +184,8 @@ class _Build:
         self._write("include/samara/samara.h", text.header)
         if text.experimental:
             self._write("include/samara/samara_experimental.h", text.experimental)
-        cpp = "include/samara/samara.hpp"
-        self._write(cpp, (self.root / cpp).read_text(encoding="utf-8"))
+        for cpp in ("include/samara/samara.hpp", "include/samara/samara_result.hpp"):
+            self._write(cpp, (self.root / cpp).read_text(encoding="utf-8"))
         self._write("src/samara.c", text.source)
         if custom:
             header, names = dist.custom_header(custom)
