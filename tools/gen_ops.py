@@ -124,7 +124,14 @@ ATTR_GROUPS = {
     "int8_output": ("scale", "zero_point", "lo", "hi"),
 }
 # Which field of struct smr_attr holds an attribute, by its type.
-_FIELDS = {"f32": "f", "floats": "floats", "ints": "ints", "dims": "ints", "string": "text", "named": "named"}
+_FIELDS = {
+    "f32": "f",
+    "floats": "floats",
+    "ints": "ints",
+    "dims": "ints",
+    "string": "text",
+    "named": "named",
+}
 
 
 def _members(attrs: Sequence[Attr], indent: str = "  ") -> str:
