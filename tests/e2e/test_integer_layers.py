@@ -195,7 +195,7 @@ def test_weights_that_are_cut_from_a_tensor_are_read_right(tmp_path: Path) -> No
     b = maker.function("main")
     x = b.input("x", "qs8", [1, 5, 5, 8], Quant.per_tensor(0.5, 3))
     w = b.input("w", "qs8", [4, 1, 1, 16], Quant.per_tensor(0.25, 0))
-    one = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
+    one: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
     made = b.op("max_pool", w, kernel=(1, 1), **one)
     part = b.op("slice", made, begin=(0, 0, 0, 4), end=(4, 1, 1, 12), step=(1, 1, 1, 1))
     b.finish([b.op("qconv", x, part, scale=40.0, zero_point=0, **one)], ["y"])

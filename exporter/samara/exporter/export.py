@@ -234,7 +234,8 @@ def export(
     )
 
 
-def _check_target(program: Program, target: str | None) -> None:
+def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
+    """The version that `target` names; UnsupportedError where it cannot run the program."""
     if target is None:
         return None
     try:
