@@ -161,7 +161,8 @@ def test_bfloat16_weights_go_into_a_module(make: Make) -> None:
         assert held.dtype == samara.float32
         assert held.detach().numpy().view(np.uint32).tolist() == [b << 16 for b in bits]
     layer(samara.randn(2, 3)).sum().backward()
-    assert layer.weight is not None and layer.weight.grad is not None
+    assert layer.weight is not None
+    assert layer.weight.grad is not None
 
 
 def test_unsigned_integers_come_as_raw_bytes() -> None:
