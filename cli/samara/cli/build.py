@@ -58,7 +58,7 @@ def build(
         typer.Option(
             "--features",
             metavar="A,B",
-            help="What the library offers beside running these models; default: files,names,threads. "
+            help="What the library offers beside running these models; default: files,threads. "
             "`core` alone: nothing.",
         ),
     ] = None,

@@ -172,7 +172,7 @@ def test_features_are_those_of_target_user_and_models() -> None:
     needed = Selection(ops={"relu": frozenset({"float32"})}, features=("state",))
     host = find_target("host")
     whole = for_target(needed, host)
-    assert set(whole.features or ()) == {"files", "names", "threads", "state"}
+    assert set(whole.features or ()) == {"files", "threads", "state"}
     assert for_target(needed, host, wanted=()).features == ("state",)
     wasm = for_target(needed, TARGETS["wasm32-wasi"])
     assert {"files", "threads"}.isdisjoint(wasm.features or ())

@@ -90,7 +90,7 @@ def for_target(
 ) -> Selection:
     """`selection` with what only the target and the user decide: instruction sets and features.
 
-    wanted: features beside those that the models need; default: files, names and threads, where the target
+    wanted: features beside those that the models need; default: files and threads, where the target
     has them. A list made for this very target keeps its own instruction sets.
     UnsupportedError for a name that nobody knows.
     """
@@ -120,7 +120,7 @@ def for_target(
 
 def default_features(target: Target) -> tuple[str, ...]:
     """What a library offers beside running models, where the system has it."""
-    return ("files", "names", "threads") if target.has_system else ()
+    return ("files", "threads") if target.has_system else ()
 
 
 def build_dist(
