@@ -3,7 +3,7 @@
 
 Everything that can be left out of the runtime stands in a list: operators (ops/table/opdefs.inc), their
 attributes (ops/table/opattrs.inc), instruction sets of kernels (kernels/*.inc for many families,
-kernels/*/kernels.inc for one), parts (base/parts.inc). A selective build is the same sources with
+kernels/*/kernels*.inc for one), parts (base/parts.inc). A selective build is the same sources with
 shorter lists.
 """
 
@@ -56,7 +56,7 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
         parts: _parts((src / parts).read_text("utf-8"), selection),
         "base/build.h": _build_header(selection),
     }
-    for path in sorted((*src.glob("kernels/*.inc"), *src.glob("kernels/*/kernels.inc"))):
+    for path in sorted((*src.glob("kernels/*.inc"), *src.glob("kernels/*/kernels*.inc"))):
         name = path.relative_to(src).as_posix()
         out[name] = _kernels(path.read_text("utf-8"), _with_rows(path.parent.name, selection))
     return out

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The int8 depthwise convolution: its kernels for every instruction set, and its cut into areas of
 // pixels that see equal taps.
-// every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
@@ -21,13 +20,13 @@
 #include "kernels/i8_dwconv/scalar.h"
 #include "simd/end.h"
 
-// So do those of VNNI to AVX-512.
+// Those of VNNI leave some to AVX-512, which is compiled before them.
 #define SMR_SIMD_HOT
 #define SMR_SIMD_BODY "kernels/i8_dwconv/body.h"
 #include "kernels/int8.inc"
 #undef SMR_SIMD_BODY
 #define SMR_SIMD_BODY "kernels/i8_dwconv/avx512vnni.h"
-#include "kernels/i8_dwconv/kernels.inc"
+#include "kernels/i8_dwconv/kernels_vnni.inc"
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 

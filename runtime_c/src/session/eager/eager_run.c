@@ -206,8 +206,7 @@ static samara_status eager_run_job(samara_op_context *context, const struct smr_
                               .scratch = thread_scratch,
                               .stride = smr_align64(job->thread_scratch_bytes)};
   if (job->tiles == 0) return SAMARA_OK;
-  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE)
-    SMR_TRY(job->run(job, 0, 0, thread_scratch));
+  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->run(job, 0, 0, thread_scratch));
   if (context->threads == 1 || !smr_job_is_worth_sharing(job, false))
     return job->run(job, 0, job->tiles, thread_scratch);
   for (size_t end; tiles.first < job->tiles; tiles.first = end) {
@@ -320,8 +319,7 @@ static void eager_group_range(void *argument, size_t begin, size_t end, size_t t
     samara_error error = {.status = SAMARA_OK};
     struct smr_job job = *item->job;
     job.error = &error;
-    samara_status status =
-        job.run(&job, tile - item->start, stop - item->start, scratch);
+    samara_status status = job.run(&job, tile - item->start, stop - item->start, scratch);
     if (status != SAMARA_OK) {
       status = smr_fail_prefix(&error, status, "operator %zu: ", item->index);
       eager_failed(group->context, thread, begin, &error, status);
