@@ -220,3 +220,28 @@ def test_a_variable_read_as_a_number_is_frozen() -> None:
     with pytest.warns(samara.FrozenBranchWarning, match="a number was read"):
         program = samara.trace(Scaled(), samara.ones(2), variables=True)
     np.testing.assert_array_equal(program.run({"x": np.ones(2, np.float32)})["output"], [6, 6])
+
+
+class _Decaying(nn.Module):
+    """State that is computed from itself by eager operators before it is assigned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past: samara.Tensor
+        self.register_buffer("past", samara.zeros(3))
+
+    def forward(self, x: samara.Tensor) -> samara.Tensor:
+        self.past = self.past * 0.5 + x
+        return self.past
+
+
+@pytest.mark.parametrize("capture", [samara.trace, samara.script])
+def test_state_is_read_before_it_is_assigned(capture: Any, tmp_path: Path) -> None:
+    module = _Decaying()
+    program = capture(module, (samara.ones(3),))
+    assert [v.name for v in program.variables] == ["past"]
+    samara.export(program, tmp_path / "m.samara", check=False)
+    session = samara.Session(tmp_path / "m.samara", threads=1)
+    got = [float(session(np.ones(3, np.float32))[0]) for _ in range(3)]
+    assert got == [1.0, 1.5, 1.75]
+    assert module.past.tolist() == [0.0, 0.0, 0.0]

@@ -254,7 +254,8 @@ class Tracer:
             if id(t) not in self.lifted:
                 self.lift(t)
         else:
-            if id(t) in self.lifted:
+            # A named tensor may have been read by eager operators, which the trace does not see.
+            if id(t) in self.lifted or (id(t) in self.names and id(t) not in self.state):
                 self.missed[id(t)] = t
             self.state[id(t)] = t
         self.taken[id(t)] = t
