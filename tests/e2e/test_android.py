@@ -38,8 +38,8 @@ malloc memchr memcmp memcpy memmove memset mmap munmap nanosleep open posix_mema
 pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
 pthread_cond_wait pthread_create pthread_join pthread_mutex_destroy pthread_mutex_init
 pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_self qsort read realloc
-sched_getaffinity sched_yield snprintf strchr strcmp strerror strlen strncmp strtol strtoul sysconf
-vsnprintf
+sched_getaffinity sched_yield snprintf strchr strcmp strerror strlen strncmp strtol strtoul syscall
+sysconf vsnprintf
 """
 _LIBM = """
 acosf asinf atan2 atan2f atanf ceilf cos cosf erff exp exp2f expf expm1f floor floorf fma fmaf fmod
