@@ -4,9 +4,11 @@
 
 #include "ops/algorithm.h"
 
+#include <assert.h>
+
 #include "ops/check/check.h"
 
-enum { ALGORITHM_MOST = 8 };  // rows of one operator that can fit a node
+enum { ALGORITHM_MOST = 8 };  // rows of one table
 
 static bool algorithm_fits(const struct smr_algorithm *row, const struct smr_job *job) {
   const uint32_t dtype = UINT32_C(1) << job->inputs[0]->dtype;
@@ -23,6 +25,7 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
   const struct smr_algorithms *table = job->op->funcs->algorithms;
   struct smr_candidate list[ALGORITHM_MOST];
   uint32_t count = 0;
+  assert(table->count <= ALGORITHM_MOST);
   SMR_TRY(table->begin(job));
   for (size_t i = 0; i < table->count; i++) {
     const struct smr_algorithm *row = table->rows[i];
@@ -35,7 +38,10 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
       SMR_TRY(algorithm_need(row, job));
   }
   if (count == 0)
-    SMR_FAIL(job->error, UNSUPPORTED, "this build leaves out how %s computes this", job->op->name);
+    SMR_FAIL(job->error, UNSUPPORTED,
+             "this build leaves out how %s computes this node: samara build with this model makes "
+             "one that has it",
+             job->op->name);
   job->algorithm = table->rows[smr_choose(job, list, count)];
   SMR_TRY(algorithm_need(job->algorithm, job));
   job->run = job->algorithm->run;

@@ -6,8 +6,9 @@
 // `prepare` and a table as `algorithms`: its `begin` reads what they share (geometry, attributes)
 // into the job's state, then the row that fits the node with the least work is taken.
 //
-// Whether a row fits and what it costs may not depend on the instruction set, nor on what a build
-// keeps: a model must choose the same algorithm everywhere, or be refused.
+// Whether a row fits and what it costs may not depend on the instruction set: every machine chooses
+// the same algorithm. A build that left a row out takes another one that fits, so a table is for
+// operators all of whose rows give the same bits; a build keeps what its own models choose.
 #ifndef SMR_OPS_ALGORITHM_H
 #define SMR_OPS_ALGORITHM_H
 
@@ -35,7 +36,7 @@ struct smr_algorithm {
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
 
-/// The algorithms of an operator.
+/// The algorithms of an operator, at most eight. All give the same bits.
 struct smr_algorithms {
   samara_status (*begin)(struct smr_job *job);
   size_t count;
