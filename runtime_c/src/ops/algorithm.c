@@ -15,8 +15,17 @@ static bool algorithm_fits(const struct smr_algorithm *row, const struct smr_job
   return (row->dtypes == 0 || (row->dtypes & dtype) != 0) && (row->fits == NULL || row->fits(job));
 }
 
+static samara_status algorithm_missing(const struct smr_job *job, const char *name) {
+  SMR_FAIL(
+      job->error, UNSUPPORTED,
+      "this build leaves out how %s computes this node%s%s: samara build with this model makes "
+      "one that has it",
+      job->op->name, *name ? ", " : "", name);
+}
+
 // Note that the node needs a row.
 static samara_status algorithm_need(const struct smr_algorithm *row, struct smr_job *job) {
+  if (row->prepare == NULL) return algorithm_missing(job, row->name);
   if (SMR_HAS(survey)) smr_parts_add(job->parts, row->part);
   return row->kernels != NULL ? row->kernels(job) : SAMARA_OK;
 }
@@ -37,11 +46,7 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
         (fits || (row->fits_any != NULL && row->fits_any(job))))
       SMR_TRY(algorithm_need(row, job));
   }
-  if (count == 0)
-    SMR_FAIL(job->error, UNSUPPORTED,
-             "this build leaves out how %s computes this node: samara build with this model makes "
-             "one that has it",
-             job->op->name);
+  if (count == 0) return algorithm_missing(job, "");
   job->algorithm = table->rows[smr_choose(job, list, count)];
   SMR_TRY(algorithm_need(job->algorithm, job));
   job->run = job->algorithm->run;

@@ -7,8 +7,13 @@
 // into the job's state, then the row that fits the node with the least work is taken.
 //
 // Whether a row fits and what it costs may not depend on the instruction set: every machine chooses
-// the same algorithm. A build that left a row out takes another one that fits, so a table is for
-// operators all of whose rows give the same bits; a build keeps what its own models choose.
+// the same algorithm. A build keeps the rows that its own models choose. What it does with a model
+// that would choose a row it left out depends on the table:
+//
+// - All rows give the same bits (integers): SMR_ALGORITHM drops the row as a whole, and another one
+//   that fits serves.
+// - They do not (floats): the row stays and can be chosen, but SMR_ALGORITHM_DOES drops its
+//   functions. The node is refused; nothing stands in with other bits.
 #ifndef SMR_OPS_ALGORITHM_H
 #define SMR_OPS_ALGORITHM_H
 
@@ -30,13 +35,13 @@ struct smr_algorithm {
   /// Note the micro-kernels that it calls for this node (SMR_NEED), for all sizes of symbolic dims.
   /// NULL: the part says it all.
   samara_status (*kernels)(struct smr_job *job);
-  /// Declare tiles, scratch and derived weights.
+  /// Declare tiles, scratch and derived weights. NULL: this build left the row out.
   samara_status (*prepare)(struct smr_job *job);
   /// As smr_op_funcs.run.
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
 
-/// The algorithms of an operator, at most eight. All give the same bits.
+/// The algorithms of an operator, at most eight.
 struct smr_algorithms {
   samara_status (*begin)(struct smr_job *job);
   size_t count;
@@ -45,9 +50,11 @@ struct smr_algorithms {
 
 /// An entry of the rows: the row, if the build keeps the part of that name.
 #define SMR_ALGORITHM(part, row) (SMR_HAS(part) ? &(row) : NULL)
+/// A row's `kernels`, `prepare` or `run` in a table whose rows differ in bits.
+#define SMR_ALGORITHM_DOES(part, function) (SMR_HAS(part) ? (function) : NULL)
 
 /// smr_op_funcs.prepare of operators with a table. Sets job->algorithm and job->run. Fails with
-/// UNSUPPORTED where this build left out every row that fits.
+/// UNSUPPORTED where this build left out every row that fits, or the one that is chosen.
 samara_status smr_prepare_algorithm(struct smr_job *job);
 
 #endif /* SMR_OPS_ALGORITHM_H */

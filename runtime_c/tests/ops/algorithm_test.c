@@ -141,5 +141,23 @@ SMR_TEST(what_a_build_left_out_is_refused) {
   CHECK_CONTAINS(p.error.text, "this build leaves out how op computes this node: samara build");
 }
 
+// A row whose bits differ from the others' stays in the table without functions: nothing stands in.
+SMR_TEST(a_row_without_functions_is_chosen_and_refused) {
+  static const struct smr_algorithm small_left_out = {.name = "small",
+                                                      .part = SMR_PART_conv_direct,
+                                                      .fits = small_fits,
+                                                      .fits_any = small_fits_any,
+                                                      .work = small_work};
+  static const struct smr_algorithm *const without_small[] = {&small_left_out, &large};
+  struct prepared p;
+  const struct node is = {.small = true}, is_not = {.small = false}, could = {.could_be_small = 1};
+  CHECK_EQ_INT(prepare(&p, is, SAMARA_FLOAT32, false, without_small), SAMARA_UNSUPPORTED);
+  CHECK_CONTAINS(p.error.text, "how op computes this node, small: samara build");
+  CHECK_EQ_INT(p.node.prepared, 0);
+  CHECK_EQ_INT(prepare(&p, is_not, SAMARA_FLOAT32, false, without_small), SAMARA_OK);
+  CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, true, without_small), SAMARA_UNSUPPORTED);
+}
+
 SMR_TEST_MAIN(RUN(the_cheapest_that_fits_runs); RUN(others_are_not_listed);
-              RUN(symbolic_dims_need_what_could_fit); RUN(what_a_build_left_out_is_refused))
+              RUN(symbolic_dims_need_what_could_fit); RUN(what_a_build_left_out_is_refused);
+              RUN(a_row_without_functions_is_chosen_and_refused))
