@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.engines import SAMARA, Environment
+from benchmarks.engines import BEFORE, EARLIER, SAMARA, Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 _SECONDS = 1800
@@ -27,6 +27,8 @@ def python_of(folder: Path, environment: Environment) -> Path:
     """
     if environment == SAMARA:
         return Path(sys.executable)
+    if environment == BEFORE:
+        return home_of(EARLIER) / ".venv" / "bin" / "python"
     home = folder / environment.name
     stamp = home / "installed.json"
     wanted = [*environment.packages, environment.alone]
@@ -81,17 +83,40 @@ def _interpreter(least: tuple[int, int]) -> str | None:
     return None
 
 
-def variables() -> dict[str, str]:
-    """The environment variables of an engine's process: it finds this package, and nothing of a
-    user's own packages; samara's library is the one that users get, where it is built and
-    SAMARA_LIBRARY names no other.
+def home_of(engine: str) -> Path:
+    """The checkout whose code runs for an engine; Missing where SAMARA_BEFORE has to name it."""
+    if engine != EARLIER:
+        return ROOT
+    named = os.environ.get("SAMARA_BEFORE")
+    if not named:
+        raise Missing("SAMARA_BEFORE must name an earlier checkout of samara (engines/before.py)")
+    home = Path(named).resolve()
+    if not _release(home):
+        raise Missing(f"{home} has no library in build/release (engines/before.py)")
+    return home
+
+
+def own_name(engine: str) -> str:
+    """What an engine is called in its own checkout."""
+    return "samara" if engine == EARLIER else engine
+
+
+def _release(home: Path) -> dict[str, str]:
+    libraries = (home / "build" / "release").glob("*samara.*")
+    found = [str(p) for p in libraries if p.suffix in (".so", ".dylib", ".dll")]
+    return {"SAMARA_LIBRARY": found[0]} if found else {}
+
+
+def variables(home: Path = ROOT) -> dict[str, str]:
+    """The environment variables of an engine's process: it finds the package of its checkout, and
+    nothing of a user's own packages; samara's library is the one that users get, where it is built
+    and, for this checkout, SAMARA_LIBRARY names no other.
     """
-    libraries = (ROOT / "build" / "release").glob("*samara.*")
-    release = [str(p) for p in libraries if p.suffix in (".so", ".dylib", ".dll")]
+    own = os.environ if home == ROOT else {**os.environ, **_release(home)}
     return {
-        **({"SAMARA_LIBRARY": release[0]} if release else {}),
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
+        **_release(home),
+        **own,
+        "PYTHONPATH": str(home),
         "PYTHONNOUSERSITE": "1",
         "PYTHONWARNINGS": "ignore",
     }

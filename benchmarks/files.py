@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks import reference
-from benchmarks.engines import SAMARA, Form, engine
-from benchmarks.environments import ROOT, Missing, python_of, variables
+from benchmarks.engines import BEFORE, SAMARA, Form, engine
+from benchmarks.environments import Missing, home_of, own_name, python_of, variables
 from benchmarks.zoo import MODELS
 
 SAMPLES = 8  # of the calibration set
@@ -73,12 +73,18 @@ class Files:
     ) -> str:
         target.unlink(missing_ok=True)
         program = python_of(self.environments, form.environment)
-        words = [engine_name, form_name, str(source), str(target)]
+        home = home_of(engine_name)
+        words = [own_name(engine_name), form_name, str(source), str(target)]
         command = [str(program), "-m", "benchmarks.engines", *words]
         command.append(str(source.parent / "calibration.npy"))
         try:
             done = subprocess.run(
-                command, cwd=ROOT, env=variables(), capture_output=True, text=True, timeout=_SECONDS
+                command,
+                cwd=home,
+                env=variables(home),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
             )
         except subprocess.TimeoutExpired:
             return f"converting took more than {_SECONDS} s"
@@ -90,12 +96,12 @@ class Files:
 
 
 def _key(source: Path, engine_name: str, form: Form) -> str:
-    """What a converted file depends on. samara's own depends on all of its exporter."""
+    """What a converted file depends on. samara's own depends on all of its checkout's exporter."""
     digest = hashlib.sha256(source.read_bytes())
     module = importlib.import_module(f"benchmarks.engines.{engine_name}")
     digest.update(Path(module.__file__ or "").read_bytes())
     digest.update(repr(form).encode())
-    if form.environment == SAMARA:
-        for path in sorted((ROOT / "exporter").rglob("*.py")):
+    if form.environment in (SAMARA, BEFORE):
+        for path in sorted((home_of(engine_name) / "exporter").rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environments import ROOT, Missing, variables
+from benchmarks.environments import Missing, home_of, own_name, variables
 
 _SAMPLE_NS = 1_000_000  # a sample repeats a run until it takes this long
 _ROUND_NS = 25_000_000  # and a round takes samples until this
@@ -29,11 +29,12 @@ class Worker:
 
     def __init__(self, python: Path, engine: str, words: Sequence[str], log: Path) -> None:
         self.engine = engine
+        home = home_of(engine)
         self._log = log.open("w")
         self._process = subprocess.Popen(
-            [str(python), "-m", "benchmarks.measure", engine, *words],
-            cwd=ROOT,
-            env=variables(),
+            [str(python), "-m", "benchmarks.measure", own_name(engine), *words],
+            cwd=home,
+            env=variables(home),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

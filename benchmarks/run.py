@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks import page, reference
-from benchmarks.engines import NAMES, Form, engine
+from benchmarks.engines import EARLIER, NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
 from benchmarks.files import Files
 from benchmarks.results import (
@@ -243,7 +243,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         return parse
 
     parser.add_argument("--models", type=names(list(MODELS)), default=list(MODELS))  # type: ignore[arg-type]
-    parser.add_argument("--engines", type=names(NAMES), default=list(NAMES))  # type: ignore[arg-type]
+    parser.add_argument("--engines", type=names((*NAMES, EARLIER)), default=list(NAMES))  # type: ignore[arg-type]
     parser.add_argument(
         "--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1, 2]
     )

@@ -83,8 +83,11 @@ class Engine(Protocol):
     def Session(self, path: Path, threads: int) -> Session: ...
 
 
+# An earlier samara, in a checkout of its own that SAMARA_BEFORE names; only run where it is asked for.
+EARLIER = "before"
 NAMES = ("samara", "onnxruntime", "litert", "ncnn", "mnn", "openvino", "executorch")
 SAMARA = Environment("samara", ())  # runs in the project's own environment
+BEFORE = Environment("before", ())  # and in that of the checkout SAMARA_BEFORE
 
 
 def engine(name: str) -> Engine:
