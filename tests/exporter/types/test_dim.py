@@ -18,6 +18,7 @@ from samara.exporter.types import (
     Sym,
     Tri,
     as_dim,
+    compare,
     deq,
     dlt,
     dmin,
@@ -150,7 +151,7 @@ def test_dims_have_no_room_for_other_attributes() -> None:
 
 
 def test_tri_has_no_truth_value() -> None:
-    assert Dim.compare(n, n) is Tri.YES
+    assert compare(n, n) is Tri.YES
     with pytest.raises(TypeError):
         bool(Tri.YES)
 

@@ -4,15 +4,18 @@
 Every constructor simplifies, and equal polynomials are equal objects (`==`, `hash`). A
 simplification never changes a value; it may give a value to what would have been an error
 (`(a*b)//b` is `a` even where b may be 0). Symbols are at least 0 unless they say otherwise.
+
+dim_ops and dim_proof make dims of dims, so they lie above this module. They enter what methods of
+Dim need of them in BUILDERS and by `set_prove`, when the package is imported.
 """
 
 from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from samara.exporter.types.dim_atoms import (
     INFIX,
@@ -138,24 +141,16 @@ class Dim:
         return build({mono: coeff * factor for mono, coeff in self.raw.items()})
 
     def __floordiv__(self, other: DimLike) -> Dim:
-        from samara.exporter.types.dim_ops import floordiv
-
-        return floordiv(self, other)
+        return BUILDERS[DimOp.FLOORDIV](self, other)
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
-        from samara.exporter.types.dim_ops import floordiv
-
-        return floordiv(other, self)
+        return BUILDERS[DimOp.FLOORDIV](other, self)
 
     def __mod__(self, other: DimLike) -> Dim:
-        from samara.exporter.types.dim_ops import mod
-
-        return mod(self, other)
+        return BUILDERS[DimOp.MOD](self, other)
 
     def __rmod__(self, other: DimLike) -> Dim:
-        from samara.exporter.types.dim_ops import mod
-
-        return mod(other, self)
+        return BUILDERS[DimOp.MOD](other, self)
 
     # -- identity --------------------------------------------------------------------------------
 
@@ -339,25 +334,32 @@ class Dim:
 
     def interval(self, env: Bounds | None) -> Interval:
         """`bounds` as an Interval."""
-        from samara.exporter.types.dim_proof import prove
-
         if env:
-            return prove(self, env)
+            return _prove(self, env)
         if self._bounds is None:
-            self._bounds = prove(self, None)
+            self._bounds = _prove(self, None)
         return self._bounds
-
-    @staticmethod
-    def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
-        """Whether two dims have equal values: always, never, or nobody knows."""
-        from samara.exporter.types.dim_proof import compare
-
-        return compare(a, b, env)
 
 
 DimLike = Dim | int
 # Keys are names of symbols or atoms; typed Any because Mapping is invariant in its key.
 Substitution = Mapping[Any, DimLike]
+
+BUILDERS: Final[dict[DimOp, Callable[..., Dim]]] = {}
+"""What makes each operation of its arguments, simplified as far as can be proved: dim_ops."""
+
+
+def _unproved(dim: Dim, env: Bounds | None) -> Interval:
+    raise AssertionError("dim_proof sets this")
+
+
+_prove: Callable[[Dim, Bounds | None], Interval] = _unproved
+
+
+def set_prove(prove: Callable[[Dim, Bounds | None], Interval]) -> None:
+    """Say how bounds of a dim are proved; dim_proof does so once."""
+    global _prove
+    _prove = prove
 
 
 def build(terms: dict[Monomial, int]) -> Dim:
@@ -399,8 +401,6 @@ def _accumulate(into: dict[Monomial, int], terms: Mapping[Monomial, int], factor
 
 def _replace_atom(atom: Atom, table: dict[Atom, Dim], done: dict[Atom, Dim | None]) -> Dim | None:
     """What stands for the atom after substitution, or None where nothing changes."""
-    from samara.exporter.types.dim_ops import REBUILD
-
     if atom in table:
         return table[atom]
     if atom in done:
@@ -409,7 +409,7 @@ def _replace_atom(atom: Atom, table: dict[Atom, Dim], done: dict[Atom, Dim | Non
     if isinstance(atom, Op):
         args = [arg._replaced(table, done) for arg in atom.args]
         if any(new is not old for new, old in zip(args, atom.args, strict=True)):
-            result = REBUILD[atom.kind](*args)
+            result = BUILDERS[atom.kind](*args)
     elif isinstance(atom, Born) and atom.upper is not None:
         upper = atom.upper._replaced(table, done)
         if upper is not atom.upper:

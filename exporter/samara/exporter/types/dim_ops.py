@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from samara.exporter.types.dim import Dim, DimLike, Tri, as_dim, build
+from samara.exporter.types.dim import BUILDERS, Dim, DimLike, Tri, as_dim, build
 from samara.exporter.types.dim_atoms import ONE, DimOp, Monomial, Op, mono_div, scale_value
 from samara.exporter.types.dim_proof import compare, provably_ge, provably_positive
 
 __all__ = [
-    "REBUILD",
     "ceildiv",
     "deq",
     "dlt",
@@ -292,15 +291,16 @@ def scale_f32(a: DimLike, bits: DimLike) -> Dim:
     return Dim.atom(Op(DimOp.SCALE_F32, (a, bits)))
 
 
-# What rebuilds an operation when its arguments change.
-REBUILD: dict[DimOp, Callable[..., Dim]] = {
-    DimOp.FLOORDIV: floordiv,
-    DimOp.CEILDIV: ceildiv,
-    DimOp.MOD: mod,
-    DimOp.MIN: dmin,
-    DimOp.MAX: dmax,
-    DimOp.EQ: deq,
-    DimOp.LT: dlt,
-    DimOp.SELECT: select,
-    DimOp.SCALE_F32: scale_f32,
-}
+BUILDERS.update(
+    {
+        DimOp.FLOORDIV: floordiv,
+        DimOp.CEILDIV: ceildiv,
+        DimOp.MOD: mod,
+        DimOp.MIN: dmin,
+        DimOp.MAX: dmax,
+        DimOp.EQ: deq,
+        DimOp.LT: dlt,
+        DimOp.SELECT: select,
+        DimOp.SCALE_F32: scale_f32,
+    }
+)

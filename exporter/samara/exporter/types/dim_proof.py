@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from samara.exporter.types.dim import Dim, DimLike, Tri, as_dim, build
+from samara.exporter.types.dim import Dim, DimLike, Tri, as_dim, build, set_prove
 from samara.exporter.types.dim_atoms import (
     ONE,
     Atom,
@@ -182,3 +182,6 @@ def _scaled_interval(a: Interval, bits: Dim) -> Interval:
     except OverflowError:
         return ANY
     return Interval(lo, hi)
+
+
+set_prove(prove)
