@@ -14,7 +14,6 @@ from samara.exporter.ops.autodiff import context_of as context_of
 from samara.exporter.ops.autodiff import dtype_of as dtype_of
 from samara.exporter.ops.autodiff import once as once
 from samara.exporter.ops.autodiff import saved_of as saved_of
-from samara.exporter.ops.autodiff import vjp as vjp
 from samara.exporter.ops.columns.rows import deform_columns as deform_columns
 from samara.exporter.ops.columns.rows import fold as fold
 from samara.exporter.ops.control.rows import call as call
@@ -198,6 +197,7 @@ from samara.exporter.ops.resampling.rows_regions import roi_align as roi_align
 from samara.exporter.ops.resampling.rows_regions import roi_pool as roi_pool
 from samara.exporter.ops.resampling.rows_resize import resize as resize
 from samara.exporter.ops.resampling.rows_resize import resize_grad as resize_grad
+from samara.exporter.ops.reverse_pass import vjp as vjp
 from samara.exporter.ops.signal.rows import det as det
 from samara.exporter.ops.signal.rows import dft as dft
 from samara.exporter.ops.signal.rows import mel_weights as mel_weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient rules: what a rule sees, and the reverse pass over a composition of operators.
+"""Gradient rules: what a rule sees of one application of an operator.
 
 A rule is written once, with op functions, so the eager tape, gradients of Programs and the numpy
 references all use the same object.
@@ -7,8 +7,6 @@ references all use the same object.
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -128,13 +126,6 @@ class GradContext:
         assert dtype is not None
         return dtype if isinstance(dtype, DType) else DType.from_numpy(dtype)
 
-    def through(self, function: Callable[..., Any], *inputs: Any) -> tuple[Any, ...]:
-        """Gradients of `function(*inputs)` for these inputs, its results having gradients `dys`.
-
-        For rules of operators that are easier to differentiate as a composition of others.
-        """
-        return vjp(function, inputs, self.dys)
-
 
 def same_dims(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two shapes are certainly equal."""
@@ -153,14 +144,6 @@ def shape_of(value: Any) -> tuple[Any, ...]:
     return tuple(value.shape)
 
 
-def unbroadcast(ctx: GradContext, dy: Any, which: str | int) -> Any:
-    """`dy` summed over the axes along which the input was broadcast."""
-    from samara.exporter.ops.pointwise.rows_binary import sum_to
-
-    shape = ctx.shape(which)
-    return dy if same_dims(shape_of(dy), shape) else sum_to(dy, shape=shape)
-
-
 def dtype_of(value: Any) -> DType:
     """Dtype of an array, eager tensor or graph value, which calls it `ir_dtype`."""
     own = getattr(value, "ir_dtype", None)
@@ -175,116 +158,6 @@ def beside(like: Any, op: OpSpec, **attrs: Any) -> Any:
     """
     hook = getattr(like, "__samara_beside__", None)
     return op(**attrs) if hook is None else hook(op, attrs)
-
-
-# ---- the reverse pass over a composition ----
-
-
-class _Tape:
-    """The steps of one `vjp`. Of nested ones the inner is younger: its `serial` is higher."""
-
-    __slots__ = ("serial", "steps")
-
-    def __init__(self) -> None:
-        self.serial = next(_serials)
-        self.steps: list[_Step] = []
-
-
-_serials = itertools.count()
-# One element per vjp that is at work: while there is one, operators look for recorded operands
-# before they ask the others what to do.
-RECORDING: Final[list[None]] = []
-
-
-class Recorded:
-    """A value on a small tape: `of` is an array, an eager tensor or a graph value.
-
-    Where vjps nest, that may be a value on an outer tape.
-    """
-
-    __slots__ = ("of", "tape")
-
-    def __init__(self, of: Any, tape: _Tape) -> None:
-        self.of = of
-        self.tape = tape
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        return shape_of(self.of)
-
-    @property
-    def ir_dtype(self) -> DType:
-        return dtype_of(self.of)
-
-    @staticmethod
-    def __samara_op__(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        tapes = [v.tape for v in inputs if isinstance(v, Recorded)]
-        tape = max(tapes, key=operator.attrgetter("serial"))
-        got = op(*[_bare(v, tape) for v in inputs], **attrs)
-        results = got if isinstance(got, tuple) else (got,)
-        outputs = tuple(Recorded(v, tape) for v in results)
-        tape.steps.append((op, tuple(inputs), outputs, op.complete(attrs)))
-        return outputs if isinstance(got, tuple) else outputs[0]
-
-    def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
-        return beside(self.of, op, **attrs)
-
-
-_Step = tuple["OpSpec", tuple[Any, ...], tuple[Recorded, ...], Mapping[str, Any]]
-
-
-def vjp(function: Callable[..., Any], inputs: Sequence[Any], dys: Sequence[Any]) -> tuple[Any, ...]:
-    """Vector-Jacobian products of `function(*inputs)`, which is made of op functions.
-
-    `inputs` may hold None (passed through). Returns one gradient per input, None where `function`
-    does not depend on it. The work is done by op calls on the values themselves, so it is recorded
-    wherever those are.
-    """
-    tape = _Tape()
-    marked = [None if v is None else Recorded(v, tape) for v in inputs]
-    RECORDING.append(None)
-    try:
-        got = function(*marked)
-    finally:
-        RECORDING.pop()
-    results = got if isinstance(got, tuple) else (got,)
-    grads: dict[int, Any] = {}
-    for result, dy in zip(results, dys, strict=False):
-        if _on(result, tape) and dy is not None:
-            _accumulate(grads, result, dy)
-    while tape.steps:  # emptied, because values on the tape point back at it
-        _back(tape.steps.pop(), grads, tape)
-    return tuple(None if v is None else grads.get(id(v)) for v in marked)
-
-
-def _back(step: _Step, grads: dict[int, Any], tape: _Tape) -> None:
-    op, inputs, outputs, attrs = step
-    dys = [grads.get(id(v)) for v in outputs]
-    if all(dy is None for dy in dys):
-        return
-    if op.grad is None:
-        raise UnsupportedError(f"{op.name} has no gradient rule", op=op.name)
-    bare = [_bare(v, tape) for v in inputs]
-    needed = [_on(v, tape) for v in inputs]
-    found = op.grad(context_of(op, bare, [v.of for v in outputs], attrs, dys, needed))
-    for value, dy in zip(inputs, found, strict=True):
-        if _on(value, tape) and dy is not None:
-            _accumulate(grads, value, dy)
-
-
-def _on(value: Any, tape: _Tape) -> bool:
-    return isinstance(value, Recorded) and value.tape is tape
-
-
-def _bare(value: Any, tape: _Tape) -> Any:
-    return value.of if _on(value, tape) else value
-
-
-def _accumulate(grads: dict[int, Any], value: Recorded, dy: Any) -> None:
-    from samara.exporter.ops.pointwise.rows_binary import add
-
-    known = grads.get(id(value))
-    grads[id(value)] = dy if known is None else add(known, dy)
 
 
 def context_of(

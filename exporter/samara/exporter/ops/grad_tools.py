@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.ops.autodiff import GradContext, beside, dtype_of, shape_of
+from samara.exporter.ops.autodiff import GradContext, beside, dtype_of, same_dims, shape_of
 from samara.exporter.types import Dim, DType
 
 Grads = tuple[Any, ...]
@@ -47,6 +47,12 @@ def zeros(shape: Sequence[Size], like: Any) -> Any:
     """Zeros of that shape in like's dtype."""
     zero = beside(like, ops.dims, values=(0,), dtype=DType.F32, scalar=True)
     return ops.expand(in_dtype(zero, like), shape=tuple(shape))
+
+
+def unbroadcast(ctx: GradContext, dy: Any, which: str | int) -> Any:
+    """`dy` summed over the axes along which the input was broadcast."""
+    shape = ctx.shape(which)
+    return dy if same_dims(shape_of(dy), shape) else ops.sum_to(dy, shape=shape)
 
 
 def in_dtype(value: Any, like: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from samara.exporter.ops.autodiff import RECORDING, Recorded, Rule
+from samara.exporter.ops.autodiff import Rule
 from samara.exporter.ops.facts import Ends, Kind, RowFacts, WeightForm
 from samara.exporter.types import (
     Dim,
@@ -213,6 +213,9 @@ class InferContext:
 
 WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the tensors they meet
 
+PRECEDING: Final[list[type[Any]]] = []
+"""Types of operands that decide before all others, once for each reverse pass that is at work."""
+
 
 def weak_dtype(dtypes: Sequence[Any]) -> Any:
     """The dtype that a Python scalar takes among tensors of these: the first that is not bool."""
@@ -293,7 +296,7 @@ class OpSpec(RowFacts):
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
-    grad, saves: gradient rule (`_grad.Rule`), and the inputs and outputs by name that it reads.
+    grad, saves: gradient rule (`autodiff.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_out", "inplace", "serial_prologue"; see
         runtime_c/src/ops/op.h.
@@ -414,8 +417,10 @@ class OpSpec(RowFacts):
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         """Arrays run the reference; arguments of other types decide by `__samara_op__`."""
-        if RECORDING and any(type(value) is Recorded for value in inputs):
-            return Recorded.__samara_op__(self, inputs, attrs)
+        if PRECEDING:
+            for value in inputs:
+                if type(value) in PRECEDING:
+                    return type(value).__samara_op__(self, inputs, attrs)
         for value in inputs:
             hook = getattr(type(value), "__samara_op__", None)
             if hook is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from samara.exporter import ops
 from samara.exporter.ops.autodiff import GradContext, Rule, beside, once, shape_of
 from samara.exporter.ops.grad_tools import Grads
+from samara.exporter.ops.reverse_pass import vjp
 from samara.exporter.types import DType
 
 again: Final[Rule] = once("attention")
@@ -16,7 +17,9 @@ again: Final[Rule] = once("attention")
 def attention(ctx: GradContext) -> Grads:
     """One backward operator; a mask that learns takes the way through all scores."""
     if ctx.needs("mask"):
-        return ctx.through(lambda *inputs: _composed(ctx, *inputs), ctx.q, ctx.k, ctx.v, ctx.mask)
+        return vjp(
+            lambda *inputs: _composed(ctx, *inputs), (ctx.q, ctx.k, ctx.v, ctx.mask), ctx.dys
+        )
     found = ops.attention_grad(ctx.q, ctx.k, ctx.v, ctx.dy, ctx.mask, **ctx.attrs)
     return (*found, None)[: ctx.input_count]
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.ops.autodiff import GradContext, shape_of, unbroadcast
-from samara.exporter.ops.grad_tools import Grads, known, padded, product, range_of
+from samara.exporter.ops.autodiff import GradContext, shape_of
+from samara.exporter.ops.grad_tools import Grads, known, padded, product, range_of, unbroadcast
+from samara.exporter.ops.reverse_pass import vjp
 
 _Product = Callable[..., Any]
 
@@ -49,7 +50,7 @@ def _activated(y: Any, ctx: GradContext) -> Any:
 def _unfused(ctx: GradContext, op: _Product, **attrs: Any) -> Grads:
     """The gradients through the same product and its epilogue as two steps."""
     given = (ctx.x, ctx.w, ctx.bias, ctx.residual)[: ctx.input_count]
-    return ctx.through(lambda *inputs: _activated(op(*inputs, **attrs), ctx), *given)
+    return vjp(lambda *inputs: _activated(op(*inputs, **attrs), ctx), given, ctx.dys)
 
 
 def _extras(ctx: GradContext) -> Grads:

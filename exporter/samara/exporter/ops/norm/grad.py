@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.ops.autodiff import GradContext, Rule, beside, dtype_of, shape_of, vjp
+from samara.exporter.ops.autodiff import GradContext, Rule, beside, dtype_of, shape_of
 from samara.exporter.ops.grad_tools import Grads, counted, number
+from samara.exporter.ops.reverse_pass import vjp
 from samara.exporter.types import as_dim, floordiv
 
 Axes = tuple[int, ...]
@@ -29,7 +30,7 @@ def _through(function: Callable[..., Any], *attrs: str) -> Rule:
     def rule(ctx: GradContext) -> Grads:
         given = [ctx.saved[n.rstrip("?")] for n in ctx.op.inputs[: ctx.input_count]]
         chosen = {name: ctx.attrs[name] for name in attrs}
-        return ctx.through(lambda *inputs: function(*inputs, **chosen), *given)
+        return vjp(lambda *inputs: function(*inputs, **chosen), given, ctx.dys)
 
     return rule
 
@@ -282,5 +283,5 @@ def cross_entropy_grad(ctx: GradContext) -> Grads:
         )
 
     floats = (ctx.dloss, ctx.x, ctx.log_sum, *(() if weight is None else (weight,)))
-    got = ctx.through(dx, *floats)
+    got = vjp(dx, floats, ctx.dys)
     return (*got[:2], None, *got[2:], None)[: ctx.input_count]

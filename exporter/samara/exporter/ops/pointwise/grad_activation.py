@@ -142,5 +142,5 @@ def activation_grad(ctx: GradContext) -> Grads:
     if ctx.needs(1):
         composed = _COMPOSED[ctx.kind]
         dy = ctx.saved["dy"]
-        dv = ctx.through(lambda v: composed(dy, v, ctx.alpha, ctx.beta), ctx.v)[0]
+        dv = ops.vjp(lambda v: composed(dy, v, ctx.alpha, ctx.beta), (ctx.v,), ctx.dys)[0]
     return (again, dv)

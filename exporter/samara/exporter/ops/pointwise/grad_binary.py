@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.ops.autodiff import GradContext, unbroadcast
-from samara.exporter.ops.grad_tools import Grads, zeros
+from samara.exporter.ops.autodiff import GradContext
+from samara.exporter.ops.grad_tools import Grads, unbroadcast, zeros
 
 
 def add(ctx: GradContext) -> Grads:

@@ -18,6 +18,7 @@ from samara.exporter.ops.grad_tools import (
     range_of,
     zeros,
 )
+from samara.exporter.ops.reverse_pass import vjp
 
 
 def _axes(ctx: GradContext) -> tuple[int, ...]:
@@ -100,7 +101,7 @@ def reduce_prod(ctx: GradContext) -> Grads:
         return (_prod_of_open_size(ctx),)
     if count == 0:
         return (_spread(ctx),)
-    return (ctx.through(lambda x: _product_tree(ctx, x, count), ctx.x)[0],)
+    return (vjp(lambda x: _product_tree(ctx, x, count), (ctx.x,), ctx.dys)[0],)
 
 
 def _product_tree(ctx: GradContext, x: Any, count: int) -> Any:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from samara.exporter import ops
-from samara.exporter.ops.autodiff import GradContext, shape_of, vjp
+from samara.exporter.ops.autodiff import GradContext, shape_of
 from samara.exporter.ops.grad_tools import Grads, known, number, range_of
+from samara.exporter.ops.reverse_pass import vjp
 from samara.exporter.types import DType
 
 _CUBIC_A = -0.75  # as in grid_sample
@@ -36,7 +37,7 @@ def sample_grad(ctx: GradContext) -> Grads:
         return vjp(composed, (x, grid), (dy,))
 
     # `ctx.dy` would be the gradient of dx.
-    return ctx.through(backward, ctx.saved["dy"], ctx.x, ctx.grid)
+    return vjp(backward, (ctx.saved["dy"], ctx.x, ctx.grid), ctx.dys)
 
 
 @dataclass(frozen=True, slots=True)
