@@ -57,7 +57,6 @@ class Capture:
     """Everything that trace and script share: arguments, names, variables, results."""
 
     strict = False
-    tracer_type: type[Tracer] = Tracer
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class Capture:
         """Run, and once more where tensors turned out to be variables."""
         _warn_training(self.f)
         for _ in range(3):
-            tracer = self.tracer_type(_name_of(self.f), self.state, self.strict)
+            tracer = self.tracer(_name_of(self.f))
             tracer.names = {id(t): n for n, t in _named_tensors(self.f)}
             tracer.scopes = _scopes(self.f)
             with tracer:
@@ -106,6 +105,10 @@ class Capture:
             return self.entry()(*args, **kwargs)
         except SamaraError as error:
             raise placed(error) from error
+
+    def tracer(self, name: str) -> Tracer:
+        """A tracer that begins the function `name`."""
+        return Tracer(name, self.state, self.strict)
 
     def call(self, tracer: Tracer) -> Any:
         """The results of the function on traced arguments."""

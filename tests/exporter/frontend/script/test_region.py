@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import samara
+from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.region import Region, rebuilt, seen
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.frontend.script.values import traced
@@ -18,7 +19,7 @@ Point = namedtuple("Point", "x y")
 
 @pytest.fixture
 def tracer() -> Any:
-    with ScriptTracer("main", {}) as made:
+    with ScriptTracer("main", {}, runtime) as made:
         yield made
 
 

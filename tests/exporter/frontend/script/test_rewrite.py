@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.convert import converted
 from samara.exporter.frontend.script.tracer import ScriptTracer
 
@@ -167,8 +168,8 @@ FUNCTIONS = (
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=[f.__name__ for f in FUNCTIONS])
 def test_plain_python_stays_what_it_is(f: Any) -> None:
-    with ScriptTracer("main", {}) as tracer:
-        made = converted(f)
+    with ScriptTracer("main", {}, runtime) as tracer:
+        made = converted(f, runtime)
         assert made is not f
         for a in range(5):
             for b in range(5):
@@ -185,8 +186,8 @@ def unbound(a: int, b: int) -> Any:
 
 
 def test_a_variable_without_a_value_is_python_s_own_error() -> None:
-    with ScriptTracer("main", {}), pytest.raises(UnboundLocalError, match="'y'"):
-        converted(unbound)(1, 2)
+    with ScriptTracer("main", {}, runtime), pytest.raises(UnboundLocalError, match="'y'"):
+        converted(unbound, runtime)(1, 2)
 
 
 def raises(a: int, b: int) -> Any:
@@ -196,14 +197,14 @@ def raises(a: int, b: int) -> Any:
 
 
 def test_errors_pass_through() -> None:
-    with ScriptTracer("main", {}):
+    with ScriptTracer("main", {}, runtime):
         with pytest.raises(ValueError, match="a is 3") as error:
-            converted(raises)(3, 4)
+            converted(raises, runtime)(3, 4)
         assert isinstance(error.value.__cause__, KeyError)
         with pytest.raises(KeyError):
-            converted(raises)(0, 0)
+            converted(raises, runtime)(0, 0)
         with pytest.raises(AssertionError, match="never"):
-            converted(_asserts)(1)
+            converted(_asserts, runtime)(1)
 
 
 def _asserts(a: int) -> None:

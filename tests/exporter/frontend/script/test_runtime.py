@@ -17,7 +17,7 @@ from samara.exporter.types import sym
 
 @pytest.fixture
 def tracer() -> Any:
-    with ScriptTracer("main", {}) as made:
+    with ScriptTracer("main", {}, runtime) as made:
         yield made
 
 

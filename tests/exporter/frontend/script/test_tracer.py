@@ -10,13 +10,14 @@ import pytest
 
 import samara
 from samara import nn
+from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.region import Region
 from samara.exporter.frontend.script.tracer import ScriptTracer
 
 
 def test_constants_have_a_name_in_every_body() -> None:
     t = samara.ones(3)
-    with ScriptTracer("main", {}) as tracer:
+    with ScriptTracer("main", {}, runtime) as tracer:
         outside = tracer.lift(t)
         with Region(tracer, "body") as region:
             inside = tracer.lift(t)
@@ -28,7 +29,7 @@ def test_constants_have_a_name_in_every_body() -> None:
 
 
 def test_checks_of_bodies_are_made_outside() -> None:
-    with ScriptTracer("main", {}) as tracer:
+    with ScriptTracer("main", {}, runtime) as tracer:
         flag = tracer.input("flag", np.array(True), {})
         with Region(tracer, "body") as region:
             tracer.require(flag, "said")
@@ -48,7 +49,7 @@ def test_attributes_are_put_back() -> None:
 
     holder = Holder()
     holder.a = 1  # type: ignore[attr-defined]
-    with ScriptTracer("main", {}) as tracer:
+    with ScriptTracer("main", {}, runtime) as tracer:
         for name in ("a", "b"):
             tracer.changing_attribute(holder, name)
             setattr(holder, name, 5)
@@ -60,7 +61,7 @@ def test_attributes_are_put_back() -> None:
 def test_buffers_may_change_anywhere() -> None:
     module = nn.Module()
     module.register_buffer("count", samara.zeros(1))
-    with ScriptTracer("main", {}) as tracer, Region(tracer, "body"):
+    with ScriptTracer("main", {}, runtime) as tracer, Region(tracer, "body"):
         tracer.changing_attribute(module, "count")
 
 

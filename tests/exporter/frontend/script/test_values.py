@@ -10,14 +10,14 @@ import pytest
 
 import samara
 from samara.exporter.frontend.graph import GraphTensor
-from samara.exporter.frontend.script import values
+from samara.exporter.frontend.script import runtime, values
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.types import Dim, DType, as_dim, sym
 
 
 @pytest.fixture
 def tracer() -> Any:
-    with ScriptTracer("main", {}) as made:
+    with ScriptTracer("main", {}, runtime) as made:
         yield made
 
 

@@ -11,7 +11,6 @@ from typing import Any, cast
 from samara.exporter import ops
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.graph import GraphTensor
-from samara.exporter.frontend.script.convert import converted
 from samara.exporter.frontend.script.texts import depends, spoken
 from samara.exporter.frontend.script.values import (
     as_size,
@@ -62,7 +61,7 @@ def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
         return tracer.made(out) if f in _FRESH else out
     calls = tracer.calling(f)
     try:
-        return converted(f)(*args, **kwargs)
+        return tracer.convert(f)(*args, **kwargs)
     finally:
         calls.pop()
 

@@ -18,23 +18,24 @@ _MADE: dict[int, tuple[CodeType, CodeType | None]] = {}
 _KNOWN: dict[int, CodeType] = {}
 
 
-def converted(f: Any) -> Any:
+def converted(f: Any, handlers: Any) -> Any:
     """What to call instead of `f`: its rewritten form, or `f` itself where there is none.
 
+    `handlers` has the functions that rewritten code calls for its statements: the module runtime.
     Library code, builtins and functions without a source stay as they are.
     """
     if isinstance(f, FunctionType):
-        return _function(f)
+        return _function(f, handlers)
     if isinstance(f, MethodType):
-        g = converted(f.__func__)
+        g = converted(f.__func__, handlers)
         return f if g is f.__func__ else MethodType(g, f.__self__)
     if isinstance(f, functools.partial):
-        return functools.partial(converted(f.func), *f.args, **f.keywords)
+        return functools.partial(converted(f.func, handlers), *f.args, **f.keywords)
     if isinstance(f, (type, Module)) or not callable(f):
         return f  # a Module's own __call__ asks for its forward
     call = type(f).__call__
     if isinstance(call, FunctionType):
-        return MethodType(_function(call), f)
+        return MethodType(_function(call, handlers), f)
     return f
 
 
@@ -60,15 +61,15 @@ def require_scriptable(f: Any) -> None:
         )
 
 
-def _function(f: FunctionType) -> FunctionType:
+def _function(f: FunctionType, handlers: Any) -> FunctionType:
     if id(f.__code__) in _KNOWN:
         return f
     if source.is_library(f):
-        return _inside(f)
+        return _inside(f, handlers)
     if id(f.__code__) not in _MADE:
         _MADE[id(f.__code__)] = (f.__code__, _rewritten(f))
     code = _MADE[id(f.__code__)][1]
-    return f if code is None else source.with_code(f, code, _runtime())
+    return f if code is None else source.with_code(f, code, handlers)
 
 
 def _rewritten(f: FunctionType) -> CodeType | None:
@@ -87,21 +88,15 @@ def _remember(code: CodeType) -> None:
             _remember(c)
 
 
-def _inside(f: FunctionType) -> FunctionType:
+def _inside(f: FunctionType, handlers: Any) -> FunctionType:
     """A decorator of the library around a function of the user's: the same around its new form."""
     if not hasattr(f, "__wrapped__") or f.__closure__ is None:
         return f
     cells = []
     for cell in f.__closure__:
         value = cell.cell_contents
-        new = converted(value) if isinstance(value, FunctionType) else value
+        new = converted(value, handlers) if isinstance(value, FunctionType) else value
         cells.append(cell if new is value else CellType(new))
     made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
     made.__kwdefaults__ = f.__kwdefaults__
     return made
-
-
-def _runtime() -> Any:
-    from samara.exporter.frontend.script import runtime
-
-    return runtime

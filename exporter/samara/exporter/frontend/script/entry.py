@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from samara.exporter.frontend.graph import _PACKAGE, Tracer, user_frame
+from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.convert import converted, require_scriptable
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.frontend.trace import Capture, Dynamic, check_callable
@@ -44,10 +45,12 @@ class ScriptCapture(Capture):
     """A capture that runs the rewritten form of the function."""
 
     strict = True
-    tracer_type = ScriptTracer
+
+    def tracer(self, name: str) -> Tracer:
+        return ScriptTracer(name, self.state, runtime, self.strict)
 
     def entry(self) -> Callable[..., Any]:
-        f: Callable[..., Any] = converted(self.f)
+        f: Callable[..., Any] = converted(self.f, runtime)
         return f
 
     def call(self, tracer: Tracer) -> Any:

@@ -28,10 +28,17 @@ from samara.pybridge.errors import ScriptError
 
 
 class ScriptTracer(Tracer):
-    """A tracer for rewritten code."""
+    """A tracer for rewritten code, which calls `handlers` for its statements: the module runtime.
 
-    def __init__(self, name: str, state: Mapping[int, Tensor], strict: bool = True) -> None:
+    They are handed in because statements nest: a branch holds loops, which hold calls, which lead
+    to functions to rewrite.
+    """
+
+    def __init__(
+        self, name: str, state: Mapping[int, Tensor], handlers: Any, strict: bool = True
+    ) -> None:
         super().__init__(name, state, strict)
+        self.handlers = handlers
         self.region: Region | None = None
         self.failure: ScriptError | None = None
         self.young: dict[int, tuple[Any, int]] = {}  # containers that traced code made, and when
@@ -50,7 +57,7 @@ class ScriptTracer(Tracer):
                 setattr(obj, name, value)
 
     def convert(self, f: Any) -> Any:
-        return converted(f)
+        return converted(f, self.handlers)
 
     def fail(self, what: str, fix: str) -> ScriptError:
         """The error for the user's line; it is raised again should the user's code catch it."""
