@@ -35,6 +35,7 @@ from samara.exporter.ir.printer import print_node as print_node
 from samara.exporter.ir.printer import print_program as print_program
 from samara.exporter.ir.program import Array as Array
 from samara.exporter.ir.program import Function as Function
+from samara.exporter.ir.program import Methods as _Methods
 from samara.exporter.ir.program import Node as Node
 from samara.exporter.ir.program import Program as Program
 from samara.exporter.ir.program import Source as Source
@@ -42,7 +43,10 @@ from samara.exporter.ir.program import Value as Value
 from samara.exporter.ir.program import Variable as Variable
 from samara.exporter.ir.program import constant as constant
 from samara.exporter.ir.program import place_of as place_of
+from samara.exporter.ir.program import set_methods as _set_methods
 from samara.exporter.ir.rename import rename as rename
 from samara.exporter.ir.rewriter import Rewriter as Rewriter
 from samara.exporter.ir.verify import verify as verify
 from samara.exporter.ir.verify import verify_function as verify_function
+
+_set_methods(_Methods(run=run, cut=cut, gradient=gradient, text=print_program))

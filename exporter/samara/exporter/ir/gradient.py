@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,23 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.cut import only_reached
-from samara.exporter.ir.infer import locate
+from samara.exporter.ir.gradient_loop import loop_gradient
+from samara.exporter.ir.gradient_parts import (
+    Home,
+    Symbol,
+    finished,
+    gradient_input,
+    placed,
+    pruned,
+    reach,
+    refusal,
+    zeros_like,
+)
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import Function, Node, Program, Value
-from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ir.verify import verify
-from samara.exporter.ops import OpSpec, add, context_of
-from samara.exporter.types import Dim, DType, ShapeError, UnknownNameError, UnsupportedError
+from samara.exporter.ops import add, context_of
+from samara.exporter.types import ShapeError, UnknownNameError, UnsupportedError
 from samara.pybridge.names import is_one_of
 
 
@@ -54,7 +64,7 @@ def gradient(
     writes = {kept.index(i): variable for i, variable in f.writes.items()}
     made = replace(made, reads=f.reads, writes=writes)
     whole = replace(program, functions={**maker.functions, f.name: made})
-    whole = whole.with_function(_pruned(made, whole))
+    whole = whole.with_function(pruned(made, whole))
     whole = replace(only_reached(whole), variables=program.variables)
     verify(whole)
     return whole
@@ -110,73 +120,6 @@ def _unused(name: str, taken: Collection[str]) -> str:
     return found
 
 
-# ---- values as rules see them ----
-
-
-class _Home:
-    """Where a backward pass puts its nodes, and the node whose rule is running."""
-
-    __slots__ = ("builder", "constants", "node")
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.node: Node | None = None
-        self.constants: dict[Value, Value] = {}
-
-    def op(self, op: OpSpec | str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        """Append a node; it is named after, and comes from, the one that it is a gradient of."""
-        bare = [self.local(v.value) if isinstance(v, Symbol) else v for v in inputs]
-        what = op if isinstance(op, str) else op.name
-        name = f"grad/{what}" if self.node is None else f"grad/{self.node.name}/{what}"
-        source = None if self.node is None else self.node.source
-        got = self.builder.op(op, *bare, name=name, source=source, **attrs)
-        return tuple(Symbol(self, v) for v in got) if isinstance(got, tuple) else Symbol(self, got)
-
-    def local(self, value: Value) -> Value:
-        """The value; of an enclosing function's constant a copy, whose name is free here."""
-        if value.constant is None or self.builder.parent is None:
-            return value
-        if value not in self.constants:
-            copy = self.builder.const(value.constant, value.name, value.type.dtype)
-            self.constants[value] = replace(copy, type=value.type)
-        return self.constants[value]
-
-
-class Symbol:
-    """A Value in a builder, which operators applied to it extend."""
-
-    __slots__ = ("home", "value")
-
-    def __init__(self, home: _Home, value: Value) -> None:
-        self.home = home
-        self.value = value
-
-    @property
-    def shape(self) -> tuple[Dim, ...]:
-        return tuple(map(self.home.builder.translate, self.value.type.shape))
-
-    @property
-    def ir_dtype(self) -> DType:
-        return self.value.type.dtype
-
-    @staticmethod
-    def __samara_op__(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        home = next(v.home for v in inputs if isinstance(v, Symbol))
-        return home.op(op, inputs, attrs)
-
-    def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
-        return self.home.op(op, (), attrs)
-
-
-def zeros_like(builder: Builder, like: Value) -> Value:
-    """Zeros of the type of a value."""
-    zero = builder.const(np.zeros((), like.type.dtype.numpy), "zero")
-    made: Value = builder.op(
-        ops.expand, zero, name=f"{like.name}.zeros", shape=map(builder.translate, like.type.shape)
-    )
-    return made
-
-
 # ---- the pass ----
 
 
@@ -202,7 +145,7 @@ class _Pass:
 
     def __init__(self, builder: Builder, stop: Collection[Value]) -> None:
         self.builder = builder
-        self.home = _Home(builder)
+        self.home = Home(builder)
         self.stop = stop
         self.chain = [builder]
         while self.chain[0].parent is not None:
@@ -229,6 +172,16 @@ class _Pass:
                 self._node(owner, index, node)
         found = [self.grads.get(v) for v in wanted]
         return [None if g is None else self.builder.resolve(g.value) for g in found]
+
+    def inside(
+        self,
+        builder: Builder,
+        outputs: Sequence[Value],
+        dys: Sequence[Value | None],
+        wrt: Sequence[Value],
+    ) -> list[Value | None]:
+        """The same pass in the function of another builder, which a body becomes."""
+        return backward(builder, outputs, dys, wrt, self.stop)
 
     def known(self, v: Value) -> Value:
         """The value where it was made."""
@@ -260,8 +213,6 @@ class _Pass:
         if node.op in (ops.if_, ops.call):
             found: Sequence[Any] = self._called(node, dys)
         elif node.op is ops.loop:
-            from samara.exporter.ir.gradient_loop import loop_gradient
-
             found = loop_gradient(self, owner, index, dys)
         else:
             found = self._by_rule(node, dys, needed)
@@ -308,15 +259,6 @@ class _Pass:
         return found
 
 
-def reach(nodes: Iterable[Node], seeds: Iterable[Value], known: Any = lambda v: v) -> set[Value]:
-    """The floating-point values that depend on the seeds."""
-    found = set(seeds)
-    for node in nodes:
-        if any(v is not None and known(v) in found for v in node.inputs):
-            found.update(known(v) for v in node.outputs if v.type.dtype.is_float)
-    return found
-
-
 def gradient_function(
     program: ProgramBuilder,
     name: str,
@@ -340,46 +282,3 @@ def gradient_function(
     found = backward(builder, [f.outputs[i] for i in flowing], dys, wrt, stop)
     results = [zeros_like(builder, v) if g is None else g for v, g in zip(wrt, found, strict=True)]
     return finished(builder, results).name
-
-
-def gradient_input(
-    program: ProgramBuilder, builder: Builder, v: Value, opened: Collection[int] = ()
-) -> Value:
-    """A new input for the gradient of a value; sizes that data decide become symbols."""
-    shape = []
-    for axis, d in enumerate(v.type.shape):
-        free = axis in opened or any(hasattr(a, "key") for a in d.all_atoms())
-        shape.append(program.fresh_symbol(f"{v.name}.{axis}") if free else d)
-    return builder.input(f"grad/{v.name}", v.type.dtype, shape)
-
-
-def finished(builder: Builder, results: Sequence[Value]) -> Function:
-    """Close a function, without the nodes that its results do not need."""
-    function = builder.finish(results)
-    made = _pruned(function, Program(builder.program.functions, (function.name,)))
-    builder.program.functions[made.name] = made
-    return made
-
-
-def _pruned(function: Function, program: Program) -> Function:
-    rewriter = Rewriter(function, program)
-    rewriter.set_outputs(function.outputs)
-    return rewriter.finish()
-
-
-# ---- errors ----
-
-
-def refusal(node: Node, why: str, fix: str | None = None) -> UnsupportedError:
-    """What to raise where a node has no gradient; it names the author's line."""
-    return placed(UnsupportedError(why, fix=fix), node)
-
-
-def placed(error: UnsupportedError, node: Node) -> UnsupportedError:
-    """The error with the node and the author's line in it."""
-    located = locate(error, node)
-    source = node.source
-    place = "" if source is None or not source.file else f"{source.file}:{source.line}: "
-    if not located.message.startswith(place):
-        located.message = place + located.message
-    return UnsupportedError(located.message, op=located.op, node=located.node, fix=located.fix)

@@ -7,18 +7,26 @@ and Walther, "Algorithm 799: revolve", 2000).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from samara.exporter import ops
 from samara.exporter.ir.builder import Builder, ProgramBuilder
+from samara.exporter.ir.gradient_parts import (
+    Symbol,
+    finished,
+    gradient_input,
+    reach,
+    refusal,
+    zeros_like,
+)
 from samara.exporter.ir.infer import attr_dims, function_atoms, infer_node
 from samara.exporter.ir.program import Function, Node, Value
 from samara.exporter.types import Dim, Read, Sym, Tri, compare
 
 if TYPE_CHECKING:
-    from samara.exporter.ir.gradient import Symbol, _Pass
+    from samara.exporter.ir.gradient import _Pass
 
 # What an input of the way back is: the number of steps, the stack of a carried value, the gradient
 # of a stacked output, a capture of the loop; and which one.
@@ -58,7 +66,7 @@ def loop_gradient(
     _require_counted(loop)
     moving = _moving(run, loop)
     rows = [i for i, dy in enumerate(dys) if dy is not None and i >= loop.carried]
-    body, feeds = _way_back(program, loop, moving, rows, run.stop)
+    body, feeds = _way_back(run, loop, moving, rows)
     stacks = _stacked(program, owner, index, loop, [i for kind, i in feeds if kind == "stack"])
     values: list[Any] = [*node.inputs[:2]]
     values += [_start(run, loop, dys, i) for i in moving]
@@ -82,8 +90,6 @@ def loop_gradient(
 
 
 def _require_counted(loop: _Loop) -> None:
-    from samara.exporter.ir.gradient import refusal
-
     node, body = loop.node, loop.body
     if node.inputs[0] is None or not _stays_true(body, body.outputs[0]):
         raise refusal(
@@ -126,8 +132,6 @@ def _stays_true(body: Function, value: Value) -> bool:
 
 def _moving(run: _Pass, loop: _Loop) -> list[int]:
     """The entering values (carried, then captures) that need gradients inside the loop."""
-    from samara.exporter.ir.gradient import reach
-
     moving = {i for i, v in enumerate(loop.given) if run.moves(v)}
     while True:
         values = reach(loop.body.nodes, [loop.formal[i] for i in moving])
@@ -139,8 +143,6 @@ def _moving(run: _Pass, loop: _Loop) -> list[int]:
 
 def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any:
     """The gradient of an entering value before the way back: that of the result, or zeros."""
-    from samara.exporter.ir.gradient import zeros_like
-
     dy = dys[i] if i < loop.carried else None
     return zeros_like(run.builder, loop.given[i]) if dy is None else dy
 
@@ -149,16 +151,10 @@ def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any
 
 
 def _way_back(
-    program: ProgramBuilder,
-    loop: _Loop,
-    moving: Sequence[int],
-    rows: Sequence[int],
-    stop: Collection[Value],
+    run: _Pass, loop: _Loop, moving: Sequence[int], rows: Sequence[int]
 ) -> tuple[Function, list[_Feed]]:
     """The body of the way back: one step backwards; and what it captures."""
-    from samara.exporter.ir.gradient import backward, finished, gradient_input, zeros_like
-
-    f = loop.body
+    program, f = run.builder.program, loop.body
     b = program.reopen(f, f"{f.name}/grad")
     b.inputs, b.nodes = [], []
     turn = b.input("turn", "i64", [])
@@ -196,7 +192,7 @@ def _way_back(
     outputs += [f.outputs[1 + o] for o in rows]
     wrt = [loop.formal[i] for i in moving]
     results = [f.inputs[1]]
-    found = backward(b, outputs, dys, wrt, stop)
+    found = run.inside(b, outputs, dys, wrt)
     for i, dy, v, g in zip(moving, flowing, wrt, found, strict=True):
         if i >= loop.carried:  # captures gather what every step adds
             results.append(dy if g is None else b.op(ops.add, dy, g))

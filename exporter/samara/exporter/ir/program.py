@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -176,36 +176,51 @@ class Program:
         keep: Iterable[str] | bool = (),
     ) -> dict[str, Array]:
         """Run with numpy, exactly as the operators are defined; outputs by name (interpret.run)."""
-        from samara.exporter.ir.interpret import run
-
-        return run(self, feeds, function=function, state=state, keep=keep)
+        return _methods.run(self, feeds, function=function, state=state, keep=keep)
 
     def cut(
         self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
     ) -> Program:
         """The part of the default entry between any of its tensors (cut.cut)."""
-        from samara.exporter.ir.cut import cut
-
-        return cut(self, inputs, outputs)
+        return _methods.cut(self, inputs, outputs)
 
     def gradient(
         self, loss: str, wrt: Sequence[str], *, outputs: Sequence[str] | None = None
     ) -> Program:
         """With the gradients of `loss` as further outputs "grad/<name>" (gradient.gradient)."""
-        from samara.exporter.ir.gradient import gradient
-
-        return gradient(self, loss, wrt, outputs)
+        return _methods.gradient(self, loss, wrt, outputs)
 
     def __str__(self) -> str:
-        from samara.exporter.ir.printer import print_program
-
-        return print_program(self)
+        return _methods.text(self)
 
     def variable(self, name: str) -> Variable:
         for v in self.variables:
             if v.name == name:
                 return v
         raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """The functions that methods of Program are short names for.
+
+    They take Programs, so they lie in modules above this one. The package, which imports all of
+    them, enters them by `set_methods`.
+    """
+
+    run: Callable[..., dict[str, Array]]
+    cut: Callable[[Program, Sequence[str] | None, Sequence[str] | None], Program]
+    gradient: Callable[[Program, str, Sequence[str], Sequence[str] | None], Program]
+    text: Callable[[Program], str]
+
+
+_methods: Methods
+
+
+def set_methods(methods: Methods) -> None:
+    """Say what methods of Program call; `ir/__init__` does so once."""
+    global _methods
+    _methods = methods
 
 
 def constant(
