@@ -52,7 +52,7 @@ _HOMES = {
     "samara.pybridge.op": ("get_num_threads", "set_num_threads"),
     "samara.exporter.frontend.size": ("Size",),
     "samara.exporter.frontend.tensor": ("Tensor",),
-    "samara.exporter.frontend.conversion": ("device",),
+    "samara.exporter.frontend.device": ("device",),
     "samara.exporter.frontend.dtypes": (
         *("bfloat16", "dtype", "float16", "float32", "float64", "int8", "int16", "int32"),
         *("int64", "uint8"),
@@ -164,8 +164,8 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.checkpoint import load as load
     from samara.exporter.frontend.checkpoint import save as save
     from samara.exporter.frontend.combining import *
-    from samara.exporter.frontend.conversion import device as device
     from samara.exporter.frontend.creation import *
+    from samara.exporter.frontend.device import device as device
     from samara.exporter.frontend.dtypes import *
     from samara.exporter.frontend.einsum import *
     from samara.exporter.frontend.functions import *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies, dtypes, devices, numpy and DLPack, without copies where none are needed."""
+"""Copies, dtypes, numpy and DLPack, without copies where none are needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend.conversion import device
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
 
@@ -87,27 +86,6 @@ def test_dlpack_with_pytorch() -> None:
     back = torch.from_dlpack(samara.ones(2, 2))
     assert back.sum().item() == 4
     assert torch.utils.dlpack.from_dlpack(samara.ones(2)).tolist() == [1, 1]
-
-
-def test_devices() -> None:
-    x = samara.ones(2)
-    assert x.device == "cpu"
-    assert str(x.device) == "cpu"
-    assert repr(x.device) == "device(type='cpu')"
-    assert x.to("cpu") is x
-    assert x.to(x.device, samara.float64).dtype == np.float64
-    assert x.cpu() is x
-    assert device("cpu:0") == device(x.device)
-    assert hash(x.device) == hash(device())
-    wrongs: list[Any] = [
-        lambda: x.to("cuda"),
-        lambda: x.to(device="opencl"),
-        lambda: samara.zeros(2, device="cuda:0"),
-        lambda: samara.tensor([1], device="mps"),
-    ]
-    for wrong in wrongs:
-        with pytest.raises(UnsupportedError, match="no device"):
-            wrong()
 
 
 def test_conversions() -> None:

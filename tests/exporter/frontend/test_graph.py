@@ -15,9 +15,9 @@ from samara.exporter.frontend.graph import (
     Tracer,
     placed,
     symbolic,
-    tracing,
     user_frame,
 )
+from samara.exporter.frontend.tape import tracing
 from samara.exporter.types import Dim, sym
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.frontend import _views, tape
 from samara.exporter.frontend.operands import SCALARS, as_tensor, cast, is_tensor
+from samara.exporter.frontend.random import generator_of
 from samara.pybridge.errors import SamaraError, ShapeError
 
 if TYPE_CHECKING:
@@ -165,30 +166,22 @@ class InplaceMethods:
 
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
         """Normal random numbers."""
-        from samara.exporter.frontend.random import generator_of
-
         return self._drawn(generator_of(generator).normal(self.shape, mean, std))
 
     def uniform_(
         self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None
     ) -> Tensor:
         """Uniform random numbers of [from_, to)."""
-        from samara.exporter.frontend.random import generator_of
-
         return self._drawn(generator_of(generator).uniform(self.shape, from_, to))
 
     def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Tensor:
         """1 with probability p, else 0."""
-        from samara.exporter.frontend.random import generator_of
-
         return self._drawn(generator_of(generator).uniform(self.shape, 0.0, 1.0) < p)
 
     def random_(
         self: Any, from_: int = 0, to: int | None = None, *, generator: Any = None
     ) -> Tensor:
         """Integers of [from_, to); `random_(n)` draws from [0, n)."""
-        from samara.exporter.frontend.random import generator_of
-
         if to is None:
             limit = 2**24 if self.dtype.kind == "f" else int(np.iinfo(self.dtype).max)
             from_, to = (0, from_) if from_ else (0, limit)
@@ -196,8 +189,6 @@ class InplaceMethods:
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
         """Exponentially distributed random numbers of mean 1 / lambd."""
-        from samara.exporter.frontend.random import generator_of
-
         drawn = generator_of(generator).uniform(self.shape, 0.0, 1.0)
         return self._drawn(-np.log1p(-drawn) / lambd)
 

@@ -121,8 +121,6 @@ class PythonMethods:
 
 
 def _rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
-    from samara.exporter.frontend.tensor import Tensor, wrap
-
-    out = wrap(array) if kind is Tensor else kind(array)
+    out = kind._unpickled(array)
     out._requires_grad = requires_grad
     return out

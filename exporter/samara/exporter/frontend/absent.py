@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from samara.exporter.frontend.conversion import device as _device
+from samara.exporter.frontend.device import device as _device
 
 
 def is_available() -> bool:

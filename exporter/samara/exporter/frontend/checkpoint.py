@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from samara.exporter.frontend import torch_file
-from samara.exporter.frontend.conversion import device
+from samara.exporter.frontend.device import device
 from samara.exporter.frontend.tensor_file import (
     METADATA,
     Array,

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
+from samara.exporter.frontend.creation import full, tensor
+from samara.exporter.frontend.device import CPU, device
 from samara.exporter.frontend.operands import cast, sizes_of
 from samara.exporter.types import ArgumentError
-from samara.pybridge.errors import SamaraError, UnsupportedError
+from samara.pybridge.errors import SamaraError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
@@ -22,52 +24,6 @@ Array = npt.NDArray[Any]
 Count = int
 Truth = bool
 Number = int | float
-
-
-class device:
-    """Where a tensor's memory is, which is the CPU: `device("cpu")`, `device("cpu", 0)`.
-
-    As a context manager it does nothing. UnsupportedError for every other device.
-    """
-
-    __slots__ = ("index", "type")
-
-    type: str
-    index: int | None
-
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        text = str(type)
-        kind, _, number = text.partition(":")
-        if kind != "cpu" or not (number == "" or number.isdecimal()):
-            shown = f"cuda:{text}" if isinstance(type, int) else text  # PyTorch's numbers are GPUs
-            raise UnsupportedError(
-                f"there is no device {shown!r} for tensors, which are on the CPU",
-                fix='training runs on the CPU: use "cpu"; exported models run on what '
-                "samara.devices() lists",
-            )
-        self.type = "cpu"
-        self.index = int(number) if number else index
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) or other == "cpu"
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-    def __enter__(self) -> device:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        return None
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return self.type
-
-
-CPU = device()
 
 
 class ConvertMethods:
@@ -269,16 +225,12 @@ class ConvertMethods:
     def new_tensor(
         self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Truth = False
     ) -> Tensor:
-        from samara.exporter.frontend.creation import tensor
-
         kind = self.dtype if dtype is None else dtype
         return tensor(data, dtype=kind, device=device, requires_grad=requires_grad)
 
     def _filled(
         self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: Any
     ) -> Tensor:
-        from samara.exporter.frontend.creation import full
-
         kind = self.dtype if dtype is None else dtype
         return full(sizes_of(size), value, dtype=kind, device=device, requires_grad=requires_grad)
 

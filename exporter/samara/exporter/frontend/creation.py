@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend import dtypes, memory
+from samara.exporter.frontend import dtypes, memory, tape
+from samara.exporter.frontend.device import device as _check_device
 from samara.exporter.frontend.operands import as_tensor as _as_tensor
 from samara.exporter.frontend.operands import (
     axis_of,
@@ -20,10 +21,12 @@ from samara.exporter.frontend.operands import (
     sizes_of,
 )
 from samara.exporter.frontend.random import Generator, generator_of
-from samara.exporter.frontend.tensor import Tensor, wrap
-from samara.exporter.types import ArgumentError
+from samara.exporter.types import ArgumentError, as_dim, ceildiv, dmax
 from samara.pybridge.errors import ShapeError
 from samara.pybridge.files import kind_of
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
 
 __all__ = [
     "allclose",
@@ -109,7 +112,7 @@ def from_numpy(array: Any) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"from_numpy needs an array, got {type(array).__name__}")
     dtypes.as_dtype(array.dtype)
-    return wrap(array)
+    return tape.wrap(array)
 
 
 def from_dlpack(source: Any) -> Tensor:
@@ -174,7 +177,7 @@ def full(
         array = memory.empty(_ints(size), kind)
         array[...] = value
         return _made(array, device, requires_grad)
-    return _traced(wrap(np.asarray(value, kind))).expand(tuple(size))
+    return _traced(tape.wrap(np.asarray(value, kind))).expand(tuple(size))
 
 
 def zeros_like(
@@ -393,7 +396,7 @@ def randperm(
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that `input` gives, else 0."""
     drawn = generator_of(generator).uniform(input.shape)
-    return wrap((drawn < input._data).astype(input.dtype))
+    return tape.wrap((drawn < input._data).astype(input.dtype))
 
 
 def multinomial(
@@ -410,13 +413,13 @@ def multinomial(
         total = np.cumsum(weights, -1)
         drawn = source.uniform((*weights.shape[:-1], num_samples)) * total[..., -1:]
         found = (drawn[..., None] >= total[..., None, :]).sum(-1)
-        return wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
+        return tape.wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
     if ((weights > 0).sum(-1) < num_samples).any():
         raise ArgumentError(f"{num_samples} different indices cannot be drawn: too few weights")
     uniform = np.maximum(source.uniform(weights.shape).astype(np.float64), 1e-30)
     with np.errstate(divide="ignore"):
         keys = np.log(weights) - np.log(-np.log(uniform))
-    return wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
+    return tape.wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
 
 
 # ---- of several tensors
@@ -509,18 +512,13 @@ def allclose(
 
 def _traced(t: Tensor) -> Tensor:
     """A constant of the function that is being traced: symbolic sizes exist only there."""
-    from samara.exporter.frontend.graph import tracing
-
-    tracer = tracing()
+    tracer = tape.tracing()
     assert tracer is not None
     return tracer.known(t)
 
 
 def _symbolic_range(start: Any, end: Any, step: Any, dtype: Any) -> Tensor:
-    from samara.exporter.frontend.graph import tracing
-    from samara.exporter.types import as_dim, ceildiv, dmax
-
-    tracer = tracing()
+    tracer = tape.tracing()
     assert tracer is not None
     length = dmax(0, ceildiv(as_dim(end) - start, step))
     made: Tensor = tracer.apply(ops.iota, (), {"length": length, "start": start, "step": step})
@@ -539,10 +537,8 @@ def _ints(size: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _made(array: Any, device: Any, requires_grad: bool) -> Tensor:
-    from samara.exporter.frontend.conversion import device as check
-
     if device is not None:
-        check(device)
-    out = wrap(array)
+        _check_device(device)
+    out = tape.wrap(array)
     out.requires_grad = requires_grad
     return out

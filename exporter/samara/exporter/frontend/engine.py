@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from samara.exporter import ops
 from samara.exporter.frontend import memory, tape
 from samara.exporter.frontend.operands import as_tensor, cast
 from samara.exporter.frontend.tape import Node
-from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, ShapeError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -304,10 +306,10 @@ class _Pass:
         dense = array.flags.c_contiguous and array.dtype == leaf._data.dtype
         if own and dense and id(array) not in self.shared:
             self.shared.add(id(array))
-            return wrap(array)
+            return tape.wrap(array)
         copy = memory.empty(array.shape, leaf._data.dtype)
         np.copyto(copy, array, casting="same_kind")
-        return wrap(copy)
+        return tape.wrap(copy)
 
 
 _QUIET = functools.partial(np.errstate, all="ignore")
@@ -340,7 +342,7 @@ def _seed(t: Tensor, given: Any) -> Tensor:
                 f"the result has shape {list(t.shape)}; backward needs a scalar",
                 fix="reduce it first, or pass the gradient that flows in",
             )
-        return wrap(np.ones(t._data.shape, t._data.dtype))
+        return tape.wrap(np.ones(t._data.shape, t._data.dtype))
     g = as_tensor(given, t)
     if tuple(g.shape) != tuple(t.shape):
         raise ShapeError(f"the gradient has shape {list(g.shape)}, the result {list(t.shape)}")

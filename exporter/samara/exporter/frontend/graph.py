@@ -14,7 +14,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend.size import Size
-from samara.exporter.frontend.tape import MODE, TRACERS, Node
+from samara.exporter.frontend.tape import MODE, TRACERS, Node, tracing
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import Program
 from samara.exporter.ir.builder import Builder, ProgramBuilder
@@ -24,11 +24,6 @@ from samara.exporter.types import Dim, DType
 from samara.pybridge.errors import SamaraError, ScriptError, UnsupportedError
 
 _PACKAGE: Final = str(Path(__file__).resolve().parents[2])
-
-
-def tracing() -> Tracer | None:
-    """The tracer at work in this thread, if any."""
-    return MODE.tracer
 
 
 class FrozenBranchWarning(UserWarning):

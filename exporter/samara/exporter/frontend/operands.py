@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend import dtypes
+from samara.exporter.frontend import dtypes, tape
 from samara.exporter.types import ArgumentError, Dim, DType, RangeError
 from samara.pybridge.errors import ShapeError
 from samara.pybridge.files import kind_of
@@ -26,31 +26,27 @@ def is_tensor(value: Any) -> bool:
 
 def as_tensor(value: Any, like: Any = None) -> Any:
     """`value` as a Tensor: itself, or one over an array; a scalar takes the dtype of `like`."""
-    from samara.exporter.frontend.tensor import wrap
-
     if is_tensor(value):
         return value
     if isinstance(value, Dim):
         return _size(value)
     if isinstance(value, SCALARS):
         if like is not None and not isinstance(value, float):
-            return wrap(np.asarray(value, like.dtype))
+            return tape.wrap(np.asarray(value, like.dtype))
         if like is not None and like.dtype.kind == "f":
-            return wrap(np.asarray(value, like.dtype))
+            return tape.wrap(np.asarray(value, like.dtype))
         kind = np.bool_ if isinstance(value, bool) else np.int64
-        return wrap(np.asarray(value, np.float32 if isinstance(value, float) else kind))
+        return tape.wrap(np.asarray(value, np.float32 if isinstance(value, float) else kind))
     array = np.asarray(value)
     if array.dtype == np.float64 and isinstance(value, (list, tuple)):
         array = array.astype(np.float32)
     dtypes.as_dtype(array.dtype)
-    return wrap(array)
+    return tape.wrap(array)
 
 
 def _size(dim: Dim) -> Any:
     """A symbolic size of a function that is being traced, as an int64 number."""
-    from samara.exporter.frontend.graph import tracing
-
-    tracer = tracing()
+    tracer = tape.tracing()
     if dim.is_static or tracer is None:
         return as_tensor(dim.as_int())
     return tracer.sizes([dim]).reshape(())

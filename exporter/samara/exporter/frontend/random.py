@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter import ops
-from samara.exporter.frontend.conversion import device as check_device
-from samara.exporter.frontend.graph import tracing
-from samara.exporter.frontend.tensor import wrap
+from samara.exporter.frontend import tape
+from samara.exporter.frontend.device import device as check_device
+from samara.exporter.frontend.tape import tracing
 from samara.exporter.types import ArgumentError, as_dim
 from samara.pybridge.errors import SamaraError
 from samara.pybridge.files import kind_of
@@ -76,7 +76,7 @@ class Generator:
             self._block += -(-int(like.numel()) // _STREAM_BLOCK)
             return key
         if self._traced is None:
-            self._traced = wrap(self._key())
+            self._traced = tape.wrap(self._key())
         tracer.names[id(self._traced)] = "random.key"
         tracer.declare(self._traced)
         key = ops.identity(tracer.known(self._traced))

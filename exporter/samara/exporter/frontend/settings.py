@@ -11,8 +11,8 @@ from typing import Any, Final, NoReturn, TypeVar, overload
 import numpy as np
 
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend.conversion import CPU, device
 from samara.exporter.frontend.creation import tensor
+from samara.exporter.frontend.device import CPU, device
 from samara.exporter.frontend.tape import MODE
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ArgumentError, SamaraError, UnsupportedError

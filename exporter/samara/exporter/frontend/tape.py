@@ -20,6 +20,7 @@ from samara.exporter.types import DType
 from samara.pybridge.errors import SamaraError
 
 if TYPE_CHECKING:
+    from samara.exporter.frontend.graph import Tracer
     from samara.exporter.frontend.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +42,12 @@ class _Mode(threading.local):
 MODE: Final = _Mode()
 _order = itertools.count()
 next_order: Final = _order.__next__
+
+
+def tracing() -> Tracer | None:
+    """The tracer at work in this thread, if any."""
+    found: Tracer | None = MODE.tracer
+    return found
 
 
 class set_grad_enabled:
@@ -275,7 +282,7 @@ def unpack(value: Saved, create_graph: bool, name: str) -> Tensor:
             op=name,
             fix="use the operation that makes a new tensor, or clone the tensor first",
         )
-    tensor = _wrap(value.array)
+    tensor = wrap(value.array)
     if create_graph and value.edge is not None:
         target, index = value.edge
         if not isinstance(target, Node):
@@ -298,13 +305,16 @@ def _no_wrap(array: Any) -> Any:
     raise AssertionError("tensor.py sets this")
 
 
-_wrap: Callable[[Any], Tensor] = _no_wrap
+wrap: Callable[[Any], Tensor] = _no_wrap
+"""Makes a Tensor over an array, without a copy. Modules whose functions are methods of Tensor lie
+below it and make tensors by `tape.wrap`; those above import `wrap` of tensor.py, which is the same.
+"""
 
 
-def set_wrap(wrap: Callable[[Any], Tensor]) -> None:
+def set_wrap(function: Callable[[Any], Tensor]) -> None:
     """Say how an array becomes a Tensor; tensor.py does so once."""
-    global _wrap
-    _wrap = wrap
+    global wrap
+    wrap = function
 
 
 _completed: dict[Any, Mapping[str, Any]] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend import _views, dtypes, eager, tape
+from samara.exporter.frontend import _views, dtypes, eager, engine, tape
 from samara.exporter.frontend._derived import ALIASES, DerivedMethods
 from samara.exporter.frontend._index import IndexMethods
 from samara.exporter.frontend._inplace import InplaceMethods
@@ -143,6 +143,11 @@ class Tensor(
         """A tensor over `array` itself."""
         return wrap(array)
 
+    @classmethod
+    def _unpickled(cls, array: Any) -> Tensor:
+        """A tensor over an array that was sent or stored; of a subclass what that makes of it."""
+        return wrap(array) if cls is Tensor else cls(array)
+
     # ---- what it is
 
     @property
@@ -259,8 +264,6 @@ class Tensor(
         `gradient` is what flows in; needed unless the tensor has one element. The graph is freed
         unless `retain_graph` (default: `create_graph`). `create_graph` records the pass itself.
         """
-        from samara.exporter.frontend import engine
-
         engine.backward([self], [gradient], retain_graph, create_graph, inputs)
 
     def register_hook(self, hook: Hook) -> RemovableHandle:

@@ -12,6 +12,7 @@ import pytest
 
 import samara
 from samara import nn
+from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.convert import converted, require_scriptable
 
 
@@ -42,14 +43,14 @@ without = samara.no_grad()(plain)
 
 def test_libraries_and_builtins_stay() -> None:
     for f in (len, math.sqrt, samara.tensor, np.mean, functools.reduce, int, nn.Linear):
-        assert converted(f) is f
+        assert converted(f, runtime) is f
 
 
 def test_one_rewriting_per_code() -> None:
-    first, second = converted(branchy), converted(branchy)
+    first, second = converted(branchy, runtime), converted(branchy, runtime)
     assert first is not branchy
     assert first.__code__ is second.__code__
-    assert converted(first) is first
+    assert converted(first, runtime) is first
 
 
 CALLS: dict[str, Any] = {

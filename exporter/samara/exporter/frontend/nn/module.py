@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import numpy as np
 
 from samara.exporter.frontend import dtypes, tape
-from samara.exporter.frontend.conversion import device as check_device
-from samara.exporter.frontend.graph import tracing
+from samara.exporter.frontend.device import device as check_device
 from samara.exporter.frontend.nn.hooks import Backward, BackwardHooks
 from samara.exporter.frontend.nn.parameter import Parameter
+from samara.exporter.frontend.tape import tracing
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ArgumentError, UnknownNameError
 from samara.pybridge.errors import SamaraError, ShapeError

@@ -20,8 +20,8 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.frontend import native, tensor
 from samara.exporter.frontend.autograd import Function
-from samara.exporter.frontend.graph import GraphTensor, Tracer, tracing
-from samara.exporter.frontend.tape import MODE
+from samara.exporter.frontend.graph import GraphTensor, Tracer
+from samara.exporter.frontend.tape import MODE, tracing
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.ir.program import Value
 from samara.exporter.ops import OpSpec

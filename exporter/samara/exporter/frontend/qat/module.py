@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.autograd import no_grad
-from samara.exporter.frontend.graph import tracing
 from samara.exporter.frontend.nn.containers import ModuleDict
 from samara.exporter.frontend.nn.module import LoadResult, Module
 from samara.exporter.frontend.qat import rules as rules
@@ -24,6 +23,7 @@ from samara.exporter.frontend.qat.fold_batch_norm import (
 from samara.exporter.frontend.qat.grid import RUNNING, off_grid
 from samara.exporter.frontend.qat.layers import BATCH_NORMS, QuantizedLayer
 from samara.exporter.frontend.qat.quantizer import MakeObserver, Quantizer, observer_factory
+from samara.exporter.frontend.tape import tracing
 from samara.exporter.ir.program import QUANTIZATION
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import QuantizationError

@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend.graph import GraphTensor, tracing
+from samara.exporter.frontend.graph import GraphTensor
 from samara.exporter.frontend.script.tracer import ScriptTracer
+from samara.exporter.frontend.tape import tracing
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import Dim, DType, TensorType, as_dim
 from samara.pybridge.errors import ScriptError

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.frontend.conversion import CPU
+from samara.exporter.frontend.device import CPU
 from samara.exporter.frontend.dtypes import bfloat16
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor, wrap
