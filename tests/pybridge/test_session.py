@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session: running from Python, wrong arguments, kept tensors, limits, profile, threads."""
+"""Session: running from Python, wrong arguments, kept tensors, threads, lifetime."""
 
 from __future__ import annotations
 
 import array
 import gc
-import json
 import multiprocessing
 import pickle
 import sys
@@ -21,9 +20,7 @@ import numpy as np
 import pytest
 
 from samara.pybridge import (
-    BackendError,
     CancelledError,
-    LimitError,
     Model,
     SamaraError,
     Session,
@@ -210,27 +207,6 @@ def test_channels_last_is_recognised(tmp_path: Path) -> None:
         Session(tmp_path / "m.samara").run({"x": np.zeros((1, 8, 8, 3), np.float32)})
 
 
-@pytest.mark.parametrize(
-    ("options", "kind", "message"),
-    [
-        ({"function": "f"}, ShapeError, "no function 'f'"),
-        ({"backend": "gpu"}, BackendError, "no backend 'gpu'"),
-        ({"accuracy": "high"}, ShapeError, "there is no accuracy 'high'"),
-        ({"threads": 0}, ShapeError, "at least 1"),
-        ({"isa": "mmx"}, ShapeError, "mmx"),
-        ({"keep": ["nothing"]}, SamaraError, "nothing"),
-        ({"limits": {"max_memory": 1}}, ShapeError, "no limit 'max_memory'"),
-        ({"limits": {"max_steps": 0}}, ShapeError, "must be positive"),
-        ({"limits": {"deadline_s": -1.0}}, ShapeError, "must be positive"),
-    ],
-)
-def test_wrong_options(
-    files: Files, options: dict[str, Any], kind: type[SamaraError], message: str
-) -> None:
-    with pytest.raises(kind, match=message):
-        Session(files["static"], **options)
-
-
 # ---- out, bind, resize ----
 
 
@@ -362,75 +338,7 @@ def test_kept_tensors(files: Files) -> None:
         Session(files["static"]).kept("h")
 
 
-# ---- profile ----
-
-
-def test_profile_names_nodes_and_kernels(files: Files) -> None:
-    session = Session(files["static"])
-    with pytest.raises(SamaraError, match="nothing has run"):
-        session.profile()
-    session.run({"x": numbers(2, 4)})
-    rows = session.profile()
-    assert [(r.node, r.op, r.function, r.count) for r in rows] == [
-        ("h", "matmul", "main", 1),
-        ("r", "relu", "main", 1),
-    ]
-    assert all(r.kernel for r in rows)
-    assert all(r.total_us >= 0 and r.start_us >= 0 for r in rows)
-    assert [r.source for r in rows] == ["", ""]  # tests/exporter/frontend/script has some
-    events = json.loads(session.trace())["traceEvents"]
-    assert [e["name"] for e in events] == ["h", "r"]
-
-
-def test_profile_repeats_the_last_run_and_leaves_no_trace(files: Files) -> None:
-    session = Session(files["counter"])
-    session.run({"x": np.array([1, 1], np.float32)})
-    assert session.profile()
-    assert session.state["total"].tolist() == [11, 21]
-    loop = Session(files["loop"])
-    loop.run({"trips": 5, "x": np.zeros(64, np.float32)})
-    gc.collect()
-    inner = [r for r in loop.profile() if r.op == "add"]
-    assert [r.count for r in inner] == [5]
-    loop.run({"trips": 7, "x": np.zeros(64, np.float32)})
-    assert [r.count for r in loop.profile() if r.op == "add"] == [7]
-
-
-def test_profile_after_resize_has_nothing_to_repeat(files: Files) -> None:
-    session = Session(files["dense"])
-    session.run({"x": numbers(2, 4)})
-    session.resize({"x": (1000, 4)})
-    with pytest.raises(SamaraError, match="nothing has run"):
-        session.profile()
-
-
-def test_profile_of_a_bound_call(files: Files) -> None:
-    session = Session(files["loop"])
-    trips = np.array(4)
-    call = session.bind(
-        {"trips": trips, "x": np.zeros(64, np.float32)}, {"y": np.empty(64, np.float32)}
-    )
-    call()
-    assert [r.count for r in session.profile() if r.op == "add"] == [4]
-
-
-# ---- limits, cancel, threads ----
-
-
-def test_limits(files: Files) -> None:
-    x = np.zeros(64, np.float32)
-    steps = Session(files["loop"], limits={"max_steps": 50})
-    assert steps.run({"trips": 10, "x": x})["y"][0] == 10
-    with pytest.raises(LimitError):
-        steps.run({"trips": 1000, "x": x})
-    assert steps.run({"trips": 10, "x": x})["y"][0] == 10
-    deadline = Session(files["loop"], limits={"deadline_s": 0.01})
-    start = time.monotonic()
-    with pytest.raises(LimitError):
-        deadline.run({"trips": 10**12, "x": x})
-    assert time.monotonic() - start < 5
-    with pytest.raises(LimitError):
-        Session(files["dense"], limits={"max_arena_bytes": 1000}).resize({"x": (100000, 4)})
+# ---- cancel, threads ----
 
 
 def test_cancel_from_another_thread(files: Files) -> None:

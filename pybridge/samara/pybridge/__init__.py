@@ -25,7 +25,7 @@ from samara.pybridge.memory_use import MemoryRow as MemoryRow
 from samara.pybridge.model import FunctionSpec as FunctionSpec
 from samara.pybridge.model import Model as Model
 from samara.pybridge.model import TensorSpec as TensorSpec
-from samara.pybridge.session import ProfileRow as ProfileRow
+from samara.pybridge.profile import ProfileRow as ProfileRow
 from samara.pybridge.session import Session as Session
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._native import ffi
+from samara.pybridge._native import NULL, ffi, library
 from samara.pybridge.dtypes import NAMES, PACKED, numpy_dtype, unpack_nibbles
 from samara.pybridge.errors import ArgumentError, ShapeError
 from samara.pybridge.files import kind_of
@@ -227,6 +227,32 @@ def as_output(
     return array
 
 
+def refuse_packed(specs: Iterable[TensorSpec]) -> None:
+    """ShapeError for a tensor that arrays hold otherwise than the runtime."""
+    for spec in specs:
+        if spec.dtype in PACKED:
+            raise ShapeError(
+                f"{spec.name!r} is {spec.dtype}, which lies otherwise in an array than in the"
+                " runtime",
+                fix="use run, which converts it",
+            )
+
+
+def refuse_copies(held: Sequence[Array], given: Mapping[str, Any], names: Sequence[str]) -> None:
+    """ShapeError where an input had to be converted to become the array that the runtime reads."""
+    for array, name in zip(held, names, strict=True):
+        if array is not given[name]:
+            raise ShapeError(
+                f"input {name!r} cannot be bound",
+                fix="give a C-contiguous numpy array of the declared dtype",
+            )
+
+
+def listed_specs(specs: Iterable[TensorSpec]) -> str:
+    """Tensors as `x: float32[n, 4], y: int64[]`."""
+    return ", ".join(f"{s.name}: {s.dtype}[{', '.join(map(str, s.shape))}]" for s in specs)
+
+
 def explain_inputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
     """ShapeError for a name that is no input's, and for an input without a value."""
     if not isinstance(given, Mapping):
@@ -256,6 +282,27 @@ def fixed_shape(spec: TensorSpec) -> tuple[int, ...] | None:
     """The shape, if no dim is symbolic."""
     known = tuple(d for d in spec.shape if isinstance(d, int))
     return known if len(known) == len(spec.shape) else None
+
+
+def resize_inputs(
+    handle: Any, shapes: Sequence[tuple[int, ...]], check: Callable[[int], None]
+) -> None:
+    """Give a C session the shapes of all inputs; `check` raises what a status says."""
+    arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes]
+    pointers = ffi.new("int64_t *[]", arrays or [NULL])
+    check(library().samara_session_resize(handle, pointers, len(arrays)))
+
+
+def output_shapes(
+    handle: Any, count: int, check: Callable[[int], None]
+) -> list[tuple[int, ...] | None]:
+    """The shapes of a C session's outputs now; None for one that depends on data."""
+    tensor, found = ffi.new("samara_tensor *"), []
+    for i in range(count):
+        check(library().samara_session_output_shape(handle, i, tensor))
+        shape = tuple(int(tensor.shape[k]) for k in range(tensor.rank))
+        found.append(None if any(n < 0 for n in shape) else shape)
+    return found
 
 
 def copied(tensor: Any) -> Array:

@@ -7,16 +7,14 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
-from samara.pybridge._pool import check_backend, pool_for
+from samara.pybridge._native import NULL, failure, ffi, library, text
 from samara.pybridge._state import State
-from samara.pybridge.custom import custom_ops, explained
+from samara.pybridge.bound_outputs import WORTH_BYTES, BoundOutputs
 from samara.pybridge.dtypes import (
     PACKED,
     pack_nibbles,
@@ -26,60 +24,36 @@ from samara.pybridge.errors import (
     ArgumentError,
     SamaraError,
     ShapeError,
-    UnknownNameError,
-    UnsupportedError,
 )
 from samara.pybridge.feeds_and_results import (
     as_input,
     as_output,
-    check_number,
     check_shape,
     checked_shapes,
     copied,
     explain_inputs,
     explain_outputs,
     fixed_shape,
-    isa_list,
+    listed_specs,
     named_feeds,
     names_of,
+    output_shapes,
+    refuse_copies,
+    refuse_packed,
+    resize_inputs,
     unpacked,
     wanted_outputs,
 )
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
-from samara.pybridge.names import is_one_of, module_of, unknown
-from samara.pybridge.tuned import NodeChoice, node_choices, tuned_text
+from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
+from samara.pybridge.session_create import busy, create_session
+from samara.pybridge.tuned import NodeChoice, node_choices
 
 Array = npt.NDArray[Any]
 
 _log = logging.getLogger("samara.session")
-_LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
-_ACCURACIES = ("default", "strict", "bfloat16")
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileRow:
-    """Time of one node in the last run, in microseconds; a loop's body adds up over `count`
-    executions. `source` is the author's "file:line" and `module` the path of the module, such as
-    "layers.0.conv", where the model knows them.
-    """
-
-    node: str
-    op: str
-    kernel: str
-    function: str
-    start_us: float
-    total_us: float
-    count: int
-    source: str = ""
-    module: str = ""
-
-
-def _busy() -> SamaraError:
-    return SamaraError(
-        "the session is in use by another thread", fix="give each thread a session of its own"
-    )
 
 
 def _opened(model: Model, options: Mapping[str, Any]) -> Session:
@@ -146,30 +120,19 @@ class Session:
             "tuned": tuned,
         }
         spec = self.model.function(function)
-        check_backend(backend)
-        if not is_one_of(accuracy, _ACCURACIES):
-            raise unknown("there is no accuracy", accuracy, _ACCURACIES)
         self._keep = names_of(keep, "keep")
-        self._lib = lib = library()
-        strings: list[Any] = []
-        limits = {} if limits is None else limits
-        ceiling = isa_list(isa)
-        options = _options(spec.name, threads, ceiling, self._keep, accuracy, limits, strings)
-        measured = tuned_text(self.model, tuned, ceiling)
-        if measured is not None:
-            strings.append(ffi.new("char[]", measured))
-            options.tuned = strings[-1]
-        operators = custom_ops()
-        options.custom_ops, options.custom_op_count = operators, len(operators)
-        out, error = ffi.new("samara_session **"), new_error()
-        try:
-            check(lib.samara_session_create(self.model.handle, options, out, error), error)
-        except UnsupportedError as refused:
-            raise explained(refused) from None
-        except UnknownNameError as wrong:
-            wrong.fix = 'keep="all" keeps every tensor; print(samara.open_program(path)) names them'
-            raise
-        self.handle = ffi.gc(out[0], _Destroyer(lib, self.model.handle, (operators, strings)))
+        self._lib = library()
+        self.handle = create_session(
+            self.model,
+            spec.name,
+            threads=threads,
+            backend=backend,
+            isa=isa,
+            keep=self._keep,
+            accuracy=accuracy,
+            limits=limits,
+            tuned=tuned,
+        )
         self.function = spec.name
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
@@ -187,10 +150,11 @@ class Session:
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
         self._profiling = False
+        self._bound = BoundOutputs(self._lib, len(spec.outputs))
         # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
         self._repeat: tuple[Any, list[Array]] | None = None
         if all(s is not None for s in self._shapes):
-            self._read_output_shapes()
+            self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
         _log.debug("created %r with %s", self, self._options)
 
     # ---- lifetime
@@ -202,9 +166,11 @@ class Session:
         thread runs the session.
         """
         if not self._lock.acquire(blocking=False):
-            raise _busy()
+            raise busy()
         try:
-            self.__dict__.pop("handle", None)
+            handle = self.__dict__.pop("handle", None)
+            if handle is not None:
+                self._bound.clear(handle)
             self._repeat = None
         finally:
             self._lock.release()
@@ -224,15 +190,10 @@ class Session:
         return _opened, (self.model, self._options)
 
     def __repr__(self) -> str:
-        def listed(specs: Sequence[TensorSpec]) -> str:
-            return ", ".join(f"{s.name}: {s.dtype}[{', '.join(map(str, s.shape))}]" for s in specs)
-
         where = "memory" if self.model.path is None else repr(self.model.path)
         closed = "" if "handle" in self.__dict__ else ", closed"
-        return (
-            f"Session({where}, {self.function}({listed(self.inputs)}) -> ({listed(self.outputs)})"
-            f"{closed})"
-        )
+        inputs, outputs = listed_specs(self.inputs), listed_specs(self.outputs)
+        return f"Session({where}, {self.function}({inputs}) -> ({outputs}){closed})"
 
     # ---- running
 
@@ -251,7 +212,7 @@ class Session:
         uint4 see TensorSpec.
         outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
         dtype or shape, UnknownNameError for a wrong name, ArgumentError for another kind of
-        argument.
+        argument. After a run that failed the arrays of `out` hold anything.
 
             logits = session.run({"image": image})["logits"]
         """
@@ -259,7 +220,7 @@ class Session:
             feeds = named_feeds(feeds, self._names, self._rank)
         wanted = wanted_outputs(outputs, self._out_names, self._keep)
         if not self._lock.acquire(blocking=False):
-            raise _busy()
+            raise busy()
         try:
             held = self._feed(feeds)
             made = self._run(out)
@@ -284,33 +245,23 @@ class Session:
 
     def bind(self, feeds: Mapping[str, Array], out: Mapping[str, Array]) -> Callable[[], None]:
         """A callable that runs on these very arrays: inputs are read where they lie, outputs are
-        written in place.
+        computed in place.
 
         All inputs and outputs must be given, C-contiguous and of the right dtype and shape; they
-        stay alive with the callable. It costs one C call, and refuses to run after a resize to
-        other shapes.
+        stay alive with the callable. An output may be the array of an input, as for recurrent
+        state; after a run that failed outputs hold anything. It costs one C call, and refuses to
+        run after a resize to other shapes.
         """
-        for spec in (*self.inputs, *self.outputs):
-            if spec.dtype in PACKED:
-                raise ShapeError(
-                    f"{spec.name!r} is {spec.dtype}, which lies otherwise in an array than in the"
-                    " runtime",
-                    fix="use run, which converts it",
-                )
+        refuse_packed((*self.inputs, *self.outputs))
         feeds = named_feeds(feeds, self._names, self._rank)
         out = named_feeds(
             out, self._out_names, len(self.outputs[0].shape) if self.outputs else 0, "outputs"
         )
         held = self._feed(feeds)
-        for array, name in zip(held, self._names, strict=True):
-            if array is not feeds[name]:
-                raise ShapeError(
-                    f"input {name!r} cannot be bound",
-                    fix="give a C-contiguous numpy array of the declared dtype",
-                )
+        refuse_copies(held, feeds, self._names)
         ins = ffi.new("void *[]", max(1, len(held)))
         outs = ffi.new("void *[]", max(1, len(self._out_names)))
-        alive = [*held]
+        given: list[Array] = []
         for i, array in enumerate(held):
             ins[i] = ffi.from_buffer(array)
         for i, name in enumerate(self._out_names):
@@ -318,19 +269,22 @@ class Session:
                 raise ShapeError(
                     f"output {name!r} is not bound", fix=f"out= needs {self._out_names}"
                 )
-            given = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
-            outs[i] = ffi.from_buffer(given, require_writable=True)
-            alive.append(out[name])
-        shapes = list(self._shapes)
-        repeat = (ins, alive)
+            array = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
+            outs[i] = ffi.from_buffer(array, require_writable=True)
+            given.append(array)
+        shapes = self._shapes  # a resize makes another list
+        repeat = (ins, [*held, *given])
         run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
+        places = self._bound
 
         def bound() -> None:
             if not lock.acquire(False):
-                raise _busy()
+                raise busy()
             try:
-                if self._shapes != shapes:
+                if self._shapes is not shapes and self._shapes != shapes:
                     raise ShapeError("the session was resized after bind", fix="bind again")
+                if places.arrays is not given:
+                    places.put(handle, given)
                 status = run_with(handle, ins, outs)
                 self._repeat = repeat
             finally:
@@ -423,40 +377,11 @@ class Session:
         """
         if not self._profiling:
             self._repeat_timed()
-        count = ffi.new("size_t *")
-        self._check(self._lib.samara_session_profile(self.handle, NULL, 0, count))
-        rows = ffi.new("samara_profile_row[]", max(1, count[0]))
-        self._check(self._lib.samara_session_profile(self.handle, rows, count[0], count))
-        files = ffi.new("const char *[]", max(1, count[0]))
-        details = ffi.new("const char *[]", max(1, count[0]))
-        lines = ffi.new("uint32_t[]", max(1, count[0]))
-        self._check(
-            self._lib.samara_session_profile_sources(
-                self.handle, files, lines, details, count[0], count
-            )
-        )
-        return [
-            ProfileRow(
-                text(r.node),
-                text(r.op),
-                text(r.kernel),
-                text(r.function),
-                r.start_ns / 1e3,
-                r.total_ns / 1e3,
-                r.count,
-                f"{name}:{lines[i]}" if (name := text(files[i])) else "",
-                module_of(text(details[i])),
-            )
-            for i, r in enumerate(rows[0 : count[0]])
-        ]
+        return profile_rows(self.handle, self._check)
 
     def trace(self) -> str:
         """The profile of the last run as Chrome trace JSON."""
-        needed = ffi.new("size_t *")
-        self._lib.samara_session_profile_trace(self.handle, NULL, 0, needed)
-        buffer = ffi.new("char[]", needed[0])
-        self._check(self._lib.samara_session_profile_trace(self.handle, buffer, needed[0], needed))
-        return text(buffer)
+        return trace_text(self.handle, self._check)
 
     def choices(self) -> tuple[NodeChoice, ...]:
         """What runs every node that has something to run, and what else its operator could take."""
@@ -472,6 +397,7 @@ class Session:
             )
         before = dict(self.state)
         self.set_profiling(True)
+        self._bound.clear(self.handle)
         self._check(self._lib.samara_session_run_with(self.handle, self._repeat[0], NULL))
         for name, value in before.items():
             self.state[name] = value
@@ -510,6 +436,7 @@ class Session:
         if out is not None:
             explain_outputs(out, self._out_names)
         made: dict[str, Array] = {}
+        places: list[Array | None] | None = None  # what is large enough to be computed in place
         late: list[int] = []
         packed: list[tuple[Array, Array, str]] = []
         pointers = self._out
@@ -517,6 +444,9 @@ class Session:
             shape = self._out_shapes[i]
             if out is not None and name in out:
                 array = as_output(self.outputs[i], out[name], self._out_dtypes[i], shape)
+                if array.nbytes >= WORTH_BYTES and not self._out_packed[i]:
+                    places = [None] * len(self._out_names) if places is None else places
+                    places[i] = array
             elif shape is None:
                 late.append(i)
                 pointers[i] = NULL
@@ -528,6 +458,10 @@ class Session:
                 packed.append((array, np.empty(packed_bytes(shape or ()), np.uint8), name))
                 array = packed[-1][1]
             pointers[i] = ffi.from_buffer(array)
+        if places is not None:
+            self._bound.put(self.handle, places)
+        elif self._bound.arrays is not None:
+            self._bound.clear(self.handle)
         status = self._lib.samara_session_run_with(self.handle, self._in, pointers)
         if status:
             raise self._failure(status)
@@ -550,21 +484,12 @@ class Session:
         for spec, shape in zip(self.inputs, shapes, strict=True):
             assert shape is not None
             check_shape(spec, shape)
-        arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes if s is not None]
-        pointers = ffi.new("int64_t *[]", arrays or [NULL])
-        self._check(self._lib.samara_session_resize(self.handle, pointers, len(arrays)))
+        self._bound.clear(self.handle)  # a resize does that in any case
+        resize_inputs(self.handle, [s for s in shapes if s is not None], self._check)
         _log.debug("resized to %s: the arena has %d bytes", shapes, self.arena_bytes)
         self._shapes = list(shapes)
         self._repeat = None
-        self._read_output_shapes()
-
-    def _read_output_shapes(self) -> None:
-        tensor = ffi.new("samara_tensor *")
-        self._out_shapes = []
-        for i in range(len(self._out_names)):
-            self._check(self._lib.samara_session_output_shape(self.handle, i, tensor))
-            shape = tuple(int(tensor.shape[k]) for k in range(tensor.rank))
-            self._out_shapes.append(None if any(n < 0 for n in shape) else shape)
+        self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
 
     def _failure(self, status: int) -> SamaraError:
         return failure(status, text(self._lib.samara_session_error(self.handle)))
@@ -572,64 +497,3 @@ class Session:
     def _check(self, status: int) -> None:
         if status:
             raise self._failure(status)
-
-
-class _Destroyer:
-    """Destroys the C session when its handle goes; holds what it borrows: the model's handle, so
-    the model closes after it, and the custom operators.
-    """
-
-    def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:
-        self._destroy = lib.samara_session_destroy
-        self._model = model
-        self._borrowed = borrowed
-
-    def __call__(self, handle: Any) -> None:
-        self._destroy(handle)
-        self._model = self._borrowed = None
-
-
-def _options(
-    function: str,
-    threads: int | None,
-    isa: str | None,
-    keep: Sequence[str] | str,
-    accuracy: str,
-    limits: Mapping[str, float],
-    strings: list[Any],
-) -> Any:
-    if not isinstance(limits, Mapping):
-        raise ArgumentError(
-            f"limits is {kind_of(limits)}", fix='give a dict, as limits={"deadline_s": 0.1}'
-        )
-
-    def c_string(value: str) -> Any:
-        strings.append(ffi.new("char[]", value.encode()))
-        return strings[-1]
-
-    options = ffi.new("samara_session_options *")
-    options.struct_size = ffi.sizeof("samara_session_options")
-    options.function = c_string(function)
-    options.pool = pool_for(threads)
-    options.isa = NULL if isa is None else c_string(isa)
-    if keep == "all":
-        options.keep_all = True
-    elif keep:
-        names = list(keep)
-        strings.append(ffi.new("char *[]", [c_string(n) for n in names]))
-        options.keep, options.keep_count = strings[-1], len(names)
-    options.strict_accuracy = accuracy == "strict"
-    options.bfloat16 = accuracy == "bfloat16"
-    for key, value in limits.items():
-        if key not in _LIMITS:
-            raise unknown("there is no limit", key, _LIMITS, "limits are")
-        check_number(value, f"limit {key}")
-        if not value > 0:
-            raise ShapeError(
-                f"limit {key} must be positive, got {value}", fix="leave it out for none"
-            )
-        if key == "deadline_s":
-            options.deadline_us = max(1, int(value * 1e6))
-        else:
-            setattr(options, key, int(value))
-    return options

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C session behind a Session: its options from Python's words, and its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from samara.pybridge._native import NULL, check, ffi, library, new_error
+from samara.pybridge._pool import check_backend, pool_for
+from samara.pybridge.custom import custom_ops, explained
+from samara.pybridge.errors import (
+    ArgumentError,
+    SamaraError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from samara.pybridge.feeds_and_results import check_number, isa_list
+from samara.pybridge.files import kind_of
+from samara.pybridge.model import Model
+from samara.pybridge.names import is_one_of, unknown
+from samara.pybridge.tuned import tuned_text
+
+_LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
+_ACCURACIES = ("default", "strict", "bfloat16")
+
+
+def busy() -> SamaraError:
+    """What to raise where a session is in use: it is for one thread at a time."""
+    return SamaraError(
+        "the session is in use by another thread", fix="give each thread a session of its own"
+    )
+
+
+def create_session(
+    model: Model,
+    function: str,
+    *,
+    threads: int | None,
+    backend: str,
+    isa: Sequence[str] | str | None,
+    keep: Sequence[str] | str,
+    accuracy: str,
+    limits: Mapping[str, float] | None,
+    tuned: str | os.PathLike[str] | bytes | bool | None,
+) -> Any:
+    """The handle of a new C session, which is destroyed with it."""
+    check_backend(backend)
+    if not is_one_of(accuracy, _ACCURACIES):
+        raise unknown("there is no accuracy", accuracy, _ACCURACIES)
+    lib = library()
+    strings: list[Any] = []  # what the options point at
+    limits = {} if limits is None else limits
+    ceiling = isa_list(isa)
+    options = _options(function, threads, ceiling, keep, accuracy, limits, strings)
+    measured = tuned_text(model, tuned, ceiling)
+    if measured is not None:
+        strings.append(ffi.new("char[]", measured))
+        options.tuned = strings[-1]
+    operators = custom_ops()
+    options.custom_ops, options.custom_op_count = operators, len(operators)
+    out, error = ffi.new("samara_session **"), new_error()
+    try:
+        check(lib.samara_session_create(model.handle, options, out, error), error)
+    except UnsupportedError as refused:
+        raise explained(refused) from None
+    except UnknownNameError as wrong:
+        wrong.fix = 'keep="all" keeps every tensor; print(samara.open_program(path)) names them'
+        raise
+    return ffi.gc(out[0], _Destroyer(lib, model.handle, (operators, strings)))
+
+
+class _Destroyer:
+    """Destroys the C session when its handle goes; holds what it borrows: the model's handle, so
+    the model closes after it, and the custom operators.
+    """
+
+    def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:
+        self._destroy = lib.samara_session_destroy
+        self._model = model
+        self._borrowed = borrowed
+
+    def __call__(self, handle: Any) -> None:
+        self._destroy(handle)
+        self._model = self._borrowed = None
+
+
+def _options(
+    function: str,
+    threads: int | None,
+    isa: str | None,
+    keep: Sequence[str] | str,
+    accuracy: str,
+    limits: Mapping[str, float],
+    strings: list[Any],
+) -> Any:
+    """A samara_session_options. What it points at is added to `strings`."""
+    if not isinstance(limits, Mapping):
+        raise ArgumentError(
+            f"limits is {kind_of(limits)}", fix='give a dict, as limits={"deadline_s": 0.1}'
+        )
+
+    def c_string(value: str) -> Any:
+        strings.append(ffi.new("char[]", value.encode()))
+        return strings[-1]
+
+    options = ffi.new("samara_session_options *")
+    options.struct_size = ffi.sizeof("samara_session_options")
+    options.function = c_string(function)
+    options.pool = pool_for(threads)
+    options.isa = NULL if isa is None else c_string(isa)
+    if keep == "all":
+        options.keep_all = True
+    elif keep:
+        names = list(keep)
+        strings.append(ffi.new("char *[]", [c_string(n) for n in names]))
+        options.keep, options.keep_count = strings[-1], len(names)
+    options.strict_accuracy = accuracy == "strict"
+    options.bfloat16 = accuracy == "bfloat16"
+    for key, value in limits.items():
+        if key not in _LIMITS:
+            raise unknown("there is no limit", key, _LIMITS, "limits are")
+        check_number(value, f"limit {key}")
+        if not value > 0:
+            raise ShapeError(
+                f"limit {key} must be positive, got {value}", fix="leave it out for none"
+            )
+        if key == "deadline_s":
+            options.deadline_us = max(1, int(value * 1e6))
+        else:
+            setattr(options, key, int(value))
+    return options
