@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,7 +194,7 @@ def export(
     unmeasured: dict[str, str] = {}
     contract: list[Memory] = []
 
-    def measured(file: Path) -> Sequence[Memory]:
+    def measured(file: memoryview) -> Sequence[Memory]:
         contract.extend(
             measure(merged, file, refused=lambda f, error: unmeasured.update({f: str(error)}))
         )
@@ -203,7 +202,7 @@ def export(
 
     derived: list[DerivedLayout] = []
 
-    def prepacked(file: Path) -> Sequence[DerivedLayout]:
+    def prepacked(file: memoryview) -> Sequence[DerivedLayout]:
         derived.extend(derived_layouts(merged, file, prepack or ()))
         return derived
 

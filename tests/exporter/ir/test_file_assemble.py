@@ -8,8 +8,9 @@ import itertools
 import numpy as np
 import pytest
 
-from samara.exporter.ir import schema
-from samara.exporter.ir.file_assemble import fnv1a, sums
+from samara.exporter.ir import ProgramBuilder, schema
+from samara.exporter.ir.file_assemble import assemble, fnv1a, in_memory, sums
+from samara.exporter.ir.file_write import rows_of
 from samara.pybridge.checksum import checksum
 
 MEBI = 1 << 20
@@ -29,3 +30,13 @@ def test_sums_of_pieces_are_those_of_the_whole(pieces: tuple[int, ...]) -> None:
     assert sums(parts) == [
         checksum(data[at : at + schema.SUM_BYTES]) for at in range(0, len(data), schema.SUM_BYTES)
     ]
+
+
+def test_a_file_in_memory_is_the_file_and_aligned_for_tensors() -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    f.finish([f.op("add", f.input("x", "f32", [5]), np.arange(5, dtype=np.float32))], ["y"])
+    row, segments = rows_of(program.finish(["main"]))
+    whole = in_memory(row, segments)
+    assert bytes(whole) == b"".join(assemble(row, segments))
+    assert np.frombuffer(whole, np.uint8).ctypes.data % schema.TENSOR_ALIGNMENT == 0

@@ -16,11 +16,13 @@ import pytest
 from samara.exporter.ir import (
     ConstantInfo,
     Golden,
+    Memory,
     Program,
     ProgramBuilder,
     Source,
     Value,
     from_bytes,
+    read_file,
     save_program,
     schema,
     schema_text,
@@ -283,3 +285,21 @@ def test_recurrent_weights_of_half_the_bytes_need_a_newer_runtime(
     y, *_ = b.op("lstm", b.input("x", "f32", (2, 1, 5)), b.const(w), b.const(r), hidden=3)
     b.finish([y])
     assert from_bytes(to_bytes(pb.finish(["main"]))).min_runtime == since
+
+
+def test_the_runtime_is_asked_before_anything_is_written(tmp_path: Path) -> None:
+    """It gets the bytes of the file without its answers; the file is written once, with them."""
+    program = ProgramBuilder()
+    f = program.function("main")
+    f.finish([f.op("relu", f.input("x", "f32", (4,)))], ["y"])
+    made, seen = program.finish(["main"]), list[bytes]()
+
+    def measure(file: memoryview) -> tuple[Memory, ...]:
+        seen.append(bytes(file))
+        assert [p.stat().st_size for p in tmp_path.iterdir()] == [0]
+        return (contract,)
+
+    contract = Memory("main", ("scalar",), 1, (0, 7, 0), 64, *range(10))
+    save_program(made, tmp_path / "m.samara", measure=measure)
+    assert seen == [to_bytes(made)]
+    assert read_file(tmp_path / "m.samara").memory == (contract,)

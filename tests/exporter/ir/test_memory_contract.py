@@ -47,7 +47,7 @@ def test_rows_say_what_was_measured() -> None:
 def test_the_file_keeps_it_and_runs(tmp_path: Path) -> None:
     path, seen = tmp_path / "m.samara", []
 
-    def measure(file: Path) -> list[Memory]:
+    def measure(file: memoryview) -> list[Memory]:
         seen.append(Session(file).run({"x": np.zeros(4, np.float32)}))
         return [_memory(), _memory(threads=1, arena=2**40)]
 
@@ -60,7 +60,7 @@ def test_the_file_keeps_it_and_runs(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_measured_leaves_no_file(tmp_path: Path) -> None:
-    def measure(file: Path) -> list[Memory]:
+    def measure(file: memoryview) -> list[Memory]:
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from samara.exporter.ir import flat, schema
 from samara.exporter.types import UnsupportedError
 from samara.pybridge.checksum import checksum
@@ -51,6 +53,23 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
         yield bytes(place - at)
         yield from segment.parts
         at = place + segment.size
+
+
+def in_memory(row: Mapping[str, Any], segments: Sequence[Segment]) -> memoryview:
+    """A file of these rows for the runtime to open where it lies.
+
+    It is aligned as a mapped file is for tensors: the runtime takes no stored layout that is not.
+    """
+    parts = list(assemble(row, segments))
+    size = sum(map(len, parts))
+    room = np.empty(size + schema.TENSOR_ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % schema.TENSOR_ALIGNMENT
+    whole = room[start : start + size].data
+    at = 0
+    for part in parts:
+        whole[at : at + len(part)] = part
+        at += len(part)
+    return whole
 
 
 def _up(n: int, multiple: int) -> int:

@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir import schema
 from samara.exporter.ir.exprs import ExprWriter
-from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a
+from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a, in_memory
 from samara.exporter.ir.memory_contract import Memory, memory_rows
 from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
@@ -53,35 +52,27 @@ def save_program(
     golden: Sequence[Golden] | Golden | None = None,
     layout: bool = True,
     runtime: tuple[int, ...] | None = None,
-    measure: Callable[[Path], Sequence[Memory]] | None = None,
-    prepack: Callable[[Path], Sequence[DerivedLayout]] | None = None,
+    measure: Callable[[memoryview], Sequence[Memory]] | None = None,
+    prepack: Callable[[memoryview], Sequence[DerivedLayout]] | None = None,
 ) -> int:
     """Write the file; returns its size in bytes.
 
     The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
     stores weights row-major, for runtimes' derived copies and for people who look at files.
     `runtime` is the oldest one that must read the file: nodes are stated as it knows them.
-    `prepack` and then `measure` are shown the file before that: what the first says is stored as
-    layouts that sessions need not derive, what the second says as the memory contract.
+    Two things in it only the runtime can say, which needs a file to answer: `prepack` gets the
+    file's bytes without them and returns layouts to store, so that sessions need not derive them;
+    then `measure` gets the bytes with those and returns the memory contract.
     """
     verify(program)
     row, segments = rows_of(program, golden=golden, layout=layout, runtime=runtime)
     with replacing(path) as file:
-
-        def write() -> None:
-            file.seek(0)
-            file.truncate()
-            file.writelines(assemble(row, segments))
-            file.flush()
-
-        write()
         if prepack is not None:
-            _add_derived(row, segments, prepack(Path(file.name)))
-            write()
+            _add_derived(row, segments, prepack(in_memory(row, segments)))
         if measure is not None:
             functions = {name: i for i, name in enumerate(program.functions)}
-            row["memory"] = memory_rows(measure(Path(file.name)), functions)
-            write()
+            row["memory"] = memory_rows(measure(in_memory(row, segments)), functions)
+        file.writelines(assemble(row, segments))
         return file.tell()
 
 

@@ -56,14 +56,15 @@ def peak_of(rows: Sequence[MemoryRow]) -> Peak:
 
 def measure(
     program: Program,
-    path: Path,
+    source: Path | memoryview,
     *,
     threads: Sequence[int] = THREADS,
     isas: Sequence[str] | None = None,
     refused: Callable[[str, SamaraError], None] | None = None,
 ) -> tuple[Memory, ...]:
     """What the functions that a user calls take, per instruction set (all that this machine has) and
-    number of threads; equal numbers of several instruction sets make one row.
+    number of threads; equal numbers of several instruction sets make one row. `source` is the file,
+    or its bytes.
 
     Functions that grow, or whose inputs have no bounds, have none. `refused` hears of those that
     this machine cannot make sessions of, such as those with custom operators that are not here.
@@ -73,7 +74,7 @@ def measure(
         rows: dict[Memory, list[str]] = {}
         try:
             for isa in instruction_sets() if isas is None else isas:
-                for row in _of_function(path, name, threads, isa):
+                for row in _of_function(source, name, threads, isa):
                     rows.setdefault(row, []).append(isa)
         except SamaraError as error:
             if refused is not None:
@@ -83,9 +84,11 @@ def measure(
     return tuple(replace(row, isa=tuple(isas)) for row, isas in found.items())
 
 
-def _of_function(path: Path, name: str, threads: Sequence[int], isa: str) -> Iterator[Memory]:
+def _of_function(
+    source: Path | memoryview, name: str, threads: Sequence[int], isa: str
+) -> Iterator[Memory]:
     """Rows without their instruction set, of a model that nothing was derived for yet."""
-    with CountedModel(path) as model:
+    with CountedModel(source) as model:
         if model.is_growing(name):
             return
         for count in threads:

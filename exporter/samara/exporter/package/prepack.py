@@ -11,14 +11,16 @@ from samara.exporter.types import UnsupportedError
 from samara.pybridge.memory_use import CountedModel, DerivedLayout, instruction_sets
 
 
-def derived_layouts(program: Program, path: Path, isas: Sequence[str]) -> tuple[DerivedLayout, ...]:
+def derived_layouts(
+    program: Program, source: Path | memoryview, isas: Sequence[str]
+) -> tuple[DerivedLayout, ...]:
     """What sessions of the file's entries derive on these instruction sets, each layout once.
 
     Entries whose inputs have no known sizes derive nothing before they meet some: they add nothing.
     Raises UnsupportedError for an instruction set that this machine does not run.
     """
     check_sets(isas)
-    with CountedModel(path) as model:
+    with CountedModel(source) as model:
         for isa in isas:
             for name in program.entries:
                 if not model.is_growing(name):
