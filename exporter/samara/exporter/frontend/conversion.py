@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory
-from samara.exporter.frontend.creation import full, tensor
 from samara.exporter.frontend.device import CPU, device
+from samara.exporter.frontend.filling import full, tensor
 from samara.exporter.frontend.operands import cast, sizes_of
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory, tape
-from samara.exporter.frontend.device import device as _check_device
+from samara.exporter.frontend.filling import full as full
+from samara.exporter.frontend.filling import ints, made, or32
+from samara.exporter.frontend.filling import tensor as tensor
 from samara.exporter.frontend.operands import as_tensor as _as_tensor
 from samara.exporter.frontend.operands import (
     axis_of,
@@ -21,12 +23,9 @@ from samara.exporter.frontend.operands import (
     sizes_of,
 )
 from samara.exporter.frontend.random import Generator, generator_of
+from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import ArgumentError, as_dim, ceildiv, dmax
 from samara.pybridge.errors import ShapeError
-from samara.pybridge.files import kind_of
-
-if TYPE_CHECKING:
-    from samara.exporter.frontend.tensor import Tensor
 
 __all__ = [
     "allclose",
@@ -68,37 +67,6 @@ __all__ = [
 ]
 
 
-def tensor(
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A tensor over a copy of `data`; Python floats become float32, integers int64."""
-    if is_tensor(data):
-        if data._symbolic:  # a number that a traced loop carries
-            return (data if dtype is None else data.to(dtype)).detach().clone()
-        data = data.detach()._data
-    kind = None if dtype is None else dtypes.as_dtype(dtype)
-    try:
-        array = np.array(data) if kind is None else np.array(data, kind)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"no tensor can be made of {kind_of(data)}: {error}",
-            fix="give numbers, an array, or sequences of equal lengths",
-        ) from None
-    if (
-        dtype is None
-        and array.dtype == np.float64
-        and not isinstance(data, (np.ndarray, np.generic))
-    ):
-        array = array.astype(np.float32)
-    dtypes.as_dtype(array.dtype)
-    return _made(array, device, requires_grad)
-
-
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor of `dtype`, without a copy where it is a tensor or array of it."""
     if not isinstance(data, np.ndarray) and not is_tensor(data):
@@ -112,7 +80,7 @@ def from_numpy(array: Any) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"from_numpy needs an array, got {type(array).__name__}")
     dtypes.as_dtype(array.dtype)
-    return tape.wrap(array)
+    return wrap(array)
 
 
 def from_dlpack(source: Any) -> Tensor:
@@ -134,7 +102,7 @@ def zeros(
     pin_memory: bool = False,
 ) -> Tensor:
     """Zeros, float32 unless stated."""
-    return full(sizes_of(size), 0, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
+    return full(sizes_of(size), 0, dtype=or32(dtype), device=device, requires_grad=requires_grad)
 
 
 def ones(
@@ -145,7 +113,7 @@ def ones(
     pin_memory: bool = False,
 ) -> Tensor:
     """Ones, float32 unless stated."""
-    return full(sizes_of(size), 1, dtype=_or32(dtype), device=device, requires_grad=requires_grad)
+    return full(sizes_of(size), 1, dtype=or32(dtype), device=device, requires_grad=requires_grad)
 
 
 def empty(
@@ -156,28 +124,7 @@ def empty(
     pin_memory: bool = False,
 ) -> Tensor:
     """Uninitialised memory."""
-    return _made(memory.empty(_ints(sizes_of(size)), _or32(dtype)), device, requires_grad)
-
-
-def full(
-    size: Sequence[Any],
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """`fill_value` everywhere; its kind gives the dtype unless stated."""
-    kind = _as_tensor(fill_value).dtype if dtype is None else dtypes.as_dtype(dtype)
-    if is_tensor(fill_value) and fill_value._symbolic:
-        return cast(fill_value, kind).expand(tuple(size))
-    value = fill_value.item() if is_tensor(fill_value) else fill_value
-    if all(isinstance(n, (int, np.integer)) for n in size):
-        array = memory.empty(_ints(size), kind)
-        array[...] = value
-        return _made(array, device, requires_grad)
-    return _traced(tape.wrap(np.asarray(value, kind))).expand(tuple(size))
+    return made(memory.empty(ints(sizes_of(size)), or32(dtype)), device, requires_grad)
 
 
 def zeros_like(
@@ -248,7 +195,7 @@ def arange(
     values = np.arange(start, end, step)
     if dtype is None:
         dtype = np.float32 if values.dtype.kind == "f" else np.int64
-    return _made(values.astype(dtypes.as_dtype(dtype)), device, requires_grad)
+    return made(values.astype(dtypes.as_dtype(dtype)), device, requires_grad)
 
 
 def linspace(
@@ -263,7 +210,7 @@ def linspace(
     """`steps` numbers from `start` to `end`, both included."""
     if steps < 0:
         raise ArgumentError(f"linspace of {steps} numbers", fix="give at least 0")
-    return _made(np.linspace(start, end, steps).astype(_or32(dtype)), device, requires_grad)
+    return made(np.linspace(start, end, steps).astype(or32(dtype)), device, requires_grad)
 
 
 def eye(
@@ -275,7 +222,7 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones on the diagonal."""
-    return _made(np.eye(n, m, dtype=_or32(dtype)), device, requires_grad)
+    return made(np.eye(n, m, dtype=or32(dtype)), device, requires_grad)
 
 
 def rand(
@@ -287,8 +234,8 @@ def rand(
     pin_memory: bool = False,
 ) -> Tensor:
     """Uniform numbers of [0, 1)."""
-    array = generator_of(generator).uniform(_ints(sizes_of(size)))
-    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
+    array = generator_of(generator).uniform(ints(sizes_of(size)))
+    return made(np.asarray(array, or32(dtype)), device, requires_grad)
 
 
 def randn(
@@ -300,8 +247,8 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Standard normal numbers."""
-    array = generator_of(generator).normal(_ints(sizes_of(size)))
-    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
+    array = generator_of(generator).normal(ints(sizes_of(size)))
+    return made(np.asarray(array, or32(dtype)), device, requires_grad)
 
 
 def rand_like(
@@ -355,11 +302,11 @@ def normal(
         given = [np.asarray(v.detach()._data if is_tensor(v) else v) for v in (mean, std)]
         size = np.broadcast_shapes(*(v.shape for v in given))
         array = generator_of(generator).normal(size) * given[1] + given[0]
-        kind = mean.dtype if is_tensor(mean) else std.dtype if is_tensor(std) else _or32(None)
+        kind = mean.dtype if is_tensor(mean) else std.dtype if is_tensor(std) else or32(None)
         kind = kind if dtype is None else dtypes.as_dtype(dtype)
-        return _made(np.asarray(array, kind), device, requires_grad)
-    array = generator_of(generator).normal(_ints(size), mean, std)
-    return _made(np.asarray(array, _or32(dtype)), device, requires_grad)
+        return made(np.asarray(array, kind), device, requires_grad)
+    array = generator_of(generator).normal(ints(size), mean, std)
+    return made(np.asarray(array, or32(dtype)), device, requires_grad)
 
 
 def randint(
@@ -375,9 +322,9 @@ def randint(
     """int64 numbers of [low, high); randint(high, size) starts at 0."""
     if size is None:
         low, high, size = 0, low, high
-    array = generator_of(generator).integers(low, high, _ints(size))
+    array = generator_of(generator).integers(low, high, ints(size))
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return _made(np.asarray(array, kind), device, requires_grad)
+    return made(np.asarray(array, kind), device, requires_grad)
 
 
 def randperm(
@@ -390,13 +337,13 @@ def randperm(
 ) -> Tensor:
     """0 … n-1 in random order, int64 unless stated."""
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return _made(generator_of(generator).permutation(n).astype(kind), device, False)
+    return made(generator_of(generator).permutation(n).astype(kind), device, False)
 
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that `input` gives, else 0."""
     drawn = generator_of(generator).uniform(input.shape)
-    return tape.wrap((drawn < input._data).astype(input.dtype))
+    return wrap((drawn < input._data).astype(input.dtype))
 
 
 def multinomial(
@@ -413,13 +360,13 @@ def multinomial(
         total = np.cumsum(weights, -1)
         drawn = source.uniform((*weights.shape[:-1], num_samples)) * total[..., -1:]
         found = (drawn[..., None] >= total[..., None, :]).sum(-1)
-        return tape.wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
+        return wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
     if ((weights > 0).sum(-1) < num_samples).any():
         raise ArgumentError(f"{num_samples} different indices cannot be drawn: too few weights")
     uniform = np.maximum(source.uniform(weights.shape).astype(np.float64), 1e-30)
     with np.errstate(divide="ignore"):
         keys = np.log(weights) - np.log(-np.log(uniform))
-    return tape.wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
+    return wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
 
 
 # ---- of several tensors
@@ -510,35 +457,9 @@ def allclose(
     return input.allclose(other, rtol, atol, equal_nan)
 
 
-def _traced(t: Tensor) -> Tensor:
-    """A constant of the function that is being traced: symbolic sizes exist only there."""
-    tracer = tape.tracing()
-    assert tracer is not None
-    return tracer.known(t)
-
-
 def _symbolic_range(start: Any, end: Any, step: Any, dtype: Any) -> Tensor:
     tracer = tape.tracing()
     assert tracer is not None
     length = dmax(0, ceildiv(as_dim(end) - start, step))
     made: Tensor = tracer.apply(ops.iota, (), {"length": length, "start": start, "step": step})
     return made if dtype is None else cast(made, dtypes.as_dtype(dtype))
-
-
-def _or32(dtype: Any) -> Any:
-    return dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
-
-
-def _ints(size: Sequence[Any]) -> tuple[int, ...]:
-    sizes = tuple(int(n) for n in size)
-    if any(n < 0 for n in sizes):
-        raise ArgumentError(f"a tensor of shape {list(sizes)}", fix="sizes are at least 0")
-    return sizes
-
-
-def _made(array: Any, device: Any, requires_grad: bool) -> Tensor:
-    if device is not None:
-        _check_device(device)
-    out = tape.wrap(array)
-    out.requires_grad = requires_grad
-    return out
