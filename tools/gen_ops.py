@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-for _room in ("exporter", "pybridge", "cli"):
+for _room in (".", "exporter", "pybridge", "cli"):
     sys.path.insert(0, str(ROOT / _room))
+
+from tools import gen_formulas  # noqa: E402
 
 from samara.exporter.ir import schema_text  # noqa: E402
 from samara.exporter.ops import REQUIRED, Attr, OpSpec, WeightForm, all_ops  # noqa: E402
@@ -386,8 +388,15 @@ def generate(ops: Sequence[OpSpec]) -> dict[str, str]:
         OPATTRS_H: opattrs_h(ops),
         DOCS: docs(ops),
         EXACT: exact(ops),
+        **gen_formulas.files(ops),
         **schema_text.generate(),
     }
+
+
+def generate_within(root: Path, ops: Sequence[OpSpec]) -> dict[str, str]:
+    """Every file under `root` that holds generated lines among others: path -> text."""
+    found = {p: _read(root / p) for p in gen_formulas.SECTIONS if (root / p).exists()}
+    return {p: gen_formulas.with_sections(p, text, ops) for p, text in found.items()}
 
 
 def _read(path: Path) -> str:
@@ -400,7 +409,8 @@ def check(root: Path, ops: Sequence[OpSpec]) -> list[str]:
     faults = lock_faults(old, ops)
     if not faults and write_lock(merged_lock(old, ops)) != _read(root / LOCK):
         faults.append(f"{LOCK} is stale")
-    faults += [f"{p} is stale" for p, text in generate(ops).items() if _read(root / p) != text]
+    made = {**generate(ops), **generate_within(root, ops)}
+    faults += [f"{p} is stale" for p, text in made.items() if _read(root / p) != text]
     return faults
 
 
@@ -410,7 +420,7 @@ def write(root: Path, ops: Sequence[OpSpec], relock: bool) -> list[str]:
     faults = lock_faults(old, ops)
     if faults:
         return faults
-    files = {**generate(ops), LOCK: write_lock(merged_lock(old, ops))}
+    files = {**generate(ops), **generate_within(root, ops), LOCK: write_lock(merged_lock(old, ops))}
     for path, text in files.items():
         if _read(root / path) != text:
             (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from samara.exporter.ops.autodiff import Rule
 from samara.exporter.ops.facts import Ends, Kind, RowFacts, WeightForm
+from samara.exporter.ops.formula import Formula
 from samara.exporter.types import (
     Dim,
     DimLike,
@@ -292,6 +293,7 @@ class OpSpec(RowFacts):
         keyword `q_in` (a list of Quant | None per input).
     dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
     check: name of the C check class (in runtime_c/src/ops/check/).
+    formulas: what a pointwise operator computes in float, from which its C is generated.
     permute: layout rule, "any" where every operand and result moves alike (elementwise, all
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
@@ -312,6 +314,7 @@ class OpSpec(RowFacts):
     dtypes: tuple[str, ...]
     check: str
     attrs: tuple[Attr, ...] = ()
+    formulas: tuple[Formula, ...] = ()
     permute: Permute | Literal["any"] | None = None
     cost: Cost | None = None
     measured: bool = False

@@ -12,19 +12,10 @@
 /// position.
 typedef void (*smr_f32_vunary_ukernel)(size_t n, const float *x, float *y, const float *params);
 
-/// The functions. With a and b for params:
-///
-///     LEAKY_RELU    x where x >= 0, else a x
-///     ELU           x where x >= 0, else a (e^x - 1)
-///     HARD_SIGMOID  a x + b between 0 and 1
-///     CLAMP         x between a and b
-///     GELU          x Phi(x), by erf; GELU_TANH its usual approximation
-///     ROUND         halves to even
-///     SIGN          of 0 is 0
-///
-/// NaN in gives NaN out for all of them.
+/// The functions; functions.inc says what they are of x, with a and b for params. NaN in gives NaN
+/// out for all of them.
 enum smr_f32_vunary {
-#define SMR_F32_FUNCTION(NAME, name) SMR_F32_##NAME,
+#define SMR_F32_FUNCTION(NAME, name, LENGTH, value, value_f64) SMR_F32_##NAME,
 #include "kernels/f32_vunary/functions.inc"
 
   SMR_F32_VUNARY_COUNT

@@ -141,48 +141,12 @@ enum {
                                                      .run = unary_run,                          \
                                                      .state_bytes = sizeof(struct unary_state), \
                                                      .more_dtypes = unary_more_##check_};
-#define UNARY_FLOAT(name, FUNCTION, a, b) \
-  UNARY(name, float, unary_prepare_f32(job, SMR_F32_##FUNCTION, (a), (b)))
+#define UNARY_FLOAT(name, function, a, b) \
+  UNARY(name, float, unary_prepare_f32(job, (function), (a), (b)))
 #define UNARY_NUMBER(name, FUNCTION) \
   UNARY(name, number, unary_prepare_number(job, SMR_F32_##FUNCTION, SMR_VUNARY_##FUNCTION))
-#define ATTR(OP, name) (SMR_ATTR(job, OP, name)->f)
+#include "ops/table/unary.inc"
 
-UNARY_NUMBER(neg, NEG)
-UNARY_NUMBER(abs, ABS)
-UNARY_NUMBER(sign, SIGN)
-UNARY_NUMBER(relu, RELU)
-UNARY_FLOAT(ceil, CEIL, 0, 0)
-UNARY_FLOAT(floor, FLOOR, 0, 0)
-UNARY_FLOAT(round, ROUND, 0, 0)
-UNARY_FLOAT(exp, EXP, 0, 0)
-UNARY_FLOAT(log, LOG, 0, 0)
-UNARY_FLOAT(sqrt, SQRT, 0, 0)
-UNARY_FLOAT(rsqrt, RSQRT, 0, 0)
-UNARY_FLOAT(reciprocal, RECIPROCAL, 0, 0)
-UNARY_FLOAT(sin, SIN, 0, 0)
-UNARY_FLOAT(cos, COS, 0, 0)
-UNARY_FLOAT(tan, TAN, 0, 0)
-UNARY_FLOAT(asin, ASIN, 0, 0)
-UNARY_FLOAT(acos, ACOS, 0, 0)
-UNARY_FLOAT(atan, ATAN, 0, 0)
-UNARY_FLOAT(sinh, SINH, 0, 0)
-UNARY_FLOAT(cosh, COSH, 0, 0)
-UNARY_FLOAT(tanh, TANH, 0, 0)
-UNARY_FLOAT(asinh, ASINH, 0, 0)
-UNARY_FLOAT(acosh, ACOSH, 0, 0)
-UNARY_FLOAT(atanh, ATANH, 0, 0)
-UNARY_FLOAT(erf, ERF, 0, 0)
-UNARY_FLOAT(sigmoid, SIGMOID, 0, 0)
-UNARY_FLOAT(softplus, SOFTPLUS, 0, 0)
-UNARY_FLOAT(hard_swish, HARD_SWISH, 0, 0)
-UNARY_FLOAT(silu, SILU, 0, 0)
-UNARY_FLOAT(leaky_relu, LEAKY_RELU, ATTR(leaky_relu, alpha), 0)
-UNARY_FLOAT(elu, ELU, ATTR(elu, alpha), 0)
-UNARY_FLOAT(hard_sigmoid, HARD_SIGMOID, ATTR(hard_sigmoid, alpha), ATTR(hard_sigmoid, beta))
-UNARY_FLOAT(clamp, CLAMP, ATTR(clamp, lo), ATTR(clamp, hi))
-UNARY(gelu, float,
-      unary_prepare_f32(job, SMR_ATTR(job, gelu, approximate)->i ? SMR_F32_GELU_TANH : SMR_F32_GELU,
-                        0, 0))
 UNARY(logical_not, bool, unary_prepare_any(job, SMR_VUNARY_NOT))
 UNARY(bitwise_not, int, unary_prepare_any(job, SMR_VUNARY_BIT_NOT))
 UNARY(isnan, predicate, unary_prepare_any(job, SMR_VUNARY_IS_NAN))
@@ -198,7 +162,6 @@ static samara_status unary_prepare_infinite(struct smr_job *job) {
 }
 UNARY(isinf, predicate, unary_prepare_infinite(job))
 
-#undef ATTR
 #undef UNARY_NUMBER
 #undef UNARY_FLOAT
 #undef UNARY

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
+from samara.exporter.ops import formula as f
 from samara.exporter.ops.autodiff import Rule
 from samara.exporter.ops.cases import unary
 from samara.exporter.ops.facts import Facts, Kind
+from samara.exporter.ops.numeric import in_f32
 from samara.exporter.ops.shape_rules import EVERY_FLOAT, same
 from samara.exporter.ops.spec import Attr, Case, Cost, Infer, OpSpec, bytes_of, define
 from samara.exporter.types import Dim, TensorType
@@ -26,9 +28,11 @@ def _flops(per_element: int) -> Cost:
 def unary_row(
     name: str,
     code: int,
-    reference: Callable[..., Any],
     doc: str,
     *,
+    formula: Callable[..., f.Number] | tuple[f.Formula, ...] = (),
+    double: Callable[..., f.Number] | None = None,
+    reference: Callable[..., Any] | None = None,
     dtypes: tuple[str, ...] = EVERY_FLOAT,
     attrs: tuple[Attr, ...] = (),
     infer: Infer = same,
@@ -45,8 +49,13 @@ def unary_row(
 ) -> OpSpec:
     """Declare an operator of one operand x and one result y of the same shape.
 
+    formula: what it computes in float, from which its C is generated; `double`: in float64, where
+        that differs. Where attributes choose among several, a formula for each.
+    reference: by default what the formula says.
     `flops` counts per element; without `cases` it gets some of every dtype, from `low` to `high`.
     """
+    if not isinstance(formula, tuple):
+        formula = (f.formula(name, formula, double=double),)
     return define(
         OpSpec(
             name=name,
@@ -54,12 +63,13 @@ def unary_row(
             inputs=("x",),
             outputs=("y",),
             infer=infer,
-            reference=reference,
+            reference=in_f32(f.reference_of(formula)) if reference is None else reference,
             doc=doc,
             kind=kind,
             dtypes=dtypes,
             check="same",
             attrs=attrs,
+            formulas=formula,
             permute="any",
             cost=_flops(flops),
             flags=flags,

@@ -68,9 +68,9 @@ _PAIRS = (
 cast = unary_row(
     "cast",
     40,
-    num.cast,
     "y = x in dtype `to`: floats truncate and saturate to integers (NaN gives 0), integers wrap,"
     " bool is x != 0; i4 and u4 take the low four bits of the int64 that x gives",
+    reference=num.cast,
     dtypes=(*WHOLE, *PACKED),
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),
     infer=_cast_type,
@@ -122,8 +122,8 @@ def _bitcast(x: Array, *, to: DType) -> Array:
 bitcast = unary_row(
     "bitcast",
     84,
-    _bitcast,
     "y = the bits of x taken for dtype `to`, which has as many (little-endian)",
+    reference=_bitcast,
     dtypes=(*WHOLE, *PACKED),
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),
     infer=_bitcast_type,

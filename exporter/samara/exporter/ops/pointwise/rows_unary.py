@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from samara.exporter.ops import formula as f
 from samara.exporter.ops import integer
 from samara.exporter.ops import numeric as num
 from samara.exporter.ops.autodiff import NO_GRAD
@@ -35,15 +34,6 @@ from samara.exporter.types import DType, Quant
 INF = math.inf
 
 
-def _f(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A reference that only floats reach."""
-
-    def reference(x: Array, **attrs: Any) -> Array:
-        return np.asarray(fn(x, **attrs), dtype=x.dtype)
-
-    return in_f32(reference)
-
-
 _SIGNED = (*SIGNED, "f64", "i16")
 _MAGNITUDES = (*_SIGNED, "u8", "u16", "u32", "u64")
 _ALPHA = "slope or scale of the negative side"
@@ -52,8 +42,8 @@ _QS8 = Quant.per_tensor(0.25, 3)
 identity = unary_row(
     "identity",
     1,
-    lambda x: x.copy(),
     "y = x",
+    reference=lambda x: x.copy(),
     dtypes=(*MOVED, *PACKED),
     cases=(
         *unary(ALL),
@@ -75,8 +65,8 @@ identity = unary_row(
 neg = unary_row(
     "neg",
     2,
-    in_f32(np.negative),
     "y = -x; integers wrap",
+    formula=lambda x: -x,
     dtypes=_SIGNED,
     grad=rules.neg,
     tolerance=UNCHANGED,
@@ -87,8 +77,8 @@ neg = unary_row(
 abs_ = unary_row(
     "abs",
     3,
-    in_f32(np.abs),
     "y = |x|; integers wrap",
+    formula=f.absolute,
     dtypes=_MAGNITUDES,
     grad=rules.abs_,
     saves=("x",),
@@ -100,8 +90,10 @@ abs_ = unary_row(
 sign = unary_row(
     "sign",
     4,
-    in_f32(np.sign),
     "y = -1, 0 or 1; NaN stays NaN",
+    formula=lambda x: f.select(x < 0, -1, f.select(x > 0, 1, x)),
+    double=lambda x: f.select(x > 0, 1, f.select(x < 0, -1, f.select(f.equal(x, 0), 0, x))),
+    reference=in_f32(np.sign),
     dtypes=_MAGNITUDES,
     grad=flat,
     tolerance=UNCHANGED,
@@ -111,8 +103,8 @@ sign = unary_row(
 ceil = unary_row(
     "ceil",
     5,
-    _f(np.ceil),
     "y = x rounded towards plus infinity",
+    formula=f.ceil,
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
@@ -121,8 +113,8 @@ ceil = unary_row(
 floor = unary_row(
     "floor",
     6,
-    _f(np.floor),
     "y = x rounded towards minus infinity",
+    formula=f.floor,
     grad=flat,
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
@@ -131,8 +123,8 @@ floor = unary_row(
 round_ = unary_row(
     "round",
     7,
-    _f(np.rint),
     "y = x rounded to the nearest integer, halves to even",
+    formula=f.rint,
     cases=(
         *unary(EVERY_FLOAT, turn=1),
         Case((np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997], np.float32),)),
@@ -145,8 +137,8 @@ round_ = unary_row(
 exp = unary_row(
     "exp",
     8,
-    _f(np.exp),
     "y = e**x",
+    formula=f.exp,
     flops=8,
     grad=rules.exp,
     saves=("y",),
@@ -156,8 +148,8 @@ exp = unary_row(
 log = unary_row(
     "log",
     9,
-    _f(np.log),
     "y = ln x",
+    formula=f.log,
     low=0.01,
     high=20,
     flops=8,
@@ -169,8 +161,8 @@ log = unary_row(
 sqrt = unary_row(
     "sqrt",
     10,
-    _f(np.sqrt),
     "y = square root of x",
+    formula=f.sqrt,
     low=0,
     high=9,
     grad=rules.sqrt,
@@ -182,8 +174,8 @@ sqrt = unary_row(
 rsqrt = unary_row(
     "rsqrt",
     11,
-    _f(lambda x: 1 / np.sqrt(x)),
     "y = 1 / sqrt(x)",
+    formula=lambda x: 1 / f.sqrt(x),
     low=0.05,
     high=9,
     flops=2,
@@ -195,8 +187,8 @@ rsqrt = unary_row(
 reciprocal = unary_row(
     "reciprocal",
     12,
-    _f(lambda x: 1 / x),
     "y = 1 / x",
+    formula=lambda x: 1 / x,
     low=0.1,
     high=4,
     grad=rules.reciprocal,
@@ -207,8 +199,8 @@ reciprocal = unary_row(
 sin = unary_row(
     "sin",
     13,
-    _f(np.sin),
     "y = sin x",
+    formula=f.sin,
     low=-7,
     high=7,
     flops=10,
@@ -220,8 +212,8 @@ sin = unary_row(
 cos = unary_row(
     "cos",
     14,
-    _f(np.cos),
     "y = cos x",
+    formula=f.cos,
     low=-7,
     high=7,
     flops=10,
@@ -233,8 +225,8 @@ cos = unary_row(
 tan = unary_row(
     "tan",
     15,
-    _f(np.tan),
     "y = tan x",
+    formula=f.tan,
     low=-1.4,
     high=1.4,
     flops=12,
@@ -247,8 +239,8 @@ tan = unary_row(
 asin = unary_row(
     "asin",
     16,
-    _f(np.arcsin),
     "y = arc sine of x",
+    formula=f.asin,
     low=-1,
     high=1,
     flops=12,
@@ -260,8 +252,8 @@ asin = unary_row(
 acos = unary_row(
     "acos",
     17,
-    _f(np.arccos),
     "y = arc cosine of x",
+    formula=f.acos,
     low=-1,
     high=1,
     flops=12,
@@ -273,8 +265,8 @@ acos = unary_row(
 atan = unary_row(
     "atan",
     18,
-    _f(np.arctan),
     "y = arc tangent of x",
+    formula=f.atan,
     flops=12,
     grad=rules.atan,
     saves=("x",),
@@ -284,8 +276,8 @@ atan = unary_row(
 sinh = unary_row(
     "sinh",
     19,
-    _f(np.sinh),
     "y = sinh x",
+    formula=f.sinh,
     flops=10,
     grad=rules.sinh,
     saves=("x",),
@@ -296,8 +288,8 @@ sinh = unary_row(
 cosh = unary_row(
     "cosh",
     20,
-    _f(np.cosh),
     "y = cosh x",
+    formula=f.cosh,
     flops=10,
     grad=rules.cosh,
     saves=("x",),
@@ -308,8 +300,8 @@ cosh = unary_row(
 tanh = unary_row(
     "tanh",
     21,
-    _f(np.tanh),
     "y = tanh x",
+    formula=f.tanh,
     low=-5,
     high=5,
     flops=10,
@@ -322,8 +314,8 @@ tanh = unary_row(
 asinh = unary_row(
     "asinh",
     22,
-    _f(np.arcsinh),
     "y = inverse of sinh",
+    formula=f.asinh,
     flops=12,
     grad=rules.asinh,
     saves=("x",),
@@ -332,8 +324,8 @@ asinh = unary_row(
 acosh = unary_row(
     "acosh",
     23,
-    _f(np.arccosh),
     "y = inverse of cosh",
+    formula=f.acosh,
     low=1,
     high=9,
     flops=12,
@@ -344,8 +336,8 @@ acosh = unary_row(
 atanh = unary_row(
     "atanh",
     24,
-    _f(np.arctanh),
     "y = inverse of tanh",
+    formula=f.atanh,
     low=-0.95,
     high=0.95,
     flops=12,
@@ -356,8 +348,8 @@ atanh = unary_row(
 erf = unary_row(
     "erf",
     25,
-    _f(num.erf),
     "y = error function of x",
+    formula=f.erf,
     low=-4,
     high=4,
     flops=12,
@@ -369,8 +361,8 @@ erf = unary_row(
 sigmoid = unary_row(
     "sigmoid",
     26,
-    _f(num.sigmoid),
     "y = 1 / (1 + e**-x)",
+    formula=f.sigmoid,
     low=-9,
     high=9,
     flops=10,
@@ -383,8 +375,8 @@ sigmoid = unary_row(
 relu = unary_row(
     "relu",
     27,
-    in_f32(lambda x: np.maximum(x, x.dtype.type(0))),
     "y = max(x, 0)",
+    formula=lambda x: f.maximum(0, x),
     dtypes=_SIGNED,
     grad=curves.relu,
     saves=("y",),
@@ -397,8 +389,8 @@ relu = unary_row(
 leaky_relu = unary_row(
     "leaky_relu",
     28,
-    _f(num.leaky_relu),
     "y = x if x >= 0 else alpha * x",
+    formula=lambda x, alpha: f.select(x >= 0, x, x * alpha),
     attrs=(Attr("alpha", "f32", 0.01, doc=_ALPHA),),
     cases=few(EVERY_FLOAT, ({}, {"alpha": 0.2}, {"alpha": -1.5})),
     grad=curves.leaky_relu,
@@ -411,8 +403,10 @@ leaky_relu = unary_row(
 elu = unary_row(
     "elu",
     29,
-    _f(num.elu),
     "y = x if x > 0 else alpha * (e**x - 1)",
+    formula=lambda x, alpha: f.select(x >= 0, x, alpha * f.expm1_negative(x)),
+    double=lambda x, alpha: f.select(x > 0, x, alpha * f.expm1_negative(x)),
+    reference=in_f32(num.elu),
     attrs=(Attr("alpha", "f32", 1.0, doc=_ALPHA),),
     cases=few(EVERY_FLOAT, ({}, {"alpha": 0.3})),
     flops=10,
@@ -425,8 +419,8 @@ elu = unary_row(
 softplus = unary_row(
     "softplus",
     30,
-    _f(lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, x.dtype.type(0))),
     "y = ln(1 + e**x)",
+    formula=lambda x: f.maximum(0, x) + f.log1p_unit(f.exp(-f.absolute(x))),
     low=-20,
     high=20,
     flops=16,
@@ -435,11 +429,33 @@ softplus = unary_row(
     eager=Eager.LARGE,
     integer=integer.TABLE,
 )
+
+
+def _gelu(x: f.Number) -> f.Number:
+    return (x * 0.5) * (f.erf(x * math.sqrt(0.5)) + 1)
+
+
+def _gelu_tanh(x: f.Number) -> f.Number:
+    inner = f.fma(x * x * x, 0.044715, x) * math.sqrt(2 / math.pi)
+    return (x * 0.5) * (f.tanh(inner) + 1)
+
+
+def _gelu_tanh_double(x: f.Number) -> f.Number:
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    return 0.5 * x * (1 + f.tanh(inner))
+
+
 gelu = unary_row(
     "gelu",
     31,
-    _f(lambda x, approximate: num.gelu(x) if approximate == "none" else num.gelu_tanh(x)),
     "y = x * Phi(x), Phi the normal distribution",
+    formula=(
+        f.formula("gelu", _gelu, when={"approximate": "none"}),
+        f.formula("gelu_tanh", _gelu_tanh, double=_gelu_tanh_double, when={"approximate": "tanh"}),
+    ),
+    reference=in_f32(
+        lambda x, approximate: num.gelu(x) if approximate == "none" else num.gelu_tanh(x)
+    ),
     attrs=(Attr("approximate", "enum", "none", ("none", "tanh"), "tanh: the tanh formula"),),
     cases=few(EVERY_FLOAT, ({}, {"approximate": "tanh"}), -4, 4),
     flops=14,
@@ -452,8 +468,8 @@ gelu = unary_row(
 hard_sigmoid = unary_row(
     "hard_sigmoid",
     32,
-    _f(num.hard_sigmoid),
     "y = clamp(alpha * x + beta, 0, 1)",
+    formula=lambda x, alpha, beta: f.clamp(alpha * x + beta, 0, 1),
     attrs=(Attr("alpha", "f32", 0.2), Attr("beta", "f32", 0.5)),
     cases=few(EVERY_FLOAT, ({}, {"alpha": 1 / 6, "beta": 0.25}), -5, 5),
     flops=4,
@@ -466,8 +482,9 @@ hard_sigmoid = unary_row(
 hard_swish = unary_row(
     "hard_swish",
     33,
-    _f(num.hard_swish),
     "y = x * clamp(x / 6 + 1/2, 0, 1)",
+    formula=lambda x: x * f.clamp(x * (1 / 6) + 0.5, 0, 1),
+    double=lambda x: x * f.clamp(x / 6 + 0.5, 0, 1),
     low=-5,
     high=5,
     flops=5,
@@ -480,8 +497,8 @@ hard_swish = unary_row(
 silu = unary_row(
     "silu",
     34,
-    _f(lambda x: x * num.sigmoid(x)),
     "y = x / (1 + e**-x)",
+    formula=lambda x: x * f.sigmoid(x),
     low=-6,
     high=6,
     flops=11,
@@ -494,8 +511,8 @@ silu = unary_row(
 clamp = unary_row(
     "clamp",
     35,
-    _f(lambda x, lo, hi, open: num.clamp(x, lo, hi)),
     "y = min(max(x, lo), hi); NaN stays NaN",
+    formula=lambda x, lo, hi: f.clamp(x, lo, hi),
     attrs=(
         Attr("lo", "f32", -INF),
         Attr("hi", "f32", INF),
@@ -518,14 +535,16 @@ clamp = unary_row(
 logical_not = unary_row(
     "logical_not",
     36,
-    np.logical_not,
     "y = not x",
+    reference=np.logical_not,
     dtypes=("bool",),
     grad=NO_GRAD,
     eager=Eager.NUMPY,
     cheap=True,
 )
-bitwise_not = unary_row("bitwise_not", 37, np.invert, "y = ~x", dtypes=EVERY_INT, grad=NO_GRAD)
+bitwise_not = unary_row(
+    "bitwise_not", 37, "y = ~x", reference=np.invert, dtypes=EVERY_INT, grad=NO_GRAD
+)
 
 _SPECIAL = np.array([0, -0.0, 1, np.nan, np.inf, -np.inf, -np.nan, 3e38], np.float32)
 _SPECIAL_F16 = np.array([0, -0.0, 1, np.nan, np.inf, -np.inf, -np.nan, 6e4], np.float16)
@@ -538,8 +557,8 @@ def _isinf(x: Array, *, negative: bool, positive: bool) -> Array:
 isnan = unary_row(
     "isnan",
     38,
-    np.isnan,
     "y = whether x is NaN",
+    reference=np.isnan,
     infer=same_as(DType.BOOL),
     cases=(
         *unary(EVERY_FLOAT, turn=0),
@@ -555,8 +574,8 @@ isnan = unary_row(
 isinf = unary_row(
     "isinf",
     39,
-    _isinf,
     "y = whether x is an infinity of a sign that is asked for",
+    reference=_isinf,
     attrs=(Attr("negative", "bool", True), Attr("positive", "bool", True)),
     infer=same_as(DType.BOOL),
     cases=(
