@@ -5,7 +5,7 @@ about 1 MB of data, or the reason why there is no twin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from onnx import TensorProto
 from operator_models import (
@@ -37,22 +37,14 @@ from operator_rows_data import (
 )
 from operator_rows_int8 import blocks, int8
 
+from samara.exporter.ops import all_ops
+from samara.exporter.ops.facts import Twin
+
 POSITIVE = uniform(0.1, 4.0, 512, 512)
 
-# Unary IR operators and their ONNX twins, by the data that they are defined for.
-UNARY = {
-    "neg": "Neg", "abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "round": "Round",
-    "exp": "Exp", "reciprocal": "Reciprocal", "sin": "Sin", "cos": "Cos", "tan": "Tan", "atan": "Atan",
-    "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "erf": "Erf", "sigmoid": "Sigmoid",
-    "relu": "Relu", "leaky_relu": "LeakyRelu", "elu": "Elu", "softplus": "Softplus", "gelu": "Gelu",
-    "hard_sigmoid": "HardSigmoid", "hard_swish": "HardSwish", "isnan": "IsNaN", "isinf": "IsInf",
-}  # fmt: skip
+# IR operators and their ONNX twins, by the data that they are defined for; by_twin has the others.
 UNARY_POSITIVE = {"log": "Log", "sqrt": "Sqrt"}
 UNARY_INSIDE = {"asin": "Asin", "acos": "Acos", "atanh": "Atanh"}
-BINARY = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "min": "Min", "max": "Max", "eq": "Equal",
-    "lt": "Less", "le": "LessOrEqual",
-}  # fmt: skip
 LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 BITWISE = {"bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
 
@@ -60,11 +52,11 @@ _OTHER_INTEGERS = "ONNX's DynamicQuantizeLinear makes one uint8 scale and zero p
 _TRAINING = "only training needs it; ONNX Runtime's inference package has no such kernel"
 # IR operators without a row, and why.
 NO_TWIN = {
+    **{op.name: op.onnx for op in all_ops() if isinstance(op.onnx, str)},
     "identity": "an alias: the passes remove ONNX's Identity",
     "rsqrt": "ONNX has Sqrt and Reciprocal, which have rows; the front end writes it, and the importer inside of norms",
     "cumprod": "onnxruntime has no CumProd; the loop is that of cumsum, which has rows",
     "bitcast": "onnxruntime has no BitCast; it renames the dtype of the same bytes, in place where it may",
-    "atan2": "ONNX has no two-argument arc tangent",
     "sum_to": "ONNX has no such operator: it undoes broadcasting in gradients; the kernels are those of reduce_sum",
     "dims": "it writes a few numbers that the plan knows, not data: ONNX's Shape",
     "reinterpret": "it renames the dtype of the same bytes; ONNX has no twin",
@@ -97,17 +89,24 @@ def rows() -> list[Row]:
         unary, binary, products, windows, norms, reductions, movement, indexing, resampling, regions,
         recurrent, control, quantized, int8, blocks, signals,
     )  # fmt: skip
-    return [r for family in families for r in family()]
+    made = [r for family in families for r in family()]
+    return [*made, *by_twin({*NO_TWIN, *(r.op for r in made if not r.form)})]
+
+
+def by_twin(known: Collection[str]) -> Iterator[Row]:
+    """Operators of one or two floats, by the ONNX twin that their row of the op table names."""
+    for op in all_ops():
+        if isinstance(op.onnx, Twin) and "f32" in op.dtypes and op.name not in known:
+            yield row(op.name, "", op.onnx.kind, *(X, POSITIVE)[: op.min_inputs])
 
 
 def unary() -> Iterator[Row]:
     """Elementwise operators of one operand, casts among them."""
-    for op, kind in UNARY.items():
-        yield row(op, "", kind, X)
     for op, kind in UNARY_POSITIVE.items():
         yield row(op, "", kind, POSITIVE)
     for op, kind in UNARY_INSIDE.items():
         yield row(op, "", kind, uniform(-0.99, 0.99, 512, 512))
+    yield row("isinf", "", "IsInf", X)
     yield row("acosh", "", "Acosh", uniform(1.01, 9.0, 512, 512))
     yield row("gelu", "tanh", "Gelu", X, approximate="tanh")
     steps = [node("Sigmoid", "i0", "t"), node("Mul", "i0 t", "o0")]
@@ -140,8 +139,6 @@ def unary() -> Iterator[Row]:
 
 def binary() -> Iterator[Row]:
     """Elementwise operators of two and three operands."""
-    for op, kind in BINARY.items():
-        yield row(op, "", kind, X, POSITIVE)
     for op, kind in LOGICAL.items():
         yield row(op, "", kind, booleans(1024, 1024), booleans(1024, 1024))
     for op, kind in BITWISE.items():

@@ -18,6 +18,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from samara.exporter.ops import Case, OpSpec, all_ops
+from samara.exporter.ops.facts import Twin as Same
 from samara.exporter.testing import (
     Array,
     assert_close,
@@ -436,28 +437,15 @@ def quantize(x: Inputs, a: Attrs) -> Any:
     return run("QuantizeLinear", x[0], scale, zero, axis=a["axis"])
 
 
-PLAIN = {
-    "identity": "Identity", "neg": "Neg", "abs": "Abs", "sign": "Sign", "ceil": "Ceil",
-    "floor": "Floor", "round": "Round", "exp": "Exp", "log": "Log", "sqrt": "Sqrt",
-    "reciprocal": "Reciprocal", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
-    "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh",
-    "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid",
-    "relu": "Relu", "softplus": "Softplus", "hard_swish": "HardSwish", "logical_not": "Not",
-    "bitwise_not": "BitwiseNot", "isnan": "IsNaN", "add": "Add", "sub": "Sub", "mul": "Mul",
-    "div": "Div", "pow": "Pow", "min": "Min", "max": "Max", "eq": "Equal", "lt": "Less",
-    "le": "LessOrEqual", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
-    "prelu": "PRelu", "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr",
-    "bitwise_xor": "BitwiseXor", "where": "Where", "nonzero": "NonZero", "range": "Range",
-}  # fmt: skip
+PLAIN = {"nonzero": "NonZero", "range": "Range"}
 
 TWINS: dict[str, Twin] = {
+    **{
+        op.name: same(op.onnx.kind, *op.onnx.attrs) for op in all_ops() if isinstance(op.onnx, Same)
+    },
     **{name: same(kind) for name, kind in PLAIN.items()},
     "rsqrt": lambda x, a: run("Reciprocal", run("Sqrt", x[0])),
     "silu": lambda x, a: run("Mul", x[0], run("Sigmoid", x[0])),
-    "leaky_relu": same("LeakyRelu", "alpha"),
-    "elu": same("Elu", "alpha"),
-    "gelu": same("Gelu", "approximate"),
-    "hard_sigmoid": same("HardSigmoid", "alpha", "beta"),
     "clamp": lambda x, a: run("Clip", x[0], np.float32(a["lo"]), np.float32(a["hi"])),
     "isinf": lambda x, a: run(
         "IsInf", x[0], detect_negative=int(a["negative"]), detect_positive=int(a["positive"])

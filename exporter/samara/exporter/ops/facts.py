@@ -190,6 +190,17 @@ UNCHANGED: Final = Tolerance(0.0, 0.0, rounds=False)
 ROUNDED: Final = Tolerance(0.0, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An ONNX operator that says the same of the same inputs.
+
+    kind: its name. attrs: the attributes that both have, by the same names.
+    """
+
+    kind: str
+    attrs: tuple[str, ...] = ()
+
+
 # clamps(attrs) -> (lo, hi)
 Clamps = Callable[[Mapping[str, Any]], tuple[float, float]]
 
@@ -217,6 +228,8 @@ class RowFacts:
     ends: whether a run may end in it. cheap: it costs little, and may as well be computed.
     homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
     is_alias: the result is the first input's bytes under another shape.
+    onnx: its twin in ONNX, to which tests and the operator benchmark hold it, or a sentence that says
+        why there is none. None: they compose one.
     """
 
     kind: Kind
@@ -240,6 +253,7 @@ class RowFacts:
     homogeneous: bool = False
     integer: Integer | None = None
     build: Build | None = None
+    onnx: Twin | str | None = None
 
 
 class Facts(TypedDict, total=False):
@@ -265,3 +279,4 @@ class Facts(TypedDict, total=False):
     homogeneous: bool
     integer: Integer | None
     build: Build | None
+    onnx: Twin | str | None

@@ -11,7 +11,7 @@ import numpy as np
 from samara.exporter.ops import integer, permute_rules
 from samara.exporter.ops.autodiff import NO_GRAD, Rule
 from samara.exporter.ops.cases import PAIRS, binary
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Facts, Kind, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Facts, Kind, Tolerance, Twin
 from samara.exporter.ops.integer import Given, Integer, Role
 from samara.exporter.ops.numeric import Array, in_f32, require_nonzero, wide
 from samara.exporter.ops.pointwise import grad_binary as rules
@@ -158,6 +158,7 @@ add = _row(
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), late=True),
     masks=True,
     cheap=True,
+    onnx=Twin("Add"),
 )
 sub = _row(
     "sub",
@@ -171,6 +172,7 @@ sub = _row(
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), {"subtract": True}, late=True),
     masks=True,
     cheap=True,
+    onnx=Twin("Sub"),
 )
 mul = _row(
     "mul",
@@ -184,6 +186,7 @@ mul = _row(
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qmul", (0, 1), late=True),
     cheap=True,
+    onnx=Twin("Mul"),
 )
 div = _row(
     "div",
@@ -200,6 +203,7 @@ div = _row(
         Role.COMPUTED, "qmul", options={"inverse": True}, fits=_by_constant, planned=False
     ),
     ends=Ends.INTEGERS,
+    onnx=Twin("Div"),
 )
 mod = _row(
     "mod",
@@ -230,6 +234,7 @@ pow_ = _row(
     tolerance=Tolerance(1e-06, 1e-05),
     eager=Eager.LARGE,
     ends=Ends.INTEGERS,
+    onnx=Twin("Pow"),
 )
 _FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
 _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
@@ -246,6 +251,7 @@ min_ = _row(
     eager=Eager.LARGE,
     masks=True,
     cheap=True,
+    onnx=Twin("Min"),
 )
 max_ = _row(
     "max",
@@ -260,6 +266,7 @@ max_ = _row(
     eager=Eager.LARGE,
     masks=True,
     cheap=True,
+    onnx=Twin("Max"),
 )
 eq = _row(
     "eq",
@@ -273,6 +280,7 @@ eq = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    onnx=Twin("Equal"),
 )
 lt = _row(
     "lt",
@@ -285,6 +293,7 @@ lt = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    onnx=Twin("Less"),
 )
 le = _row(
     "le",
@@ -297,6 +306,7 @@ le = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    onnx=Twin("LessOrEqual"),
 )
 
 
@@ -313,13 +323,33 @@ def _whole_row(
 
 
 logical_and = _whole_row(
-    "logical_and", 61, np.logical_and, "y = a and b", ("bool",), eager=Eager.NUMPY, cheap=True
+    "logical_and",
+    61,
+    np.logical_and,
+    "y = a and b",
+    ("bool",),
+    eager=Eager.NUMPY,
+    cheap=True,
+    onnx=Twin("And"),
 )
 logical_or = _whole_row(
-    "logical_or", 62, np.logical_or, "y = a or b", ("bool",), eager=Eager.NUMPY, cheap=True
+    "logical_or",
+    62,
+    np.logical_or,
+    "y = a or b",
+    ("bool",),
+    eager=Eager.NUMPY,
+    cheap=True,
+    onnx=Twin("Or"),
 )
 logical_xor = _whole_row(
-    "logical_xor", 63, np.logical_xor, "y = a != b, for bool", ("bool",), eager=Eager.NUMPY
+    "logical_xor",
+    63,
+    np.logical_xor,
+    "y = a != b, for bool",
+    ("bool",),
+    eager=Eager.NUMPY,
+    onnx=Twin("Xor"),
 )
 
 
@@ -346,10 +376,17 @@ prelu = _row(
     grad=rules.prelu,
     saves=("x", "slope"),
     eager=Eager.LARGE,
+    onnx=Twin("PRelu"),
 )
-bitwise_and = _whole_row("bitwise_and", 65, np.bitwise_and, "y = a & b", EVERY_INT)
-bitwise_or = _whole_row("bitwise_or", 66, np.bitwise_or, "y = a | b", EVERY_INT)
-bitwise_xor = _whole_row("bitwise_xor", 67, np.bitwise_xor, "y = a ^ b", EVERY_INT)
+bitwise_and = _whole_row(
+    "bitwise_and", 65, np.bitwise_and, "y = a & b", EVERY_INT, onnx=Twin("BitwiseAnd")
+)
+bitwise_or = _whole_row(
+    "bitwise_or", 66, np.bitwise_or, "y = a | b", EVERY_INT, onnx=Twin("BitwiseOr")
+)
+bitwise_xor = _whole_row(
+    "bitwise_xor", 67, np.bitwise_xor, "y = a ^ b", EVERY_INT, onnx=Twin("BitwiseXor")
+)
 shift = _row(
     "shift",
     68,
@@ -378,6 +415,7 @@ atan2 = _row(
     dtypes=EVERY_FLOAT,
     grad=rules.atan2,
     saves=("a", "b"),
+    onnx="ONNX has no two-argument arc tangent",
 )
 
 
@@ -418,6 +456,7 @@ where = define(
         copies=True,
         masks=True,
         cheap=True,
+        onnx=Twin("Where"),
     )
 )
 

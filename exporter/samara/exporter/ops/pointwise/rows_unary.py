@@ -12,7 +12,7 @@ from samara.exporter.ops import integer
 from samara.exporter.ops import numeric as num
 from samara.exporter.ops.autodiff import NO_GRAD
 from samara.exporter.ops.cases import few, unary
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Post, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Post, Tolerance, Twin
 from samara.exporter.ops.grad_tools import flat
 from samara.exporter.ops.numeric import Array, in_f32
 from samara.exporter.ops.pointwise import grad_activation as curves
@@ -61,6 +61,7 @@ identity = unary_row(
     copies=True,
     cheap=True,
     homogeneous=True,
+    onnx=Twin("Identity"),
 )
 neg = unary_row(
     "neg",
@@ -73,6 +74,7 @@ neg = unary_row(
     eager=Eager.NUMPY,
     integer=integer.TABLE,
     cheap=True,
+    onnx=Twin("Neg"),
 )
 abs_ = unary_row(
     "abs",
@@ -86,6 +88,7 @@ abs_ = unary_row(
     eager=Eager.NUMPY,
     integer=integer.TABLE,
     cheap=True,
+    onnx=Twin("Abs"),
 )
 sign = unary_row(
     "sign",
@@ -99,6 +102,7 @@ sign = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
     integer=integer.TABLE,
+    onnx=Twin("Sign"),
 )
 ceil = unary_row(
     "ceil",
@@ -109,6 +113,7 @@ ceil = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    onnx=Twin("Ceil"),
 )
 floor = unary_row(
     "floor",
@@ -119,6 +124,7 @@ floor = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    onnx=Twin("Floor"),
 )
 round_ = unary_row(
     "round",
@@ -133,6 +139,7 @@ round_ = unary_row(
     tolerance=UNCHANGED,
     eager=Eager.LARGE,
     integer=integer.TABLE,
+    onnx=Twin("Round"),
 )
 exp = unary_row(
     "exp",
@@ -144,6 +151,7 @@ exp = unary_row(
     saves=("y",),
     eager=Eager.NUMPY,
     integer=integer.STEEP,
+    onnx=Twin("Exp"),
 )
 log = unary_row(
     "log",
@@ -157,6 +165,7 @@ log = unary_row(
     saves=("x",),
     eager=Eager.NUMPY,
     integer=integer.STEEP,
+    onnx=Twin("Log"),
 )
 sqrt = unary_row(
     "sqrt",
@@ -170,6 +179,7 @@ sqrt = unary_row(
     tolerance=ROUNDED,
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    onnx=Twin("Sqrt"),
 )
 rsqrt = unary_row(
     "rsqrt",
@@ -195,6 +205,7 @@ reciprocal = unary_row(
     saves=("y",),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Reciprocal"),
 )
 sin = unary_row(
     "sin",
@@ -208,6 +219,7 @@ sin = unary_row(
     saves=("x",),
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    onnx=Twin("Sin"),
 )
 cos = unary_row(
     "cos",
@@ -221,6 +233,7 @@ cos = unary_row(
     saves=("x",),
     eager=Eager.NUMPY,
     integer=integer.TABLE,
+    onnx=Twin("Cos"),
 )
 tan = unary_row(
     "tan",
@@ -235,6 +248,7 @@ tan = unary_row(
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Tan"),
 )
 asin = unary_row(
     "asin",
@@ -248,6 +262,7 @@ asin = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Asin"),
 )
 acos = unary_row(
     "acos",
@@ -261,6 +276,7 @@ acos = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Acos"),
 )
 atan = unary_row(
     "atan",
@@ -272,6 +288,7 @@ atan = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     integer=integer.TABLE,
+    onnx=Twin("Atan"),
 )
 sinh = unary_row(
     "sinh",
@@ -284,6 +301,7 @@ sinh = unary_row(
     tolerance=Tolerance(1e-06, 4e-06),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Sinh"),
 )
 cosh = unary_row(
     "cosh",
@@ -296,6 +314,7 @@ cosh = unary_row(
     tolerance=Tolerance(1e-06, 4e-06),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    onnx=Twin("Cosh"),
 )
 tanh = unary_row(
     "tanh",
@@ -310,6 +329,7 @@ tanh = unary_row(
     eager=Eager.NUMPY,
     posts=(Post("tanh"),),
     integer=integer.TABLE,
+    onnx=Twin("Tanh"),
 )
 asinh = unary_row(
     "asinh",
@@ -320,6 +340,7 @@ asinh = unary_row(
     grad=rules.asinh,
     saves=("x",),
     integer=integer.TABLE,
+    onnx=Twin("Asinh"),
 )
 acosh = unary_row(
     "acosh",
@@ -332,6 +353,7 @@ acosh = unary_row(
     grad=rules.acosh,
     saves=("x",),
     integer=integer.STEEP,
+    onnx=Twin("Acosh"),
 )
 atanh = unary_row(
     "atanh",
@@ -344,6 +366,7 @@ atanh = unary_row(
     grad=rules.atanh,
     saves=("x",),
     integer=integer.STEEP,
+    onnx=Twin("Atanh"),
 )
 erf = unary_row(
     "erf",
@@ -357,6 +380,7 @@ erf = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     integer=integer.TABLE,
+    onnx=Twin("Erf"),
 )
 sigmoid = unary_row(
     "sigmoid",
@@ -371,6 +395,7 @@ sigmoid = unary_row(
     eager=Eager.LARGE,
     posts=(Post("sigmoid"),),
     integer=integer.TABLE,
+    onnx=Twin("Sigmoid"),
 )
 relu = unary_row(
     "relu",
@@ -385,6 +410,7 @@ relu = unary_row(
     clamps=lambda attrs: (0.0, INF),
     integer=integer.CLAMP,
     homogeneous=True,
+    onnx=Twin("Relu"),
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -399,6 +425,7 @@ leaky_relu = unary_row(
     posts=(Post("leaky_relu", takes={"post_alpha": "alpha"}),),
     integer=integer.TABLE,
     homogeneous=True,
+    onnx=Twin("LeakyRelu", ("alpha",)),
 )
 elu = unary_row(
     "elu",
@@ -415,6 +442,7 @@ elu = unary_row(
     eager=Eager.LARGE,
     posts=(Post("elu", takes={"post_alpha": "alpha"}),),
     integer=integer.TABLE,
+    onnx=Twin("Elu", ("alpha",)),
 )
 softplus = unary_row(
     "softplus",
@@ -428,6 +456,7 @@ softplus = unary_row(
     saves=("x",),
     eager=Eager.LARGE,
     integer=integer.TABLE,
+    onnx=Twin("Softplus"),
 )
 
 
@@ -464,6 +493,7 @@ gelu = unary_row(
     eager=Eager.LARGE,
     posts=(Post("gelu", {"approximate": "none"}), Post("gelu_tanh", {"approximate": "tanh"})),
     integer=integer.TABLE,
+    onnx=Twin("Gelu", ("approximate",)),
 )
 hard_sigmoid = unary_row(
     "hard_sigmoid",
@@ -478,6 +508,7 @@ hard_sigmoid = unary_row(
     eager=Eager.LARGE,
     posts=(Post("hard_sigmoid", takes={"post_alpha": "alpha", "post_beta": "beta"}),),
     integer=integer.TABLE,
+    onnx=Twin("HardSigmoid", ("alpha", "beta")),
 )
 hard_swish = unary_row(
     "hard_swish",
@@ -493,6 +524,7 @@ hard_swish = unary_row(
     eager=Eager.LARGE,
     posts=(Post("hard_swish"),),
     integer=integer.TABLE,
+    onnx=Twin("HardSwish"),
 )
 silu = unary_row(
     "silu",
@@ -541,9 +573,16 @@ logical_not = unary_row(
     grad=NO_GRAD,
     eager=Eager.NUMPY,
     cheap=True,
+    onnx=Twin("Not"),
 )
 bitwise_not = unary_row(
-    "bitwise_not", 37, "y = ~x", reference=np.invert, dtypes=EVERY_INT, grad=NO_GRAD
+    "bitwise_not",
+    37,
+    "y = ~x",
+    reference=np.invert,
+    dtypes=EVERY_INT,
+    grad=NO_GRAD,
+    onnx=Twin("BitwiseNot"),
 )
 
 _SPECIAL = np.array([0, -0.0, 1, np.nan, np.inf, -np.inf, -np.nan, 3e38], np.float32)
@@ -570,6 +609,7 @@ isnan = unary_row(
     grad=NO_GRAD,
     tolerance=UNCHANGED,
     cheap=True,
+    onnx=Twin("IsNaN"),
 )
 isinf = unary_row(
     "isinf",
