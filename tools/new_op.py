@@ -1,77 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaffold an operator: its row, its export, its C glue and their tests, ready to be filled in."""
+"""Scaffold an operator that computes the identity, tests included, ready to be made what it is to be.
+
+Usage: new_op.py NAME                  elementwise: a row with a formula
+       new_op.py NAME --family FAMILY  a row, its C glue and a folder of kernels
+       new_op.py NAME --of OPERATOR    the int8 form of an operator: a row and its C
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import builtins
 import keyword
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = "exporter/samara/exporter/ops"
+TEMPLATES = ROOT / "tools" / "templates"
 
-# Family -> its range of codes.
+
+@dataclass(frozen=True)
+class Family:
+    """A folder below OPS.
+
+    codes: the range of its operators. c: its folder of runtime_c/src/ops. kind: what its operators
+    do with elements, mostly. rows: the file of its rows.
+    """
+
+    codes: range
+    c: str
+    kind: str
+    rows: str = "rows"
+
+
 FAMILIES = {
-    "unary": range(1, 50),
-    "binary": range(50, 80),
-    "linear": range(80, 90),
-    "pool": range(90, 100),
-    "norm": range(100, 110),
-    "reduce": range(110, 130),
-    "movement": range(130, 160),
-    "indexing": range(130, 160),
-    "resampling": range(130, 160),
-    "recurrent": range(160, 170),
-    "quantization": range(180, 200),
+    "attention": Family(range(150, 160), "attention", "PRODUCT"),
+    "columns": Family(range(150, 160), "conv", "WINDOW"),
+    "indexing": Family(range(130, 160), "move", "MOVING"),
+    "linear": Family(range(80, 90), "matmul", "PRODUCT"),
+    "movement": Family(range(130, 160), "move", "MOVING"),
+    "norm": Family(range(100, 110), "norm", "NORMALISING"),
+    "pointwise": Family(range(1, 80), "pointwise", "POINTWISE", "rows_unary"),
+    "pool": Family(range(90, 100), "pool", "WINDOW"),
+    "quantization": Family(range(180, 200), "quantize", "CONVERTING"),
+    "recurrent": Family(range(160, 170), "recurrent", "RECURRENT"),
+    "reduce": Family(range(110, 130), "reduce", "REDUCING"),
+    "resampling": Family(range(130, 160), "resample", "RESAMPLING", "rows_resize"),
+    "signal": Family(range(150, 160), "signal", "TRANSFORM"),
 }
-# Where the rows of a family lie below OPS; those that are not named: in FAMILY/rows.
-_ROWS = {
-    "unary": "pointwise/rows_unary",
-    "binary": "pointwise/rows_binary",
-    "resampling": "resampling/rows_resize",
-}
-# Family module -> its folder of runtime_c/src/ops.
-C_FOLDERS = {
-    "unary": "pointwise",
-    "binary": "pointwise",
-    "linear": "matmul",
-    "pool": "pool",
-    "norm": "norm",
-    "reduce": "reduce",
-    "movement": "move",
-    "indexing": "move",
-    "resampling": "resample",
-    "recurrent": "recurrent",
-    "quantization": "quantize",
-}
+INT8_CODES = range(180, 200)
 # Codes beyond the ranges, up to what the unions of attribute tables hold (ir/schema.py).
 OVERFLOW = range(200, 501)
+
+_SPEC = ("Case", "OpSpec", "define")
+_ARITHMETIC = (
+    "INTEGER_ONLY",
+    "OUTPUT",
+    "given",
+    "output_quant",
+    "requantized",
+    "require_multiplier",
+)
+# What a row needs to be imported: module -> names.
+_ELEMENTWISE_IMPORTS = {"samara.exporter": ("ops",)}
+_FAMILY_IMPORTS = {
+    "samara.exporter": ("ops",),
+    "samara.exporter.ops.facts": ("Kind",),
+    "samara.exporter.ops.numeric": ("Array",),
+    "samara.exporter.ops.shape_rules": ("same",),
+    "samara.exporter.ops.spec": _SPEC,
+}
+_INT8_IMPORTS = {
+    "collections.abc": ("Mapping", "Sequence"),
+    "typing": ("Any",),
+    "samara.exporter.ops.facts": ("Kind",),
+    "samara.exporter.ops.integer": ("Form", "Given"),
+    "samara.exporter.ops.numeric": ("Array",),
+    "samara.exporter.ops.quantization.arithmetic": (*_ARITHMETIC, "whole"),
+    "samara.exporter.ops.spec": (*_SPEC, "InferContext"),
+    "samara.exporter.types": ("DType", "Quant", "TensorType"),
+}
 
 
 @dataclass(frozen=True)
 class Scaffold:
-    """What to write: new files, and texts to add to files that exist."""
+    """What to write: new files, and files that exist with texts added."""
 
     created: dict[str, str]
     changed: dict[str, str]
 
 
-def module(family: str) -> str:
-    """Where the rows of a family lie: a path below OPS, without `.py`."""
-    return _ROWS.get(family, f"{family}/rows")
-
-
-def free_code(family: str, taken: Collection[int]) -> int:
-    """The first free code of the family, or of the common reserve."""
-    free: list[int] = [c for c in (*FAMILIES[family], *OVERFLOW) if c not in taken]
+def free_code(codes: range, taken: Collection[int]) -> int:
+    """The first free code of a range, or of the common reserve."""
+    free: list[int] = [c for c in (*codes, *OVERFLOW) if c not in taken]
     if not free:
-        raise ValueError(f"family {family} has no free code; widen its range in tools/new_op.py")
+        raise ValueError("no code is free; widen OVERFLOW in tools/new_op.py")
     return free[0]
 
 
@@ -80,70 +108,35 @@ def variable(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
 
 
-def row(name: str, code: int, family: str) -> str:
-    """The declaration, computing the identity and its gradient until it is told better."""
+def filled(template: str, fields: Mapping[str, object]) -> str:
+    """A file of TEMPLATES with its fields set."""
+    text = (TEMPLATES / f"{template}.in").read_text(encoding="utf-8")
+    return re.sub("@([a-zA-Z]+)@", lambda m: str(fields[m[1]]), text)
+
+
+def with_imports(text: str, wanted: Mapping[str, Sequence[str]]) -> str:
+    """A module that imports these names, too."""
+    imports = [n for n in ast.parse(text).body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    have = {(n.module, a.name) for n in imports if isinstance(n, ast.ImportFrom) for a in n.names}
+    lacks = [(m, [n for n in names if (m, n) not in have]) for m, names in wanted.items()]
+    lines = [f"from {module} import {', '.join(names)}" for module, names in lacks if names]
+    if "numpy" in wanted and not any(a.name == "numpy" for n in imports for a in n.names):
+        lines.append("import numpy as np")
+    at = imports[-1].end_lineno
+    rows = text.split("\n")
+    return "\n".join([*rows[:at], *lines, *rows[at:]])
+
+
+def export_line(name: str, module: str) -> str:
+    """The import that brings the row into the table; `module` is a path below OPS."""
     var = variable(name)
-    if family == "unary":
-        return f'''
-{var} = unary_row(
-    "{name}",
-    {code},
-    _f(lambda x: x),
-    "y = x",
-    grad=lambda ctx: (ctx.dy,),
-)
-'''
-    if family == "binary":
-        return f'''
-{var} = _row(
-    "{name}",
-    {code},
-    lambda a, b: a + 0 * b,
-    "y = a",
-    dtypes=("f32", "f16"),
-    grad=lambda ctx: (rules.add(ctx)[0], None),
-)
-'''
-    return f'''
-
-def _{name}_type(ctx: InferContext) -> tuple[TensorType, ...]:
-    return (ctx.x,)
+    return f"from samara.exporter.ops.{module.replace('/', '.')} import {var} as {var}"
 
 
-def _{name}(x: Array) -> Array:
-    return x.copy()
-
-
-{var} = define(
-    OpSpec(
-        name="{name}",
-        code={code},
-        inputs=("x",),
-        outputs=("y",),
-        infer=_{name}_type,
-        reference=_{name},
-        doc="y = x",
-        kind=Kind.POINTWISE,
-        dtypes=("f32",),
-        check="same",
-        grad=lambda ctx: (ctx.dy,),
-        cases=(Case((("f32", (7,)),)), Case((("f32", (2, 3, 17)),))),
-    )
-)
-'''
-
-
-def export_line(name: str, family: str) -> str:
-    """The import that brings the row into the table."""
-    var = variable(name)
-    dotted = module(family).replace("/", ".")
-    return f"from samara.exporter.ops.{dotted} import {var} as {var}"
-
-
-def with_export(text: str, name: str, family: str) -> str:
+def with_export(text: str, name: str, module: str) -> str:
     """ops/__init__.py with the new row, imports in order."""
     lines = text.split("\n")
-    new = export_line(name, family)
+    new = export_line(name, module)
     imports = [i for i, line in enumerate(lines) if line.startswith("from samara.exporter.ops")]
     place = next((i for i in imports if lines[i] > new), imports[-1] + 1)
     lines.insert(place, new)
@@ -153,91 +146,109 @@ def with_export(text: str, name: str, family: str) -> str:
     return "\n".join(lines)
 
 
-def glue(name: str, inputs: int) -> str:
-    """C that compiles and says at run time that the kernel is missing."""
-    checks = "".join(
-        f"  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], {other}));\n"
-        for other in [
-            *(f'job->inputs[{i}], "inputs"' for i in range(1, inputs)),
-            'job->outputs[0], "input and output"',
-        ]
-    )
-    return f"""// SPDX-License-Identifier: Apache-2.0
-// {name}.
-#include "base/fp.h"
-
-#include "ops/check/check.h"
-#include "ops/table/funcs.h"
-
-static samara_status {name}_check(const struct smr_job *job) {{
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-{checks}  return SAMARA_OK;
-}}
-
-static samara_status {name}_prepare(struct smr_job *job) {{
-  job->tiles = 1;
-  job->kernel = "{name}";
-  return SAMARA_OK;
-}}
-
-static samara_status {name}_run(const struct smr_job *job, size_t begin, size_t end,
-                                void *thread_scratch) {{
-  (void)begin;
-  (void)end;
-  (void)thread_scratch;
-  SMR_FAIL(job->error, UNSUPPORTED, "%s: {name} is not implemented", job->name);
-}}
-
-const struct smr_op_funcs smr_op_{name}_funcs = {{
-    .check = {name}_check, .prepare = {name}_prepare, .run = {name}_run}};
-"""  # fmt: skip
+def module_of(root: Path, name: str) -> str:
+    """Where the row of an operator stands, as a path below OPS without `.py`."""
+    face = (root / OPS / "__init__.py").read_text(encoding="utf-8")
+    line = rf"^from samara\.exporter\.ops\.(\S+) import {variable(name)} as {variable(name)}$"
+    found = re.search(line, face, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"there is no operator {name}")
+    return found[1].replace(".", "/")
 
 
-def glue_test(name: str, inputs: int) -> str:
-    """A C test that fails until the kernel is there."""
-    given = "".join("  op_in(&t, SAMARA_FLOAT32, 1, dims, x);\n" for _ in range(inputs))
-    return f"""// SPDX-License-Identifier: Apache-2.0
-// {name}.
-#include "base/fp.h"
+def with_integer(text: str, of: str, form: str) -> str:
+    """The module of the row `of` with `form` as its integer form."""
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        if getattr(node.targets[0], "id", "") != variable(of):
+            continue
+        row = node.value
+        if row.args and isinstance(row.args[0], ast.Call):  # define(OpSpec(...))
+            row = row.args[0]
+        if any(k.arg == "integer" for k in row.keywords):
+            raise ValueError(f"{of} has an integer form")
+        last = max([*row.args, *(k.value for k in row.keywords)], key=lambda e: e.end_lineno or 0)
+        lines = text.split("\n")
+        at = last.end_lineno or 0
+        column = len(lines[at - 1].encode()[: last.end_col_offset].decode())
+        rest = lines[at - 1][column:].removeprefix(",")
+        field = f', integer=Integer(Role.COMPUTED, "{form}"),'
+        lines[at - 1] = lines[at - 1][:column] + field + rest
+        wanted = {"samara.exporter.ops.integer": ("Integer", "Role")}
+        return with_imports("\n".join(lines), wanted)
+    raise ValueError(f"the row of {of} was not found")
 
-#include "ops/op_harness.h"
 
-SMR_TEST(known_answers) {{
-  const int64_t dims[] = {{3}};
-  const float x[] = {{-1.0f, 0.0f, 2.0f}};
-  const float expected[] = {{-1.0f, 0.0f, 2.0f}};
-  struct op_test t;
-  op_begin(&t, "{name}");
-{given}  op_out(&t, SAMARA_FLOAT32, 1, dims);
-  if (CHECK_EQ_INT(op_run(&t), SAMARA_OK)) CHECK_MEM(t.out[0].data, expected, sizeof expected);
-  op_end(&t);
-}}
-
-SMR_TEST_MAIN(RUN(known_answers))
-"""
+def version(root: Path) -> str:
+    """The version that brings the operator."""
+    header = (root / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
+    found = re.search(r'#define SAMARA_VERSION "([0-9.]+)', header)
+    assert found is not None
+    return found[1]
 
 
-def scaffold(root: Path, name: str, family: str, taken: dict[int, str]) -> Scaffold:
-    """What a new operator needs under `root`; ValueError for a name that cannot be."""
+def scaffold(
+    root: Path, name: str, taken: Mapping[int, str], family: str = "", of: str = ""
+) -> Scaffold:
+    """What a new operator needs under `root`; ValueError for one that cannot be.
+
+    Without `family` it is elementwise; `of` makes it the int8 form of that operator.
+    """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"{name!r} is not a name in snake_case")
     if name in taken.values():
         raise ValueError(f"operator {name} exists")
-    if family not in FAMILIES:
+    if family and family not in FAMILIES:
         raise ValueError(f"there is no family {family}; it is one of {', '.join(FAMILIES)}")
-    inputs = 2 if family == "binary" else 1
-    rows, face = f"{OPS}/{module(family)}.py", f"{OPS}/__init__.py"
-    code, folder = free_code(family, taken), C_FOLDERS[family]
-    return Scaffold(
-        created={
-            f"runtime_c/src/ops/{folder}/op_{name}.c": glue(name, inputs),
-            f"runtime_c/tests/ops/{folder}/op_{name}_test.c": glue_test(name, inputs),
-        },
-        changed={
-            rows: (root / rows).read_text(encoding="utf-8") + row(name, code, family),
-            face: with_export((root / face).read_text(encoding="utf-8"), name, family),
-        },
-    )
+    module = module_of(root, of) if of else ""
+    own = FAMILIES[module.split("/")[0] if of else family if family else "pointwise"]
+    fields = {
+        "name": name,
+        "NAME": name.upper(),
+        "variable": variable(name),
+        "code": free_code(INT8_CODES if of else own.codes, taken),
+        "version": version(root),
+        "kind": own.kind,
+        "of": of,
+    }
+    source, test = f"runtime_c/src/ops/{own.c}", f"runtime_c/tests/ops/{own.c}"
+    kernels = f"runtime_c/src/kernels/f32_{name}"
+    if of:
+        created = {
+            f"{source}/op_{name}.c": filled("int8.c", fields),
+            f"{test}/op_{name}_test.c": filled("int8_test.c", fields),
+        }
+        int8 = f"{module.split('/')[0]}/rows_int8"
+        rows = int8 if (root / OPS / f"{int8}.py").exists() else module
+        texts = {module: with_integer(_module(root, module), of, name)}
+        row, imports = filled("int8.py", fields), {**_INT8_IMPORTS, "numpy": ()}
+    elif family:
+        created = {
+            f"{source}/op_{name}.c": filled("op.c", fields),
+            f"{test}/op_{name}_test.c": filled("op_test.c", fields),
+            f"{kernels}/f32_{name}.h": filled("kernel.h", fields),
+            f"{kernels}/f32_{name}.c": filled("kernel.c", fields),
+            f"{kernels}/body.h": filled("body.h", fields),
+            f"runtime_c/tests/kernels/f32_{name}/f32_{name}_test.c": filled(
+                "kernel_test.c", fields
+            ),
+        }
+        rows, texts = f"{family}/{own.rows}", {}
+        row, imports = filled("family.py", fields), _FAMILY_IMPORTS
+    else:
+        created, texts, imports = {}, {}, _ELEMENTWISE_IMPORTS
+        rows, row = "pointwise/rows_unary", filled("elementwise.py", fields)
+    text = texts.get(rows, _module(root, rows))
+    texts[rows] = with_imports(text, imports) + row
+    face = (root / OPS / "__init__.py").read_text(encoding="utf-8")
+    changed = {f"{OPS}/{path}.py": text for path, text in texts.items()}
+    changed[f"{OPS}/__init__.py"] = with_export(face, name, rows)
+    return Scaffold(created, changed)
+
+
+def _module(root: Path, path: str) -> str:
+    return (root / OPS / f"{path}.py").read_text(encoding="utf-8")
 
 
 def codes(root: Path) -> dict[int, str]:
@@ -247,14 +258,36 @@ def codes(root: Path) -> dict[int, str]:
     return {int(m[1]): m[2] for m in found if m}
 
 
+def write(root: Path, plan: Scaffold) -> list[str]:
+    """Write the files, laid out as the formatters have it; returns their paths."""
+    for path, text in {**plan.created, **plan.changed}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    python = [str(root / path) for path in plan.changed]
+    c = [str(root / path) for path in plan.created]
+    tools = Path(sys.executable).parent
+    commands = [
+        [str(tools / "ruff"), "check", "-q", "--select", "I", "--fix", *python],
+        [str(tools / "ruff"), "format", "-q", *python],
+        *([[str(tools / "clang-format"), "-i", *c]] if c else []),
+    ]
+    for command in commands:
+        subprocess.run(command, cwd=root, check=True)
+    return [*plan.created, *plan.changed]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: written; 1: refused."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("name", help="in snake_case")
-    parser.add_argument("--family", default="unary", choices=FAMILIES)
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--family", default="", help=f"one of {', '.join(FAMILIES)}")
+    kind.add_argument("--of", default="", help="the operator whose int8 form it is")
     options = parser.parse_args(arguments)
     try:
-        plan = scaffold(ROOT, options.name, options.family, codes(ROOT))
+        plan = scaffold(ROOT, options.name, codes(ROOT), options.family, options.of)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -262,14 +295,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if exists:
         print(f"{exists[0]} exists", file=sys.stderr)
         return 1
-    for path, text in {**plan.created, **plan.changed}.items():
-        (ROOT / path).write_text(text, encoding="utf-8")
+    for path in write(ROOT, plan):
         print(f"wrote {path}")
     # A process of its own: the table of this one, if any, is closed.
     generator = [sys.executable, str(ROOT / "tools" / "gen_ops.py")]
     result = subprocess.run(generator, check=False).returncode
     if result == 0:
-        print(f"next: docs/adding-an-op.md, step 2, in {OPS}/{module(options.family)}.py")
+        print("next: docs/adding-an-op.md, step 2")
     return result
 
 
