@@ -14,6 +14,8 @@ from samara.exporter.types import DType
 
 FUNCTIONS = "runtime_c/src/kernels/f32_vunary/functions.inc"
 UNARY = "runtime_c/src/ops/table/unary.inc"
+BINARY_FUNCTIONS = "runtime_c/src/kernels/f32_vbinary/functions.inc"
+BINARY = "runtime_c/src/ops/table/binary.inc"
 PARTS = "runtime_c/src/base/parts.inc"
 NUMERICS = "docs/numerics.md"
 
@@ -85,11 +87,9 @@ def unary(ops: Sequence[OpSpec]) -> str:
         "// integers are those of enum smr_vunary."
     ]
     for op in {op.name: op for op, _ in _unary(ops)}.values():
-        if any(d not in EVERY_FLOAT for d in op.dtypes):
+        if _dtypes(op) == "NUMBER":
             lines.append(f"UNARY_NUMBER({op.name}, {op.name.upper()})")
             continue
-        if set(op.dtypes) != set(EVERY_FLOAT):
-            raise ValueError(f"{op.name}: a formula is for all of {', '.join(EVERY_FLOAT)}")
         read = {f.attributes: [_attribute(op, a) for a in f.attributes] for f in op.formulas}
         if len(read) > 1:
             raise ValueError(f"{op.name}: all its formulas must read the same attributes")
@@ -98,9 +98,65 @@ def unary(ops: Sequence[OpSpec]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _binary(ops: Sequence[OpSpec]) -> list[tuple[OpSpec, Formula]]:
+    """The operators of two floats with their formula, which reads no attributes."""
+    found = [(op, f) for op in ops for f in op.formulas if f.inputs == 2]
+    for op, f in found:
+        if f.attributes:
+            raise ValueError(f"{op.name}: a kernel of two operands takes no attributes")
+    return found
+
+
+def _dtypes(op: OpSpec) -> str:
+    """FLOAT, or NUMBER where the operator has integers too."""
+    if any(d not in EVERY_FLOAT for d in op.dtypes):
+        return "NUMBER"
+    if set(op.dtypes) != set(EVERY_FLOAT):
+        raise ValueError(f"{op.name}: a formula is for all of {', '.join(EVERY_FLOAT)}")
+    return "FLOAT"
+
+
+def binary_functions(ops: Sequence[OpSpec]) -> str:
+    """The kernels of functions of two floats."""
+    lines = [
+        f"{_HEAD}Functions of two floats, by code:\n"
+        "// SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64): what it is of a and b, over the vocabulary\n"
+        "// of simd/ and in float64. DTYPES: FLOAT, or NUMBER where it has integers, too."
+    ]
+    for op, f in _binary(ops):
+        names = dict(zip(f.symbols, _PARAMETERS, strict=True))
+        lines.append(
+            f"SMR_F32_BINARY({f.name.upper()}, {f.name}, {_dtypes(op)},\n"
+            f"               {VECTORS.say(f.value, names)},\n"
+            f"               {DOUBLES.say(f.double, names)})"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _binary_parts(prefix: str) -> Callable[[Sequence[OpSpec]], str]:
+    return lambda ops: "".join(f"SMR_PART({prefix}_{f.name}, 1)\n" for _, f in _binary(ops))
+
+
+def binary(ops: Sequence[OpSpec]) -> str:
+    """The operators of two floats that such kernels compute, operands a and b alike."""
+    lines = [
+        f"{_HEAD}Operators of two operands that broadcast to\n"
+        "// each other, which functions of two floats compute: BINARY_FLOAT(name, NAME), of floats alone, and\n"
+        "// BINARY_NUMBER(name, NAME)."
+    ]
+    alike = [(op, f) for op, f in _binary(ops) if op.inputs == ("a", "b")]
+    lines += [f"BINARY_{_dtypes(op)}({op.name}, {f.name.upper()})" for op, f in alike]
+    return "\n".join(lines) + "\n"
+
+
 def files(ops: Sequence[OpSpec]) -> dict[str, str]:
     """Path -> text of what is generated whole."""
-    return {FUNCTIONS: functions(ops), UNARY: unary(ops)}
+    return {
+        FUNCTIONS: functions(ops),
+        UNARY: unary(ops),
+        BINARY_FUNCTIONS: binary_functions(ops),
+        BINARY: binary(ops),
+    }
 
 
 def _tolerances(ops: Sequence[OpSpec]) -> str:
@@ -116,7 +172,14 @@ def _tolerances(ops: Sequence[OpSpec]) -> str:
 # What is generated within files: path -> (title, lines).
 Section = tuple[str, Callable[[Sequence[OpSpec]], str]]
 SECTIONS: dict[str, tuple[Section, ...]] = {
-    PARTS: (("functions of one float, in the order of kernels/f32_vunary/functions.inc", _parts),),
+    PARTS: (
+        ("functions of one float, in the order of kernels/f32_vunary/functions.inc", _parts),
+        (
+            "functions of two floats, in the order of kernels/f32_vbinary/functions.inc",
+            _binary_parts("f32_vbinary"),
+        ),
+        ("the same for float64 and integers", _binary_parts("vbinary")),
+    ),
     NUMERICS: (("how far float32 results may be from the reference", _tolerances),),
 }
 

@@ -31,18 +31,17 @@
     }                                                                                          \
   }
 
-// The vocabulary's min and max pass on a NaN of the second operand only.
-VBINARY(add, N(add)(a, b))
-VBINARY(sub, N(sub)(a, b))
-VBINARY(mul, N(mul)(a, b))
-VBINARY(div, N(div)(a, b))
-VBINARY(min, N(select)(N(ne)(a, a), a, N(min)(a, b)))
-VBINARY(max, N(select)(N(ne)(a, a), a, N(max)(a, b)))
-VBINARY(prelu, N(select)(N(ge)(a, N(zero)()), a, N(mul)(a, b)))
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) VBINARY(name, value)
+#include "kernels/f32_vbinary/functions.inc"
 
-#define VBINARY_ROW(NAME, name) SMR_HAS(f32_vbinary_##name) ? N(f32_vbinary_##name) : NULL,
+#undef SMR_F32_BINARY
+
 static const smr_f32_vbinary_ukernel N(f32_vbinary_kernels)[SMR_F32_VBINARY_COUNT] = {
-    SMR_F32_VBINARY_MAP(VBINARY_ROW)};
-#undef VBINARY_ROW
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) \
+  SMR_HAS(f32_vbinary_##name) ? N(f32_vbinary_##name) : NULL,
+#include "kernels/f32_vbinary/functions.inc"
+
+#undef SMR_F32_BINARY
+};
 #undef VBINARY
 #undef VBINARY_LOOP

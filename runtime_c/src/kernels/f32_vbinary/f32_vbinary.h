@@ -12,14 +12,13 @@
 typedef void (*smr_f32_vbinary_ukernel)(size_t n, const float *a, size_t a_step, const float *b,
                                         size_t b_step, float *y);
 
-/// MIN and MAX: NaN if either is. PRELU: a >= 0 ? a : a b.
-#define SMR_F32_VBINARY_MAP(X) \
-  X(ADD, add) X(SUB, sub) X(MUL, mul) X(DIV, div) X(MIN, min) X(MAX, max) X(PRELU, prelu)
-
+/// The functions; functions.inc says what they are of a and b.
 enum smr_f32_vbinary {
-#define SMR_F32_VBINARY_ENUM(NAME, name) SMR_F32_VBINARY_##NAME,
-  SMR_F32_VBINARY_MAP(SMR_F32_VBINARY_ENUM) SMR_F32_VBINARY_COUNT
-#undef SMR_F32_VBINARY_ENUM
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) SMR_F32_VBINARY_##NAME,
+#include "kernels/f32_vbinary/functions.inc"
+
+  SMR_F32_VBINARY_COUNT
+#undef SMR_F32_BINARY
 };
 
 /// The best kernel for `function` among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

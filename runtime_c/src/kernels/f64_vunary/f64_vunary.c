@@ -4,7 +4,7 @@
 
 #include "kernels/f64_vunary/f64_vunary.h"
 
-#include <math.h>
+#include "kernels/f64_formula.h"
 
 // One kernel: `value` in terms of x, and of the params a and b.
 #define F64_VUNARY(name, value)                                                            \
@@ -19,14 +19,6 @@
       py[i] = (value);                                                                     \
     }                                                                                      \
   }
-
-// NaN stays.
-static inline double f64_between(double x, double low, double high) {
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-
-static double f64_logistic(double x) { return 1 / (1 + exp(-x)); }
 
 #define SMR_F32_FUNCTION(NAME, name, LENGTH, value, value_f64) F64_VUNARY(name, value_f64)
 #include "kernels/f32_vunary/functions.inc"

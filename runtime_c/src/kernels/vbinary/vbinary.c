@@ -7,6 +7,7 @@
 #include <samara/samara.h>
 
 #include "base/parts.h"
+#include "kernels/f64_formula.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -146,14 +147,11 @@ VBINARY_FLOAT(f32, float, f)
 VBINARY_FLOAT(f64, double, )
 #undef VBINARY_FLOAT
 
-// What f32_vbinary has for float32. NaN wins in min and max.
-VBINARY(add_f64, double, double, a + b)
-VBINARY(sub_f64, double, double, a - b)
-VBINARY(mul_f64, double, double, a *b)
-VBINARY(div_f64, double, double, a / b)
-VBINARY(min_f64, double, double, a < b || a != a ? a : b)
-VBINARY(max_f64, double, double, a > b || a != a ? a : b)
-VBINARY(prelu_f64, double, double, a >= 0 ? a : a * b)
+// What f32_vbinary has for float32.
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) \
+  VBINARY(name##_f64, double, double, value_f64)
+#include "kernels/f32_vbinary/functions.inc"
+#undef SMR_F32_BINARY
 
 VBINARY(eq_bool, uint8_t, uint8_t, !a == !b)
 VBINARY(and_bool, uint8_t, uint8_t, (a != 0) & (b != 0))
@@ -207,7 +205,15 @@ static const smr_vbinary_blocks vbinary_row_min[VBINARY_DTYPES] = {VBINARY_INTEG
                                                                    VBINARY_DOUBLE(min, min)};
 static const smr_vbinary_blocks vbinary_row_max[VBINARY_DTYPES] = {VBINARY_INTEGERS(max, max),
                                                                    VBINARY_DOUBLE(max, max)};
-static const smr_vbinary_blocks vbinary_row_prelu[VBINARY_DTYPES] = {VBINARY_DOUBLE(prelu, prelu)};
+// Those without integers.
+#define VBINARY_ROW_FLOAT(name) \
+  static const smr_vbinary_blocks vbinary_row_##name[VBINARY_DTYPES] = {VBINARY_DOUBLE(name, name)};
+#define VBINARY_ROW_NUMBER(name)
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) VBINARY_ROW_##DTYPES(name)
+#include "kernels/f32_vbinary/functions.inc"
+#undef SMR_F32_BINARY
+#undef VBINARY_ROW_FLOAT
+#undef VBINARY_ROW_NUMBER
 static const smr_vbinary_blocks vbinary_row_mod[VBINARY_DTYPES] = {VBINARY_INTEGERS(mod, mod),
                                                                    VBINARY_FLOATS(mod, mod)};
 static const smr_vbinary_blocks vbinary_row_fmod[VBINARY_DTYPES] = {
@@ -237,17 +243,18 @@ static const smr_vbinary_blocks vbinary_row_shl[VBINARY_DTYPES] = {VBINARY_WIDTH
 static const smr_vbinary_blocks vbinary_row_shr[VBINARY_DTYPES] = {VBINARY_INTEGERS(shr, shr)};
 #define VBINARY_ROW(name) SMR_HAS(vbinary_##name) ? vbinary_row_##name : NULL
 static const smr_vbinary_blocks *const vbinary_rows[SMR_VBINARY_COUNT] = {
-    [SMR_VBINARY_ADD] = VBINARY_ROW(add),       [SMR_VBINARY_SUB] = VBINARY_ROW(sub),
-    [SMR_VBINARY_MUL] = VBINARY_ROW(mul),       [SMR_VBINARY_DIV] = VBINARY_ROW(div),
-    [SMR_VBINARY_MIN] = VBINARY_ROW(min),       [SMR_VBINARY_MAX] = VBINARY_ROW(max),
-    [SMR_VBINARY_PRELU] = VBINARY_ROW(prelu),   [SMR_VBINARY_MOD] = VBINARY_ROW(mod),
-    [SMR_VBINARY_FMOD] = VBINARY_ROW(fmod),     [SMR_VBINARY_POW] = VBINARY_ROW(pow),
-    [SMR_VBINARY_EQ] = VBINARY_ROW(eq),         [SMR_VBINARY_LT] = VBINARY_ROW(lt),
-    [SMR_VBINARY_LE] = VBINARY_ROW(le),         [SMR_VBINARY_ATAN2] = VBINARY_ROW(atan2),
-    [SMR_VBINARY_AND] = VBINARY_ROW(and),       [SMR_VBINARY_OR] = VBINARY_ROW(or),
-    [SMR_VBINARY_XOR] = VBINARY_ROW(xor),       [SMR_VBINARY_BIT_AND] = VBINARY_ROW(bit_and),
-    [SMR_VBINARY_BIT_OR] = VBINARY_ROW(bit_or), [SMR_VBINARY_BIT_XOR] = VBINARY_ROW(bit_xor),
-    [SMR_VBINARY_SHL] = VBINARY_ROW(shl),       [SMR_VBINARY_SHR] = VBINARY_ROW(shr),
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) \
+  [SMR_VBINARY_##NAME] = VBINARY_ROW(name),
+#include "kernels/f32_vbinary/functions.inc"
+#undef SMR_F32_BINARY
+    [SMR_VBINARY_MOD] = VBINARY_ROW(mod),         [SMR_VBINARY_FMOD] = VBINARY_ROW(fmod),
+    [SMR_VBINARY_POW] = VBINARY_ROW(pow),         [SMR_VBINARY_EQ] = VBINARY_ROW(eq),
+    [SMR_VBINARY_LT] = VBINARY_ROW(lt),           [SMR_VBINARY_LE] = VBINARY_ROW(le),
+    [SMR_VBINARY_ATAN2] = VBINARY_ROW(atan2),     [SMR_VBINARY_AND] = VBINARY_ROW(and),
+    [SMR_VBINARY_OR] = VBINARY_ROW(or),           [SMR_VBINARY_XOR] = VBINARY_ROW(xor),
+    [SMR_VBINARY_BIT_AND] = VBINARY_ROW(bit_and), [SMR_VBINARY_BIT_OR] = VBINARY_ROW(bit_or),
+    [SMR_VBINARY_BIT_XOR] = VBINARY_ROW(bit_xor), [SMR_VBINARY_SHL] = VBINARY_ROW(shl),
+    [SMR_VBINARY_SHR] = VBINARY_ROW(shr),
 };
 #undef VBINARY_ROW
 #undef VBINARY_IN

@@ -24,19 +24,18 @@ struct smr_vbinary_kernel {
   uint8_t bytes, out_bytes;  // of an element
 };
 
-/// Results have the operands' dtype but for EQ, LT, LE, which give bool. Integers wrap.
+/// First the functions of f32_vbinary, in their order; they have float64 here, and integers where
+/// the operator has. Results have the operands' dtype but for EQ, LT, LE, which give bool. Integers
+/// wrap.
 ///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0
 ///   integers give 0 (the caller looks for them first). POW of integers with a negative exponent: 1
 ///   for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits out. AND, OR, XOR take
 ///   bools (any nonzero byte is true), the BIT_ ones integers. MIN and MAX of floats: NaN wins.
 enum smr_vbinary {
-  SMR_VBINARY_ADD,
-  SMR_VBINARY_SUB,
-  SMR_VBINARY_MUL,
-  SMR_VBINARY_DIV,
-  SMR_VBINARY_MIN,
-  SMR_VBINARY_MAX,
-  SMR_VBINARY_PRELU,
+#define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) SMR_VBINARY_##NAME,
+#include "kernels/f32_vbinary/functions.inc"
+#undef SMR_F32_BINARY
+
   SMR_VBINARY_MOD,
   SMR_VBINARY_FMOD,
   SMR_VBINARY_POW,

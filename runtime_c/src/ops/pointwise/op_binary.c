@@ -167,12 +167,12 @@ static samara_status binary_run(const struct smr_job *job, size_t begin, size_t 
                                                      .state_bytes = sizeof(struct binary_state), \
                                                      .more_dtypes = (set) & SMR_DTYPES_MORE};
 
-BINARY(add, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_ADD)
-BINARY(sub, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_SUB)
-BINARY(mul, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MUL)
-BINARY(div, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_DIV)
-BINARY(min, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MIN)
-BINARY(max, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_MAX)
+#define BINARY_FLOAT(name, NAME) BINARY(name, SMR_DTYPES_EVERY_FLOAT, false, SMR_VBINARY_##NAME)
+#define BINARY_NUMBER(name, NAME) BINARY(name, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_##NAME)
+#include "ops/table/binary.inc"
+#undef BINARY_FLOAT
+#undef BINARY_NUMBER
+
 BINARY(pow, SMR_DTYPES_EVERY_NUMBER, false, SMR_VBINARY_POW)
 BINARY(atan2, SMR_DTYPES_EVERY_FLOAT, false, SMR_VBINARY_ATAN2)
 BINARY(mod, SMR_DTYPES_EVERY_NUMBER, false,

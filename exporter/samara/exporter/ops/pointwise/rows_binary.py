@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from samara.exporter.ops import formula as f
 from samara.exporter.ops import integer, permute_rules
 from samara.exporter.ops.autodiff import NO_GRAD, Rule
 from samara.exporter.ops.cases import PAIRS, binary
@@ -37,9 +38,10 @@ from samara.exporter.types import Quant, TensorType
 def _row(
     name: str,
     code: int,
-    reference: Callable[..., Any],
     doc: str,
     *,
+    formula: Callable[..., f.Number] | None = None,
+    reference: Callable[..., Any] | None = None,
     dtypes: tuple[str, ...] = EVERY_NUMBER,
     attrs: tuple[Attr, ...] = (),
     infer: Infer = broadcast_all,
@@ -48,8 +50,15 @@ def _row(
     cases: tuple[Case, ...] = (),
     grad: Rule = NO_GRAD,
     saves: tuple[str, ...] = (),
+    since: str = "0.1.0",
     **facts: Unpack[Facts],
 ) -> OpSpec:
+    """Declare an operator of two operands that broadcast.
+
+    formula: what it computes in float, from which its C is generated. reference: by default what
+        the formula says.
+    """
+    formulas = () if formula is None else (f.formula(name, formula, inputs=2),)
     return define(
         OpSpec(
             name=name,
@@ -57,17 +66,19 @@ def _row(
             inputs=inputs,
             outputs=("y",),
             infer=infer,
-            reference=in_f32(reference),
+            reference=in_f32(f.reference_of(formulas) if reference is None else reference),
             doc=doc,
             kind=Kind.POINTWISE,
             dtypes=dtypes,
             check="broadcast",
             attrs=attrs,
+            formulas=formulas,
             permute="any",
             # Where the output's dtype differs, equal byte sizes say nothing about equal shapes.
             flags=frozenset() if infer is compare_all else frozenset({"inplace"}),
             grad=grad,
             saves=saves,
+            since=since,
             cases=(*(spread if spread else binary(dtypes, turn=code)), *cases),
             **facts,
         )
@@ -149,8 +160,8 @@ def _by_constant(given: Given) -> bool:
 add = _row(
     "add",
     50,
-    np.add,
     "y = a + b; integers wrap",
+    formula=lambda a, b: a + b,
     cases=(Case(_WRAP),),
     grad=rules.add,
     tolerance=ROUNDED,
@@ -163,8 +174,8 @@ add = _row(
 sub = _row(
     "sub",
     51,
-    np.subtract,
     "y = a - b; integers wrap",
+    formula=lambda a, b: a - b,
     cases=(Case(_WRAP),),
     grad=rules.sub,
     tolerance=ROUNDED,
@@ -177,8 +188,8 @@ sub = _row(
 mul = _row(
     "mul",
     52,
-    np.multiply,
     "y = a * b; integers wrap",
+    formula=lambda a, b: a * b,
     cases=(Case(_WRAP),),
     grad=rules.mul,
     saves=("a", "b"),
@@ -191,8 +202,9 @@ mul = _row(
 div = _row(
     "div",
     53,
-    _div,
     "y = a / b; integers truncate towards zero, and a divisor of 0 is an error",
+    formula=lambda a, b: a / b,
+    reference=_div,
     spread=binary(EVERY_NUMBER, low=0.5, high=9, turn=0),
     cases=(*(Case(c) for c in _SIGNED_CASES), *_TALL_CASES),
     grad=rules.div,
@@ -208,9 +220,9 @@ div = _row(
 mod = _row(
     "mod",
     54,
-    _mod,
     "y = a mod b with the sign of the divisor, or as C's fmod with that of the dividend;"
     " an integer divisor of 0 is an error",
+    reference=_mod,
     attrs=(Attr("fmod", "bool", False, doc="sign of the dividend"),),
     spread=binary(EVERY_NUMBER, ({}, {"fmod": True}), low=0.5, high=9, turn=1),
     cases=tuple(Case(c, {"fmod": f}) for c in (*_SIGNED_CASES, _TALL[3]) for f in (False, True)),
@@ -221,8 +233,8 @@ mod = _row(
 pow_ = _row(
     "pow",
     55,
-    _pow,
     "y = a ** b; integers wrap, and a negative integer power truncates towards zero",
+    reference=_pow,
     spread=binary(EVERY_NUMBER, low=0.25, high=4, turn=2),
     cases=(
         Case((np.array([-3, -1, -1, 0, 1, 2, 2, 0]), np.array([3, -1, -2, 0, -5, -1, 62, -2]))),
@@ -241,8 +253,9 @@ _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
 min_ = _row(
     "min",
     56,
-    lambda a, b, first: np.minimum(a, b),
     "y = min(a, b); NaN wins",
+    formula=lambda a, b: f.select(f.is_nan(a), a, f.minimum(a, b)),
+    reference=lambda a, b, first: np.minimum(a, b),
     attrs=(_FIRST,),
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.min_,
@@ -256,8 +269,9 @@ min_ = _row(
 max_ = _row(
     "max",
     57,
-    lambda a, b, first: np.maximum(a, b),
     "y = max(a, b); NaN wins",
+    formula=lambda a, b: f.select(f.is_nan(a), a, f.maximum(a, b)),
+    reference=lambda a, b, first: np.maximum(a, b),
     attrs=(_FIRST,),
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES, _FIRST_CASE),
     grad=rules.max_,
@@ -271,8 +285,8 @@ max_ = _row(
 eq = _row(
     "eq",
     58,
-    np.equal,
     "y = a == b",
+    reference=np.equal,
     dtypes=(*EVERY_NUMBER, "bool"),
     infer=compare_all,
     cases=(Case(_NAN),),
@@ -285,8 +299,8 @@ eq = _row(
 lt = _row(
     "lt",
     59,
-    np.less,
     "y = a < b",
+    reference=np.less,
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
@@ -298,8 +312,8 @@ lt = _row(
 le = _row(
     "le",
     60,
-    np.less_equal,
     "y = a <= b",
+    reference=np.less_equal,
     infer=compare_all,
     cases=(Case(_NAN), Case(_NAN64), *_TALL_CASES),
     tolerance=UNCHANGED,
@@ -319,7 +333,7 @@ def _whole_row(
     **facts: Unpack[Facts],
 ) -> OpSpec:
     """A row of few dtypes, which can afford every class of broadcasting."""
-    return _row(name, code, reference, doc, dtypes=dtypes, spread=binary(dtypes), **facts)
+    return _row(name, code, doc, reference=reference, dtypes=dtypes, spread=binary(dtypes), **facts)
 
 
 logical_and = _whole_row(
@@ -362,8 +376,8 @@ def _prelu_type(ctx: InferContext) -> tuple[TensorType, ...]:
 prelu = _row(
     "prelu",
     64,
-    lambda x, slope: np.where(x >= 0, x, slope * x),
     "y = x if x >= 0 else slope * x; slope broadcasts to x",
+    formula=lambda x, slope: f.select(x >= 0, x, x * slope),
     dtypes=EVERY_FLOAT,
     inputs=("x", "slope"),
     infer=_prelu_type,
@@ -390,9 +404,9 @@ bitwise_xor = _whole_row(
 shift = _row(
     "shift",
     68,
-    _shift,
     "y = a << b or a >> b (arithmetic); by a negative amount or by all bits and more,"
     " everything is shifted out",
+    reference=_shift,
     dtypes=EVERY_INT,
     attrs=(Attr("direction", "enum", "left", ("left", "right")),),
     spread=binary(EVERY_INT, ({}, {"direction": "right"}), low=0, high=9, turn=2),
@@ -410,8 +424,8 @@ shift = _row(
 atan2 = _row(
     "atan2",
     69,
-    np.arctan2,
     "y = the angle of the point (b, a)",
+    reference=np.arctan2,
     dtypes=EVERY_FLOAT,
     grad=rules.atan2,
     saves=("a", "b"),
