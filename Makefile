@@ -132,8 +132,8 @@ size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZ
 extended: test  ## What takes too long for every change
 	$(BIN)/python -m pytest -m 'extended or slow' $(PYTEST_ARGS)
 
-new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hard_swoosh [FAMILY=norm, with kernels of its own | OF=lrn, in int8]
-	$(BIN)/python tools/new_op.py $(NAME) $(if $(FAMILY),--family $(FAMILY)) $(if $(OF),--of $(OF))
+new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hard_swoosh [OPERANDS=2 | FAMILY=norm, with kernels of its own | OF=lrn, in int8]
+	$(BIN)/python tools/new_op.py $(NAME) $(if $(OPERANDS),--operands $(OPERANDS)) $(if $(FAMILY),--family $(FAMILY)) $(if $(OF),--of $(OF))
 
 test-op: build  ## The op suite of one operator: make test-op NAME=hard_swoosh
 	$(BIN)/python -m pytest tests/ops -k '$(NAME)'

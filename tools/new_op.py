@@ -2,6 +2,7 @@
 """Scaffold an operator that computes the identity, tests included, ready to be made what it is to be.
 
 Usage: new_op.py NAME                  elementwise: a row with a formula
+       new_op.py NAME --operands 2     the same of two operands that broadcast
        new_op.py NAME --family FAMILY  a row, its C glue and a folder of kernels
        new_op.py NAME --of OPERATOR    the int8 form of an operator: a row and its C
 """
@@ -67,15 +68,15 @@ _ARITHMETIC = (
     "require_multiplier",
 )
 # What a row needs to be imported: module -> names.
-_ELEMENTWISE_IMPORTS = {"samara.exporter": ("ops",)}
-_FAMILY_IMPORTS = {
+_ELEMENTWISE_IMPORTS: Mapping[str, tuple[str, ...]] = {"samara.exporter": ("ops",)}
+_FAMILY_IMPORTS: Mapping[str, tuple[str, ...]] = {
     "samara.exporter": ("ops",),
     "samara.exporter.ops.facts": ("Kind",),
     "samara.exporter.ops.numeric": ("Array",),
     "samara.exporter.ops.shape_rules": ("same",),
     "samara.exporter.ops.spec": _SPEC,
 }
-_INT8_IMPORTS = {
+_INT8_IMPORTS: Mapping[str, tuple[str, ...]] = {
     "collections.abc": ("Mapping", "Sequence"),
     "typing": ("Any",),
     "samara.exporter.ops.facts": ("Kind",),
@@ -189,11 +190,17 @@ def version(root: Path) -> str:
 
 
 def scaffold(
-    root: Path, name: str, taken: Mapping[int, str], family: str = "", of: str = ""
+    root: Path,
+    name: str,
+    taken: Mapping[int, str],
+    family: str = "",
+    of: str = "",
+    operands: int = 1,
 ) -> Scaffold:
     """What a new operator needs under `root`; ValueError for one that cannot be.
 
-    Without `family` it is elementwise; `of` makes it the int8 form of that operator.
+    Without `family` it is elementwise, of so many operands; `of` makes it the int8 form of that
+    operator.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"{name!r} is not a name in snake_case")
@@ -214,6 +221,7 @@ def scaffold(
     }
     source, test = f"runtime_c/src/ops/{own.c}", f"runtime_c/tests/ops/{own.c}"
     kernels = f"runtime_c/src/kernels/f32_{name}"
+    imports: Mapping[str, tuple[str, ...]]
     if of:
         created = {
             f"{source}/op_{name}.c": filled("int8.c", fields),
@@ -237,8 +245,10 @@ def scaffold(
         rows, texts = f"{family}/{own.rows}", {}
         row, imports = filled("family.py", fields), _FAMILY_IMPORTS
     else:
-        created, texts, imports = {}, {}, _ELEMENTWISE_IMPORTS
-        rows, row = "pointwise/rows_unary", filled("elementwise.py", fields)
+        created, texts = {}, {}
+        imports = _ELEMENTWISE_IMPORTS if operands == 1 else {}
+        files = {1: ("rows_unary", "elementwise.py"), 2: ("rows_binary", "elementwise_2.py")}
+        rows, row = f"pointwise/{files[operands][0]}", filled(files[operands][1], fields)
     text = texts.get(rows, _module(root, rows))
     texts[rows] = with_imports(text, imports) + row
     face = (root / OPS / "__init__.py").read_text(encoding="utf-8")
@@ -285,9 +295,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--family", default="", help=f"one of {', '.join(FAMILIES)}")
     kind.add_argument("--of", default="", help="the operator whose int8 form it is")
+    kind.add_argument("--operands", type=int, default=1, choices=(1, 2), help="where elementwise")
     options = parser.parse_args(arguments)
+    given = (options.family, options.of, options.operands)
     try:
-        plan = scaffold(ROOT, options.name, codes(ROOT), options.family, options.of)
+        plan = scaffold(ROOT, options.name, codes(ROOT), *given)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools import gen_formulas, gen_ops, new_op
@@ -48,6 +49,16 @@ ELEMENTWISE = Filled(
         ),
     },
 )  # fmt: skip
+OF_TWO = Filled(
+    "soft_product",
+    ("--operands", "2"),
+    {
+        f"{OPS}/pointwise/rows_binary.py": (
+            ('"y = a + b",', '"y = a + (b + 1/2)",'),
+            ("a, b: a + b,", "a, b: a + (b + 0.5),"),
+        ),
+    },
+)
 FAMILY = Filled(
     "hard_square",
     ("--family", "norm"),
@@ -150,9 +161,10 @@ def made(copy: Copy, op: Filled) -> None:
     """Scaffold the operator, fill it in, generate; nothing else may have to change by hand."""
     before = copy.texts()
     taken = new_op.codes(copy.root)
-    of = op.arguments[1] if "--of" in op.arguments else ""
-    family = op.arguments[1] if "--family" in op.arguments else ""
-    plan = new_op.scaffold(copy.root, op.name, taken, family, of)
+    options = dict(zip(op.arguments[::2], op.arguments[1::2], strict=True))
+    family, of = options.get("--family", ""), options.get("--of", "")
+    operands = int(options.get("--operands", "1"))
+    plan = new_op.scaffold(copy.root, op.name, taken, family, of, operands)
     copy.python("tools/new_op.py", op.name, *op.arguments)
     for path, edits in op.edits.items():
         text = (copy.root / path).read_text(encoding="utf-8")
@@ -191,14 +203,14 @@ def test_an_elementwise_operator(copy: Copy, need_tool: Callable[[str, str], str
 @pytest.mark.slow
 def test_an_operator_of_each_kind(copy: Copy, need_tool: Callable[[str, str], str]) -> None:
     need_tool("cc", "cc")
-    for op in (ELEMENTWISE, FAMILY, INT8):
+    for op in (ELEMENTWISE, OF_TWO, FAMILY, INT8):
         made(copy, op)
-    judged(copy, ELEMENTWISE, FAMILY, INT8)
+    judged(copy, ELEMENTWISE, OF_TWO, FAMILY, INT8)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"family": "norm"}, {"of": "lrn"}])
 @pytest.mark.parametrize("name", ["Conv", "my-op", "2d", "a__b", "conv"])
-def test_bad_names_are_refused(repo: Path, name: str, arguments: dict[str, str]) -> None:
+def test_bad_names_are_refused(repo: Path, name: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"snake_case|exists"):
         new_op.scaffold(repo, name, new_op.codes(repo), **arguments)
 
