@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 for _room in (".", "exporter", "pybridge", "cli"):
     sys.path.insert(0, str(ROOT / _room))
 
-from tools import gen_formulas  # noqa: E402
+from tools import gen_checks, gen_formulas  # noqa: E402
 
 from samara.exporter.ir import schema_text  # noqa: E402
 from samara.exporter.ops import REQUIRED, Attr, OpSpec, WeightForm, all_ops  # noqa: E402
@@ -81,17 +81,19 @@ def opdefs(ops: Sequence[OpSpec]) -> str:
     lines = [
         f"{_C_HEAD}// {_FROM} One row per operator, by code:\n"
         "// SMR_OP(NAME, code, name, check, min_in, max_in, min_out, max_out, attr_first,\n"
-        f"//        attr_count, flags, measured, dtypes); {ANY_NUMBER} means any number. `dtypes`: the\n"
-        "// element types that a selective build has the operator for, SMR_DTYPE_* bits."
+        f"//        attr_count, flags, measured, dtypes, form, shapes); {ANY_NUMBER} means any number.\n"
+        "// `dtypes`: the element types that a selective build has the operator for, SMR_DTYPE_* bits.\n"
+        "// `check`, `form` and `shapes`: the check class and what it reads of this operator."
     ]
     first = 0
     for op in ops:
         most_in = ANY_NUMBER if op.max_inputs is None else op.max_inputs
         most_out = ANY_NUMBER if op.max_outputs is None else op.max_outputs
+        check_class, form, shapes = gen_checks.columns(op)
         lines.append(
-            f"SMR_OP({op.name.upper()}, {op.code}, {op.name}, {op.check}, {op.min_inputs},"
+            f"SMR_OP({op.name.upper()}, {op.code}, {op.name}, {check_class}, {op.min_inputs},"
             f" {most_in}, {op.min_outputs}, {most_out}, {first}, {len(op.attrs)}, {_flags(op)},"
-            f" {int(op.measured)}, UINT32_MAX)"
+            f' {int(op.measured)}, UINT32_MAX, {form}, "{shapes}")'
         )
         first += len(op.attrs)
     return "\n".join(lines) + "\n"
@@ -285,13 +287,14 @@ def docs(ops: Sequence[OpSpec]) -> str:
             "",
             *_overview(training),
         ]
+    lines += gen_checks.docs(_read(ROOT / gen_checks.CHECK_H), ops)
     for op in ops:
         call = f"{op.name}({', '.join(op.inputs)}) -> {', '.join(op.outputs)}"
         lines += ["", f"## {op.name}", "", f"`{call}`", "", f"{op.doc}", ""]
         lines += [_attr_text(a) for a in op.attrs]
         if op.attrs:
             lines.append("")
-        notes = [f"code {op.code}", f"check class `{op.check}`", f"since {op.since}"]
+        notes = [f"code {op.code}", gen_checks.note(op), f"since {op.since}"]
         if op.measured:
             notes.append("output sizes are known only once it has run")
         if op.flags:

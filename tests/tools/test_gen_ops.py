@@ -100,7 +100,10 @@ def test_rows_of_c() -> None:
     (concat,) = (r for r in rows if r.startswith("SMR_OP(CONCAT"))
     assert concat.startswith("SMR_OP(CONCAT, 132, concat, concat, 1, 255, 1, 1, ")
     (nonzero,) = (r for r in rows if r.startswith("SMR_OP(NONZERO"))
-    assert nonzero.endswith(", 0, 1, UINT32_MAX)")
+    assert nonzero.endswith(', 0, 1, UINT32_MAX, SMR_FORM_PLAIN, ">y[R M]")')
+    (grad,) = (r for r in rows if r.startswith("SMR_OP(ATTENTION_GRAD"))
+    assert grad.startswith("SMR_OP(ATTENTION_GRAD, 215, attention_grad, attention, ")
+    assert grad.endswith(', SMR_FORM_GRAD, "")')
     attrs = gen.opattrs(all_ops())
     assert 'SMR_OPATTR(CLAMP, lo, F32, 0, 0, -INFINITY, 0, "")' in attrs
     assert 'SMR_OPATTR(PAD, mode, ENUM, 0, 0, 0.0f, 4, "constant,reflect,edge,wrap")' in attrs

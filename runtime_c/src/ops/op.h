@@ -173,8 +173,10 @@ struct smr_op {
   uint8_t min_outputs, max_outputs;
   uint16_t attr_count;
   uint16_t attr_first;  // in the attribute descriptor table
+  uint16_t shapes;      // smr_op_shapes
   uint32_t flags;
-  uint32_t dtypes;  // SMR_DTYPE_* bits of what its tensors may be in this build
+  uint32_t dtypes;     // SMR_DTYPE_* bits of what its tensors may be in this build
+  uint8_t check_form;  // which form of the check class this operator has; the class says what it is
   // Both NULL for control operators and for those that this build leaves out.
   samara_status (*check_class)(const struct smr_job *job);
   const struct smr_op_funcs *funcs;
@@ -255,6 +257,8 @@ const char *smr_dtype_name(uint8_t dtype);
 
 /// All rows of the kernel table, by code.
 const struct smr_op *smr_op_rows(size_t *count);
+/// The dims of the operator's tensors, as its row states them for the check class `shapes`.
+const char *smr_op_shapes(const struct smr_op *op);
 /// Whether input `input` may have a pixel stride that is not dense.
 bool smr_op_reads_strided(const struct smr_op *op, uint32_t input);
 

@@ -34,7 +34,7 @@ enum { MB_MAX = 64, MB_MAX_EXPRS = 256, MB_SEGMENT_ALIGNMENT = 16384, MB_SEAL_BY
 /// Operator codes, MB_OP_ADD and so on.
 enum {
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, first, count, flags, \
-               measured, dtypes)                                                               \
+               measured, dtypes, form, shapes)                                                 \
   MB_OP_##NAME = (code),
 #include "ops/table/opdefs.inc"
 #undef SMR_OP

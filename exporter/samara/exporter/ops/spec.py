@@ -292,7 +292,9 @@ class OpSpec(RowFacts):
         arrays), dtypes as DType. One that needs quantization parameters of inputs declares the
         keyword `q_in` (a list of Quant | None per input).
     dtypes: short dtype names allowed for input 0 (rules for the others are in `infer`).
-    check: name of the C check class (in runtime_c/src/ops/check/).
+    check: the C check class ("conv"; runtime_c/src/ops/check/check.h), maybe with its form ("norm
+        grad"), or the dims of all tensors instead, as in "x [A* N N] -> y [A*]": a letter is the
+        same number, or with a star the same run of dims, wherever it stands; words are attributes.
     formulas: what a pointwise operator computes in float, from which its C is generated.
     permute: layout rule, "any" where every operand and result moves alike (elementwise, all
         operands of one rank), None for a barrier.
@@ -347,7 +349,7 @@ class OpSpec(RowFacts):
     @property
     def broadcasts(self) -> bool:
         """Whether operands of lower rank are taken as if dims of 1 stood before theirs."""
-        return self.check in ("broadcast", "where")
+        return self.check == "broadcast"
 
     def as_post(self, attrs: Mapping[str, Any]) -> dict[str, Any] | None:
         """The attributes of an epilogue that does what this activation does; None: there is none."""

@@ -55,6 +55,24 @@ samara_status smr_expect_same_dtype(const struct smr_job *job, const struct smr_
            smr_dtype_name(a->dtype), smr_dtype_name(b->dtype));
 }
 
+samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set) {
+  const struct smr_tensor *x = job->inputs[0];
+  SMR_TRY(smr_expect_dtype(job, x, "input", set));
+  for (uint32_t i = 1; i < job->input_count; i++)
+    if (job->inputs[i] != NULL) SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "inputs"));
+  for (uint32_t i = 0; i < job->output_count; i++)
+    SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "input and output"));
+  return SAMARA_OK;
+}
+
+samara_status smr_expect_pixels(const struct smr_job *job, const struct smr_tensor *x) {
+  for (uint32_t i = 1; i + 1 < x->rank; i++)
+    if (x->dims[i] < 1 || x->dims[i] > INT32_MAX)
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: spatial axis %u of x has extent %" PRId64, job->op->name,
+               (unsigned)i - 1, x->dims[i]);
+  return SAMARA_OK;
+}
+
 samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t rank,
                               uint32_t *out) {
   if (axis < -(int64_t)rank || axis >= (int64_t)rank)

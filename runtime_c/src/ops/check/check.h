@@ -25,71 +25,104 @@ samara_status smr_op_check(const struct smr_job *job);
 
 // ---- classes ----
 
+/// Forms of a class, as rows name them ("norm grad"); what a form means stands at its class.
+enum smr_check_form {
+  SMR_FORM_PLAIN,
+  SMR_FORM_GRAD,
+  SMR_FORM_SUM,
+  SMR_FORM_EXTEND,
+  SMR_FORM_ONE,
+  SMR_FORM_SCATTER,
+};
+
+/// Output dims equal those of input 0.
 samara_status smr_check_same(const struct smr_job *job);
+/// The same, and `axis` is an axis.
 samara_status smr_check_axis(const struct smr_job *job);
+/// The dims of all tensors are as the row states them; see check_shapes.c.
+samara_status smr_check_shapes(const struct smr_job *job);
+/// Output 0 has the dims of x; scale, bias and further outputs have those from `axis` to the last.
+/// Form grad: input 0 is a gradient with the dims of x, and x is input 1.
 samara_status smr_check_norm(const struct smr_job *job);
-samara_status smr_check_channel_norm(const struct smr_job *job);
-samara_status smr_check_group_norm(const struct smr_job *job);
-samara_status smr_check_group_norm_grad(const struct smr_job *job);
-samara_status smr_check_batch_norm(const struct smr_job *job);
-samara_status smr_check_batch_norm_grad(const struct smr_job *job);
-samara_status smr_check_norm_grad(const struct smr_job *job);
-samara_status smr_check_cross_entropy(const struct smr_job *job);
-samara_status smr_check_cross_entropy_grad(const struct smr_job *job);
-samara_status smr_check_broadcast(const struct smr_job *job);
-samara_status smr_check_where(const struct smr_job *job);
-samara_status smr_check_sum_to(const struct smr_job *job);
-samara_status smr_check_matmul(const struct smr_job *job);
-samara_status smr_check_attention(const struct smr_job *job);
-samara_status smr_check_attention_grad(const struct smr_job *job);
-samara_status smr_check_conv(const struct smr_job *job);
-samara_status smr_check_conv_transpose(const struct smr_job *job);
-samara_status smr_check_conv_grad_input(const struct smr_job *job);
-samara_status smr_check_conv_grad_weight(const struct smr_job *job);
-samara_status smr_check_pool(const struct smr_job *job);
-samara_status smr_check_max_pool_grad(const struct smr_job *job);
-samara_status smr_check_avg_pool_grad(const struct smr_job *job);
-samara_status smr_check_reduce(const struct smr_job *job);
-samara_status smr_check_arg(const struct smr_job *job);
-samara_status smr_check_top_k(const struct smr_job *job);
-samara_status smr_check_reshape(const struct smr_job *job);
-samara_status smr_check_transpose(const struct smr_job *job);
-samara_status smr_check_concat(const struct smr_job *job);
-samara_status smr_check_split(const struct smr_job *job);
-samara_status smr_check_slice(const struct smr_job *job);
-samara_status smr_check_pad(const struct smr_job *job);
-samara_status smr_check_expand(const struct smr_job *job);
-samara_status smr_check_tile(const struct smr_job *job);
-samara_status smr_check_gather(const struct smr_job *job);
-samara_status smr_check_gather_elements(const struct smr_job *job);
-samara_status smr_check_gather_nd(const struct smr_job *job);
-samara_status smr_check_scatter_elements(const struct smr_job *job);
-samara_status smr_check_scatter_nd(const struct smr_job *job);
-samara_status smr_check_range(const struct smr_job *job);
-samara_status smr_check_iota(const struct smr_job *job);
-samara_status smr_check_shaped(const struct smr_job *job);
-samara_status smr_check_nonzero(const struct smr_job *job);
-samara_status smr_check_dims(const struct smr_job *job);
-samara_status smr_check_resize(const struct smr_job *job);
-samara_status smr_check_resize_grad(const struct smr_job *job);
-samara_status smr_check_grid_sample(const struct smr_job *job);
-samara_status smr_check_grid_sample_grad(const struct smr_job *job);
-samara_status smr_check_roi_align(const struct smr_job *job);
-samara_status smr_check_roi_pool(const struct smr_job *job);
-samara_status smr_check_nms(const struct smr_job *job);
-samara_status smr_check_deform_columns(const struct smr_job *job);
-samara_status smr_check_fold(const struct smr_job *job);
-samara_status smr_check_dft(const struct smr_job *job);
-samara_status smr_check_det(const struct smr_job *job);
-samara_status smr_check_sort_rows(const struct smr_job *job);
-samara_status smr_check_lstm(const struct smr_job *job);
-samara_status smr_check_gru(const struct smr_job *job);
-samara_status smr_check_lstm_grad(const struct smr_job *job);
-samara_status smr_check_gru_grad(const struct smr_job *job);
+/// x and output 0 have dims [N, ..., C]; scale, bias and further outputs have [C]. Form grad as in
+/// `norm`.
+samara_status smr_check_channels(const struct smr_job *job);
+/// Output dims equal those of input 0; quantized tensors carry usable parameters.
 samara_status smr_check_quantize(const struct smr_job *job);
-samara_status smr_check_matmul_blocks(const struct smr_job *job);
-samara_status smr_check_gather_blocks(const struct smr_job *job);
-samara_status smr_check_qresize(const struct smr_job *job);
+/// The inputs broadcast together, and the output has the dims that gives.
+samara_status smr_check_broadcast(const struct smr_job *job);
+/// The output has the dims `shape`, and the input broadcasts to them. Form sum: the output
+/// broadcasts to the input.
+samara_status smr_check_expand(const struct smr_job *job);
+/// x [..., M, K] and w [..., K, N], either transposed, give [..., M, N], leading dims broadcast;
+/// bias is [N], residual as the output. Packed weights hold all their panels.
+samara_status smr_check_matmul(const struct smr_job *job);
+/// q [..., S, D], k [..., T, D] and v [..., T, E] give [..., S, E], in layout bshd with S and T
+/// before the last leading dim; the mask broadcasts to [..., S, T]. Form grad: input 3 is the
+/// gradient of the output, and outputs are those of q, k and v.
+samara_status smr_check_attention(const struct smr_job *job);
+/// x [N, in, C] and w [O, kernel, C / groups] give [N, out, O]; groups divides C and O, bias is
+/// [O], residual as the output. Packed weights hold all their panels.
+samara_status smr_check_conv(const struct smr_job *job);
+/// As conv, for the output that conv would read to give x.
+samara_status smr_check_conv_transpose(const struct smr_job *job);
+/// The output [N, size, C] is what conv would read to give dy with w.
+samara_status smr_check_conv_grad_input(const struct smr_job *job);
+/// The output [O, kernel, C / groups] is the w with which conv would give dy from x.
+samara_status smr_check_conv_grad_weight(const struct smr_job *job);
+/// The window `kernel` over x [N, in, C] gives [N, out, C]. Form extend: the attribute `extend`
+/// lengthens the end padding.
+samara_status smr_check_pool(const struct smr_job *job);
+/// The output is what pool would read to give dy; it has the dims of input 1. Form extend: it is
+/// [N, size, C], and `extend` as in pool.
+samara_status smr_check_pool_grad(const struct smr_job *job);
+/// `axes` are distinct axes of the input; the output lacks them, or has 1 there. Form one: it is
+/// one `axis`, which is not empty.
+samara_status smr_check_reduce(const struct smr_job *job);
+/// Both outputs are the input with `k`, at most its extent, along `axis`.
+samara_status smr_check_top_k(const struct smr_job *job);
+/// The output has the dims `shape` and as many elements as the input.
+samara_status smr_check_reshape(const struct smr_job *job);
+/// `perm` is a permutation of the axes; output dim i is input dim perm[i].
+samara_status smr_check_transpose(const struct smr_job *job);
+/// Inputs agree but for `axis`, where the output has their sum.
+samara_status smr_check_concat(const struct smr_job *job);
+/// `sizes` has one extent per output and sums to the input's along `axis`.
+samara_status smr_check_split(const struct smr_job *job);
+/// begin, end and step, one per axis, name elements that exist; a step is not 0.
+samara_status smr_check_slice(const struct smr_job *job);
+/// `pads` holds begins then ends; negative ones crop first. Reflection reaches at most to the
+/// other end; edge and wrap need an element to repeat.
+samara_status smr_check_pad(const struct smr_job *job);
+/// `repeats` has one number per axis, by which the output is longer.
+samara_status smr_check_tile(const struct smr_job *job);
+/// Output dims are the input's before `axis`, those of the indices, and the input's after it.
+samara_status smr_check_gather(const struct smr_job *job);
+/// Indices have the rank of the input and fit inside it but along `axis`; the output has their
+/// dims. Form scatter: the updates do, and the output has the dims of the input.
+samara_status smr_check_gather_elements(const struct smr_job *job);
+/// The last axis of the indices addresses axes of the input behind `batch_dims`, which agree; the
+/// output has the other dims of the indices, then the rest of the input's. Form scatter: there are
+/// no batch dims, the updates are so, and the output has the dims of the input.
+samara_status smr_check_gather_nd(const struct smr_job *job);
+/// Spatial dims of x [N, in, C] become `sizes`, and a pixel has one to come from. Form grad: they
+/// become `size`, and x is what was resized.
+samara_status smr_check_resize(const struct smr_job *job);
+/// x [N, H, W, C], offset [N, out, groups * taps * 2] and mask [N, out, groups * taps] give [N,
+/// out, C * taps]; both kinds of groups divide C.
+samara_status smr_check_deform_columns(const struct smr_job *job);
+/// x [N, C, kernel, windows], with 1 to 3 of each, gives [N, C, size].
+samara_status smr_check_fold(const struct smr_job *job);
+/// x [..., 1 or 2] gives `length` elements along `axis`, which is not the last, or half of them
+/// and one if one side is kept; elements are complex unless one side made a whole signal.
+samara_status smr_check_dft(const struct smr_job *job);
+/// The output is [number of `values`], or a scalar of the one value; its dtype is `dtype`.
+samara_status smr_check_dims(const struct smr_job *job);
+
+/// Whether the operator of this node has that form of its check class.
+static inline bool smr_has_form(const struct smr_job *job, enum smr_check_form form) {
+  return job->op->check_form == form;
+}
 
 // ---- what classes and operators are made of ----
 
@@ -147,6 +180,12 @@ samara_status smr_expect_dtype(const struct smr_job *job, const struct smr_tenso
 /// Fail unless two tensors have one dtype.
 samara_status smr_expect_same_dtype(const struct smr_job *job, const struct smr_tensor *a,
                                     const struct smr_tensor *b, const char *what);
+/// Fail unless input 0 has a dtype of `set` and all other inputs and outputs have the same one.
+samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set);
+/// Fail unless the attribute `dtype` is the output's, and one of `set`.
+samara_status smr_expect_dtype_attr(const struct smr_job *job, int64_t dtype, uint32_t set);
+/// Fail unless x [N, spatial, C] has pixels: every spatial extent is from 1 to INT32_MAX.
+samara_status smr_expect_pixels(const struct smr_job *job, const struct smr_tensor *x);
 /// Fail where `t` is quantized without usable parameters: scales are finite, positive and normal,
 /// zero points are int8 values, and there is one pair for the tensor or one per index of the axis.
 samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tensor *t,

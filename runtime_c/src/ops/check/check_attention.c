@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of attention and its gradient.
+// The check class of attention and its gradient.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -7,13 +7,11 @@
 
 #include <inttypes.h>
 
-// q [..., S, D], k [..., T, D], v [..., T, Dv], y [..., S, Dv], leading dims (batch, heads)
-// equal; in layout bshd the rows S and T lie before the last leading dim. The mask broadcasts to
-// [..., S, T]: no dim of it is anything but 1 or that.
-static samara_status check_attention(const struct smr_job *job, const struct smr_tensor *y,
-                                     const char *y_name, uint32_t mask_input) {
+samara_status smr_check_attention(const struct smr_job *job) {
+  const bool grad = smr_has_form(job, SMR_FORM_GRAD);
+  const struct smr_tensor *y = grad ? job->inputs[3] : job->outputs[0];
   const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
-  const struct smr_tensor *mask = smr_optional_input(job, mask_input);
+  const struct smr_tensor *mask = smr_optional_input(job, grad ? 4 : 3);
   const int64_t layout = SMR_ATTR(job, attention, layout)->i;
   if (layout != SMR_ATTENTION_LAYOUT_BHSD && layout != SMR_ATTENTION_LAYOUT_BSHD)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown layout %" PRId64, job->op->name, layout);
@@ -30,7 +28,10 @@ static samara_status check_attention(const struct smr_job *job, const struct smr
   dims[last] = v->dims[last];
   SMR_TRY(smr_expect_dims(job, v, "v", dims, q->rank));
   dims[rows] = q->dims[rows];
-  SMR_TRY(smr_expect_dims(job, y, y_name, dims, q->rank));
+  SMR_TRY(smr_expect_dims(job, y, grad ? "dy" : "output", dims, q->rank));
+  for (uint32_t i = 0; grad && i < job->output_count; i++)
+    SMR_TRY(smr_expect_dims(job, job->outputs[i], "gradient", job->inputs[i]->dims,
+                            job->inputs[i]->rank));
 
   if (mask == NULL) return SAMARA_OK;
   uint32_t rank = 0;
@@ -47,18 +48,5 @@ static samara_status check_attention(const struct smr_job *job, const struct smr
     SMR_FAIL(job->error, BAD_SHAPE, "%s: the mask %s does not broadcast to the scores %s",
              job->op->name, a.text, b.text);
   }
-  return SAMARA_OK;
-}
-
-samara_status smr_check_attention(const struct smr_job *job) {
-  return check_attention(job, job->outputs[0], "output", 3);
-}
-
-// dy has the dims of y; the outputs are the gradients of q, k and v.
-samara_status smr_check_attention_grad(const struct smr_job *job) {
-  SMR_TRY(check_attention(job, job->inputs[3], "dy", 4));
-  for (uint32_t i = 0; i < job->output_count; i++)
-    SMR_TRY(smr_expect_dims(job, job->outputs[i], "gradient", job->inputs[i]->dims,
-                            job->inputs[i]->rank));
   return SAMARA_OK;
 }

@@ -32,8 +32,6 @@ static samara_status check_columns_out(const struct smr_job *job,
   return SAMARA_OK;
 }
 
-// x [N, H, W, C], offset [N, out, groups * taps * 2], mask [N, out, groups * taps]; output
-// [N, out, C * taps]. Both kinds of groups divide C.
 samara_status smr_check_deform_columns(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *mask = smr_optional_input(job, 2);
   SMR_TRY(smr_expect_rank(job, x, "x", 4, 4));
@@ -57,7 +55,6 @@ samara_status smr_check_deform_columns(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, 4);
 }
 
-// x [N, C, kernel, windows] with 1 to 3 of each; output [N, C, size].
 samara_status smr_check_fold(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_rank(job, x, "x", 4, 2 + 2 * COLUMNS_AXES));

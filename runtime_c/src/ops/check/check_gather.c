@@ -34,7 +34,6 @@ static samara_status gathered_expect(const struct smr_job *job, const struct smr
   return smr_expect_dims(job, t, what, list->dims, list->rank);
 }
 
-// Output dims: the input's before `axis`, those of the indices, the input's after it.
 samara_status smr_check_gather(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   SMR_TRY(check_indices_dtype(job));
@@ -47,8 +46,8 @@ samara_status smr_check_gather(const struct smr_job *job) {
   return gathered_expect(job, job->outputs[0], "output", &want);
 }
 
-// Indices have the rank of the input and fit inside it but along `axis`.
-static samara_status check_along_axis(const struct smr_job *job) {
+samara_status smr_check_gather_elements(const struct smr_job *job) {
+  const bool scatter = smr_has_form(job, SMR_FORM_SCATTER);
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
   SMR_TRY(check_indices_dtype(job));
   uint32_t axis;
@@ -59,48 +58,27 @@ static samara_status check_along_axis(const struct smr_job *job) {
       SMR_FAIL(job->error, BAD_SHAPE,
                "%s: indices have %" PRId64 " along axis %u, the input has %" PRId64, job->op->name,
                indices->dims[i], (unsigned)i, x->dims[i]);
-  return SAMARA_OK;
-}
-
-samara_status smr_check_gather_elements(const struct smr_job *job) {
-  const struct smr_tensor *indices = job->inputs[1];
-  SMR_TRY(check_along_axis(job));
-  return smr_expect_dims(job, job->outputs[0], "output", indices->dims, indices->rank);
-}
-
-samara_status smr_check_scatter_elements(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
-  SMR_TRY(check_along_axis(job));
+  if (!scatter) return smr_expect_dims(job, job->outputs[0], "output", indices->dims, x->rank);
   SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[2], "input and updates"));
-  SMR_TRY(smr_expect_dims(job, job->inputs[2], "updates", indices->dims, indices->rank));
+  SMR_TRY(smr_expect_dims(job, job->inputs[2], "updates", indices->dims, x->rank));
   return smr_expect_dims(job, job->outputs[0], "output", x->dims, x->rank);
 }
 
-// The last axis of the indices addresses axes `from`.. of the input; *depth is its extent.
-static samara_status check_index_depth(const struct smr_job *job, uint32_t from, uint32_t *depth) {
+samara_status smr_check_gather_nd(const struct smr_job *job) {
+  const bool scatter = smr_has_form(job, SMR_FORM_SCATTER);
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
+  const int64_t batch_dims = scatter ? 0 : SMR_ATTR(job, gather_nd, batch_dims)->i;
   SMR_TRY(check_indices_dtype(job));
   SMR_TRY(smr_expect_rank(job, indices, "indices", 1, SAMARA_MAX_RANK));
-  const int64_t last = indices->dims[indices->rank - 1];
-  if (last > (int64_t)(x->rank - from))
-    SMR_FAIL(job->error, BAD_SHAPE,
-             "%s: indices address %" PRId64 " axes, the input has %u to address", job->op->name,
-             last, (unsigned)(x->rank - from));
-  *depth = (uint32_t)last;
-  return SAMARA_OK;
-}
-
-// The first `batch_dims` dims agree; output dims: those of the indices but the last, then the rest
-// of the input's.
-samara_status smr_check_gather_nd(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
-  const int64_t batch_dims = SMR_ATTR(job, gather_nd, batch_dims)->i;
   if (batch_dims < 0 || batch_dims > (int64_t)x->rank || batch_dims >= (int64_t)indices->rank)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: batch_dims is %" PRId64 ", ranks are %u and %u",
              job->op->name, batch_dims, (unsigned)x->rank, (unsigned)indices->rank);
-  const uint32_t batch = (uint32_t)batch_dims;
-  uint32_t depth;
-  SMR_TRY(check_index_depth(job, batch, &depth));
+  const uint32_t batch = (uint32_t)batch_dims, left = x->rank - batch;
+  const int64_t depth = indices->dims[indices->rank - 1];  // axes that an index addresses
+  if (depth > (int64_t)left)
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: indices address %" PRId64 " axes, the input has %u to address", job->op->name,
+             depth, (unsigned)left);
   for (uint32_t i = 0; i < batch; i++)
     if (x->dims[i] != indices->dims[i])
       SMR_FAIL(job->error, BAD_SHAPE,
@@ -108,18 +86,9 @@ samara_status smr_check_gather_nd(const struct smr_job *job) {
                (unsigned)i, x->dims[i], indices->dims[i]);
   struct gathered_dims want = {.rank = 0};
   gathered_append(&want, indices->dims, indices->rank - 1u);
-  gathered_append(&want, x->dims + batch + depth, x->rank - batch - depth);
-  return gathered_expect(job, job->outputs[0], "output", &want);
-}
-
-samara_status smr_check_scatter_nd(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
-  uint32_t depth;
-  SMR_TRY(check_index_depth(job, 0, &depth));
+  gathered_append(&want, x->dims + batch + depth, left - (uint32_t)depth);
+  if (!scatter) return gathered_expect(job, job->outputs[0], "output", &want);
   SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[2], "input and updates"));
-  struct gathered_dims want = {.rank = 0};
-  gathered_append(&want, indices->dims, indices->rank - 1u);
-  gathered_append(&want, x->dims + depth, x->rank - depth);
   SMR_TRY(gathered_expect(job, job->inputs[2], "updates", &want));
   return smr_expect_dims(job, job->outputs[0], "output", x->dims, x->rank);
 }

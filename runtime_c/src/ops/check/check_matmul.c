@@ -27,8 +27,6 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
            job->op->name, w->size_bytes, panels, rows);
 }
 
-// x [..., M, K] (transposed: [..., K, M]), w [..., K, N] ([..., N, K]), leading dims broadcast;
-// bias [N]; residual as the output [..., M, N]. Packed weights hold all their panels.
 samara_status smr_check_matmul(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
   const struct smr_tensor *bias = smr_optional_input(job, 2),

@@ -27,7 +27,6 @@ samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tenso
   return SAMARA_OK;
 }
 
-// Output dims equal the input's; quantized tensors carry usable parameters.
 samara_status smr_check_quantize(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   SMR_TRY(smr_expect_dims(job, y, "output", x->dims, x->rank));

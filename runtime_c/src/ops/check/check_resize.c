@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of resize and its gradient.
+// The check class of resize and its gradient.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
 
 #include <inttypes.h>
 
-// Input [N, spatial (1 to 3), C]; the output has the spatial dims `size`. Where
-// `resized`, the input is what was resized and the output what it came from.
-// A pixel needs one to come from.
-// `scales`, where present, has one entry per spatial axis.
-static samara_status check_resized(const struct smr_job *job, const struct smr_attr *size,
-                                   bool resized) {
+samara_status smr_check_resize(const struct smr_job *job) {
+  const bool grad = smr_has_form(job, SMR_FORM_GRAD);
+  const struct smr_attr *size =
+      grad ? SMR_ATTR(job, resize_grad, size) : SMR_ATTR(job, resize, sizes);
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 5));
   const uint32_t spatial = x->rank - 2u;
@@ -23,8 +21,8 @@ static samara_status check_resized(const struct smr_job *job, const struct smr_a
   int64_t dims[SAMARA_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
   for (uint32_t i = 0; i < spatial; i++) {
-    const int64_t from = resized ? sizes[i] : x->dims[i + 1];
-    const int64_t to = resized ? x->dims[i + 1] : sizes[i];
+    const int64_t from = grad ? sizes[i] : x->dims[i + 1];
+    const int64_t to = grad ? x->dims[i + 1] : sizes[i];
     if (x->dims[i + 1] > INT32_MAX || (from == 0 && to != 0))
       SMR_FAIL(job->error, BAD_SHAPE,
                "%s: spatial axis %u of extent %" PRId64 " cannot become %" PRId64, job->op->name,
@@ -32,14 +30,4 @@ static samara_status check_resized(const struct smr_job *job, const struct smr_a
     dims[i + 1] = sizes[i];
   }
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
-}
-
-// `sizes` are the output's spatial dims.
-samara_status smr_check_resize(const struct smr_job *job) {
-  return check_resized(job, SMR_ATTR(job, resize, sizes), false);
-}
-
-// The input is the gradient of a resized tensor; `size` are the spatial dims it was resized from.
-samara_status smr_check_resize_grad(const struct smr_job *job) {
-  return check_resized(job, SMR_ATTR(job, resize_grad, size), true);
 }

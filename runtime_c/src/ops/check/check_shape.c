@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 
-// The output has the dims `shape` and as many elements as the input.
 samara_status smr_check_reshape(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   SMR_TRY(smr_expect_shape(job, SMR_ATTR(job, reshape, shape)));
@@ -17,7 +16,6 @@ samara_status smr_check_reshape(const struct smr_job *job) {
            from.text, smr_numel(x), to.text, smr_numel(y));
 }
 
-// `perm` is a permutation of the axes; output dim i is input dim perm[i].
 samara_status smr_check_transpose(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *perm;
@@ -35,7 +33,6 @@ samara_status smr_check_transpose(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
 }
 
-// Inputs agree but for `axis`, where the output has their sum.
 samara_status smr_check_concat(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
@@ -54,7 +51,6 @@ samara_status smr_check_concat(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
 }
 
-// `sizes` has one extent per output and sums to the input's along `axis`.
 samara_status smr_check_split(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   uint32_t axis;
@@ -76,7 +72,6 @@ samara_status smr_check_split(const struct smr_job *job) {
            job->op->name, x->dims[axis], (unsigned)axis);
 }
 
-// begin, end and step, one per axis, name elements that exist; a step is not 0.
 samara_status smr_check_slice(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *begin, *end, *step;
@@ -101,8 +96,6 @@ samara_status smr_check_slice(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
 }
 
-// pads holds begins then ends; negative ones crop first. Reflection reaches at most to the other
-// end; edge and wrap need an element to repeat.
 samara_status smr_check_pad(const struct smr_job *job) {
   enum { CONSTANT, REFLECT, EDGE, WRAP, MODES };
   const struct smr_tensor *x = job->inputs[0], *value = smr_optional_input(job, 1);
@@ -131,21 +124,6 @@ samara_status smr_check_pad(const struct smr_job *job) {
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
 }
 
-// The output has the dims `shape`, to which the input broadcasts.
-samara_status smr_check_expand(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  SMR_TRY(smr_expect_shape(job, SMR_ATTR(job, expand, shape)));
-  bool fits = x->rank <= y->rank;
-  for (uint32_t i = 0; fits && i < x->rank; i++)
-    fits = x->dims[i] == 1 || x->dims[i] == y->dims[y->rank - x->rank + i];
-  if (fits) return SAMARA_OK;
-  const struct smr_dims_text from = smr_dims_text(x->dims, x->rank);
-  const struct smr_dims_text to = smr_dims_text(y->dims, y->rank);
-  SMR_FAIL(job->error, BAD_SHAPE, "%s: %s does not broadcast to %s", job->op->name, from.text,
-           to.text);
-}
-
-// One repeat per axis.
 samara_status smr_check_tile(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *repeats;

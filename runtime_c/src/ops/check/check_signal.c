@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of transforms, determinants and sorted rows.
+// The check class of the Fourier transform.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -8,8 +8,6 @@
 
 enum { DFT_MAX_LENGTH = 1 << 25 };  // what its scratch holds fits 32-bit memory
 
-// x [..., 1 or 2]; `axis` is not the last. The output has `length` elements along the axis, half of
-// them and one if one side is kept, and complex elements unless one side made a whole signal.
 samara_status smr_check_dft(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t length = SMR_ATTR(job, dft, length)->i;
@@ -30,24 +28,4 @@ samara_status smr_check_dft(const struct smr_job *job) {
   dims[axis] = onesided && !inverse ? length / 2 + 1 : length;
   dims[last] = onesided && inverse ? 1 : 2;
   return smr_expect_dims(job, job->outputs[0], "output", dims, x->rank);
-}
-
-// x [..., n, n], output [...].
-samara_status smr_check_det(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0];
-  SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
-  const int64_t *square = x->dims + x->rank - 2;
-  if (square[0] != square[1])
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %" PRId64 " rows and %" PRId64 " columns", job->op->name,
-             square[0], square[1]);
-  return smr_expect_dims(job, job->outputs[0], "output", x->dims, x->rank - 2u);
-}
-
-// x [n, width], both outputs [n].
-samara_status smr_check_sort_rows(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[0];
-  SMR_TRY(smr_expect_rank(job, x, "input", 2, 2));
-  for (uint32_t i = 0; i < 2; i++)
-    SMR_TRY(smr_expect_dims(job, job->outputs[i], "an output", x->dims, 1));
-  return SAMARA_OK;
 }

@@ -38,7 +38,7 @@ static samara_status check_weights(const struct smr_job *job, int64_t g,
   return SAMARA_OK;
 }
 
-// Output pixels: floor((in + pads - extent) / stride) + 1. Packed weights hold all their panels.
+// Output pixels: floor((in + pads - extent) / stride) + 1.
 samara_status smr_check_conv(const struct smr_job *job) {
   const struct smr_tensor *w = job->inputs[1];
   struct smr_window window;
@@ -78,8 +78,6 @@ samara_status smr_check_conv_transpose(const struct smr_job *job) {
   return check_window_out(job, out, window.spatial, job->inputs[1]->dims[0]);
 }
 
-// As conv with the attribute `kernel`, channels kept; `extend`, where the operator has it,
-// lengthens the end padding.
 samara_status smr_check_pool(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 2 + SMR_MAX_SPATIAL));
@@ -88,9 +86,7 @@ samara_status smr_check_pool(const struct smr_job *job) {
   SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, max_pool, kernel), spatial, 1, INT32_MAX, &kernel));
   struct smr_window window;
   SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool, window), kernel, &window));
-  const uint16_t code = job->op->code;
-  const bool extends = code == SMR_CODE_AVG_POOL || code == SMR_CODE_QAVG_POOL;
-  if (extends && SMR_ATTR(job, avg_pool, extend)->count != 0)
+  if (smr_has_form(job, SMR_FORM_EXTEND) && SMR_ATTR(job, avg_pool, extend)->count != 0)
     SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, avg_pool, extend), spatial, 0, INT32_MAX, &extend));
   int64_t out[SMR_MAX_SPATIAL];
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)

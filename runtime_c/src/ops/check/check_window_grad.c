@@ -31,7 +31,6 @@ static samara_status check_grad_groups(const struct smr_job *job, int64_t inputs
   return SAMARA_OK;
 }
 
-// dx [N, size, groups * w's channels] is what conv would read to give dy with w.
 samara_status smr_check_conv_grad_input(const struct smr_job *job) {
   const struct smr_tensor *dy = job->inputs[0], *w = job->inputs[1], *dx = job->outputs[0];
   SMR_TRY(smr_expect_rank(job, w, "w", dy->rank, dy->rank));
@@ -56,7 +55,6 @@ samara_status smr_check_conv_grad_input(const struct smr_job *job) {
   return check_grad_sizes(job, &window, dy, w->dims[0], NULL);
 }
 
-// dw [O, kernel, C / groups] of x [N, in, C] and dy [N, out, O].
 samara_status smr_check_conv_grad_weight(const struct smr_job *job) {
   const struct smr_tensor *dy = job->inputs[0], *x = job->inputs[1], *dw = job->outputs[0];
   SMR_TRY(smr_expect_rank(job, x, "x", 3, 2 + SMR_MAX_SPATIAL));
@@ -74,39 +72,27 @@ samara_status smr_check_conv_grad_weight(const struct smr_job *job) {
   return check_grad_sizes(job, &window, dy, window.channels_out, NULL);
 }
 
-// The window of a pool that reads `x` and gives `dy`.
-static samara_status check_pool_grad(const struct smr_job *job, const struct smr_tensor *x,
-                                     const int64_t *extend) {
-  const struct smr_tensor *dy = job->inputs[0];
-  const int64_t *kernel;
+samara_status smr_check_pool_grad(const struct smr_job *job) {
+  const struct smr_tensor *dy = job->inputs[0], *dx = job->outputs[0], *x = dx;
   SMR_TRY(smr_expect_rank(job, dy, "dy", 3, 2 + SMR_MAX_SPATIAL));
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, max_pool_grad, kernel), dy->rank - 2u, 1, INT32_MAX,
-                          &kernel));
+  const uint32_t spatial = dy->rank - 2u;
+  const int64_t *size, *extend = NULL, *kernel;
+  if (smr_has_form(job, SMR_FORM_EXTEND)) {
+    SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, size), spatial, 0, INT32_MAX, &size));
+    SMR_TRY(
+        smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, extend), spatial, 0, INT32_MAX, &extend));
+    int64_t dims[2 + SMR_MAX_SPATIAL] = {dy->dims[0]};
+    for (uint32_t i = 0; i < spatial; i++) dims[1 + i] = size[i];
+    dims[1 + spatial] = dy->dims[dy->rank - 1];
+    SMR_TRY(smr_expect_dims(job, dx, "output", dims, dy->rank));
+  } else {
+    x = job->inputs[1];
+    SMR_TRY(smr_expect_dims(job, dx, "output", x->dims, x->rank));
+  }
+  SMR_TRY(
+      smr_expect_ints(job, SMR_ATTR(job, max_pool_grad, kernel), spatial, 1, INT32_MAX, &kernel));
   struct smr_window window;
   SMR_TRY(smr_window_read_between(job, SMR_ATTR_GROUP(job, max_pool_grad, window), x, dy, kernel,
                                   &window));
   return check_grad_sizes(job, &window, dy, window.channels_in, extend);
-}
-
-// dx as x, of which max_pool would give dy.
-samara_status smr_check_max_pool_grad(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[1], *dx = job->outputs[0];
-  SMR_TRY(smr_expect_dims(job, dx, "output", x->dims, x->rank));
-  return check_pool_grad(job, x, NULL);
-}
-
-// dx [N, size, C], of which avg_pool would give dy [N, out, C].
-samara_status smr_check_avg_pool_grad(const struct smr_job *job) {
-  const struct smr_tensor *dy = job->inputs[0], *dx = job->outputs[0];
-  SMR_TRY(smr_expect_rank(job, dy, "dy", 3, 2 + SMR_MAX_SPATIAL));
-  const uint32_t spatial = dy->rank - 2u;
-  const int64_t *size, *extend;
-  SMR_TRY(smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, size), spatial, 0, INT32_MAX, &size));
-  SMR_TRY(
-      smr_expect_ints(job, SMR_ATTR(job, avg_pool_grad, extend), spatial, 0, INT32_MAX, &extend));
-  int64_t dims[2 + SMR_MAX_SPATIAL] = {dy->dims[0]};
-  for (uint32_t i = 0; i < spatial; i++) dims[1 + i] = size[i];
-  dims[1 + spatial] = dy->dims[dy->rank - 1];
-  SMR_TRY(smr_expect_dims(job, dx, "output", dims, dy->rank));
-  return check_pool_grad(job, dx, extend);
 }

@@ -11,6 +11,7 @@
 #include "ops/table/attrs.h"
 #include "ops/table/funcs.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum { NMS_BLOCK = 16 };  // kept boxes that are compared at once
@@ -38,6 +39,10 @@ struct nms_state {
 static samara_status nms_check(const struct smr_job *job) {
   static const uint32_t dtypes[] = {SMR_DTYPE_F32, SMR_DTYPE_F32, SMR_DTYPE_I64, SMR_DTYPE_F32,
                                     SMR_DTYPE_F32};
+  const int64_t limit = SMR_ATTR(job, nms, limit)->i, boxes = job->inputs[0]->dims[1];
+  if (limit < 0 || limit > INT32_MAX || boxes > INT32_MAX)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: limit %" PRId64 " of %" PRId64 " boxes", job->op->name,
+             limit, boxes);
   for (uint32_t i = 0; i < job->input_count; i++)
     if (job->inputs[i] != NULL) SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", dtypes[i]));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_I64);

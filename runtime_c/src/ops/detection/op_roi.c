@@ -61,14 +61,21 @@ static void roi_state_fill(struct smr_job *job, float scale) {
   s->units = smr_units_make(job, rows, s->bins[1] * (s->channels + 16) * 16 * sizeof(float));
 }
 
+static samara_status roi_check(const struct smr_job *job, const struct smr_attr *sizes) {
+  const int64_t *size;
+  SMR_TRY(smr_expect_ints(job, sizes, 2, 0, INT32_MAX, &size));
+  SMR_TRY(smr_expect_pixels(job, job->inputs[0]));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "x", SMR_DTYPES_FLOAT));
+  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "x and regions"));
+  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output");
+}
+
 // ---- roi_align: x, regions, images ----
 
 static samara_status roi_align_check(const struct smr_job *job) {
   const int64_t mode = SMR_ATTR(job, roi_align, mode)->i,
                 sampling = SMR_ATTR(job, roi_align, sampling)->i;
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "x", SMR_DTYPES_FLOAT));
-  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "x and regions"));
-  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output"));
+  SMR_TRY(roi_check(job, SMR_ATTR(job, roi_align, size)));
   SMR_TRY(smr_expect_dtype(job, job->inputs[2], "images", SMR_DTYPE_I32 | SMR_DTYPE_I64));
   if (mode < 0 || mode > 1 || sampling < 0 || sampling > ROI_MOST_SAMPLES)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " or %" PRId64 " samples", job->op->name,
@@ -278,9 +285,7 @@ SMR_WIDENED_OP(roi_align, roi_align_check, roi_align_prepare, roi_align_run,
 // ---- roi_pool: x, regions ----
 
 static samara_status roi_pool_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "x", SMR_DTYPES_FLOAT));
-  SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "x and regions"));
-  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "x and output");
+  return roi_check(job, SMR_ATTR(job, roi_pool, size));
 }
 
 static samara_status roi_pool_prepare(struct smr_job *job) {

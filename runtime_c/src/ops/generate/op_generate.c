@@ -245,15 +245,47 @@ static samara_status nonzero_run(const struct smr_job *job, size_t begin, size_t
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_range_funcs = {.measure = range_measure,
+// Three scalars of one dtype.
+static samara_status range_check(const struct smr_job *job) {
+  const struct smr_tensor *y = job->outputs[0];
+  SMR_TRY(smr_expect_dtype(job, y, "output",
+                           SMR_DTYPE_F32 | SMR_DTYPE_F64 | SMR_DTYPE_I32 | SMR_DTYPE_I64));
+  for (uint32_t i = 0; i < 3; i++) {
+    const struct smr_tensor *scalar = job->inputs[i];
+    SMR_TRY(smr_expect_same_dtype(job, scalar, y, "an input and the output"));
+    if (smr_numel(scalar) != 1) SMR_TRY(smr_expect_dims(job, scalar, "an input", y->dims, 0));
+  }
+  return SAMARA_OK;
+}
+
+static samara_status iota_check(const struct smr_job *job) {
+  return smr_expect_dtype_attr(job, SMR_ATTR(job, iota, dtype)->i,
+                               SMR_DTYPE_F32 | SMR_DTYPE_I32 | SMR_DTYPE_I64);
+}
+
+static samara_status nonzero_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  SMR_TRY(smr_expect_dtype(job, x, "input", SMR_DTYPES_PLAIN | SMR_DTYPES_MORE));
+  SMR_TRY(smr_expect_dtype(job, y, "output", SMR_DTYPE_I64));
+  if (y->dims[0] != (int64_t)x->rank)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: output has %" PRId64 " rows for an input of rank %u",
+             job->op->name, y->dims[0], (unsigned)x->rank);
+  return SAMARA_OK;
+}
+
+const struct smr_op_funcs smr_op_range_funcs = {.check = range_check,
+                                                .measure = range_measure,
                                                 .prepare = range_prepare,
                                                 .run = range_run,
                                                 .state_bytes = sizeof(struct smr_units),
                                                 .more_dtypes = SMR_DTYPE_F64};
-const struct smr_op_funcs smr_op_iota_funcs = {
-    .prepare = range_prepare, .run = iota_run, .state_bytes = sizeof(struct smr_units)};
+const struct smr_op_funcs smr_op_iota_funcs = {.check = iota_check,
+                                               .prepare = range_prepare,
+                                               .run = iota_run,
+                                               .state_bytes = sizeof(struct smr_units)};
 const struct smr_op_funcs smr_op_dims_funcs = {.prepare = dims_prepare, .run = dims_run};
-const struct smr_op_funcs smr_op_nonzero_funcs = {.measure = nonzero_measure,
+const struct smr_op_funcs smr_op_nonzero_funcs = {.check = nonzero_check,
+                                                  .measure = nonzero_measure,
                                                   .prepare = nonzero_prepare,
                                                   .run = nonzero_run,
                                                   .more_dtypes = SMR_DTYPES_MORE};

@@ -237,7 +237,22 @@ static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t 
   return SAMARA_OK;
 }
 
-const struct smr_op_funcs smr_op_matmul_blocks_funcs = {.prepare = blocks_prepare,
+static samara_status blocks_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  const struct smr_tensor *bias = smr_optional_input(job, SMR_BLOCKS_BIAS);
+  SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPE_F32));
+  SMR_TRY(smr_blocks_check(job, w, job->inputs[2], smr_optional_input(job, 3)));
+  if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPE_F32));
+  SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[0], "x and output"));
+  if (w->layout == SMR_LAYOUT_PLAIN) return SAMARA_OK;
+  if (w->layout != SMR_LAYOUT_PANEL)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are in layout %u", job->op->name,
+             (unsigned)w->layout);
+  return smr_check_panels(job, w, (w->dims[0] + SMR_PANEL - 1) / SMR_PANEL, w->dims[1]);
+}
+
+const struct smr_op_funcs smr_op_matmul_blocks_funcs = {.check = blocks_check,
+                                                        .prepare = blocks_prepare,
                                                         .pack = blocks_pack,
                                                         .run = blocks_run,
                                                         .state_bytes = sizeof(struct blocks_state),

@@ -79,7 +79,14 @@ static samara_status gather_blocks_run(const struct smr_job *job, size_t begin, 
   return SAMARA_OK;
 }
 
+static samara_status gather_blocks_check(const struct smr_job *job) {
+  SMR_TRY(smr_blocks_check(job, job->inputs[0], job->inputs[1], smr_optional_input(job, 3)));
+  SMR_TRY(smr_expect_dtype(job, job->inputs[2], "indices", SMR_DTYPE_I32 | SMR_DTYPE_I64));
+  return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_F32);
+}
+
 const struct smr_op_funcs smr_op_gather_blocks_funcs = {
+    .check = gather_blocks_check,
     .prepare = gather_blocks_prepare,
     .run = gather_blocks_run,
     .state_bytes = sizeof(struct gather_blocks_state),

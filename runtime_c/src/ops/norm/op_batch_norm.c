@@ -37,13 +37,7 @@ static struct batch_norm_scratch batch_norm_scratch_of(const struct smr_job *job
 }
 
 static samara_status batch_norm_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-  for (uint32_t i = 1; i < job->input_count; i++)
-    if (job->inputs[i] != NULL)
-      SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
-  for (uint32_t i = 0; i < job->output_count; i++)
-    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[i], "input and output"));
-  return SAMARA_OK;
+  return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
 }
 
 static samara_status batch_norm_prepare(struct smr_job *job) {

@@ -12,6 +12,7 @@
 #include "ops/table/funcs.h"
 #include "ops/widen.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 struct group_norm_state {
@@ -43,14 +44,14 @@ static float *group_partials(const struct smr_job *job, size_t array) {
   return group_map(job, s->plan.images) + array * smr_channel_partials(&s->plan);
 }
 
+// `groups` divides the channels; 0 stands for as many as there are.
 static samara_status group_norm_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-  for (uint32_t i = 1; i < job->input_count; i++)
-    if (job->inputs[i] != NULL)
-      SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
-  for (uint32_t i = 0; i < job->output_count; i++)
-    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[i], "input and output"));
-  return SAMARA_OK;
+  const struct smr_tensor *x = job->inputs[0];
+  const int64_t groups = SMR_ATTR(job, group_norm, groups)->i, channels = x->dims[x->rank - 1];
+  if (groups < 0 || (groups > 0 && channels % groups != 0))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %" PRId64 " groups do not divide %" PRId64 " channels",
+             job->op->name, groups, channels);
+  return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
 }
 
 static bool group_scratch(const struct group_norm_state *s, size_t *bytes) {

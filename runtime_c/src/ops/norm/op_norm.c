@@ -22,11 +22,7 @@ struct norm_state {
 enum { NORM_CHUNK = 64 };  // channels of a tile
 
 static samara_status norm_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-  for (uint32_t i = 1; i < job->input_count; i++)
-    if (job->inputs[i] != NULL)
-      SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
-  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+  return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
 }
 
 static samara_status norm_prepare_rows(struct smr_job *job) {

@@ -11,6 +11,12 @@ enum {
   SMR_BLOCKS_BIAS = 4,  // input of matmul_blocks
 };
 
+/// Fail unless w [rows, columns] has 4 or 8 bits and scales [rows, blocks] fit the attribute
+/// `block` and, where present, zero points are whole numbers. That the zero points have the dims of
+/// the scales is for the row to state.
+samara_status smr_blocks_check(const struct smr_job *job, const struct smr_tensor *w,
+                               const struct smr_tensor *scales, const struct smr_tensor *zeros);
+
 /// Element `i` of a dense tensor of 4 or 8 bits.
 static inline int32_t smr_blocks_at(const struct smr_tensor *t, size_t i) {
   if (t->dtype == SAMARA_INT8) return ((const int8_t *)t->data)[i];

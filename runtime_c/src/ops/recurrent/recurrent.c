@@ -11,6 +11,7 @@
 #include "ops/recurrent/recurrent_narrow.h"
 #include "ops/table/attrs.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,8 +33,24 @@ enum { RECURRENT_SHARED_WORK = 1 << 22, RECURRENT_SHARED_BYTES = 192 << 10 };
 enum { RECURRENT_BLOCKS_PER_THREAD = 2 };
 enum { RECURRENT_PADDED = 16 };  // gates have panels of their own where those are 1/16 more at most
 
+samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct smr_tensor *lengths,
+                                        int64_t directions) {
+  const int64_t hidden = SMR_ATTR(job, lstm, hidden)->i;
+  const int64_t direction = SMR_ATTR(job, lstm, direction)->i;
+  if (hidden < 1 || hidden > INT32_MAX / 16 || direction < 0 || direction > 2)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: hidden is %" PRId64 ", direction %" PRId64, job->op->name,
+             hidden, direction);
+  if (directions != (direction == 2 ? 2 : 1))
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: tensors are for %" PRId64 " directions, expected %d for direction %" PRId64,
+             job->op->name, directions, direction == 2 ? 2 : 1, direction);
+  return lengths != NULL ? smr_expect_dtype(job, lengths, "lengths", SMR_DTYPE_I32) : SAMARA_OK;
+}
+
 samara_status smr_recurrent_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  SMR_TRY(smr_recurrent_check_sizes(job, smr_optional_input(job, RECURRENT_LENGTHS),
+                                    job->inputs[RECURRENT_W]->dims[0]));
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
   const struct smr_tensor *w = job->inputs[RECURRENT_W], *r = job->inputs[RECURRENT_R];
   const bool quantized = w->dtype == SAMARA_QINT8;

@@ -83,6 +83,10 @@ struct smr_recurrent {
 /// Fail unless all float operands have one float type. w and r may both be quantized beside
 /// float32, except for training.
 samara_status smr_recurrent_check(const struct smr_job *job);
+/// Of lstm, gru and their gradients: `hidden` and `direction` are in range, dims for `directions`
+/// directions are those of `direction`, and lengths, where present, are int32.
+samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct smr_tensor *lengths,
+                                        int64_t directions);
 
 /// Fill everything from the job, a cell with `gates` gates whose recurrent weights are packed in
 /// `r_parts` parts. Sets tiles, scratch, derived and kernel.

@@ -7,6 +7,7 @@
 #include "kernels/pack/pack_f32.h"
 #include "ops/check/check.h"
 #include "ops/matmul/linear.h"
+#include "ops/recurrent/recurrent.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,8 @@ enum {
 
 samara_status smr_recurrent_grad_check(const struct smr_job *job) {
   const struct smr_tensor *gates = job->inputs[RECURRENT_GRAD_GATES];
+  SMR_TRY(smr_recurrent_check_sizes(job, smr_optional_input(job, RECURRENT_GRAD_LENGTHS),
+                                    gates->dims[0]));
   SMR_TRY(smr_expect_dtype(job, gates, "gates", SMR_DTYPES_FLOAT));
   for (uint32_t i = 1; i < job->input_count; i++)
     if (i != RECURRENT_GRAD_LENGTHS && job->inputs[i] != NULL)

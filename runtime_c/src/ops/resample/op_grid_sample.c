@@ -32,12 +32,15 @@ struct grid_sample_state {
 static samara_status grid_sample_check(const struct smr_job *job) {
   const int64_t mode = SMR_ATTR(job, grid_sample, mode)->i,
                 padding = SMR_ATTR(job, grid_sample, padding)->i;
-  for (uint32_t i = 0; i < job->input_count; i++) {
-    SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", SMR_DTYPES_FLOAT));
-    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[i], "inputs"));
-  }
-  for (uint32_t i = 0; i < job->output_count; i++)
-    SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->outputs[i], "inputs and outputs"));
+  const struct smr_tensor *x = job->inputs[job->input_count - 2],
+                          *grid = job->inputs[job->input_count - 1];
+  SMR_TRY(smr_expect_rank(job, x, "x", 4, 5));
+  SMR_TRY(smr_expect_rank(job, grid, "grid", x->rank, x->rank));
+  if (grid->dims[x->rank - 1] != x->rank - 2)
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: grid has %" PRId64 " coordinates for %u spatial axes",
+             job->op->name, grid->dims[x->rank - 1], (unsigned)x->rank - 2);
+  SMR_TRY(smr_expect_pixels(job, x));
+  SMR_TRY(smr_expect_one_dtype(job, SMR_DTYPES_FLOAT));
   if (mode < 0 || mode > SMR_GRID_CUBIC || padding < 0 || padding > SMR_GRID_REFLECTION)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " or padding %" PRId64 " is unknown",
              job->op->name, mode, padding);

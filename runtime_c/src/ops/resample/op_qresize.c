@@ -21,7 +21,24 @@ struct qresize_state {
   size_t channels;
 };
 
+// Taps are int32 and as many as the output has pixels, along one axis or two.
 static samara_status qresize_check(const struct smr_job *job) {
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  SMR_TRY(smr_expect_rank(job, x, "input", 3, 4));
+  SMR_TRY(smr_expect_rank(job, y, "output", x->rank, x->rank));
+  const uint32_t spatial = x->rank - 2u;
+  if ((smr_optional_input(job, 2) != NULL) != (spatial == 2))
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: %u spatial axes need as many tensors of taps",
+             job->op->name, (unsigned)spatial);
+  for (uint32_t i = 1; i <= spatial; i++) {
+    const struct smr_tensor *taps = job->inputs[i];
+    SMR_TRY(smr_expect_dtype(job, taps, i == 1 ? "taps_0" : "taps_1", SMR_DTYPE_I32));
+    if (y->dims[i] != taps->dims[0])
+      SMR_FAIL(job->error, BAD_SHAPE,
+               "%s: spatial axis %u of the output has extent %" PRId64
+               ", there are taps for %" PRId64,
+               job->op->name, (unsigned)i - 1, y->dims[i], taps->dims[0]);
+  }
   return smr_rescale_check(job, SMR_ATTR_GROUP(job, qresize, int8_output));
 }
 

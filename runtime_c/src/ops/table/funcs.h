@@ -14,7 +14,7 @@
 #define SMR_IF_CONTROL(class, control, other) SMR_FUNCS_PICK(SMR_CLASS_IS_##class control, other, ~)
 
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
-               flags, measured, dtypes)                                                           \
+               flags, measured, dtypes, form, shapes)                                             \
   SMR_IF_CONTROL(class, , extern const struct smr_op_funcs smr_op_##name##_funcs;)
 #include "ops/table/opdefs.inc"
 #undef SMR_OP

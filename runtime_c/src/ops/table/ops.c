@@ -15,9 +15,26 @@
 #define OP_UNLESS_DROPPED(flags, function) (function)
 #endif
 
+// The lines of all rows one after the other: rows with pointers would be larger.
+static const struct op_shapes {
+#define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
+               flags, measured, dtypes, form, shapes)                                             \
+  char line_##name[sizeof(shapes)];
+#include "ops/table/opdefs.inc"
+#undef SMR_OP
+  char end[1];
+} op_shapes = {
+#define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
+               flags, measured, dtypes, form, shapes)                                             \
+  shapes,
+#include "ops/table/opdefs.inc"
+#undef SMR_OP
+    "",
+};
+
 static const struct smr_op op_table[] = {
 #define SMR_OP(NAME, code_, name_, class, min_in, max_in, min_out, max_out, attr_first_,     \
-               attr_count_, flags_, measured_, dtypes_)                                      \
+               attr_count_, flags_, measured_, dtypes_, form_, shapes_)                      \
   {.name = #name_,                                                                           \
    .code = (code_),                                                                          \
    .min_inputs = (min_in),                                                                   \
@@ -26,6 +43,8 @@ static const struct smr_op op_table[] = {
    .max_outputs = (max_out),                                                                 \
    .attr_count = (attr_count_),                                                              \
    .attr_first = (attr_first_),                                                              \
+   .shapes = offsetof(struct op_shapes, line_##name_),                                       \
+   .check_form = (form_),                                                                    \
    .flags = (flags_),                                                                        \
    .dtypes = (dtypes_),                                                                      \
    .check_class = SMR_IF_CONTROL(class, NULL, OP_UNLESS_DROPPED(flags_, smr_check_##class)), \
@@ -45,6 +64,8 @@ samara_status smr_op_expect_built(const struct smr_op *op, samara_error *error) 
   SMR_FAIL(error, UNSUPPORTED, "operator %s is not in this build, which only runs models",
            op->name);
 }
+
+const char *smr_op_shapes(const struct smr_op *op) { return (const char *)&op_shapes + op->shapes; }
 
 bool smr_op_reads_strided(const struct smr_op *op, uint32_t input) {
   const uint32_t bit = input < SMR_OP_STRIDED_LAST ? input : SMR_OP_STRIDED_LAST;

@@ -24,7 +24,14 @@ struct cross_entropy_state {
   float smoothing;
 };
 
+static samara_status cross_entropy_check_classes(const struct smr_job *job,
+                                                 const struct smr_tensor *logits) {
+  if (logits->dims[1] >= 1) return SAMARA_OK;
+  SMR_FAIL(job->error, BAD_SHAPE, "%s: there are no classes", job->op->name);
+}
+
 static samara_status cross_entropy_check(const struct smr_job *job) {
+  SMR_TRY(cross_entropy_check_classes(job, job->inputs[0]));
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "logits", SMR_DTYPES_FLOAT));
   SMR_TRY(smr_expect_dtype(job, job->inputs[1], "target", SMR_DTYPE_I32 | SMR_DTYPE_I64));
   if (smr_optional_input(job, 2) != NULL)
@@ -104,6 +111,7 @@ SMR_WIDENED_OP(cross_entropy, cross_entropy_check, cross_entropy_prepare, cross_
 // ---- the gradient: dloss, x, target, log_sum, weight? -> dx ----
 
 static samara_status cross_entropy_grad_check(const struct smr_job *job) {
+  SMR_TRY(cross_entropy_check_classes(job, job->inputs[1]));
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "dloss", SMR_DTYPES_FLOAT));
   SMR_TRY(smr_expect_dtype(job, job->inputs[2], "target", SMR_DTYPE_I32 | SMR_DTYPE_I64));
   for (uint32_t i = 1; i < job->input_count; i++)

@@ -136,8 +136,7 @@ static bool eager_is_covered(const samara_op_desc *desc, size_t input, int32_t f
 // scale per index keeps its size.
 static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, int64_t *dims) {
   samara_op_tensor operand = b->desc->inputs[input];
-  const bool broadcasts =
-      b->row->check_class == smr_check_broadcast || b->row->check_class == smr_check_where;
+  const bool broadcasts = b->row->check_class == smr_check_broadcast;
   if (!broadcasts || operand.strides == NULL) return operand;
   for (int32_t i = 0; i < operand.rank; i++) {
     const int64_t dim = dims[i] = operand.shape[i];

@@ -29,7 +29,7 @@ SMR_TEST(nd) {
   CHECK_CASES({"gather_nd", "f32[3,4,5] i64[2,2] -> f32[2,5]", "", NULL},
               {"gather_nd", "f32[3,4,5] i64[3,7,1] -> f32[3,7,5]", "batch_dims=1", NULL},
               {"gather_nd", "f32[3,4] i64[2,3] -> f32[2]", "", "address 3 axes"},
-              {"gather_nd", "f32[3,4] i64[] -> f32[]", "", "ranks are 2 and 0"},
+              {"gather_nd", "f32[3,4] i64[] -> f32[]", "", "indices has rank 0"},
               {"gather_nd", "f32[3,4] i64[2,1] -> f32[2]", "batch_dims=1", "batch axis 0 is 3"},
               {"gather_nd", "f32[3,4] i64[3] -> f32[3]", "batch_dims=-1", "batch_dims is -1"},
               {"scatter_nd", "f32[3,4] i64[2,1] f32[2,4] -> f32[3,4]", "", NULL},

@@ -9,12 +9,12 @@ SMR_TEST(sources) {
               {"range", "i64[] i64[1] i64[] -> i64[0]", "", NULL},
               {"range", "i64[] i64[2] i64[] -> i64[0]", "", "an input has dims [2]"},
               {"range", "i64[] i32[] i64[] -> i64[0]", "", "dtype"},
-              {"range", "i64[] i64[] i64[] -> i64[0,0]", "", "output has rank 2"},
+              {"range", "i64[] i64[] i64[] -> i64[0,0]", "", "y has dims [0, 0]"},
               {"iota", "-> i64[5]", "length=5 dtype=7", NULL},
-              {"iota", "-> i64[5]", "length=4 dtype=7", "output has dims"},
+              {"iota", "-> i64[5]", "length=4 dtype=7", "y has dims [5]"},
               {"iota", "-> i32[5]", "length=5 dtype=7", "dtype is 7"},
               {"iota", "-> i8[5]", "length=5 dtype=3", "cannot have dtype"},
-              {"iota", "-> i64[5]", "length=-5 dtype=7", "output has dims"},
+              {"iota", "-> i64[5]", "length=-5 dtype=7", "y has dims [5]"},
               {"nonzero", "f32[2,3] -> i64[2,0]", "", NULL},
               {"nonzero", "f32[2,3] -> i64[3,0]", "", "3 rows for an input of rank 2"},
               {"nonzero", "f32[2,3] -> i32[2,0]", "", "dtype"},
@@ -27,9 +27,9 @@ SMR_TEST(sources) {
 SMR_TEST(shaped) {
   CHECK_CASES({"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,4]", NULL},
               {"random_uniform", "i64[2] -> f32[]", "shape=[]", NULL},
-              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3]", "shape has 1"},
-              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,5]", "output has dims"},
-              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,-4]", "shape[1] is -4"});
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3]", "y has dims [3, 4]"},
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,5]", "y has dims [3, 4]"},
+              {"random_uniform", "i64[2] -> f32[3,4]", "shape=[3,-4]", "y has dims [3, 4]"});
 }
 
 SMR_TEST_MAIN(RUN(sources), RUN(shaped))

@@ -34,7 +34,7 @@ SMR_TEST(group_norm) {
       {"group_norm_grad", "f32[2,4,5] f32[2,5,4] -> f32[2,5,4] f32[4] f32[4]", "groups=2",
        "dy has dims"},
       {"group_norm_grad", "f32[2,5,4] f32[2,5,4] -> f32[2,5,4] f32[4] f32[5]", "groups=2",
-       "an output of channels has dims [5]"},
+       "a gradient per channel has dims [5]"},
       {"group_norm_grad", "f32[2,5,4] f32[2,5,4] -> f32[2,5,4] f32[4] f32[4]", "groups=5",
        "5 groups do not divide"});
 }
@@ -43,7 +43,7 @@ SMR_TEST(batch_norm) {
   CHECK_CASES(
       {"batch_norm", "f32[5,4] - f32[4] -> f32[5,4] f32[4] f32[4]", "", NULL},
       {"batch_norm", "f32[4] -> f32[4] f32[4] f32[4]", "", "input has rank 1"},
-      {"batch_norm", "f32[5,4] -> f32[5,4] f32[4] f32[5]", "", "an output of channels has dims"},
+      {"batch_norm", "f32[5,4] -> f32[5,4] f32[4] f32[5]", "", "a value per channel has dims [5]"},
       {"batch_norm", "f32[5,4] -> f32[4,5] f32[4] f32[4]", "", "output has dims"},
       {"batch_norm", "f32[5,4] f16[4] -> f32[5,4] f32[4] f32[4]", "", "differ in dtype"},
       {"batch_norm", "f32[5,4] -> f32[5,4] f32[4] f16[4]", "", "differ in dtype"},
@@ -69,16 +69,16 @@ SMR_TEST(norm_grad) {
 SMR_TEST(cross_entropy) {
   CHECK_CASES(
       {"cross_entropy", "f32[2,4] i32[2] f32[4] -> f32[2] f32[2] f32[2]", "", NULL},
-      {"cross_entropy", "f32[2,4] i64[3] -> f32[2] f32[2] f32[2]", "", "an input of rows has dims"},
+      {"cross_entropy", "f32[2,4] i64[3] -> f32[2] f32[2] f32[2]", "", "target has dims [3]"},
       {"cross_entropy", "f32[2,4] f32[2] -> f32[2] f32[2] f32[2]", "", "target cannot have dtype"},
       {"cross_entropy", "f32[2,4] i64[2] f32[2] -> f32[2] f32[2] f32[2]", "", "weight has dims"},
-      {"cross_entropy", "f32[2,4,1] i64[2] -> f32[2] f32[2] f32[2]", "", "logits has rank 3"},
+      {"cross_entropy", "f32[2,4,1] i64[2] -> f32[2] f32[2] f32[2]", "", "x has dims [2, 4, 1]"},
       {"cross_entropy", "f32[2,0] i64[2] -> f32[2] f32[2] f32[2]", "", "there are no classes"},
-      {"cross_entropy", "f32[2,4] i64[2] -> f32[2] f32[2] f32[4]", "", "output has dims [4]"},
+      {"cross_entropy", "f32[2,4] i64[2] -> f32[2] f32[2] f32[4]", "", "share has dims [4]"},
       {"cross_entropy_grad", "f32[2] f32[2,4] i64[2] f32[2] f32[4] -> f32[2,4]", "", NULL},
       {"cross_entropy_grad", "f32[2] f32[2,4] i64[2] f32[4] -> f32[2,4]", "",
-       "an input of rows has dims [4]"},
-      {"cross_entropy_grad", "f32[2] f32[2,4] i64[2] f32[2] -> f32[4,2]", "", "output has dims"},
+       "log_sum has dims [4]"},
+      {"cross_entropy_grad", "f32[2] f32[2,4] i64[2] f32[2] -> f32[4,2]", "", "dx has dims [4, 2]"},
       {"cross_entropy_grad", "f32[2] f32[2,4] u8[2] f32[2] -> f32[2,4]", "", "target cannot have"});
 }
 

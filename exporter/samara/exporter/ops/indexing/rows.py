@@ -299,7 +299,7 @@ scatter_elements = define(
         reference=_scatter_elements,
         doc="y = x, with y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, row-major",
         dtypes=MOVED,
-        check="scatter_elements",
+        check="gather_elements scatter",
         grad=rules.scatter_elements,
         saves=("x", "indices", "updates"),
         attrs=(Attr("axis", "int", 0), _REDUCTION, WRAP),
@@ -370,7 +370,7 @@ scatter_nd = define(
         reference=_scatter_nd,
         doc="y = x, with y[indices[i…]] = updates[i…], in row-major order",
         dtypes=MOVED,
-        check="scatter_nd",
+        check="gather_nd scatter",
         grad=rules.scatter_nd,
         saves=("x", "indices", "updates"),
         attrs=(_REDUCTION, WRAP),
@@ -442,7 +442,7 @@ range_ = define(
         doc="y = start, start + delta, … while before limit; element i is start + i * delta in"
         " float64, rounded once",
         dtypes=("f32", "i32", "i64", "f64"),
-        check="range",
+        check="-> y [M]",
         grad=rules.range_,
         measured=True,
         cases=(
@@ -483,7 +483,7 @@ iota = define(
         reference=_iota,
         doc="y[i] = start + i * step",
         dtypes=(),
-        check="iota",
+        check="-> y [length]",
         grad=NO_GRAD,
         attrs=(
             Attr("length", "dim"),
@@ -525,7 +525,7 @@ nonzero = define(
         reference=_nonzero,
         doc="column j of y is the index of the j-th element of x that is not 0, in row-major order",
         dtypes=WHOLE,
-        check="nonzero",
+        check="-> y [R M]",
         grad=NO_GRAD,
         measured=True,
         cases=(

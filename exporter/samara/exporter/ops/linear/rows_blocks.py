@@ -132,7 +132,7 @@ matmul_blocks = define(
         doc="y = post(clamp(x @ ((w - zero_points) * scales)ᵀ + bias)), w [N, K] of 4 or 8 bits,"
         " scales and zero points [N, ceil(K / block)]; x and y float32",
         dtypes=("f32",),
-        check="matmul_blocks",
+        check=("x [A* M K] w [N K] scales [N B] zero_points [N B] bias [N] -> y [A* M N]"),
         attrs=(_BLOCK, *EPILOGUE),
         cost=_matmul_cost,
         grad=_NO_TRAINING,
@@ -218,7 +218,7 @@ gather_blocks = define(
         " [V, ceil(D / block)], as float32 [indices…, D]; indices in [-V, V), or in [0, V) where"
         " `wrap` is off",
         dtypes=("i8", *PACKED),
-        check="gather_blocks",
+        check="w [V D] scales [V B] indices [I*] zero_points [V B] -> y [I* D]",
         attrs=(_BLOCK, WRAP),
         grad=_NO_TRAINING,
         cases=(

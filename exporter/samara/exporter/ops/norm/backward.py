@@ -236,7 +236,7 @@ layer_norm_grad = _row(
     rules.layer_norm_grad,
     "the gradients of layer_norm(x, scale, bias), dscale and dbias also where they are absent",
     _norm_grad_cases(),
-    check="norm_grad",
+    check="norm grad",
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
 )
@@ -251,7 +251,7 @@ rms_norm_grad = _row(
     rules.rms_norm_grad,
     "the gradients of rms_norm(x, scale), dscale also where scale is absent",
     _norm_grad_cases(),
-    check="norm_grad",
+    check="norm grad",
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
 )
@@ -313,7 +313,7 @@ batch_norm_grad = _row(
         _batch_case((2, 3, 0)),
         _batch_case((2, 9, 5), dtype="f16"),
     ),
-    check="batch_norm_grad",
+    check="channels grad",
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
 )
@@ -375,7 +375,7 @@ group_norm_grad = _row(
         Case((("f32", (2, 35, 16)), ("f32", (2, 35, 16))), {"groups": 1}),
         _group_case((2, 9, 6), 2, dtype="f16"),
     ),
-    check="group_norm_grad",
+    check="channels grad",
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.KERNEL,
 )

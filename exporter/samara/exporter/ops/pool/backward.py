@@ -159,7 +159,7 @@ max_pool_grad = define(
         doc="dx = the gradient of max_pool's x: dy at the first of the largest elements under each"
         " window (the last NaN)",
         dtypes=FLOATS,
-        check="max_pool_grad",
+        check="pool_grad",
         attrs=(KERNEL, STRIDES, DILATIONS, _PADS),
         cost=_grad_cost,
         flags=frozenset({"training"}),
@@ -185,7 +185,7 @@ avg_pool_grad = define(
         reference=in_f32(_avg_pool_grad),
         doc="dx = the gradient of avg_pool's x: dy shared out among what its mean was taken of",
         dtypes=FLOATS,
-        check="avg_pool_grad",
+        check="pool_grad extend",
         attrs=(
             KERNEL,
             STRIDES,

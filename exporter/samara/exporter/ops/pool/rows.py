@@ -206,7 +206,7 @@ avg_pool = define(
         doc="y = the mean under the window, of what lies in x (or in x and pads); 0 where that is"
         " nothing",
         dtypes=FLOATS,
-        check="pool",
+        check="pool extend",
         attrs=(
             KERNEL,
             STRIDES,

@@ -144,7 +144,7 @@ qavg_pool = define(
         doc="y = the mean under the window in qs8, of what lies in x (or in x and pads):"
         " round(clamp(sum(x - z_x) * ((s_x / s_y) / n))) + z_y",
         dtypes=("qs8",),
-        check="pool",
+        check="pool extend",
         attrs=(
             KERNEL,
             STRIDES,
@@ -368,7 +368,7 @@ qresize = define(
         doc="y = x [N, spatial…, C] interpolated linearly in qs8 along 1 or 2 spatial axes; taps is"
         " int32 [out, 3]: two indices and the weight of the second in units of 2^-11",
         dtypes=("qs8",),
-        check="qresize",
+        check="x [N S* C] taps_0 [P 3] taps_1 [Q 3] -> y [N O* C]",
         attrs=OUTPUT,
         grad=INTEGER_ONLY,
         since="0.4.0",

@@ -144,7 +144,7 @@ random_uniform = define(
         doc="y = random float32 numbers of [0, 1), 24 bits each, from Philox4x32-10;"
         " key: [the generator's key, the first block], a block being four elements",
         dtypes=("i64",),
-        check="shaped",
+        check="-> y [shape*]",
         attrs=(Attr("shape", "dims", doc="the output's sizes"),),
         cost=_cost,
         flags=frozenset({"training"}),

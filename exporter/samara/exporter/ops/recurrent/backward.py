@@ -264,7 +264,11 @@ lstm_grad = define(
         " gates before activation, [D, T, N, 4H], and those of the first states. A gate that clip"
         " cut off has none",
         dtypes=FLOATS,
-        check="lstm_grad",
+        check=(
+            "gates [D T N 4hidden] c [D T N hidden] r [D 4hidden hidden] lengths [N]"
+            " dy [T D N hidden] dy_h [D N hidden] dy_c [D N hidden] p [D 3hidden]"
+            " -> dgates [D T N 4hidden] dh0 [D N hidden] dc0 [D N hidden]"
+        ),
         attrs=LSTM_ATTRS,
         cost=_cost,
         flags=frozenset({"training"}),
@@ -293,7 +297,11 @@ gru_grad = define(
         " product and its bias see it, and that of the first state. A gate that clip cut off has"
         " none",
         dtypes=FLOATS,
-        check="gru_grad",
+        check=(
+            "gates [D T N 4hidden] h [D T N hidden] r [D 3hidden hidden] lengths [N]"
+            " dy [T D N hidden] dy_h [D N hidden]"
+            " -> dgates [D T N 3hidden] dinner [D T N 3hidden] dh0 [D N hidden]"
+        ),
         attrs=GRU_ATTRS,
         cost=_cost,
         flags=frozenset({"training"}),

@@ -422,6 +422,15 @@ _LSTM_CASES = (
 )
 _GRU_CASES = (*_cases(3), _case(3, 3, 2, 4, 5, linear_before_reset=True))
 _TRAINING = frozenset({"training"})
+_LSTM_DIMS = (
+    "x [T N I] w [D 4hidden I] r [D 4hidden hidden] bias [D 8hidden] lengths [N]"
+    " h0 [D N hidden] c0 [D N hidden] p [D 3hidden]"
+    " -> y [T D N hidden] y_h [D N hidden] y_c [D N hidden]"
+)
+_GRU_DIMS = (
+    "x [T N I] w [D 3hidden I] r [D 3hidden hidden] bias [D 6hidden] lengths [N]"
+    " h0 [D N hidden] -> y [T D N hidden] y_h [D N hidden]"
+)
 
 lstm = define(
     OpSpec(
@@ -436,7 +445,7 @@ lstm = define(
         " [D, N, H]; gates in the order i, o, f, c; beyond a row's length y is 0 and the state"
         " stays; w and r may be f16, or qs8 (rows of x and h are then quantized as in matmul_dynamic)",
         dtypes=FLOATS,
-        check="lstm",
+        check=_LSTM_DIMS,
         attrs=LSTM_ATTRS,
         cost=_cost,
         grad=_grad.lstm,
@@ -465,7 +474,7 @@ gru = define(
         " [N], h0 [D, N, H] -> y [T, D, N, H], y_h [D, N, H]; gates in the order z, r, h; beyond a"
         " row's length y is 0 and the state stays; w and r may be f16 or qs8, as in lstm",
         dtypes=FLOATS,
-        check="gru",
+        check=_GRU_DIMS,
         attrs=GRU_ATTRS,
         cost=_cost,
         grad=_grad.gru,
@@ -494,7 +503,7 @@ lstm_train = define(
         doc="lstm, and what its gradient needs: the activated gates [D, T, N, 4H], 0 beyond a row's"
         " length, and the states h and c [D, T, N, H] before each step",
         dtypes=FLOATS,
-        check="lstm",
+        check=_LSTM_DIMS + " gates [D T N 4hidden] h [D T N hidden] c [D T N hidden]",
         attrs=LSTM_ATTRS,
         cost=_cost,
         flags=_TRAINING,
@@ -519,7 +528,7 @@ gru_train = define(
         " with h, plus bias; without linear_before_reset r h itself) as gates [D, T, N, 4H], 0"
         " beyond a row's length, and the state h [D, T, N, H] before each step",
         dtypes=FLOATS,
-        check="gru",
+        check=_GRU_DIMS + " gates [D T N 4hidden] h [D T N hidden]",
         attrs=GRU_ATTRS,
         cost=_cost,
         flags=_TRAINING,

@@ -256,7 +256,7 @@ def _arg_row(
             " NaN wins",
             kind=Kind.REDUCING,
             dtypes=EVERY_NUMBER,
-            check="arg",
+            check="reduce one",
             grad=NO_GRAD,
             attrs=(
                 Attr("axis", "int", 0),

@@ -258,7 +258,7 @@ grid_sample = define(
         doc="y[n, i…] = x [N, spatial (2 or 3), C] at the point grid[n, i…], whose coordinates run"
         " from -1 to 1, the innermost axis first; coordinates and weights in float64",
         dtypes=FLOATS,
-        check="grid_sample",
+        check="x [N S* C] grid [N G* R] -> y [N G* C]",
         attrs=_HOW,
         cost=_cost,
         grad=rules.sample,
@@ -291,7 +291,7 @@ grid_sample_grad = define(
         reference=in_f32(_grid_sample_grad),
         doc="the gradients of grid_sample's inputs where its output has the gradient dy",
         dtypes=FLOATS,
-        check="grid_sample_grad",
+        check="dy [N G* C] x [N S* C] grid [N G* R] -> dx [N S* C] dgrid [N G* R]",
         attrs=_HOW,
         cost=_cost,
         flags=frozenset({"training"}),

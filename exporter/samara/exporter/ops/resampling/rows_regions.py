@@ -184,7 +184,7 @@ roi_align = define(
         " top, right, bottom): the mean (or the largest weighted corner) of bilinear samples; 0"
         " beyond one pixel outside",
         dtypes=FLOATS,
-        check="roi_align",
+        check="x [N H W C] regions [R 4] images [R] -> y [R size* C]",
         attrs=(
             Attr("mode", "enum", "avg", ("avg", "max"), "what a bin makes of its samples"),
             _SIZE,
@@ -274,7 +274,7 @@ roi_pool = define(
         doc="y[r] = the largest elements of x [N, H, W, C] in the bins of regions[r] = (image, left,"
         " top, right, bottom), rounded to pixels; 0 in an empty bin",
         dtypes=FLOATS,
-        check="roi_pool",
+        check="x [N H W C] regions [R 5] -> y [R size* C]",
         attrs=(_SIZE, _SCALE),
         grad=inference_only("roi_pool"),
         cases=(
@@ -404,7 +404,7 @@ nms = define(
         " more than `overlap` of their union, at most `limit` and `count`; a score that is no number"
         " is never kept",
         dtypes=("f32",),
-        check="nms",
+        check="boxes [N B 4] scores [N C B] count [] overlap [] score [] -> y [N C limit]",
         attrs=(
             Attr("limit", "dim", doc="the last size of y"),
             Attr("center", "bool", False, doc="boxes are x, y, width, height, not two corners"),

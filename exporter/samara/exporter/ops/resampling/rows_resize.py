@@ -359,7 +359,7 @@ resize_grad = define(
         reference=in_f32(_resize_grad),
         doc="dx = the adjoint of resize, whose input has the spatial sizes `size`, applied to dy",
         dtypes=FLOATS,
-        check="resize_grad",
+        check="resize grad",
         attrs=(Attr("size", "dims", doc="the spatial sizes of what was resized"), *_HOW),
         cost=_resize_grad_cost,
         flags=frozenset({"serial_prologue", "training"}),

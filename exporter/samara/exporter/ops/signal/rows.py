@@ -177,7 +177,7 @@ mel_weights = define(
         " counts in mel filter i, a triangle; the filters' middles are spread evenly on the mel"
         " scale from `low` to `high` Hz",
         dtypes=("i64",),
-        check="shaped",
+        check="length [] rate [] low [] high [] -> y [shape*]",
         grad=NO_GRAD,
         attrs=(Attr("shape", "dims", doc="[bins, filters]"),),
         cases=(
@@ -229,7 +229,7 @@ det = define(
         reference=in_f32(_det),
         doc="the determinants of x [..., n, n], by elimination with partial pivoting",
         dtypes=FLOATS,
-        check="det",
+        check="x [A* N N] -> y [A*]",
         cost=_det_cost,
         grad=inference_only("det"),
         cases=(
@@ -292,7 +292,7 @@ sort_rows = define(
         " whether the row at each place of it differs from the one before; NaN comes last and"
         " equals itself",
         dtypes=(*EVERY_NUMBER, "bool"),
-        check="sort_rows",
+        check="x [N W] -> order [N] first [N]",
         cost=_sort_rows_cost,
         grad=NO_GRAD,
         cases=(

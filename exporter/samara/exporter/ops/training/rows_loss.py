@@ -116,7 +116,7 @@ cross_entropy = define(
         " Loss and share are 0 where t is `ignore_index`; their quotient of sums is the mean."
         " Any other target outside [0, C) is an error",
         dtypes=FLOATS,
-        check="cross_entropy",
+        check="x [N C] target [N] weight [C] -> loss [N] log_sum [N] share [N]",
         cost=_cost,
         flags=frozenset({"training"}),
         cases=(
@@ -185,7 +185,7 @@ cross_entropy_grad = define(
         " e**(x - log_sum): dx = dloss * (p * (a + b * sum of weight) - b * weight - a * [c = t]),"
         " a = (1 - s) * weight[t], b = s / C; 0 where the target is ignored",
         dtypes=FLOATS,
-        check="cross_entropy_grad",
+        check="dloss [N] x [N C] target [N] log_sum [N] weight [C] -> dx [N C]",
         cost=_cost,
         flags=frozenset({"training", "serial_prologue"}),
         cases=(

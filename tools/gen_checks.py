@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the C side knows of a row's `check`: the check class, its form, and the dims of its tensors.
+
+A row says `check` in one of three ways: a class ("conv"), a class and one of its forms ("norm
+grad"), or the dims of its tensors ("x [N W] -> order [N] first [N]"), which the class `shapes`
+compares. runtime_c/src/ops/check/check.h lists classes and forms, check_shapes.c reads the dims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from samara.exporter.ops import OpSpec
+
+CHECK_H = "runtime_c/src/ops/check/check.h"
+
+_TENSOR = re.compile(r"(\w+) \[([^\]]*)\]")
+_TERM = re.compile(r"(\d*)([A-Z]|[a-z_][a-z_0-9]*)?(\*?)")
+# The comment of each declaration: what the class establishes.
+_CLASS = re.compile(
+    r"((?:^/// .*\n)+)^samara_status smr_check_(\w+)\(const struct smr_job \*job\);$", re.M
+)
+_LISTS = ("ints", "dims")
+_NUMBERS = ("int", "dim")
+
+
+class Columns(NamedTuple):
+    """What the row in C says of its check."""
+
+    check_class: str
+    form: str
+    shapes: str
+
+
+def columns(op: OpSpec) -> Columns:
+    """The columns of this operator; ValueError for dims that C could not read."""
+    if "[" in op.check:
+        sides = op.check.split("->")
+        inputs, outputs = ([*_TENSOR.findall(side)] for side in sides)
+        _verify(op, inputs, outputs)
+        texts = ["".join(f"{name}[{terms}]" for name, terms in side) for side in (inputs, outputs)]
+        return Columns("shapes", "SMR_FORM_PLAIN", ">".join(texts))
+    name, *form = op.check.split()
+    return Columns(name, f"SMR_FORM_{form[0].upper() if form else 'PLAIN'}", "")
+
+
+def _verify(
+    op: OpSpec, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]
+) -> None:
+    def refuse(why: str) -> None:
+        raise ValueError(f"{op.name}: check {op.check!r}: {why}")
+
+    spelt = " ".join(f"{name} [{terms}]" for name, terms in inputs)
+    spelt += " -> " if inputs else "-> "
+    if spelt + " ".join(f"{name} [{terms}]" for name, terms in outputs) != op.check:
+        refuse("expected 'name [terms] ... -> name [terms] ...'")
+    for side, names in ((inputs, op.inputs), (outputs, op.outputs)):
+        if [name for name, _ in side] != [n.rstrip("?*") for n in names[: len(side)]]:
+            refuse(f"the tensors are {', '.join(names)}, in this order")
+    if len(outputs) != len(op.outputs) or len(inputs) not in (0, len(op.inputs)):
+        refuse("all inputs (or none) and all outputs have dims")
+    kinds: dict[str, bool] = {}  # letters: whether each stands for a run of dims
+    known: set[str] = set()  # letters that a tensor before this one is sure to have given
+    for name, terms in (*inputs, *outputs):
+        runs: list[str] = []  # letters whose runs this tensor may be the first to give
+        here: set[str] = set()
+        for number, word, star in _terms(op, terms):
+            run = bool(star)
+            if word == "":
+                if number == "" or run:
+                    refuse(f"{terms!r} has an empty term")
+            elif word.isupper():
+                if kinds.setdefault(word, run) != run:
+                    refuse(f"{word} is one dim here and many there")
+                if number and (run or word not in known):
+                    refuse(f"{number}{word} is a multiple of what is not known yet, or of many")
+                if run and word not in known:
+                    runs.append(word)
+                here.add(word)
+            else:
+                attr = next((a for a in op.attrs if a.name == word), None)
+                if attr is None or attr.type not in (_LISTS if run else _NUMBERS):
+                    kind = "a list" if run else "a number"
+                    refuse(f"there is no attribute {word} that is {kind}")
+        if len(runs) > 1:
+            refuse(f"{name} could be cut in many ways")
+        if name in op.inputs:  # not one that may be absent
+            known |= here
+
+
+def _terms(op: OpSpec, terms: str) -> Iterator[tuple[str, str, str]]:
+    for text in terms.split():
+        found = _TERM.fullmatch(text)
+        if found is None:
+            raise ValueError(f"{op.name}: check {op.check!r}: no term {text!r}")
+        yield found[1], found[2] or "", found[3]
+
+
+def class_texts(header: str) -> dict[str, str]:
+    """What each check class establishes, from the comments of check.h."""
+    return {
+        name: " ".join(line.removeprefix("/// ") for line in comment.splitlines())
+        for comment, name in _CLASS.findall(header)
+    }
+
+
+def note(op: OpSpec) -> str:
+    """How docs/ops.md names the check of an operator."""
+    return f"dims `{op.check}`" if "[" in op.check else f"check class `{op.check}`"
+
+
+def docs(header: str, ops: Sequence[OpSpec]) -> list[str]:
+    """The section of docs/ops.md about check classes."""
+    users: dict[str, list[str]] = {}
+    for op in ops:
+        if "control" not in op.flags:
+            users.setdefault(columns(op).check_class, []).append(op.name)
+    lines = [
+        "",
+        "## Check classes",
+        "",
+        "Before a node is planned, the runtime compares its dims and attributes, whatever the file"
+        " says. Each operator names the class that does so for it, or states the dims of its"
+        " tensors (class `shapes`); dtypes and what else an operator needs are checked by its own"
+        " C file.",
+        "",
+        "| class | what it establishes | operators |",
+        "|---|---|---|",
+    ]
+    for name, text in class_texts(header).items():
+        named = users[name]
+        short = (
+            ", ".join(named) if len(named) < 12 else f"{len(named)}, such as {', '.join(named[:3])}"
+        )
+        lines.append(f"| {name} | {text} | {short} |")
+    return lines
