@@ -17,7 +17,7 @@ from samara.exporter.ops import OpSpec
 CHECK_H = "runtime_c/src/ops/check/check.h"
 
 _TENSOR = re.compile(r"(\w+) \[([^\]]*)\]")
-_TERM = re.compile(r"(\d*)([A-Z]|[a-z_][a-z_0-9]*)?(\*?)")
+_TERM = re.compile(r"(\d?)([A-Z]|[a-z_][a-z_0-9]*)?(\*?)")
 # The comment of each declaration: what the class establishes.
 _CLASS = re.compile(
     r"((?:^/// .*\n)+)^samara_status smr_check_(\w+)\(const struct smr_job \*job\);$", re.M
@@ -40,10 +40,22 @@ def columns(op: OpSpec) -> Columns:
         sides = op.check.split("->")
         inputs, outputs = ([*_TENSOR.findall(side)] for side in sides)
         _verify(op, inputs, outputs)
-        texts = ["".join(f"{name}[{terms}]" for name, terms in side) for side in (inputs, outputs)]
-        return Columns("shapes", "SMR_FORM_PLAIN", ">".join(texts))
+        return Columns("shapes", "SMR_FORM_PLAIN", _text(op, inputs) + r"\0" + _text(op, outputs))
     name, *form = op.check.split()
     return Columns(name, f"SMR_FORM_{form[0].upper() if form else 'PLAIN'}", "")
+
+
+def _text(op: OpSpec, tensors: Sequence[tuple[str, str]]) -> str:
+    """Names and terms as check_shapes.c reads them, in the escapes of a C string."""
+    numbers = {a.name: chr(ord("a") + i) for i, a in enumerate(op.attrs)}
+    text = ""
+    for name, terms in tensors:
+        made = [
+            (numbers.get(word, word) or ".") + star + number
+            for number, word, star in _terms(op, terms)
+        ]
+        text += rf"{name}\0{''.join(made)}\0"
+    return text
 
 
 def _verify(

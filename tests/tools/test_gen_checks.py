@@ -22,9 +22,9 @@ def test_columns() -> None:
     assert columns("det", "x [A* N N] -> y [A* 4N 3]") == (
         "shapes",
         "SMR_FORM_PLAIN",
-        "x[A* N N]>y[A* 4N 3]",
+        r"x\0A*NN\0\0y\0A*N4.3\0",
     )
-    assert columns("iota", "-> y [length]").shapes == ">y[length]"
+    assert columns("iota", "-> y [length]").shapes == r"\0y\0a\0"
 
 
 @pytest.mark.parametrize(

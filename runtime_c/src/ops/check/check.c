@@ -58,10 +58,12 @@ samara_status smr_expect_same_dtype(const struct smr_job *job, const struct smr_
 samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set) {
   const struct smr_tensor *x = job->inputs[0];
   SMR_TRY(smr_expect_dtype(job, x, "input", set));
-  for (uint32_t i = 1; i < job->input_count; i++)
-    if (job->inputs[i] != NULL) SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "inputs"));
-  for (uint32_t i = 0; i < job->output_count; i++)
-    SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "input and output"));
+  const uint32_t inputs = job->input_count;
+  for (uint32_t i = 1; i < inputs + job->output_count; i++) {
+    const struct smr_tensor *t = i < inputs ? job->inputs[i] : job->outputs[i - inputs];
+    if (t != NULL)
+      SMR_TRY(smr_expect_same_dtype(job, x, t, i < inputs ? "inputs" : "input and output"));
+  }
   return SAMARA_OK;
 }
 

@@ -119,9 +119,26 @@ samara_status smr_check_dft(const struct smr_job *job);
 /// The output is [number of `values`], or a scalar of the one value; its dtype is `dtype`.
 samara_status smr_check_dims(const struct smr_job *job);
 
-/// Whether the operator of this node has that form of its check class.
+enum {
+  /// A bit for each form that some operator of this build has.
+  SMR_FORMS_BUILT = 0
+#ifdef SMR_NO_TRAINING
+#define FORM_IS_BUILT(flags) (((flags) & SMR_OP_TRAINING) == 0)
+#else
+#define FORM_IS_BUILT(flags) 1
+#endif
+#define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
+               flags, measured, dtypes, form, shapes)                                             \
+  | (FORM_IS_BUILT(flags) << (form))
+#include "ops/table/opdefs.inc"
+#undef SMR_OP
+#undef FORM_IS_BUILT
+};
+
+/// Whether the operator of this node has that form of its check class; false at compile time where
+/// no operator of this build has it.
 static inline bool smr_has_form(const struct smr_job *job, enum smr_check_form form) {
-  return job->op->check_form == form;
+  return (SMR_FORMS_BUILT >> form & 1) != 0 && job->op->check_form == form;
 }
 
 // ---- what classes and operators are made of ----

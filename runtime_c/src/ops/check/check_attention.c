@@ -9,7 +9,6 @@
 
 samara_status smr_check_attention(const struct smr_job *job) {
   const bool grad = smr_has_form(job, SMR_FORM_GRAD);
-  const struct smr_tensor *y = grad ? job->inputs[3] : job->outputs[0];
   const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
   const struct smr_tensor *mask = smr_optional_input(job, grad ? 4 : 3);
   const int64_t layout = SMR_ATTR(job, attention, layout)->i;
@@ -28,7 +27,8 @@ samara_status smr_check_attention(const struct smr_job *job) {
   dims[last] = v->dims[last];
   SMR_TRY(smr_expect_dims(job, v, "v", dims, q->rank));
   dims[rows] = q->dims[rows];
-  SMR_TRY(smr_expect_dims(job, y, grad ? "dy" : "output", dims, q->rank));
+  SMR_TRY(smr_expect_dims(job, grad ? job->inputs[3] : job->outputs[0], grad ? "dy" : "output",
+                          dims, q->rank));
   for (uint32_t i = 0; grad && i < job->output_count; i++)
     SMR_TRY(smr_expect_dims(job, job->outputs[i], "gradient", job->inputs[i]->dims,
                             job->inputs[i]->rank));

@@ -4,7 +4,8 @@
 
 #include "ops/check/check.h"
 
-// What messages call the inputs behind x and the outputs behind the first.
+// What messages call the inputs behind x and, NULL where there are none, the outputs behind the
+// first.
 struct norm_names {
   const char *scale, *bias, *first, *second;
 };
@@ -12,35 +13,35 @@ struct norm_names {
 // Those inputs, where present, and those outputs have the dims of x from `axis` on; all before them
 // have those of x.
 static samara_status check_normalised(const struct smr_job *job, uint32_t x_input, uint32_t axis,
-                                      const struct norm_names *names) {
+                                      const struct norm_names names) {
   const struct smr_tensor *x = job->inputs[x_input];
   const int64_t *tail = x->dims + axis;
   const uint32_t rank = x->rank - axis;
   if (x_input == 1) SMR_TRY(smr_expect_dims(job, job->inputs[0], "dy", x->dims, x->rank));
   for (uint32_t i = x_input + 1; i < job->input_count; i++)
     if (job->inputs[i] != NULL)
-      SMR_TRY(smr_expect_dims(job, job->inputs[i], i == x_input + 1 ? names->scale : names->bias,
+      SMR_TRY(smr_expect_dims(job, job->inputs[i], i == x_input + 1 ? names.scale : names.bias,
                               tail, rank));
-  for (uint32_t i = 1; i < job->output_count; i++)
-    SMR_TRY(
-        smr_expect_dims(job, job->outputs[i], i == 1 ? names->first : names->second, tail, rank));
+  for (uint32_t i = 1; names.first != NULL && i < job->output_count; i++)
+    SMR_TRY(smr_expect_dims(job, job->outputs[i], i == 1 ? names.first : names.second, tail, rank));
   return smr_expect_dims(job, job->outputs[0], x_input == 1 ? "dx" : "output", x->dims, x->rank);
 }
 
 samara_status smr_check_norm(const struct smr_job *job) {
-  static const struct norm_names names = {"scale", "bias", "dscale", "dbias"};
-  const uint32_t x = smr_has_form(job, SMR_FORM_GRAD);
+  const bool grad = smr_has_form(job, SMR_FORM_GRAD);
+  const int64_t given = SMR_ATTR(job, layer_norm, axis)->i;
   uint32_t axis;
-  SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, layer_norm, axis)->i, job->inputs[x]->rank, &axis));
-  return check_normalised(job, x, axis, &names);
+  SMR_TRY(smr_expect_axis(job, given, job->inputs[grad]->rank, &axis));
+  const struct norm_names names = {"scale", "bias", grad ? "dscale" : NULL, "dbias"};
+  return check_normalised(job, grad, axis, names);
 }
 
 samara_status smr_check_channels(const struct smr_job *job) {
-  static const struct norm_names names = {"scale", "bias", "a value per channel",
-                                          "a value per channel"};
-  static const struct norm_names grad = {"a value per channel", "a value per channel",
-                                         "a gradient per channel", "a gradient per channel"};
-  const uint32_t x = smr_has_form(job, SMR_FORM_GRAD), rank = job->inputs[x]->rank;
-  SMR_TRY(smr_expect_rank(job, job->inputs[x], "input", 2, SAMARA_MAX_RANK));
-  return check_normalised(job, x, rank - 1, x == 1 ? &grad : &names);
+  const bool grad = smr_has_form(job, SMR_FORM_GRAD);
+  const struct smr_tensor *x = job->inputs[grad];
+  SMR_TRY(smr_expect_rank(job, x, "input", 2, SAMARA_MAX_RANK));
+  static const char value[] = "a value per channel", gradient[] = "a gradient per channel";
+  const struct norm_names plain = {"scale", "bias", value, value};
+  const struct norm_names names = {value, value, gradient, gradient};
+  return check_normalised(job, grad, x->rank - 1u, grad ? names : plain);
 }

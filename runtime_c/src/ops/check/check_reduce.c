@@ -9,20 +9,21 @@
 samara_status smr_check_reduce(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const bool one = smr_has_form(job, SMR_FORM_ONE);
-  const bool keep = SMR_ATTR(job, reduce_sum, keepdims)->i != 0;
   const struct smr_attr *axes = one ? SMR_ATTR(job, argmax, axis) : SMR_ATTR(job, reduce_sum, axes);
-  const int64_t *list = one ? &axes->i : axes->ints;
-  uint32_t mask = 0, axis, rank = 0;
+  uint32_t mask = 0;
   for (uint32_t i = 0; i < (one ? 1 : axes->count); i++) {
-    SMR_TRY(smr_expect_axis(job, list[i], x->rank, &axis));
+    const int64_t given = one ? axes->i : axes->ints[i];
+    uint32_t axis;
+    SMR_TRY(smr_expect_axis(job, given, x->rank, &axis));
     if (mask >> axis & 1u)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %" PRId64 " is given twice", job->op->name,
-               list[i]);
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %" PRId64 " is given twice", job->op->name, given);
     if (one && x->dims[axis] == 0)
       SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %u is empty", job->op->name, (unsigned)axis);
     mask |= 1u << axis;
   }
+  const bool keep = SMR_ATTR(job, reduce_sum, keepdims)->i != 0;
   int64_t dims[SAMARA_MAX_RANK];
+  uint32_t rank = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
     if (!(mask >> i & 1u))
       dims[rank++] = x->dims[i];

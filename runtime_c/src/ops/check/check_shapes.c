@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check class of operators whose row states the dims of their tensors, as in
 //
-//   x[A* N N]pairs[M 2]>y[A* 4N size*]
+//   x [N S* C] pairs [M 2] -> y [N size* 4C]
 //
-// Tensors stand in order, inputs before `>`, each with a term per dim in brackets:
+// A letter is the same number wherever it stands, with a star the same run of dims, of any length;
+// 2 and 4C are that number and so many times a dim; a word is an attribute of the operator, with a
+// star each element of a list. tools/gen_checks.py writes this without blanks: for each tensor its
+// name and its terms, each ended by NUL, and an empty name behind the inputs and the outputs. A
+// term is a letter, an attribute by number (`a` is the first) or `.` for 1, and then a star or the
+// digit that it is multiplied by:
 //
-//   N      a dim: the same number wherever the letter stands
-//   A*     a run of dims, any number of them: the same ones wherever the letter stands
-//   2, 4N  that number, and so many times a dim or an attribute
-//   size   an attribute of the operator; with a star each element of a list
+//   "x\0" "NS*C\0" "pairs\0" "M.2\0" "\0" "y\0" "Na*C4\0"
 //
-// The generator of the rows (tools/gen_checks.py) refuses what could not be read here: a multiple
-// of a letter that no dim has given yet, or two runs in one tensor that could be cut in many ways.
+// The generator refuses what could not be read here: a multiple of a letter that no dim has given
+// yet, or two runs in one tensor that could be cut in many ways.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -26,102 +28,71 @@ struct shapes_letter {
   uint32_t count;
 };
 
-// A term: `count` dims, each to be multiplied by `times`.
-struct shapes_term {
-  const int64_t *dims;
-  int64_t times;
-  uint32_t count;
-  struct shapes_letter *unknown;  // the letter, where it has no dims yet
-  bool run;
-};
-
-static bool shapes_is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Read the term at `at`; return where the next one, or the closing bracket, stands.
-static const char *shapes_read(const struct smr_job *job, struct shapes_letter *letters,
-                               const char *at, struct shapes_term *term) {
+// The dims of the term at *at, which moves to the next. A letter without dims takes those at
+// `here`, a run `left` of them; with `here` NULL it takes none, and sets *open if it is a run.
+static struct shapes_letter shapes_term(const struct smr_job *job, struct shapes_letter *letters,
+                                        const char **at, const int64_t *here, uint32_t left,
+                                        bool *open) {
   static const int64_t one = 1;
-  *term = (struct shapes_term){.dims = &one, .times = !shapes_is_digit(*at), .count = 1};
-  for (; shapes_is_digit(*at); at++) term->times = term->times * 10 + (*at - '0');
-  size_t length = 0;
-  while (at[length] != '*' && at[length] != ' ' && at[length] != ']') length++;
-  term->run = at[length] == '*';
-  if (*at >= 'A' && *at <= 'Z') {
-    struct shapes_letter *letter = &letters[*at - 'A'];
-    if (letter->dims == NULL) term->unknown = letter;
-    term->dims = letter->dims;
-    if (term->run) term->count = letter->count;
-  } else if (length != 0) {
-    const struct smr_attr_desc *descs = smr_attr_descs + job->op->attr_first;
-    for (uint32_t i = 0; i < job->op->attr_count; i++) {
-      const char *name = smr_attr_name(&descs[i]);
-      if (strlen(name) != length || memcmp(name, at, length) != 0) continue;
-      term->dims = term->run ? job->attrs[i].ints : &job->attrs[i].i;
-      if (term->run) term->count = job->attrs[i].count;
-    }
+  const char c = *(*at)++;
+  const bool run = **at == '*';
+  if (c < 'A') return (struct shapes_letter){&one, 1};
+  if (c >= 'a') {
+    const struct smr_attr *attr = &job->attrs[c - 'a'];
+    return run ? (struct shapes_letter){attr->ints, attr->count}
+               : (struct shapes_letter){&attr->i, 1};
   }
-  at += length + term->run;
-  return at + (*at == ' ');
+  struct shapes_letter *letter = &letters[c - 'A'];
+  if (letter->dims != NULL) return *letter;
+  *open = *open || run;
+  const struct shapes_letter taken = {here, run ? left : 1};
+  if (here != NULL) *letter = taken;
+  return taken;
 }
 
-// The dims that the terms give for `t`, of which they leave `left` to a run without dims; letters
-// without dims take theirs from `t`.
-static void shapes_dims(const struct smr_job *job, struct shapes_letter *letters, const char *terms,
-                        const struct smr_tensor *t, uint32_t left, int64_t *dims) {
-  struct shapes_term term;
-  for (uint32_t axis = 0; *terms != ']';) {
-    terms = shapes_read(job, letters, terms, &term);
-    if (term.unknown != NULL) {
-      if (term.run) term.count = left;
-      term.dims = t->dims + axis;
-      *term.unknown = (struct shapes_letter){term.dims, term.count};
-    }
-    for (uint32_t i = 0; i < term.count; i++, axis++)
-      if (!smr_mul_i64(term.dims[i], term.times, &dims[axis])) dims[axis] = -1;  // as no tensor has
-  }
-}
-
-// Fail unless `t` has the dims of the terms; `name` stands before them.
+// Fail unless `t` has the dims of the terms. Letters without dims take theirs from it.
 static samara_status shapes_expect(const struct smr_job *job, struct shapes_letter *letters,
-                                   const char *name, const char *terms, int length,
+                                   const char *name, const char *terms,
                                    const struct smr_tensor *t) {
-  struct shapes_term term;
-  uint64_t rank = 0;
-  bool open = false, known = true;  // a run without dims takes those that are left
-  for (const char *at = terms; *at != ']'; rank += term.count) {
-    at = shapes_read(job, letters, at, &term);
-    known = known && term.unknown == NULL;
-    if (term.run && term.unknown != NULL) open = true;
+  int64_t dims[SAMARA_MAX_RANK];
+  uint32_t left = 0;  // dims for a run that has none yet
+  bool open = false;  // whether there is one
+  for (bool counting = true;; counting = false) {
+    uint32_t rank = 0;
+    for (const char *at = terms; *at != '\0';) {
+      const struct shapes_letter term =
+          shapes_term(job, letters, &at, counting ? NULL : t->dims + rank, left, &open);
+      const int64_t times = *at >= '0' && *at <= '9' ? *at - '0' : 1;
+      if (*at == '*' || (*at >= '0' && *at <= '9')) at++;
+      if (counting) {
+        rank += term.count <= SAMARA_MAX_RANK ? term.count : SAMARA_MAX_RANK + 1;
+        continue;
+      }
+      for (uint32_t i = 0; i < term.count; i++, rank++)
+        if (!smr_mul_i64(term.dims[i], times, &dims[rank])) dims[rank] = -1;  // as no tensor has
+    }
+    if (!counting) return smr_expect_dims(job, t, name, dims, rank);
+    SMR_TRY(smr_expect_rank(job, t, name, rank, open ? SAMARA_MAX_RANK : rank));
+    left = t->rank - rank;
   }
-  const bool fits = open ? t->rank >= rank : t->rank == rank;
-  struct smr_dims_text want = {""};
-  if (fits || (known && rank <= SAMARA_MAX_RANK)) {
-    int64_t dims[SAMARA_MAX_RANK];
-    shapes_dims(job, letters, terms, t, fits ? t->rank - (uint32_t)rank : 0, dims);
-    if (fits && memcmp(dims, t->dims, t->rank * sizeof *dims) == 0) return SAMARA_OK;
-    want = smr_dims_text(dims, fits ? t->rank : (uint32_t)rank);
-  }
-  const struct smr_dims_text got = smr_dims_text(t->dims, t->rank);
-  SMR_FAIL(job->error, BAD_SHAPE, "%s: %.*s has dims %s, expected [%.*s]%s%s", job->op->name,
-           (int)(terms - 1 - name), name, got.text, length, terms,
-           want.text[0] != 0 ? ", here " : "", want.text);
 }
 
 samara_status smr_check_shapes(const struct smr_job *job) {
   struct shapes_letter letters[SHAPES_LETTERS] = {{NULL, 0}};
   struct smr_tensor *const *tensors = job->inputs, *const *end = tensors + job->input_count;
-  for (const char *at = smr_op_shapes(job->op); *at != '\0'; at++) {
-    if (*at == '>') {
+  const char *at = smr_op_shapes(job->op);
+  for (bool outputs = false;;) {
+    if (*at == '\0') {  // behind the inputs, or the outputs
+      if (outputs) return SAMARA_OK;
+      outputs = true;
       tensors = job->outputs;
       end = tensors + job->output_count;
+      at++;
       continue;
     }
-    const char *name = at;
-    while (*at != '[') at++;
-    const char *terms = at + 1;
-    while (*at != ']') at++;
+    const char *name = at, *terms = name + strlen(name) + 1;
     const struct smr_tensor *t = tensors < end ? *tensors++ : NULL;
-    if (t != NULL) SMR_TRY(shapes_expect(job, letters, name, terms, (int)(at - terms), t));
+    if (t != NULL) SMR_TRY(shapes_expect(job, letters, name, terms, t));
+    at = terms + strlen(terms) + 1;
   }
-  return SAMARA_OK;
 }

@@ -23,8 +23,7 @@ struct det_state {
 };
 
 static samara_status det_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+  return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
 }
 
 static samara_status det_prepare(struct smr_job *job) {

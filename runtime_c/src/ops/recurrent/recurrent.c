@@ -37,13 +37,12 @@ samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct 
                                         int64_t directions) {
   const int64_t hidden = SMR_ATTR(job, lstm, hidden)->i;
   const int64_t direction = SMR_ATTR(job, lstm, direction)->i;
-  if (hidden < 1 || hidden > INT32_MAX / 16 || direction < 0 || direction > 2)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: hidden is %" PRId64 ", direction %" PRId64, job->op->name,
-             hidden, direction);
-  if (directions != (direction == 2 ? 2 : 1))
+  if (hidden < 1 || hidden > INT32_MAX / 16 || direction < 0 || direction > 2 ||
+      directions != (direction == 2 ? 2 : 1))
     SMR_FAIL(job->error, BAD_SHAPE,
-             "%s: tensors are for %" PRId64 " directions, expected %d for direction %" PRId64,
-             job->op->name, directions, direction == 2 ? 2 : 1, direction);
+             "%s: hidden is %" PRId64 ", direction %" PRId64 " with dims for %" PRId64
+             " directions",
+             job->op->name, hidden, direction, directions);
   return lengths != NULL ? smr_expect_dtype(job, lengths, "lengths", SMR_DTYPE_I32) : SAMARA_OK;
 }
 

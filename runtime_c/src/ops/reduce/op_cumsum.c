@@ -26,8 +26,7 @@ enum {
 };
 
 static samara_status cumsum_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", CUMSUM_DTYPES));
-  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+  return smr_expect_one_dtype(job, CUMSUM_DTYPES);
 }
 
 // Floats add up (or multiply) in double and are rounded at every store, integers wrap. `columns`

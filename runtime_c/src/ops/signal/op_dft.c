@@ -33,8 +33,7 @@ struct dft_state {
 };
 
 static samara_status dft_check(const struct smr_job *job) {
-  SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_FLOAT));
-  return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
+  return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
 }
 
 static struct smr_f32_fft_parts dft_parts(float *at, size_t n) {

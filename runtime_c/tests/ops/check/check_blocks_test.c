@@ -20,7 +20,7 @@ SMR_TEST(products) {
       {"matmul_blocks", "f32[2,40] i4[3,40] f16[3,3] - f32[4] -> f32[2,3]", "block=16",
        "bias has dims"},
       {"matmul_blocks", "f32[2,40] i4[3,40] f16[3,3] -> f32[2,4]", "block=16", "y has dims [2, 4]"},
-      {"matmul_blocks", "f32[40] i4[3,40] f16[3,3] -> f32[3]", "block=16", "x has dims [40]"},
+      {"matmul_blocks", "f32[40] i4[3,40] f16[3,3] -> f32[3]", "block=16", "x has rank 1"},
       {"matmul_blocks", "f32[2,40] i4[3,40] f16[3,5] -> f32[2,3]", "block=8", "block is 8"},
       {"matmul_blocks", "f32[2,40] i4[3,40] f16[3,2] -> f32[2,3]", "block=24", "block is 24"},
       {"matmul_blocks", "f32[2,40] i4[3,40] f16[3,0] -> f32[2,3]", "block=-16", "block is -16"});
@@ -34,7 +34,7 @@ SMR_TEST(rows) {
       {"gather_blocks", "i4[7,33] f16[7,3] i64[2] -> f16[2,33]", "block=16", "output cannot"},
       {"gather_blocks", "i4[7,33] f16[6,3] i64[2] -> f32[2,33]", "block=16", "scales has dims"},
       {"gather_blocks", "i4[7,33] f16[7,3] i64[2] -> f32[2,32]", "block=16", "y has dims [2, 32]"},
-      {"gather_blocks", "i4[33] f16[7,3] i64[2] -> f32[2,33]", "block=16", "w has dims [33]"});
+      {"gather_blocks", "i4[33] f16[7,3] i64[2] -> f32[2,33]", "block=16", "w has rank 1"});
 }
 
 // [N, K] = [20, 33] takes two panels of two groups of 32 rows, 256 bytes each; as bytes of nine

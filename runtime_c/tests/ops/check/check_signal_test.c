@@ -24,7 +24,7 @@ SMR_TEST(dft) {
 SMR_TEST(det) {
   CHECK_CASES({"det", "f32[4,3,3] -> f32[4]", "", NULL}, {"det", "f32[3,3] -> f32[]", "", NULL},
               {"det", "f16[0,0] -> f16[]", "", NULL},
-              {"det", "f32[3] -> f32[]", "", "x has dims [3]"},
+              {"det", "f32[3] -> f32[]", "", "x has rank 1"},
               {"det", "f32[3,4] -> f32[]", "", "x has dims [3, 4]"},
               {"det", "f32[4,3,3] -> f32[3]", "", "y has dims [3]"},
               {"det", "i32[3,3] -> i32[]", "", "input"});
@@ -33,7 +33,7 @@ SMR_TEST(det) {
 SMR_TEST(sort_rows) {
   CHECK_CASES({"sort_rows", "f32[4,3] -> i64[4] bool[4]", "", NULL},
               {"sort_rows", "bool[4,0] -> i64[4] bool[4]", "", NULL},
-              {"sort_rows", "f32[4] -> i64[4] bool[4]", "", "x has dims [4]"},
+              {"sort_rows", "f32[4] -> i64[4] bool[4]", "", "x has rank 1"},
               {"sort_rows", "f32[4,3] -> i64[4] bool[3]", "", "first has dims [3]"},
               {"sort_rows", "f32[4,3] -> i32[4] bool[4]", "", "the order"},
               {"sort_rows", "f32[4,3] -> i64[4] u8[4]", "", "the first ones"},
@@ -45,7 +45,7 @@ SMR_TEST(mel_weights) {
       {"mel_weights", "i64[] i64[] f32[] f32[] -> f32[9,8]", "shape=[9,8]", NULL},
       {"mel_weights", "i64[] i64[] f32[] f32[] -> f32[9,8]", "shape=[9,7]", "y has dims [9, 8]"},
       {"mel_weights", "i64[] i64[] f32[] f32[] -> f32[9]", "shape=[9]", "output has rank 1"},
-      {"mel_weights", "i64[1] i64[] f32[] f32[] -> f32[9,8]", "shape=[9,8]", "length has dims [1]"},
+      {"mel_weights", "i64[1] i64[] f32[] f32[] -> f32[9,8]", "shape=[9,8]", "length has rank 1"},
       {"mel_weights", "i64[] i32[] f32[] f32[] -> f32[9,8]", "shape=[9,8]", "an input"},
       {"mel_weights", "i64[] i64[] f32[] f16[] -> f32[9,8]", "shape=[9,8]", "an input"});
 }
