@@ -30,25 +30,49 @@ static samara_status algorithm_need(const struct smr_algorithm *row, struct smr_
   return row->kernels != NULL ? row->kernels(job) : SAMARA_OK;
 }
 
+static samara_status algorithm_prepare(const struct smr_algorithm *row, struct smr_job *job) {
+  job->algorithm = row;
+  job->run = row->run;
+  return row->prepare(job);
+}
+
+// Prepare the row that was chosen, where strict sessions take `exact` and a loose row fits as well.
+static samara_status algorithm_prepare_loose(const struct smr_algorithm *chosen,
+                                             const struct smr_algorithm *exact,
+                                             const struct smr_algorithm *loose,
+                                             struct smr_job *job) {
+  if (chosen != exact) SMR_TRY(algorithm_need(exact, job));
+  if (!job->dims_vary) return algorithm_prepare(chosen, job);
+  // With other sizes the other one may run: there is room for both.
+  SMR_TRY(algorithm_prepare(exact, job));
+  return chosen == exact ? loose->reserve(job) : algorithm_prepare(chosen, job);
+}
+
 samara_status smr_prepare_algorithm(struct smr_job *job) {
   const struct smr_algorithms *table = job->op->funcs->algorithms;
   struct smr_candidate list[ALGORITHM_MOST];
-  uint32_t count = 0;
+  uint32_t count = 0, exact = 0;  // rows that fit, and those of them that are not loose
   assert(table->count <= ALGORITHM_MOST);
   SMR_TRY(table->begin(job));
   for (size_t i = 0; i < table->count; i++) {
     const struct smr_algorithm *row = table->rows[i];
     if (row == NULL) continue;
     const bool fits = algorithm_fits(row, job);
-    if (fits) list[count++] = (struct smr_candidate){row->name, row->work(job), (int32_t)i};
+    if (fits)
+      list[count++] =
+          (struct smr_candidate){row->name, row->work != NULL ? row->work(job) : 0, (int32_t)i};
+    if (!row->loose) exact = count;
     // With symbolic dims every row that can fit could be the best one for other sizes.
-    if (SMR_HAS(symbolic) && job->dims_vary &&
-        (fits || (row->fits_any != NULL && row->fits_any(job))))
+    if (SMR_HAS(symbolic) && job->dims_vary && (row->fits_any != NULL ? row->fits_any(job) : fits))
       SMR_TRY(algorithm_need(row, job));
   }
   if (count == 0) return algorithm_missing(job, "");
-  job->algorithm = table->rows[smr_choose(job, list, count)];
-  SMR_TRY(algorithm_need(job->algorithm, job));
-  job->run = job->algorithm->run;
-  return job->algorithm->prepare(job);
+  const struct smr_algorithm *strict = NULL;
+  if (SMR_HAS_LOOSE_ROWS && 0 < exact && exact < count)
+    strict = table->rows[smr_choose(job, list, exact)];
+  const struct smr_algorithm *chosen = table->rows[smr_choose(job, list, count)];
+  SMR_TRY(algorithm_need(chosen, job));
+  if (SMR_HAS_LOOSE_ROWS && strict != NULL)
+    return algorithm_prepare_loose(chosen, strict, table->rows[list[exact].code], job);
+  return algorithm_prepare(chosen, job);
 }

@@ -14,6 +14,9 @@
 //   that fits serves.
 // - They do not (floats): the row stays and can be chosen, but SMR_ALGORITHM_DOES drops its
 //   functions. The node is refused; nothing stands in with other bits.
+//
+// Loose rows are faster, but lose more precision than accuracy=strict allows. They are the last of
+// their table. A build that keeps one keeps what the node takes without it, for strict sessions.
 #ifndef SMR_OPS_ALGORITHM_H
 #define SMR_OPS_ALGORITHM_H
 
@@ -22,21 +25,28 @@
 #include "ops/op.h"
 
 struct smr_algorithm {
-  const char *name;  // in choices, profiles and tuning files: no spaces, unique in its table
+  const char *name;  // in choices, profiles and tuning files: no spaces; rows of one name exclude
+                     // each other
   uint16_t part;     // what a selective build keeps: enum smr_part
   uint8_t space;     // where its operands lie: 0, host memory
+  bool loose;        // it fits no strict session
   uint32_t dtypes;   // SMR_DTYPE_* bits that input 0 may have; 0: any that the operator takes
   /// Whether it can compute the node at hand. NULL: any node.
   bool (*fits)(const struct smr_job *job);
-  /// Whether it could for other sizes of the node's symbolic dims. NULL: where `fits` says so.
+  /// Whether it could be chosen with other sizes of the node's symbolic dims. NULL: where it fits.
   bool (*fits_any)(const struct smr_job *job);
-  /// Work of the node in multiply-adds (ops/choice.h).
+  /// Work of the node in multiply-adds (ops/choice.h). NULL in tables whose rows exclude each
+  /// other: nobody counts.
   smr_work (*work)(const struct smr_job *job);
   /// Note the micro-kernels that it calls for this node (SMR_NEED), for all sizes of symbolic dims.
   /// NULL: the part says it all.
   samara_status (*kernels)(struct smr_job *job);
   /// Declare tiles, scratch and derived weights. NULL: this build left the row out.
   samara_status (*prepare)(struct smr_job *job);
+  /// Of a loose row that fits symbolic dims, where these sizes take another one: declare the
+  /// scratch and derived weights of sizes up to these, so that no run allocates, whichever row it
+  /// takes. The other row is prepared before.
+  samara_status (*reserve)(struct smr_job *job);
   /// As smr_op_funcs.run.
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
@@ -46,6 +56,11 @@ struct smr_algorithms {
   samara_status (*begin)(struct smr_job *job);
   size_t count;
   const struct smr_algorithm *const *rows;  // NULL where this build left a row out
+};
+
+enum {
+  /// Whether this build has loose rows.
+  SMR_HAS_LOOSE_ROWS = SMR_HAS(conv_winograd),
 };
 
 /// An entry of the rows: the row, if the build keeps the part of that name.

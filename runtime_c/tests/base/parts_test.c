@@ -87,7 +87,7 @@ static void conv_begin(struct op_test *t, int64_t channels, int64_t groups) {
 SMR_TEST(paths_of_convolutions) {
   struct op_test t;
   conv_begin(&t, 3, 1);
-  expect(&t, "conv_direct");
+  expect(&t, "how conv computes this node, direct");
   op_end(&t);
   conv_begin(&t, 16, 16);
   CHECK(noted(&t, SMR_PART_f32_dwconv_3s1));

@@ -10,7 +10,8 @@
 // What the rows of this test say of a node; the job's state.
 struct node {
   bool small, could_be_small;
-  int prepared;  // rows: 1 small, 2 large
+  int prepared;  // rows: 1 small, 2 large, 3 loose, 4 loose alone reserved; a digit for each
+  smr_work loose_work;
 };
 
 static const struct node *node_of(const struct smr_job *job) { return job->state; }
@@ -61,6 +62,30 @@ static const struct smr_algorithm large = {.name = "large",
                                            .prepare = large_prepare,
                                            .run = some_run};
 
+// Faster still; where sizes vary it wants room, whichever row runs.
+static bool loose_fits(const struct smr_job *job) { return !job->strict; }
+static smr_work loose_work(const struct smr_job *job) { return node_of(job)->loose_work; }
+static samara_status loose_prepare(struct smr_job *job) {
+  struct node *node = job->state;
+  node->prepared = node->prepared * 10 + 3;
+  return SAMARA_OK;
+}
+static samara_status loose_reserve(struct smr_job *job) {
+  struct node *node = job->state;
+  node->prepared = node->prepared * 10 + 4;
+  return SAMARA_OK;
+}
+
+static const struct smr_algorithm loose = {.name = "loose",
+                                           .part = SMR_PART_conv_winograd,
+                                           .loose = true,
+                                           .fits = loose_fits,
+                                           .work = loose_work,
+                                           .prepare = loose_prepare,
+                                           .reserve = loose_reserve,
+                                           .run = some_run};
+
+static const struct smr_algorithm *const large_and_loose[] = {&large, &loose};
 static const struct smr_algorithm *const both[] = {&small, &large};
 static const struct smr_algorithm *const without_large[] = {&small, NULL};
 
@@ -128,6 +153,7 @@ SMR_TEST(symbolic_dims_need_what_could_fit) {
   CHECK(needs(&p, SMR_PART_conv_direct) && needs(&p, SMR_PART_f32_gemm));
   CHECK_EQ_INT(prepare(&p, (struct node){.small = true}, SAMARA_FLOAT32, true, both), SAMARA_OK);
   CHECK(p.job.algorithm == &small && needs(&p, SMR_PART_conv_product));
+  CHECK(needs(&p, SMR_PART_conv_direct));
   CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, false, both), SAMARA_OK);
   CHECK(!needs(&p, SMR_PART_conv_direct));
 }
@@ -158,6 +184,23 @@ SMR_TEST(a_row_without_functions_is_chosen_and_refused) {
   CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, true, without_small), SAMARA_UNSUPPORTED);
 }
 
+// A build serves strict sessions, too; a run finds room for whichever row its sizes choose.
+SMR_TEST(loose_rows) {
+  struct prepared p;
+  const struct node cheap = {.loose_work = 1}, dear = {.loose_work = 3};
+  CHECK_EQ_INT(prepare(&p, cheap, SAMARA_FLOAT32, false, large_and_loose), SAMARA_OK);
+  CHECK(p.job.algorithm == &loose && p.node.prepared == 3);
+  CHECK(needs(&p, SMR_PART_conv_winograd) && needs(&p, SMR_PART_conv_product));
+  CHECK_EQ_INT(prepare(&p, dear, SAMARA_FLOAT32, false, large_and_loose), SAMARA_OK);
+  CHECK(p.job.algorithm == &large && p.node.prepared == 2);
+  CHECK(!needs(&p, SMR_PART_conv_winograd));
+  CHECK_EQ_INT(prepare(&p, cheap, SAMARA_FLOAT32, true, large_and_loose), SAMARA_OK);
+  CHECK(p.job.algorithm == &loose && p.node.prepared == 23);
+  CHECK_EQ_INT(prepare(&p, dear, SAMARA_FLOAT32, true, large_and_loose), SAMARA_OK);
+  CHECK(p.job.algorithm == &large && p.node.prepared == 24);
+  CHECK(needs(&p, SMR_PART_conv_winograd) && needs(&p, SMR_PART_conv_product));
+}
+
 SMR_TEST_MAIN(RUN(the_cheapest_that_fits_runs); RUN(others_are_not_listed);
               RUN(symbolic_dims_need_what_could_fit); RUN(what_a_build_left_out_is_refused);
-              RUN(a_row_without_functions_is_chosen_and_refused))
+              RUN(a_row_without_functions_is_chosen_and_refused); RUN(loose_rows))

@@ -125,6 +125,7 @@ static samara_status conv_transpose_prepare_indirect(struct smr_job *job,
     w.pad_begin[i] = -w.pad_begin[i];
     w.dilation[i] = -w.dilation[i];
   }
+  SMR_TRY(smr_indirect_need(job, &w, s->n, s->linear.w_type));
   return smr_indirect_prepare(job, &s->indirect, &w, s->groups, s->channels, s->n,
                               s->linear.w_type);
 }

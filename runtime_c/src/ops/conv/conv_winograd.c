@@ -2,7 +2,7 @@
 // Convolutions of floats by Winograd's transforms.
 #include "base/fp.h"
 
-#include "ops/conv/conv_winograd.h"
+#include "ops/conv/conv.h"
 
 #include "base/checked.h"
 #include "base/cut.h"
@@ -16,6 +16,8 @@
 // weight more than the direct product does. Measured (docs/kernels.md), on caches that hold a block
 // but not its weights.
 static const smr_work winograd_in_work = 24, winograd_out_work = 20, winograd_weight_work = 16;
+// Transformed weights take memory and time to load, which a small gain is not worth.
+static const smr_work winograd_gain = 0.875;
 
 // Where dims vary, weights are transformed whatever the dims: only where that pays for most of
 // them.
@@ -30,11 +32,13 @@ static size_t winograd_tiles(enum smr_winograd_form form, const struct smr_windo
          (((size_t)w->out[2] + side - 1) / side);
 }
 
-bool smr_conv_winograd_fits(const struct smr_job *job, const struct smr_window *w) {
+bool smr_conv_winograd_fits(const struct smr_job *job) {
+  const struct smr_conv_shape *shape = job->state;
+  const struct smr_window *w = &shape->window;
   const struct smr_tensor *x = job->inputs[0], *weights = job->inputs[1];
-  bool fits = !job->strict && w->spatial == 2 && SMR_ATTR(job, conv, groups)->i == 1 &&
-              x->dtype == SAMARA_FLOAT32 && weights->dtype == SAMARA_FLOAT32 &&
-              weights->constant >= 0 && w->channels_in > 0 && w->channels_out > 0;
+  bool fits = !job->strict && w->spatial == 2 && shape->groups == 1 && x->dtype == SAMARA_FLOAT32 &&
+              weights->dtype == SAMARA_FLOAT32 && weights->constant >= 0 && w->channels_in > 0 &&
+              w->channels_out > 0;
   for (uint32_t i = 1; fits && i < SMR_MAX_SPATIAL; i++)
     fits = w->kernel[i] == 3 && w->stride[i] == 1 && w->dilation[i] == 1;
   if (job->dims_vary)
@@ -50,7 +54,9 @@ bool smr_conv_winograd_fits(const struct smr_job *job, const struct smr_window *
          (size_t)w->channels_in + (size_t)w->channels_out < PTRDIFF_MAX >> 20;
 }
 
-smr_work smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_window *w) {
+static smr_work winograd_work(const struct smr_job *job, enum smr_winograd_form form) {
+  const struct smr_conv_shape *shape = job->state;
+  const struct smr_window *w = &shape->window;
   const size_t tiles = winograd_tiles(form, w);
   const size_t block =
       smr_f32_winograd_block_tiles(form, tiles, (size_t)w->channels_in, (size_t)w->channels_out);
@@ -62,8 +68,30 @@ smr_work smr_conv_winograd_work(enum smr_winograd_form form, const struct smr_wi
          (passes * points - (smr_work)SMR_WINOGRAD_TAPS) * c * n * winograd_weight_work;
 }
 
-static struct smr_f32_winograd_args winograd_args(const struct smr_job *job,
-                                                  const struct smr_window *w) {
+static smr_work winograd_f23_work(const struct smr_job *job) {
+  return winograd_work(job, SMR_WINOGRAD_F23);
+}
+
+static smr_work winograd_f43_work(const struct smr_job *job) {
+  return winograd_work(job, SMR_WINOGRAD_F43);
+}
+
+static bool winograd_pays(const struct smr_job *job, enum smr_winograd_form form) {
+  return winograd_work(job, form) < winograd_gain * smr_conv_indirect_work(job);
+}
+
+// Where dims vary, one form alone, whose weights are made whatever the dims.
+static bool winograd_fits_f43(const struct smr_job *job) {
+  return smr_conv_winograd_fits(job) && (job->dims_vary || winograd_pays(job, SMR_WINOGRAD_F43));
+}
+
+static bool winograd_fits_f23(const struct smr_job *job) {
+  return !job->dims_vary && smr_conv_winograd_fits(job) && winograd_pays(job, SMR_WINOGRAD_F23);
+}
+
+static struct smr_f32_winograd_args winograd_args(const struct smr_job *job) {
+  const struct smr_conv_shape *shape = job->state;
+  const struct smr_window *w = &shape->window;
   const size_t x_pixel = smr_pixel_stride(job->inputs[0]);
   const size_t y_pixel = smr_pixel_stride(job->outputs[0]);
   const size_t r_pixel = smr_pixel_stride(smr_optional_input(job, 3));
@@ -78,13 +106,11 @@ static struct smr_f32_winograd_args winograd_args(const struct smr_job *job,
   };
 }
 
-samara_status smr_conv_winograd_need(struct smr_job *job, enum smr_winograd_form form,
-                                     const struct smr_window *w) {
-  SMR_NEED(job, conv_winograd);
-  if (form == SMR_WINOGRAD_F43) SMR_NEED(job, f32_winograd_f43);
-  if (form == SMR_WINOGRAD_F23) SMR_NEED(job, f32_winograd_f23);
-  const size_t c = (size_t)w->channels_in, n = (size_t)w->channels_out;
-  const size_t tiles = winograd_tiles(form, w);
+// Needs of the products of a block, and of the last one.
+static samara_status winograd_kernels(struct smr_job *job, enum smr_winograd_form form) {
+  const struct smr_conv_shape *shape = job->state;
+  const size_t c = (size_t)shape->window.channels_in, n = (size_t)shape->window.channels_out;
+  const size_t tiles = winograd_tiles(form, &shape->window);
   const size_t block = smr_f32_winograd_block_tiles(form, tiles, c, n);
   struct smr_f32_gemm_args args = {.m = block, .n = n, .k = c};
   SMR_TRY(smr_linear_need(job, &args, false));
@@ -92,47 +118,75 @@ samara_status smr_conv_winograd_need(struct smr_job *job, enum smr_winograd_form
   return smr_linear_need(job, &args, false);
 }
 
-static samara_status winograd_weights(struct smr_job *job, enum smr_winograd_form form,
-                                      const struct smr_window *w, uint32_t *derived) {
+static samara_status winograd_f23_kernels(struct smr_job *job) {
+  SMR_NEED(job, f32_winograd_f23);
+  return winograd_kernels(job, SMR_WINOGRAD_F23);
+}
+
+static samara_status winograd_f43_kernels(struct smr_job *job) {
+  SMR_NEED(job, f32_winograd_f43);
+  return winograd_kernels(job, SMR_WINOGRAD_F43);
+}
+
+// ---- preparing ----
+
+static uint32_t winograd_weights(struct smr_job *job, enum smr_winograd_form form) {
+  const struct smr_window *w = &((const struct smr_conv_shape *)job->state)->window;
   const size_t bytes =
       smr_f32_winograd_weight_bytes(form, (size_t)w->channels_in, (size_t)w->channels_out);
-  *derived = smr_linear_derive(job, 1, WINOGRAD_KEY | (uint32_t)form, bytes);
-  return SAMARA_OK;
+  return smr_linear_derive(job, 1, WINOGRAD_KEY | (uint32_t)form, bytes);
 }
 
 // The block's room: where dims vary, what dims up to these take.
 static size_t winograd_room(const struct smr_job *job, enum smr_winograd_form form,
-                            const struct smr_window *w, const struct smr_f32_winograd_plan *plan) {
+                            const struct smr_f32_winograd_plan *plan) {
+  const struct smr_window *w = &((const struct smr_conv_shape *)job->state)->window;
   if (!job->dims_vary) return smr_f32_winograd_block_floats(plan);
   return smr_f32_winograd_most_floats(form, winograd_tiles(form, w), (size_t)w->channels_in,
                                       (size_t)w->channels_out);
 }
 
-samara_status smr_conv_winograd_reserve(struct smr_job *job, enum smr_winograd_form form,
-                                        const struct smr_window *w) {
-  uint32_t derived;
+static samara_status winograd_reserve(struct smr_job *job) {
+  const struct smr_conv_shape *shape = job->state;
   size_t offset;
-  SMR_TRY(winograd_weights(job, form, w, &derived));
-  SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, sizeof(float), &offset));
-  return smr_thread_scratch_take(job, winograd_room(job, form, w, NULL), sizeof(float), &offset);
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  winograd_weights(job, SMR_WINOGRAD_F43);
+  SMR_TRY(smr_scratch_take(job, (size_t)shape->window.channels_in, sizeof(float), &offset));
+  return smr_thread_scratch_take(job, winograd_room(job, SMR_WINOGRAD_F43, NULL), sizeof(float),
+                                 &offset);
 }
 
-samara_status smr_conv_winograd_prepare(struct smr_job *job, struct smr_conv_winograd *s,
-                                        enum smr_winograd_form form, const struct smr_window *w) {
-  const struct smr_f32_winograd_args args = winograd_args(job, w);
-  smr_f32_winograd_plan_make(form, job->isa, smr_f32_gemm_config(job->isa), &args, &s->plan);
-  SMR_TRY(winograd_weights(job, form, w, &s->derived));
+static samara_status winograd_prepare(struct smr_job *job, enum smr_winograd_form form) {
+  struct smr_conv *s = job->state;
+  // Where dims vary, the row for strict sessions has placed bias and epilogue with its weights.
+  if (!job->dims_vary) {
+    s->linear = smr_conv_linear(&s->shape);
+    SMR_TRY(smr_linear_prepare_end(job, SMR_ATTR_GROUP(job, conv, epilogue), &s->linear));
+  }
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  const struct smr_f32_winograd_args args = winograd_args(job);
+  struct smr_f32_winograd_plan *plan = &s->winograd.plan;
+  smr_f32_winograd_plan_make(form, job->isa, smr_f32_gemm_config(job->isa), &args, plan);
+  s->winograd.derived = winograd_weights(job, form);
   SMR_TRY(smr_scratch_take(job, args.channels, sizeof(float), &s->zero_offset));
-  job->kernel = s->plan.kernel;
-  const size_t floats = winograd_room(job, form, w, &s->plan);
-  job->tiles = s->plan.blocks;
-  if (s->plan.blocks > 1)
-    return smr_thread_scratch_take(job, floats, sizeof(float), &s->room_offset);
+  job->kernel = plan->kernel;
+  const size_t floats = winograd_room(job, form, plan);
+  job->tiles = plan->blocks;
+  if (plan->blocks > 1)
+    return smr_thread_scratch_take(job, floats, sizeof(float), &s->winograd.room_offset);
   // One block is shared: each step is split.
-  job->barriers[0] = s->plan.tiles;
-  job->barriers[1] = s->plan.tiles + smr_f32_winograd_units(&s->plan, 0);
-  job->tiles = job->barriers[1] + s->plan.tiles;
-  return smr_scratch_take(job, floats, sizeof(float), &s->room_offset);
+  job->barriers[0] = plan->tiles;
+  job->barriers[1] = plan->tiles + smr_f32_winograd_units(plan, 0);
+  job->tiles = job->barriers[1] + plan->tiles;
+  return smr_scratch_take(job, floats, sizeof(float), &s->winograd.room_offset);
+}
+
+static samara_status winograd_f23_prepare(struct smr_job *job) {
+  return winograd_prepare(job, SMR_WINOGRAD_F23);
+}
+
+static samara_status winograd_f43_prepare(struct smr_job *job) {
+  return winograd_prepare(job, SMR_WINOGRAD_F43);
 }
 
 bool smr_conv_winograd_packs(const struct smr_derived *what) {
@@ -160,14 +214,7 @@ void smr_conv_winograd_pack(const struct smr_job *job, const struct smr_derived 
   smr_f32_winograd_weights(form, job->isa, &args, 0, smr_panels(n));
 }
 
-static float *winograd_at(void *scratch, size_t offset) {
-  return (float *)(void *)((char *)scratch + offset);
-}
-
-void smr_conv_winograd_prologue(const struct smr_job *job, const struct smr_conv_winograd *s,
-                                const struct smr_window *w) {
-  memset(winograd_at(job->scratch, s->zero_offset), 0, (size_t)w->channels_in * sizeof(float));
-}
+// ---- running ----
 
 // One block, one thread's.
 static void winograd_block(const struct smr_f32_winograd_plan *plan,
@@ -178,36 +225,72 @@ static void winograd_block(const struct smr_f32_winograd_plan *plan,
   smr_f32_winograd_output(plan, args, block, room, 0, tiles);
 }
 
-void smr_conv_winograd_run(const struct smr_job *job, const struct smr_conv_winograd *s,
-                           const struct smr_linear *linear, const struct smr_window *w,
-                           size_t begin, size_t end, void *thread_scratch) {
-  const struct smr_tensor *residual = smr_optional_input(job, 3);
-  struct smr_f32_winograd_args args = winograd_args(job, w);
-  args.in = job->inputs[0]->data;
-  args.zero = winograd_at(job->scratch, s->zero_offset);
-  args.weights = job->derived[s->derived].data;
-  args.bias = smr_linear_bias(job, linear);
-  args.out = job->outputs[0]->data;
-  args.residual = residual != NULL ? residual->data : NULL;
-  args.lo = linear->lo;
-  args.hi = linear->hi;
-  args.post = SMR_HAS(linear_post) && linear->post.function != NULL ? smr_linear_post : NULL;
-  args.post_context = (void *)(uintptr_t)&linear->post;
-  if (s->plan.blocks > 1) {
-    for (size_t block = begin; block < end; block++)
-      winograd_block(&s->plan, &args, block, winograd_at(thread_scratch, s->room_offset));
-    return;
-  }
-  float *room = winograd_at(job->scratch, s->room_offset);
+// Tiles [begin, end) of the phases of a single block.
+static void winograd_phases(const struct smr_job *job, const struct smr_f32_winograd_plan *plan,
+                            const struct smr_f32_winograd_args *args, size_t begin, size_t end,
+                            float *room) {
   const size_t products = job->barriers[0], outputs = job->barriers[1];
   while (begin < end) {
     const size_t phase = smr_phase_end(job, begin), stop = phase < end ? phase : end;
     if (begin < products)
-      smr_f32_winograd_input(&s->plan, &args, 0, room, begin, stop);
+      smr_f32_winograd_input(plan, args, 0, room, begin, stop);
     else if (begin < outputs)
-      smr_f32_winograd_products(&s->plan, &args, 0, room, begin - products, stop - products);
+      smr_f32_winograd_products(plan, args, 0, room, begin - products, stop - products);
     else
-      smr_f32_winograd_output(&s->plan, &args, 0, room, begin - outputs, stop - outputs);
+      smr_f32_winograd_output(plan, args, 0, room, begin - outputs, stop - outputs);
     begin = stop;
   }
 }
+
+static samara_status winograd_run(const struct smr_job *job, size_t begin, size_t end,
+                                  void *thread_scratch) {
+  const struct smr_conv *s = job->state;
+  const struct smr_tensor *residual = smr_optional_input(job, 3);
+  struct smr_f32_winograd_args args = winograd_args(job);
+  float *zero = smr_conv_scratch(job, s->zero_offset);
+  if (begin == end) {  // alone, before the tiles
+    if (smr_conv_prologue(job)) memset(zero, 0, args.channels * sizeof(float));
+    return SAMARA_OK;
+  }
+  args.zero = zero;
+  args.in = job->inputs[0]->data;
+  args.weights = job->derived[s->winograd.derived].data;
+  args.bias = smr_linear_bias(job, &s->linear);
+  args.out = job->outputs[0]->data;
+  args.residual = residual != NULL ? residual->data : NULL;
+  args.lo = s->linear.lo;
+  args.hi = s->linear.hi;
+  args.post = SMR_HAS(linear_post) && s->linear.post.function != NULL ? smr_linear_post : NULL;
+  args.post_context = (void *)(uintptr_t)&s->linear.post;
+  const struct smr_f32_winograd_plan *plan = &s->winograd.plan;
+  if (plan->blocks > 1) {
+    float *room = (float *)(void *)((char *)thread_scratch + s->winograd.room_offset);
+    for (size_t block = begin; block < end; block++) winograd_block(plan, &args, block, room);
+  } else {
+    winograd_phases(job, plan, &args, begin, end, smr_conv_scratch(job, s->winograd.room_offset));
+  }
+  return SAMARA_OK;
+}
+
+const struct smr_algorithm smr_conv_winograd_f23 = {
+    .name = "winograd_f23",
+    .part = SMR_PART_conv_winograd,
+    .loose = true,
+    .fits = winograd_fits_f23,
+    .work = winograd_f23_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_winograd, winograd_f23_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_winograd, winograd_f23_prepare),
+    .run = SMR_ALGORITHM_DOES(conv_winograd, winograd_run),
+};
+
+const struct smr_algorithm smr_conv_winograd_f43 = {
+    .name = "winograd_f43",
+    .part = SMR_PART_conv_winograd,
+    .loose = true,
+    .fits = winograd_fits_f43,
+    .work = winograd_f43_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_winograd, winograd_f43_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_winograd, winograd_f43_prepare),
+    .reserve = SMR_ALGORITHM_DOES(conv_winograd, winograd_reserve),
+    .run = SMR_ALGORITHM_DOES(conv_winograd, winograd_run),
+};

@@ -63,7 +63,6 @@ samara_status smr_indirect_prepare(struct smr_job *job, struct smr_indirect *s,
                                    .taps = s->taps,
                                    .indirect = indirect_some,
                                    .w_type = w_type};
-  SMR_TRY(smr_indirect_need(job, window, n, w_type));
   smr_f32_gemm_plan_make(config, &args, &s->plan);
   args.m = s->blocks ? s->pixels - (s->blocks - 1) * s->rows : 0;
   smr_f32_gemm_plan_make(config, &args, &s->tail);

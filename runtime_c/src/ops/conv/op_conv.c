@@ -1,337 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv: convolutions over [N, spatial, C] with a fused epilogue.
+//
+// The table and the algorithms that are products: rows of pixels or windows, a first layer through
+// a table of offsets, pointers to pixels block by block (indirect.h).
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
-#include "kernels/f32_dwconv/f32_dwconv.h"
 #include "ops/check/check.h"
-#include "ops/conv/conv_choice.h"
-#include "ops/conv/conv_indirection.h"
-#include "ops/conv/conv_winograd.h"
-#include "ops/conv/indirect.h"
+#include "ops/conv/conv.h"
 #include "ops/conv/planes.h"
-#include "ops/conv/window.h"
-#include "ops/matmul/linear.h"
-#include "ops/partition.h"
 #include "ops/table/funcs.h"
 
-#include <string.h>
-
 enum {
-  CONV_DEPTHWISE_PIECE = 16,  // units between looks at the clock
+  CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
+  CONV_ROUNDED_COLUMNS = 48,            // of a tile that meets a rounded row
+  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
 };
 
-// Whether this build has either.
-enum { CONV_HAS_DEPTHWISE = SMR_HAS(conv_depthwise) || SMR_HAS(conv_depthwise_3d) };
+// Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
+// up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
+static const smr_work conv_direct_mac_work = 1.1875, conv_tap_start = 3.0;
+// Products in bfloat16 beside those of float32: two terms an instruction, and rows to be rounded.
+static const smr_work conv_rounded_work = 0.5625, conv_tap_rounding = 192.0;
 
-struct conv_state {
-  struct smr_linear linear;
-  struct smr_window window;
-  enum smr_conv_path path;
-  size_t taps, channels, pixels;      // channels of one group, pixels of the output
-  struct smr_f32_gemm_plan plan;      // SMR_CONV_POINT and SMR_CONV_CONTIGUOUS
-  struct smr_indirect indirect;       // SMR_CONV_INDIRECT
-  struct smr_conv_winograd winograd;  // SMR_CONV_WINOGRAD_*
-  size_t x_offset, zero_offset;       // in scratch: x as float32; zeros for the padding
-  size_t y_offset, residual_offset;   // float16 depthwise: output and residual as float32
-  size_t depthwise_units;             // of which its one tile is made
-  bool widens_x;
-};
-
-static bool conv_widens(const struct conv_state *s) { return SMR_HAS(type_float16) && s->widens_x; }
-
-// Elements between the pixels that kernels read.
-static size_t conv_x_pixel(const struct smr_job *job, const struct conv_state *s) {
-  return conv_widens(s) ? (size_t)s->window.channels_in : (size_t)job->inputs[0]->pixel_stride;
+static samara_status conv_check(const struct smr_job *job) {
+  return smr_linear_check_weights(job, 0);
 }
 
-// Geometry and epilogue; pointers to x, w, bias, out and residual are not set.
-static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job,
-                                                        const struct conv_state *s) {
-  const struct smr_window *w = &s->window;
-  const size_t x_pixel = conv_x_pixel(job, s), y_pixel = smr_pixel_stride(job->outputs[0]);
-  const size_t r_pixel = smr_pixel_stride(smr_optional_input(job, 3));
-  return (struct smr_f32_conv_direct_args){
-      SMR_PLANES(w),
-      SMR_PLANES_TAPS(w),
-      SMR_PLANES_STRIDES(in, x_pixel, w->in),
-      SMR_PLANES_STRIDES(out, y_pixel, w->out),
-      SMR_PLANES_STRIDES(residual, r_pixel, w->out),
-      .n = s->linear.n,
-      .in_c = s->channels,
-      .in_channel_stride = 1,
-      .w_type = s->linear.w_type,
-      .panel_stride_bytes = s->linear.panel_stride_bytes,
-      .out_type = smr_linear_type(job->outputs[0]),
-      .lo = s->linear.lo,
-      .hi = s->linear.hi,
-  };
+static samara_status conv_begin(struct smr_job *job) {
+  *(struct smr_conv *)job->state = (struct smr_conv){.x_offset = 0};
+  return smr_conv_shape_read(job, SMR_ATTR_GROUP(job, conv, window),
+                             SMR_ATTR(job, conv, groups)->i);
 }
 
-// Geometry and epilogue of a depthwise convolution; pointers to x, w, bias, out and residual are
-// not set.
-static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job,
-                                                      const struct conv_state *s) {
-  const struct smr_f32_conv_direct_args g = conv_direct_args(job, s);  // the same geometry
-  return (struct smr_f32_dwconv_args){
-      .batch = g.batch,
-      .channels = s->linear.n,
-      .in_h = g.in_h,
-      .in_w = g.in_w,
-      .out_h = g.out_h,
-      .out_w = g.out_w,
-      .kernel_h = g.kernel_h,
-      .kernel_w = g.kernel_w,
-      .stride_h = g.stride_h,
-      .stride_w = g.stride_w,
-      .dilation_h = g.dilation_h,
-      .dilation_w = g.dilation_w,
-      .pad_top = g.pad_top,
-      .pad_left = g.pad_left,
-      .pieces = smr_partition(job),
-      .in_pixel_stride = g.in_pixel_stride,
-      .in_row_stride = g.in_row_stride,
-      .in_batch_stride = g.in_batch_stride,
-      .w_type = g.w_type,
-      .panel_stride_bytes = g.panel_stride_bytes,
-      .out_pixel_stride = g.out_pixel_stride,
-      .out_row_stride = g.out_row_stride,
-      .out_batch_stride = g.out_batch_stride,
-      .residual_pixel_stride = g.residual_pixel_stride,
-      .residual_row_stride = g.residual_row_stride,
-      .residual_batch_stride = g.residual_batch_stride,
-      .lo = g.lo,
-      .hi = g.hi,
-      .post = SMR_HAS(linear_post) && s->linear.post.function != NULL ? smr_linear_post : NULL,
-      .post_context = (void *)(uintptr_t)&s->linear.post,
-  };
+// ---- what the algorithms share ----
+
+bool smr_conv_widens(const struct smr_job *job) {
+  return SMR_HAS(type_float16) && job->inputs[0]->dtype == SAMARA_FLOAT16;
 }
 
-static samara_status conv_depthwise_prepare(struct smr_job *job, struct conv_state *s) {
-  const struct smr_window *w = &s->window;
-  const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-  if (SMR_HAS(conv_depthwise) && s->path == SMR_CONV_DEPTHWISE) {
-    job->tiles = smr_f32_dwconv_units(&args);
-    job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &args);
-  } else {
-    job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
-    job->kernel = "f32_dwconv_indirect";
-  }
-  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D) {
-    size_t offset;
-    SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, sizeof(float), &s->zero_offset));
-    SMR_TRY(smr_thread_scratch_take(job, (size_t)w->out[2] * s->taps, sizeof(float *), &offset));
-  }
-  if (!conv_widens(s)) return SAMARA_OK;
-  // The kernel knows float32 only: one tile converts everything there and back.
-  const size_t n = (size_t)smr_numel(job->outputs[0]);
-  SMR_TRY(smr_scratch_take(job, n, sizeof(float), &s->y_offset));
-  SMR_TRY(smr_scratch_take(job, n, sizeof(float), &s->residual_offset));
-  s->depthwise_units = job->tiles;
-  job->tiles = job->tiles != 0;
-  return SAMARA_OK;
+size_t smr_conv_x_pixel(const struct smr_job *job) {
+  const struct smr_conv_shape *shape = job->state;
+  return smr_conv_widens(job) ? (size_t)shape->window.channels_in
+                              : (size_t)job->inputs[0]->pixel_stride;
 }
 
-static samara_status conv_direct_prepare(struct smr_job *job, struct conv_state *s) {
-  const struct smr_f32_conv_direct_config *config = smr_f32_conv_direct_config(job->isa);
-  const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
-  job->kernel = config->name;
-  job->tiles = smr_f32_conv_direct_units(&args);
-  size_t offset;
-  return smr_thread_scratch_take(job, smr_f32_conv_direct_scratch_bytes(config, &args), 1, &offset);
+float *smr_conv_scratch(const struct smr_job *job, size_t offset) {
+  return (float *)(void *)((char *)job->scratch + offset);
 }
 
-// Batch entries are groups; in SMR_CONV_CONTIGUOUS images, sharing the weights.
-static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job,
-                                               const struct conv_state *s, const float *x,
-                                               void *thread_scratch) {
-  const struct smr_window *w = &s->window;
-  const struct smr_tensor *y = job->outputs[0], *residual = smr_optional_input(job, 3);
-  struct smr_f32_gemm_args args = {.a = x, .taps = 1};
-  smr_linear_args(job, &s->linear, thread_scratch, &args);
-  args.out = y->data;
-  args.out_type = smr_linear_type(y);
-  args.out_stride = (size_t)y->pixel_stride;
-  args.out_batch_stride = s->linear.n;
-  if (residual != NULL) {
-    args.residual = residual->data;
-    args.residual_stride = (size_t)residual->pixel_stride;
-    args.residual_batch_stride = s->linear.n;
-  }
-  if (s->path == SMR_CONV_CONTIGUOUS) {
-    args.batch = (size_t)w->batch;
-    args.m = (size_t)w->out[2];
-    args.k = s->taps * s->channels;
-    args.a_stride = (size_t)w->stride[2] * s->channels;
-    args.a_batch_stride = (size_t)w->in[2] * s->channels;
-    args.w_batch_stride_bytes = 0;
-    args.bias_batch_stride = 0;
-    args.out_batch_stride = args.out_stride * args.m;
-    args.residual_batch_stride = args.residual_stride * args.m;
-  } else {
-    args.m = s->pixels;
-    args.k = s->channels;
-    args.a_stride = conv_x_pixel(job, s);
-    args.a_batch_stride = s->channels;
-  }
-  return args;
+const float *smr_conv_x(const struct smr_job *job) {
+  const struct smr_conv *s = job->state;
+  return smr_conv_widens(job) ? smr_conv_scratch(job, s->x_offset) : job->inputs[0]->data;
 }
 
-// Needs of a path, but for those of products that are planned.
-static samara_status conv_need(struct smr_job *job, const struct conv_state *s,
-                               enum smr_conv_path path) {
-  const bool half = job->inputs[1]->dtype == SAMARA_FLOAT16;
-  const bool any = smr_weights_vary(job);
-  const size_t last = (s->linear.n + SMR_PANEL - 1) % SMR_PANEL + 1;
-  switch (path) {
-    case SMR_CONV_DEPTHWISE: {
-      const struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-      SMR_NEED(job, conv_depthwise);
-      if (any) return smr_linear_need_depthwise_any(job);
-      return smr_linear_need_depthwise(job, &args, smr_optional_input(job, 3) != NULL);
-    }
-    case SMR_CONV_DEPTHWISE_3D:
-      SMR_NEED(job, conv_depthwise_3d);
-      SMR_NEED(job, f32_dwconv_indirect);
-      if (any || last != SMR_PANEL || smr_optional_input(job, 3) != NULL)
-        SMR_NEED(job, f32_dwconv_part);
-      if (half) SMR_NEED(job, f32_dwconv_f16w);
-      return SAMARA_OK;
-    case SMR_CONV_DIRECT: {
-      const struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
-      SMR_NEED(job, conv_direct);
-      if (half) SMR_NEED(job, conv_direct_f16w);
-      if (any || last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
-      if (job->dims_vary || smr_f32_conv_direct_is_small(&args)) SMR_NEED(job, conv_direct_small);
-      return SAMARA_OK;
-    }
-    case SMR_CONV_INDIRECT:
-      SMR_NEED(job, conv_indirect);
-      SMR_NEED(job, f32_gemm_indirect);
-      return SAMARA_OK;
-    case SMR_CONV_WINOGRAD_F23:
-    case SMR_CONV_WINOGRAD_F43:
-      return smr_conv_winograd_need(job, smr_conv_form(path), &s->window);
-    default:
-      SMR_NEED(job, conv_product);
-      return SAMARA_OK;
-  }
+samara_status smr_conv_take_weights(struct smr_job *job, bool whole, bool may_round) {
+  struct smr_conv *s = job->state;
+  s->linear = smr_conv_linear(&s->shape);
+  s->linear.unfolds_whole = whole;
+  s->linear.may_round = may_round;
+  SMR_TRY(smr_linear_prepare(job, SMR_ATTR_GROUP(job, conv, epilogue), &s->linear));
+  if (!smr_conv_widens(job)) return SAMARA_OK;
+  const size_t numel = (size_t)smr_numel(job->inputs[0]);
+  return smr_scratch_take(job, numel, sizeof(float), &s->x_offset);
 }
 
-// Needs of a path that is not taken now, and of its products.
-static samara_status conv_need_plain(struct smr_job *job, const struct conv_state *s,
-                                     enum smr_conv_path path) {
-  const struct smr_f32_gemm_args args = {.n = s->linear.n, .w_type = s->linear.w_type};
-  if (path == SMR_CONV_INDIRECT)
-    SMR_TRY(smr_indirect_need(job, &s->window, s->linear.n, s->linear.w_type));
-  if (path == SMR_CONV_POINT || path == SMR_CONV_CONTIGUOUS)
-    SMR_TRY(smr_linear_need(job, &args, smr_weights_vary(job)));
-  return conv_need(job, s, path);
-}
-
-// Needs of weights that may have other dims another time: of each path that attributes allow.
-static samara_status conv_need_any(struct smr_job *job, const struct conv_state *s) {
-  const bool deep = s->window.spatial == 3, grouped = SMR_ATTR(job, conv, groups)->i > 1;
-  if (grouped) SMR_TRY(conv_need(job, s, deep ? SMR_CONV_DEPTHWISE_3D : SMR_CONV_DEPTHWISE));
-  if (!grouped && !deep) SMR_TRY(conv_need(job, s, SMR_CONV_DIRECT));
-  SMR_TRY(conv_need_plain(job, s, SMR_CONV_INDIRECT));
-  return conv_need_plain(job, s, SMR_CONV_POINT);
-}
-
-// Needs of the path and of what else it could be. Padding that is not a constant may also be there
-// another time, or not: then that path is `other`. A first layer's image of 2 GB, which leads to
-// SMR_CONV_INDIRECT, is for a build that has that. Beside a transform there is always a path
-// without, for sessions with strict accuracy.
-static samara_status conv_need_paths(struct smr_job *job, const struct conv_state *s,
-                                     enum smr_conv_path plain, enum smr_conv_path other) {
-  SMR_TRY(conv_need(job, s, s->path));
-  if (smr_weights_vary(job)) SMR_TRY(conv_need_any(job, s));
-  if (plain != s->path) SMR_TRY(conv_need_plain(job, s, plain));
-  return other != plain ? conv_need_plain(job, s, other) : SAMARA_OK;
-}
-
-// Tiles, kernel and scratch of a path without transforms.
-static samara_status conv_prepare_plain(struct smr_job *job, struct conv_state *s) {
-  if (CONV_HAS_DEPTHWISE && (s->path == SMR_CONV_DEPTHWISE || s->path == SMR_CONV_DEPTHWISE_3D))
-    return conv_depthwise_prepare(job, s);
-  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT) {
-    SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->window, s->linear.groups, s->channels,
-                                 s->linear.n, s->linear.w_type));
-    return smr_linear_take_unfolded(job, &s->linear);
-  }
-  if (SMR_HAS(conv_direct) && s->path == SMR_CONV_DIRECT) return conv_direct_prepare(job, s);
-  if (!SMR_HAS(conv_product)) return SAMARA_OK;  // refused before
-  const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, NULL);
-  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
-  job->kernel = s->plan.kernel;
-  job->tiles = s->plan.units;
-  return smr_linear_take_unfolded(job, &s->linear);
-}
-
-// The same of any path, where another time's dims may choose otherwise, with room for that.
-static samara_status conv_prepare_varying(struct smr_job *job, struct conv_state *s,
-                                          enum smr_conv_path plain) {
-  const enum smr_conv_path chosen = s->path;
-  s->path = plain;
-  SMR_TRY(conv_prepare_plain(job, s));
-  s->path = chosen;
-  SMR_TRY(smr_conv_winograd_need(job, SMR_WINOGRAD_F43, &s->window));
-  return chosen == SMR_CONV_WINOGRAD_F43
-             ? smr_conv_winograd_prepare(job, &s->winograd, SMR_WINOGRAD_F43, &s->window)
-             : smr_conv_winograd_reserve(job, SMR_WINOGRAD_F43, &s->window);
-}
-
-static samara_status conv_prepare(struct smr_job *job) {
-  struct conv_state *s = job->state;
-  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
-  *s = (struct conv_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, conv, window), w->dims + 1, &s->window));
-  const int64_t groups = SMR_ATTR(job, conv, groups)->i;
-  s->taps = (size_t)smr_window_taps(&s->window);
-  s->channels = (size_t)w->dims[w->rank - 1];
-  s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  s->widens_x = SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16;
-  const bool padded = smr_conv_is_padded(&s->window), varies = SMR_ATTR(job, conv, pads)->varies;
-  const enum smr_conv_path other = smr_conv_choose(job, &s->window, padded != varies, false);
-  const enum smr_conv_path plain = smr_conv_choose(job, &s->window, padded, false);
-  s->path = smr_conv_choose(job, &s->window, padded, true);  // the last is noted
-  const bool depthwise = plain == SMR_CONV_DEPTHWISE || plain == SMR_CONV_DEPTHWISE_3D;
-  const bool transforms = smr_conv_is_winograd(s->path);
-  const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
-  s->linear = (struct smr_linear){
-      .groups = depthwise ? 1 : (size_t)groups,
-      .taps = 1,
-      .k = depth,
-      .n = depthwise ? (size_t)w->dims[0] : n,
-      .group_stride = n * depth,
-      .k_stride = 1,
-      .n_stride = depth,
-      .weight_key = depthwise                       ? SMR_LINEAR_KEY_DEPTHWISE
-                    : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
-                                                    : 0,
-  };
-  s->linear.unfolds_whole = depthwise || plain == SMR_CONV_DIRECT;
-  s->linear.may_round = !transforms && smr_conv_may_round(job, plain);
-  const struct smr_attrs_epilogue *epilogue = SMR_ATTR_GROUP(job, conv, epilogue);
-  SMR_TRY(transforms && !job->dims_vary ? smr_linear_prepare_end(job, epilogue, &s->linear)
-                                        : smr_linear_prepare(job, epilogue, &s->linear));
-  SMR_TRY(conv_need_paths(job, s, plain, other));
-  if (conv_widens(s))
-    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
-  if (smr_numel(job->outputs[0]) == 0) {
-    job->kernel = "nothing";
-    job->tiles = 0;
-    return SAMARA_OK;
-  }
-  if (job->dims_vary && smr_conv_winograd_fits(job, &s->window))
-    return conv_prepare_varying(job, s, plain);
-  if (transforms)
-    return smr_conv_winograd_prepare(job, &s->winograd, smr_conv_form(s->path), &s->window);
-  return conv_prepare_plain(job, s);
-}
-
-// [pixels][C] of float16 with any pixel stride, as dense float32.
-static void conv_widen(const struct smr_job *job, const struct smr_tensor *t, float *out) {
+void smr_conv_widen(const struct smr_job *job, const struct smr_tensor *t, float *out) {
   const smr_f16_to_f32_ukernel widen = smr_f16_to_f32_kernel(job->isa);
   const size_t c = (size_t)t->dims[t->rank - 1], stride = (size_t)t->pixel_stride;
   const size_t pixels = (size_t)smr_product(t->dims, t->rank - 1u);
@@ -342,107 +76,291 @@ static void conv_widen(const struct smr_job *job, const struct smr_tensor *t, fl
   for (size_t i = 0; i < pixels; i++) widen(c, (const uint16_t *)t->data + i * stride, out + i * c);
 }
 
-static float *conv_scratch(const struct smr_job *job, size_t offset) {
-  return (float *)(void *)((char *)job->scratch + offset);
-}
-
-static void conv_prologue(const struct smr_job *job, const struct conv_state *s) {
-  if (job->tiles == 0) return;
+bool smr_conv_prologue(const struct smr_job *job) {
+  const struct smr_conv *s = job->state;
+  if (job->tiles == 0) return false;
   smr_linear_prologue(job, &s->linear);
-  if (conv_widens(s)) conv_widen(job, job->inputs[0], conv_scratch(job, s->x_offset));
-  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT)
-    smr_indirect_prologue(job, &s->indirect);
-  if (SMR_HAS(conv_winograd) && smr_conv_is_winograd(s->path))
-    smr_conv_winograd_prologue(job, &s->winograd, &s->window);
-  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D)
-    memset(conv_scratch(job, s->zero_offset), 0, s->linear.n * sizeof(float));
+  if (smr_conv_widens(job)) smr_conv_widen(job, job->inputs[0], smr_conv_scratch(job, s->x_offset));
+  return true;
 }
 
-// Lines of a depthwise convolution in three dims.
-static samara_status conv_lines_3d(const struct smr_job *job, const struct conv_state *s,
-                                   const struct smr_f32_dwconv_args *like, size_t begin, size_t end,
-                                   const float **pointers) {
-  const struct smr_window *w = &s->window;
-  const size_t out_w = (size_t)w->out[2];
-  const float *zero = conv_scratch(job, s->zero_offset);
-  struct smr_deadline_watch watch = {.job = job};
-  for (size_t line = begin; line < end; line++) {
-    smr_conv_indirection(w, like->in, like->in_pixel_stride, zero, line * out_w, out_w, pointers);
-    const struct smr_f32_dwconv_indirect_args args = {
-        .pixels = out_w,
-        .taps = s->taps,
-        .channels = like->channels,
-        .indirect = pointers,
-        .zero = zero,
-        .w = like->w,
-        .w_type = like->w_type,
-        .panel_stride_bytes = like->panel_stride_bytes,
-        .bias = like->bias,
-        .out = like->out + line * like->out_row_stride,
-        .out_stride = like->out_pixel_stride,
-        .residual =
-            like->residual != NULL ? like->residual + line * like->residual_row_stride : NULL,
-        .residual_stride = like->residual_pixel_stride,
-        .lo = like->lo,
-        .hi = like->hi,
-    };
-    for (size_t x = 0; x < out_w; x++) {
-      SMR_TRY(smr_deadline_step(&watch, s->taps * like->channels));
-      smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(job->isa), &args, x, x + 1);
-    }
-    if (like->post != NULL)
-      like->post(like->post_context, args.out, out_w, like->channels, like->out_pixel_stride,
-                 SMR_GEMM_F32);
-  }
+static samara_status conv_pack(const struct smr_job *job, const struct smr_derived *what,
+                               void *out) {
+  const struct smr_conv *s = job->state;
+  if (!SMR_HAS(conv_winograd) || !smr_conv_winograd_packs(what))
+    return smr_linear_pack_to(job, &s->linear, what, out);
+  smr_conv_winograd_pack(job, what, out);
   return SAMARA_OK;
 }
 
-static samara_status conv_run_depthwise(const struct smr_job *job, const struct conv_state *s,
-                                        size_t begin, size_t end, void *thread_scratch) {
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const struct smr_tensor *residual = smr_optional_input(job, 3);
-  struct smr_f32_dwconv_args args = conv_depthwise_args(job, s);
-  args.in = conv_widens(s) ? conv_scratch(job, s->x_offset) : x->data;
-  args.w = smr_linear_weights(job, &s->linear);
-  args.bias = smr_linear_bias(job, &s->linear);
+// ---- choosing ----
+
+// Whether pixels, or windows that overlap in one dim, would be rows of a product without padding.
+static bool conv_is_rows(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  const bool dense = smr_conv_x_pixel(job) == (size_t)s->window.channels_in;
+  const bool point = s->taps == 1 && !s->strided;
+  const bool contiguous = s->window.spatial == 1 && s->groups == 1 && dense && !s->dilated;
+  return !s->depthwise && (point || contiguous);
+}
+
+static bool conv_fits_contiguous(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return conv_is_rows(job) && !s->padded && !smr_conv_fits_point(job);
+}
+
+// Whether the direct kernel can do it: one group, and byte offsets that add up in 32 bits.
+static bool conv_fits_direct(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  const struct smr_tensor *weights = job->inputs[1];
+  const int64_t pixels = s->window.in[1] * s->window.in[2];
+  const int64_t stride = (int64_t)smr_conv_x_pixel(job);
+  const bool near = stride < INT32_MAX / 4 && pixels < INT32_MAX / 4 / (stride ? stride : 1);
+  const bool small =
+      weights->dtype != SAMARA_QINT8 || smr_numel(weights) <= CONV_DIRECT_MOST_UNFOLDED;
+  return s->window.spatial < 3 && s->groups == 1 && !s->depthwise && near && small &&
+         s->channels != 0 && s->taps * s->channels <= CONV_DIRECT_MOST_DEPTH;
+}
+
+static bool conv_fits_indirect(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return !s->depthwise;
+}
+
+// Whether the product of rows may be computed in bfloat16; not where another time's dims may lead
+// to another algorithm.
+static bool conv_rows_may_round(const struct smr_job *job) {
+  return !job->dims_vary && smr_linear_may_round(job);
+}
+
+// What rounding the pixels of a tap adds to it: they are rounded anew for every group of columns.
+static smr_work conv_rounding_work(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  const int64_t n = (int64_t)s->n;
+  return conv_tap_rounding / smr_work_of(n < CONV_ROUNDED_COLUMNS ? n : CONV_ROUNDED_COLUMNS);
+}
+
+// The same of the product over pointers, which has to gain by it.
+static bool conv_taps_may_round(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return conv_rows_may_round(job) && s->channels % 2 == 0 && s->n > 0 &&
+         (1 - conv_rounded_work) * smr_work_of((int64_t)s->channels) > conv_rounding_work(job);
+}
+
+// Whether products that may be rounded are.
+static bool conv_rounds(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return smr_linear_rounds(job) && s->channels * s->taps >= SMR_LINEAR_ROUNDED_SUM;
+}
+
+static smr_work conv_rows_work(const struct smr_job *job) {
+  const bool rounds = conv_rows_may_round(job) && conv_rounds(job);
+  const struct smr_conv_shape *s = job->state;
+  const smr_work channels = smr_work_of((int64_t)s->channels);
+  return smr_conv_tap_work(job) * (rounds ? conv_rounded_work * channels : channels);
+}
+
+smr_work smr_conv_indirect_work(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  const smr_work channels = smr_work_of((int64_t)s->channels);
+  if (!conv_taps_may_round(job) || !conv_rounds(job))
+    return smr_conv_tap_work(job) * (channels + conv_tap_start);
+  return smr_conv_tap_work(job) *
+         (conv_rounded_work * channels + conv_tap_start + conv_rounding_work(job));
+}
+
+static smr_work conv_direct_work(const struct smr_job *job) {
+  return conv_direct_mac_work * smr_conv_work(job);
+}
+
+// What symbolic dims can lead to. Work decides between the algorithms in the same way for all sizes
+// of x; only padding that is not a constant may be there another time, or not. A first layer's
+// image of 2 GB, which is too far for `direct`, is for a build that has `indirect`.
+
+static bool conv_any_rows(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return smr_weights_vary(job) ||
+         (conv_is_rows(job) && (!s->padded || SMR_ATTR(job, conv, pads)->varies));
+}
+
+// Whether another algorithm than a product of rows can be chosen.
+static bool conv_any_windows(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return !s->depthwise && (!conv_is_rows(job) || s->padded || SMR_ATTR(job, conv, pads)->varies);
+}
+
+static bool conv_is_direct(const struct smr_job *job) {
+  return conv_fits_direct(job) && conv_direct_work(job) < smr_conv_indirect_work(job);
+}
+
+static bool conv_any_direct(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  if (smr_weights_vary(job)) return s->groups == 1 && s->window.spatial < 3;
+  return conv_any_windows(job) && conv_is_direct(job);
+}
+
+static bool conv_any_indirect(const struct smr_job *job) {
+  return smr_weights_vary(job) || (conv_any_windows(job) && !conv_is_direct(job));
+}
+
+// ---- rows of pixels, or of windows ----
+
+// Batch entries are groups; of contiguous windows images, which share the weights.
+static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job, void *thread_scratch) {
+  const struct smr_conv *s = job->state;
+  const struct smr_window *w = &s->shape.window;
+  const struct smr_tensor *y = job->outputs[0], *residual = smr_optional_input(job, 3);
+  struct smr_f32_gemm_args args = {.taps = 1};
+  smr_linear_args(job, &s->linear, thread_scratch, &args);
   args.out = y->data;
-  args.residual = residual != NULL ? residual->data : NULL;
-  if (conv_widens(s)) {
-    begin = 0;
-    end = s->depthwise_units;
-    args.out = conv_scratch(job, s->y_offset);
-    args.out_pixel_stride = args.residual_pixel_stride = args.channels;
-    args.out_row_stride = args.residual_row_stride = args.channels * args.out_w;
-    args.out_batch_stride = args.residual_batch_stride = args.out_row_stride * args.out_h;
-    if (residual != NULL) {
-      conv_widen(job, residual, conv_scratch(job, s->residual_offset));
-      args.residual = conv_scratch(job, s->residual_offset);
-    }
+  args.out_type = smr_linear_type(y);
+  args.out_stride = (size_t)y->pixel_stride;
+  args.out_batch_stride = s->linear.n;
+  if (residual != NULL) {
+    args.residual = residual->data;
+    args.residual_stride = (size_t)residual->pixel_stride;
+    args.residual_batch_stride = s->linear.n;
   }
-  if (SMR_HAS(conv_depthwise_3d) && s->path == SMR_CONV_DEPTHWISE_3D) {
-    SMR_TRY(conv_lines_3d(job, s, &args, begin, end, thread_scratch));
-  } else if (SMR_HAS(conv_depthwise)) {
-    for (size_t unit = begin; unit < end; unit += CONV_DEPTHWISE_PIECE) {
-      // Without float16 the pieces are the session's.
-      const size_t left = end - unit;
-      if (conv_widens(s)) SMR_TRY(smr_in_time(&job->deadline, job->error));
-      smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, unit,
-                         left < CONV_DEPTHWISE_PIECE ? end : unit + CONV_DEPTHWISE_PIECE);
-    }
+  args.m = s->shape.pixels;
+  args.k = args.a_batch_stride = s->shape.channels;
+  args.a_stride = smr_conv_x_pixel(job);
+  if (!s->contiguous) return args;
+  args.batch = (size_t)w->batch;
+  args.m = (size_t)w->out[2];
+  args.k = s->shape.taps * s->shape.channels;
+  args.a_stride = (size_t)w->stride[2] * s->shape.channels;
+  args.a_batch_stride = (size_t)w->in[2] * s->shape.channels;
+  args.w_batch_stride_bytes = 0;
+  args.bias_batch_stride = 0;
+  args.out_batch_stride = args.out_stride * args.m;
+  args.residual_batch_stride = args.residual_stride * args.m;
+  return args;
+}
+
+// Needs of other sizes; those of sizes that are constant follow from the plan.
+static samara_status conv_rows_kernels(struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  const struct smr_f32_gemm_args args = {.n = s->n, .w_type = smr_linear_type(job->inputs[1])};
+  return job->dims_vary ? smr_linear_need(job, &args, smr_weights_vary(job)) : SAMARA_OK;
+}
+
+static samara_status conv_rows_prepare(struct smr_job *job, bool contiguous) {
+  struct smr_conv *s = job->state;
+  s->contiguous = contiguous;
+  SMR_TRY(smr_conv_take_weights(job, false, conv_rows_may_round(job)));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  const struct smr_f32_gemm_args args = conv_gemm_args(job, NULL);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  job->kernel = s->plan.kernel;
+  job->tiles = s->plan.units;
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+static samara_status conv_point_prepare(struct smr_job *job) {
+  return conv_rows_prepare(job, false);
+}
+
+static samara_status conv_contiguous_prepare(struct smr_job *job) {
+  return conv_rows_prepare(job, true);
+}
+
+static samara_status conv_rows_run(const struct smr_job *job, size_t begin, size_t end,
+                                   void *thread_scratch) {
+  const struct smr_conv *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_conv_prologue(job);
+    return SAMARA_OK;
   }
-  if (!conv_widens(s)) return SAMARA_OK;
-  const smr_f32_to_f16_ukernel narrow = smr_f32_to_f16_kernel(job->isa);
-  for (size_t i = 0; i < s->pixels; i++)
-    narrow(args.channels, args.out + i * args.channels,
-           (uint16_t *)y->data + i * (size_t)y->pixel_stride);
+  struct smr_f32_gemm_args args = conv_gemm_args(job, thread_scratch);
+  args.a = smr_conv_x(job);
+  smr_f32_gemm_run(&s->plan, &args, begin, end);
   return SAMARA_OK;
 }
 
-static void conv_run_direct(const struct smr_job *job, const struct conv_state *s, size_t begin,
-                            size_t end, void *thread_scratch) {
+// ---- pointers to pixels ----
+
+static samara_status conv_indirect_kernels(struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  SMR_NEED(job, f32_gemm_indirect);
+  return smr_indirect_need(job, &s->window, s->n, smr_linear_type(job->inputs[1]));
+}
+
+static samara_status conv_indirect_prepare(struct smr_job *job) {
+  struct smr_conv *s = job->state;
+  SMR_TRY(smr_conv_take_weights(job, false, conv_taps_may_round(job)));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  SMR_TRY(smr_indirect_prepare(job, &s->indirect, &s->shape.window, s->linear.groups,
+                               s->shape.channels, s->linear.n, s->linear.w_type));
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+static samara_status conv_indirect_run(const struct smr_job *job, size_t begin, size_t end,
+                                       void *thread_scratch) {
+  const struct smr_conv *s = job->state;
+  if (begin == end) {
+    if (smr_conv_prologue(job)) smr_indirect_prologue(job, &s->indirect);
+    return SAMARA_OK;
+  }
+  const struct smr_f32_gemm_args args = conv_gemm_args(job, thread_scratch);
+  smr_indirect_run(job, &s->indirect, &args, smr_conv_x(job), begin, end, thread_scratch);
+  return SAMARA_OK;
+}
+
+// ---- few channels, through a table of offsets ----
+
+// Geometry and epilogue; pointers to x, w, bias, out and residual are not set.
+static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job) {
+  const struct smr_conv *s = job->state;
+  const struct smr_window *w = &s->shape.window;
+  const size_t x_pixel = smr_conv_x_pixel(job), y_pixel = smr_pixel_stride(job->outputs[0]);
+  const size_t r_pixel = smr_pixel_stride(smr_optional_input(job, 3));
+  return (struct smr_f32_conv_direct_args){
+      SMR_PLANES(w),
+      SMR_PLANES_TAPS(w),
+      SMR_PLANES_STRIDES(in, x_pixel, w->in),
+      SMR_PLANES_STRIDES(out, y_pixel, w->out),
+      SMR_PLANES_STRIDES(residual, r_pixel, w->out),
+      .n = s->shape.n,
+      .in_c = s->shape.channels,
+      .in_channel_stride = 1,
+      .w_type = smr_linear_type(job->inputs[1]),
+      .panel_stride_bytes = s->linear.panel_stride_bytes,
+      .out_type = smr_linear_type(job->outputs[0]),
+      .lo = s->linear.lo,
+      .hi = s->linear.hi,
+  };
+}
+
+static samara_status conv_direct_kernels(struct smr_job *job) {
+  const struct smr_f32_conv_direct_args args = conv_direct_args(job);
+  const size_t last = (args.n + SMR_PANEL - 1) % SMR_PANEL + 1;
+  if (args.w_type == SMR_GEMM_F16) SMR_NEED(job, conv_direct_f16w);
+  if (smr_weights_vary(job) || last <= SMR_PANEL / 2) SMR_NEED(job, conv_direct_half);
+  if (job->dims_vary || smr_f32_conv_direct_is_small(&args)) SMR_NEED(job, conv_direct_small);
+  return SAMARA_OK;
+}
+
+static samara_status conv_direct_prepare(struct smr_job *job) {
+  const struct smr_f32_conv_direct_config *config = smr_f32_conv_direct_config(job->isa);
+  SMR_TRY(smr_conv_take_weights(job, true, false));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  const struct smr_f32_conv_direct_args args = conv_direct_args(job);
+  job->kernel = config->name;
+  job->tiles = smr_f32_conv_direct_units(&args);
+  size_t offset;
+  return smr_thread_scratch_take(job, smr_f32_conv_direct_scratch_bytes(config, &args), 1, &offset);
+}
+
+static samara_status conv_direct_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
+  const struct smr_conv *s = job->state;
+  if (begin == end) {
+    smr_conv_prologue(job);
+    return SAMARA_OK;
+  }
   const struct smr_tensor *residual = smr_optional_input(job, 3);
-  struct smr_f32_conv_direct_args args = conv_direct_args(job, s);
-  args.in = conv_widens(s) ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
+  struct smr_f32_conv_direct_args args = conv_direct_args(job);
+  args.in = smr_conv_x(job);
   args.w = smr_linear_weights(job, &s->linear);
   args.bias = smr_linear_bias(job, &s->linear);
   args.out = job->outputs[0]->data;
@@ -450,50 +368,71 @@ static void conv_run_direct(const struct smr_job *job, const struct conv_state *
   args.post = SMR_HAS(linear_post) && s->linear.post.function != NULL ? smr_linear_post : NULL;
   args.post_context = (void *)(uintptr_t)&s->linear.post;
   smr_f32_conv_direct_run(smr_f32_conv_direct_config(job->isa), &args, begin, end, thread_scratch);
-}
-
-static samara_status conv_run(const struct smr_job *job, size_t begin, size_t end,
-                              void *thread_scratch) {
-  const struct conv_state *s = job->state;
-  if (begin == end) {  // alone, before the tiles
-    conv_prologue(job, s);
-    return SAMARA_OK;
-  }
-  if (CONV_HAS_DEPTHWISE && (s->path == SMR_CONV_DEPTHWISE || s->path == SMR_CONV_DEPTHWISE_3D))
-    return conv_run_depthwise(job, s, begin, end, thread_scratch);
-  if (SMR_HAS(conv_direct) && s->path == SMR_CONV_DIRECT) {
-    conv_run_direct(job, s, begin, end, thread_scratch);
-    return SAMARA_OK;
-  }
-  if (SMR_HAS(conv_winograd) && smr_conv_is_winograd(s->path)) {
-    smr_conv_winograd_run(job, &s->winograd, &s->linear, &s->window, begin, end, thread_scratch);
-    return SAMARA_OK;
-  }
-  const float *x = conv_widens(s) ? conv_scratch(job, s->x_offset) : job->inputs[0]->data;
-  if (SMR_HAS(conv_indirect) && s->path == SMR_CONV_INDIRECT) {
-    const struct smr_f32_gemm_args args = conv_gemm_args(job, s, NULL, thread_scratch);
-    smr_indirect_run(job, &s->indirect, &args, x, begin, end, thread_scratch);
-  } else if (SMR_HAS(conv_product)) {
-    const struct smr_f32_gemm_args args = conv_gemm_args(job, s, x, thread_scratch);
-    smr_f32_gemm_run(&s->plan, &args, begin, end);
-  }
   return SAMARA_OK;
 }
 
-static samara_status conv_pack(const struct smr_job *job, const struct smr_derived *what,
-                               void *out) {
-  if (!SMR_HAS(conv_winograd) || !smr_conv_winograd_packs(what))
-    return smr_linear_pack(job, what, out);
-  smr_conv_winograd_pack(job, what, out);
-  return SAMARA_OK;
-}
+// ---- the table ----
 
-static samara_status conv_check(const struct smr_job *job) {
-  return smr_linear_check_weights(job, 0);
-}
+static const struct smr_algorithm conv_point = {
+    .name = "point",
+    .part = SMR_PART_conv_product,
+    .fits = smr_conv_fits_point,
+    .fits_any = conv_any_rows,
+    .work = conv_rows_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_product, conv_rows_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_product, conv_point_prepare),
+    .run = SMR_ALGORITHM_DOES(conv_product, conv_rows_run),
+};
 
-const struct smr_op_funcs smr_op_conv_funcs = {.check = conv_check,
-                                               .prepare = conv_prepare,
-                                               .pack = conv_pack,
-                                               .run = conv_run,
-                                               .state_bytes = sizeof(struct conv_state)};
+static const struct smr_algorithm conv_contiguous = {
+    .name = "contiguous",
+    .part = SMR_PART_conv_product,
+    .fits = conv_fits_contiguous,
+    .fits_any = conv_any_rows,
+    .work = conv_rows_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_product, conv_rows_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_product, conv_contiguous_prepare),
+    .run = SMR_ALGORITHM_DOES(conv_product, conv_rows_run),
+};
+
+static const struct smr_algorithm conv_indirect = {
+    .name = "indirect",
+    .part = SMR_PART_conv_indirect,
+    .fits = conv_fits_indirect,
+    .fits_any = conv_any_indirect,
+    .work = smr_conv_indirect_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_indirect, conv_indirect_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_indirect, conv_indirect_prepare),
+    .run = SMR_ALGORITHM_DOES(conv_indirect, conv_indirect_run),
+};
+
+static const struct smr_algorithm conv_direct = {
+    .name = "direct",
+    .part = SMR_PART_conv_direct,
+    .fits = conv_fits_direct,
+    .fits_any = conv_any_direct,
+    .work = conv_direct_work,
+    .kernels = SMR_ALGORITHM_DOES(conv_direct, conv_direct_kernels),
+    .prepare = SMR_ALGORITHM_DOES(conv_direct, conv_direct_prepare),
+    .run = SMR_ALGORITHM_DOES(conv_direct, conv_direct_run),
+};
+
+static const struct smr_algorithm *const conv_rows[] = {
+    &smr_conv_depthwise,    &smr_conv_depthwise_3d, &conv_point,
+    &conv_contiguous,       &conv_indirect,         &conv_direct,
+    &smr_conv_winograd_f43, &smr_conv_winograd_f23,
+};
+
+static const struct smr_algorithms conv_algorithms = {
+    .begin = conv_begin,
+    .count = sizeof conv_rows / sizeof *conv_rows,
+    .rows = conv_rows,
+};
+
+const struct smr_op_funcs smr_op_conv_funcs = {
+    .check = conv_check,
+    .prepare = smr_prepare_algorithm,
+    .pack = conv_pack,
+    .algorithms = &conv_algorithms,
+    .state_bytes = sizeof(struct smr_conv),
+};

@@ -7,9 +7,9 @@
 #include "ops/algorithm.h"
 #include "ops/check/check.h"
 #include "ops/conv/conv_indirection.h"
+#include "ops/conv/conv_shape.h"
 #include "ops/conv/planes.h"
 #include "ops/conv/qwindows.h"
-#include "ops/conv/window.h"
 #include "ops/matmul/qlinear.h"
 #include "ops/partition.h"
 #include "ops/table/funcs.h"
@@ -21,11 +21,10 @@ enum {
 };
 
 struct qconv_state {
+  struct smr_conv_shape shape;
   struct smr_qlinear linear;
-  struct smr_window window;
-  bool filled;                    // windows: rows of taps are filled up to whole groups
-  size_t taps, channels, pixels;  // channels of one group, pixels of the output
-  struct smr_i8_gemm_plan plan;   // windows: of a block
+  bool filled;                   // windows: rows of taps are filled up to whole groups
+  struct smr_i8_gemm_plan plan;  // windows: of a block
   struct smr_qwindows windows;
   size_t offset;  // in scratch: bytes of padding; windows: where taps lie
 };
@@ -43,7 +42,7 @@ static size_t qconv_x_pixel(const struct smr_job *job) {
 // Geometry of a depthwise convolution; pointers and arrays are not set.
 static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
                                                       const struct qconv_state *s) {
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->shape.window;
   const size_t x_pixel = qconv_x_pixel(job), y_pixel = smr_pixel_stride(job->outputs[0]);
   return (struct smr_i8_dwconv_args){
       SMR_PLANES(w),
@@ -67,10 +66,10 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
   args.out = y->data;
   args.out_stride = (size_t)y->pixel_stride;
   args.out_batch_stride = s->linear.n;
-  args.m = s->pixels;
-  args.k = s->channels;
+  args.m = s->shape.pixels;
+  args.k = s->shape.channels;
   args.a_stride = qconv_x_pixel(job);
-  args.a_batch_stride = s->channels;
+  args.a_batch_stride = s->shape.channels;
   return args;
 }
 
@@ -81,79 +80,56 @@ static const smr_work qconv_tap_start = 1.0;
 static const smr_work qconv_depthwise_work =
     8.0;  // a multiply-add has four of a dot product's lanes
 
-static bool qconv_is_depthwise(const struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  const uint8_t layout = job->inputs[1]->layout;
-  const int64_t groups = SMR_ATTR(job, qconv, groups)->i;
-  return layout == SMR_LAYOUT_DWPANEL ||
-         (layout == SMR_LAYOUT_PLAIN && groups == s->window.channels_in &&
-          groups == s->window.channels_out && groups > 1);
-}
-
 // Whether the weights are computed: then their dims may vary with the others.
 static bool qconv_is_computed(const struct smr_job *job) { return job->inputs[1]->constant < 0; }
 
-static bool qconv_fits_depthwise(const struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  return qconv_is_depthwise(job) && s->window.spatial < 3;
+static bool qconv_any_depthwise(const struct smr_job *job) {
+  return qconv_is_computed(job) || smr_conv_fits_depthwise(job);
 }
 
-static bool qconv_fits_depthwise_3d(const struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  return qconv_is_depthwise(job) && s->window.spatial == 3;
+static bool qconv_any_depthwise_3d(const struct smr_job *job) {
+  return qconv_is_computed(job) || smr_conv_fits_depthwise_3d(job);
 }
 
-static bool qconv_fits_point(const struct smr_job *job) {
+static bool qconv_fits_windows(const struct smr_job *job) {
   const struct qconv_state *s = job->state;
-  const struct smr_window *w = &s->window;
-  bool moved = false;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    moved = moved || w->pad_begin[i] || w->pad_end[i] || w->stride[i] != 1;
-  return s->taps == 1 && !moved && !qconv_is_depthwise(job);
+  return !s->shape.depthwise;
+}
+
+static bool qconv_any_windows(const struct smr_job *job) {
+  return qconv_is_computed(job) || qconv_fits_windows(job);
 }
 
 // Padding that only the session knows may be none.
-static bool qconv_fits_any_point(const struct smr_job *job) {
+static bool qconv_any_point(const struct smr_job *job) {
   const struct qconv_state *s = job->state;
-  return qconv_is_computed(job) || (s->taps == 1 && !qconv_is_depthwise(job));
-}
-
-static bool qconv_fits_windows(const struct smr_job *job) { return !qconv_is_depthwise(job); }
-
-static smr_work qconv_outputs(const struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  const int64_t numel = smr_numel(job->outputs[0]);
-  return smr_work_of(numel ? numel : 1) * smr_work_of((int64_t)s->taps);
-}
-
-static smr_work qconv_point_work(const struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  return qconv_outputs(job) * smr_work_of((int64_t)s->channels);
+  return qconv_is_computed(job) || (s->shape.taps == 1 && !s->shape.depthwise);
 }
 
 static smr_work qconv_depthwise_cost(const struct smr_job *job) {
-  return qconv_depthwise_work * qconv_point_work(job);
+  return qconv_depthwise_work * smr_conv_work(job);
 }
 
 static smr_work qconv_windows_work(const struct smr_job *job) {
-  return qconv_point_work(job) + qconv_tap_start * qconv_outputs(job);
+  return smr_conv_work(job) + qconv_tap_start * smr_conv_tap_work(job);
 }
 
 // Whether rows of taps that are no whole groups are worth a copy of their weights with zeros behind
 // each, so that kernels which can read windows in place do so: those of first layers.
-static bool qconv_fills(const struct smr_job *job, const struct smr_window *w, size_t groups) {
+static bool qconv_fills(const struct smr_job *job) {
+  const struct qconv_state *s = job->state;
   const struct smr_tensor *weights = job->inputs[1];
-  const size_t k = (size_t)(w->kernel[2] * weights->dims[weights->rank - 1]);
+  const size_t k = (size_t)s->shape.window.kernel[2] * s->shape.channels;
   for (uint32_t i = 0; i < weights->quant->count; i++)
     if (weights->quant->zero_points[i] != 0) return false;
-  return weights->constant >= 0 && smr_qwindows_merge(w, groups) && k % SMR_I8_GROUP != 0 &&
-         smr_numel(weights) <= QCONV_FILLED_BYTES;
+  return weights->constant >= 0 && smr_qwindows_merge(&s->shape.window, s->shape.groups) &&
+         k % SMR_I8_GROUP != 0 && smr_numel(weights) <= QCONV_FILLED_BYTES;
 }
 
 static samara_status qconv_depthwise_kernels(struct smr_job *job) {
   const struct qconv_state *s = job->state;
   if (qconv_is_computed(job)) SMR_NEED(job, qlinear_depthwise);
-  return smr_qlinear_need_depthwise(job, &s->window, (size_t)s->window.channels_in);
+  return smr_qlinear_need_depthwise(job, &s->shape.window, (size_t)s->shape.window.channels_in);
 }
 
 static samara_status qconv_depthwise_3d_kernels(struct smr_job *job) {
@@ -162,75 +138,27 @@ static samara_status qconv_depthwise_3d_kernels(struct smr_job *job) {
 }
 
 static samara_status qconv_windows_kernels(struct smr_job *job) {
-  const struct qconv_state *s = job->state;
-  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
-  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN && qconv_fills(job, &s->window, groups))
-    SMR_NEED(job, qlinear_pad);
+  if (job->inputs[1]->layout != SMR_LAYOUT_PLAIN && qconv_fills(job)) SMR_NEED(job, qlinear_pad);
   SMR_NEED(job, i8_gemm_windows);
   return SAMARA_OK;
 }
 
 // ---- preparing ----
 
-// What all algorithms share.
 static samara_status qconv_begin(struct smr_job *job) {
+  *(struct qconv_state *)job->state = (struct qconv_state){.offset = 0};
+  return smr_conv_shape_read(job, SMR_ATTR_GROUP(job, qconv, window),
+                             SMR_ATTR(job, qconv, groups)->i);
+}
+
+static samara_status qconv_take_weights(struct smr_job *job) {
   struct qconv_state *s = job->state;
-  const struct smr_tensor *w = job->inputs[1];
-  *s = (struct qconv_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, qconv, window), w->dims + 1, &s->window));
-  s->taps = (size_t)smr_window_taps(&s->window);
-  s->channels = (size_t)w->dims[w->rank - 1];
-  s->pixels = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-  return SAMARA_OK;
-}
-
-// Whether there is no output: its weights are prepared, but nothing runs.
-static bool qconv_is_empty(struct smr_job *job) {
-  if (smr_numel(job->outputs[0]) != 0) return false;
-  job->kernel = "nothing";
-  job->tiles = 0;
-  return true;
-}
-
-static uint32_t qconv_key(uint32_t key, size_t rest) {
-  return rest < SMR_LINEAR_KEY_LIMIT ? key | (uint32_t)rest : 0;
-}
-
-static samara_status qconv_prepare_depthwise_weights(struct smr_job *job) {
-  struct qconv_state *s = job->state;
-  s->linear = (struct smr_qlinear){
-      .depthwise = true,
-      .groups = 1,
-      .taps = s->taps,
-      .tap_stride = 1,
-      .k = 1,
-      .n = (size_t)s->window.channels_out,
-      .k_stride = 1,
-      .n_stride = s->taps * s->channels,
-      .weight_key = SMR_LINEAR_KEY_DEPTHWISE,
-  };
-  return smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear);
-}
-
-static samara_status qconv_prepare_product_weights(struct smr_job *job) {
-  struct qconv_state *s = job->state;
-  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
-  const size_t n = (size_t)s->window.channels_out / groups, depth = s->taps * s->channels;
-  s->linear = (struct smr_qlinear){
-      .groups = groups,
-      .taps = 1,
-      .tap_stride = 1,
-      .k = depth,
-      .n = n,
-      .group_stride = n * depth,
-      .k_stride = 1,
-      .n_stride = depth,
-      .weight_key = qconv_key(SMR_LINEAR_KEY_CONV, groups),
-  };
+  s->linear = smr_conv_qlinear(&s->shape);
   if (SMR_HAS(qlinear_pad) && s->filled) {
+    const size_t row = (size_t)s->shape.window.kernel[2];
     s->linear.pads_taps = s->linear.pads_file = true;
-    s->linear.tap_stride = s->linear.k = s->channels * (size_t)s->window.kernel[2];
-    s->linear.taps = s->taps / (size_t)s->window.kernel[2];
+    s->linear.tap_stride = s->linear.k = s->shape.channels * row;
+    s->linear.taps = s->shape.taps / row;
     s->linear.weight_key = (uint32_t)s->linear.k;  // of no SMR_LINEAR_KEY_
   }
   return smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear);
@@ -238,8 +166,8 @@ static samara_status qconv_prepare_product_weights(struct smr_job *job) {
 
 static samara_status qconv_depthwise_prepare(struct smr_job *job) {
   struct qconv_state *s = job->state;
-  SMR_TRY(qconv_prepare_depthwise_weights(job));
-  if (qconv_is_empty(job)) return SAMARA_OK;
+  SMR_TRY(qconv_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   const struct smr_i8_dwconv_args args = qconv_depthwise_args(job, s);
   job->tiles = smr_i8_dwconv_units(&args);
   job->kernel = smr_i8_dwconv_kernel(smr_i8_dwconv_config(job->isa), &args);
@@ -248,21 +176,21 @@ static samara_status qconv_depthwise_prepare(struct smr_job *job) {
 
 static samara_status qconv_depthwise_3d_prepare(struct smr_job *job) {
   struct qconv_state *s = job->state;
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->shape.window;
   size_t pointers, offset;
-  SMR_TRY(qconv_prepare_depthwise_weights(job));
-  if (qconv_is_empty(job)) return SAMARA_OK;
+  SMR_TRY(qconv_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   job->tiles = (size_t)(w->batch * w->out[0] * w->out[1]);
   job->kernel = "i8_dwconv_indirect";
   SMR_TRY(smr_scratch_take(job, (size_t)w->channels_in, 1, &s->offset));
-  if (!smr_mul_size((size_t)w->out[2], s->taps, &pointers)) pointers = SIZE_MAX;
+  if (!smr_mul_size((size_t)w->out[2], s->shape.taps, &pointers)) pointers = SIZE_MAX;
   return smr_thread_scratch_take(job, pointers, sizeof(int8_t *), &offset);
 }
 
 static samara_status qconv_point_prepare(struct smr_job *job) {
   struct qconv_state *s = job->state;
-  SMR_TRY(qconv_prepare_product_weights(job));
-  if (qconv_is_empty(job)) return SAMARA_OK;
+  SMR_TRY(qconv_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
   smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
   smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
@@ -283,13 +211,12 @@ static struct smr_i8_gemm_args qconv_windows_args(const struct smr_job *job,
 static samara_status qconv_windows_prepare(struct smr_job *job) {
   static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
   struct qconv_state *s = job->state;
-  const size_t groups = (size_t)SMR_ATTR(job, qconv, groups)->i;
-  s->filled = SMR_HAS(qlinear_pad) && qconv_fills(job, &s->window, groups) &&
+  s->filled = SMR_HAS(qlinear_pad) && qconv_fills(job) &&
               smr_i8_gemm_native(smr_i8_gemm_config(job->isa), SMR_I8_GROUP, false);
-  SMR_TRY(qconv_prepare_product_weights(job));
-  if (qconv_is_empty(job)) return SAMARA_OK;
+  SMR_TRY(qconv_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   const struct smr_i8_gemm_config *config = s->linear.config;
-  SMR_TRY(smr_qwindows_make(job, &s->window, config, s->linear.groups, s->channels,
+  SMR_TRY(smr_qwindows_make(job, &s->shape.window, config, s->linear.groups, s->shape.channels,
                             s->linear.has_w_zero, s->filled, &s->windows));
   struct smr_i8_gemm_args args = qconv_windows_args(job, s);
   args.m = s->windows.lines * s->windows.columns;
@@ -324,8 +251,8 @@ static size_t *qconv_taps(const struct smr_job *job, const struct qconv_state *s
 static samara_status qconv_lines_3d(const struct smr_job *job, const struct qconv_state *s,
                                     const struct smr_i8_dwconv_args *like, size_t begin, size_t end,
                                     const int8_t **pointers) {
-  const struct smr_window *w = &s->window;
-  const size_t out_w = (size_t)w->out[2], work = s->taps * like->channels;
+  const struct smr_window *w = &s->shape.window;
+  const size_t out_w = (size_t)w->out[2], work = s->shape.taps * like->channels;
   const size_t piece = work < SMR_DEADLINE_WORK ? SMR_DEADLINE_WORK / work : 1;
   const size_t line_bytes = like->out_row_stride * smr_qlinear_out_bytes(&s->linear);
   const int8_t *pad = qconv_pad(job, s);
@@ -334,7 +261,7 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
     smr_conv_indirection_i8(w, like->in, like->in_pixel_stride, pad, line * out_w, out_w, pointers);
     const struct smr_i8_dwconv_indirect_args args = {
         .pixels = out_w,
-        .taps = s->taps,
+        .taps = s->shape.taps,
         .channels = like->channels,
         .indirect = pointers,
         .pad = pad,
@@ -414,11 +341,11 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
   const struct qconv_state *s = job->state;
   if (begin == end) {
     smr_qlinear_prologue(job, &s->linear);
-    smr_qwindows_taps(&s->window, &s->windows, qconv_taps(job, s));
+    smr_qwindows_taps(&s->shape.window, &s->windows, qconv_taps(job, s));
     return SAMARA_OK;
   }
   const struct smr_i8_gemm_args all = qconv_windows_args(job, s);
-  struct smr_i8_gemm_windows rows = smr_qwindows_rows(&s->window, &s->windows);
+  struct smr_i8_gemm_windows rows = smr_qwindows_rows(&s->shape.window, &s->windows);
   rows.taps = qconv_taps(job, s);
   const size_t element = smr_qlinear_out_bytes(&s->linear), units = s->plan.units;
   struct smr_deadline_watch watch = {.job = job};
@@ -427,7 +354,7 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
     struct smr_i8_gemm_args args = all;
     struct smr_i8_gemm_plan plan = s->plan;
     size_t first;
-    args.m = smr_qwindows_pixels(&s->window, &s->windows, block, &first);
+    args.m = smr_qwindows_pixels(&s->shape.window, &s->windows, block, &first);
     args.windows = &rows;
     args.a = thread_scratch;
     args.out = (char *)all.out + first * all.out_stride * element;
@@ -436,7 +363,7 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
     stop = units - unit < end - tile ? units - unit : end - tile;
     if (unit >= plan.units) continue;
     const size_t count = plan.units - unit < stop ? plan.units - unit : stop;
-    SMR_TRY(smr_qwindows_copy(&watch, &s->window, &s->windows, job->inputs[0]->data,
+    SMR_TRY(smr_qwindows_copy(&watch, &s->shape.window, &s->windows, job->inputs[0]->data,
                               qconv_x_pixel(job), s->linear.x_zero, block, thread_scratch));
     smr_i8_gemm_run(&plan, &args, unit, unit + count);
   }
@@ -446,8 +373,8 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
 static const struct smr_algorithm qconv_depthwise = {
     .name = "depthwise",
     .part = SMR_PART_qconv_depthwise,
-    .fits = qconv_fits_depthwise,
-    .fits_any = qconv_is_computed,
+    .fits = smr_conv_fits_depthwise,
+    .fits_any = qconv_any_depthwise,
     .work = qconv_depthwise_cost,
     .kernels = qconv_depthwise_kernels,
     .prepare = qconv_depthwise_prepare,
@@ -457,8 +384,8 @@ static const struct smr_algorithm qconv_depthwise = {
 static const struct smr_algorithm qconv_depthwise_3d = {
     .name = "depthwise_3d",
     .part = SMR_PART_qconv_depthwise_3d,
-    .fits = qconv_fits_depthwise_3d,
-    .fits_any = qconv_is_computed,
+    .fits = smr_conv_fits_depthwise_3d,
+    .fits_any = qconv_any_depthwise_3d,
     .work = qconv_depthwise_cost,
     .kernels = qconv_depthwise_3d_kernels,
     .prepare = qconv_depthwise_3d_prepare,
@@ -468,9 +395,9 @@ static const struct smr_algorithm qconv_depthwise_3d = {
 static const struct smr_algorithm qconv_point = {
     .name = "point",
     .part = SMR_PART_qconv_point,
-    .fits = qconv_fits_point,
-    .fits_any = qconv_fits_any_point,
-    .work = qconv_point_work,
+    .fits = smr_conv_fits_point,
+    .fits_any = qconv_any_point,
+    .work = smr_conv_work,
     .prepare = qconv_point_prepare,
     .run = qconv_point_run,
 };
@@ -479,7 +406,7 @@ static const struct smr_algorithm qconv_windows = {
     .name = "windows",
     .part = SMR_PART_qconv_windows,
     .fits = qconv_fits_windows,
-    .fits_any = qconv_is_computed,
+    .fits_any = qconv_any_windows,
     .work = qconv_windows_work,
     .kernels = qconv_windows_kernels,
     .prepare = qconv_windows_prepare,

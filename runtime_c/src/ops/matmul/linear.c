@@ -440,14 +440,18 @@ static void linear_pad_bias(const struct smr_job *job, const struct smr_linear *
   }
 }
 
-samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what,
-                              void *out) {
-  const struct smr_linear *linear = job->state;
+samara_status smr_linear_pack_to(const struct smr_job *job, const struct smr_linear *linear,
+                                 const struct smr_derived *what, void *out) {
   if (SMR_HAS(linear_pack) && what->input == 1)
     linear_pack_weights(job, linear, out);
   else
     linear_pad_bias(job, linear, out);
   return SAMARA_OK;
+}
+
+samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what,
+                              void *out) {
+  return smr_linear_pack_to(job, job->state, what, out);
 }
 
 void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *linear) {

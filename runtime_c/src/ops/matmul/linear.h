@@ -154,6 +154,9 @@ samara_status smr_linear_take_unfolded(struct smr_job *job, struct smr_linear *l
 
 /// For the functions' `pack`: job->state begins with a struct smr_linear.
 samara_status smr_linear_pack(const struct smr_job *job, const struct smr_derived *what, void *out);
+/// The same of a struct smr_linear that lies elsewhere in the state.
+samara_status smr_linear_pack_to(const struct smr_job *job, const struct smr_linear *linear,
+                                 const struct smr_derived *what, void *out);
 
 /// Pack what is packed in every run.
 void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *linear);

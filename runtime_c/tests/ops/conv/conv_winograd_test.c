@@ -4,7 +4,7 @@
 #include "base/fp.h"
 
 #include "harness.h"
-#include "ops/conv/conv_winograd.h"
+#include "ops/conv/conv.h"
 #include "ops/op_harness.h"
 
 #define DIMS(...) \
@@ -33,12 +33,8 @@ static void begin(struct op_test *t, const struct shape *s) {
 }
 
 static bool fits(struct op_test *t) {
-  struct smr_window w;
-  if (!CHECK_EQ_INT(
-          smr_window_read(&t->job, SMR_ATTR_GROUP(&t->job, conv, window), t->in[1].dims + 1, &w),
-          SAMARA_OK))
-    return false;
-  return smr_conv_winograd_fits(&t->job, &w);
+  return CHECK_EQ_INT(t->job.op->funcs->algorithms->begin(&t->job), SAMARA_OK) &&
+         smr_conv_winograd_fits(&t->job);
 }
 
 static bool shape_fits(struct shape s) {
