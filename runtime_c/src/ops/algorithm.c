@@ -70,7 +70,8 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
   const struct smr_algorithm *strict = NULL;
   if (SMR_HAS_LOOSE_ROWS && 0 < exact && exact < count)
     strict = table->rows[smr_choose(job, list, exact)];
-  const struct smr_algorithm *chosen = table->rows[smr_choose(job, list, count)];
+  const struct smr_algorithm *chosen = table->rows[list[0].code];
+  if (chosen->work != NULL) chosen = table->rows[smr_choose(job, list, count)];
   SMR_TRY(algorithm_need(chosen, job));
   if (SMR_HAS_LOOSE_ROWS && strict != NULL)
     return algorithm_prepare_loose(chosen, strict, table->rows[list[exact].code], job);

@@ -36,7 +36,7 @@ struct smr_algorithm {
   /// Whether it could be chosen with other sizes of the node's symbolic dims. NULL: where it fits.
   bool (*fits_any)(const struct smr_job *job);
   /// Work of the node in multiply-adds (ops/choice.h). NULL in tables whose rows exclude each
-  /// other: nobody counts.
+  /// other: there is nothing to choose, and the node's work is not known.
   smr_work (*work)(const struct smr_job *job);
   /// Note the micro-kernels that it calls for this node (SMR_NEED), for all sizes of symbolic dims.
   /// NULL: the part says it all.

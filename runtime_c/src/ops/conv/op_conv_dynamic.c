@@ -8,10 +8,11 @@
 #include "base/lean.h"
 #include "kernels/i8_dwconv/i8_dwconv.h"
 
+#include "ops/algorithm.h"
 #include "ops/check/check.h"
 #include "ops/conv/conv_indirection.h"
+#include "ops/conv/conv_shape.h"
 #include "ops/conv/qpatches.h"
-#include "ops/conv/window.h"
 #include "ops/matmul/dynamic.h"
 #include "ops/table/funcs.h"
 #include "simd/common.h"
@@ -25,17 +26,26 @@ enum {
   CONV_DYNAMIC_MANY = 64,                       // channels from which pointers beat copied rows
 };
 
-enum conv_dynamic_path {
-  CONV_DYNAMIC_DEPTHWISE,
-  CONV_DYNAMIC_INDIRECT,  // many channels, in fours: a product over pointers
-  CONV_DYNAMIC_COLUMNS,   // what a pixel meets is copied into a row
+// A block of output pixels: its first, how many, their scales, and the thread's room.
+struct conv_dynamic_block {
+  struct smr_deadline_watch *watch;
+  const struct smr_i8_gemm_plan *plan;
+  size_t first, count;
+  const float *scales;
+  const int8_t **pointers;
+  void *copy;
+  float *out;
 };
 
+// Tiles [unit, unit + count) of a block.
+typedef samara_status (*conv_dynamic_compute)(const struct smr_job *job,
+                                              const struct conv_dynamic_block *block, size_t unit,
+                                              size_t count);
+
 struct conv_dynamic_state {
+  struct smr_conv_shape shape;
   struct smr_dynamic dynamic;
-  struct smr_window window;
-  enum conv_dynamic_path path;
-  size_t taps, channels, pixels;       // channels of one group, pixels of the output
+  conv_dynamic_compute compute;
   size_t image, pieces;                // elements of an image of x, pieces of it
   size_t rows, blocks;                 // output pixels to a block
   struct smr_i8_gemm_plan plan, tail;  // of a block; `tail` of the last one
@@ -49,112 +59,108 @@ static samara_status conv_dynamic_check(const struct smr_job *job) {
   return smr_linear_check_weights(job, 0);
 }
 
-static struct smr_i8_gemm_args conv_dynamic_args(const struct smr_job *job,
-                                                 const struct conv_dynamic_state *s, size_t m) {
-  static const int8_t *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
-  struct smr_i8_gemm_args args = {.m = m};
+static samara_status conv_dynamic_begin(struct smr_job *job) {
+  *(struct conv_dynamic_state *)job->state = (struct conv_dynamic_state){.image = 0};
+  return smr_conv_shape_read(job, SMR_ATTR_GROUP(job, conv_dynamic, window),
+                             SMR_ATTR(job, conv_dynamic, groups)->i);
+}
+
+static samara_status conv_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
+                                       void *out) {
+  const struct conv_dynamic_state *s = job->state;
+  return smr_dynamic_pack_to(job, &s->dynamic, what, out);
+}
+
+// ---- choosing ----
+
+static bool conv_dynamic_fits_depthwise(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return s->depthwise;
+}
+
+static bool conv_dynamic_fits_indirect(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return !s->depthwise && s->channels % 4 == 0 && s->channels >= CONV_DYNAMIC_MANY;
+}
+
+static bool conv_dynamic_any_indirect(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return !s->depthwise;
+}
+
+static bool conv_dynamic_fits_columns(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return !s->depthwise && !conv_dynamic_fits_indirect(job);
+}
+
+// ---- preparing ----
+
+// A product of rows that are copied, all taps of a pixel one after another.
+static struct smr_i8_gemm_args conv_dynamic_columns_args(const struct smr_job *job) {
+  const struct conv_dynamic_state *s = job->state;
+  struct smr_i8_gemm_args args = {.m = 0};
   smr_dynamic_args(job, &s->dynamic, &args);
-  args.k = s->channels * s->taps;
-  args.out_stride = (size_t)s->window.channels_out;
+  args.k = args.a_batch_stride = s->shape.channels * s->shape.taps;
+  args.a_stride = s->dynamic.linear.groups * args.k;
+  args.out_stride = (size_t)s->shape.window.channels_out;
   args.out_batch_stride = s->dynamic.linear.n;
-  if (s->path == CONV_DYNAMIC_INDIRECT) {
-    args.k = s->channels;
-    args.taps = s->taps;
-    args.indirect = some_pointers;
-    args.a_batch_stride = s->channels;
-  } else {
-    args.a_stride = s->dynamic.linear.groups * args.k;
-    args.a_batch_stride = args.k;
-  }
   return args;
 }
 
-// Bytes of a copied row: what an output pixel meets in all groups.
-static size_t conv_dynamic_row(const struct conv_dynamic_state *s) {
-  return s->dynamic.linear.groups * s->taps * s->channels;
+// One over pointers.
+static struct smr_i8_gemm_args conv_dynamic_indirect_args(const struct smr_job *job) {
+  static const int8_t *const some_pointers[1] = {NULL};  // a plan asks only whether there are any
+  const struct conv_dynamic_state *s = job->state;
+  struct smr_i8_gemm_args args = conv_dynamic_columns_args(job);
+  args.a_stride = 0;
+  args.k = args.a_batch_stride = s->shape.channels;
+  args.taps = s->shape.taps;
+  args.indirect = some_pointers;
+  return args;
 }
 
-static samara_status conv_dynamic_thread_scratch(struct smr_job *job,
-                                                 struct conv_dynamic_state *s) {
-  size_t count, offset;
-  const size_t pointers = s->path == CONV_DYNAMIC_COLUMNS ? 0 : s->taps;
-  if (!smr_mul_size(s->rows, pointers, &count)) count = SIZE_MAX;
-  SMR_TRY(smr_thread_scratch_take(job, count, sizeof(int8_t *), &offset));
-  SMR_TRY(smr_thread_scratch_take(job, s->rows, sizeof(float), &s->row_offset));
-  if (s->path == CONV_DYNAMIC_INDIRECT) return SAMARA_OK;
-  // Sums of a depthwise block, or its columns.
-  const bool depthwise = s->path == CONV_DYNAMIC_DEPTHWISE;
-  const size_t width = depthwise ? (size_t)s->window.channels_out : conv_dynamic_row(s);
-  if (!smr_mul_size(s->rows, width, &count)) count = SIZE_MAX;
-  return smr_thread_scratch_take(job, count, depthwise ? sizeof(int32_t) : 1, &s->copy_offset);
-}
-
-static samara_status conv_dynamic_blocks(struct smr_job *job, struct conv_dynamic_state *s) {
-  const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
-  const size_t row = conv_dynamic_row(s);
-  s->rows = s->path == CONV_DYNAMIC_COLUMNS ? CONV_DYNAMIC_COPIED / (row != 0 ? row : 1)
-                                            : CONV_DYNAMIC_POINTERS / s->taps;
-  s->rows = s->rows < config->mr ? config->mr : s->rows - s->rows % config->mr;
-  if (s->rows > s->pixels) s->rows = s->pixels;
-  s->blocks = s->pixels / s->rows + (s->pixels % s->rows != 0);
-  struct smr_i8_gemm_args args = conv_dynamic_args(job, s, s->rows);
-  smr_i8_gemm_plan_make(config, &args, &s->plan);
-  args.m = s->pixels - (s->blocks - 1) * s->rows;
-  smr_i8_gemm_plan_make(config, &args, &s->tail);
-  job->kernel = s->path == CONV_DYNAMIC_DEPTHWISE ? "i8_dwconv_indirect" : s->plan.kernel;
-  const bool whole = s->path != CONV_DYNAMIC_INDIRECT || s->dynamic.linear.post.function != NULL;
-  s->units = whole ? 1 : s->plan.units;
-  const size_t last = whole ? 1 : s->tail.units, first = (size_t)s->window.batch * s->pieces;
-  job->barriers[0] = first;
-  job->barriers[1] = 2 * first;
-  job->tiles = 2 * first + (s->blocks - 1) * s->units + last;
-  return conv_dynamic_thread_scratch(job, s);
-}
-
-static samara_status conv_dynamic_prepare(struct smr_job *job) {
+// Weights, and blocks of about `rows` output pixels: room for x as bytes, and in a thread's scratch
+// for `pointers` and `copy` bytes of each pixel. Nothing else where there is no output.
+static samara_status conv_dynamic_cut(struct smr_job *job, size_t rows, size_t pointers,
+                                      size_t copy) {
   struct conv_dynamic_state *s = job->state;
-  const struct smr_tensor *w = job->inputs[1];
-  *s = (struct conv_dynamic_state){.pixels = 0};
-  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, conv_dynamic, window), w->dims + 1, &s->window));
-  const struct smr_window *window = &s->window;
-  const int64_t groups = SMR_ATTR(job, conv_dynamic, groups)->i;
-  s->taps = (size_t)smr_window_taps(window);
-  s->channels = (size_t)w->dims[w->rank - 1];
-  s->pixels = (size_t)(window->batch * smr_window_pixels(window));
-  const bool depthwise = w->layout == SMR_LAYOUT_DWPANEL ||
-                         (w->layout == SMR_LAYOUT_PLAIN && groups == window->channels_in &&
-                          groups == window->channels_out && groups > 1);
-  s->path = depthwise                                                  ? CONV_DYNAMIC_DEPTHWISE
-            : s->channels % 4 == 0 && s->channels >= CONV_DYNAMIC_MANY ? CONV_DYNAMIC_INDIRECT
-                                                                       : CONV_DYNAMIC_COLUMNS;
-  if (s->path == CONV_DYNAMIC_INDIRECT || (job->dims_vary && !depthwise))
-    SMR_NEED(job, i8_gemm_indirect);
-  const size_t n = (size_t)(w->dims[0] / groups), depth = s->taps * s->channels;
-  s->dynamic.linear = (struct smr_linear){
-      .groups = depthwise ? 1 : (size_t)groups,
-      .taps = 1,
-      .k = depth,
-      .n = depthwise ? (size_t)w->dims[0] : n,
-      .group_stride = n * depth,
-      .k_stride = 1,
-      .n_stride = depth,
-      .weight_key = depthwise                       ? SMR_LINEAR_KEY_DEPTHWISE
-                    : groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)groups
-                                                    : 0,
-      .bytes_by_row = depthwise,
-  };
+  const size_t x = (size_t)smr_numel(job->inputs[0]), pixels = s->shape.pixels;
+  const size_t batch = (size_t)s->shape.window.batch, mr = smr_i8_gemm_config(job->isa)->mr;
+  size_t count, offset;
+  s->dynamic.linear = smr_conv_linear(&s->shape);
+  s->dynamic.linear.bytes_by_row = s->shape.depthwise;
   SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, conv_dynamic, epilogue), &s->dynamic));
-  job->tiles = 0;
-  job->kernel = "nothing";
-  if (smr_numel(job->outputs[0]) == 0) return SAMARA_OK;
-  const size_t x = (size_t)smr_numel(job->inputs[0]), batch = (size_t)window->batch;
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   s->image = x / batch;
   s->pieces = s->image / CONV_DYNAMIC_PIECE + 1;
   SMR_TRY(smr_scratch_take(job, x, 1, &s->q_offset));
   SMR_TRY(smr_scratch_take(job, batch * s->pieces, sizeof(uint32_t), &s->peak_offset));
   SMR_TRY(smr_scratch_take(job, batch, sizeof(float), &s->scale_offset));
-  SMR_TRY(smr_scratch_take(job, (size_t)window->channels_in, 1, &s->pad_offset));
-  return conv_dynamic_blocks(job, s);
+  SMR_TRY(smr_scratch_take(job, (size_t)s->shape.window.channels_in, 1, &s->pad_offset));
+  s->rows = rows < mr ? mr : rows - rows % mr;
+  if (s->rows > pixels) s->rows = pixels;
+  s->blocks = pixels / s->rows + (pixels % s->rows != 0);
+  if (!smr_mul_size(s->rows, pointers, &count)) count = SIZE_MAX;
+  SMR_TRY(smr_thread_scratch_take(job, count, sizeof(int8_t *), &offset));
+  SMR_TRY(smr_thread_scratch_take(job, s->rows, sizeof(float), &s->row_offset));
+  if (!smr_mul_size(s->rows, copy, &count)) count = SIZE_MAX;
+  return copy != 0 ? smr_thread_scratch_take(job, count, 1, &s->copy_offset) : SAMARA_OK;
+}
+
+// Phases and products of the blocks: each a tile, unless tiles of the product are.
+static void conv_dynamic_plan(struct smr_job *job, struct smr_i8_gemm_args args, bool whole) {
+  struct conv_dynamic_state *s = job->state;
+  const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
+  const size_t first = (size_t)s->shape.window.batch * s->pieces;
+  args.m = s->rows;
+  smr_i8_gemm_plan_make(config, &args, &s->plan);
+  args.m = s->shape.pixels - (s->blocks - 1) * s->rows;
+  smr_i8_gemm_plan_make(config, &args, &s->tail);
+  job->kernel = s->plan.kernel;
+  s->units = whole ? 1 : s->plan.units;
+  job->barriers[0] = first;
+  job->barriers[1] = 2 * first;
+  job->tiles = 2 * first + (s->blocks - 1) * s->units + (whole ? 1 : s->tail.units);
 }
 
 // ---- images as bytes ----
@@ -198,14 +204,13 @@ static void conv_dynamic_quantize(const struct smr_job *job, const struct conv_d
 
 // ---- products ----
 
-// A block of output pixels: its first, how many, their scales and what their taps meet.
-struct conv_dynamic_block {
-  size_t first, count;
-  const float *scales;
-  const int8_t **pointers;
-  void *copy;
-  float *out;
-};
+// Which pixels the taps of a block meet.
+static void conv_dynamic_points(const struct smr_job *job, const struct conv_dynamic_block *b) {
+  const struct conv_dynamic_state *s = job->state;
+  smr_conv_indirection_i8(
+      &s->shape.window, conv_dynamic_scratch(job, s->q_offset), (size_t)s->shape.window.channels_in,
+      conv_dynamic_scratch(job, s->pad_offset), b->first, b->count, b->pointers);
+}
 
 // One pixel's sums as floats; `bias` may be NULL.
 SMR_VECTORIZED static void conv_dynamic_finish(size_t n, const int32_t *sums, float scale,
@@ -221,14 +226,19 @@ SMR_VECTORIZED static void conv_dynamic_finish(size_t n, const int32_t *sums, fl
   }
 }
 
-static void conv_dynamic_depthwise(const struct smr_job *job, const struct conv_dynamic_state *s,
-                                   const struct conv_dynamic_block *b) {
-  const struct smr_i8_gemm_args like = conv_dynamic_args(job, s, b->count);
+static samara_status conv_dynamic_depthwise_block(const struct smr_job *job,
+                                                  const struct conv_dynamic_block *b, size_t unit,
+                                                  size_t count) {
+  (void)unit, (void)count;
+  const struct conv_dynamic_state *s = job->state;
+  struct smr_i8_gemm_args like = {.m = 0};
+  smr_dynamic_args(job, &s->dynamic, &like);
   const size_t channels = s->dynamic.linear.n;
   int32_t *sums = b->copy;
+  conv_dynamic_points(job, b);
   const struct smr_i8_dwconv_indirect_args args = {
       .pixels = b->count,
-      .taps = s->taps,
+      .taps = s->shape.taps,
       .channels = channels,
       .indirect = b->pointers,
       .pad = conv_dynamic_scratch(job, s->pad_offset),
@@ -243,69 +253,107 @@ static void conv_dynamic_depthwise(const struct smr_job *job, const struct conv_
   for (size_t i = 0; i < b->count; i++)
     conv_dynamic_finish(channels, sums + i * channels, b->scales[i], like.columns.multiplier,
                         like.columns.bias, like.f32_lo, like.f32_hi, b->out + i * channels);
-}
-
-static samara_status conv_dynamic_columns(const struct smr_job *job,
-                                          const struct conv_dynamic_state *s,
-                                          const struct smr_i8_gemm_plan *plan,
-                                          const struct conv_dynamic_block *b,
-                                          struct smr_deadline_watch *watch) {
-  struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b->count);
-  const struct smr_qpatches patches = {
-      .window = &s->window,
-      .x = conv_dynamic_scratch(job, s->q_offset),
-      .pixel_stride = (size_t)s->window.channels_in,
-      .groups = s->dynamic.linear.groups,
-      .channels = s->channels,
-      .row_stride = args.a_stride,
-  };
-  SMR_TRY(smr_qpatches_gather(watch, &patches, b->first, b->count, b->copy));
-  args.a = b->copy;
-  args.row_scale = b->scales;
-  args.out = b->out;
-  smr_i8_gemm_run(plan, &args, 0, plan->units);
   return SAMARA_OK;
 }
 
-// Tiles [unit, unit + count) of a block.
-static samara_status conv_dynamic_block(const struct smr_job *job,
-                                        const struct conv_dynamic_state *s, size_t block,
-                                        size_t unit, size_t count, char *thread_scratch,
-                                        struct smr_deadline_watch *watch) {
-  const struct smr_i8_gemm_plan *plan = block + 1 < s->blocks ? &s->plan : &s->tail;
-  const size_t first = block * s->rows, left = s->pixels - first;
-  const size_t channels = (size_t)s->window.channels_in, per = s->pixels / (size_t)s->window.batch;
+static samara_status conv_dynamic_depthwise_prepare(struct smr_job *job) {
+  struct conv_dynamic_state *s = job->state;
+  const size_t sums = (size_t)s->shape.window.channels_out * sizeof(int32_t);
+  s->compute = conv_dynamic_depthwise_block;
+  SMR_TRY(conv_dynamic_cut(job, CONV_DYNAMIC_POINTERS / s->shape.taps, s->shape.taps, sums));
+  if (s->blocks == 0) return SAMARA_OK;
+  conv_dynamic_plan(job, conv_dynamic_columns_args(job), true);
+  job->kernel = "i8_dwconv_indirect";
+  return SAMARA_OK;
+}
+
+// What an output pixel meets is copied into a row.
+static samara_status conv_dynamic_columns_block(const struct smr_job *job,
+                                                const struct conv_dynamic_block *b, size_t unit,
+                                                size_t count) {
+  (void)unit, (void)count;
+  const struct conv_dynamic_state *s = job->state;
+  struct smr_i8_gemm_args args = conv_dynamic_columns_args(job);
+  args.m = b->count;
+  const struct smr_qpatches patches = {
+      .window = &s->shape.window,
+      .x = conv_dynamic_scratch(job, s->q_offset),
+      .pixel_stride = (size_t)s->shape.window.channels_in,
+      .groups = s->dynamic.linear.groups,
+      .channels = s->shape.channels,
+      .row_stride = args.a_stride,
+  };
+  SMR_TRY(smr_qpatches_gather(b->watch, &patches, b->first, b->count, b->copy));
+  args.a = b->copy;
+  args.row_scale = b->scales;
+  args.out = b->out;
+  smr_i8_gemm_run(b->plan, &args, 0, b->plan->units);
+  return SAMARA_OK;
+}
+
+static samara_status conv_dynamic_columns_prepare(struct smr_job *job) {
+  struct conv_dynamic_state *s = job->state;
+  const size_t row = s->shape.groups * s->shape.taps * s->shape.channels;
+  s->compute = conv_dynamic_columns_block;
+  SMR_TRY(conv_dynamic_cut(job, CONV_DYNAMIC_COPIED / (row != 0 ? row : 1), 0, row));
+  if (s->blocks != 0) conv_dynamic_plan(job, conv_dynamic_columns_args(job), true);
+  return SAMARA_OK;
+}
+
+// Many channels, in fours: a product over pointers. An activation takes whole pixels.
+static bool conv_dynamic_is_whole(const struct conv_dynamic_state *s) {
+  return s->dynamic.linear.post.function != NULL;
+}
+
+static samara_status conv_dynamic_indirect_block(const struct smr_job *job,
+                                                 const struct conv_dynamic_block *b, size_t unit,
+                                                 size_t count) {
+  const struct conv_dynamic_state *s = job->state;
+  struct smr_i8_gemm_args args = conv_dynamic_indirect_args(job);
+  args.m = b->count;
+  conv_dynamic_points(job, b);
+  args.indirect = b->pointers;
+  args.pad = conv_dynamic_scratch(job, s->pad_offset);
+  args.row_scale = b->scales;
+  args.out = b->out;
+  const bool whole = conv_dynamic_is_whole(s);
+  smr_i8_gemm_run(b->plan, &args, whole ? 0 : unit, whole ? b->plan->units : unit + count);
+  return SAMARA_OK;
+}
+
+static samara_status conv_dynamic_indirect_prepare(struct smr_job *job) {
+  struct conv_dynamic_state *s = job->state;
+  s->compute = conv_dynamic_indirect_block;
+  SMR_TRY(conv_dynamic_cut(job, CONV_DYNAMIC_POINTERS / s->shape.taps, s->shape.taps, 0));
+  if (s->blocks != 0)
+    conv_dynamic_plan(job, conv_dynamic_indirect_args(job), conv_dynamic_is_whole(s));
+  return SAMARA_OK;
+}
+
+static samara_status conv_dynamic_block(struct smr_deadline_watch *watch, size_t block, size_t unit,
+                                        size_t count, char *thread_scratch) {
+  const struct smr_job *job = watch->job;
+  const struct conv_dynamic_state *s = job->state;
+  const size_t first = block * s->rows, left = s->shape.pixels - first;
+  const size_t per = s->shape.pixels / (size_t)s->shape.window.batch;
+  const size_t channels = (size_t)s->shape.window.channels_out;
   float *scales = (float *)(void *)(thread_scratch + s->row_offset);
-  struct conv_dynamic_block b = {
+  const struct conv_dynamic_block b = {
+      .watch = watch,
+      .plan = block + 1 < s->blocks ? &s->plan : &s->tail,
       .first = first,
       .count = left < s->rows ? left : s->rows,
       .scales = scales,
       .pointers = (const int8_t **)(void *)thread_scratch,
       .copy = thread_scratch + s->copy_offset,
-      .out = (float *)job->outputs[0]->data + first * (size_t)s->window.channels_out,
+      .out = (float *)job->outputs[0]->data + first * channels,
   };
   const float *of_images = conv_dynamic_scratch(job, s->scale_offset);
   for (size_t i = 0; i < b.count; i++) scales[i] = of_images[(first + i) / per];
-  const int8_t *pad = conv_dynamic_scratch(job, s->pad_offset);
-  if (s->path != CONV_DYNAMIC_COLUMNS)
-    smr_conv_indirection_i8(&s->window, conv_dynamic_scratch(job, s->q_offset), channels, pad,
-                            first, b.count, b.pointers);
-  if (s->path == CONV_DYNAMIC_DEPTHWISE) {
-    conv_dynamic_depthwise(job, s, &b);
-  } else if (s->path == CONV_DYNAMIC_COLUMNS) {
-    SMR_TRY(conv_dynamic_columns(job, s, plan, &b, watch));
-  } else {
-    struct smr_i8_gemm_args args = conv_dynamic_args(job, s, b.count);
-    args.indirect = b.pointers;
-    args.pad = pad;
-    args.row_scale = scales;
-    args.out = b.out;
-    const bool whole = s->dynamic.linear.post.function != NULL;
-    smr_i8_gemm_run(plan, &args, whole ? 0 : unit, whole ? plan->units : unit + count);
-  }
+  SMR_TRY(s->compute(job, &b, unit, count));
   if (s->dynamic.linear.post.function != NULL)
-    smr_linear_post((void *)(uintptr_t)&s->dynamic.linear.post, b.out, b.count,
-                    (size_t)s->window.channels_out, (size_t)s->window.channels_out, SMR_GEMM_F32);
+    smr_linear_post((void *)(uintptr_t)&s->dynamic.linear.post, b.out, b.count, channels, channels,
+                    SMR_GEMM_F32);
   return SAMARA_OK;
 }
 
@@ -315,10 +363,10 @@ static samara_status conv_dynamic_run(const struct smr_job *job, size_t begin, s
   if (begin == end) {  // alone, before the tiles
     if (job->tiles == 0) return SAMARA_OK;
     smr_dynamic_prologue(job, &s->dynamic);
-    memset(conv_dynamic_scratch(job, s->pad_offset), 0, (size_t)s->window.channels_in);
+    memset(conv_dynamic_scratch(job, s->pad_offset), 0, (size_t)s->shape.window.channels_in);
     return SAMARA_OK;
   }
-  const size_t pieces = (size_t)s->window.batch * s->pieces, last = s->blocks - 1;
+  const size_t pieces = (size_t)s->shape.window.batch * s->pieces, last = s->blocks - 1;
   for (; begin < end && begin < pieces; begin++) conv_dynamic_peak(job, s, begin);
   for (; begin < end && begin < 2 * pieces; begin++) conv_dynamic_quantize(job, s, begin - pieces);
   struct smr_deadline_watch watch = {.job = job};
@@ -329,15 +377,56 @@ static samara_status conv_dynamic_run(const struct smr_job *job, size_t begin, s
     const size_t units = block < last || s->units == 1 ? s->units : s->tail.units;
     const size_t count = units - unit < end - begin ? units - unit : end - begin;
     SMR_TRY(smr_deadline_step(&watch, SMR_DEADLINE_WORK));
-    SMR_TRY(conv_dynamic_block(job, s, block, unit, count, thread_scratch, &watch));
+    SMR_TRY(conv_dynamic_block(&watch, block, unit, count, thread_scratch));
     begin += count;
   }
   return SAMARA_OK;
 }
 
+// ---- the table ----
+
+// All give the same bits. What every node needs stands for rows that a build keeps in any case.
+static const struct smr_algorithm conv_dynamic_depthwise = {
+    .name = "depthwise",
+    .part = SMR_PART_i8_gemm_to_f32,
+    .fits = conv_dynamic_fits_depthwise,
+    .prepare = conv_dynamic_depthwise_prepare,
+    .run = conv_dynamic_run,
+};
+
+static const struct smr_algorithm conv_dynamic_indirect = {
+    .name = "indirect",
+    .part = SMR_PART_i8_gemm_indirect,
+    .fits = conv_dynamic_fits_indirect,
+    .fits_any = conv_dynamic_any_indirect,
+    .prepare = conv_dynamic_indirect_prepare,
+    .run = conv_dynamic_run,
+};
+
+static const struct smr_algorithm conv_dynamic_columns = {
+    .name = "columns",
+    .part = SMR_PART_i8_gemm_to_f32,
+    .fits = conv_dynamic_fits_columns,
+    .prepare = conv_dynamic_columns_prepare,
+    .run = conv_dynamic_run,
+};
+
+static const struct smr_algorithm *const conv_dynamic_rows[] = {
+    &conv_dynamic_depthwise,
+    SMR_ALGORITHM(i8_gemm_indirect, conv_dynamic_indirect),
+    &conv_dynamic_columns,
+};
+
+static const struct smr_algorithms conv_dynamic_algorithms = {
+    .begin = conv_dynamic_begin,
+    .count = sizeof conv_dynamic_rows / sizeof *conv_dynamic_rows,
+    .rows = conv_dynamic_rows,
+};
+
 const struct smr_op_funcs smr_op_conv_dynamic_funcs = {
     .check = conv_dynamic_check,
-    .prepare = conv_dynamic_prepare,
-    .pack = smr_dynamic_pack,
-    .run = conv_dynamic_run,
-    .state_bytes = sizeof(struct conv_dynamic_state)};
+    .prepare = smr_prepare_algorithm,
+    .pack = conv_dynamic_pack,
+    .algorithms = &conv_dynamic_algorithms,
+    .state_bytes = sizeof(struct conv_dynamic_state),
+};

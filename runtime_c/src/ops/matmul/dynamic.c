@@ -32,13 +32,17 @@ samara_status smr_dynamic_prepare(struct smr_job *job, const struct smr_attrs_ep
   return smr_scratch_take(job, columns, sizeof(int32_t), &d->zero_offset);
 }
 
-samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
-                               void *out) {
-  const struct smr_dynamic *d = job->state;
+samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dynamic *d,
+                                  const struct smr_derived *what, void *out) {
   if (what->layout / SMR_LINEAR_KEY_LIMIT != SMR_LINEAR_KEY_SUMS / SMR_LINEAR_KEY_LIMIT)
-    return smr_linear_pack(job, what, out);
+    return smr_linear_pack_to(job, &d->linear, what, out);
   smr_linear_sums(job, &d->linear, out);
   return SAMARA_OK;
+}
+
+samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
+                               void *out) {
+  return smr_dynamic_pack_to(job, job->state, what, out);
 }
 
 static void *dynamic_scratch(const struct smr_job *job, size_t offset) {

@@ -26,6 +26,9 @@ samara_status smr_dynamic_prepare(struct smr_job *job, const struct smr_attrs_ep
 /// The functions' `pack`.
 samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
                                void *out);
+/// The same of a struct smr_dynamic that lies elsewhere in the state.
+samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dynamic *dynamic,
+                                  const struct smr_derived *what, void *out);
 
 /// Alone, before the tiles.
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
