@@ -65,6 +65,8 @@ enum {
 
 /// An entry of the rows: the row, if the build keeps the part of that name.
 #define SMR_ALGORITHM(part, row) (SMR_HAS(part) ? &(row) : NULL)
+/// A row's `fits_any`.
+#define SMR_ALGORITHM_ANY(function) (SMR_HAS(symbolic) ? (function) : NULL)
 /// A row's `kernels`, `prepare` or `run` in a table whose rows differ in bits.
 #define SMR_ALGORITHM_DOES(part, function) (SMR_HAS(part) ? (function) : NULL)
 

@@ -3,6 +3,7 @@
 #ifndef SMR_OPS_CONV_INDIRECTION_H
 #define SMR_OPS_CONV_INDIRECTION_H
 
+#include "ops/conv/conv_phases.h"
 #include "ops/conv/window.h"
 
 #include <stddef.h>
@@ -14,5 +15,16 @@ void smr_conv_indirection(const struct smr_window *w, const float *x, size_t pix
                           const float *zero, size_t first, size_t count, const float **out);
 void smr_conv_indirection_i8(const struct smr_window *w, const int8_t *x, size_t pixel_stride,
                              const int8_t *zero, size_t first, size_t count, const int8_t **out);
+
+/// For output pixels out[2], out[2] + stride ... of a row of a phase, and the taps of its box:
+/// pointers[pixel][tap]. `image` is [in, C] of x.
+void smr_conv_phase_indirection(const struct smr_conv_phases *phases,
+                                const struct smr_conv_phases_box *box, const float *image,
+                                size_t pixel_stride, const float *zero, const int64_t *out,
+                                size_t pixels, const float **pointers);
+void smr_conv_phase_indirection_i8(const struct smr_conv_phases *phases,
+                                   const struct smr_conv_phases_box *box, const int8_t *image,
+                                   size_t pixel_stride, const int8_t *zero, const int64_t *out,
+                                   size_t pixels, const int8_t **pointers);
 
 #endif

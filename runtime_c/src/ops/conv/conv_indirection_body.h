@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indirection of one element type; see conv_points.c.
+// Indirection of one element type; see conv_indirection.c.
 //
-// The including file defines CONV_POINTS_TYPE, the element, and CONV_POINTS_NAME, the function;
-// CONV_POINTS_TAP names a function of this file.
+// The including file defines CONV_POINTS_TYPE, the element, and CONV_POINTS_NAME and
+// CONV_POINTS_PHASE, the functions; CONV_POINTS_TAP and CONV_POINTS_PHASE_TAP name functions of
+// this file.
 
 // Some neighbouring pixels of a row of outputs, and one tap of each: `out` is the first's, the next
 // ones lie `taps` apart. Input row `row` (NULL: in the padding) is met from column x0 on.
@@ -66,6 +67,43 @@ void CONV_POINTS_NAME(const struct smr_window *w, const CONV_POINTS_TYPE *x, siz
   }
 }
 
+// One tap of `pixels` neighbouring pixels of a phase, the first of which meets column x0 of `row`
+// (NULL: in the padding): inside for x0 + i from 0 up to the width.
+static void CONV_POINTS_PHASE_TAP(const struct smr_window *w, const CONV_POINTS_TYPE *row,
+                                  size_t pixel_stride, const CONV_POINTS_TYPE *zero, int64_t x0,
+                                  size_t pixels, size_t taps, const CONV_POINTS_TYPE **at) {
+  int64_t begin = x0 < 0 ? -x0 : 0, end = w->in[2] - x0;
+  if (row == NULL || begin > (int64_t)pixels) begin = (int64_t)pixels;
+  if (end > (int64_t)pixels) end = (int64_t)pixels;
+  if (end < begin) end = begin;
+  size_t i = 0;
+  for (; i < (size_t)begin; i++, at += taps) *at = zero;
+  for (; i < (size_t)end; i++, at += taps) *at = row + (size_t)(x0 + (int64_t)i) * pixel_stride;
+  for (; i < pixels; i++, at += taps) *at = zero;
+}
+
+void CONV_POINTS_PHASE(const struct smr_conv_phases *s, const struct smr_conv_phases_box *box,
+                       const CONV_POINTS_TYPE *image, size_t pixel_stride,
+                       const CONV_POINTS_TYPE *zero, const int64_t *out, size_t pixels,
+                       const CONV_POINTS_TYPE **pointers) {
+  const struct smr_window *w = &s->window;
+  for (size_t jz = 0; jz < box->count[0]; jz++) {
+    const int64_t z = smr_conv_phases_meets(s, box, 0, out[0], jz);
+    for (size_t jy = 0; jy < box->count[1]; jy++) {
+      const int64_t y = smr_conv_phases_meets(s, box, 1, out[1], jy);
+      const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
+      const CONV_POINTS_TYPE *row =
+          inside ? image + (size_t)((z * w->in[1] + y) * w->in[2]) * pixel_stride : NULL;
+      for (size_t jx = 0; jx < box->count[2]; jx++)
+        CONV_POINTS_PHASE_TAP(w, row, pixel_stride, zero,
+                              smr_conv_phases_meets(s, box, 2, out[2], jx), pixels, box->taps,
+                              pointers++);
+    }
+  }
+}
+
 #undef CONV_POINTS_TYPE
 #undef CONV_POINTS_NAME
 #undef CONV_POINTS_TAP
+#undef CONV_POINTS_PHASE
+#undef CONV_POINTS_PHASE_TAP

@@ -1,332 +1,318 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolutions, by phases of output pixels.
+// Transposed convolutions of floats: the table, and the algorithms that are products.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose.h"
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "ops/check/check.h"
-#include "ops/conv/conv_transpose_depthwise.h"
-#include "ops/conv/conv_transpose_fold.h"
-#include "ops/conv/conv_transpose_taps.h"
+#include "ops/conv/conv_indirection.h"
+#include "ops/conv/conv_shape.h"
 
 #include <string.h>
 
-enum {
-  CONV_TRANSPOSE_TILE_FLOPS = 1 << 19,  // work worth a hand-over to another thread
-  CONV_TRANSPOSE_PHASE_WORK = 64,       // steps that finding the taps of a phase takes
-};
-
-// The packed order follows from strides and dilations: all of them in the key, or no key.
-static uint32_t conv_transpose_key(const struct smr_conv_transpose *s) {
-  const struct smr_window *w = &s->window;
-  const bool depthwise = s->path == SMR_CONV_TRANSPOSE_DEPTHWISE;
-  uint32_t key = 0;
-  if (!s->derives || (s->groups >= 1 << 12 && !depthwise)) return 0;
+samara_status smr_conv_transpose_begin(struct smr_job *job, const struct smr_attrs_window *window,
+                                       const struct smr_attrs_epilogue *epilogue, int64_t groups,
+                                       int64_t channels, int64_t n) {
+  struct smr_conv_transpose *s = job->state;
+  *s = (struct smr_conv_transpose){.epilogue = epilogue};
+  SMR_TRY(smr_conv_phases_read(job, window, groups, channels, n));
+  const struct smr_window *w = &s->phases.window;
+  s->by_channel = s->phases.depthwise && job->inputs[0]->dtype != SAMARA_FLOAT16;
+  s->pads_vary = window->pads.varies;
+  s->point = smr_window_taps(w) == 1;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    if (w->stride[i] > 7 || w->dilation[i] > 3) return 0;
-    key = key << 5 | (uint32_t)w->stride[i] << 2 | (uint32_t)w->dilation[i];
+    s->strided |= w->stride[i] != 1;
+    s->point &= w->stride[i] == 1 && w->pad_begin[i] == 0 && w->in[i] == w->out[i];
+    s->empty |= smr_conv_phases_has_empty(&s->phases, i);
   }
-  // conv's own depthwise weights have no bit set here.
-  if (depthwise) return SMR_LINEAR_KEY_DEPTHWISE | key;
-  return SMR_LINEAR_KEY_TRANSPOSED | key << 12 | (uint32_t)s->groups;
+  return SAMARA_OK;
 }
 
-// ---- preparing ----
+// ---- what the algorithms share ----
 
-// Whether phases along an axis meet no tap: of a remainder that taps do not leave, or of more than
-// there are.
-static bool conv_transpose_has_empty(const struct smr_conv_transpose *s, uint32_t axis) {
-  return s->period[axis] != s->window.stride[axis] ||
-         s->window.kernel[axis] < s->window.stride[axis];
+static bool transpose_widens(const struct smr_job *job) {
+  return SMR_HAS(type_float16) && job->inputs[0]->dtype == SAMARA_FLOAT16;
 }
 
-static enum smr_conv_transpose_path conv_transpose_choose(const struct smr_job *job,
-                                                          const struct smr_conv_transpose *s,
-                                                          bool may_fold) {
-  const struct smr_window *w = &s->window;
-  bool strided = false, padded = false, empty = false;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    strided = strided || w->stride[i] != 1;
-    padded = padded || w->pad_begin[i] != 0 || w->in[i] != w->out[i];
-    empty = empty || conv_transpose_has_empty(s, i);
-  }
-  if (s->groups > 1 && s->channels == 1 && s->n == 1 && !s->widens_x)
-    return empty || w->spatial == 3 ? SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES
-                                    : SMR_CONV_TRANSPOSE_DEPTHWISE;
-  if (may_fold && job->inputs[1]->dtype != SAMARA_QINT8 && smr_conv_transpose_folds(job, s))
-    return SMR_CONV_TRANSPOSE_FOLD;
-  if (strided) return SMR_CONV_TRANSPOSE_PHASES;
-  return smr_window_taps(w) == 1 && !padded ? SMR_CONV_TRANSPOSE_POINT
-                                            : SMR_CONV_TRANSPOSE_INDIRECT;
+static float *transpose_scratch(const struct smr_job *job, size_t offset) {
+  return (float *)(void *)((char *)job->scratch + offset);
 }
 
-static bool conv_transpose_is_depthwise(const struct smr_conv_transpose *s) {
-  return s->path == SMR_CONV_TRANSPOSE_DEPTHWISE || s->path == SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES;
+// While running; between its pixels lie a_stride elements of smr_conv_transpose_args.
+static const float *transpose_x(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return transpose_widens(job) ? transpose_scratch(job, s->x_offset) : job->inputs[0]->data;
 }
 
-static samara_status conv_transpose_place_weights(struct smr_job *job,
-                                                  const struct smr_attrs_epilogue *epilogue,
-                                                  struct smr_conv_transpose *s) {
-  const bool depthwise = conv_transpose_is_depthwise(s);
+samara_status smr_conv_transpose_take_weights(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  const bool depthwise = s->by_channel;
   s->linear = (struct smr_linear){
       .unfolds_whole = depthwise,
-      .groups = depthwise ? 1 : s->groups,
-      .taps = (size_t)smr_window_taps(&s->window),
-      .k = s->channels,
-      .n = depthwise ? s->groups : s->n,
+      .groups = depthwise ? 1 : s->phases.groups,
+      .taps = (size_t)smr_window_taps(&s->phases.window),
+      .k = s->phases.channels,
+      .n = depthwise ? s->phases.groups : s->phases.n,
       .group_stride = s->group_stride,
       .tap_stride = s->tap_stride,
       .k_stride = s->k_stride,
       .n_stride = depthwise ? s->group_stride : s->n_stride,
-      .source_tap = smr_conv_transpose_source_tap,
-      .weight_key = conv_transpose_key(s),
+      .source_tap = smr_conv_phases_source_tap,
+      .weight_key = s->derives ? smr_conv_phases_key(&s->phases, s->phases.flipped) : 0,
   };
-  return smr_linear_prepare(job, epilogue, &s->linear);
+  SMR_TRY(smr_linear_prepare(job, s->epilogue, &s->linear));
+  if (!transpose_widens(job)) return SAMARA_OK;
+  return smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset);
 }
 
-struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job,
-                                                 const struct smr_conv_transpose *s,
-                                                 void *thread_scratch) {
+samara_status smr_conv_transpose_pack(const struct smr_job *job, const struct smr_derived *what,
+                                      void *out) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_linear_pack_to(job, &s->linear, what, out);
+}
+
+bool smr_conv_transpose_prologue(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  if (job->tiles == 0) return false;
+  smr_linear_prologue(job, &s->linear);
+  if (transpose_widens(job))
+    smr_f16_to_f32_kernel(job->isa)((size_t)smr_numel(x), x->data,
+                                    transpose_scratch(job, s->x_offset));
+  return true;
+}
+
+struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job, void *thread_scratch) {
+  const struct smr_conv_transpose *s = job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_tensor *residual = smr_optional_input(job, 3);
   struct smr_f32_gemm_args args = {
-      .k = s->channels,
+      .k = s->phases.channels,
       .taps = 1,
-      .a_stride = s->widens_x ? (size_t)s->window.channels_in : (size_t)x->pixel_stride,
-      .a_batch_stride = s->channels,
+      .a_stride =
+          transpose_widens(job) ? (size_t)s->phases.window.channels_in : (size_t)x->pixel_stride,
+      .a_batch_stride = s->phases.channels,
       .out = y->data,
       .out_type = smr_linear_type(y),
-      .out_batch_stride = s->n,
+      .out_batch_stride = s->phases.n,
       .out_stride = (size_t)y->pixel_stride,
       .residual = residual != NULL ? residual->data : NULL,
-      .residual_batch_stride = s->n,
+      .residual_batch_stride = s->phases.n,
       .residual_stride = residual != NULL ? (size_t)residual->pixel_stride : 0,
   };
   smr_linear_args(job, &s->linear, thread_scratch, &args);
   return args;
 }
 
-static samara_status conv_transpose_prepare_point(struct smr_job *job,
-                                                  struct smr_conv_transpose *s) {
-  struct smr_f32_gemm_args args = smr_conv_transpose_args(job, s, NULL);
-  args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
+// ---- which row fits ----
+
+// Whether the node is a product: neither depthwise nor of few channels out.
+static bool transpose_is_product(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return !s->by_channel && !smr_conv_transpose_fits_fold(job);
+}
+
+static bool transpose_fits_point(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return transpose_is_product(job) && s->point;
+}
+
+static bool transpose_fits_indirect(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return transpose_is_product(job) && !s->strided && !s->point;
+}
+
+static bool transpose_fits_phases(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return transpose_is_product(job) && s->strided;
+}
+
+static bool transpose_fits_depthwise_phases(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return s->by_channel && (s->empty || s->phases.window.spatial == 3);
+}
+
+// With symbolic dims: weights of other dims can lead to each, padding from `point` to `indirect`
+// and back. Whether few channels come out is not asked.
+
+static bool transpose_any_point(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_weights_vary(job) || (!s->by_channel && !s->strided && (s->pads_vary || s->point));
+}
+
+static bool transpose_any_indirect(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_weights_vary(job) || (!s->by_channel && !s->strided && (s->pads_vary || !s->point));
+}
+
+static bool transpose_any_phases(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_weights_vary(job) || (!s->by_channel && s->strided);
+}
+
+static bool transpose_any_depthwise_phases(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_weights_vary(job) ? s->phases.groups > 1 : transpose_fits_depthwise_phases(job);
+}
+
+// ---- one tap ----
+
+// Needs of other sizes; those of sizes that are constant follow from the plan.
+static samara_status transpose_point_kernels(struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_f32_gemm_args args = {.n = s->phases.n,
+                                         .w_type = smr_linear_type(job->inputs[1])};
+  return job->dims_vary ? smr_linear_need(job, &args, smr_weights_vary(job)) : SAMARA_OK;
+}
+
+static struct smr_f32_gemm_args transpose_point_args(const struct smr_job *job,
+                                                     void *thread_scratch) {
+  const struct smr_conv_transpose *s = job->state;
+  struct smr_f32_gemm_args args = smr_conv_transpose_args(job, thread_scratch);
+  args.m = (size_t)(s->phases.window.batch * smr_window_pixels(&s->phases.window));
+  return args;
+}
+
+static samara_status transpose_point_prepare(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  SMR_TRY(smr_conv_transpose_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  const struct smr_f32_gemm_args args = transpose_point_args(job, NULL);
   SMR_TRY(smr_linear_plan(job, &args, &s->plan));
   job->kernel = s->plan.kernel;
   job->tiles = s->plan.units;
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+static samara_status transpose_point_run(const struct smr_job *job, size_t begin, size_t end,
+                                         void *thread_scratch) {
+  const struct smr_conv_transpose *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_conv_transpose_prologue(job);
+    return SAMARA_OK;
+  }
+  struct smr_f32_gemm_args args = transpose_point_args(job, thread_scratch);
+  args.a = transpose_x(job);
+  smr_f32_gemm_run(&s->plan, &args, begin, end);
   return SAMARA_OK;
 }
 
-// With a stride of 1, tap t of output o meets o + pad - t * dilation.
-static samara_status conv_transpose_prepare_indirect(struct smr_job *job,
-                                                     struct smr_conv_transpose *s) {
-  struct smr_window w = s->window;
+// ---- strides of 1: one phase ----
+
+static samara_status transpose_indirect_kernels(struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_indirect_need(job, &s->phases.window, s->phases.n, smr_linear_type(job->inputs[1]));
+}
+
+// Tap t of output o meets o + pad - t * dilation.
+static samara_status transpose_indirect_prepare(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  struct smr_window w = s->phases.window;
+  SMR_TRY(smr_conv_transpose_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
     w.pad_begin[i] = -w.pad_begin[i];
     w.dilation[i] = -w.dilation[i];
   }
-  SMR_TRY(smr_indirect_need(job, &w, s->n, s->linear.w_type));
-  return smr_indirect_prepare(job, &s->indirect, &w, s->groups, s->channels, s->n,
-                              s->linear.w_type);
+  SMR_TRY(smr_indirect_prepare(job, &s->indirect, &w, s->phases.groups, s->phases.channels,
+                               s->phases.n, s->linear.w_type));
+  return smr_linear_take_unfolded(job, &s->linear);
 }
 
-static samara_status conv_transpose_prepare_phases(struct smr_job *job, bool has_epilogue,
-                                                   struct smr_conv_transpose *s) {
-  const struct smr_window *w = &s->window;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    s->clears = s->clears || conv_transpose_has_empty(s, i);
-  s->clears = s->clears && !has_epilogue && job->input_count == 2;
-  const size_t zeros = s->path == SMR_CONV_TRANSPOSE_PHASES ? s->channels : s->groups;
-  SMR_TRY(smr_scratch_take(job, zeros, sizeof(float), &s->zero_offset));
-  // Pointers for one row of output pixels of a phase: class 0 has most taps.
-  const size_t stride = (size_t)w->stride[2], width = (size_t)w->out[2];
-  size_t offset, most = width / stride + 1;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    if (!smr_mul_size(most, smr_conv_transpose_count(s, i, 0), &most)) most = SIZE_MAX / 2;
-  SMR_TRY(smr_thread_scratch_take(job, most, sizeof(float *), &offset));
-  // Tiles of some rows: all phases of a row are there, and their products are planned once.
-  const double flops =
-      2.0 * (double)most * (double)stride * (double)(s->channels * s->n) * (double)s->groups;
-  const double enough = CONV_TRANSPOSE_TILE_FLOPS;
-  s->rows = flops < enough ? (size_t)(enough / (flops + 1)) + 1 : 1;
-  if (s->rows > (size_t)w->out[1]) s->rows = (size_t)w->out[1];
-  job->tiles = (size_t)(w->batch * w->out[0]) * (((size_t)w->out[1] + s->rows - 1) / s->rows);
-  job->kernel = s->path == SMR_CONV_TRANSPOSE_PHASES ? "f32_gemm_phases" : "f32_dwconv_phases";
-  return SAMARA_OK;
-}
-
-// Needs of a path, but for those of products that are planned.
-static samara_status conv_transpose_need(struct smr_job *job, const struct smr_conv_transpose *s,
-                                         enum smr_conv_transpose_path path) {
-  // Phases and their rows are as many as there are: any number of either.
-  static const float *const some_pointers[1] = {NULL};
-  const struct smr_f32_gemm_args any = {
-      .m = 1,
-      .n = s->n,
-      .indirect = some_pointers,
-      .w_type = job->inputs[1]->dtype == SAMARA_FLOAT16 ? SMR_GEMM_F16 : SMR_GEMM_F32};
-  const bool columns_vary = job->dims_vary && job->inputs[1]->constant < 0;
-  switch (path) {
-    case SMR_CONV_TRANSPOSE_POINT:
-      SMR_NEED(job, spread_point);
-      return SAMARA_OK;
-    case SMR_CONV_TRANSPOSE_INDIRECT:
-      SMR_NEED(job, spread_indirect);
-      return SAMARA_OK;
-    case SMR_CONV_TRANSPOSE_FOLD:
-      SMR_NEED(job, spread_fold);
-      return smr_linear_need_any(job);
-    case SMR_CONV_TRANSPOSE_DEPTHWISE:
-      SMR_NEED(job, spread_depthwise);
-      return SAMARA_OK;
-    case SMR_CONV_TRANSPOSE_PHASES:
-      SMR_NEED(job, spread_phases);
-      return smr_linear_need(job, &any, columns_vary);
-    default:
-      SMR_NEED(job, spread_phases);
-      SMR_NEED(job, f32_dwconv_indirect);
-      if (s->groups % SMR_PANEL != 0 || job->input_count > 3) SMR_NEED(job, f32_dwconv_part);
-      if (job->inputs[1]->dtype == SAMARA_FLOAT16) SMR_NEED(job, f32_dwconv_f16w);
-      return SAMARA_OK;
-  }
-}
-
-// Needs of weights that may have other dims another time: of each path.
-static samara_status conv_transpose_need_any(struct smr_job *job,
-                                             const struct smr_conv_transpose *s) {
-  const struct smr_f32_gemm_args args = {
-      .m = 1,
-      .n = s->n,
-      .w_type = job->inputs[1]->dtype == SAMARA_FLOAT16 ? SMR_GEMM_F16 : SMR_GEMM_F32};
-  if (s->groups > 1) {
-    SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_DEPTHWISE));
-    SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES));
-    SMR_TRY(smr_linear_need_depthwise_any(job));
-    SMR_NEED(job, f32_dwconv_quads);
-  }
-  SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_POINT));
-  SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_INDIRECT));
-  SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_PHASES));
-  if (job->inputs[1]->dtype == SAMARA_FLOAT32)
-    SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_FOLD));
-  return smr_linear_need(job, &args, true);
-}
-
-// Needs of the path, and of those that other dims may lead to.
-static samara_status conv_transpose_need_paths(struct smr_job *job,
-                                               const struct smr_conv_transpose *s) {
-  SMR_TRY(conv_transpose_need(job, s, s->path));
-  if (smr_weights_vary(job)) return conv_transpose_need_any(job, s);
-  if (!job->dims_vary || conv_transpose_is_depthwise(s)) return SAMARA_OK;
-  const enum smr_conv_transpose_path plain = conv_transpose_choose(job, s, false);
-  const struct smr_f32_gemm_args args = {.m = 1, .n = s->n};
-  SMR_TRY(conv_transpose_need(job, s, plain));
-  if (SMR_ATTR(job, conv_transpose, pads)->varies && plain != SMR_CONV_TRANSPOSE_PHASES)
-    SMR_TRY(conv_transpose_need(job, s,
-                                plain == SMR_CONV_TRANSPOSE_POINT ? SMR_CONV_TRANSPOSE_INDIRECT
-                                                                  : SMR_CONV_TRANSPOSE_POINT));
-  if (plain != SMR_CONV_TRANSPOSE_PHASES) SMR_TRY(smr_linear_need(job, &args, false));
-  if (job->inputs[1]->dtype == SAMARA_FLOAT32)
-    SMR_TRY(conv_transpose_need(job, s, SMR_CONV_TRANSPOSE_FOLD));
-  return SAMARA_OK;
-}
-
-samara_status smr_conv_transpose_prepare(struct smr_job *job,
-                                         const struct smr_attrs_epilogue *epilogue,
-                                         struct smr_conv_transpose *s) {
-  const struct smr_tensor *x = job->inputs[0];
-  s->widens_x = x->dtype == SAMARA_FLOAT16;
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    s->period[i] = smr_conv_transpose_period(&s->window, i);
-  s->path = conv_transpose_choose(job, s, true);
-  SMR_TRY(conv_transpose_need_paths(job, s));
-  if (s->path != SMR_CONV_TRANSPOSE_FOLD)
-    SMR_TRY(conv_transpose_place_weights(job, epilogue, s));
-  else
-    for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  if (s->widens_x)
-    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->x_offset));
-  if (smr_numel(job->outputs[0]) == 0) {
-    job->kernel = "nothing";
-    job->tiles = 0;
+static samara_status transpose_indirect_run(const struct smr_job *job, size_t begin, size_t end,
+                                            void *thread_scratch) {
+  const struct smr_conv_transpose *s = job->state;
+  if (begin == end) {
+    if (smr_conv_transpose_prologue(job)) smr_indirect_prologue(job, &s->indirect);
     return SAMARA_OK;
   }
-  if (SMR_HAS(spread_depthwise) && s->path == SMR_CONV_TRANSPOSE_DEPTHWISE)
-    return smr_conv_transpose_depthwise_prepare(job, s);
-  if (SMR_HAS(spread_fold) && s->path == SMR_CONV_TRANSPOSE_FOLD)
-    return smr_conv_transpose_fold_prepare(job, s);
-  if (SMR_HAS(spread_point) && s->path == SMR_CONV_TRANSPOSE_POINT)
-    SMR_TRY(conv_transpose_prepare_point(job, s));
-  else if (SMR_HAS(spread_indirect) && s->path == SMR_CONV_TRANSPOSE_INDIRECT)
-    SMR_TRY(conv_transpose_prepare_indirect(job, s));
-  else if (SMR_HAS(spread_phases))
-    SMR_TRY(conv_transpose_prepare_phases(job, epilogue != NULL, s));
-  return smr_linear_take_unfolded(job, &s->linear);
+  const struct smr_f32_gemm_args args = smr_conv_transpose_args(job, thread_scratch);
+  smr_indirect_run(job, &s->indirect, &args, transpose_x(job), begin, end, thread_scratch);
+  return SAMARA_OK;
 }
 
 // ---- phases ----
 
-// Input position that output position `at` meets through tap `index` of the box; it may lie
-// outside.
-static int64_t conv_transpose_meets(const struct smr_conv_transpose *s,
-                                    const struct smr_conv_transpose_box *box, uint32_t axis,
-                                    int64_t at, size_t index) {
-  const struct smr_window *w = &s->window;
-  const int64_t t = box->class[axis] + (int64_t)index * s->period[axis];
-  return (at + w->pad_begin[axis] - t * w->dilation[axis]) / w->stride[axis];  // without remainder
+static samara_status transpose_phases_kernels(struct smr_job *job) {
+  // Phases and their rows are as many as there are: any number of either.
+  static const float *const some_pointers[1] = {NULL};
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_f32_gemm_args any = {.m = 1,
+                                        .n = s->phases.n,
+                                        .indirect = some_pointers,
+                                        .w_type = smr_linear_type(job->inputs[1])};
+  return smr_linear_need(job, &any, job->dims_vary && job->inputs[1]->constant < 0);
 }
 
-// Pointers [pixels][taps of the box] for output pixels out[2], out[2] + stride, ...
-static void conv_transpose_points(const struct smr_conv_transpose *s,
-                                  const struct smr_conv_transpose_box *box, const float *image,
-                                  size_t pixel_stride, const float *zero, const int64_t *out,
-                                  size_t pixels, const float **pointers) {
-  const struct smr_window *w = &s->window;
-  size_t tap = 0;
-  for (size_t jz = 0; jz < box->count[0]; jz++) {
-    const int64_t z = conv_transpose_meets(s, box, 0, out[0], jz);
-    for (size_t jy = 0; jy < box->count[1]; jy++) {
-      const int64_t y = conv_transpose_meets(s, box, 1, out[1], jy);
-      const bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
-      const float *row =
-          inside ? image + (size_t)((z * w->in[1] + y) * w->in[2]) * pixel_stride : NULL;
-      for (size_t jx = 0; jx < box->count[2]; jx++, tap++) {
-        const int64_t x0 = conv_transpose_meets(s, box, 2, out[2], jx);
-        // Inside for x0 + i from 0 up to the width.
-        int64_t begin = x0 < 0 ? -x0 : 0, end = w->in[2] - x0;
-        if (!inside || begin > (int64_t)pixels) begin = (int64_t)pixels;
-        if (end > (int64_t)pixels) end = (int64_t)pixels;
-        if (end < begin) end = begin;
-        const float **at = pointers + tap;
-        size_t i = 0;
-        for (; i < (size_t)begin; i++, at += box->taps) *at = zero;
-        for (; i < (size_t)end; i++, at += box->taps)
-          *at = row + (size_t)(x0 + (int64_t)i) * pixel_stride;
-        for (; i < pixels; i++, at += box->taps) *at = zero;
-      }
-    }
-  }
+static samara_status transpose_depthwise_phases_kernels(struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  SMR_NEED(job, f32_dwconv_indirect);
+  if (s->phases.groups % SMR_PANEL != 0 || job->input_count > 3) SMR_NEED(job, f32_dwconv_part);
+  if (job->inputs[1]->dtype == SAMARA_FLOAT16) SMR_NEED(job, f32_dwconv_f16w);
+  return SAMARA_OK;
 }
 
-// A phase of some rows of output pixels.
-struct conv_transpose_task {
-  const struct smr_conv_transpose *s;
-  const float *image, *zero;  // of x
-  size_t pixel_stride;        // of x
-  size_t first_pixel;         // of the output, of row 0 of the image
-  const float **pointers;     // the thread's scratch
-};
+// Channels that a pointer leads to.
+static size_t transpose_phase_channels(const struct smr_conv_transpose *s) {
+  return s->by_channel ? s->phases.groups : s->phases.channels;
+}
 
-// Depthwise: the pixels `out`, out[2] + stride ... of one row.
-static void conv_transpose_depthwise_row(const struct smr_job *job,
-                                         const struct conv_transpose_task *t,
-                                         const struct smr_f32_gemm_args *args) {
+static samara_status transpose_phases_prepare(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  const struct smr_conv_phases *p = &s->phases;
+  SMR_TRY(smr_conv_transpose_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
+  s->clears = s->empty && s->epilogue == NULL && job->input_count == 2;
+  SMR_TRY(smr_scratch_take(job, transpose_phase_channels(s), sizeof(float), &s->zero_offset));
+  SMR_TRY(smr_conv_phases_cut(job, 2.0 * (double)(p->channels * p->n) * (double)p->groups));
+  job->kernel = s->by_channel ? "f32_dwconv_phases" : "f32_gemm_phases";
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+// Rows of zeros, where some phase meets nothing.
+static void transpose_clear(const struct smr_conv_phases_tile *tile) {
+  const struct smr_job *job = tile->watch->job;
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_window *w = &s->phases.window;
+  const struct smr_tensor *dense = job->outputs[0];
+  if (!s->clears) return;
+  const size_t row = (size_t)(w->out[2] * w->channels_out) * smr_dtype_bytes(dense->dtype);
+  const size_t first = tile->first_pixel / (size_t)w->out[2] + (size_t)tile->first_row;
+  memset((char *)dense->data + first * row, 0, (size_t)(tile->end_row - tile->first_row) * row);
+}
+
+// The product of a phase over pointers, of a row that has yet to be set.
+static struct smr_f32_gemm_args transpose_phase_args(const struct smr_f32_gemm_args *all,
+                                                     const struct smr_conv_transpose *s,
+                                                     const struct smr_conv_phases_tile *tile,
+                                                     const struct smr_conv_phases_box *box) {
+  const size_t step = (size_t)s->phases.window.stride[2];
+  const size_t w_element = all->w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  struct smr_f32_gemm_args args = *all;
+  args.taps = box->taps;
+  args.indirect = tile->pointers;
+  args.zero = transpose_scratch(tile->watch->job, s->zero_offset);
+  if (all->source.expand != NULL)
+    args.source.first_row = box->first * s->phases.channels;
+  else
+    args.w = (const char *)all->w + box->first * SMR_PANEL * s->phases.channels * w_element;
+  args.out_stride = all->out_stride * step;
+  args.residual_stride = all->residual_stride * step;
+  return args;
+}
+
+// The same row of a depthwise convolution.
+static void transpose_depthwise_row(const struct smr_job *job,
+                                    const struct smr_f32_gemm_args *args) {
+  const struct smr_conv_transpose *s = job->state;
   const struct smr_f32_dwconv_indirect_args row = {
       .pixels = args->m,
       .taps = args->taps,
-      .channels = t->s->groups,
-      .indirect = t->pointers,
-      .zero = t->zero,
+      .channels = s->phases.groups,
+      .indirect = args->indirect,
+      .zero = args->zero,
       .w = args->w,
       .w_type = args->w_type,
       .panel_stride_bytes = args->panel_stride_bytes,
@@ -343,135 +329,97 @@ static void conv_transpose_depthwise_row(const struct smr_job *job,
     args->post(args->post_context, row.out, row.pixels, row.channels, row.out_stride, SMR_GEMM_F32);
 }
 
-// Rows out[1], out[1] + stride ... below `end`, of each the pixels out[2], out[2] + stride ...
-static samara_status conv_transpose_phase(struct smr_deadline_watch *watch,
-                                          const struct conv_transpose_task *t, int64_t *out,
-                                          int64_t end) {
-  const struct smr_job *job = watch->job;
-  const struct smr_conv_transpose *s = t->s;
-  const struct smr_window *w = &s->window;
-  const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(s, out);
-  SMR_TRY(smr_deadline_step(watch, CONV_TRANSPOSE_PHASE_WORK));
-  if (s->clears && box.taps == 0) return SAMARA_OK;
-  const struct smr_f32_gemm_args all = smr_conv_transpose_args(job, s, t->pointers);
-  const size_t step = (size_t)w->stride[2];
+static samara_status transpose_phase(const struct smr_conv_phases_tile *tile,
+                                     const struct smr_conv_phases_box *box, int64_t *out) {
+  const struct smr_job *job = tile->watch->job;
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_window *w = &s->phases.window;
+  if (s->clears && box->taps == 0) return SAMARA_OK;
+  const struct smr_f32_gemm_args all = smr_conv_transpose_args(job, tile->pointers);
+  const float *image =
+      transpose_x(job) + tile->image * (size_t)smr_product(w->in, 3) * all.a_stride;
+  struct smr_f32_gemm_args args = transpose_phase_args(&all, s, tile, box);
   const size_t element = all.out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  const size_t w_element = all.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  struct smr_f32_gemm_args args = all;
-  args.m = ((size_t)(w->out[2] - out[2]) + step - 1) / step;
-  args.taps = box.taps;
-  args.indirect = t->pointers;
-  args.zero = t->zero;
-  if (all.source.expand != NULL)
-    args.source.first_row = box.first * s->channels;
-  else
-    args.w = (const char *)all.w + box.first * SMR_PANEL * s->channels * w_element;
-  args.out_stride = all.out_stride * step;
-  args.residual_stride = all.residual_stride * step;
-  const bool depthwise = conv_transpose_is_depthwise(s);
+  const bool depthwise = SMR_HAS(f32_dwconv_indirect) && s->by_channel;
   struct smr_f32_gemm_plan plan;
+  args.m = smr_conv_phases_pixels(&s->phases, out);
   if (!depthwise) smr_f32_gemm_plan_make(smr_linear_config(job), &args, &plan);
-  for (; out[1] < end; out[1] += w->stride[1]) {
-    SMR_TRY(smr_deadline_step(watch, args.m * (args.taps + 1) * (depthwise ? s->groups : 1)));
-    const size_t pixel = t->first_pixel + (size_t)(out[1] * w->out[2] + out[2]);
+  for (; out[1] < tile->end_row; out[1] += w->stride[1]) {
+    const size_t work = args.m * (args.taps + 1);
+    SMR_TRY(smr_deadline_step(tile->watch, depthwise ? work * s->phases.groups : work));
+    const size_t pixel = tile->first_pixel + (size_t)(out[1] * w->out[2] + out[2]);
     args.out = (char *)all.out + pixel * all.out_stride * element;
     if (all.residual != NULL)
       args.residual = (const char *)all.residual + pixel * all.residual_stride * element;
-    conv_transpose_points(s, &box, t->image, t->pixel_stride, t->zero, out, args.m, t->pointers);
+    smr_conv_phase_indirection(&s->phases, box, image, all.a_stride, args.zero, out, args.m,
+                               tile->pointers);
     if (depthwise)
-      conv_transpose_depthwise_row(job, t, &args);
+      transpose_depthwise_row(job, &args);
     else
-      SMR_TRY(smr_linear_multiply(watch, &plan, &args, 0, plan.units));
+      SMR_TRY(smr_linear_multiply(tile->watch, &plan, &args, 0, plan.units));
   }
   return SAMARA_OK;
 }
 
-static const float *conv_transpose_input(const struct smr_job *job,
-                                         const struct smr_conv_transpose *s) {
-  if (!s->widens_x) return job->inputs[0]->data;
-  return (const float *)(const void *)((const char *)job->scratch + s->x_offset);
-}
-
-// A tile: some rows of one depth of one image.
-static samara_status conv_transpose_tile(struct smr_deadline_watch *watch,
-                                         const struct smr_conv_transpose *s, size_t tile,
-                                         const float **pointers) {
-  const struct smr_job *job = watch->job;
-  const struct smr_window *w = &s->window;
-  const size_t blocks = ((size_t)w->out[1] + s->rows - 1) / s->rows;
-  const size_t depth = tile / blocks, image = depth / (size_t)w->out[0];
-  const int64_t y0 = (int64_t)(tile % blocks * s->rows), z = (int64_t)(depth % (size_t)w->out[0]);
-  const int64_t last = y0 + (int64_t)s->rows, y1 = last < w->out[1] ? last : w->out[1];
-  const size_t pixel_stride =
-      s->widens_x ? (size_t)w->channels_in : (size_t)job->inputs[0]->pixel_stride;
-  const struct conv_transpose_task task = {
-      .s = s,
-      .image = conv_transpose_input(job, s) + image * (size_t)smr_product(w->in, 3) * pixel_stride,
-      .zero = (const float *)(const void *)((const char *)job->scratch + s->zero_offset),
-      .pixel_stride = pixel_stride,
-      .first_pixel = depth * (size_t)(w->out[1] * w->out[2]),
-      .pointers = pointers,
-  };
-  if (s->clears) {
-    const struct smr_tensor *dense = job->outputs[0];
-    const size_t row = (size_t)(w->out[2] * w->channels_out) * smr_dtype_bytes(dense->dtype);
-    const size_t first = task.first_pixel / (size_t)w->out[2] + (size_t)y0;
-    memset((char *)dense->data + first * row, 0, (size_t)(y1 - y0) * row);
-  }
-  for (int64_t y = y0; y < y1 && y < y0 + w->stride[1]; y++) {
-    for (int64_t x = 0; x < w->out[2] && x < w->stride[2]; x++) {
-      int64_t out[SMR_MAX_SPATIAL] = {z, y, x};
-      SMR_TRY(conv_transpose_phase(watch, &task, out, y1));
-    }
-  }
-  return SAMARA_OK;
-}
-
-// ---- running ----
-
-static void conv_transpose_prologue(const struct smr_job *job, const struct smr_conv_transpose *s) {
-  if (job->tiles == 0) return;
-  if (SMR_HAS(spread_fold) && s->path == SMR_CONV_TRANSPOSE_FOLD) {
-    smr_conv_transpose_fold_prologue(job, s);
-    return;
-  }
-  smr_linear_prologue(job, &s->linear);
-  char *scratch = job->scratch;
-  if (SMR_HAS(type_float16) && s->widens_x)
-    smr_f16_to_f32_kernel(job->isa)((size_t)smr_numel(job->inputs[0]), job->inputs[0]->data,
-                                    (float *)(void *)(scratch + s->x_offset));
-  if (SMR_HAS(spread_indirect) && s->path == SMR_CONV_TRANSPOSE_INDIRECT)
-    smr_indirect_prologue(job, &s->indirect);
-  if (s->path == SMR_CONV_TRANSPOSE_PHASES)
-    memset(scratch + s->zero_offset, 0, s->channels * sizeof(float));
-  if (s->path == SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES)
-    memset(scratch + s->zero_offset, 0, s->groups * sizeof(float));
-}
-
-samara_status smr_conv_transpose_run(const struct smr_job *job, size_t begin, size_t end,
-                                     void *thread_scratch) {
+static samara_status transpose_phases_run(const struct smr_job *job, size_t begin, size_t end,
+                                          void *thread_scratch) {
+  static const struct smr_conv_phases_product product = {.clear = transpose_clear,
+                                                         .phase = transpose_phase};
   const struct smr_conv_transpose *s = job->state;
-  if (begin == end) {  // alone, before the tiles
-    conv_transpose_prologue(job, s);
+  if (begin == end) {
+    if (smr_conv_transpose_prologue(job))
+      memset(transpose_scratch(job, s->zero_offset), 0,
+             transpose_phase_channels(s) * sizeof(float));
     return SAMARA_OK;
   }
-  if (SMR_HAS(spread_point) && s->path == SMR_CONV_TRANSPOSE_POINT) {
-    struct smr_f32_gemm_args args = smr_conv_transpose_args(job, s, thread_scratch);
-    args.m = (size_t)(s->window.batch * smr_window_pixels(&s->window));
-    args.a = conv_transpose_input(job, s);
-    smr_f32_gemm_run(&s->plan, &args, begin, end);
-  } else if (SMR_HAS(spread_indirect) && s->path == SMR_CONV_TRANSPOSE_INDIRECT) {
-    const struct smr_f32_gemm_args args = smr_conv_transpose_args(job, s, thread_scratch);
-    smr_indirect_run(job, &s->indirect, &args, conv_transpose_input(job, s), begin, end,
-                     thread_scratch);
-  } else if (SMR_HAS(spread_depthwise) && s->path == SMR_CONV_TRANSPOSE_DEPTHWISE) {
-    return smr_conv_transpose_depthwise_run(job, s, begin, end);
-  } else if (SMR_HAS(spread_fold) && s->path == SMR_CONV_TRANSPOSE_FOLD) {
-    return smr_conv_transpose_fold_run(job, s, begin, end, thread_scratch);
-  } else if (SMR_HAS(spread_phases)) {
-    struct smr_deadline_watch watch = {.job = job};
-    for (size_t tile = begin; tile < end; tile++)
-      SMR_TRY(conv_transpose_tile(&watch, s, tile, thread_scratch));
-  }
-  return SAMARA_OK;
+  return smr_conv_phases_run(job, &product, begin, end, thread_scratch);
 }
+
+// ---- the table ----
+
+static const struct smr_algorithm transpose_point = {
+    .name = "point",
+    .part = SMR_PART_spread_point,
+    .fits = transpose_fits_point,
+    .fits_any = SMR_ALGORITHM_ANY(transpose_any_point),
+    .kernels = SMR_ALGORITHM_DOES(spread_point, transpose_point_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_point, transpose_point_prepare),
+    .run = SMR_ALGORITHM_DOES(spread_point, transpose_point_run),
+};
+
+static const struct smr_algorithm transpose_indirect = {
+    .name = "indirect",
+    .part = SMR_PART_spread_indirect,
+    .fits = transpose_fits_indirect,
+    .fits_any = SMR_ALGORITHM_ANY(transpose_any_indirect),
+    .kernels = SMR_ALGORITHM_DOES(spread_indirect, transpose_indirect_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_indirect, transpose_indirect_prepare),
+    .run = SMR_ALGORITHM_DOES(spread_indirect, transpose_indirect_run),
+};
+
+static const struct smr_algorithm transpose_phases = {
+    .name = "phases",
+    .part = SMR_PART_spread_phases,
+    .fits = transpose_fits_phases,
+    .fits_any = SMR_ALGORITHM_ANY(transpose_any_phases),
+    .kernels = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_prepare),
+    .run = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_run),
+};
+
+// Where some phase meets nothing, or in three dims.
+static const struct smr_algorithm transpose_depthwise_phases = {
+    .name = "depthwise_phases",
+    .part = SMR_PART_spread_phases,
+    .fits = transpose_fits_depthwise_phases,
+    .fits_any = SMR_ALGORITHM_ANY(transpose_any_depthwise_phases),
+    .kernels = SMR_ALGORITHM_DOES(spread_phases, transpose_depthwise_phases_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_prepare),
+    .run = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_run),
+};
+
+const struct smr_algorithm *const smr_conv_transpose_rows[SMR_CONV_TRANSPOSE_ROWS] = {
+    &smr_conv_transpose_depthwise, &transpose_depthwise_phases,
+    &smr_conv_transpose_fold,      &transpose_point,
+    &transpose_indirect,           &transpose_phases,
+};

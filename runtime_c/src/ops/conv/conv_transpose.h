@@ -1,65 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conv_transpose and conv_grad_input share: every input pixel is spread over the output pixels
-// that a window around it meets.
-//
-// Along an axis, output pixel o meets tap t of the kernel where o + pad - t * dilation is a
-// multiple of the stride: outputs of one remainder ("phase") of o + pad meet the same taps, and
-// form an ordinary convolution with them. Weights are packed phase by phase, taps of a phase one
-// after another; a row of outputs is computed as one indirect product per phase, written with a
-// step of `stride` pixels. No work is spent on taps that meet nothing, and no scatter needs a
-// second pass.
+// Transposed convolutions of floats: what conv_transpose and conv_grad_input share. See
+// conv_phases.h.
 #ifndef SMR_OPS_CONV_TRANSPOSE_H
 #define SMR_OPS_CONV_TRANSPOSE_H
 
+#include "ops/algorithm.h"
+#include "ops/conv/conv_phases.h"
 #include "ops/conv/indirect.h"
-#include "ops/conv/window.h"
 #include "ops/matmul/linear.h"
 
-enum smr_conv_transpose_path {
-  SMR_CONV_TRANSPOSE_POINT,             // 1x1, every pixel its own: a plain product
-  SMR_CONV_TRANSPOSE_INDIRECT,          // strides of 1: one phase, an ordinary convolution
-  SMR_CONV_TRANSPOSE_PHASES,            // the general way
-  SMR_CONV_TRANSPOSE_FOLD,              // few channels out: see conv_transpose_fold.h
-  SMR_CONV_TRANSPOSE_DEPTHWISE,         // a channel in and out per group: phases are depthwise
-  SMR_CONV_TRANSPOSE_DEPTHWISE_PHASES,  // where some phase meets nothing, or in three dims
-};
-
-/// First member of the state of its operators: input 0 is spread by the weights of input 1, bias
-/// and residual are inputs 2 and 3.
+/// The state of a node. Input 0 is x, input 1 the weights; bias and residual are inputs 2 and 3.
 struct smr_conv_transpose {
+  struct smr_conv_phases phases;
   struct smr_linear linear;
-  /* set by the operator */
-  struct smr_window window;    // in: what is conv; out: the output
-  size_t groups, channels, n;  // channels of one group, in and out
+  const struct smr_attrs_epilogue *epilogue;  // NULL where the operator has none
   /* Element (row k, column n, tap t) of group g of the plain weights lies at
    * g * group_stride + k * k_stride + n * n_stride + t * tap_stride. */
   size_t group_stride, tap_stride, k_stride, n_stride;
-  bool derives;  // constant weights are packed once, under keys that say how
-  /* set by smr_conv_transpose_prepare */
-  enum smr_conv_transpose_path path;
-  int64_t period[SMR_MAX_SPATIAL];
-  size_t rows;                    // PHASES, FOLD: of output in a tile
-  struct smr_indirect indirect;   // INDIRECT
-  struct smr_f32_gemm_plan plan;  // POINT, FOLD
-  size_t x_offset, zero_offset;   // in scratch: x as float32; zeros (FOLD: transposed weights)
-  size_t pixels_offset, planes_offset;  // FOLD, in a thread's scratch: packed pixels, sums
-  bool quads;                           // DEPTHWISE: see conv_transpose_depthwise.h
-  bool widens_x;
-  bool clears;  // PHASES: some meet nothing, and nothing is added: rows are cleared first
+  bool derives;     // constant weights are packed once, under keys that say how
+  bool by_channel;  // depthwise, of float32
+  bool empty;       // some phase meets no tap
+  bool strided;
+  bool point;      // one tap, and output pixel i meets input pixel i
+  bool pads_vary;  // padding is symbolic
+  /* set by the row */
+  struct smr_indirect indirect;
+  struct smr_f32_gemm_plan plan;        // of a product of pixels, or of weights by pixels
+  size_t x_offset, zero_offset;         // in scratch: x as float32; zeros, or transposed weights
+  size_t pixels_offset, planes_offset;  // in a thread's scratch: packed pixels, sums
+  bool quads;                           // see conv_transpose_depthwise.c
+  bool clears;  // phases: some meet nothing, and nothing is added: rows are cleared first
 };
 
-/// `epilogue` is NULL where the operator has none.
-samara_status smr_conv_transpose_prepare(struct smr_job *job,
-                                         const struct smr_attrs_epilogue *epilogue,
-                                         struct smr_conv_transpose *conv);
+/// The tables' `begin`: `channels` and `n` are those of one group, in and out; `epilogue` is NULL
+/// where the operator has none. The strides of the weights and `derives` are left to the operator.
+samara_status smr_conv_transpose_begin(struct smr_job *job, const struct smr_attrs_window *window,
+                                       const struct smr_attrs_epilogue *epilogue, int64_t groups,
+                                       int64_t channels, int64_t n);
+
+/// The rows of both operators.
+enum { SMR_CONV_TRANSPOSE_ROWS = 6 };
+extern const struct smr_algorithm *const smr_conv_transpose_rows[SMR_CONV_TRANSPOSE_ROWS];
+
+/// The operators' pack.
+samara_status smr_conv_transpose_pack(const struct smr_job *job, const struct smr_derived *what,
+                                      void *out);
 
 /// Everything of a product but m and where A and out lie. `thread_scratch` as for smr_linear_args.
-struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job,
-                                                 const struct smr_conv_transpose *conv,
-                                                 void *thread_scratch);
+struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job, void *thread_scratch);
 
-/// The operators' run; job->state begins with a struct smr_conv_transpose.
-samara_status smr_conv_transpose_run(const struct smr_job *job, size_t begin, size_t end,
-                                     void *thread_scratch);
+/// In prepare: place weights, bias, epilogue and float16 x.
+samara_status smr_conv_transpose_take_weights(struct smr_job *job);
+/// Before the tiles; false where there are none.
+bool smr_conv_transpose_prologue(const struct smr_job *job);
+
+/// conv_transpose_fold.c: few channels out. Where it fits, no other row does.
+bool smr_conv_transpose_fits_fold(const struct smr_job *job);
+extern const struct smr_algorithm smr_conv_transpose_fold;
+
+/// conv_transpose_depthwise.c: phases that are depthwise convolutions of planes.
+extern const struct smr_algorithm smr_conv_transpose_depthwise;
 
 #endif

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolution of one channel per group.
+// Transposed convolution of one channel per group: every phase of the output is a small depthwise
+// convolution.
+//
+// Windows of 3x3 with strides of 2 have four phases, which meet the same four pixels: there a tile
+// makes quads of outputs, one pixel of each phase, so that its input is read once and its output
+// written row by row. Outputs that meet padding are left to the phases.
 #include "base/fp.h"
 
-#include "ops/conv/conv_transpose_depthwise.h"
+#include "ops/conv/conv_transpose.h"
 
 #include "base/cut.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
-#include "ops/conv/conv_transpose_taps.h"
+#include "ops/check/check.h"
+#include "ops/conv/conv_shape.h"
 #include "ops/deadline.h"
 
 #include <math.h>
@@ -26,10 +32,10 @@ struct conv_transpose_phase_conv {
 
 // Along an axis: where the convolution begins to read, and how much it is padded.
 static void conv_transpose_phase_axis(const struct smr_conv_transpose *s,
-                                      const struct smr_conv_transpose_box *box, uint32_t axis,
+                                      const struct smr_conv_phases_box *box, uint32_t axis,
                                       int64_t first, size_t *skip, size_t *pad, size_t *dilation) {
-  const struct smr_window *w = &s->window;
-  const int64_t step = s->period[axis] * w->dilation[axis] / w->stride[axis];
+  const struct smr_window *w = &s->phases.window;
+  const int64_t step = s->phases.period[axis] * w->dilation[axis] / w->stride[axis];
   const int64_t base =
       (first + w->pad_begin[axis] - box->class[axis] * w->dilation[axis]) / w->stride[axis];
   const int64_t low = base - ((int64_t)box->count[axis] - 1) * step;  // what the last tap meets
@@ -41,9 +47,9 @@ static void conv_transpose_phase_axis(const struct smr_conv_transpose *s,
 
 static struct conv_transpose_phase_conv conv_transpose_phase_conv_of(
     const struct smr_job *job, const struct smr_conv_transpose *s, const int64_t *first) {
-  const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
-  const struct smr_conv_transpose_box box = smr_conv_transpose_box_of(s, first);
+  const struct smr_window *w = &s->phases.window;
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, NULL);
+  const struct smr_conv_phases_box box = smr_conv_phases_box_of(&s->phases, first);
   const size_t in_w = (size_t)w->in[2], in_h = (size_t)w->in[1];
   const size_t out_w = (size_t)w->out[2], out_h = (size_t)w->out[1];
   const size_t step_h = (size_t)w->stride[1], step_w = (size_t)w->stride[2];
@@ -56,7 +62,7 @@ static struct conv_transpose_phase_conv conv_transpose_phase_conv_of(
       .w_row = box.first,
       .args = {
           .batch = (size_t)w->batch,
-          .channels = s->groups,
+          .channels = s->phases.groups,
           .in_h = in_h - skip_h,
           .in_w = in_w - skip_w,
           .out_h = (out_h - (size_t)first[1] + step_h - 1) / step_h,
@@ -91,7 +97,7 @@ static struct conv_transpose_phase_conv conv_transpose_phase_conv_of(
 // The same with the data of this run.
 static struct conv_transpose_phase_conv conv_transpose_phase_conv_at(
     const struct smr_job *job, const struct smr_conv_transpose *s, const int64_t *first) {
-  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, NULL);
   const size_t w_element = like.w_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
   phase.args.in = (const float *)job->inputs[0]->data + phase.in_pixel * like.a_stride;
@@ -111,8 +117,8 @@ static size_t conv_transpose_phases(const struct smr_window *w, uint32_t axis) {
 
 static samara_status conv_transpose_prepare_phase_convs(struct smr_job *job,
                                                         const struct smr_conv_transpose *s) {
-  const size_t rows = conv_transpose_phases(&s->window, 1),
-               columns = conv_transpose_phases(&s->window, 2);
+  const size_t rows = conv_transpose_phases(&s->phases.window, 1),
+               columns = conv_transpose_phases(&s->phases.window, 2);
   job->tiles = 0;
   for (size_t i = 0; i < rows * columns; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
@@ -127,8 +133,8 @@ static samara_status conv_transpose_prepare_phase_convs(struct smr_job *job,
 // Units of all phases, one phase after another.
 static void conv_transpose_run_phases(const struct smr_job *job, const struct smr_conv_transpose *s,
                                       size_t begin, size_t end) {
-  const size_t rows = conv_transpose_phases(&s->window, 1),
-               columns = conv_transpose_phases(&s->window, 2);
+  const size_t rows = conv_transpose_phases(&s->phases.window, 1),
+               columns = conv_transpose_phases(&s->phases.window, 2);
   for (size_t i = 0, before = 0; i < rows * columns && before < end; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
     const struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
@@ -162,8 +168,8 @@ static struct conv_transpose_quad_axis conv_transpose_quad_axis_of(const struct 
 }
 
 static bool conv_transpose_is_quads(const struct smr_job *job, const struct smr_conv_transpose *s) {
-  const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
+  const struct smr_window *w = &s->phases.window;
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, NULL);
   for (uint32_t i = 1; i < SMR_MAX_SPATIAL; i++)
     if (w->kernel[i] != 3 || w->stride[i] != 2 || w->dilation[i] != 1 || w->pad_begin[i] < 0)
       return false;
@@ -173,12 +179,12 @@ static bool conv_transpose_is_quads(const struct smr_job *job, const struct smr_
 
 static samara_status conv_transpose_prepare_quads(struct smr_job *job,
                                                   const struct smr_conv_transpose *s) {
-  const struct conv_transpose_quad_axis rows = conv_transpose_quad_axis_of(&s->window, 1);
-  if (s->groups % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
+  const struct conv_transpose_quad_axis rows = conv_transpose_quad_axis_of(&s->phases.window, 1);
+  if (s->phases.groups % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
   job->kernel = smr_f32_dwconv_quads_kernel(smr_f32_dwconv_config(job->isa));
-  job->tiles = (size_t)s->window.batch *
+  job->tiles = (size_t)s->phases.window.batch *
                smr_ceil_div((size_t)(rows.last - rows.first), CONV_TRANSPOSE_QUAD_ROWS) *
-               smr_ceil_div(s->groups, CONV_TRANSPOSE_QUAD_CHANNELS);
+               smr_ceil_div(s->phases.groups, CONV_TRANSPOSE_QUAD_CHANNELS);
   return SAMARA_OK;
 }
 
@@ -212,8 +218,8 @@ static samara_status conv_transpose_border(struct smr_deadline_watch *watch,
 static void conv_transpose_quads(const struct smr_job *job, const struct smr_conv_transpose *s,
                                  size_t image, size_t channel,
                                  const struct conv_transpose_rect *r) {
-  const struct smr_window *w = &s->window;
-  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, s, NULL);
+  const struct smr_window *w = &s->phases.window;
+  const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, NULL);
   const size_t in_row = (size_t)w->in[2] * like.a_stride;
   const size_t out_row = (size_t)w->out[2] * like.out_stride;
   const size_t in_pixel =
@@ -221,7 +227,7 @@ static void conv_transpose_quads(const struct smr_job *job, const struct smr_con
   const size_t out_y = (size_t)(2 * r->y0 - w->pad_begin[1]);
   const size_t out_x = (size_t)(2 * r->x0 - w->pad_begin[2]);
   const size_t out_pixel = (image * (size_t)w->out[1] + out_y) * (size_t)w->out[2] + out_x;
-  const size_t left = s->groups - channel;
+  const size_t left = s->phases.groups - channel;
   const struct smr_f32_dwconv_quads quads = {
       .rows = (size_t)(r->y1 - r->y0),
       .pixels = (size_t)(r->x1 - r->x0),
@@ -247,10 +253,10 @@ static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
                                               const struct smr_conv_transpose *s,
                                               const struct conv_transpose_phase_conv *phases,
                                               size_t tile) {
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->phases.window;
   const struct conv_transpose_quad_axis rows = conv_transpose_quad_axis_of(w, 1),
                                         columns = conv_transpose_quad_axis_of(w, 2);
-  const size_t panels = smr_ceil_div(s->groups, CONV_TRANSPOSE_QUAD_CHANNELS);
+  const size_t panels = smr_ceil_div(s->phases.groups, CONV_TRANSPOSE_QUAD_CHANNELS);
   const size_t blocks = smr_ceil_div((size_t)(rows.last - rows.first), CONV_TRANSPOSE_QUAD_ROWS);
   const size_t channel = tile % panels * CONV_TRANSPOSE_QUAD_CHANNELS,
                image = tile / panels / blocks;
@@ -286,17 +292,42 @@ static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
 
 // ---- either way ----
 
-samara_status smr_conv_transpose_depthwise_prepare(struct smr_job *job,
-                                                   struct smr_conv_transpose *s) {
+static bool transpose_fits_depthwise(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return s->by_channel && !s->empty && s->phases.window.spatial < 3;
+}
+
+static bool transpose_any_depthwise(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return smr_weights_vary(job) ? s->phases.groups > 1 : transpose_fits_depthwise(job);
+}
+
+// Needs of weights of any dims; those of others follow from the phases.
+static samara_status transpose_depthwise_kernels(struct smr_job *job) {
+  if (!smr_weights_vary(job)) return SAMARA_OK;
+  SMR_NEED(job, f32_dwconv_quads);
+  return smr_linear_need_depthwise_any(job);
+}
+
+static samara_status transpose_depthwise_prepare(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  s->phases.flipped = true;
+  SMR_TRY(smr_conv_transpose_take_weights(job));
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   s->quads = conv_transpose_is_quads(job, s);
   if (!s->quads) return conv_transpose_prepare_phase_convs(job, s);
   SMR_NEED(job, f32_dwconv_quads);
   return SMR_HAS(f32_dwconv_quads) ? conv_transpose_prepare_quads(job, s) : SAMARA_OK;
 }
 
-samara_status smr_conv_transpose_depthwise_run(const struct smr_job *job,
-                                               const struct smr_conv_transpose *s, size_t begin,
-                                               size_t end) {
+static samara_status transpose_depthwise_run(const struct smr_job *job, size_t begin, size_t end,
+                                             void *thread_scratch) {
+  (void)thread_scratch;
+  const struct smr_conv_transpose *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_conv_transpose_prologue(job);
+    return SAMARA_OK;
+  }
   if (!SMR_HAS(f32_dwconv_quads) || !s->quads) {
     conv_transpose_run_phases(job, s, begin, end);
     return SAMARA_OK;
@@ -309,3 +340,13 @@ samara_status smr_conv_transpose_depthwise_run(const struct smr_job *job,
     SMR_TRY(conv_transpose_quad_tile(&watch, s, phases, tile));
   return SAMARA_OK;
 }
+
+const struct smr_algorithm smr_conv_transpose_depthwise = {
+    .name = "depthwise",
+    .part = SMR_PART_spread_depthwise,
+    .fits = transpose_fits_depthwise,
+    .fits_any = SMR_ALGORITHM_ANY(transpose_any_depthwise),
+    .kernels = SMR_ALGORITHM_DOES(spread_depthwise, transpose_depthwise_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_depthwise, transpose_depthwise_prepare),
+    .run = SMR_ALGORITHM_DOES(spread_depthwise, transpose_depthwise_run),
+};

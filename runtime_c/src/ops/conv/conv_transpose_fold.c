@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolution to few channels.
+// Transposed convolution to few channels: vectors run along pixels. The transposed weights of all
+// taps are multiplied by rows of input pixels, and the products of a tap, a run of pixels, are
+// added to the output pixels that they meet, planes of one channel each, which are then woven
+// together.
+//
+// With three channels the other ways would fill little of a vector. Outputs are cut into bands of
+// rows; a band looks at every input row that reaches into it and adds only to itself, in the order
+// of input rows, so bands are independent and each element is a sum in one order.
 #include "base/fp.h"
 
-#include "ops/conv/conv_transpose_fold.h"
+#include "ops/conv/conv_transpose.h"
 
 #include "base/checked.h"
 #include "kernels/f32_fold/f32_fold.h"
 #include "kernels/pack/pack_f32.h"
 #include "kernels/pack/transpose_f32.h"
 #include "ops/check/check.h"
+#include "ops/conv/conv_shape.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,21 +33,25 @@ enum {
   CONV_TRANSPOSE_FOLD_PLANES = 64 << 10,    // floats of a band's sums
 };
 
-bool smr_conv_transpose_folds(const struct smr_job *job, const struct smr_conv_transpose *s) {
-  const struct smr_window *w = &s->window;
+// float32, one group, few channels out, weights whose taps lie one after another, no dilation along
+// rows.
+bool smr_conv_transpose_fits_fold(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_window *w = &s->phases.window;
   const struct smr_tensor *weights = job->inputs[1];
   const size_t taps = (size_t)smr_window_taps(w);
   return job->outputs[0]->dtype == SAMARA_FLOAT32 && weights->dtype == SAMARA_FLOAT32 &&
-         weights->layout == SMR_LAYOUT_PLAIN && !s->widens_x && job->input_count == 2 &&
-         s->groups == 1 && w->spatial < 3 && w->dilation[2] == 1 &&
-         s->n <= (w->stride[2] > 1 ? CONV_TRANSPOSE_FOLD_STRIDED : CONV_TRANSPOSE_FOLD_CHANNELS) &&
-         taps > 1 && taps * s->n <= CONV_TRANSPOSE_FOLD_COLUMNS && s->n_stride == 1 &&
-         s->tap_stride == s->n && s->k_stride == taps * s->n;
+         weights->layout == SMR_LAYOUT_PLAIN && job->input_count == 2 && s->phases.groups == 1 &&
+         w->spatial < 3 && w->dilation[2] == 1 &&
+         s->phases.n <=
+             (w->stride[2] > 1 ? CONV_TRANSPOSE_FOLD_STRIDED : CONV_TRANSPOSE_FOLD_CHANNELS) &&
+         taps > 1 && taps * s->phases.n <= CONV_TRANSPOSE_FOLD_COLUMNS && s->n_stride == 1 &&
+         s->tap_stride == s->phases.n && s->k_stride == taps * s->phases.n;
 }
 
 // Rows of products: taps and channels.
 static size_t fold_rows(const struct smr_conv_transpose *s) {
-  return (size_t)smr_window_taps(&s->window) * s->n;
+  return (size_t)smr_window_taps(&s->phases.window) * s->phases.n;
 }
 
 static int64_t fold_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -59,28 +71,28 @@ static struct fold_planes fold_planes_of(const struct smr_window *w) {
 }
 
 static size_t fold_plane_count(const struct smr_conv_transpose *s) {
-  return (size_t)s->window.stride[2] * s->n;
+  return (size_t)s->phases.window.stride[2] * s->phases.n;
 }
 
 // Input rows that are multiplied at a time.
 static size_t fold_block(const struct smr_conv_transpose *s) {
-  const size_t width = (size_t)s->window.in[2] + 1;
+  const size_t width = (size_t)s->phases.window.in[2] + 1;
   const size_t rows = CONV_TRANSPOSE_FOLD_PRODUCTS / fold_rows(s) / width;
   return rows == 0 ? 1 : rows < CONV_TRANSPOSE_FOLD_BLOCK ? rows : CONV_TRANSPOSE_FOLD_BLOCK;
 }
 
 // The products of `rows` input rows: transposed weights by pixels, which are packed as weights are.
 static struct smr_f32_gemm_args fold_args(const struct smr_conv_transpose *s, size_t rows) {
-  const size_t columns = smr_panels(rows * (size_t)s->window.in[2]) * SMR_PANEL;
+  const size_t columns = smr_panels(rows * (size_t)s->phases.window.in[2]) * SMR_PANEL;
   return (struct smr_f32_gemm_args){
       .batch = 1,
       .m = fold_rows(s),
       .n = columns,
-      .k = s->channels,
+      .k = s->phases.channels,
       .taps = 1,
-      .a_stride = s->channels,
+      .a_stride = s->phases.channels,
       .w_type = SMR_GEMM_F32,
-      .panel_stride_bytes = smr_panel_stride_bytes(s->channels, sizeof(float)),
+      .panel_stride_bytes = smr_panel_stride_bytes(s->phases.channels, sizeof(float)),
       .out_type = SMR_GEMM_F32,
       .out_stride = columns,
       .lo = -INFINITY,
@@ -88,19 +100,28 @@ static struct smr_f32_gemm_args fold_args(const struct smr_conv_transpose *s, si
   };
 }
 
-samara_status smr_conv_transpose_fold_prepare(struct smr_job *job, struct smr_conv_transpose *s) {
-  const struct smr_window *w = &s->window;
+static bool fold_any(const struct smr_job *job) {
+  const struct smr_conv_transpose *s = job->state;
+  return job->inputs[1]->dtype == SAMARA_FLOAT32 && (smr_weights_vary(job) || !s->by_channel);
+}
+
+static samara_status fold_kernels(struct smr_job *job) { return smr_linear_need_any(job); }
+
+static samara_status fold_prepare_bands(struct smr_job *job) {
+  struct smr_conv_transpose *s = job->state;
+  const struct smr_window *w = &s->phases.window;
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  if (smr_conv_is_empty(job)) return SAMARA_OK;
   const size_t height = (size_t)w->out[1], batch = (size_t)w->batch;
   const size_t bands = (CONV_TRANSPOSE_FOLD_TILES + batch - 1) / batch;
   const size_t least = CONV_TRANSPOSE_FOLD_EXTENTS * (size_t)smr_window_extent(w, 1);
   const struct fold_planes planes = fold_planes_of(w);
   const size_t most = CONV_TRANSPOSE_FOLD_PLANES / planes.length / fold_plane_count(s);
-  s->rows = (height + bands - 1) / bands;
-  if (s->rows > most) s->rows = most;
-  if (s->rows < least) s->rows = least;
-  if (s->rows > height) s->rows = height;
-  job->tiles = batch * ((height + s->rows - 1) / s->rows);
-  SMR_TRY(smr_linear_need_any(job));
+  s->phases.rows = (height + bands - 1) / bands;
+  if (s->phases.rows > most) s->phases.rows = most;
+  if (s->phases.rows < least) s->phases.rows = least;
+  if (s->phases.rows > height) s->phases.rows = height;
+  job->tiles = batch * ((height + s->phases.rows - 1) / s->phases.rows);
   const struct smr_f32_gemm_args args = fold_args(s, fold_block(s));
   smr_f32_gemm_plan_make(smr_linear_config(job), &args, &s->plan);
   job->kernel = s->plan.kernel;
@@ -110,17 +131,17 @@ samara_status smr_conv_transpose_fold_prepare(struct smr_job *job, struct smr_co
   SMR_TRY(
       smr_thread_scratch_take(job, args.n / SMR_PANEL, args.panel_stride_bytes, &s->pixels_offset));
   size_t sums;
-  if (!smr_mul_size(planes.length, s->rows, &sums) ||
+  if (!smr_mul_size(planes.length, s->phases.rows, &sums) ||
       !smr_mul_size(sums, fold_plane_count(s), &sums))
     sums = SIZE_MAX;
   return smr_thread_scratch_take(job, sums, sizeof(float), &s->planes_offset);
 }
 
-void smr_conv_transpose_fold_prologue(const struct smr_job *job,
-                                      const struct smr_conv_transpose *s) {
+// Transpose the weights.
+static void fold_prologue(const struct smr_job *job, const struct smr_conv_transpose *s) {
   float *weights = (float *)(void *)((char *)job->scratch + s->zero_offset);
-  smr_transpose_f32(s->channels, fold_rows(s), job->inputs[1]->data, fold_rows(s), weights,
-                    s->channels, job->isa);
+  smr_transpose_f32(s->phases.channels, fold_rows(s), job->inputs[1]->data, fold_rows(s), weights,
+                    s->phases.channels, job->isa);
 }
 
 // A band of output rows [y0, y1) of an image, and where a thread works on it.
@@ -136,7 +157,7 @@ struct fold_band {
 static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, int64_t ty,
                       size_t columns) {
   const struct smr_conv_transpose *s = b->s;
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->phases.window;
   const struct fold_planes planes = fold_planes_of(w);
   // Input row r meets output row r * stride + shift; those of the band:
   const int64_t step = w->stride[1], shift = ty * w->dilation[1] - w->pad_begin[1];
@@ -150,10 +171,11 @@ static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, in
   for (int64_t tx = 0; tx < w->kernel[2]; tx++) {
     const int64_t at = fold_floor(tx - w->pad_begin[2], w->stride[2]);
     const int64_t phase = tx - w->pad_begin[2] - at * w->stride[2];
-    for (size_t c = 0; c < s->n; c++) {
-      const float *run = b->products + ((size_t)(ty * w->kernel[2] + tx) * s->n + c) * columns +
+    for (size_t c = 0; c < s->phases.n; c++) {
+      const float *run = b->products +
+                         ((size_t)(ty * w->kernel[2] + tx) * s->phases.n + c) * columns +
                          (size_t)(from - begin) * width;
-      float *plane = b->sums + ((size_t)phase * s->n + c) * high * planes.length;
+      float *plane = b->sums + ((size_t)phase * s->phases.n + c) * high * planes.length;
       b->add((size_t)(to - from), 1, width, run, width,
              plane + top * planes.length + (size_t)((int64_t)planes.base + at),
              (size_t)step * planes.length);
@@ -166,11 +188,11 @@ static samara_status fold_add(struct smr_deadline_watch *watch, const struct fol
                               int64_t begin, int64_t rows) {
   const struct smr_job *job = watch->job;
   const struct smr_conv_transpose *s = b->s;
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->phases.window;
   struct smr_f32_gemm_args args = fold_args(s, (size_t)rows);
   const size_t stride = (size_t)job->inputs[0]->pixel_stride;
   const struct smr_pack_f32_args pack = {
-      .k = s->channels,
+      .k = s->phases.channels,
       .n = (size_t)(rows * w->in[2]),
       .src = b->image + (size_t)(begin * w->in[2]) * stride,
       .type = SMR_GEMM_F32,
@@ -193,10 +215,10 @@ static samara_status fold_add(struct smr_deadline_watch *watch, const struct fol
 // The band's sums into the output, whose pixels hold their channels together.
 static void fold_store(const struct smr_job *job, const struct fold_band *b, float *out) {
   const struct smr_conv_transpose *s = b->s;
-  const struct smr_window *w = &s->window;
+  const struct smr_window *w = &s->phases.window;
   const struct fold_planes planes = fold_planes_of(w);
   const size_t high = (size_t)(b->y1 - b->y0), count = fold_plane_count(s);
-  const size_t width = (size_t)w->out[2] * s->n;
+  const size_t width = (size_t)w->out[2] * s->phases.n;
   for (size_t y = 0; y < high; y++, out += width) {
     const float *row = b->sums + y * planes.length + planes.base;
     size_t done = 0;
@@ -211,19 +233,24 @@ static void fold_store(const struct smr_job *job, const struct fold_band *b, flo
   }
 }
 
-samara_status smr_conv_transpose_fold_run(const struct smr_job *job,
-                                          const struct smr_conv_transpose *s, size_t begin,
-                                          size_t end, void *thread_scratch) {
-  const struct smr_window *w = &s->window;
-  const size_t bands = ((size_t)w->out[1] + s->rows - 1) / s->rows;
+static samara_status fold_run_bands(const struct smr_job *job, size_t begin, size_t end,
+                                    void *thread_scratch) {
+  const struct smr_conv_transpose *s = job->state;
+  const struct smr_window *w = &s->phases.window;
+  if (begin == end) {  // alone, before the tiles
+    if (job->tiles != 0) fold_prologue(job, s);
+    return SAMARA_OK;
+  }
+  const size_t bands = ((size_t)w->out[1] + s->phases.rows - 1) / s->phases.rows;
   const size_t in_image = (size_t)(w->in[1] * w->in[2]) * (size_t)job->inputs[0]->pixel_stride;
-  const size_t row_floats = (size_t)w->out[2] * s->n;
+  const size_t row_floats = (size_t)w->out[2] * s->phases.n;
   const int64_t block = (int64_t)fold_block(s);
   char *scratch = thread_scratch;
   struct smr_deadline_watch watch = {.job = job};
   for (size_t tile = begin; tile < end; tile++) {
     const size_t image = tile / bands;
-    const int64_t y0 = (int64_t)(tile % bands * s->rows), last = y0 + (int64_t)s->rows;
+    const int64_t y0 = (int64_t)(tile % bands * s->phases.rows),
+                  last = y0 + (int64_t)s->phases.rows;
     const struct fold_band b = {
         .s = s,
         .image = (const float *)job->inputs[0]->data + image * in_image,
@@ -249,3 +276,13 @@ samara_status smr_conv_transpose_fold_run(const struct smr_job *job,
   }
   return SAMARA_OK;
 }
+
+const struct smr_algorithm smr_conv_transpose_fold = {
+    .name = "fold",
+    .part = SMR_PART_spread_fold,
+    .fits = smr_conv_transpose_fits_fold,
+    .fits_any = SMR_ALGORITHM_ANY(fold_any),
+    .kernels = SMR_ALGORITHM_DOES(spread_fold, fold_kernels),
+    .prepare = SMR_ALGORITHM_DOES(spread_fold, fold_prepare_bands),
+    .run = SMR_ALGORITHM_DOES(spread_fold, fold_run_bands),
+};

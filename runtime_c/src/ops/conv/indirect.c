@@ -41,6 +41,7 @@ samara_status smr_indirect_need(struct smr_job *job, const struct smr_window *wi
       .taps = (size_t)smr_window_taps(window),
       .pixels = (size_t)(window->batch * smr_window_pixels(window)),
   };
+  if (s.pixels == 0 && !job->dims_vary) return SAMARA_OK;
   const struct smr_f32_gemm_args last = {
       .m = indirect_least_rows(&s), .n = n, .indirect = indirect_some, .w_type = w_type};
   return smr_linear_need(job, &last, job->dims_vary && job->inputs[1]->constant < 0);

@@ -398,7 +398,7 @@ static const struct smr_algorithm conv_dynamic_indirect = {
     .name = "indirect",
     .part = SMR_PART_i8_gemm_indirect,
     .fits = conv_dynamic_fits_indirect,
-    .fits_any = conv_dynamic_any_indirect,
+    .fits_any = SMR_ALGORITHM_ANY(conv_dynamic_any_indirect),
     .prepare = conv_dynamic_indirect_prepare,
     .run = conv_dynamic_run,
 };

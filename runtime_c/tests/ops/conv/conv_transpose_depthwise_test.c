@@ -2,7 +2,7 @@
 // Spreading one channel per group: when quads are chosen, and their borders against the definition.
 #include "base/fp.h"
 
-#include "ops/conv/conv_transpose_depthwise.h"
+#include "ops/conv/conv_transpose.h"
 
 #include "ops/conv/conv_grad_data.h"
 
@@ -27,7 +27,7 @@ static bool makes_quads(const struct conv_grad_case *c, uint32_t isa) {
   for (size_t i = 0; i < n; i++)
     if (!CHECK_NEAR(linear_out(&t, i), want[i], 4e-6)) break;
   const struct smr_conv_transpose *s = t.job.state;
-  const bool quads = s->path == SMR_CONV_TRANSPOSE_DEPTHWISE && s->quads;
+  const bool quads = t.job.algorithm == &smr_conv_transpose_depthwise && s->quads;
   op_end(&t);
   free(dy), free(w), free(want);
   return quads;

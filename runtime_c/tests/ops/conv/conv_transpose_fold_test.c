@@ -2,7 +2,7 @@
 // Spreading over few channels: when it is chosen, and its bands against the definition.
 #include "base/fp.h"
 
-#include "ops/conv/conv_transpose_fold.h"
+#include "ops/conv/conv_transpose.h"
 
 #include "ops/conv/conv_grad_data.h"
 
@@ -26,8 +26,7 @@ static bool folds(const struct conv_grad_case *c, uint8_t dtype) {
   const double tolerance = dtype == SAMARA_FLOAT16 ? 0.1 : 1e-4;
   for (size_t i = 0; i < n; i++)
     if (!CHECK_NEAR(linear_out(&t, i), want[i], tolerance)) break;
-  const bool chosen =
-      ((const struct smr_conv_transpose *)t.job.state)->path == SMR_CONV_TRANSPOSE_FOLD;
+  const bool chosen = t.job.algorithm == &smr_conv_transpose_fold;
   op_end(&t);
   free(dy), free(w), free(want);
   return chosen;
