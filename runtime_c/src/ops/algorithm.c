@@ -52,26 +52,26 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
   const struct smr_algorithms *table = job->op->funcs->algorithms;
   struct smr_candidate list[ALGORITHM_MOST];
   uint32_t count = 0, exact = 0;  // rows that fit, and those of them that are not loose
+  const struct smr_algorithm *chosen = NULL;
   assert(table->count <= ALGORITHM_MOST);
   SMR_TRY(table->begin(job));
   for (size_t i = 0; i < table->count; i++) {
     const struct smr_algorithm *row = table->rows[i];
     if (row == NULL) continue;
     const bool fits = algorithm_fits(row, job);
-    if (fits)
-      list[count++] =
-          (struct smr_candidate){row->name, row->work != NULL ? row->work(job) : 0, (int32_t)i};
+    if (fits) chosen = row;
+    if (fits && row->work != NULL)
+      list[count++] = (struct smr_candidate){row->name, row->work(job), (int32_t)i};
     if (!row->loose) exact = count;
     // With symbolic dims every row that can fit could be the best one for other sizes.
     if (SMR_HAS(symbolic) && job->dims_vary && (row->fits_any != NULL ? row->fits_any(job) : fits))
       SMR_TRY(algorithm_need(row, job));
   }
-  if (count == 0) return algorithm_missing(job, "");
+  if (chosen == NULL) return algorithm_missing(job, "");
   const struct smr_algorithm *strict = NULL;
   if (SMR_HAS_LOOSE_ROWS && 0 < exact && exact < count)
     strict = table->rows[smr_choose(job, list, exact)];
-  const struct smr_algorithm *chosen = table->rows[list[0].code];
-  if (chosen->work != NULL) chosen = table->rows[smr_choose(job, list, count)];
+  if (count != 0) chosen = table->rows[smr_choose(job, list, count)];
   SMR_TRY(algorithm_need(chosen, job));
   if (SMR_HAS_LOOSE_ROWS && strict != NULL)
     return algorithm_prepare_loose(chosen, strict, table->rows[list[exact].code], job);

@@ -19,12 +19,25 @@ samara_status smr_conv_shape_read(struct smr_job *job, const struct smr_attrs_wi
   s->depthwise = w->layout == SMR_LAYOUT_DWPANEL ||
                  (w->layout == SMR_LAYOUT_PLAIN && groups == s->window.channels_in &&
                   groups == s->window.channels_out && groups > 1);
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++) {
-    s->padded |= s->window.pad_begin[i] != 0 || s->window.pad_end[i] != 0;
-    s->strided |= s->window.stride[i] != 1;
-    s->dilated |= s->window.dilation[i] != 1 && s->window.kernel[i] != 1;
-  }
   return SAMARA_OK;
+}
+
+bool smr_conv_is_padded(const struct smr_conv_shape *s) {
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    if (s->window.pad_begin[i] != 0 || s->window.pad_end[i] != 0) return true;
+  return false;
+}
+
+bool smr_conv_is_strided(const struct smr_conv_shape *s) {
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    if (s->window.stride[i] != 1) return true;
+  return false;
+}
+
+bool smr_conv_is_dilated(const struct smr_conv_shape *s) {
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    if (s->window.dilation[i] != 1 && s->window.kernel[i] != 1) return true;
+  return false;
 }
 
 bool smr_conv_fits_depthwise(const struct smr_job *job) {
@@ -39,7 +52,7 @@ bool smr_conv_fits_depthwise_3d(const struct smr_job *job) {
 
 bool smr_conv_fits_point(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
-  return s->taps == 1 && !s->padded && !s->strided && !s->depthwise;
+  return s->taps == 1 && !s->depthwise && !smr_conv_is_strided(s) && !smr_conv_is_padded(s);
 }
 
 smr_work smr_conv_tap_work(const struct smr_job *job) {
@@ -66,9 +79,9 @@ static uint32_t conv_key(const struct smr_conv_shape *s) {
   return s->groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)s->groups : 0;
 }
 
-struct smr_linear smr_conv_linear(const struct smr_conv_shape *s) {
+void smr_conv_linear(const struct smr_conv_shape *s, struct smr_linear *linear) {
   const size_t depth = s->taps * s->channels;
-  return (struct smr_linear){
+  *linear = (struct smr_linear){
       .groups = s->depthwise ? 1 : s->groups,
       .taps = 1,
       .k = depth,
@@ -80,9 +93,9 @@ struct smr_linear smr_conv_linear(const struct smr_conv_shape *s) {
   };
 }
 
-struct smr_qlinear smr_conv_qlinear(const struct smr_conv_shape *s) {
+void smr_conv_qlinear(const struct smr_conv_shape *s, struct smr_qlinear *linear) {
   const size_t depth = s->taps * s->channels;
-  return (struct smr_qlinear){
+  *linear = (struct smr_qlinear){
       .depthwise = s->depthwise,
       .groups = s->depthwise ? 1 : s->groups,
       .taps = s->depthwise ? s->taps : 1,

@@ -16,12 +16,16 @@ struct smr_conv_shape {
   size_t taps, channels, n;  // channels of one group, in and out
   size_t pixels;             // of the output
   bool depthwise;            // one channel in and out per group, of more than one group
-  bool padded, strided, dilated;
 };
 
 /// The table's `begin`: read the geometry into the shape at job->state.
 samara_status smr_conv_shape_read(struct smr_job *job, const struct smr_attrs_window *attrs,
                                   int64_t groups);
+
+/// Whether the window has padding, strides, or gaps between its taps.
+bool smr_conv_is_padded(const struct smr_conv_shape *shape);
+bool smr_conv_is_strided(const struct smr_conv_shape *shape);
+bool smr_conv_is_dilated(const struct smr_conv_shape *shape);
 
 /// For rows: whether a node is depthwise with up to two spatial dims, or with three; whether it has
 /// one tap, and output pixel i meets input pixel i.
@@ -37,7 +41,7 @@ smr_work smr_conv_work(const struct smr_job *job);
 bool smr_conv_is_empty(struct smr_job *job);
 
 /// Weights of a depthwise convolution or a product, as both kinds of packing take them.
-struct smr_linear smr_conv_linear(const struct smr_conv_shape *shape);
-struct smr_qlinear smr_conv_qlinear(const struct smr_conv_shape *shape);
+void smr_conv_linear(const struct smr_conv_shape *shape, struct smr_linear *linear);
+void smr_conv_qlinear(const struct smr_conv_shape *shape, struct smr_qlinear *linear);
 
 #endif /* SMR_OPS_CONV_SHAPE_H */

@@ -160,7 +160,7 @@ static samara_status winograd_prepare(struct smr_job *job, enum smr_winograd_for
   struct smr_conv *s = job->state;
   // Where dims vary, the row for strict sessions has placed bias and epilogue with its weights.
   if (!job->dims_vary) {
-    s->linear = smr_conv_linear(&s->shape);
+    smr_conv_linear(&s->shape, &s->linear);
     SMR_TRY(smr_linear_prepare_end(job, SMR_ATTR_GROUP(job, conv, epilogue), &s->linear));
   }
   if (smr_conv_is_empty(job)) return SAMARA_OK;

@@ -56,7 +56,7 @@ const float *smr_conv_x(const struct smr_job *job) {
 
 samara_status smr_conv_take_weights(struct smr_job *job, bool whole, bool may_round) {
   struct smr_conv *s = job->state;
-  s->linear = smr_conv_linear(&s->shape);
+  smr_conv_linear(&s->shape, &s->linear);
   s->linear.unfolds_whole = whole;
   s->linear.may_round = may_round;
   SMR_TRY(smr_linear_prepare(job, SMR_ATTR_GROUP(job, conv, epilogue), &s->linear));
@@ -99,14 +99,15 @@ static samara_status conv_pack(const struct smr_job *job, const struct smr_deriv
 static bool conv_is_rows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const bool dense = smr_conv_x_pixel(job) == (size_t)s->window.channels_in;
-  const bool point = s->taps == 1 && !s->strided;
-  const bool contiguous = s->window.spatial == 1 && s->groups == 1 && dense && !s->dilated;
+  const bool point = s->taps == 1 && !smr_conv_is_strided(s);
+  const bool contiguous =
+      s->window.spatial == 1 && s->groups == 1 && dense && !smr_conv_is_dilated(s);
   return !s->depthwise && (point || contiguous);
 }
 
 static bool conv_fits_contiguous(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
-  return conv_is_rows(job) && !s->padded && !smr_conv_fits_point(job);
+  return conv_is_rows(job) && !smr_conv_is_padded(s) && !smr_conv_fits_point(job);
 }
 
 // Whether the direct kernel can do it: one group, and byte offsets that add up in 32 bits.
@@ -180,13 +181,14 @@ static smr_work conv_direct_work(const struct smr_job *job) {
 static bool conv_any_rows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   return smr_weights_vary(job) ||
-         (conv_is_rows(job) && (!s->padded || SMR_ATTR(job, conv, pads)->varies));
+         (conv_is_rows(job) && (!smr_conv_is_padded(s) || SMR_ATTR(job, conv, pads)->varies));
 }
 
 // Whether another algorithm than a product of rows can be chosen.
 static bool conv_any_windows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
-  return !s->depthwise && (!conv_is_rows(job) || s->padded || SMR_ATTR(job, conv, pads)->varies);
+  return !s->depthwise &&
+         (!conv_is_rows(job) || smr_conv_is_padded(s) || SMR_ATTR(job, conv, pads)->varies);
 }
 
 static bool conv_is_direct(const struct smr_job *job) {

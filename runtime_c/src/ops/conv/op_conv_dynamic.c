@@ -127,7 +127,7 @@ static samara_status conv_dynamic_cut(struct smr_job *job, size_t rows, size_t p
   const size_t x = (size_t)smr_numel(job->inputs[0]), pixels = s->shape.pixels;
   const size_t batch = (size_t)s->shape.window.batch, mr = smr_i8_gemm_config(job->isa)->mr;
   size_t count, offset;
-  s->dynamic.linear = smr_conv_linear(&s->shape);
+  smr_conv_linear(&s->shape, &s->dynamic.linear);
   s->dynamic.linear.bytes_by_row = s->shape.depthwise;
   SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, conv_dynamic, epilogue), &s->dynamic));
   if (smr_conv_is_empty(job)) return SAMARA_OK;

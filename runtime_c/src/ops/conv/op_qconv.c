@@ -153,7 +153,7 @@ static samara_status qconv_begin(struct smr_job *job) {
 
 static samara_status qconv_take_weights(struct smr_job *job) {
   struct qconv_state *s = job->state;
-  s->linear = smr_conv_qlinear(&s->shape);
+  smr_conv_qlinear(&s->shape, &s->linear);
   if (SMR_HAS(qlinear_pad) && s->filled) {
     const size_t row = (size_t)s->shape.window.kernel[2];
     s->linear.pads_taps = s->linear.pads_file = true;
@@ -370,11 +370,14 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
   return SAMARA_OK;
 }
 
+// A row's `fits_any`, where weights of other dims are all that could lead to it.
+#define QCONV_ANY(function) (SMR_HAS(qlinear_computed) ? SMR_ALGORITHM_ANY(function) : NULL)
+
 static const struct smr_algorithm qconv_depthwise = {
     .name = "depthwise",
     .part = SMR_PART_qconv_depthwise,
     .fits = smr_conv_fits_depthwise,
-    .fits_any = SMR_ALGORITHM_ANY(qconv_any_depthwise),
+    .fits_any = QCONV_ANY(qconv_any_depthwise),
     .work = qconv_depthwise_cost,
     .kernels = qconv_depthwise_kernels,
     .prepare = qconv_depthwise_prepare,
@@ -385,7 +388,7 @@ static const struct smr_algorithm qconv_depthwise_3d = {
     .name = "depthwise_3d",
     .part = SMR_PART_qconv_depthwise_3d,
     .fits = smr_conv_fits_depthwise_3d,
-    .fits_any = SMR_ALGORITHM_ANY(qconv_any_depthwise_3d),
+    .fits_any = QCONV_ANY(qconv_any_depthwise_3d),
     .work = qconv_depthwise_cost,
     .kernels = qconv_depthwise_3d_kernels,
     .prepare = qconv_depthwise_3d_prepare,
@@ -406,12 +409,14 @@ static const struct smr_algorithm qconv_windows = {
     .name = "windows",
     .part = SMR_PART_qconv_windows,
     .fits = qconv_fits_windows,
-    .fits_any = SMR_ALGORITHM_ANY(qconv_any_windows),
+    .fits_any = QCONV_ANY(qconv_any_windows),
     .work = qconv_windows_work,
     .kernels = qconv_windows_kernels,
     .prepare = qconv_windows_prepare,
     .run = qconv_windows_run,
 };
+
+#undef QCONV_ANY
 
 static const struct smr_algorithm *const qconv_rows[] = {
     SMR_ALGORITHM(qconv_depthwise, qconv_depthwise),

@@ -31,7 +31,8 @@ SMR_TEST(geometry) {
   struct op_test t;
   const struct smr_conv_shape s = begin(&t, 6, 2, 3, 2, 1, 1);
   CHECK(s.groups == 2 && s.taps == 3 && s.channels == 2 && s.n == 3 && s.pixels == 8);
-  CHECK(s.padded && s.strided && !s.dilated && !s.depthwise);
+  CHECK(smr_conv_is_padded(&s) && smr_conv_is_strided(&s) && !smr_conv_is_dilated(&s));
+  CHECK(!s.depthwise);
   CHECK(!smr_conv_fits_point(&t.job) && !smr_conv_fits_depthwise(&t.job));
   CHECK_EQ_INT((int64_t)smr_conv_tap_work(&t.job), 8 * 6 * 3);
   CHECK_EQ_INT((int64_t)smr_conv_work(&t.job), 8 * 6 * 3 * 2);
@@ -42,16 +43,19 @@ SMR_TEST(geometry) {
 SMR_TEST(weights) {
   struct op_test t;
   struct smr_conv_shape s = begin(&t, 6, 2, 3, 1, 2, 0);
-  CHECK(s.dilated && !s.padded);
-  const struct smr_linear l = smr_conv_linear(&s);
+  CHECK(smr_conv_is_dilated(&s) && !smr_conv_is_padded(&s));
+  struct smr_linear l;
+  smr_conv_linear(&s, &l);
   CHECK(l.groups == 2 && l.taps == 1 && l.k == 6 && l.n == 3);
   CHECK(l.group_stride == 18 && l.n_stride == 6 && l.k_stride == 1);
   CHECK_EQ_INT(l.weight_key, SMR_LINEAR_KEY_CONV | 2);
-  const struct smr_qlinear q = smr_conv_qlinear(&s);
+  struct smr_qlinear q;
+  smr_conv_qlinear(&s, &q);
   CHECK(q.groups == 2 && q.taps == 1 && q.k == 6 && q.n == 3 && !q.depthwise);
   CHECK_EQ_INT(q.weight_key, SMR_LINEAR_KEY_CONV | 2);
   s.groups = SMR_LINEAR_KEY_LIMIT;
-  CHECK_EQ_INT(smr_conv_linear(&s).weight_key, 0);
+  smr_conv_linear(&s, &l);
+  CHECK_EQ_INT(l.weight_key, 0);
   op_end(&t);
 }
 
@@ -59,9 +63,11 @@ SMR_TEST(depthwise) {
   struct op_test t;
   struct smr_conv_shape s = begin(&t, 4, 4, 3, 1, 1, 0);
   CHECK(s.depthwise && smr_conv_fits_depthwise(&t.job) && !smr_conv_fits_depthwise_3d(&t.job));
-  const struct smr_linear l = smr_conv_linear(&s);
+  struct smr_linear l;
+  smr_conv_linear(&s, &l);
   CHECK(l.groups == 1 && l.k == 3 && l.n == 4 && l.weight_key == SMR_LINEAR_KEY_DEPTHWISE);
-  const struct smr_qlinear q = smr_conv_qlinear(&s);
+  struct smr_qlinear q;
+  smr_conv_qlinear(&s, &q);
   CHECK(q.depthwise && q.groups == 1 && q.taps == 3 && q.k == 1 && q.n == 4 && q.n_stride == 3);
   op_end(&t);
   s = begin(&t, 8, 4, 3, 1, 1, 0);  // two channels out per group
