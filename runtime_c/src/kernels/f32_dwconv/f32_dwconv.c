@@ -106,8 +106,22 @@ static size_t f32_dwconv_copied_rows(const struct smr_f32_dwconv_args *args) {
   return f32_dwconv_blocks(args->out_h, f32_dwconv_blocks(args->out_h, rows));
 }
 
-bool smr_f32_dwconv_copies(const struct smr_f32_dwconv_args *args) {
-  return f32_dwconv_copied_rows(args) != 0;
+// Rows of taps by their width and the step between pixels in taps are chosen in body.h: what
+// dwconv_choose asks of an area is asked of the whole window here.
+samara_status smr_f32_dwconv_need(const struct smr_f32_dwconv_args *args, bool sizes_vary,
+                                  bool weights_vary, struct smr_parts *parts, samara_error *error) {
+  const bool any = weights_vary, by3 = any || args->kernel_w == 3, by5 = any || args->kernel_w == 5;
+  const bool ones = any || args->stride_w == args->dilation_w;
+  const bool twos = any || args->stride_w == 2 * args->dilation_w;
+  if (by3 && ones) SMR_NEED_IN(parts, error, f32_dwconv_3s1);
+  if (by3 && twos) SMR_NEED_IN(parts, error, f32_dwconv_3s2);
+  if (by5 && ones) SMR_NEED_IN(parts, error, f32_dwconv_5s1);
+  if (by5 && twos) SMR_NEED_IN(parts, error, f32_dwconv_5s2);
+  if (any || args->residual_pixel_stride != 0 || args->channels % SMR_PANEL != 0)
+    SMR_NEED_IN(parts, error, f32_dwconv_part);
+  if (args->w_type == SMR_GEMM_F16) SMR_NEED_IN(parts, error, f32_dwconv_f16w);
+  if (sizes_vary || f32_dwconv_copied_rows(args) != 0) SMR_NEED_IN(parts, error, f32_dwconv_copied);
+  return SAMARA_OK;
 }
 
 // Rows of a unit: blocks are of nearly equal height. What is copied is cut for threads only where
@@ -295,7 +309,7 @@ SMR_HOT static void f32_dwconv_run_copied(const struct smr_f32_dwconv_config *co
 
 SMR_HOT void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                                 const struct smr_f32_dwconv_args *args, size_t begin, size_t end) {
-  const bool copied = SMR_HAS(f32_dwconv_copied) && smr_f32_dwconv_copies(args);
+  const bool copied = SMR_HAS(f32_dwconv_copied) && f32_dwconv_copied_rows(args) != 0;
   const size_t rows = f32_dwconv_rows(args);
   const size_t row_blocks = f32_dwconv_blocks(args->out_h, rows);
   const size_t channel_blocks = f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS);

@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+#include "base/parts.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 
 /// Strides in elements between pixels, rows and images.
@@ -52,8 +54,11 @@ struct smr_f32_dwconv_args {
 /// panels of channels, and no more columns than keep the work of a block bounded.
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args);
 
-/// Whether images are copied with their padding first: part f32_dwconv_copied.
-bool smr_f32_dwconv_copies(const struct smr_f32_dwconv_args *args);
+/// Note the parts that a convolution needs, whatever the instruction set. Fails where this build
+/// lacks one. `sizes_vary`: its images may be of any size; `weights_vary`: its weights of any dims,
+/// too. A residual is known by its stride.
+samara_status smr_f32_dwconv_need(const struct smr_f32_dwconv_args *args, bool sizes_vary,
+                                  bool weights_vary, struct smr_parts *parts, samara_error *error);
 
 struct smr_f32_dwconv_config;
 

@@ -57,9 +57,8 @@ static bool conv_any_depthwise_3d(const struct smr_job *job) {
 }
 
 static samara_status conv_depthwise_kernels(struct smr_job *job) {
-  if (smr_weights_vary(job)) return smr_linear_need_depthwise_any(job);
   const struct smr_f32_dwconv_args args = conv_depthwise_args(job);
-  return smr_linear_need_depthwise(job, &args, smr_optional_input(job, 3) != NULL);
+  return smr_f32_dwconv_need(&args, job->dims_vary, smr_weights_vary(job), job->parts, job->error);
 }
 
 static samara_status conv_depthwise_3d_kernels(struct smr_job *job) {

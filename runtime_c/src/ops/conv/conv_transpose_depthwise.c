@@ -123,7 +123,7 @@ static samara_status conv_transpose_prepare_phase_convs(struct smr_job *job,
   for (size_t i = 0; i < rows * columns; i++) {
     const int64_t first[SMR_MAX_SPATIAL] = {0, (int64_t)(i / columns), (int64_t)(i % columns)};
     const struct conv_transpose_phase_conv phase = conv_transpose_phase_conv_of(job, s, first);
-    SMR_TRY(smr_linear_need_depthwise(job, &phase.args, job->input_count > 3));
+    SMR_TRY(smr_f32_dwconv_need(&phase.args, job->dims_vary, false, job->parts, job->error));
     job->tiles += smr_f32_dwconv_units(&phase.args);
     job->kernel = smr_f32_dwconv_kernel(smr_f32_dwconv_config(job->isa), &phase.args);
   }
@@ -306,7 +306,8 @@ static bool transpose_any_depthwise(const struct smr_job *job) {
 static samara_status transpose_depthwise_kernels(struct smr_job *job) {
   if (!smr_weights_vary(job)) return SAMARA_OK;
   SMR_NEED(job, f32_dwconv_quads);
-  return smr_linear_need_depthwise_any(job);
+  const struct smr_f32_dwconv_args any = {.w_type = smr_linear_type(job->inputs[1])};
+  return smr_f32_dwconv_need(&any, true, true, job->parts, job->error);
 }
 
 static samara_status transpose_depthwise_prepare(struct smr_job *job) {

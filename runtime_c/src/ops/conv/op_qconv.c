@@ -126,10 +126,26 @@ static bool qconv_fills(const struct smr_job *job) {
          k % SMR_I8_GROUP != 0 && smr_numel(weights) <= QCONV_FILLED_BYTES;
 }
 
+// Rows of taps by their width and the step between pixels in taps, and what is left of the channels
+// beyond whole vectors.
 static samara_status qconv_depthwise_kernels(struct smr_job *job) {
-  const struct qconv_state *s = job->state;
+  const struct smr_conv_shape *s = job->state;
+  const struct smr_window *w = &s->window;
+  const bool any = job->dims_vary;
+  const int64_t taps = w->kernel[2], channels = w->channels_in, rest = channels % 64;
+  const bool ones = w->stride[2] == w->dilation[2], twos = w->stride[2] == 2 * w->dilation[2];
   if (qconv_is_computed(job)) SMR_NEED(job, qlinear_depthwise);
-  return smr_qlinear_need_depthwise(job, &s->shape.window, (size_t)s->shape.window.channels_in);
+  if (any || (taps == 3 && ones)) SMR_NEED(job, i8_dwconv_3s1);
+  if (any || (taps == 3 && twos)) SMR_NEED(job, i8_dwconv_3s2);
+  if (any || (taps == 5 && ones)) SMR_NEED(job, i8_dwconv_5s1);
+  if (any || (taps == 5 && twos)) SMR_NEED(job, i8_dwconv_5s2);
+  if (any || (taps == 7 && ones)) SMR_NEED(job, i8_dwconv_7s1);
+  if (any || channels >= 64) SMR_NEED(job, i8_dwconv_full);
+  if (any || rest > 32) SMR_NEED(job, i8_dwconv_more);
+  if (any || (rest > 0 && rest <= 32)) SMR_NEED(job, i8_dwconv_half);
+  if (any || rest % 32 != 0) SMR_NEED(job, i8_dwconv_rest_32);
+  if (any || rest % 16 != 0) SMR_NEED(job, i8_dwconv_rest_16);
+  return SAMARA_OK;
 }
 
 static samara_status qconv_depthwise_3d_kernels(struct smr_job *job) {

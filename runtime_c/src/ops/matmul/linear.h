@@ -14,7 +14,6 @@
 #include "base/isa.h"
 #include "kernels/bf16_gemm/bf16_gemm.h"
 #include "kernels/f16_convert/f16_convert.h"
-#include "kernels/f32_dwconv/f32_dwconv.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "kernels/f32_narrow/f32_narrow.h"
 #include "kernels/f32_vunary/f32_vunary.h"
@@ -69,11 +68,6 @@ static inline bool smr_weights_vary(const struct smr_job *job) {
   return job->dims_vary && job->inputs[1]->open != 0;
 }
 
-/// Needs of a depthwise convolution; `adds`: it has a residual.
-samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f32_dwconv_args *args,
-                                        bool adds);
-/// The same whatever the weights' dims are another time (smr_weights_vary).
-samara_status smr_linear_need_depthwise_any(struct smr_job *job);
 /// Needs of products of any size of float32 weights.
 samara_status smr_linear_need_any(struct smr_job *job);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parts products and depthwise convolutions need.
+// Which parts products need.
 #include "base/fp.h"
 
 #include "ops/matmul/linear.h"
@@ -38,32 +38,6 @@ samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_arg
   SMR_TRY(smr_linear_need(job, args, job->dims_vary && job->inputs[1]->constant < 0));
   smr_f32_gemm_plan_make(smr_linear_config_of(job, args->w_type), args, plan);
   if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_partition(job));
-  return SAMARA_OK;
-}
-
-samara_status smr_linear_need_depthwise(struct smr_job *job, const struct smr_f32_dwconv_args *args,
-                                        bool adds) {
-  const size_t step = args->stride_w == args->dilation_w       ? 1
-                      : args->stride_w == 2 * args->dilation_w ? 2
-                                                               : 0;
-  if (args->kernel_w == 3 && step == 1) SMR_NEED(job, f32_dwconv_3s1);
-  if (args->kernel_w == 3 && step == 2) SMR_NEED(job, f32_dwconv_3s2);
-  if (args->kernel_w == 5 && step == 1) SMR_NEED(job, f32_dwconv_5s1);
-  if (args->kernel_w == 5 && step == 2) SMR_NEED(job, f32_dwconv_5s2);
-  if (adds || args->channels % SMR_PANEL != 0) SMR_NEED(job, f32_dwconv_part);
-  if (args->w_type == SMR_GEMM_F16) SMR_NEED(job, f32_dwconv_f16w);
-  if (job->dims_vary || smr_f32_dwconv_copies(args)) SMR_NEED(job, f32_dwconv_copied);
-  return SAMARA_OK;
-}
-
-samara_status smr_linear_need_depthwise_any(struct smr_job *job) {
-  SMR_NEED(job, f32_dwconv_3s1);
-  SMR_NEED(job, f32_dwconv_3s2);
-  SMR_NEED(job, f32_dwconv_5s1);
-  SMR_NEED(job, f32_dwconv_5s2);
-  SMR_NEED(job, f32_dwconv_part);
-  SMR_NEED(job, f32_dwconv_copied);
-  if (job->inputs[1]->dtype == SAMARA_FLOAT16) SMR_NEED(job, f32_dwconv_f16w);
   return SAMARA_OK;
 }
 

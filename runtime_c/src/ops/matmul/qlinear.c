@@ -197,24 +197,6 @@ samara_status smr_qlinear_prepare(struct smr_job *job, const struct smr_attrs_in
   return smr_scratch_take(job, columns, sizeof(float), &l->multiplier_offset);
 }
 
-samara_status smr_qlinear_need_depthwise(struct smr_job *job, const struct smr_window *w,
-                                         size_t channels) {
-  const bool any = job->dims_vary;
-  const int64_t taps = w->kernel[2], rest = (int64_t)(channels % 64);
-  const bool ones = w->stride[2] == w->dilation[2], twos = w->stride[2] == 2 * w->dilation[2];
-  if (any || (taps == 3 && ones)) SMR_NEED(job, i8_dwconv_3s1);
-  if (any || (taps == 3 && twos)) SMR_NEED(job, i8_dwconv_3s2);
-  if (any || (taps == 5 && ones)) SMR_NEED(job, i8_dwconv_5s1);
-  if (any || (taps == 5 && twos)) SMR_NEED(job, i8_dwconv_5s2);
-  if (any || (taps == 7 && ones)) SMR_NEED(job, i8_dwconv_7s1);
-  if (any || channels >= 64) SMR_NEED(job, i8_dwconv_full);
-  if (any || rest > 32) SMR_NEED(job, i8_dwconv_more);
-  if (any || (rest > 0 && rest <= 32)) SMR_NEED(job, i8_dwconv_half);
-  if (any || rest % 32 != 0) SMR_NEED(job, i8_dwconv_rest_32);
-  if (any || rest % 16 != 0) SMR_NEED(job, i8_dwconv_rest_16);
-  return SAMARA_OK;
-}
-
 // ---- packing ----
 
 static void qlinear_pack_depthwise(const struct smr_job *job, const struct smr_qlinear *l,

@@ -11,7 +11,6 @@
 #define SMR_OPS_QLINEAR_H
 
 #include "kernels/i8_gemm/i8_gemm.h"
-#include "ops/conv/window.h"
 #include "ops/matmul/linear.h"
 
 /// Part of the state of the operators.
@@ -86,10 +85,6 @@ void smr_qlinear_args(const struct smr_job *job, const struct smr_qlinear *linea
 samara_status smr_qlinear_multiply(struct smr_deadline_watch *watch,
                                    const struct smr_i8_gemm_plan *plan,
                                    const struct smr_i8_gemm_args *args, size_t begin, size_t end);
-
-/// In prepare: what i8_dwconv takes for a window of up to two dims over `channels` channels.
-samara_status smr_qlinear_need_depthwise(struct smr_job *job, const struct smr_window *window,
-                                         size_t channels);
 
 /// Bytes of an element of the output.
 static inline size_t smr_qlinear_out_bytes(const struct smr_qlinear *linear) {

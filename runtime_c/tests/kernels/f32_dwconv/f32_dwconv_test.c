@@ -450,6 +450,34 @@ SMR_TEST(names_its_kernel) {
 #undef SMR_UKERNEL
 }
 
+static bool needs(const struct smr_f32_dwconv_args *args, bool sizes_vary, bool weights_vary,
+                  size_t part) {
+  struct smr_parts parts = {{0}};
+  samara_error error;
+  CHECK_EQ_INT(smr_f32_dwconv_need(args, sizes_vary, weights_vary, &parts, &error), SAMARA_OK);
+  return smr_parts_have(&parts, part) != 0;
+}
+
+SMR_TEST(parts) {
+  struct smr_f32_dwconv_args args = {.channels = 24, .kernel_w = 5, .stride_w = 2, .dilation_w = 1};
+  CHECK(needs(&args, false, false, SMR_PART_f32_dwconv_5s2));
+  CHECK(needs(&args, false, false, SMR_PART_f32_dwconv_part));
+  CHECK(!needs(&args, false, false, SMR_PART_f32_dwconv_3s2));
+  CHECK(!needs(&args, false, false, SMR_PART_f32_dwconv_f16w));
+  CHECK(needs(&args, true, true, SMR_PART_f32_dwconv_3s1));
+  args.kernel_h = args.stride_h = args.dilation_h = 1;
+  args.out_h = args.out_w = 40;
+  args.in_pixel_stride = 24;
+  CHECK(!needs(&args, false, false, SMR_PART_f32_dwconv_copied));
+  CHECK(needs(&args, true, false, SMR_PART_f32_dwconv_copied));
+  args.in_pixel_stride = 512;
+  CHECK(needs(&args, false, false, SMR_PART_f32_dwconv_copied));
+  args.channels = 32;
+  CHECK(!needs(&args, false, false, SMR_PART_f32_dwconv_part));
+  args.residual_pixel_stride = 32;
+  CHECK(needs(&args, false, false, SMR_PART_f32_dwconv_part));
+}
+
 SMR_TEST_MAIN(RUN(common_kernels_over_all_channel_counts); RUN(random_geometry);
               RUN(pixels_a_power_of_two_apart); RUN(indirect_matches); RUN(wide_rows_are_split);
-              RUN(nan_and_empty); RUN(quads); RUN(names_its_kernel))
+              RUN(nan_and_empty); RUN(quads); RUN(names_its_kernel); RUN(parts))

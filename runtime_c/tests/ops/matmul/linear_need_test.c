@@ -46,21 +46,4 @@ SMR_TEST(float16_weights) {
   CHECK(has(&p, SMR_PART_f32_gemm_f16w) && !has(&p, SMR_PART_f32_gemm));
 }
 
-SMR_TEST(depthwise) {
-  struct smr_parts p = {{0}};
-  struct smr_job job = {.parts = &p};
-  struct smr_f32_dwconv_args args = {.channels = 24, .kernel_w = 5, .stride_w = 2, .dilation_w = 1};
-  CHECK_EQ_INT(smr_linear_need_depthwise(&job, &args, false), SAMARA_OK);
-  CHECK(has(&p, SMR_PART_f32_dwconv_5s2) && has(&p, SMR_PART_f32_dwconv_part));
-  CHECK(!has(&p, SMR_PART_f32_dwconv_3s2) && !has(&p, SMR_PART_f32_dwconv_f16w));
-  args.kernel_h = args.stride_h = args.dilation_h = 1;
-  args.out_h = args.out_w = 40;
-  args.in_pixel_stride = 24;
-  CHECK_EQ_INT(smr_linear_need_depthwise(&job, &args, false), SAMARA_OK);
-  CHECK(!has(&p, SMR_PART_f32_dwconv_copied));
-  args.in_pixel_stride = 512;
-  CHECK_EQ_INT(smr_linear_need_depthwise(&job, &args, false), SAMARA_OK);
-  CHECK(has(&p, SMR_PART_f32_dwconv_copied));
-}
-
-SMR_TEST_MAIN(RUN(rows_and_columns); RUN(what_varies); RUN(float16_weights); RUN(depthwise))
+SMR_TEST_MAIN(RUN(rows_and_columns); RUN(what_varies); RUN(float16_weights))
