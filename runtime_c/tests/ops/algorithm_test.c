@@ -184,6 +184,21 @@ SMR_TEST(a_row_without_functions_is_chosen_and_refused) {
   CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, true, without_small), SAMARA_UNSUPPORTED);
 }
 
+// Rows that exclude each other count no work: nothing is noted.
+SMR_TEST(rows_without_work) {
+  static const struct smr_algorithm one = {.name = "one",
+                                           .part = SMR_PART_conv_direct,
+                                           .fits = small_fits,
+                                           .prepare = small_prepare,
+                                           .run = some_run};
+  static const struct smr_algorithm *const alone[] = {&one, NULL};
+  struct prepared p;
+  const struct node is = {.small = true}, is_not = {.small = false};
+  CHECK_EQ_INT(prepare(&p, is, SAMARA_FLOAT32, false, alone), SAMARA_OK);
+  CHECK(p.job.algorithm == &one && p.job.choice.count == 0 && needs(&p, SMR_PART_conv_direct));
+  CHECK_EQ_INT(prepare(&p, is_not, SAMARA_FLOAT32, false, alone), SAMARA_UNSUPPORTED);
+}
+
 // A build serves strict sessions, too; a run finds room for whichever row its sizes choose.
 SMR_TEST(loose_rows) {
   struct prepared p;
@@ -203,4 +218,5 @@ SMR_TEST(loose_rows) {
 
 SMR_TEST_MAIN(RUN(the_cheapest_that_fits_runs); RUN(others_are_not_listed);
               RUN(symbolic_dims_need_what_could_fit); RUN(what_a_build_left_out_is_refused);
-              RUN(a_row_without_functions_is_chosen_and_refused); RUN(loose_rows))
+              RUN(a_row_without_functions_is_chosen_and_refused); RUN(rows_without_work);
+              RUN(loose_rows))

@@ -26,9 +26,12 @@ SMR_TEST(rows) {
     for (size_t i = 0; table != NULL && i < table->count; i++) {
       const struct smr_algorithm *row = table->rows[i];
       if (!CHECK(row != NULL)) continue;
-      CHECK(row->work != NULL && row->prepare != NULL && row->run != NULL);
+      CHECK(row->prepare != NULL && row->run != NULL);
+      CHECK((row->work == NULL) == (table->rows[0]->work == NULL));
+      CHECK(i == 0 || row->loose || !table->rows[i - 1]->loose);  // loose rows are the last
       CHECK(row->part < SMR_PART_COUNT && strchr(row->name, ' ') == NULL);
-      for (size_t k = 0; k < i; k++) CHECK(strcmp(row->name, table->rows[k]->name) != 0);
+      for (size_t k = 0; k < i; k++)  // rows of one name exclude each other
+        CHECK(strcmp(row->name, table->rows[k]->name) != 0 || row->fits != table->rows[k]->fits);
     }
   }
   CHECK(rows > 100);
