@@ -48,10 +48,11 @@ static void layout_at(const void *pointer) {
   layout_hex((uint32_t)(uintptr_t)pointer, 8);
 }
 
-static void layout_run_at(const struct smr_op *op) {
+// What the node runs: its operator's function, or the one that its prepare chose.
+static void layout_run_at(const struct smr_job *job) {
   layout_put(' ');
   layout_put('@');
-  layout_hex((uint32_t)(uintptr_t)op->funcs->run, 8);
+  layout_hex((uint32_t)(uintptr_t)job->run, 8);
 }
 
 static void layout_text(const char *text) {
@@ -193,7 +194,7 @@ static void layout_node(const struct smr_frame *frame, const struct smr_frame_no
   layout_number(op->attr_first);
   layout_number(op->flags);
   layout_number(op->dtypes);
-  layout_run_at(op);
+  layout_run_at(job);
   layout_put('\n');
   for (uint32_t i = 0; i < op->attr_count; i++)
     layout_attr(&job->attrs[i], &smr_attr_descs[op->attr_first + i]);
