@@ -21,6 +21,7 @@
 #include "base/parts.h"
 #include "ops/choice.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -131,8 +132,8 @@ struct smr_job {
   samara_error *error;
   void *state;  // funcs->state_bytes, 16-aligned, zeroed when the session is created; prepare fills
                 // it
-  /* set by smr_op_prepare, or by a table of algorithms */
   const struct smr_algorithm *algorithm;  // the row that runs, where the operator has a table
+  /* funcs->run, or set by prepare */
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
   /* set by prepare */
   size_t tiles;  // run is called for [0, tiles), split arbitrarily; 0: nothing to do
@@ -183,8 +184,7 @@ struct smr_op {
 };
 
 /// The hand-written part of a row: each family file exports `smr_op_<name>_funcs` for its
-/// operators, ops.c joins it with the generated row. `prepare` is always there, and `run` or a
-/// table of algorithms.
+/// operators, ops.c joins it with the generated row. `prepare` is always there.
 struct smr_op_funcs {
   samara_status (*check)(const struct smr_job *job);  // NULL: the class says it all
   samara_status (*measure)(
@@ -192,9 +192,13 @@ struct smr_op_funcs {
   samara_status (*prepare)(struct smr_job *job);
   samara_status (*pack)(const struct smr_job *job, const struct smr_derived *what,
                         void *out);  // NULL: none
+  /// NULL where prepare sets job->run.
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
-  const struct smr_algorithms *algorithms;  // where prepare is smr_prepare_algorithm
-  size_t state_bytes;                       // of job->state
+  union {
+    const struct smr_algorithms *algorithms;                // of smr_prepare_algorithm
+    samara_status (*float32_prepare)(struct smr_job *job);  // of smr_widen_prepare
+  };
+  size_t state_bytes;  // of job->state
   /// SMR_DTYPE_* bits of the dtypes beyond SAMARA_BOOL that inputs and outputs may have. A tensor
   /// of any other of those is refused before the check class sees it: an operator written for the
   /// first eight dtypes is never reached with one that it does not know. What an input takes is for
@@ -223,11 +227,34 @@ static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
     if (SMR_HAS(survey)) smr_parts_add((job)->parts, (size_t)SMR_PART_##FIRST + (size_t)(index)); \
   } while (0)
 
+/// In the prepare of an operator whose node says how it is computed (by its dtype, or the axis), a
+/// line for each way: its part, whether this node takes it (`is`), whether the node might with
+/// other sizes of its symbolic dims (`may_be`), and a statement that picks what runs. Ways that are
+/// to be chosen among, by work or by measurement, are rows of a table instead (ops/algorithm.h).
+#define SMR_WAY(job, name, is, may_be, statement)                      \
+  do {                                                                 \
+    const bool smr_is = (is);                                          \
+    if (smr_is || ((job)->dims_vary && (may_be))) SMR_NEED(job, name); \
+    if (SMR_HAS(name) && smr_is) statement;                            \
+  } while (0)
+
+/// The same where the part is one of a table of kernels, as for SMR_NEED_KERNEL; `has` says whether
+/// this build keeps any of them.
+#define SMR_WAY_KERNEL(job, has, FIRST, index, kernel, is, may_be, statement) \
+  do {                                                                        \
+    const bool smr_is = (is);                                                 \
+    if (smr_is || ((job)->dims_vary && (may_be)))                             \
+      SMR_NEED_KERNEL(job, FIRST, index, (has) ? (kernel) : NULL);            \
+    if ((has) && smr_is) statement;                                           \
+  } while (0)
+
 /// Prepare a checked job: all that "set by prepare" says, and job->run.
 static inline samara_status smr_op_prepare(struct smr_job *job) {
   job->algorithm = NULL;
   job->run = job->op->funcs->run;
-  return job->op->funcs->prepare(job);
+  const samara_status status = job->op->funcs->prepare(job);
+  assert(status != SAMARA_OK || job->run != NULL);
+  return status;
 }
 
 /// Number of elements of a checked tensor.

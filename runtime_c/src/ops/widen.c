@@ -11,8 +11,10 @@
 
 #include <assert.h>
 
+// In front of the operator's own state where something is float16.
 struct widen_state {
   size_t tiles;  // of the float32 job
+  samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
 
 // The job as the float32 functions see it.
@@ -32,10 +34,6 @@ bool smr_widen_needed(const struct smr_job *job) {
   for (uint32_t i = 0; i < job->output_count; i++)
     needed = needed || job->outputs[i]->dtype == SAMARA_FLOAT16;
   return needed;
-}
-
-static void *widen_own_state(const struct smr_job *job) {
-  return (char *)job->state + SMR_WIDEN_STATE_BYTES;
 }
 
 // False when the copies do not fit memory.
@@ -60,6 +58,7 @@ static bool widen_tensor(struct widen_job *wide, uint32_t slot, const struct smr
 }
 
 static bool widen_make(struct widen_job *wide, const struct smr_job *job) {
+  static_assert(sizeof(struct widen_state) <= SMR_WIDEN_STATE_BYTES, "it fits");
   assert(job->input_count + job->output_count <= SMR_WIDEN_TENSORS);
   bool fits = true;
   wide->copies_bytes = 0;
@@ -70,30 +69,8 @@ static bool widen_make(struct widen_job *wide, const struct smr_job *job) {
   wide->job = *job;
   wide->job.inputs = wide->pointers;
   wide->job.outputs = wide->pointers + job->input_count;
-  wide->job.state = widen_own_state(job);
+  wide->job.state = (char *)job->state + SMR_WIDEN_STATE_BYTES;
   return fits;
-}
-
-samara_status smr_widen_prepare(struct smr_job *job,
-                                samara_status (*prepare)(struct smr_job *job)) {
-  struct widen_state *state = job->state;
-  if (!smr_widen_needed(job)) {
-    job->state = widen_own_state(job);
-    const samara_status status = prepare(job);
-    job->state = state;
-    return status;
-  }
-  struct widen_job wide;
-  if (!widen_make(&wide, job))
-    SMR_FAIL(job->error, LIMIT, "%s: float32 copies do not fit memory", job->op->name);
-  SMR_TRY(prepare(&wide.job));
-  *state = (struct widen_state){.tiles = wide.job.tiles};
-  job->tiles = wide.job.tiles != 0;
-  job->kernel = wide.job.kernel;
-  job->thread_scratch_bytes = wide.job.thread_scratch_bytes;
-  if (!smr_add_size(wide.copies_bytes, wide.job.scratch_bytes, &job->scratch_bytes))
-    SMR_FAIL(job->error, LIMIT, "%s: scratch does not fit memory", job->op->name);
-  return SAMARA_OK;
 }
 
 // Elements of a tensor row by row: rows of float16 may lie `pixel_stride` apart.
@@ -122,21 +99,15 @@ static void widen_copy_out(const struct smr_job *job, const struct smr_tensor *t
     smr_f32_to_f16_kernel(job->isa)(n, copy + i * n, (uint16_t *)t->data + i * stride);
 }
 
-samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
-                            void *thread_scratch,
-                            samara_status (*run)(const struct smr_job *job, size_t begin,
-                                                 size_t end, void *thread_scratch)) {
-  if (!smr_widen_needed(job)) {
-    struct smr_job own = *job;
-    own.state = widen_own_state(job);
-    return run(&own, begin, end, thread_scratch);
-  }
+static samara_status widen_run(const struct smr_job *job, size_t begin, size_t end,
+                               void *thread_scratch) {
+  const struct widen_state *state = job->state;
   if (begin == end) return SAMARA_OK;  // the prologue is part of the one tile
   struct widen_job wide;
   if (!widen_make(&wide, job)) return SAMARA_LIMIT;  // prepare has refused it
   char *scratch = job->scratch;
   wide.job.scratch = scratch + wide.copies_bytes;
-  wide.job.tiles = ((const struct widen_state *)job->state)->tiles;
+  wide.job.tiles = state->tiles;
   for (uint32_t i = 0; i < job->input_count; i++) {
     if (job->inputs[i] == NULL || job->inputs[i]->dtype != SAMARA_FLOAT16) continue;
     wide.tensors[i].data = scratch + wide.offsets[i];
@@ -145,10 +116,26 @@ samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
   for (uint32_t i = 0; i < job->output_count; i++)
     if (job->outputs[i]->dtype == SAMARA_FLOAT16)
       wide.tensors[job->input_count + i].data = scratch + wide.offsets[job->input_count + i];
-  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(run(&wide.job, 0, 0, thread_scratch));
-  SMR_TRY(smr_deadline_run(&wide.job, 0, wide.job.tiles, thread_scratch, run));
+  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(state->run(&wide.job, 0, 0, thread_scratch));
+  SMR_TRY(smr_deadline_run(&wide.job, 0, wide.job.tiles, thread_scratch, state->run));
   for (uint32_t i = 0; i < job->output_count; i++)
     if (job->outputs[i]->dtype == SAMARA_FLOAT16)
       widen_copy_out(job, job->outputs[i], wide.tensors[job->input_count + i].data);
+  return SAMARA_OK;
+}
+
+samara_status smr_widen_prepare(struct smr_job *job) {
+  if (!smr_widen_needed(job)) return job->op->funcs->float32_prepare(job);
+  struct widen_job wide;
+  if (!widen_make(&wide, job))
+    SMR_FAIL(job->error, LIMIT, "%s: float32 copies do not fit memory", job->op->name);
+  SMR_TRY(job->op->funcs->float32_prepare(&wide.job));
+  *(struct widen_state *)job->state = (struct widen_state){wide.job.tiles, wide.job.run};
+  job->run = widen_run;
+  job->tiles = wide.job.tiles != 0;
+  job->kernel = wide.job.kernel;
+  job->thread_scratch_bytes = wide.job.thread_scratch_bytes;
+  if (!smr_add_size(wide.copies_bytes, wide.job.scratch_bytes, &job->scratch_bytes))
+    SMR_FAIL(job->error, LIMIT, "%s: scratch does not fit memory", job->op->name);
   return SAMARA_OK;
 }

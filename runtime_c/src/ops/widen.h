@@ -16,30 +16,22 @@ enum {
 /// Whether some input or output is float16.
 bool smr_widen_needed(const struct smr_job *job);
 
-/// `prepare` and `run` for operators whose float32 functions are given: they are called as they are
-/// where nothing is float16. The row's state_bytes are SMR_WIDEN_STATE_BYTES more than the float32
-/// functions use; these see their own state in job->state, and never an input as constant.
-samara_status smr_widen_prepare(struct smr_job *job, samara_status (*prepare)(struct smr_job *job));
-samara_status smr_widen_run(const struct smr_job *job, size_t begin, size_t end,
-                            void *thread_scratch,
-                            samara_status (*run)(const struct smr_job *job, size_t begin,
-                                                 size_t end, void *thread_scratch));
+/// smr_op_funcs.prepare of operators whose float32 functions are given: float32_prepare and run.
+/// Where nothing is float16 they are called as they are. Else they see a job that is float32
+/// throughout, with a state of its own and no constant inputs, and job->run becomes a function that
+/// converts around theirs.
+samara_status smr_widen_prepare(struct smr_job *job);
 
 /// Define smr_op_<name>_funcs from float32 functions `check` (NULL for none), `prepare`, `run`,
-/// which also know the dtypes `more` (smr_op_funcs.more_dtypes).
-#define SMR_WIDENED_OP_MORE(name, check_, prepare_, run_, own_state_bytes, more)               \
-  static samara_status name##_widened_prepare(struct smr_job *job) {                           \
-    return smr_widen_prepare(job, prepare_);                                                   \
-  }                                                                                            \
-  static samara_status name##_widened_run(const struct smr_job *job, size_t begin, size_t end, \
-                                          void *thread_scratch) {                              \
-    return smr_widen_run(job, begin, end, thread_scratch, run_);                               \
-  }                                                                                            \
-  const struct smr_op_funcs smr_op_##name##_funcs = {                                          \
-      .check = check_,                                                                         \
-      .prepare = name##_widened_prepare,                                                       \
-      .run = name##_widened_run,                                                               \
-      .state_bytes = SMR_WIDEN_STATE_BYTES + (own_state_bytes),                                \
+/// which also know the dtypes `more` (smr_op_funcs.more_dtypes). `run` may be NULL where `prepare`
+/// sets job->run.
+#define SMR_WIDENED_OP_MORE(name, check_, prepare_, run_, own_state_bytes, more) \
+  const struct smr_op_funcs smr_op_##name##_funcs = {                            \
+      .check = check_,                                                           \
+      .prepare = smr_widen_prepare,                                              \
+      .run = run_,                                                               \
+      .float32_prepare = prepare_,                                               \
+      .state_bytes = SMR_WIDEN_STATE_BYTES + (own_state_bytes),                  \
       .more_dtypes = (more)};
 
 /// The same for operators of the first eight dtypes.

@@ -4,6 +4,7 @@
 
 #include "ops/algorithm.h"
 #include "ops/op_harness.h"
+#include "ops/widen.h"
 
 #include <string.h>
 
@@ -21,8 +22,10 @@ SMR_TEST(rows) {
     CHECK((op->check_class == NULL) == control);
     if (control) continue;
     CHECK(op->funcs->prepare != NULL);
-    CHECK((op->funcs->run != NULL) != (op->funcs->algorithms != NULL));
-    const struct smr_algorithms *table = op->funcs->algorithms;
+    const struct smr_algorithms *table =
+        op->funcs->prepare == smr_prepare_algorithm ? op->funcs->algorithms : NULL;
+    CHECK(op->funcs->run == NULL || table == NULL);
+    if (op->funcs->prepare == smr_widen_prepare) CHECK(op->funcs->float32_prepare != NULL);
     for (size_t i = 0; table != NULL && i < table->count; i++) {
       const struct smr_algorithm *row = table->rows[i];
       if (!CHECK(row != NULL)) continue;
