@@ -62,7 +62,41 @@ enum {
   F32_GEMM_PAGE = 4096,                   // rows this far apart share a set of the L1 cache
   F32_GEMM_HALF_PANELS = 2,  // rounding rows of A to float16 pays off where they meet so many
   F32_GEMM_HALF_SUM = 32,    // panels in sums so long
+  F32_GEMM_SHORT_ROWS = 8,   // from here on tiles have four rows at least, on every ISA
 };
+
+// Whether the rows are few enough to go one by one.
+static bool f32_gemm_is_vector(const struct smr_f32_gemm_args *args) {
+  return !args->indirect && args->m <= (args->source.rows > 1 ? args->source.rows : 1);
+}
+
+// Whether the columns fill one panel, and more than half of it.
+static bool f32_gemm_is_narrow(const struct smr_f32_gemm_args *args) {
+  return !args->indirect && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2;
+}
+
+samara_status smr_f32_gemm_need(const struct smr_f32_gemm_args *args, bool rows_vary,
+                                bool columns_vary, struct smr_parts *parts, samara_error *error) {
+  const bool vary = rows_vary || columns_vary, is_vector = f32_gemm_is_vector(args);
+  const bool vector = is_vector || (vary && !args->indirect), tiles = !is_vector || vary;
+  if (args->source.expand) SMR_NEED_IN(parts, error, f32_gemm_source);
+  if (args->indirect) SMR_NEED_IN(parts, error, f32_gemm_indirect);
+  if (args->w_type == SMR_GEMM_F16) {
+    if (vector) SMR_NEED_IN(parts, error, f32_gemv_f16w);
+    if (tiles) SMR_NEED_IN(parts, error, f32_gemm_f16w);
+    return SAMARA_OK;
+  }
+  // A CPU without products in bfloat16 computes those in float32.
+  if (vector) SMR_NEED_IN(parts, error, f32_gemv);
+  if (!tiles) return SAMARA_OK;
+  SMR_NEED_IN(parts, error, f32_gemm);
+  if (vary || args->m < F32_GEMM_SHORT_ROWS) SMR_NEED_IN(parts, error, f32_gemm_short);
+  const size_t last = (args->n + SMR_PANEL - 1) % SMR_PANEL + 1;  // columns of the last panel
+  if (columns_vary || last <= SMR_PANEL / 2) SMR_NEED_IN(parts, error, f32_gemm_half);
+  if (!args->indirect && (columns_vary || f32_gemm_is_narrow(args)))
+    SMR_NEED_IN(parts, error, f32_gemm_tall);
+  return SAMARA_OK;
+}
 
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan) {
@@ -79,13 +113,12 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
   };
   if (args->batch == 0 || args->m == 0 || args->n == 0) return;
 
-  if (!args->indirect && args->m <= (args->source.rows > 1 ? args->source.rows : 1)) {
+  if (f32_gemm_is_vector(args)) {
     mr = 1;
     plan->ukernel = config->gemv[args->w_type];
     plan->kernel = config->gemv_names[args->w_type];
     plan->group_panels = config->gemv_nr[args->w_type] / SMR_PANEL;
-  } else if (config->tall_mr && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2 &&
-             !args->indirect && args->w_type == SMR_GEMM_F32 &&
+  } else if (config->tall_mr && f32_gemm_is_narrow(args) && args->w_type == SMR_GEMM_F32 &&
              args->a_stride * sizeof(float) % F32_GEMM_PAGE != 0) {
     // Taller tiles hide more of the loads, but that many rows a page apart evict each other.
     mr = config->tall_mr;

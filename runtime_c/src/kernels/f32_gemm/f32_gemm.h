@@ -147,6 +147,12 @@ struct smr_f32_gemm_plan {
 void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
                             const struct smr_f32_gemm_args *args, struct smr_f32_gemm_plan *plan);
 
+/// Add the micro-kernels that a product of float weights calls to `parts` (NULL: nobody asks):
+/// those that a plan picks and those that its tiles end in, on every instruction set. `rows_vary`:
+/// for any m; `columns_vary`: for any m and n. Fails where this build lacks one.
+samara_status smr_f32_gemm_need(const struct smr_f32_gemm_args *args, bool rows_vary,
+                                bool columns_vary, struct smr_parts *parts, samara_error *error);
+
 /// Cut the rows of a plan further, into `units` units or more where it has so many tiles.
 void smr_f32_gemm_plan_share(struct smr_f32_gemm_plan *plan, size_t units);
 

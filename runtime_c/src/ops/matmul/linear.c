@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/pack/pack_f32.h"
 #include "ops/check/check.h"
+#include "ops/partition.h"
 #include "simd/half.h"
 
 #include <assert.h>
@@ -525,6 +526,26 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
   args->hi = linear->hi;
   args->post = SMR_HAS(linear_post) && linear->post.function != NULL ? smr_linear_post : NULL;
   args->post_context = (void *)(uintptr_t)&linear->post;
+}
+
+// ---- products ----
+
+samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_args *args,
+                              bool columns_vary) {
+  return smr_f32_gemm_need(args, job->dims_vary, columns_vary, job->parts, job->error);
+}
+
+samara_status smr_linear_need_any(struct smr_job *job) {
+  const struct smr_f32_gemm_args any = {.m = 1};
+  return smr_linear_need(job, &any, true);
+}
+
+samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_args *args,
+                              struct smr_f32_gemm_plan *plan) {
+  SMR_TRY(smr_linear_need(job, args, job->dims_vary && job->inputs[1]->constant < 0));
+  smr_f32_gemm_plan_make(smr_linear_config_of(job, args->w_type), args, plan);
+  if (!args->source.rows) smr_f32_gemm_plan_share(plan, smr_partition(job));
+  return SAMARA_OK;
 }
 
 // Multiply-adds of a unit; what does not fit is much.
