@@ -46,3 +46,13 @@ bool smr_axis_next(const struct smr_axis *axis, struct smr_axis_walk *walk,
   walk->at += count;
   return true;
 }
+
+samara_status smr_axis_run(const struct smr_job *job, const struct smr_axis *axis, size_t begin,
+                           size_t end,
+                           void (*compute)(const struct smr_job *job,
+                                           const struct smr_axis_span *span)) {
+  struct smr_axis_walk walk = smr_axis_start(axis, begin, end);
+  struct smr_axis_span span;
+  while (smr_axis_next(axis, &walk, &span)) compute(job, &span);
+  return SAMARA_OK;
+}

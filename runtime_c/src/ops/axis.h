@@ -35,4 +35,10 @@ struct smr_axis_walk smr_axis_start(const struct smr_axis *axis, size_t begin, s
 bool smr_axis_next(const struct smr_axis *axis, struct smr_axis_walk *walk,
                    struct smr_axis_span *span);
 
+/// A run function's work where nothing is kept from span to span and nothing can fail.
+samara_status smr_axis_run(const struct smr_job *job, const struct smr_axis *axis, size_t begin,
+                           size_t end,
+                           void (*compute)(const struct smr_job *job,
+                                           const struct smr_axis_span *span));
+
 #endif

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 
 struct qsoftmax_state {
-  struct smr_axis axis;
+  struct smr_axis axis;  // first
   const struct smr_i8_softmax *kernels;
 };
 
@@ -32,20 +32,43 @@ static samara_status qsoftmax_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
+static void qsoftmax_row(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct qsoftmax_state *s = job->state;
+  s->kernels->row(s->axis.n, (const int8_t *)job->inputs[0]->data + span->offset,
+                  job->inputs[1]->data, (int8_t *)job->outputs[0]->data + span->offset);
+}
+
+static samara_status qsoftmax_rows_run(const struct smr_job *job, size_t begin, size_t end,
+                                       void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, qsoftmax_row);
+}
+
+static void qsoftmax_columns(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct qsoftmax_state *s = job->state;
+  s->kernels->columns(s->axis.n, span->count, s->axis.inner,
+                      (const int8_t *)job->inputs[0]->data + span->offset, job->inputs[1]->data,
+                      (int8_t *)job->outputs[0]->data + span->offset);
+}
+
+static samara_status qsoftmax_columns_run(const struct smr_job *job, size_t begin, size_t end,
+                                          void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, qsoftmax_columns);
+}
+
 static samara_status qsoftmax_prepare(struct smr_job *job) {
   static_assert((int)SMR_I8_SOFTMAX_COLUMNS >= (int)SMR_AXIS_COLUMNS, "spans fit the kernels");
   struct qsoftmax_state *s = job->state;
-  *s =
-      (struct qsoftmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, qsoftmax, axis)->i),
-                              .kernels = smr_i8_softmax_config(job->isa)};
   const struct smr_tensor *x = job->inputs[0];
   const int64_t given = SMR_ATTR(job, qsoftmax, axis)->i;
   const uint32_t axis = (uint32_t)(given < 0 ? given + (int64_t)x->rank : given);
+  *s = (struct qsoftmax_state){smr_axis_of(x, given), smr_i8_softmax_config(job->isa)};
   const bool open = smr_dims_open(x, axis, axis + 1),
              inner_open = smr_dims_open(x, axis + 1, x->rank);
-  const bool columns = s->axis.inner != 1 || inner_open;
-  if (s->axis.inner == 1 || inner_open) SMR_NEED(job, q8_softmax_row);
-  if (columns) SMR_NEED(job, q8_softmax_columns);
+  const bool rows = s->axis.inner == 1, columns = !rows || inner_open;
+  SMR_WAY(job, q8_softmax_row, rows, inner_open, job->run = qsoftmax_rows_run);
+  SMR_WAY(job, q8_softmax_columns, !rows, inner_open, job->run = qsoftmax_columns_run);
   if (s->axis.n > SMR_I8_SOFTMAX_SHORT || open) SMR_NEED(job, q8_softmax_long_row);
   if (s->axis.n > SMR_I8_SOFTMAX_FEW || open || columns) SMR_NEED(job, q8_softmax_above_floor);
   job->kernel = s->kernels->name;
@@ -53,28 +76,8 @@ static samara_status qsoftmax_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-static samara_status qsoftmax_run(const struct smr_job *job, size_t begin, size_t end,
-                                  void *thread_scratch) {
-  (void)thread_scratch;
-  const struct qsoftmax_state *s = job->state;
-  const int8_t *x = job->inputs[0]->data;
-  const uint32_t *table = job->inputs[1]->data;
-  int8_t *y = job->outputs[0]->data;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);) {
-    if (SMR_HAS(q8_softmax_row) && s->axis.inner == 1)
-      s->kernels->row(s->axis.n, x + span.offset, table, y + span.offset);
-    else if (SMR_HAS(q8_softmax_columns))
-      s->kernels->columns(s->axis.n, span.count, s->axis.inner, x + span.offset, table,
-                          y + span.offset);
-  }
-  return SAMARA_OK;
-}
-
 const struct smr_op_funcs smr_op_qsoftmax_funcs = {.check = qsoftmax_check,
                                                    .prepare = qsoftmax_prepare,
-                                                   .run = qsoftmax_run,
                                                    .state_bytes = sizeof(struct qsoftmax_state),
                                                    .more_dtypes = SMR_DTYPE_U32};
 

@@ -13,13 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-  SOFTMAX_ROWS = SMR_HAS(f32_softmax_row) || SMR_HAS(f32_softmax_log_row),
-  SOFTMAX_COLUMNS = SMR_HAS(f32_softmax_columns) || SMR_HAS(f32_softmax_log_columns),
-};
-
 struct softmax_state {
-  struct smr_axis axis;
+  struct smr_axis axis;  // first
   const struct smr_f32_softmax *kernels;
   size_t log;
 };
@@ -34,25 +29,31 @@ static bool softmax_is_last(const struct smr_job *job) {
   return axis == -1 || axis + 1 == (int64_t)job->inputs[0]->rank;
 }
 
-static samara_status softmax_prepare_any(struct smr_job *job, size_t log) {
-  struct softmax_state *s = job->state;
-  s->axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i);
-  s->kernels = smr_f32_softmax_config(job->isa);
-  s->log = log;
-  const bool wide = SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64;
-  job->kernel = wide ? "softmax_f64" : s->kernels->name;
-  // Rows have an axis of columns behind them where that may be longer than 1.
-  if (!wide && (job->dims_vary || s->axis.inner == 1))
-    SMR_NEED_KERNEL(job, f32_softmax_row, log, s->kernels->row[log]);
-  if (!wide && (s->axis.inner != 1 || (job->dims_vary && !softmax_is_last(job))))
-    SMR_NEED_KERNEL(job, f32_softmax_row, 2 + log, s->kernels->columns[log]);
-  job->tiles = smr_axis_tiles(&s->axis);
-  return SAMARA_OK;
+// ---- running ----
+
+static void softmax_row(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct softmax_state *s = job->state;
+  s->kernels->row[s->log](s->axis.n, (const float *)job->inputs[0]->data + span->offset,
+                          (float *)job->outputs[0]->data + span->offset);
 }
 
-static samara_status softmax_prepare(struct smr_job *job) { return softmax_prepare_any(job, 0); }
-static samara_status log_softmax_prepare(struct smr_job *job) {
-  return softmax_prepare_any(job, 1);
+static samara_status softmax_rows_run(const struct smr_job *job, size_t begin, size_t end,
+                                      void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, softmax_row);
+}
+
+static void softmax_columns(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct softmax_state *s = job->state;
+  s->kernels->columns[s->log](s->axis.n, span->count, s->axis.inner,
+                              (const float *)job->inputs[0]->data + span->offset,
+                              (float *)job->outputs[0]->data + span->offset);
+}
+
+static samara_status softmax_columns_run(const struct smr_job *job, size_t begin, size_t end,
+                                         void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, softmax_columns);
 }
 
 // One group of doubles, `stride` apart: shifted by the largest, so that nothing overflows.
@@ -73,41 +74,63 @@ static void softmax_f64(const struct softmax_state *s, const double *x, double *
     y[i * stride] = s->log ? y[i * stride] - log_sum : y[i * stride] / sum;
 }
 
-static samara_status softmax_run(const struct smr_job *job, size_t begin, size_t end,
-                                 void *thread_scratch) {
+static void softmax_columns_f64(const struct smr_job *job, const struct smr_axis_span *span) {
+  for (size_t j = span->offset; j < span->offset + span->count; j++)
+    softmax_f64(job->state, (const double *)job->inputs[0]->data + j,
+                (double *)job->outputs[0]->data + j);
+}
+
+static samara_status softmax_f64_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
   (void)thread_scratch;
-  const struct softmax_state *s = job->state;
-  const float *x = job->inputs[0]->data;
-  float *y = job->outputs[0]->data;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);) {
-    if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64)
-      for (size_t j = span.offset; j < span.offset + span.count; j++)
-        softmax_f64(s, (const double *)job->inputs[0]->data + j,
-                    (double *)job->outputs[0]->data + j);
-    else if (SOFTMAX_ROWS && s->axis.inner == 1)
-      s->kernels->row[s->log](s->axis.n, x + span.offset, y + span.offset);
-    else if (SOFTMAX_COLUMNS)
-      s->kernels->columns[s->log](s->axis.n, span.count, s->axis.inner, x + span.offset,
-                                  y + span.offset);
-  }
+  return smr_axis_run(job, job->state, begin, end, softmax_columns_f64);
+}
+
+// ---- preparing ----
+
+// True where nothing else is to be decided: float64 has one way.
+static bool softmax_begin(struct smr_job *job, size_t log) {
+  struct softmax_state *s = job->state;
+  *s = (struct softmax_state){
+      .axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i),
+      .kernels = smr_f32_softmax_config(job->isa),
+      .log = log,
+  };
+  job->kernel = s->kernels->name;
+  job->tiles = smr_axis_tiles(&s->axis);
+  if (!SMR_HAS(type_float64) || job->inputs[0]->dtype != SAMARA_FLOAT64) return false;
+  job->kernel = "softmax_f64";
+  job->run = softmax_f64_run;
+  return true;
+}
+
+// Rows have an axis of columns behind them where that may be longer than 1.
+static bool softmax_is_row(const struct smr_job *job) {
+  return ((const struct softmax_state *)job->state)->axis.inner == 1;
+}
+
+static samara_status softmax_prepare(struct smr_job *job) {
+  if (softmax_begin(job, 0)) return SAMARA_OK;
+  SMR_WAY(job, f32_softmax_row, softmax_is_row(job), true, job->run = softmax_rows_run);
+  SMR_WAY(job, f32_softmax_columns, !softmax_is_row(job), !softmax_is_last(job),
+          job->run = softmax_columns_run);
   return SAMARA_OK;
 }
 
-SMR_WIDENED_OP_MORE(softmax, softmax_check, softmax_prepare, softmax_run,
-                    sizeof(struct softmax_state), SMR_DTYPE_F64)
-SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, softmax_run,
+static samara_status log_softmax_prepare(struct smr_job *job) {
+  if (softmax_begin(job, 1)) return SAMARA_OK;
+  SMR_WAY(job, f32_softmax_log_row, softmax_is_row(job), true, job->run = softmax_rows_run);
+  SMR_WAY(job, f32_softmax_log_columns, !softmax_is_row(job), !softmax_is_last(job),
+          job->run = softmax_columns_run);
+  return SAMARA_OK;
+}
+
+SMR_WIDENED_OP_MORE(softmax, softmax_check, softmax_prepare, NULL, sizeof(struct softmax_state),
+                    SMR_DTYPE_F64)
+SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, NULL,
                     sizeof(struct softmax_state), SMR_DTYPE_F64)
 
-static samara_status hardmax_prepare(struct smr_job *job) {
-  struct softmax_state *s = job->state;
-  *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i)};
-  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, false));
-  job->kernel = "hardmax";
-  job->tiles = smr_axis_tiles(&s->axis);
-  return smr_arg_minmax_check(job, ((const struct softmax_state *)job->state)->axis.n);
-}
+// ---- hardmax ----
 
 // One group of doubles, `stride` apart: 1 at the first of the largest elements (NaN beats all).
 static void hardmax_f64(size_t n, size_t stride, const double *x, double *y) {
@@ -135,27 +158,50 @@ SMR_VECTORIZED static void hardmax_columns(const struct smr_arg_minmax *e, size_
   }
 }
 
+static void hardmax(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct softmax_state *s = job->state;
+  const struct smr_arg_minmax e = {.kernels = smr_f32_reduce_config(job->isa)};
+  const float *x = (const float *)job->inputs[0]->data + span->offset;
+  float *y = (float *)job->outputs[0]->data + span->offset;
+  if (s->axis.inner == 1)
+    hardmax_row(&e, s->axis.n, x, y);
+  else
+    hardmax_columns(&e, s->axis.n, span->count, s->axis.inner, x, y);
+}
+
 static samara_status hardmax_run(const struct smr_job *job, size_t begin, size_t end,
                                  void *thread_scratch) {
   (void)thread_scratch;
-  const struct softmax_state *s = job->state;
-  const struct smr_arg_minmax e = {.kernels = smr_f32_reduce_config(job->isa)};
-  const float *x = job->inputs[0]->data;
-  float *y = job->outputs[0]->data;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);) {
-    if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64)
-      for (size_t j = span.offset; j < span.offset + span.count; j++)
-        hardmax_f64(s->axis.n, s->axis.inner, (const double *)job->inputs[0]->data + j,
-                    (double *)job->outputs[0]->data + j);
-    else if (s->axis.inner == 1)
-      hardmax_row(&e, s->axis.n, x + span.offset, y + span.offset);
-    else
-      hardmax_columns(&e, s->axis.n, span.count, s->axis.inner, x + span.offset, y + span.offset);
-  }
-  return SAMARA_OK;
+  return smr_axis_run(job, job->state, begin, end, hardmax);
 }
 
-SMR_WIDENED_OP_MORE(hardmax, softmax_check, hardmax_prepare, hardmax_run,
-                    sizeof(struct softmax_state), SMR_DTYPE_F64)
+static void hardmax_columns_f64(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct softmax_state *s = job->state;
+  for (size_t j = span->offset; j < span->offset + span->count; j++)
+    hardmax_f64(s->axis.n, s->axis.inner, (const double *)job->inputs[0]->data + j,
+                (double *)job->outputs[0]->data + j);
+}
+
+static samara_status hardmax_f64_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, hardmax_columns_f64);
+}
+
+static samara_status hardmax_prepare(struct smr_job *job) {
+  struct softmax_state *s = job->state;
+  *s = (struct softmax_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, softmax, axis)->i)};
+  if (SMR_HAS(type_float64) && job->inputs[0]->dtype == SAMARA_FLOAT64) {
+    job->run = hardmax_f64_run;
+  } else {
+    const struct smr_arg_minmax e = {.kernels = smr_f32_reduce_config(job->isa)};
+    SMR_TRY(smr_arg_minmax_need(job, &e));
+    job->run = hardmax_run;
+  }
+  job->kernel = "hardmax";
+  job->tiles = smr_axis_tiles(&s->axis);
+  return smr_arg_minmax_check(job, s->axis.n);
+}
+
+SMR_WIDENED_OP_MORE(hardmax, softmax_check, hardmax_prepare, NULL, sizeof(struct softmax_state),
+                    SMR_DTYPE_F64)

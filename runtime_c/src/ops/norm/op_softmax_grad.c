@@ -9,7 +9,7 @@
 #include "ops/widen.h"
 
 struct softmax_grad_state {
-  struct smr_axis axis;
+  struct smr_axis axis;  // first
   const struct smr_f32_softmax_grad *kernels;
   size_t log;
 };
@@ -39,22 +39,21 @@ static samara_status log_softmax_grad_prepare(struct smr_job *job) {
   return softmax_grad_prepare_any(job, 1);
 }
 
+static void softmax_grad(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct softmax_grad_state *s = job->state;
+  const float *dy = (const float *)job->inputs[0]->data + span->offset;
+  const float *y = (const float *)job->inputs[1]->data + span->offset;
+  float *dx = (float *)job->outputs[0]->data + span->offset;
+  if (s->axis.inner == 1)
+    s->kernels->row[s->log](s->axis.n, dy, y, dx);
+  else
+    s->kernels->columns[s->log](s->axis.n, span->count, s->axis.inner, dy, y, dx);
+}
+
 static samara_status softmax_grad_run(const struct smr_job *job, size_t begin, size_t end,
                                       void *thread_scratch) {
   (void)thread_scratch;
-  const struct softmax_grad_state *s = job->state;
-  const float *dy = job->inputs[0]->data, *y = job->inputs[1]->data;
-  float *dx = job->outputs[0]->data;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);) {
-    const size_t at = span.offset;
-    if (s->axis.inner == 1)
-      s->kernels->row[s->log](s->axis.n, dy + at, y + at, dx + at);
-    else
-      s->kernels->columns[s->log](s->axis.n, span.count, s->axis.inner, dy + at, y + at, dx + at);
-  }
-  return SAMARA_OK;
+  return smr_axis_run(job, job->state, begin, end, softmax_grad);
 }
 
 SMR_WIDENED_OP(softmax_grad, softmax_grad_check, softmax_grad_prepare, softmax_grad_run,

@@ -25,14 +25,11 @@ void smr_arg_minmax_columns(const struct smr_arg_minmax *e, size_t n, size_t cou
                             const float *x, uint32_t *index);
 
 /// Needs of both.
-static inline samara_status smr_arg_minmax_need(struct smr_job *job, bool smallest) {
-  if (smallest) {
-    SMR_NEED(job, f32_reduce_row_min);
-    SMR_NEED(job, f32_reduce_columns_min);
-    return SAMARA_OK;
-  }
-  SMR_NEED(job, f32_reduce_row_max);
-  SMR_NEED(job, f32_reduce_columns_max);
+static inline samara_status smr_arg_minmax_need(struct smr_job *job,
+                                                const struct smr_arg_minmax *e) {
+  const enum smr_f32_reduce_op op = e->smallest ? SMR_F32_REDUCE_MIN : SMR_F32_REDUCE_MAX;
+  SMR_NEED_KERNEL(job, f32_reduce_row_sum, op, e->kernels->row[op]);
+  SMR_NEED_KERNEL(job, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op, e->kernels->columns[op]);
   return SAMARA_OK;
 }
 

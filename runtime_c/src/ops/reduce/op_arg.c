@@ -9,7 +9,7 @@
 #include "ops/widen.h"
 
 struct arg_state {
-  struct smr_axis axis;
+  struct smr_axis axis;  // first
   bool smallest, last;
   struct smr_arg_minmax minmax;  // the same, for float32
 };
@@ -18,20 +18,6 @@ static samara_status arg_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input", SMR_DTYPES_EVERY_NUMBER));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_I64);
 }
-
-static samara_status arg_prepare(struct smr_job *job, bool smallest) {
-  struct arg_state *s = job->state;
-  *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, argmax, axis)->i),
-                          .smallest = smallest,
-                          .last = SMR_ATTR(job, argmax, select_last)->i != 0};
-  s->minmax = (struct smr_arg_minmax){smr_f32_reduce_config(job->isa), smallest, s->last};
-  if (job->inputs[0]->dtype == SAMARA_FLOAT32) SMR_TRY(smr_arg_minmax_need(job, smallest));
-  job->kernel = "arg";
-  job->tiles = smr_axis_tiles(&s->axis);
-  return smr_arg_minmax_check(job, s->axis.n);
-}
-static samara_status argmax_prepare(struct smr_job *job) { return arg_prepare(job, false); }
-static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(job, true); }
 
 static int64_t arg_f32(const struct arg_state *s, const void *data, size_t at) {
   return (int64_t)smr_arg_minmax_row(&s->minmax, s->axis.n, (const float *)data + at);
@@ -79,29 +65,54 @@ static const arg_function arg_functions[] = {
 };
 #undef ARG_IN
 
+static void arg_groups(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct smr_tensor *x = job->inputs[0];
+  const arg_function of = arg_functions[x->dtype];
+  int64_t *y = (int64_t *)job->outputs[0]->data + span->group;
+  for (size_t j = 0; j < span->count; j++) y[j] = of(job->state, x->data, span->offset + j);
+}
+
 static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end,
                              void *thread_scratch) {
   (void)thread_scratch;
-  const struct arg_state *s = job->state;
-  const struct smr_tensor *x = job->inputs[0];
-  const arg_function of = arg_functions[x->dtype];
-  int64_t *y = job->outputs[0]->data;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);) {
-    if (!SMR_HAS(type_float32) || x->dtype != SAMARA_FLOAT32 || s->axis.inner == 1) {
-      for (size_t j = 0; j < span.count; j++) y[span.group + j] = of(s, x->data, span.offset + j);
-      continue;
-    }
-    uint32_t index[SMR_AXIS_COLUMNS];
-    smr_arg_minmax_columns(&s->minmax, s->axis.n, span.count, s->axis.inner,
-                           (const float *)x->data + span.offset, index);
-    for (size_t j = 0; j < span.count; j++) y[span.group + j] = index[j];
-  }
-  return SAMARA_OK;
+  return smr_axis_run(job, job->state, begin, end, arg_groups);
 }
 
-SMR_WIDENED_OP_MORE(argmax, arg_check, argmax_prepare, arg_run, sizeof(struct arg_state),
+// Of float32, neighbouring groups together.
+static void arg_columns(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct arg_state *s = job->state;
+  int64_t *y = (int64_t *)job->outputs[0]->data + span->group;
+  uint32_t index[SMR_AXIS_COLUMNS];
+  smr_arg_minmax_columns(&s->minmax, s->axis.n, span->count, s->axis.inner,
+                         (const float *)job->inputs[0]->data + span->offset, index);
+  for (size_t j = 0; j < span->count; j++) y[j] = index[j];
+}
+
+static samara_status arg_columns_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
+  (void)thread_scratch;
+  return smr_axis_run(job, job->state, begin, end, arg_columns);
+}
+
+static samara_status arg_prepare(struct smr_job *job, bool smallest) {
+  struct arg_state *s = job->state;
+  *s = (struct arg_state){.axis = smr_axis_of(job->inputs[0], SMR_ATTR(job, argmax, axis)->i),
+                          .smallest = smallest,
+                          .last = SMR_ATTR(job, argmax, select_last)->i != 0};
+  s->minmax = (struct smr_arg_minmax){smr_f32_reduce_config(job->isa), smallest, s->last};
+  job->run = arg_run;
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32) {
+    SMR_TRY(smr_arg_minmax_need(job, &s->minmax));
+    if (SMR_HAS(type_float32) && s->axis.inner != 1) job->run = arg_columns_run;
+  }
+  job->kernel = "arg";
+  job->tiles = smr_axis_tiles(&s->axis);
+  return smr_arg_minmax_check(job, s->axis.n);
+}
+static samara_status argmax_prepare(struct smr_job *job) { return arg_prepare(job, false); }
+static samara_status argmin_prepare(struct smr_job *job) { return arg_prepare(job, true); }
+
+SMR_WIDENED_OP_MORE(argmax, arg_check, argmax_prepare, NULL, sizeof(struct arg_state),
                     SMR_DTYPES_MORE_NUMBER)
-SMR_WIDENED_OP_MORE(argmin, arg_check, argmin_prepare, arg_run, sizeof(struct arg_state),
+SMR_WIDENED_OP_MORE(argmin, arg_check, argmin_prepare, NULL, sizeof(struct arg_state),
                     SMR_DTYPES_MORE_NUMBER)

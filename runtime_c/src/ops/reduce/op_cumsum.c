@@ -15,7 +15,7 @@ struct cumsum_kernels {
 };
 
 struct cumsum_state {
-  struct smr_axis axis;
+  struct smr_axis axis;  // first
   bool exclusive, reverse;
   const struct cumsum_kernels *kernels;
 };
@@ -112,19 +112,20 @@ static samara_status cumsum_prepare_any(struct smr_job *job, bool product) {
 static samara_status cumsum_prepare(struct smr_job *job) { return cumsum_prepare_any(job, false); }
 static samara_status cumprod_prepare(struct smr_job *job) { return cumsum_prepare_any(job, true); }
 
+static void cumsum(const struct smr_job *job, const struct smr_axis_span *span) {
+  const struct cumsum_state *s = job->state;
+  const void *x = job->inputs[0]->data;
+  void *y = job->outputs[0]->data;
+  if (s->axis.inner == 1)
+    for (size_t j = 0; j < span->count; j++) s->kernels->row(s, x, y, span->offset + j);
+  else
+    s->kernels->columns(s, x, y, span->offset, span->count);
+}
+
 static samara_status cumsum_run(const struct smr_job *job, size_t begin, size_t end,
                                 void *thread_scratch) {
   (void)thread_scratch;
-  const struct cumsum_state *s = job->state;
-  struct smr_axis_span span;
-  for (struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
-       smr_axis_next(&s->axis, &walk, &span);)
-    if (s->axis.inner == 1)
-      for (size_t j = 0; j < span.count; j++)
-        s->kernels->row(s, job->inputs[0]->data, job->outputs[0]->data, span.offset + j);
-    else
-      s->kernels->columns(s, job->inputs[0]->data, job->outputs[0]->data, span.offset, span.count);
-  return SAMARA_OK;
+  return smr_axis_run(job, job->state, begin, end, cumsum);
 }
 
 SMR_WIDENED_OP_MORE(cumsum, cumsum_check, cumsum_prepare, cumsum_run, sizeof(struct cumsum_state),

@@ -22,11 +22,18 @@ struct qmean_axes {
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
 };
 
+struct qmean_state;
+struct qmean_sums;
+// Add `count` elements, `stride` apart, to each of the sums: side by side, or to the only one.
+typedef void (*qmean_add)(const struct qmean_state *s, size_t count, size_t stride, const int8_t *x,
+                          struct qmean_sums *sums);
+
 // After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
 // an output is made of rows; if it is kept, neighbouring outputs are made together, column by
 // column.
 struct qmean_state {
   const struct smr_i8_mean *kernels;
+  qmean_add add;
   struct smr_i8_mean_end end;
   int32_t x_zero;
   bool columns;
@@ -68,37 +75,6 @@ static samara_status qmean_check(const struct smr_job *job) {
   return smr_rescale_check(job, SMR_ATTR_GROUP(job, qmean, int8_output));
 }
 
-static samara_status qmean_prepare(struct smr_job *job) {
-  struct qmean_state *s = (struct qmean_state *)job->state;
-  const struct smr_tensor *x = job->inputs[0];
-  const struct smr_attr *axes = SMR_ATTR(job, qmean, axes);
-  const struct smr_rescale rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qmean, int8_output));
-  *s = (struct qmean_state){.kernels = smr_i8_mean_config(job->isa), .x_zero = rescale.x_zero};
-  uint32_t mask = 0;
-  for (uint32_t i = 0; i < axes->count; i++)
-    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
-  qmean_split(x, mask, s);
-  // Of no elements, the mean of one zero.
-  s->end = (struct smr_i8_mean_end){.multiplier = rescale.ratio / (float)(s->count ? s->count : 1),
-                                    .zero = rescale.zero,
-                                    .lo = rescale.lo,
-                                    .hi = rescale.hi};
-  const size_t outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
-  size_t cost = s->count ? s->count : 1, units = outputs;
-  if (s->columns) {
-    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
-    s->chunks = s->width / QMEAN_COLUMNS + (s->width % QMEAN_COLUMNS != 0);
-    units = s->width ? outputs / s->width * s->chunks : 0;
-    if (cost < SMR_MOVE_TILE_BYTES) cost *= s->width < QMEAN_COLUMNS ? s->width : QMEAN_COLUMNS;
-  }
-  if (s->columns || job->dims_vary) SMR_NEED(job, s8_mean_columns);
-  if (!s->columns || job->dims_vary) SMR_NEED(job, s8_mean_row);
-  SMR_NEED(job, s8_mean_finish);
-  s->units = smr_units_make(job, units, cost);
-  job->kernel = s->kernels->name;
-  return SAMARA_OK;
-}
-
 // Offset of index `i` counted over the first `rank` axes.
 static size_t qmean_offset(const struct qmean_axes *axes, uint32_t rank, size_t i) {
   size_t offset = 0;
@@ -125,19 +101,27 @@ static void qmean_move(struct qmean_sums *sums) {
   sums->moved = true;
 }
 
+static void qmean_add_columns(const struct qmean_state *s, size_t count, size_t stride,
+                              const int8_t *x, struct qmean_sums *sums) {
+  s->kernels->columns(sums->width, count, stride, x, sums->part);
+}
+
+static void qmean_add_row(const struct qmean_state *s, size_t count, size_t stride, const int8_t *x,
+                          struct qmean_sums *sums) {
+  (void)stride;
+  sums->part[0] += s->kernels->row(count, x);
+}
+
 // One run along the last folded axis.
-static samara_status qmean_add(struct smr_deadline_watch *watch, const struct qmean_state *s,
-                               const int8_t *x, size_t count, size_t stride,
-                               struct qmean_sums *sums) {
+static samara_status qmean_line(struct smr_deadline_watch *watch, const struct qmean_state *s,
+                                const int8_t *x, size_t count, size_t stride,
+                                struct qmean_sums *sums) {
   const size_t most = QMEAN_STEPS / sums->width;
   while (count > 0) {
     const size_t some = count < most ? count : most;
     if (sums->held > SMR_I8_MEAN_MOST - some) qmean_move(sums);
     SMR_TRY(smr_deadline_step(watch, some * sums->width));
-    if (SMR_HAS(s8_mean_columns) && s->columns)
-      s->kernels->columns(sums->width, some, stride, x, sums->part);
-    else if (SMR_HAS(s8_mean_row))
-      sums->part[0] += s->kernels->row(some, x);
+    s->add(s, some, stride, x, sums);
     sums->held += some;
     count -= some;
     if (count > 0) x += some * stride;
@@ -183,19 +167,51 @@ static samara_status qmean_unit(struct smr_deadline_watch *watch, const struct q
   const size_t count = folded->rank ? (size_t)folded->dims[outer] : 1;
   const size_t stride = folded->rank ? (size_t)folded->strides[outer] : 0;
   for (size_t i = 0; s->count > 0 && i < runs; i++)
-    SMR_TRY(qmean_add(watch, s, x + from + qmean_offset(folded, outer, i), count, stride, &sums));
+    SMR_TRY(qmean_line(watch, s, x + from + qmean_offset(folded, outer, i), count, stride, &sums));
   qmean_finish(s, &sums, y + first);
   return SAMARA_OK;
 }
 
-static samara_status qmean_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
-  (void)scratch;
+static samara_status qmean_run(const struct smr_job *job, size_t begin, size_t end,
+                               void *thread_scratch) {
+  (void)thread_scratch;
   const struct qmean_state *s = (const struct qmean_state *)job->state;
   struct smr_deadline_watch watch = {.job = job};
   const size_t last = smr_units_begin(&s->units, end);
   for (size_t unit = smr_units_begin(&s->units, begin); unit < last; unit++)
     SMR_TRY(qmean_unit(&watch, s, unit, (const int8_t *)job->inputs[0]->data,
                        (int8_t *)job->outputs[0]->data));
+  return SAMARA_OK;
+}
+
+static samara_status qmean_prepare(struct smr_job *job) {
+  struct qmean_state *s = (struct qmean_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  const struct smr_attr *axes = SMR_ATTR(job, qmean, axes);
+  const struct smr_rescale rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qmean, int8_output));
+  *s = (struct qmean_state){.kernels = smr_i8_mean_config(job->isa), .x_zero = rescale.x_zero};
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < axes->count; i++)
+    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
+  qmean_split(x, mask, s);
+  // Of no elements, the mean of one zero.
+  s->end = (struct smr_i8_mean_end){.multiplier = rescale.ratio / (float)(s->count ? s->count : 1),
+                                    .zero = rescale.zero,
+                                    .lo = rescale.lo,
+                                    .hi = rescale.hi};
+  const size_t outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
+  size_t cost = s->count ? s->count : 1, units = outputs;
+  if (s->columns) {
+    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
+    s->chunks = s->width / QMEAN_COLUMNS + (s->width % QMEAN_COLUMNS != 0);
+    units = s->width ? outputs / s->width * s->chunks : 0;
+    if (cost < SMR_MOVE_TILE_BYTES) cost *= s->width < QMEAN_COLUMNS ? s->width : QMEAN_COLUMNS;
+  }
+  SMR_WAY(job, s8_mean_columns, s->columns, true, s->add = qmean_add_columns);
+  SMR_WAY(job, s8_mean_row, !s->columns, true, s->add = qmean_add_row);
+  SMR_NEED(job, s8_mean_finish);
+  s->units = smr_units_make(job, units, cost);
+  job->kernel = s->kernels->name;
   return SAMARA_OK;
 }
 

@@ -32,12 +32,18 @@ struct reduce_axes {
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
 };
 
+struct reduce_state;
+// Elements [from, to) of `count` neighbouring outputs; the first output's lie from `x` on.
+typedef void (*reduce_fold)(const struct reduce_state *s, const float *x, size_t count, size_t from,
+                            size_t to, float *y);
+
 // After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
 // an output is made of rows; if it is kept, neighbouring outputs are made together, column by
 // column. Few outputs of many elements are made in two phases: each of pieces of its elements, the
 // pieces then joined in their order. Sizes alone decide how they are cut.
 struct reduce_state {
   const struct smr_f32_reduce *kernels;
+  reduce_fold fold;         // of float32
   smr_vreduce_ukernel any;  // of every other dtype
   enum smr_f32_reduce_op op;
   bool mean, columns;
@@ -117,48 +123,6 @@ static enum smr_vreduce_op reduce_any_op(enum smr_f32_reduce_op op) {
   }
 }
 
-static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
-                                         uint32_t mask) {
-  struct reduce_state *s = job->state;
-  *s = (struct reduce_state){.kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
-  reduce_split(job->inputs[0], mask, s);
-  size_t cost = s->count ? s->count : 1, across = 1;
-  s->units = s->outputs;
-  if (s->columns) {
-    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
-    s->chunks = s->width / REDUCE_COLUMNS + (s->width % REDUCE_COLUMNS != 0);
-    s->units = s->width ? s->outputs / s->width * s->chunks : 0;
-    across = s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS;
-    cost = cost < SMR_GRAIN ? cost * across : cost;
-  }
-  s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
-  job->tiles = s->units / s->group + (s->units % s->group != 0);
-  reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
-  if (job->inputs[0]->dtype != SAMARA_FLOAT32) {
-    SMR_NEED(job, vreduce);
-    s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
-    SMR_NEED_KERNEL(job, vreduce_sum, reduce_any_op(op), s->any);
-    job->kernel = "vreduce";
-    return SAMARA_OK;
-  }
-  // Which axes are longer than 1 says whether the last of them is folded.
-  if (job->dims_vary || !s->columns)
-    SMR_NEED_KERNEL(job, f32_reduce_row_sum, op, s->kernels->row[op]);
-  if (job->dims_vary || s->columns)
-    SMR_NEED_KERNEL(job, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op, s->kernels->columns[op]);
-  job->kernel = s->kernels->name;
-  return SAMARA_OK;
-}
-
-static samara_status reduce_prepare(struct smr_job *job, enum smr_f32_reduce_op op, bool mean) {
-  const struct smr_attr *axes = SMR_ATTR(job, reduce_sum, axes);
-  const int64_t rank = job->inputs[0]->rank;
-  uint32_t mask = 0;
-  for (uint32_t i = 0; i < axes->count; i++)
-    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]);
-  return reduce_prepare_mask(job, op, mean, mask);
-}
-
 // Offset of index `i` counted over axes.
 static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_t i) {
   size_t offset = 0;
@@ -169,7 +133,7 @@ static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_
   return offset;
 }
 
-// Elements [from, to) of `count` neighbouring outputs; the first output's lie from `x` on.
+// Neighbouring outputs, column by column.
 static void reduce_columns_f32(const struct reduce_state *s, const float *x, size_t count,
                                size_t from, size_t to, float *y) {
   const float start = smr_f32_reduce_start(s->op);
@@ -186,9 +150,14 @@ static void reduce_columns_f32(const struct reduce_state *s, const float *x, siz
   }
 }
 
-// Elements [from, to) of one output, which lie from `x` on.
-static float reduce_rows_f32(const struct reduce_state *s, const float *x, size_t from, size_t to) {
-  if (from == to) return smr_f32_reduce_start(s->op);
+// One output, made of rows.
+static void reduce_row_f32(const struct reduce_state *s, const float *x, size_t count, size_t from,
+                           size_t to, float *out) {
+  (void)count;
+  if (from == to) {
+    *out = smr_f32_reduce_start(s->op);
+    return;
+  }
   const uint32_t last = s->folded.rank - 1;
   const size_t length = (size_t)s->folded.dims[last];
   // Whole rows along the axis before go together.
@@ -204,7 +173,7 @@ static float reduce_rows_f32(const struct reduce_state *s, const float *x, size_
     y = i == from ? part : smr_f32_reduce_join(s->op, y, part);
     i += rows * n;
   }
-  return y;
+  *out = y;
 }
 
 // `count` outputs (at most REDUCE_COLUMNS, one unless columns) from number `first` on, of elements
@@ -230,23 +199,6 @@ static void reduce_any(const struct smr_job *job, const struct reduce_state *s, 
   }
 }
 
-// `count` neighbouring outputs from number `first` on, of elements from `at` on.
-static void reduce_outputs(const struct smr_job *job, const struct reduce_state *s, size_t first,
-                           size_t at, size_t count) {
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  if (SMR_HAS(vreduce) && x->dtype != SAMARA_FLOAT32) {
-    reduce_any(job, s, first, at, count);
-    return;
-  }
-  float *out = (float *)y->data + first;
-  if (REDUCE_IN_COLUMNS && s->columns)
-    reduce_columns_f32(s, (const float *)x->data + at, count, 0, s->count, out);
-  else if (REDUCE_ROWS)
-    *out = reduce_rows_f32(s, (const float *)x->data + at, 0, s->count);
-  if (s->mean)
-    for (size_t j = 0; j < count; j++) out[j] /= (float)s->count;
-}
-
 // The outputs that a unit makes: the first one's number and where its elements begin.
 struct reduce_unit {
   size_t first, at, count;
@@ -263,18 +215,30 @@ static struct reduce_unit reduce_unit_of(const struct reduce_state *s, size_t un
                               rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS};
 }
 
-// Piece `tile` of the float partial results, which lie piece by piece in scratch.
+// Tiles [begin, end) of units.
+static size_t reduce_last(const struct reduce_state *s, size_t end) {
+  return end < s->units / s->group ? end * s->group : s->units;
+}
+
+static samara_status reduce_any_run(const struct smr_job *job, size_t begin, size_t end,
+                                    void *thread_scratch) {
+  (void)thread_scratch;
+  const struct reduce_state *s = job->state;
+  const size_t last = reduce_last(s, end);
+  for (size_t unit = begin * s->group; unit < last; unit++) {
+    const struct reduce_unit u = reduce_unit_of(s, unit);
+    reduce_any(job, s, u.first, u.at, u.count);
+  }
+  return SAMARA_OK;
+}
+
+// Piece `tile` of the partial results, which lie piece by piece in scratch.
 static void reduce_piece(const struct smr_job *job, const struct reduce_state *s, size_t tile) {
   const struct reduce_unit u = reduce_unit_of(s, tile / s->pieces);
   const size_t piece = tile % s->pieces, each = s->count / s->pieces, more = s->count % s->pieces;
   const size_t from = piece * each + (piece < more ? piece : more);
-  const size_t to = from + each + (piece < more);
-  const float *x = (const float *)job->inputs[0]->data + u.at;
-  float *out = (float *)job->scratch + piece * s->outputs + u.first;
-  if (REDUCE_IN_COLUMNS && s->columns)
-    reduce_columns_f32(s, x, u.count, from, to, out);
-  else if (REDUCE_ROWS)
-    *out = reduce_rows_f32(s, x, from, to);
+  s->fold(s, (const float *)job->inputs[0]->data + u.at, u.count, from,
+          from + each + (piece < more), (float *)job->scratch + piece * s->outputs + u.first);
 }
 
 static void reduce_join_pieces(const struct smr_job *job, const struct reduce_state *s) {
@@ -288,8 +252,8 @@ static void reduce_join_pieces(const struct smr_job *job, const struct reduce_st
   }
 }
 
-static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t end,
-                                void *thread_scratch) {
+static samara_status reduce_f32_run(const struct smr_job *job, size_t begin, size_t end,
+                                    void *thread_scratch) {
   (void)thread_scratch;
   const struct reduce_state *s = job->state;
   if (s->pieces > 0) {
@@ -300,19 +264,67 @@ static samara_status reduce_run(const struct smr_job *job, size_t begin, size_t 
         reduce_join_pieces(job, s);
     return SAMARA_OK;
   }
-  const size_t last = end < s->units / s->group ? end * s->group : s->units;
+  const size_t last = reduce_last(s, end);
   for (size_t unit = begin * s->group; unit < last; unit++) {
     const struct reduce_unit u = reduce_unit_of(s, unit);
-    reduce_outputs(job, s, u.first, u.at, u.count);
+    float *out = (float *)job->outputs[0]->data + u.first;
+    s->fold(s, (const float *)job->inputs[0]->data + u.at, u.count, 0, s->count, out);
+    if (s->mean)
+      for (size_t j = 0; j < u.count; j++) out[j] /= (float)s->count;
   }
   return SAMARA_OK;
 }
 
-#define REDUCE(name, OP, mean, check)                                                       \
-  static samara_status name##_prepare(struct smr_job *job) {                                \
-    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                                  \
-  }                                                                                         \
-  SMR_WIDENED_OP_MORE(name, check, name##_prepare, reduce_run, sizeof(struct reduce_state), \
+// ---- preparing ----
+
+static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
+                                         uint32_t mask) {
+  struct reduce_state *s = job->state;
+  *s = (struct reduce_state){.kernels = smr_f32_reduce_config(job->isa), .op = op, .mean = mean};
+  reduce_split(job->inputs[0], mask, s);
+  size_t cost = s->count ? s->count : 1, across = 1;
+  s->units = s->outputs;
+  if (s->columns) {
+    s->width = s->kept.rank ? (size_t)s->kept.dims[s->kept.rank - 1] : 1;
+    s->chunks = s->width / REDUCE_COLUMNS + (s->width % REDUCE_COLUMNS != 0);
+    s->units = s->width ? s->outputs / s->width * s->chunks : 0;
+    across = s->width < REDUCE_COLUMNS ? s->width : REDUCE_COLUMNS;
+    cost = cost < SMR_GRAIN ? cost * across : cost;
+  }
+  s->group = cost && cost < SMR_GRAIN ? SMR_GRAIN / cost : 1;
+  job->tiles = s->units / s->group + (s->units % s->group != 0);
+  reduce_cut(job, s, s->count <= SIZE_MAX / REDUCE_COLUMNS ? s->count * across : s->count);
+  if (job->inputs[0]->dtype != SAMARA_FLOAT32) {
+    SMR_NEED(job, vreduce);
+    job->run = reduce_any_run;
+    s->any = smr_vreduce_kernel(reduce_any_op(op), job->inputs[0]->dtype);
+    SMR_NEED_KERNEL(job, vreduce_sum, reduce_any_op(op), s->any);
+    job->kernel = "vreduce";
+    return SAMARA_OK;
+  }
+  // Which axes are longer than 1 says whether the last of them is folded.
+  SMR_WAY_KERNEL(job, REDUCE_ROWS, f32_reduce_row_sum, op, s->kernels->row[op], !s->columns, true,
+                 s->fold = reduce_row_f32);
+  SMR_WAY_KERNEL(job, REDUCE_IN_COLUMNS, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op,
+                 s->kernels->columns[op], s->columns, true, s->fold = reduce_columns_f32);
+  job->kernel = s->kernels->name;
+  return SAMARA_OK;
+}
+
+static samara_status reduce_prepare(struct smr_job *job, enum smr_f32_reduce_op op, bool mean) {
+  const struct smr_attr *axes = SMR_ATTR(job, reduce_sum, axes);
+  const int64_t rank = job->inputs[0]->rank;
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < axes->count; i++)
+    mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]);
+  return reduce_prepare_mask(job, op, mean, mask);
+}
+
+#define REDUCE(name, OP, mean, check)                                                           \
+  static samara_status name##_prepare(struct smr_job *job) {                                    \
+    return reduce_prepare(job, SMR_F32_REDUCE_##OP, mean);                                      \
+  }                                                                                             \
+  SMR_WIDENED_OP_MORE(name, check, name##_prepare, reduce_f32_run, sizeof(struct reduce_state), \
                       SMR_DTYPES_MORE_NUMBER)
 REDUCE(reduce_sum, SUM, false, reduce_check_number)
 REDUCE(reduce_mean, SUM, true, reduce_check_number)
@@ -330,5 +342,5 @@ static samara_status sum_to_prepare(struct smr_job *job) {
     if (y->dims[i] != x->dims[lead + i]) mask |= 1u << (lead + i);
   return reduce_prepare_mask(job, SMR_F32_REDUCE_SUM, false, mask);
 }
-SMR_WIDENED_OP_MORE(sum_to, sum_to_check, sum_to_prepare, reduce_run, sizeof(struct reduce_state),
-                    SUM_TO_MORE)
+SMR_WIDENED_OP_MORE(sum_to, sum_to_check, sum_to_prepare, reduce_f32_run,
+                    sizeof(struct reduce_state), SUM_TO_MORE)
