@@ -21,23 +21,27 @@
 
 #define POOL_LARGEST_ADDED 0x1p64f  // scale of dequantized values whose sums stay finite
 
+// Whether this build pools floats.
 enum {
   POOL_HAS_FLOATS = SMR_HAS(f32_pool_max) || SMR_HAS(f32_pool_avg) || SMR_HAS(f32_pool_l1) ||
-      SMR_HAS(f32_pool_l2) || SMR_HAS(f32_pool_power),
-  POOL_HAS_BYTES = SMR_HAS(x8_pool_s8) || SMR_HAS(x8_pool_u8),
+  SMR_HAS(f32_pool_l2) || SMR_HAS(f32_pool_power)
 };
 
+// Compute a pixel of the output; `counted` is what an average divides by.
+typedef void (*pool_pixel)(const struct smr_job *job, const struct smr_pool_window *window,
+                           float counted, void *y);
+
 struct pool_state {
+  pool_pixel pixel;
   struct smr_units units;  // rows of output pixels: (batch, depth, height)
   struct smr_window window;
   enum smr_f32_pool_kind kind;
-  smr_f32_pool_ukernel kernel;  // NULL: 8-bit integers
-  const struct smr_i8_pool *bytes;
+  smr_f32_pool_ukernel kernel;      // of floats
+  const struct smr_i8_pool *bytes;  // of max_pool
   float p;                          // of POWER
   bool count_padding;               // of AVG
-  const struct smr_i8_mean *means;  // qavg_pool; NULL elsewhere
+  const struct smr_i8_mean *means;  // of qavg_pool
   struct smr_rescale rescale;       // of it
-  bool dequantized;                 // of it
   float x_scale, scale;             // of it, where dequantized
 };
 
@@ -72,73 +76,101 @@ static samara_status qavg_pool_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-static samara_status pool_prepare(struct smr_job *job, enum smr_f32_pool_kind kind) {
-  struct pool_state *state = (struct pool_state *)job->state;
-  const struct smr_tensor *x = job->inputs[0];
-  *state = (struct pool_state){.kind = kind};
-  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool, window),
-                          SMR_ATTR(job, max_pool, kernel)->ints, &state->window));
-  const struct smr_window *w = &state->window;
-  if (x->dtype == SAMARA_FLOAT32 || x->dtype == SAMARA_FLOAT16) {
-    if (!POOL_HAS_FLOATS) return smr_part_missing(job->error, "f32_pool_max");
-    state->kernel = smr_f32_pool_kernel(job->isa, kind,
-                                        x->dtype == SAMARA_FLOAT16 ? SMR_POOL_F16 : SMR_POOL_F32);
-    SMR_NEED_KERNEL(job, f32_pool_max, kind, state->kernel);
-    job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
-  } else {
-    // Averages have kernels of their own.
-    if (kind == SMR_POOL_MAX && x->dtype == SAMARA_UINT8) SMR_NEED(job, x8_pool_u8);
-    if (kind == SMR_POOL_MAX && x->dtype != SAMARA_UINT8) SMR_NEED(job, x8_pool_s8);
-    if (POOL_HAS_BYTES) {
-      state->bytes = smr_i8_pool_config(job->isa);
-      job->kernel = state->bytes->name;
-    }
+// ---- a pixel ----
+
+// Whether a window has taps inside: of none, the largest is nothing, and the sum is 0.
+static bool pool_has_taps(const struct smr_pool_window *window) {
+  return window->n[0] != 0 && window->n[1] != 0 && window->n[2] != 0;
+}
+
+static void pool_float(const struct smr_job *job, const struct smr_pool_window *window,
+                       float counted, void *y) {
+  const struct pool_state *s = job->state;
+  const size_t channels = (size_t)s->window.channels_in;
+  if (pool_has_taps(window)) {
+    s->kernel(channels, window, s->kind == SMR_POOL_POWER ? s->p : counted, y);
+    return;
   }
-  const bool empty = smr_numel(job->outputs[0]) == 0;
-  const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
-  const size_t row_bytes =
-      empty ? 0 : (size_t)(w->out[2] * w->channels_in) * smr_dtype_bytes(x->dtype);
-  state->units = smr_units_make(job, rows, row_bytes);
-  return SAMARA_OK;
+  const float value = s->kind == SMR_POOL_MAX ? -INFINITY : 0.0f;
+  if (job->inputs[0]->dtype == SAMARA_FLOAT32)
+    for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
+  else
+    for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
 }
 
-static samara_status max_pool_prepare(struct smr_job *job) {
-  return pool_prepare(job, SMR_POOL_MAX);
+static void pool_max_u8(const struct smr_job *job, const struct smr_pool_window *window,
+                        float counted, void *y) {
+  (void)counted;
+  const struct pool_state *s = job->state;
+  const size_t channels = (size_t)s->window.channels_in;
+  if (pool_has_taps(window))
+    s->bytes->max_u8(channels, window, y);
+  else
+    memset(y, 0, channels);
 }
 
-static samara_status avg_pool_prepare(struct smr_job *job) {
-  SMR_TRY(pool_prepare(job, SMR_POOL_AVG));
-  ((struct pool_state *)job->state)->count_padding =
-      SMR_ATTR(job, avg_pool, count_include_pad)->i != 0;
-  return SAMARA_OK;
+static void pool_max_s8(const struct smr_job *job, const struct smr_pool_window *window,
+                        float counted, void *y) {
+  (void)counted;
+  const struct pool_state *s = job->state;
+  const size_t channels = (size_t)s->window.channels_in;
+  if (pool_has_taps(window))
+    s->bytes->max_s8(channels, window, y);
+  else
+    memset(y, INT8_MIN, channels);
 }
 
-static samara_status lp_pool_prepare(struct smr_job *job) {
-  const int64_t p = SMR_ATTR(job, lp_pool, p)->i;
-  SMR_TRY(pool_prepare(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
-  ((struct pool_state *)job->state)->p = (float)p;
-  return SAMARA_OK;
+// Averages of no taps, too, are the kernels' own: they lie in memory, so their number fits.
+static size_t pool_taps(const struct smr_pool_window *window) {
+  return window->n[0] * window->n[1] * window->n[2];
 }
 
-static samara_status qavg_pool_prepare(struct smr_job *job) {
-  SMR_NEED(job, qavg_pool);
-  SMR_TRY(avg_pool_prepare(job));
-  struct pool_state *state = (struct pool_state *)job->state;
-  state->means = smr_i8_mean_config(job->isa);
-  state->rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qavg_pool, int8_output));
-  state->dequantized = SMR_ATTR(job, qavg_pool, dequantized)->i != 0;
-  const int64_t *kernel = state->window.kernel;
-  int64_t taps;
-  const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
-                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_I8_MEAN_MOST;
-  if (state->dequantized) SMR_NEED(job, s8_mean_window_real);
-  if (!state->dequantized) SMR_NEED(job, s8_mean_window);
-  if (wide || SMR_ATTR(job, qavg_pool, kernel)->varies) SMR_NEED(job, s8_mean_wide);
-  state->x_scale = job->inputs[0]->quant->scales[0];
-  state->scale = SMR_ATTR(job, qavg_pool, scale)->f;
-  job->kernel = state->means->name;
-  return SAMARA_OK;
+static float pool_divisor(float counted) { return counted >= 1.0f ? counted : 1.0f; }
+
+static void pool_mean_real(const struct smr_job *job, const struct smr_pool_window *window,
+                           float counted, void *y) {
+  const struct pool_state *s = job->state;
+  const struct smr_rescale *r = &s->rescale;
+  const struct smr_i8_mean_real mean = {
+      s->x_scale, pool_divisor(counted), s->scale, r->x_zero, r->zero, r->lo, r->hi};
+  s->means->window_real((size_t)s->window.channels_in, window, &mean, y);
 }
+
+static void pool_mean(const struct smr_job *job, const struct smr_pool_window *window,
+                      float counted, void *y) {
+  const struct pool_state *s = job->state;
+  const struct smr_rescale *r = &s->rescale;
+  const struct smr_i8_mean_end end = {r->x_zero * (int32_t)pool_taps(window),
+                                      r->ratio / pool_divisor(counted), r->zero, r->lo, r->hi};
+  s->means->window((size_t)s->window.channels_in, window, &end, y);
+}
+
+// Sums of windows whose taps int32 may not count; nobody is waiting for them to be fast.
+static void pool_mean_wide(const struct smr_job *job, const struct smr_pool_window *window,
+                           float counted, void *y) {
+  const struct pool_state *s = job->state;
+  const struct smr_rescale *r = &s->rescale;
+  if (pool_taps(window) <= SMR_I8_MEAN_MOST) {
+    pool_mean(job, window, counted, y);
+    return;
+  }
+  const float multiplier = r->ratio / pool_divisor(counted);
+  const float lo = (float)(r->lo - r->zero), hi = (float)(r->hi - r->zero);
+  for (size_t c = 0; c < (size_t)s->window.channels_in; c++) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < window->n[0]; i++)
+      for (size_t j = 0; j < window->n[1]; j++)
+        for (size_t k = 0; k < window->n[2]; k++)
+          sum +=
+              ((const int8_t *)window
+                   ->x)[i * window->stride[0] + j * window->stride[1] + k * window->stride[2] + c] -
+              r->x_zero;
+    const float p = (float)sum * multiplier;
+    ((int8_t *)y)[c] = (int8_t)smr_rounded(p, lo, hi, r->zero);
+  }
+}
+
+// ---- running ----
 
 // a / by, upwards, for a >= 0; mostly there is nothing to divide.
 static int64_t pool_ceil_div(int64_t a, int64_t by) { return by == 1 ? a : (a + by - 1) / by; }
@@ -163,71 +195,6 @@ static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, 
   if (counted > kernel) counted = kernel;
   const int64_t count = inside > before ? inside - before : 0;
   return (struct pool_span){start + before * by, count, count_padding ? counted : count};
-}
-
-// A window without taps inside: nothing is the largest of nothing, and the sum is 0.
-static void pool_fill(const struct pool_state *state, uint8_t dtype, size_t channels, void *y) {
-  const float value = state->kind == SMR_POOL_MAX ? -INFINITY : 0.0f;
-  if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT32)
-    for (size_t c = 0; c < channels; c++) ((float *)y)[c] = value;
-  else if (POOL_HAS_FLOATS && dtype == SAMARA_FLOAT16)
-    for (size_t c = 0; c < channels; c++) ((uint16_t *)y)[c] = smr_f32_to_f16(value);
-  else
-    memset(y, dtype == SAMARA_UINT8 ? 0 : INT8_MIN, channels);
-}
-
-// Sums of windows whose taps int32 cannot count; nobody is waiting for them to be fast.
-static void pool_mean_wide(const struct pool_state *state, const struct smr_pool_window *window,
-                           float multiplier, int8_t *y) {
-  const struct smr_rescale *r = &state->rescale;
-  const float lo = (float)(r->lo - r->zero), hi = (float)(r->hi - r->zero);
-  for (size_t c = 0; c < (size_t)state->window.channels_in; c++) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < window->n[0]; i++)
-      for (size_t j = 0; j < window->n[1]; j++)
-        for (size_t k = 0; k < window->n[2]; k++)
-          sum +=
-              ((const int8_t *)window
-                   ->x)[i * window->stride[0] + j * window->stride[1] + k * window->stride[2] + c] -
-              r->x_zero;
-    const float p = (float)sum * multiplier;
-    y[c] = (int8_t)smr_rounded(p, lo, hi, r->zero);
-  }
-}
-
-static void pool_mean(const struct pool_state *state, const struct smr_pool_window *window,
-                      float counted, int8_t *y) {
-  const struct smr_rescale *r = &state->rescale;
-  const size_t taps = window->n[0] * window->n[1] * window->n[2];  // they lie in memory
-  const float count = counted >= 1.0f ? counted : 1.0f, multiplier = r->ratio / count;
-  if (SMR_HAS(s8_mean_window_real) && state->dequantized) {
-    const struct smr_i8_mean_real mean = {state->x_scale, count, state->scale, r->x_zero,
-                                          r->zero,        r->lo, r->hi};
-    state->means->window_real((size_t)state->window.channels_in, window, &mean, y);
-    return;
-  }
-  if (!SMR_HAS(s8_mean_window)) return;
-  if (SMR_HAS(s8_mean_wide) && taps > SMR_I8_MEAN_MOST) {
-    pool_mean_wide(state, window, multiplier, y);
-    return;
-  }
-  const struct smr_i8_mean_end end = {r->x_zero * (int32_t)taps, multiplier, r->zero, r->lo, r->hi};
-  state->means->window((size_t)state->window.channels_in, window, &end, y);
-}
-
-static void pool_pixel(const struct pool_state *state, uint8_t dtype,
-                       const struct smr_pool_window *window, float counted, void *y) {
-  const size_t channels = (size_t)state->window.channels_in;
-  if (SMR_HAS(qavg_pool) && state->means != NULL)
-    pool_mean(state, window, counted, (int8_t *)y);
-  else if (window->n[0] == 0 || window->n[1] == 0 || window->n[2] == 0)
-    pool_fill(state, dtype, channels, y);
-  else if (POOL_HAS_FLOATS && state->kernel != NULL)
-    state->kernel(channels, window, state->kind == SMR_POOL_POWER ? state->p : counted, y);
-  else if (SMR_HAS(x8_pool_u8) && dtype == SAMARA_UINT8)
-    state->bytes->max_u8(channels, window, (uint8_t *)y);
-  else if (SMR_HAS(x8_pool_s8))
-    state->bytes->max_s8(channels, window, (int8_t *)y);
 }
 
 // Elements that a pixel reads or writes; they lie in memory, so the product fits.
@@ -284,10 +251,89 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
         window.x = (const char *)x->data + at * pixel * element;
       }
       SMR_TRY(smr_deadline_step(&watch, pool_work(&window, (size_t)w->channels_in)));
-      pool_pixel(state, x->dtype, &window, pool_counted(a.counted, b.counted, c.counted),
-                 out + (size_t)o2 * (size_t)y->pixel_stride * element);
+      state->pixel(job, &window, pool_counted(a.counted, b.counted, c.counted),
+                   out + (size_t)o2 * (size_t)y->pixel_stride * element);
     }
   }
+  return SAMARA_OK;
+}
+
+// ---- preparing ----
+
+static samara_status pool_begin(struct smr_job *job, enum smr_f32_pool_kind kind) {
+  struct pool_state *s = job->state;
+  const struct smr_tensor *x = job->inputs[0];
+  *s = (struct pool_state){.kind = kind};
+  SMR_TRY(smr_window_read(job, SMR_ATTR_GROUP(job, max_pool, window),
+                          SMR_ATTR(job, max_pool, kernel)->ints, &s->window));
+  const struct smr_window *w = &s->window;
+  const bool empty = smr_numel(job->outputs[0]) == 0;
+  const size_t rows = empty ? 0 : (size_t)w->batch * (size_t)(w->out[0] * w->out[1]);
+  const size_t row_bytes =
+      empty ? 0 : (size_t)(w->out[2] * w->channels_in) * smr_dtype_bytes(x->dtype);
+  s->units = smr_units_make(job, rows, row_bytes);
+  return SAMARA_OK;
+}
+
+static samara_status pool_prepare_float(struct smr_job *job, enum smr_f32_pool_kind kind) {
+  SMR_TRY(pool_begin(job, kind));
+  struct pool_state *s = job->state;
+  const bool half = job->inputs[0]->dtype == SAMARA_FLOAT16;
+  s->kernel = POOL_HAS_FLOATS
+                  ? smr_f32_pool_kernel(job->isa, kind, half ? SMR_POOL_F16 : SMR_POOL_F32)
+                  : NULL;
+  SMR_WAY_KERNEL(job, POOL_HAS_FLOATS, f32_pool_max, kind, s->kernel, true, true,
+                 s->pixel = pool_float);
+  job->kernel = smr_f32_pool_kernel_name(job->isa, kind);
+  return SAMARA_OK;
+}
+
+static samara_status max_pool_prepare(struct smr_job *job) {
+  const uint8_t dtype = job->inputs[0]->dtype;
+  if (dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT16)
+    return pool_prepare_float(job, SMR_POOL_MAX);
+  SMR_TRY(pool_begin(job, SMR_POOL_MAX));
+  struct pool_state *s = job->state;
+  SMR_WAY(job, x8_pool_u8, dtype == SAMARA_UINT8, false, s->pixel = pool_max_u8);
+  SMR_WAY(job, x8_pool_s8, dtype != SAMARA_UINT8, false, s->pixel = pool_max_s8);
+  s->bytes = smr_i8_pool_config(job->isa);
+  job->kernel = s->bytes->name;
+  return SAMARA_OK;
+}
+
+static samara_status avg_pool_prepare(struct smr_job *job) {
+  SMR_TRY(pool_prepare_float(job, SMR_POOL_AVG));
+  ((struct pool_state *)job->state)->count_padding =
+      SMR_ATTR(job, avg_pool, count_include_pad)->i != 0;
+  return SAMARA_OK;
+}
+
+static samara_status lp_pool_prepare(struct smr_job *job) {
+  const int64_t p = SMR_ATTR(job, lp_pool, p)->i;
+  SMR_TRY(pool_prepare_float(job, p == 1 ? SMR_POOL_L1 : p == 2 ? SMR_POOL_L2 : SMR_POOL_POWER));
+  ((struct pool_state *)job->state)->p = (float)p;
+  return SAMARA_OK;
+}
+
+static samara_status qavg_pool_prepare(struct smr_job *job) {
+  SMR_NEED(job, qavg_pool);
+  SMR_TRY(pool_begin(job, SMR_POOL_AVG));
+  struct pool_state *s = job->state;
+  s->count_padding = SMR_ATTR(job, qavg_pool, count_include_pad)->i != 0;
+  s->means = smr_i8_mean_config(job->isa);
+  s->rescale = smr_rescale_read(job, SMR_ATTR_GROUP(job, qavg_pool, int8_output));
+  s->x_scale = job->inputs[0]->quant->scales[0];
+  s->scale = SMR_ATTR(job, qavg_pool, scale)->f;
+  const bool real = SMR_ATTR(job, qavg_pool, dequantized)->i != 0;
+  const int64_t *kernel = s->window.kernel;
+  int64_t taps;
+  const bool wide = !smr_mul_i64(kernel[0], kernel[1], &taps) ||
+                    !smr_mul_i64(taps, kernel[2], &taps) || taps > SMR_I8_MEAN_MOST;
+  SMR_WAY(job, s8_mean_wide, wide, SMR_ATTR(job, qavg_pool, kernel)->varies,
+          s->pixel = pool_mean_wide);
+  SMR_WAY(job, s8_mean_window_real, real, false, s->pixel = pool_mean_real);
+  SMR_WAY(job, s8_mean_window, !real, false, if (!wide) s->pixel = pool_mean);
+  job->kernel = s->means->name;
   return SAMARA_OK;
 }
 
