@@ -26,14 +26,11 @@ enum { MATMUL_SUMS = 0 };
 #else
 enum { MATMUL_SUMS = 1 };
 #endif
-// Whether x may have to be copied: transposed, or widened.
-enum { MATMUL_COPIES = SMR_HAS(matmul_transpose) || SMR_HAS(type_float16) };
-enum { MATMUL_HAS_SUMS = MATMUL_SUMS && SMR_HAS(matmul_outer) };
 
-// Whether this build multiplies anything but floats.
-enum {
-  MATMUL_HAS_PLAIN = SMR_HAS(matmul_int32) || SMR_HAS(matmul_int64) || SMR_HAS(matmul_float64)
-};
+struct matmul_state;
+// Rows of float32 of `count` matrices of x from number `first` on.
+typedef void (*matmul_copy)(const struct smr_job *job, const struct matmul_state *s, size_t first,
+                            size_t count, float *out);
 
 struct matmul_state {
   struct smr_linear linear;
@@ -45,10 +42,9 @@ struct matmul_state {
   size_t copy_offset;             // x as rows of float32, where it is not that already
   size_t pack_offset;             // of thread scratch: a w packed while running
   size_t turns;                   // pieces of x that are transposed first, each a tile
-  bool copies_x, transposes_x;
-  bool per_product;  // a tile is a whole product: w is packed, and x copied, on the way
-  bool sums;  // one float32 xᵀw over many rows, without anything else: all is in `weight_grad`
-  struct smr_weight_grad weight_grad;
+  matmul_copy copy;               // NULL: x is rows of float32 already
+  bool transposes_x;
+  struct smr_weight_grad weight_grad;  // of a sum of outer products, in place of all but sizes
 };
 
 // Whether the product is one of integers or of float64.
@@ -97,128 +93,12 @@ static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
                      2);
 }
 
-static samara_status matmul_prepare_plain(struct smr_job *job) {
-  struct matmul_state *s = job->state;
-  *s = (struct matmul_state){.products = 0};
-  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  matmul_geometry(job, s);
-  switch (job->inputs[0]->dtype) {
-    case SAMARA_FLOAT64:
-      SMR_NEED(job, matmul_float64);
-      break;
-    case SAMARA_INT64:
-    case SAMARA_UINT64:
-      SMR_NEED(job, matmul_int64);
-      break;
-    default:
-      SMR_NEED(job, matmul_int32);
-  }
-  s->any = smr_vmatmul_kernel(job->inputs[0]->dtype);
-  job->kernel = "vmatmul";
-  job->tiles = s->n ? s->products * (s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0)) : 0;
-  return SAMARA_OK;
-}
+// ---- products of float weights ----
 
-// Whether the product can be a long sum over rows of both operands, as gradients of weights are:
-// these are read where they lie, and the sum is cut for threads.
-static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
-  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
-  const bool plain =
-      x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 && y->dtype == SAMARA_FLOAT32 &&
-      w->layout == SMR_LAYOUT_PLAIN && smr_optional_input(job, 2) == NULL &&
-      smr_optional_input(job, 3) == NULL && SMR_ATTR(job, matmul, post)->i == 0 &&
-      SMR_ATTR(job, matmul, lo)->f == -INFINITY && SMR_ATTR(job, matmul, hi)->f == INFINITY;
-  return MATMUL_SUMS && plain && s->transposes_x && SMR_ATTR(job, matmul, transpose_w)->i == 0;
-}
-
-// Whether it is one.
-static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
-  const struct smr_tensor leading_w = matmul_leading(job->inputs[1]);
-  return matmul_may_be_sum(job, s) && s->products == 1 && s->x_count == 1 &&
-         smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
-         (s->k >= MATMUL_OUTER_ROWS || s->k * s->m <= MATMUL_OUTER_SIZE);
-}
-
-static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state *s) {
-  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
-  struct smr_window w = {.spatial = 1, .batch = 1};
-  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
-    w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
-  w.in[1] = w.out[1] = (int64_t)s->k;
-  s->sums = true;
-  s->weight_grad =
-      (struct smr_weight_grad){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
-  return smr_weight_grad_prepare(job, &s->weight_grad);
-}
-
-static samara_status matmul_prepare(struct smr_job *job) {
-  if (matmul_is_plain(job)) return matmul_prepare_plain(job);
-  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
-  struct matmul_state *s = job->state;
-  *s = (struct matmul_state){.products = 0};
-  matmul_geometry(job, s);
-  if (matmul_may_be_sum(job, s) && (job->dims_vary || matmul_is_sum(job, s))) {
-    SMR_NEED(job, matmul_outer);
-    SMR_NEED(job, f32_reduce_columns_sum);
-  }
-  if (MATMUL_HAS_SUMS && matmul_is_sum(job, s)) return matmul_prepare_sum(job, s);
-  if (s->transposes_x) SMR_NEED(job, matmul_transpose);
-  const struct smr_tensor leading_w = matmul_leading(w);
-  const size_t w_count = (size_t)smr_numel(&leading_w);
-  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
-    s->m *= s->products;
-    s->products = s->products != 0;
-  }
-  const bool transpose_w = SMR_ATTR(job, matmul, transpose_w)->i != 0;
-  s->linear = (struct smr_linear){
-      .groups = w_count,
-      .taps = 1,
-      .k = s->k,
-      .n = s->n,
-      .group_stride = s->k * s->n,
-      .k_stride = transpose_w ? 1 : s->n,
-      .n_stride = transpose_w ? s->k : 1,
-      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
-      .caller_packs = s->products > 1,
-      .may_round = true,
-  };
-  SMR_TRY(smr_linear_prepare(job, SMR_ATTR_GROUP(job, matmul, epilogue), &s->linear));
-  s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
-  if (s->per_product || (job->dims_vary && w->constant < 0)) SMR_NEED(job, matmul_computed);
-  if (s->per_product)
-    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
-  s->copies_x = s->transposes_x || x->dtype == SAMARA_FLOAT16;
-  if (s->copies_x && s->per_product)
-    SMR_TRY(smr_thread_scratch_take(job, s->m * s->k, sizeof(float), &s->copy_offset));
-  else if (s->copies_x)
-    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->copy_offset));
-  const struct smr_f32_gemm_args args = {.batch = 1,
-                                         .m = s->m,
-                                         .n = s->n,
-                                         .k = s->k,
-                                         .taps = 1,
-                                         .a_stride = s->k,
-                                         .w_type = s->linear.w_type,
-                                         .source = s->linear.source};
-  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
-  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
-  SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
-  job->kernel = s->plan.kernel;
-  job->tiles = s->per_product ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
-  if (s->transposes_x && x->dtype == SAMARA_FLOAT32 && !s->per_product && job->tiles > 0) {
-    const size_t columns = (size_t)x->dims[x->rank - 1];
-    s->turns = s->x_count * (columns / MATMUL_TURN + (columns % MATMUL_TURN != 0));
-    job->tiles += s->turns;
-    job->barriers[0] = s->turns;
-  }
-  return SAMARA_OK;
-}
-
-// `count` float16 matrices of x as rows of float32: widened, and transposed where they must be.
-static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *s, size_t first,
-                          size_t count, float *out) {
+// Of float16: widened, and transposed where they must be.
+static void matmul_widen(const struct smr_job *job, const struct matmul_state *s, size_t first,
+                         size_t count, float *out) {
   enum { BLOCK = 16 };
-  if (!SMR_HAS(type_float16)) return;
   const struct smr_tensor *x = job->inputs[0];
   const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
   const uint16_t *half = (const uint16_t *)x->data + first * rows * columns;
@@ -239,30 +119,26 @@ static void matmul_copy_x(const struct smr_job *job, const struct matmul_state *
   }
 }
 
-// A whole matrix of float32, transposed.
-static void matmul_turn_matrix(const struct smr_job *job, size_t i, float *out) {
+// Columns [first, first + count) of matrix `i` of float32, transposed.
+static void matmul_turn(const struct smr_job *job, size_t i, size_t first, size_t count,
+                        float *out) {
   const struct smr_tensor *x = job->inputs[0];
   const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
-  smr_transpose_f32(rows, columns, (const float *)x->data + i * rows * columns, columns, out, rows,
-                    job->isa);
+  smr_transpose_f32(rows, count, (const float *)x->data + i * rows * columns + first, columns, out,
+                    rows, job->isa);
 }
 
-// Piece `turn` of all matrices, into scratch.
-static void matmul_turn(const struct smr_job *job, const struct matmul_state *s, size_t turn) {
-  const struct smr_tensor *x = job->inputs[0];
-  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
-  const size_t pieces = s->turns / s->x_count;
-  const size_t first = turn % pieces * MATMUL_TURN, matrix = turn / pieces * rows * columns;
-  const size_t count = columns - first < MATMUL_TURN ? columns - first : MATMUL_TURN;
-  float *copy = (float *)(void *)((char *)job->scratch + s->copy_offset);
-  smr_transpose_f32(rows, count, (const float *)x->data + matrix + first, columns,
-                    copy + matrix + first * rows, rows, job->isa);
+// Of float32, transposed: the matrices of products that are packed on the way.
+static void matmul_transpose(const struct smr_job *job, const struct matmul_state *s, size_t first,
+                             size_t count, float *out) {
+  for (size_t i = first; i < first + count; i++, out += s->k * s->m)
+    matmul_turn(job, i, 0, s->m, out);
 }
 
-// Product `i`: arguments, with x copied and w packed where that happens on the way.
-static void matmul_product(const struct smr_job *job, const struct matmul_state *s, size_t i,
-                           char *thread_scratch, struct smr_f32_gemm_args *args) {
-  size_t at[SMR_BROADCAST_OPERANDS] = {0};
+// What product `i` takes but for x and w, matrices at[0] and at[1] of theirs.
+static void matmul_args(const struct smr_job *job, const struct matmul_state *s, size_t i,
+                        char *thread_scratch, size_t *at, struct smr_f32_gemm_args *args) {
+  at[0] = at[1] = 0;
   if (s->products > 1) {
     struct smr_broadcast_cursor cursor;
     smr_broadcast_start(&s->batch, &cursor, i, i + 1);
@@ -271,25 +147,6 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
   *args = (struct smr_f32_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_linear_args(job, &s->linear, thread_scratch, args);
   args->batch = 1;
-  if (SMR_HAS(matmul_computed) && s->per_product) {
-    smr_linear_pack_group(job, &s->linear, at[1], thread_scratch + s->pack_offset);
-    args->w = thread_scratch + s->pack_offset;
-  } else {
-    args->w = (const char *)args->w + at[1] * s->linear.w_group_bytes;
-  }
-  if (!MATMUL_COPIES || !s->copies_x) {
-    args->a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
-  } else if (SMR_HAS(matmul_computed) && s->per_product) {
-    float *copy = (float *)(void *)(thread_scratch + s->copy_offset);
-    if (SMR_HAS(matmul_transpose) && s->transposes_x && job->inputs[0]->dtype == SAMARA_FLOAT32)
-      matmul_turn_matrix(job, at[0], copy);
-    else
-      matmul_copy_x(job, s, at[0], 1, copy);
-    args->a = copy;
-  } else {
-    args->a = (const float *)(const void *)((const char *)job->scratch + s->copy_offset) +
-              at[0] * s->m * s->k;
-  }
   const struct smr_tensor *residual = smr_optional_input(job, 3), *y = job->outputs[0];
   const size_t offset = i * s->m * s->n * smr_dtype_bytes(y->dtype);
   args->out = (char *)y->data + offset;
@@ -298,6 +155,120 @@ static void matmul_product(const struct smr_job *job, const struct matmul_state 
   args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
 }
 
+// Units of products, whose w are packed before.
+static samara_status matmul_product_run(const struct smr_job *job, size_t begin, size_t end,
+                                        void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  float *copy = (float *)(void *)((char *)job->scratch + s->copy_offset);
+  if (begin == end) {  // alone, before the tiles
+    smr_linear_prologue(job, &s->linear);
+    if (s->copy != NULL && s->turns == 0) s->copy(job, s, 0, s->x_count, copy);
+    return SAMARA_OK;
+  }
+  const float *x = s->copy != NULL ? copy : (const float *)job->inputs[0]->data;
+  const size_t units = s->plan.units;
+  for (size_t tile = begin; tile < end;) {
+    const size_t product = tile / units, first = tile % units;
+    const size_t count = units - first < end - tile ? units - first : end - tile;
+    struct smr_f32_gemm_args args;
+    size_t at[SMR_BROADCAST_OPERANDS];
+    matmul_args(job, s, product, thread_scratch, at, &args);
+    args.a = x + at[0] * s->m * s->k;
+    args.w = (const char *)args.w + at[1] * s->linear.w_group_bytes;
+    smr_f32_gemm_run(&s->plan, &args, first, first + count);
+    tile += count;
+  }
+  return SAMARA_OK;
+}
+
+// The same behind tiles that transpose pieces of x.
+static samara_status matmul_turned_run(const struct smr_job *job, size_t begin, size_t end,
+                                       void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  if (begin == end) return matmul_product_run(job, 0, 0, thread_scratch);
+  const struct smr_tensor *x = job->inputs[0];
+  const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
+  const size_t pieces = s->turns / s->x_count;
+  float *copy = (float *)(void *)((char *)job->scratch + s->copy_offset);
+  for (; begin < end && begin < s->turns; begin++) {
+    const size_t matrix = begin / pieces, first = begin % pieces * MATMUL_TURN;
+    matmul_turn(job, matrix, first, columns - first < MATMUL_TURN ? columns - first : MATMUL_TURN,
+                copy + (matrix * columns + first) * rows);
+  }
+  if (begin == end) return SAMARA_OK;
+  return matmul_product_run(job, begin - s->turns, end - s->turns, thread_scratch);
+}
+
+// A tile is a whole product: w is packed, and x copied, on the way.
+static samara_status matmul_computed_run(const struct smr_job *job, size_t begin, size_t end,
+                                         void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  if (begin == end) {
+    smr_linear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  char *w = (char *)thread_scratch + s->pack_offset;
+  float *copy = (float *)(void *)((char *)thread_scratch + s->copy_offset);
+  struct smr_deadline_watch watch = {.job = job};
+  for (size_t product = begin; product < end; product++) {
+    struct smr_f32_gemm_args args;
+    size_t at[SMR_BROADCAST_OPERANDS];
+    matmul_args(job, s, product, thread_scratch, at, &args);
+    smr_linear_pack_group(job, &s->linear, at[1], w);
+    args.w = w;
+    args.a = (const float *)job->inputs[0]->data + at[0] * s->m * s->k;
+    if (s->copy != NULL) {
+      s->copy(job, s, at[0], 1, copy);
+      args.a = copy;
+    }
+    SMR_TRY(smr_linear_multiply(&watch, &s->plan, &args, 0, s->plan.units));
+  }
+  return SAMARA_OK;
+}
+
+// ---- a sum of outer products ----
+
+// Whether the product can be a long sum over rows of both operands, as gradients of weights are:
+// these are read where they lie, and the sum is cut for threads.
+static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
+  const bool plain =
+      x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32 && y->dtype == SAMARA_FLOAT32 &&
+      w->layout == SMR_LAYOUT_PLAIN && smr_optional_input(job, 2) == NULL &&
+      smr_optional_input(job, 3) == NULL && SMR_ATTR(job, matmul, post)->i == 0 &&
+      SMR_ATTR(job, matmul, lo)->f == -INFINITY && SMR_ATTR(job, matmul, hi)->f == INFINITY;
+  return plain && s->transposes_x && SMR_ATTR(job, matmul, transpose_w)->i == 0;
+}
+
+// Whether it is one.
+static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
+  const struct smr_tensor leading_w = matmul_leading(job->inputs[1]);
+  return s->products == 1 && s->x_count == 1 && smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
+         (s->k >= MATMUL_OUTER_ROWS || s->k * s->m <= MATMUL_OUTER_SIZE);
+}
+
+static samara_status matmul_sum_run(const struct smr_job *job, size_t begin, size_t end,
+                                    void *thread_scratch) {
+  const struct matmul_state *s = job->state;
+  if (begin == end) return SAMARA_OK;
+  return smr_weight_grad_run(job, &s->weight_grad, job->inputs[0]->data, job->inputs[1]->data,
+                             job->outputs[0]->data, begin, end, thread_scratch);
+}
+
+static samara_status matmul_prepare_sum(struct smr_job *job, struct matmul_state *s) {
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  struct smr_window w = {.spatial = 1, .batch = 1};
+  for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
+    w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
+  w.in[1] = w.out[1] = (int64_t)s->k;
+  job->run = matmul_sum_run;
+  s->weight_grad =
+      (struct smr_weight_grad){.window = w, .groups = 1, .a_channels = s->m, .b_channels = s->n};
+  return smr_weight_grad_prepare(job, &s->weight_grad);
+}
+
+// ---- the other dtypes ----
+
 // Element `i` of an optional operand.
 static const void *matmul_at(const struct smr_tensor *t, size_t i) {
   return t == NULL ? NULL : (const char *)t->data + i * smr_dtype_bytes(t->dtype);
@@ -305,7 +276,9 @@ static const void *matmul_at(const struct smr_tensor *t, size_t i) {
 
 // A tile is some rows of a product; a block of columns meets all of them while its weights are
 // near.
-static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end) {
+static samara_status matmul_plain_run(const struct smr_job *job, size_t begin, size_t end,
+                                      void *thread_scratch) {
+  (void)thread_scratch;
   const struct matmul_state *s = job->state;
   const size_t k = s->k, n = s->n, per = s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0);
   const bool turned = SMR_ATTR(job, matmul, transpose_w)->i != 0;
@@ -333,47 +306,94 @@ static void matmul_run_plain(const struct smr_job *job, size_t begin, size_t end
       s->any(&args);
     }
   }
+  return SAMARA_OK;
 }
 
-static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t end,
-                                void *thread_scratch) {
-  const struct matmul_state *s = job->state;
-  if (MATMUL_HAS_PLAIN && matmul_is_plain(job)) {
-    matmul_run_plain(job, begin, end);
-    return SAMARA_OK;
+static samara_status matmul_prepare_plain(struct smr_job *job) {
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
+  matmul_geometry(job, s);
+  switch (job->inputs[0]->dtype) {
+    case SAMARA_FLOAT64:
+      SMR_NEED(job, matmul_float64);
+      break;
+    case SAMARA_INT64:
+    case SAMARA_UINT64:
+      SMR_NEED(job, matmul_int64);
+      break;
+    default:
+      SMR_NEED(job, matmul_int32);
   }
-  if (MATMUL_HAS_SUMS && s->sums) {
-    if (begin == end) return SAMARA_OK;
-    return smr_weight_grad_run(job, &s->weight_grad, job->inputs[0]->data, job->inputs[1]->data,
-                               job->outputs[0]->data, begin, end, thread_scratch);
+  job->run = matmul_plain_run;
+  s->any = smr_vmatmul_kernel(job->inputs[0]->dtype);
+  job->kernel = "vmatmul";
+  job->tiles = s->n ? s->products * (s->m / MATMUL_ANY_ROWS + (s->m % MATMUL_ANY_ROWS != 0)) : 0;
+  return SAMARA_OK;
+}
+
+// ---- preparing ----
+
+static samara_status matmul_prepare(struct smr_job *job) {
+  if (matmul_is_plain(job)) return matmul_prepare_plain(job);
+  const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
+  struct matmul_state *s = job->state;
+  *s = (struct matmul_state){.products = 0};
+  matmul_geometry(job, s);
+  const bool may_be_sum = MATMUL_SUMS && matmul_may_be_sum(job, s);
+  const bool is_sum = may_be_sum && matmul_is_sum(job, s);
+  if (is_sum || (job->dims_vary && may_be_sum)) SMR_NEED(job, f32_reduce_columns_sum);
+  SMR_WAY(job, matmul_outer, is_sum, may_be_sum, return matmul_prepare_sum(job, s));
+  SMR_WAY(job, matmul_transpose, s->transposes_x, false, s->copy = matmul_transpose);
+  const bool half = x->dtype == SAMARA_FLOAT16;
+  if (SMR_HAS(type_float16) && half) s->copy = matmul_widen;
+  const struct smr_tensor leading_w = matmul_leading(w);
+  const size_t w_count = (size_t)smr_numel(&leading_w);
+  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+    s->m *= s->products;
+    s->products = s->products != 0;
   }
-  if (begin == end) {  // alone, before the tiles
-    smr_linear_prologue(job, &s->linear);
-    if (MATMUL_COPIES && s->copies_x && !s->per_product && s->turns == 0)
-      matmul_copy_x(job, s, 0, s->x_count,
-                    (float *)(void *)((char *)job->scratch + s->copy_offset));
-    return SAMARA_OK;
-  }
-  for (; SMR_HAS(matmul_transpose) && begin < end && begin < s->turns; begin++)
-    matmul_turn(job, s, begin);
-  if (begin == end) return SAMARA_OK;
-  const size_t units = s->plan.units;
-  begin -= s->turns;
-  end -= s->turns;
-  struct smr_f32_gemm_args args;
-  struct smr_deadline_watch watch = {.job = job};
-  for (size_t tile = begin; tile < end;) {
-    if (SMR_HAS(matmul_computed) && s->per_product) {
-      matmul_product(job, s, tile, thread_scratch, &args);
-      SMR_TRY(smr_linear_multiply(&watch, &s->plan, &args, 0, units));
-      tile++;
-      continue;
-    }
-    const size_t product = tile / units, first = tile % units;
-    const size_t count = units - first < end - tile ? units - first : end - tile;
-    matmul_product(job, s, product, thread_scratch, &args);
-    smr_f32_gemm_run(&s->plan, &args, first, first + count);
-    tile += count;
+  const bool transpose_w = SMR_ATTR(job, matmul, transpose_w)->i != 0;
+  s->linear = (struct smr_linear){
+      .groups = w_count,
+      .taps = 1,
+      .k = s->k,
+      .n = s->n,
+      .group_stride = s->k * s->n,
+      .k_stride = transpose_w ? 1 : s->n,
+      .n_stride = transpose_w ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
+      .caller_packs = s->products > 1,
+      .may_round = true,
+  };
+  SMR_TRY(smr_linear_prepare(job, SMR_ATTR_GROUP(job, matmul, epilogue), &s->linear));
+  const bool computed = s->linear.w_from == SMR_LINEAR_CALLER;
+  job->run = matmul_product_run;
+  SMR_WAY(job, matmul_computed, computed, w->constant < 0, job->run = matmul_computed_run);
+  if (computed) SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
+  if (s->copy != NULL && computed)
+    SMR_TRY(smr_thread_scratch_take(job, s->m * s->k, sizeof(float), &s->copy_offset));
+  else if (s->copy != NULL)
+    SMR_TRY(smr_scratch_take(job, (size_t)smr_numel(x), sizeof(float), &s->copy_offset));
+  const struct smr_f32_gemm_args args = {.batch = 1,
+                                         .m = s->m,
+                                         .n = s->n,
+                                         .k = s->k,
+                                         .taps = 1,
+                                         .a_stride = s->k,
+                                         .w_type = s->linear.w_type,
+                                         .source = s->linear.source};
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  SMR_TRY(smr_linear_take_unfolded(job, &s->linear));
+  job->kernel = s->plan.kernel;
+  job->tiles = computed ? (s->plan.units ? s->products : 0) : s->products * s->plan.units;
+  if (SMR_HAS(matmul_transpose) && s->transposes_x && !half && !computed && job->tiles > 0) {
+    job->run = matmul_turned_run;
+    const size_t columns = (size_t)x->dims[x->rank - 1];
+    s->turns = s->x_count * (columns / MATMUL_TURN + (columns % MATMUL_TURN != 0));
+    job->tiles += s->turns;
+    job->barriers[0] = s->turns;
   }
   return SAMARA_OK;
 }
@@ -381,6 +401,5 @@ static samara_status matmul_run(const struct smr_job *job, size_t begin, size_t 
 const struct smr_op_funcs smr_op_matmul_funcs = {.check = matmul_check,
                                                  .prepare = matmul_prepare,
                                                  .pack = smr_linear_pack,
-                                                 .run = matmul_run,
                                                  .state_bytes = sizeof(struct matmul_state),
                                                  .more_dtypes = MATMUL_MORE};

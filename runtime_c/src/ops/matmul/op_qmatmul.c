@@ -22,16 +22,9 @@ struct qmatmul_state {
   size_t pack_offset, start_offset;  // of thread scratch: a w packed while running, and its start
   size_t turns;                      // pieces of x that are transposed first, each a tile
   bool transposes_x;
-  bool per_product;  // a tile is a whole product: w is packed, and x transposed, on the way
+  // Of the products, behind what transposes x.
+  samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
-
-// What this build can meet.
-static bool qmatmul_per_product(const struct qmatmul_state *s) {
-  return SMR_HAS(qmatmul_many) && s->per_product;
-}
-static bool qmatmul_transposes_x(const struct qmatmul_state *s) {
-  return SMR_HAS(qmatmul_transpose_x) && s->transposes_x;
-}
 
 static samara_status qmatmul_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1];
@@ -70,57 +63,6 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
   return w_count;
 }
 
-static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s) {
-  if (qmatmul_per_product(s)) {
-    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
-    SMR_TRY(smr_thread_scratch_take(job, s->linear.columns, sizeof(int32_t), &s->start_offset));
-  }
-  if (!qmatmul_transposes_x(s)) return SAMARA_OK;
-  if (qmatmul_per_product(s)) return smr_thread_scratch_take(job, s->m * s->k, 1, &s->copy_offset);
-  return smr_scratch_take(job, (size_t)smr_numel(job->inputs[0]), 1, &s->copy_offset);
-}
-
-static samara_status qmatmul_prepare(struct smr_job *job) {
-  struct qmatmul_state *s = job->state;
-  *s = (struct qmatmul_state){.products = 0};
-  const size_t w_count = qmatmul_geometry(job, s);
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  const bool transpose_w = SMR_ATTR(job, qmatmul, transpose_w)->i != 0;
-  const size_t n = (size_t)y->dims[y->rank - 1];
-  s->linear = (struct smr_qlinear){
-      .groups = w_count,
-      .taps = 1,
-      .k = s->k,
-      .n = n,
-      .group_stride = s->k * n,
-      .k_stride = transpose_w ? 1 : n,
-      .n_stride = transpose_w ? s->k : 1,
-      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
-      .caller_packs = s->products > 1,
-  };
-  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qmatmul, int8_output), &s->linear));
-  s->per_product = s->linear.w_from == SMR_LINEAR_CALLER;
-  if (s->transposes_x) SMR_NEED(job, qmatmul_transpose_x);
-  if (s->products > 1 || (job->dims_vary && (w_count != 1 || job->inputs[1]->open != 0)))
-    SMR_NEED(job, qmatmul_many);
-  SMR_TRY(qmatmul_take(job, s));
-  struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
-  smr_qlinear_args(job, &s->linear, 0, &args);
-  args.batch = 1;
-  smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
-  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
-  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
-  job->kernel = s->plan.kernel;
-  job->tiles = s->products * (qmatmul_per_product(s) ? s->plan.units != 0 : s->plan.units);
-  if (qmatmul_transposes_x(s) && !qmatmul_per_product(s) && job->tiles > 0) {
-    const size_t columns = (size_t)x->dims[x->rank - 1];
-    s->turns = s->x_count * (columns / QMATMUL_TURN + (columns % QMATMUL_TURN != 0));
-    job->tiles += s->turns;
-    job->barriers[0] = s->turns;
-  }
-  return SAMARA_OK;
-}
-
 // out[c][r] = in[r][c], with the given strides between rows.
 static void qmatmul_transpose(size_t rows, size_t columns, const int8_t *in, size_t in_stride,
                               int8_t *out, size_t out_stride) {
@@ -144,45 +86,170 @@ static void qmatmul_turn(const struct smr_job *job, const struct qmatmul_state *
                     copy + matrix + first * rows, rows);
 }
 
-// Product `i`: arguments, with x transposed and w packed where that happens on the way.
-static void qmatmul_product(const struct smr_job *job, const struct qmatmul_state *s, size_t i,
-                            char *thread_scratch, struct smr_i8_gemm_args *args) {
-  const struct smr_tensor *x = job->inputs[0];
-  size_t at[SMR_BROADCAST_OPERANDS] = {0};
-  if (SMR_HAS(qmatmul_many) && s->products > 1) {
-    struct smr_broadcast_cursor cursor;
-    smr_broadcast_start(&s->batch, &cursor, i, i + 1);
-    smr_broadcast_next(&s->batch, &cursor, 1, at);
+// Where x lies as rows.
+static const int8_t *qmatmul_x(const struct smr_job *job, const struct qmatmul_state *s) {
+  return s->transposes_x ? (const int8_t *)job->scratch + s->copy_offset : job->inputs[0]->data;
+}
+
+// ---- running ----
+
+// Units of the only product.
+static samara_status qmatmul_one_run(const struct smr_job *job, size_t begin, size_t end,
+                                     void *thread_scratch) {
+  (void)thread_scratch;
+  const struct qmatmul_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
   }
+  struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_qlinear_args(job, &s->linear, 0, &args);
+  args.batch = 1;
+  args.a = qmatmul_x(job, s);
+  args.out = job->outputs[0]->data;
+  args.out_stride = s->linear.n;
+  smr_i8_gemm_run(&s->plan, &args, begin, end);
+  return SAMARA_OK;
+}
+
+// What product `i` of many takes but for x, w and its columns: matrices at[0] and at[1] of theirs.
+static void qmatmul_args(const struct smr_job *job, const struct qmatmul_state *s, size_t i,
+                         size_t *at, struct smr_i8_gemm_args *args) {
+  struct smr_broadcast_cursor cursor;
+  smr_broadcast_start(&s->batch, &cursor, i, i + 1);
+  smr_broadcast_next(&s->batch, &cursor, 1, at);
   *args = (struct smr_i8_gemm_args){.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
   smr_qlinear_args(job, &s->linear, 0, args);
   args->batch = 1;
-  if (qmatmul_per_product(s)) {
-    int8_t *panels = (int8_t *)thread_scratch + s->pack_offset;
-    int32_t *start = (int32_t *)(void *)(thread_scratch + s->start_offset);
-    smr_qlinear_pack_group(job, &s->linear, at[1], panels);
-    smr_qlinear_start(job, &s->linear, panels, start);
-    args->w = panels;
-    args->columns = smr_qlinear_columns(job, &s->linear, 0, 0);
-    args->columns.start = start;
-  } else {
-    args->w += at[1] * s->linear.w_group_bytes;
-    args->columns = smr_qlinear_columns(job, &s->linear, 0, at[1]);
-  }
-  const size_t x_at = at[0] * s->m * s->k;
-  if (!qmatmul_transposes_x(s)) {
-    args->a = (const int8_t *)x->data + x_at;
-  } else if (qmatmul_per_product(s)) {
-    const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
-    int8_t *copy = (int8_t *)thread_scratch + s->copy_offset;
-    qmatmul_transpose(rows, columns, (const int8_t *)x->data + x_at, columns, copy, rows);
-    args->a = copy;
-  } else {
-    args->a = (const int8_t *)job->scratch + s->copy_offset + x_at;
-  }
   const size_t n = s->linear.n;
   args->out = (char *)job->outputs[0]->data + i * s->m * n * smr_qlinear_out_bytes(&s->linear);
   args->out_stride = n;
+}
+
+// Units of products, whose w are packed before.
+static samara_status qmatmul_many_run(const struct smr_job *job, size_t begin, size_t end,
+                                      void *thread_scratch) {
+  (void)thread_scratch;
+  const struct qmatmul_state *s = job->state;
+  if (begin == end) {
+    if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  const size_t units = s->plan.units;
+  for (size_t tile = begin; tile < end;) {
+    const size_t product = tile / units, first = tile % units;
+    const size_t count = units - first < end - tile ? units - first : end - tile;
+    struct smr_i8_gemm_args args;
+    size_t at[SMR_BROADCAST_OPERANDS];
+    qmatmul_args(job, s, product, at, &args);
+    args.a = qmatmul_x(job, s) + at[0] * s->m * s->k;
+    args.w += at[1] * s->linear.w_group_bytes;
+    args.columns = smr_qlinear_columns(job, &s->linear, 0, at[1]);
+    smr_i8_gemm_run(&s->plan, &args, first, first + count);
+    tile += count;
+  }
+  return SAMARA_OK;
+}
+
+// Either of them, behind tiles that transpose pieces of x.
+static samara_status qmatmul_turned_run(const struct smr_job *job, size_t begin, size_t end,
+                                        void *thread_scratch) {
+  const struct qmatmul_state *s = job->state;
+  if (begin == end) return s->run(job, 0, 0, thread_scratch);
+  for (; begin < end && begin < s->turns; begin++) qmatmul_turn(job, s, begin);
+  if (begin == end) return SAMARA_OK;
+  return s->run(job, begin - s->turns, end - s->turns, thread_scratch);
+}
+
+// A tile is a whole product: w is packed, and x transposed, on the way.
+static samara_status qmatmul_computed_run(const struct smr_job *job, size_t begin, size_t end,
+                                          void *thread_scratch) {
+  const struct qmatmul_state *s = job->state;
+  if (begin == end) {
+    if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
+    return SAMARA_OK;
+  }
+  char *scratch = thread_scratch;
+  int8_t *panels = (int8_t *)scratch + s->pack_offset, *copy = (int8_t *)scratch + s->copy_offset;
+  int32_t *start = (int32_t *)(void *)(scratch + s->start_offset);
+  struct smr_deadline_watch watch = {.job = job};
+  for (size_t product = begin; product < end; product++) {
+    struct smr_i8_gemm_args args;
+    size_t at[SMR_BROADCAST_OPERANDS];
+    SMR_TRY(smr_deadline_step(&watch, s->linear.w_group_bytes));
+    qmatmul_args(job, s, product, at, &args);
+    smr_qlinear_pack_group(job, &s->linear, at[1], panels);
+    smr_qlinear_start(job, &s->linear, panels, start);
+    args.w = panels;
+    args.columns = smr_qlinear_columns(job, &s->linear, 0, 0);
+    args.columns.start = start;
+    args.a = (const int8_t *)job->inputs[0]->data + at[0] * s->m * s->k;
+    if (SMR_HAS(qmatmul_transpose_x) && s->transposes_x) {
+      qmatmul_transpose(s->k, s->m, args.a, s->m, copy, s->k);
+      args.a = copy;
+    }
+    SMR_TRY(smr_qlinear_multiply(&watch, &s->plan, &args, 0, s->plan.units));
+  }
+  return SAMARA_OK;
+}
+
+// ---- preparing ----
+
+// Scratch of products whose w are packed on the way (`computed`), and for a transposed x.
+static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s, bool computed,
+                                  bool transposes) {
+  if (computed) {
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.w_group_bytes, 1, &s->pack_offset));
+    SMR_TRY(smr_thread_scratch_take(job, s->linear.columns, sizeof(int32_t), &s->start_offset));
+  }
+  if (!transposes) return SAMARA_OK;
+  if (computed) return smr_thread_scratch_take(job, s->m * s->k, 1, &s->copy_offset);
+  return smr_scratch_take(job, (size_t)smr_numel(job->inputs[0]), 1, &s->copy_offset);
+}
+
+static samara_status qmatmul_prepare(struct smr_job *job) {
+  struct qmatmul_state *s = job->state;
+  *s = (struct qmatmul_state){.products = 0};
+  const size_t w_count = qmatmul_geometry(job, s);
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  const bool transpose_w = SMR_ATTR(job, qmatmul, transpose_w)->i != 0;
+  const size_t n = (size_t)y->dims[y->rank - 1];
+  s->linear = (struct smr_qlinear){
+      .groups = w_count,
+      .taps = 1,
+      .k = s->k,
+      .n = n,
+      .group_stride = s->k * n,
+      .k_stride = transpose_w ? 1 : n,
+      .n_stride = transpose_w ? s->k : 1,
+      .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)transpose_w,
+      .caller_packs = s->products > 1,
+  };
+  SMR_TRY(smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qmatmul, int8_output), &s->linear));
+  const bool computed = SMR_HAS(qmatmul_many) && s->linear.w_from == SMR_LINEAR_CALLER;
+  const bool transposes = s->transposes_x;
+  s->run = qmatmul_one_run;
+  SMR_WAY(job, qmatmul_many, s->products > 1, w_count != 1 || job->inputs[1]->open != 0,
+          s->run = computed ? qmatmul_computed_run : qmatmul_many_run);
+  job->run = s->run;
+  SMR_WAY(job, qmatmul_transpose_x, transposes, false,
+          if (!computed) job->run = qmatmul_turned_run);
+  SMR_TRY(qmatmul_take(job, s, computed, transposes));
+  struct smr_i8_gemm_args args = {.m = s->m, .k = s->k, .taps = 1, .a_stride = s->k};
+  smr_qlinear_args(job, &s->linear, 0, &args);
+  args.batch = 1;
+  smr_i8_gemm_plan_make(s->linear.config, &args, &s->plan);
+  job->work = smr_work_of(smr_numel(job->outputs[0])) * smr_work_of((int64_t)s->k);
+  if (s->products == 1) smr_i8_gemm_plan_share(&s->plan, smr_partition(job));
+  job->kernel = s->plan.kernel;
+  job->tiles = s->products * (computed ? s->plan.units != 0 : s->plan.units);
+  if (transposes && !computed && job->tiles > 0) {
+    const size_t columns = (size_t)x->dims[x->rank - 1];
+    s->turns = s->x_count * (columns / QMATMUL_TURN + (columns % QMATMUL_TURN != 0));
+    job->tiles += s->turns;
+    job->barriers[0] = s->turns;
+  }
+  return SAMARA_OK;
 }
 
 static samara_status qmatmul_pack(const struct smr_job *job, const struct smr_derived *what,
@@ -192,41 +259,7 @@ static samara_status qmatmul_pack(const struct smr_job *job, const struct smr_de
   return smr_qlinear_pack(job, &s->linear, out);
 }
 
-static samara_status qmatmul_run(const struct smr_job *job, size_t begin, size_t end,
-                                 void *thread_scratch) {
-  const struct qmatmul_state *s = job->state;
-  if (begin == end) {  // alone, before the tiles
-    if (job->tiles != 0) smr_qlinear_prologue(job, &s->linear);
-    return SAMARA_OK;
-  }
-  if (SMR_HAS(qmatmul_transpose_x)) {
-    for (; begin < end && begin < s->turns; begin++) qmatmul_turn(job, s, begin);
-    if (begin == end) return SAMARA_OK;
-  }
-  const size_t units = s->plan.units;
-  begin -= s->turns;
-  end -= s->turns;
-  struct smr_i8_gemm_args args;
-  struct smr_deadline_watch watch = {.job = job};
-  for (size_t tile = begin; tile < end;) {
-    if (qmatmul_per_product(s)) {
-      SMR_TRY(smr_deadline_step(&watch, s->linear.w_group_bytes));
-      qmatmul_product(job, s, tile, thread_scratch, &args);
-      SMR_TRY(smr_qlinear_multiply(&watch, &s->plan, &args, 0, units));
-      tile++;
-      continue;
-    }
-    const size_t product = tile / units, first = tile % units;
-    const size_t count = units - first < end - tile ? units - first : end - tile;
-    qmatmul_product(job, s, product, thread_scratch, &args);
-    smr_i8_gemm_run(&s->plan, &args, first, first + count);
-    tile += count;
-  }
-  return SAMARA_OK;
-}
-
 const struct smr_op_funcs smr_op_qmatmul_funcs = {.check = qmatmul_check,
                                                   .prepare = qmatmul_prepare,
                                                   .pack = qmatmul_pack,
-                                                  .run = qmatmul_run,
                                                   .state_bytes = sizeof(struct qmatmul_state)};
