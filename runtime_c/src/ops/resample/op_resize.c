@@ -18,7 +18,13 @@
 
 #include <math.h>
 
+// Write a row of the output from the input row at `in`; `blended` has room for an input row.
+typedef samara_status (*resize_row)(struct smr_deadline_watch *watch,
+                                    const struct smr_resize_axis *axes, size_t depth, size_t height,
+                                    const char *in, char *out, float *blended);
+
 struct resize_state {
+  resize_row row;
   struct smr_units units;                         // output rows: (batch, depth, height)
   struct smr_resize_spec specs[SMR_RESIZE_AXES];  // depth, height, width; leading ones 1 to 1
   size_t width[SMR_RESIZE_AXES];                  // weights per output
@@ -61,41 +67,6 @@ static samara_status resize_reserve_axis(struct smr_job *job, uint32_t axis) {
 // Elements from the first of an input row to its last.
 static size_t resize_row_elements(const struct smr_tensor *x, int64_t pixels) {
   return (size_t)(pixels - 1) * (size_t)x->pixel_stride + (size_t)x->dims[x->rank - 1];
-}
-
-static samara_status resize_prepare(struct smr_job *job) {
-  struct resize_state *state = (struct resize_state *)job->state;
-  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
-  *state = (struct resize_state){.skip = SMR_RESIZE_AXES + 2u - x->rank,
-                                 .extrapolation = SMR_ATTR(job, resize, extrapolation)->f};
-  job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
-  const enum smr_resize_mode mode = (enum smr_resize_mode)SMR_ATTR(job, resize, mode)->i;
-  if (mode == SMR_RESIZE_NEAREST) {
-    SMR_NEED(job, resize_nearest);
-    job->kernel = "resize_nearest";
-  } else {
-    SMR_NEED(job, resize_smooth);
-    state->kernels = smr_f32_resize_kernels(job->isa);
-    job->kernel = state->kernels->name;
-  }
-  if (smr_numel(y) == 0) return SAMARA_OK;
-  for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) {
-    const uint32_t axis = i - state->skip + 1;
-    if (i < state->skip)
-      smr_resize_spec_absent(job, &state->specs[i]);
-    else
-      smr_resize_spec(job, axis - 1, x->dims[axis], y->dims[axis], &state->specs[i]);
-    SMR_TRY(resize_reserve_axis(job, i));
-  }
-  SMR_TRY(smr_scratch_take(job, 1, sizeof(size_t), &state->repeats_offset));
-  if (mode != SMR_RESIZE_NEAREST) {
-    const size_t row = resize_row_elements(x, state->specs[2].in) * sizeof(float);
-    if (row > job->thread_scratch_bytes) job->thread_scratch_bytes = row;
-  }
-  const size_t rows = (size_t)y->dims[0] * (size_t)(state->specs[0].out * state->specs[1].out);
-  const size_t row_bytes = (size_t)smr_numel(y) / rows * smr_dtype_bytes(y->dtype);
-  state->units = smr_units_make(job, rows, row_bytes);
-  return SAMARA_OK;
 }
 
 static struct smr_resize_axis resize_axis(const struct smr_job *job, uint32_t axis) {
@@ -198,8 +169,12 @@ static const char *resize_input_row(const struct smr_job *job, size_t n, size_t 
          row * (size_t)state->specs[2].in * (size_t)x->pixel_stride * smr_dtype_bytes(x->dtype);
 }
 
-static void resize_nearest_row(const struct smr_job *job, const struct smr_resize_axis *width,
-                               const char *in, char *out) {
+static samara_status resize_nearest_row(struct smr_deadline_watch *watch,
+                                        const struct smr_resize_axis *axes, size_t depth,
+                                        size_t height, const char *in, char *out, float *blended) {
+  (void)depth, (void)height, (void)blended;
+  const struct smr_job *job = watch->job;
+  const struct smr_resize_axis *width = &axes[2];
   const struct resize_state *state = (const struct resize_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const size_t element = smr_dtype_bytes(x->dtype);
@@ -212,11 +187,12 @@ static void resize_nearest_row(const struct smr_job *job, const struct smr_resiz
     (element == 1   ? resize_plane_8
      : element == 2 ? resize_plane_16
                     : resize_plane_32)((size_t)state->specs[2].out, times, width->first, in, out);
-    return;
+    return SAMARA_OK;
   }
   for (size_t p = 0; p < (size_t)state->specs[2].out; p++)
     if (width->count[p] != 0)
       smr_copy_block(out + p * to, in + (size_t)width->first[p] * from, bytes);
+  return SAMARA_OK;
 }
 
 // Resize a row along its width, so many pixels at a time as are little work.
@@ -300,11 +276,42 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
     if (outside) continue;
     const char *in = resize_input_row(job, unit / height_out / depth_out,
                                       (size_t)axes[0].first[depth], (size_t)axes[1].first[height]);
-    if (SMR_HAS(resize_nearest) && nearest)
-      resize_nearest_row(job, &axes[2], in, out);
-    else if (SMR_HAS(resize_smooth))
-      SMR_TRY(resize_smooth_row(&watch, axes, depth, height, in, out, (float *)thread_scratch));
+    SMR_TRY(state->row(&watch, axes, depth, height, in, out, (float *)thread_scratch));
   }
+  return SAMARA_OK;
+}
+
+static samara_status resize_prepare(struct smr_job *job) {
+  struct resize_state *state = (struct resize_state *)job->state;
+  const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
+  *state = (struct resize_state){.skip = SMR_RESIZE_AXES + 2u - x->rank,
+                                 .extrapolation = SMR_ATTR(job, resize, extrapolation)->f};
+  job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
+  const enum smr_resize_mode mode = (enum smr_resize_mode)SMR_ATTR(job, resize, mode)->i;
+  const bool nearest = mode == SMR_RESIZE_NEAREST;
+  SMR_WAY(job, resize_nearest, nearest, false, state->row = resize_nearest_row);
+  SMR_WAY(job, resize_smooth, !nearest, false, {
+    state->row = resize_smooth_row;
+    state->kernels = smr_f32_resize_kernels(job->isa);
+  });
+  job->kernel = nearest ? "resize_nearest" : state->kernels->name;
+  if (smr_numel(y) == 0) return SAMARA_OK;
+  for (uint32_t i = 0; i < SMR_RESIZE_AXES; i++) {
+    const uint32_t axis = i - state->skip + 1;
+    if (i < state->skip)
+      smr_resize_spec_absent(job, &state->specs[i]);
+    else
+      smr_resize_spec(job, axis - 1, x->dims[axis], y->dims[axis], &state->specs[i]);
+    SMR_TRY(resize_reserve_axis(job, i));
+  }
+  SMR_TRY(smr_scratch_take(job, 1, sizeof(size_t), &state->repeats_offset));
+  if (!nearest) {
+    const size_t row = resize_row_elements(x, state->specs[2].in) * sizeof(float);
+    if (row > job->thread_scratch_bytes) job->thread_scratch_bytes = row;
+  }
+  const size_t rows = (size_t)y->dims[0] * (size_t)(state->specs[0].out * state->specs[1].out);
+  const size_t row_bytes = (size_t)smr_numel(y) / rows * smr_dtype_bytes(y->dtype);
+  state->units = smr_units_make(job, rows, row_bytes);
   return SAMARA_OK;
 }
 
