@@ -5,9 +5,10 @@
  * models need, by a parts.inc of its own, and the compiler drops what nothing reaches any more.
  * What is left out refuses: no part ever stands in for another.
  *
- * Code of a part is reached through SMR_NEED (ops/op.h) once, while an operator prepares, and
- * guarded by SMR_HAS wherever it is called. Whether a part is needed may not depend on the
- * instruction sets: what a model needs is found on another machine than the one it runs on.
+ * Code of a part is reached through SMR_WAY or SMR_NEED (ops/op.h) once, while an operator
+ * prepares. What SMR_WAY picks needs no other guard; what is called by name is guarded by SMR_HAS.
+ * Whether a part is needed may not depend on the instruction sets: what a model needs is found on
+ * another machine than the one it runs on.
  */
 #ifndef SMR_BASE_PARTS_H_
 #define SMR_BASE_PARTS_H_
