@@ -35,6 +35,11 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+// -Oz trades more for size than -Os where nothing is hot: constants go through the stack.
+#if defined(SMR_FOR_SIZE) && __GNUC__ >= 12
+#pragma GCC optimize("Oz")
+#endif
+
 // For size GCC does better without three of its passes, which copy or part what -Os could share.
 // What is compiled for speed has them (simd/common.h), and so has bare metal: calls in the place of
 // jumps take stack.
