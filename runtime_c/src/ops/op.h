@@ -198,7 +198,7 @@ struct smr_op_funcs {
     const struct smr_algorithms *algorithms;                // of smr_prepare_algorithm
     samara_status (*float32_prepare)(struct smr_job *job);  // of smr_widen_prepare
   };
-  size_t state_bytes;  // of job->state
+  uint32_t state_bytes;  // of job->state; beside more_dtypes it takes no room
   /// SMR_DTYPE_* bits of the dtypes beyond SAMARA_BOOL that inputs and outputs may have. A tensor
   /// of any other of those is refused before the check class sees it: an operator written for the
   /// first eight dtypes is never reached with one that it does not know. What an input takes is for
