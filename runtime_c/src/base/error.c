@@ -9,10 +9,40 @@
 
 #include "base/format.h"
 
+// Formats of a build for size are packed: bytes from 128 on stand for pairs of others (the
+// exporter's package/texts.py). No pair is nested deeper than `todo`, and a format that is longer
+// than any is cut.
+#if defined(SMR_TEXT_PAIRS)
+static const char *error_unpack(const char *packed, char *text, size_t room) {
+  static const unsigned char pairs[][2] = {SMR_TEXT_PAIRS};
+  size_t length = 0;
+  for (; *packed != '\0'; packed++) {
+    unsigned char todo[32];
+    size_t count = 1;
+    todo[0] = (unsigned char)*packed;
+    while (count > 0) {
+      const unsigned byte = todo[--count];
+      if (byte >= 128) {
+        todo[count++] = pairs[byte - 128][1];
+        todo[count++] = pairs[byte - 128][0];
+      } else if (length + 1 < room) {
+        text[length++] = (char)byte;
+      }
+    }
+  }
+  text[length] = '\0';
+  return text;
+}
+#endif
+
 samara_status smr_report(samara_error *error, unsigned status_and_keeps, const char *format, ...) {
   const bool keeps = (status_and_keeps & SMR_REPORT_KEEPS) != 0;
   const samara_status status = (samara_status)(status_and_keeps & ~(unsigned)SMR_REPORT_KEEPS);
   if (error == NULL) return status;
+#if defined(SMR_TEXT_PAIRS)
+  char plain[sizeof error->text];
+  format = error_unpack(format, plain, sizeof plain);
+#endif
   char before[sizeof error->text];
   memcpy(before, error->text, sizeof before);
   before[keeps ? sizeof before - 1 : 0] = '\0';

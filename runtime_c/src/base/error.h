@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__MINGW32__)
+#if defined(SMR_TEXT_PAIRS)
+#define SMR_PRINTF(fmt, first)  // formats are packed (error.c)
+#elif defined(__MINGW32__)
 #define SMR_PRINTF(fmt, first) __attribute__((format(gnu_printf, fmt, first)))
 #elif defined(__GNUC__)
 #define SMR_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))

@@ -18,6 +18,7 @@ from samara.exporter.package._c_text import make_static, renamer, strip_comments
 from samara.exporter.package._reach import Library
 from samara.exporter.package._unit import Unit
 from samara.exporter.package.features import declared, public_header
+from samara.exporter.package.texts import pack_texts
 from samara.pybridge import SamaraError
 
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
@@ -116,6 +117,7 @@ def amalgamate(
     extra_sources: Sequence[Path] = (),
     embed: bytes | None = None,
     defines: Mapping[str, str] | None = None,
+    packs_texts: bool = False,
 ) -> Amalgam:
     """Write the runtime under `sources` (the folder of src/ and include/) as one C file.
 
@@ -125,7 +127,8 @@ def amalgamate(
     operators) join with the headers beside them, their own functions made internal unless they are
     exported. `embed` becomes
     `smr_model_image`, aligned constant data of `smr_model_image_bytes` bytes, for the extra sources.
-    `defines` are macros set before everything else.
+    `defines` are macros set before everything else. `packs_texts`: formats of failures take half the
+    bytes (package/texts.py).
     """
     if not _PREFIX.match(prefix):
         raise SamaraError(
@@ -155,8 +158,9 @@ def amalgamate(
         files.find(f"samara/{name}.h").read_text("utf-8")
         for name in ("samara", "samara_experimental")
     )
+    source = rename("\n".join(body) + "\n")
     return Amalgam(
-        source=rename("\n".join(body) + "\n"),
+        source=pack_texts(source) if packs_texts else source,
         header=rename(public_header(header, public)),
         experimental=rename(public_header(experimental, public))
         if declared(experimental) & public

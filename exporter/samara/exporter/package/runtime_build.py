@@ -143,6 +143,7 @@ def build_dist(
         lists(selection, root),
         exports=features.functions(selection.features or ()),
         sources=root,
+        packs_texts=opt == "s",
     )
     with (
         dist.whole_folder(out) as folder,
