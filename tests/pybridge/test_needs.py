@@ -18,6 +18,6 @@ def test_a_row_per_node(tmp_path: Path) -> None:
     whole, nodes = session_needs(Session(tmp_path / "m.samara"))
     assert not whole
     f32, parts = frozenset({"float32"}), frozenset({"f32_vunary_exp"})
-    assert nodes == [NodeNeeds("main", "grow", "exp", "prepared", f32, parts)]
+    assert nodes == [NodeNeeds("main", "grow", "exp", "prepared", f32, parts, elements=4)]
     # Neither does it depend on the instruction sets.
     assert session_needs(Session(tmp_path / "m.samara", isa="scalar")) == (whole, nodes)

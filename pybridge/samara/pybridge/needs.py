@@ -13,7 +13,8 @@ from samara.pybridge.session import Session
 @dataclass(frozen=True, slots=True)
 class NodeNeeds:
     """One node. `state`: "prepared"; "view", "placed" (nothing to run); "control"; "unprepared":
-    its dims are not known yet, so its parts are not either.
+    its dims are not known yet, so its parts are not either. `work`: multiply-adds, 0 where they are
+    few or not known; `elements`: of its first output.
     """
 
     function: str
@@ -22,6 +23,8 @@ class NodeNeeds:
     state: str
     dtypes: frozenset[str]
     parts: frozenset[str]
+    work: int = 0
+    elements: int = 0
 
 
 def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
@@ -40,11 +43,13 @@ def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
     whole: frozenset[str] = frozenset()
     nodes: list[NodeNeeds] = []
     for line in text(room).splitlines():
-        function, node, op, state, dtypes, parts = line.split("\t")
+        function, node, op, state, dtypes, parts, *numbers = line.split("\t")
         if not op:
             whole = _names(parts)
         else:
-            nodes.append(NodeNeeds(function, node, op, state, _names(dtypes), _names(parts)))
+            work, elements = map(int, numbers)
+            lists = _names(dtypes), _names(parts)
+            nodes.append(NodeNeeds(function, node, op, state, *lists, work, elements))
     return whole, nodes
 
 

@@ -66,8 +66,9 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
 /* What the session's model needs of a library: the list that selective builds are made from
  * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the
  * terminating zero, and sets *length to the full length. A line per node: function, node, operator,
- * state, element types, parts of the runtime; lists are separated by commas. The first line is the
- * model's own: only its parts are set. States: "prepared"; "view", "placed" (nothing to run);
+ * state, element types, parts of the runtime, multiply-adds (0: few, or not known), elements of the
+ * first output; lists are separated by commas. The first line is the model's own: only its parts
+ * are set. States: "prepared"; "view", "placed" (nothing to run);
  * "control"; "unprepared": its dims are not known yet, so its parts are not either. Parts do not
  * depend on the session's instruction sets. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,

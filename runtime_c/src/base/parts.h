@@ -9,6 +9,9 @@
  * prepares. What SMR_WAY picks needs no other guard; what is called by name is guarded by SMR_HAS.
  * Whether a part is needed may not depend on the instruction sets: what a model needs is found on
  * another machine than the one it runs on.
+ *
+ * A row's value is 0 (left out), 1, or 2: portable C alone. Builds say 2 where vectors would not be
+ * felt in any run of their models, of kernels that give the same bits on all instruction sets.
  */
 #ifndef SMR_BASE_PARTS_H_
 #define SMR_BASE_PARTS_H_
@@ -32,7 +35,12 @@ enum {
 };
 
 /// 1 where this build has the part, else 0: a constant expression.
-#define SMR_HAS(name) ((int)SMR_HAS_##name)
+#define SMR_HAS(name) (SMR_HAS_##name != 0)
+/// 1 where it has the part's vector kernels, too.
+#define SMR_HAS_VECTORS(name) (SMR_HAS_##name == 1)
+/// A row's function of a table of kernels: NULL where the part is left out.
+#define SMR_KERNEL_OF(name, vectors, portable) \
+  (SMR_HAS_VECTORS(name) ? (vectors) : SMR_HAS(name) ? (portable) : NULL)
 
 enum {
   /// Whether some node may call functions, or be the program's own.

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import samara
 from samara.exporter.ir import ProgramBuilder, save_program
-from samara.exporter.measure.survey import Needs, needs_of, survey
+from samara.exporter.measure.survey import Needs, needs_of, portable_parts, survey
+from samara.pybridge.needs import NodeNeeds
 
 
 def _needs(folder: Path, op: str, dtype: str, shape: Sequence[int | str]) -> Needs:
@@ -107,3 +109,21 @@ def test_strict_sessions_need_what_they_choose(tmp_path: Path) -> None:
     assert "conv_winograd" not in strict
     selection, _ = survey([path], accuracy="strict")
     assert selection.parts == strict
+
+
+def _node(part: str, elements: int = 0, work: int = 0, state: str = "prepared") -> NodeNeeds:
+    return NodeNeeds("main", "n", "n", state, frozenset(), frozenset({part}), work, elements)
+
+
+def test_portable_c_where_vectors_would_not_be_felt() -> None:
+    product = _node("i8_gemm_to_i8", elements=4096, work=4_000_000)  # 20 us
+    few, many = _node("q8_vbinary_add", elements=60), _node("vquant_quantize", elements=2000)
+    assert portable_parts([product, few]) == {"q8_vbinary_add"}
+    assert portable_parts([product, few, many]) == {"q8_vbinary_add"}
+    assert portable_parts([product] * 20 + [few, many]) == {"q8_vbinary_add", "vquant_quantize"}
+    # Many small ones are felt together, and without products nothing is known to be longer.
+    assert not portable_parts([product] + [few] * 2)
+    assert not portable_parts([few])
+    # Functions run by themselves, and the bodies of loops any number of times.
+    assert not portable_parts([product, few, replace(few, function="other")])
+    assert not portable_parts([product, few, _node("symbolic", state="control")])

@@ -136,3 +136,13 @@ def test_family_without_its_part_is_portable_c(runtime: Path) -> None:
     arm = lists(replace(small, isa=("neon-dot",), floor="neon"), runtime)
     assert _isas(arm[name]) == ["scalar"]
     assert _isas(arm[other]) == ["neon"]
+
+
+def test_portable_parts_are_there_without_vectors(runtime: Path) -> None:
+    parts = frozenset({"vquant_quantize", "q8_vbinary_add"})
+    chosen = Selection(parts=parts, portable=frozenset({"q8_vbinary_add"}))
+    text = lists(chosen, runtime)["base/parts.inc"]
+    found = re.findall(r"^SMR_PART\((\w+), ([12])\)", text, re.MULTILINE)
+    assert sorted(found) == [("q8_vbinary_add", "2"), ("vquant_quantize", "1")]
+    with pytest.raises(ModelFormatError, match="no such part"):
+        lists(replace(chosen, portable=frozenset({"nothing"})), runtime)

@@ -13,7 +13,8 @@ from samara.exporter.types import ModelFormatError, SamaraError
 
 SMALL = Selection(
     ops={"conv": frozenset({"float32"}), "exp": None},
-    parts=frozenset({"f32_gemm", "conv_direct"}),
+    parts=frozenset({"f32_gemm", "conv_direct", "vquant_quantize"}),
+    portable=frozenset({"vquant_quantize"}),
     isa=("avx2",),
     features=("files",),
     target="x86_64-linux-gnu",
@@ -27,6 +28,16 @@ def test_text_and_back() -> None:
     assert text.splitlines()[0] == "samara-manifest 1"
     assert "op exp all" in text
     assert Selection.parse(text).text() == text
+
+
+def test_portable_is_what_no_model_needs_vectors_of() -> None:
+    needs = Selection(parts=frozenset({"vquant_quantize"}))
+    other = Selection(parts=frozenset({"f32_gemm"}))
+    assert SMALL.merge(other).portable == other.merge(SMALL).portable == SMALL.portable
+    assert SMALL.merge(SMALL).portable == SMALL.portable
+    assert not SMALL.merge(needs).portable
+    assert not needs.merge(SMALL).portable
+    assert not SMALL.merge(Selection(parts=None)).portable
 
 
 def test_comments_and_blank_lines() -> None:
@@ -82,7 +93,7 @@ def test_merge_holds_both() -> None:
         "exp": None,
         "add": frozenset(),
     }
-    assert both.parts == frozenset({"f32_gemm", "conv_direct", "f32_gemv"})
+    assert both.parts == frozenset({"f32_gemm", "conv_direct", "f32_gemv", "vquant_quantize"})
     assert both.isa == ("avx2", "avx512")
     assert both.features == ("files", "threads")
     assert both.target == SMALL.target

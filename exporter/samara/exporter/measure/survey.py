@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,18 @@ from samara.pybridge import Model, Session
 from samara.pybridge.needs import NodeNeeds, session_needs
 
 _READY = ("prepared", "view", "placed", "control")
+# Parts of which portable C may be enough, and the nanoseconds by which it takes longer for an element
+# than vectors (Zen 4, GCC 12 -Os, rounded up). All instruction sets give the same bits of them.
+_PORTABLE = {
+    "vquant_quantize": 1.0,
+    "vquant_dequantize": 1.0,
+    "vquant_requantize": 1.5,
+    "q8_vbinary_add": 2.5,
+    "q8_vbinary_mul": 2.5,
+    "q8_vbinary_scale": 2.5,
+}
+_WORK_PER_NS = 200.0  # multiply-adds of int8 that one fast core does: VNNI, short convolutions
+_FELT = 0.01  # of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +72,34 @@ def needs_of(
         ops[node.op] |= node.dtypes
     unknown = tuple(node for node in nodes if node.state not in _READY)
     parts = model_parts.union(*(node.parts for node in nodes))
-    selection = Selection(ops=ops, parts=None if unknown else parts)
+    if unknown:
+        return Needs(Path(path), Selection(ops=ops, parts=None), model_parts, nodes, unknown)
+    selection = Selection(ops=ops, parts=parts, portable=portable_parts(nodes))
     return Needs(Path(path), selection, model_parts, nodes, unknown)
+
+
+def portable_parts(nodes: Sequence[NodeNeeds]) -> frozenset[str]:
+    """Parts for whose kernels portable C is enough: all of them together take less than a hundredth
+    of a run longer, of every function. That is known where every node runs once, and judged at the
+    sizes that the nodes were prepared for: others change the products as well."""
+    if any(node.state == "control" for node in nodes):
+        return frozenset()
+    # By function, nanoseconds; what is lost by part, too.
+    runs: defaultdict[str, float] = defaultdict(float)
+    longer: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for node in nodes:
+        runs[node.function] += node.work / _WORK_PER_NS
+        lost = longer[node.function]
+        for part in node.parts & _PORTABLE.keys():
+            lost[part] += node.elements * _PORTABLE[part]
+    chosen = {part for lost in longer.values() for part in lost}
+    # The part that costs most goes first, until what is left is not felt.
+    for part in sorted(chosen, key=lambda p: -max(lost[p] for lost in longer.values())):
+        if any(
+            sum(lost[each] for each in chosen) > _FELT * runs[name] for name, lost in longer.items()
+        ):
+            chosen.remove(part)
+    return frozenset(chosen)
 
 
 def _entries_needs(

@@ -105,9 +105,10 @@ def _parts(text: str, selection: Selection) -> str:
         if row:
             known.add(row[2])
             has = row[2] not in _FULL_ONLY and (wanted is None or row[2] in wanted)
-            line = f"{row[1]}{int(has)}{row[3]}"
+            value = 2 if has and row[2] in selection.portable else int(has)
+            line = f"{row[1]}{value}{row[3]}"
         lines.append(line)
-    unknown = sorted((wanted or frozenset()) - known)
+    unknown = sorted(((wanted or frozenset()) | selection.portable) - known)
     if unknown:
         raise ModelFormatError(
             f"part {unknown[0]}: this version of samara has no such part",

@@ -56,6 +56,7 @@ class BuildReport:
                 op: None if types is None else sorted(types) for op, types in s.ops.items()
             },
             "parts": None if s.parts is None else sorted(s.parts),
+            "portable": sorted(s.portable),
             "libraries": list(self.libraries),
             "files": self.files,
             "size": self.bill.to_json(),
@@ -68,6 +69,10 @@ class BuildReport:
         lines = [f"{self.out}: samara {s.version} for {s.target}, {self.compiler}"]
         lines.append(f"  {len(s.ops)} operators, instruction sets {', '.join((s.floor, *s.isa))}")
         lines.append(f"  features: {', '.join(s.features or ()) or 'none beside the core'}")
+        if s.portable:
+            lines.append(
+                f"  in portable C, since vectors gain nothing: {', '.join(sorted(s.portable))}"
+            )
         weight = self.bill.counted or self.bill.file
         what = "of code and data in the shared library" if self.bill.counted else self.bill.note
         lines.append(f"  {weight:,} bytes {what}")
@@ -138,6 +143,8 @@ def build_dist(
     join the library. The folder appears whole or not at all. BackendError when a compiler fails.
     """
     root = runtime_sources()
+    if opt != "s":
+        selection = replace(selection, portable=frozenset())
     tools.say("joining the sources")
     text = amalgamate(
         lists(selection, root),

@@ -51,12 +51,14 @@ class Selection:
 
     ops: by operator the names of element types (`float32`, `qint8`), None for all of them.
     parts: names of runtime_c/src/base/parts.inc, None for all of them.
+    portable: those of the parts whose kernels are portable C alone: vectors would not be felt.
     isa: instruction sets that have kernels beyond `floor`, the one that every CPU must have.
     features: groups of public functions (package/features.py), None for all.
     """
 
     ops: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     parts: frozenset[str] | None = frozenset()
+    portable: frozenset[str] = frozenset()
     isa: tuple[str, ...] = ()
     floor: str = "scalar"
     features: tuple[str, ...] | None = ()
@@ -97,6 +99,7 @@ class Selection:
             lines.append("parts all")
         else:
             lines += [f"part {part}" for part in sorted(self.parts)]
+        lines += [f"portable {part}" for part in sorted(self.portable)]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -136,7 +139,13 @@ class Selection:
             else tuple(dict.fromkeys((*self.features, *other.features)))
         )
         isa = tuple(name for name in ISA_NAMES if name in self.isa or name in other.isa)
-        return replace(self, ops=ops, parts=parts, features=features, isa=isa)
+        portable = self.portable | other.portable
+        for each in (self, other):
+            # What the one calls portable, the other may need vectors of.
+            portable &= each.portable | (
+                portable - (portable if each.parts is None else each.parts)
+            )
+        return replace(self, ops=ops, parts=parts, portable=portable, features=features, isa=isa)
 
     def lacks(self, needed: Selection) -> list[str]:
         """What of `needed` this one does not hold, a sentence each; operators, types and parts."""
@@ -203,6 +212,7 @@ class _Reader:
         self.fields: dict[str, str] = {}
         self.ops: dict[str, frozenset[str] | None] = {}
         self.parts: set[str] | None = set()
+        self.portable: set[str] = set()
         self.known = {op.name: op for op in all_ops()}
 
     def take(self, number: int, line: str) -> None:
@@ -212,6 +222,8 @@ class _Reader:
             self.op(where, *rest)
         elif word == "part" and len(rest) == 1 and self.parts is not None:
             self.parts.add(rest[0])
+        elif word == "portable" and len(rest) == 1:
+            self.portable.add(rest[0])
         elif word == "parts" and rest == [_ALL]:
             self.parts = None
         elif word in ("version", "format", "target", "isa", "floor", "features", "ops"):
@@ -251,6 +263,7 @@ class _Reader:
         return Selection(
             ops=self.ops,
             parts=None if self.parts is None else frozenset(self.parts),
+            portable=frozenset(self.portable),
             isa=tuple(name for name in names if name != "scalar"),
             floor=self.fields.get("floor", "scalar"),
             features=None

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and products of int8 rows over the vocabulary.
-#if VF == 1
-#include "kernels/i8_vbinary/scalar.h"
-#else
+#if VF > 1
 #include "simd/bytes.h"
 
 // acc[k] of n <= 4 VF elements as output.
@@ -56,12 +54,13 @@ static void N(i8_vbinary_scale)(size_t n, const int8_t *a, int32_t factor, int32
   }
 }
 
-static const struct smr_i8_vbinary N(i8_vbinary_kernels) = {
-    .name = "i8_vbinary__" SMR_SIMD_NAME,
-    .add = SMR_HAS(q8_vbinary_add) ? N(i8_vbinary_add) : NULL,
-    .mul = SMR_HAS(q8_vbinary_mul) ? N(i8_vbinary_mul) : NULL,
-    .scale = SMR_HAS(q8_vbinary_scale) ? N(i8_vbinary_scale) : NULL,
-};
 #undef I8_VBINARY_OUT
 #undef I8_VBINARY_BLOCK
 #endif
+
+static const struct smr_i8_vbinary N(i8_vbinary_kernels) = {
+    .name = "i8_vbinary__" SMR_SIMD_NAME,
+    .add = SMR_KERNEL_OF(q8_vbinary_add, N(i8_vbinary_add), smr_i8_vbinary_add_scalar),
+    .mul = SMR_KERNEL_OF(q8_vbinary_mul, N(i8_vbinary_mul), smr_i8_vbinary_mul_scalar),
+    .scale = SMR_KERNEL_OF(q8_vbinary_scale, N(i8_vbinary_scale), smr_i8_vbinary_scale_scalar),
+};

@@ -9,6 +9,11 @@
 #include "kernels/rows.h"
 #include "simd/requantize.h"
 
+// Builds whose models hardly add take portable C in the place of vectors, or have no row of it.
+#include "simd/scalar_begin.h"
+#include "kernels/i8_vbinary/scalar.h"
+#include "simd/end.h"
+
 #define SMR_SIMD_HOT
 #define SMR_SIMD_BODY "kernels/i8_vbinary/body.h"
 #include "kernels/int8.inc"

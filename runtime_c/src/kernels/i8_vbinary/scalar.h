@@ -16,26 +16,18 @@ enum { I8_VBINARY_STEP = 256 };
     for (size_t j = 0; j < count; j++) y[i + j] = (int8_t)block[j];                            \
   }
 
-SMR_VECTORIZED static void i8_vbinary_add_scalar(size_t n, const int8_t *a, int32_t ma,
-                                                 const int8_t *b, int32_t mb, int32_t offset,
-                                                 const struct smr_i8_vbinary_out *out, int8_t *y){
+SMR_VECTORIZED static void N(i8_vbinary_add)(size_t n, const int8_t *a, int32_t ma, const int8_t *b,
+                                             int32_t mb, int32_t offset,
+                                             const struct smr_i8_vbinary_out *out, int8_t *y){
     I8_VBINARY_LOOP(a[j] * ma + b[j] * mb + offset)}
 
-SMR_VECTORIZED
-    static void i8_vbinary_mul_scalar(size_t n, const int8_t *a, int32_t za, const int8_t *b,
-                                      int32_t zb, const struct smr_i8_vbinary_out *out,
-                                      int8_t *y){I8_VBINARY_LOOP((a[j] - za) * (b[j] - zb))}
+SMR_VECTORIZED static void N(i8_vbinary_mul)(size_t n, const int8_t *a, int32_t za, const int8_t *b,
+                                             int32_t zb, const struct smr_i8_vbinary_out *out,
+                                             int8_t *y){I8_VBINARY_LOOP((a[j] - za) * (b[j] - zb))}
 
 SMR_VECTORIZED
-    static void i8_vbinary_scale_scalar(size_t n, const int8_t *a, int32_t factor, int32_t offset,
-                                        const struct smr_i8_vbinary_out *out, int8_t *y) {
+    static void N(i8_vbinary_scale)(size_t n, const int8_t *a, int32_t factor, int32_t offset,
+                                    const struct smr_i8_vbinary_out *out, int8_t *y) {
   I8_VBINARY_LOOP(a[j] * factor + offset)
 }
 #undef I8_VBINARY_LOOP
-
-static const struct smr_i8_vbinary N(i8_vbinary_kernels) = {
-    .name = "i8_vbinary__scalar",
-    .add = SMR_HAS(q8_vbinary_add) ? i8_vbinary_add_scalar : NULL,
-    .mul = SMR_HAS(q8_vbinary_mul) ? i8_vbinary_mul_scalar : NULL,
-    .scale = SMR_HAS(q8_vbinary_scale) ? i8_vbinary_scale_scalar : NULL,
-};

@@ -27,13 +27,15 @@ static const struct vquant_row {
   uint32_t isa;
   struct smr_vquant kernels;
 } vquant_rows[] = {
-#define SMR_UKERNEL(isa, suffix, lanes)                                                \
-  {isa,                                                                                \
-   {"vquant_" #suffix, SMR_HAS(vquant_quantize) ? smr_vquant_quantize_##suffix : NULL, \
-    SMR_HAS(vquant_dequantize) ? smr_vquant_dequantize_##suffix : NULL,                \
-    SMR_HAS(vquant_requantize) ? smr_vquant_requantize_##suffix : NULL}},
+#define VQUANT_KERNEL(name, suffix) \
+  SMR_KERNEL_OF(vquant_##name, smr_vquant_##name##_##suffix, smr_vquant_##name##_scalar)
+#define SMR_UKERNEL(isa, suffix, lanes)                                                    \
+  {isa,                                                                                    \
+   {"vquant_" #suffix, VQUANT_KERNEL(quantize, suffix), VQUANT_KERNEL(dequantize, suffix), \
+    VQUANT_KERNEL(requantize, suffix)}},
 #include "kernels/vquant/kernels.inc"
 #undef SMR_UKERNEL
+#undef VQUANT_KERNEL
 };
 
 const struct smr_vquant *smr_vquant_config(uint32_t isa) {

@@ -6,7 +6,10 @@
 
 #include "session/session.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+#include "base/format.h"
 
 // A text that is cut to its room while its full length is counted.
 struct survey_text {
@@ -29,7 +32,6 @@ static void survey_parts(struct survey_text *out, const struct smr_parts *parts)
   bool first = true;
   for (size_t i = 0; parts != NULL && i < SMR_PART_COUNT; i++)
     if (smr_parts_have(parts, i)) survey_list(out, &first, smr_part_name(i));
-  survey_put(out, "\n");
 }
 
 static uint32_t survey_dtypes_of(struct smr_tensor *const *tensors, uint32_t count) {
@@ -44,6 +46,12 @@ static const char *survey_state(const struct smr_frame_node *node) {
   if (node->alias) return "view";
   if (node->prepared) return "prepared";
   return node->placed ? "placed" : "unprepared";
+}
+
+static void survey_number(struct survey_text *out, uint64_t number) {
+  char text[24];
+  smr_format(text, sizeof text, "\t%" PRIu64, number);
+  survey_put(out, text);
 }
 
 static void survey_node(struct survey_text *out, const struct smr_frame *frame,
@@ -64,6 +72,11 @@ static void survey_node(struct survey_text *out, const struct smr_frame *frame,
     if ((set >> dtype & 1u) != 0) survey_list(out, &first, smr_dtype_name(dtype));
   survey_put(out, "\t");
   survey_parts(out, job->parts);
+  // Of views and what is not prepared nothing is known, or there is none.
+  const bool runs = node->prepared && !node->alias && job->output_count > 0;
+  survey_number(out, runs ? (uint64_t)job->work : 0);
+  survey_number(out, runs && job->outputs[0] ? (uint64_t)smr_numel(job->outputs[0]) : 0);
+  survey_put(out, "\n");
 }
 
 samara_status samara_session_needs(const samara_session *session, char *text, size_t size,
@@ -75,6 +88,7 @@ samara_status samara_session_needs(const samara_session *session, char *text, si
   for (size_t i = 0; i < sizeof whole.words / sizeof *whole.words; i++)
     whole.words[i] |= session->common.parts.words[i];
   survey_parts(&out, &whole);
+  survey_put(&out, "\t0\t0\n");
   for (uint32_t i = 0; i < session->frames.count; i++) {
     const struct smr_frame *frame = session->frames.order[i];
     for (uint32_t n = 0; n < frame->function->node_count; n++)

@@ -27,9 +27,9 @@ static struct literal *exponential(void) {
 }
 
 static const char SURVEY_EXPECTED[] =
-    "\t\t\t\t\t\n"
-    "main\tgrow\texp\tprepared\tfloat32\tf32_vunary_exp\n"
-    "main\tsame\tidentity\tview\tfloat32\tviews\n";
+    "\t\t\t\t\t\t0\t0\n"
+    "main\tgrow\texp\tprepared\tfloat32\tf32_vunary_exp\t0\t2\n"
+    "main\tsame\tidentity\tview\tfloat32\tviews\t0\t0\n";
 
 SMR_TEST(a_line_per_node) {
   struct literal *l = exponential();
@@ -53,7 +53,7 @@ SMR_TEST(a_small_room_is_cut) {
   CHECK_EQ_INT(samara_session_needs(s, NULL, 0, &length), SAMARA_OK);
   CHECK_EQ_INT(length, sizeof SURVEY_EXPECTED - 1);
   CHECK_EQ_INT(samara_session_needs(s, text, sizeof text, &length), SAMARA_OK);
-  CHECK_STR(text, "\t\t\t\t\t\nmain\tgrow");
+  CHECK_STR(text, "\t\t\t\t\t\t0\t0\nmain\t");
   CHECK_EQ_INT(length, sizeof SURVEY_EXPECTED - 1);
   CHECK_EQ_INT(samara_session_needs(s, NULL, 4, &length), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_needs(s, text, 4, NULL), SAMARA_BAD_ARGUMENT);
