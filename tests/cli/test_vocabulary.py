@@ -22,6 +22,7 @@ PYTHON_ONLY = (
     *("pybridge/samara/pybridge/custom.py", "exporter/samara/exporter/ir/gradient"),
     *("exporter/samara/exporter/importers/torch.py", "exporter/samara/exporter/ir/arguments.py"),
     *("pybridge/samara/pybridge/feeds_and_results.py", "pybridge/samara/pybridge/session.py"),
+    "pybridge/samara/pybridge/session_create.py",
     "pybridge/samara/pybridge/_pool.py",
 )
 # Sentences that the command line cannot meet, or that speak of other things: why.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,15 @@ def test_a_timeout_ends_all_of_it(tmp_path: Path) -> None:
     assert gone(int((tmp_path / "pid").read_text()))
 
 
-def test_an_interrupt_ends_all_of_it(tmp_path: Path) -> None:
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT interrupts Python, though shells start programs in the background without it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_all_of_it(tmp_path: Path, interruptible: None) -> None:
     def interrupt() -> None:
         while not (tmp_path / "pid").exists():
             time.sleep(0.01)
