@@ -49,7 +49,7 @@ def test_older_files_have_none(repo: Path) -> None:
 
 
 def test_an_operator_of_a_newer_samara_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from samara.exporter.ir import file_read
+    from samara.exporter.ir import file_function
     from samara.exporter.types import UnsupportedError
 
     def lacks_abs(code: int) -> object:
@@ -58,7 +58,7 @@ def test_an_operator_of_a_newer_samara_is_named(monkeypatch: pytest.MonkeyPatch)
         return op_by_code(code)
 
     data = to_bytes(steered_program())
-    monkeypatch.setattr(file_read, "op_by_code", lacks_abs)
+    monkeypatch.setattr(file_function, "op_by_code", lacks_abs)
     with pytest.raises(ModelFormatError, match="has no operator 'abs'") as caught:
         from_bytes(data)
     assert caught.value.fix == "update samara"

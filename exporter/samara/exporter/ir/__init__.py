@@ -7,7 +7,7 @@ from samara.exporter.ir.custom_needs import RequiredOp as RequiredOp
 from samara.exporter.ir.custom_needs import required_ops as required_ops
 from samara.exporter.ir.cut import cut as cut
 from samara.exporter.ir.cut import only_reached as only_reached
-from samara.exporter.ir.file_read import ConstantInfo as ConstantInfo
+from samara.exporter.ir.file_constants import ConstantInfo as ConstantInfo
 from samara.exporter.ir.file_read import ModelFile as ModelFile
 from samara.exporter.ir.file_read import from_bytes as from_bytes
 from samara.exporter.ir.file_read import open_program as open_program
