@@ -129,8 +129,8 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/size.md anew)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
 
-extended: test  ## What takes too long for every change
-	$(BIN)/python -m pytest -m 'extended or slow' $(PYTEST_ARGS)
+extended: build  ## What takes too long for every change, and a summary of what ran and what could not
+	JOBS=$(JOBS) .ci/run extended
 
 new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hard_swoosh [OPERANDS=2 | FAMILY=norm, with kernels of its own | OF=lrn, in int8]
 	$(BIN)/python tools/new_op.py $(NAME) $(if $(OPERANDS),--operands $(OPERANDS)) $(if $(FAMILY),--family $(FAMILY)) $(if $(OF),--of $(OF))
