@@ -91,3 +91,9 @@ def test_library_stays_loaded_for_the_threads_of_pools() -> None:
         "assert name in open('/proc/self/maps').read(), name\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_functions_that_a_library_lacks() -> None:
+    lib = _native.library()
+    assert _native.function_in(lib, "samara_version") is not None
+    assert _native.function_in(_native.ffi.dlopen(None), "samara_version") is None

@@ -112,6 +112,14 @@ def library() -> Any:
     return lib
 
 
+def function_in(lib: Any, name: str) -> Any:
+    """The function of a library, None where it has none: a selective build may lack it."""
+    try:
+        return getattr(lib, name)
+    except (AttributeError, ffi.error):  # cffi raises the second for a missing symbol
+        return None
+
+
 def text(pointer: Any) -> str:
     """A C string as str; the empty string for NULL."""
     return "" if pointer == NULL else ffi.string(pointer).decode("utf-8", "replace")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from samara.pybridge._native import NULL, ffi
+from samara.pybridge._native import NULL, ffi, function_in
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +28,7 @@ class BoundOutputs:
     """
 
     def __init__(self, lib: Any, count: int) -> None:
-        self._bind: Any = getattr(lib, "samara_session_bind_output", None)
+        self._bind: Any = function_in(lib, "samara_session_bind_output")
         self._buffers: list[Any] = [None] * count  # of the outputs that are bound
         self.arrays: Sequence[Array | None] | None = None
         """What was put last; None where no output is bound."""

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samara.pybridge._native import DLOPEN_FLAGS, NULL, ffi, library_path, new_error, text
+from samara.pybridge._native import (
+    DLOPEN_FLAGS,
+    NULL,
+    ffi,
+    function_in,
+    library_path,
+    new_error,
+    text,
+)
 from samara.pybridge.errors import BackendError
 from samara.pybridge.files import check_readable, read_bytes
 
@@ -40,7 +48,7 @@ def inspect_library(path: str | os.PathLike[str] | None = None) -> LibraryInfo:
 
 def _operators(lib: Any) -> Iterator[str]:
     """The library's operators; a selective build lists them in its manifest alone."""
-    if _has(lib, "samara_op_count"):
+    if function_in(lib, "samara_op_count"):
         yield from (text(lib.samara_op_name(i)) for i in range(lib.samara_op_count()))
     else:
         for line in text(lib.samara_manifest()).splitlines():
@@ -55,7 +63,7 @@ def open_failure(model: str | os.PathLike[str], path: str | os.PathLike[str] | N
     """
     lib = _load(_find(path))
     out, error = ffi.new("samara_model **"), new_error()
-    if _has(lib, "samara_model_open_path"):
+    if function_in(lib, "samara_model_open_path"):
         failed = lib.samara_model_open_path(os.fsencode(model), NULL, out, error)
     else:  # a selective build without the feature "files" has models from memory alone
         data = read_bytes(Path(model))
@@ -64,15 +72,6 @@ def open_failure(model: str | os.PathLike[str], path: str | os.PathLike[str] | N
         return text(ffi.addressof(error[0], "text")[0]) or "it cannot be opened"
     lib.samara_model_close(out[0])
     return ""
-
-
-def _has(lib: Any, name: str) -> bool:
-    """Whether the library has the function; a selective build may lack it."""
-    try:
-        getattr(lib, name)
-    except (AttributeError, ffi.error):
-        return False
-    return True
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
