@@ -445,7 +445,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hint = "run tools/gen_ops.py"
     else:
         faults = write(ROOT, all_ops(), options.relock)
-        hint = "undo the change, or append instead; --relock is for unreleased tables"
+        hint = (
+            "undo the change, or append the new attributes. An operator that no release has: delete"
+            f" its line of {LOCK} and run this again. --relock starts the whole lock anew, before"
+            " the first release only"
+        )
     for fault in faults:
         print(fault, file=sys.stderr)
     if faults:

@@ -63,6 +63,23 @@ def test_changed_rows_are_refused(tmp_path: Path, table: object, fault: str) -> 
     assert (tmp_path / gen.LOCK).read_text(encoding="utf-8") == before
 
 
+def test_a_refused_row_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gen.write(tmp_path, all_ops(), relock=False)
+    table = changed("elu", attrs=(Attr("beta", "f32", 1.0), *get_op("elu").attrs))
+    monkeypatch.setattr(gen, "ROOT", tmp_path)
+    monkeypatch.setattr(gen, "all_ops", lambda: table)
+    assert gen.main([]) == 1
+    assert f"delete its line of {gen.LOCK}" in capsys.readouterr().err
+    lock = tmp_path / gen.LOCK
+    lines = lock.read_text(encoding="utf-8").splitlines(keepends=True)
+    lock.write_text("".join(x for x in lines if '"elu"' not in x), encoding="utf-8")
+    assert gen.main([]) == 0
+    row = gen.read_lock(lock.read_text(encoding="utf-8"))[29]
+    assert [a["name"] for a in row["attrs"]] == ["beta", "alpha"]
+
+
 def test_relock_starts_anew(tmp_path: Path) -> None:
     gen.write(tmp_path, all_ops(), relock=False)
     ops = [op for op in all_ops() if op.name != "elu"]
