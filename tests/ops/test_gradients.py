@@ -333,6 +333,12 @@ def test_choices_are_reached() -> None:
     assert missed == []
 
 
+def test_what_is_not_saved_is_named() -> None:
+    ctx = GradContext(ops.silu, {}, (), {}, (), (), (True,))
+    with pytest.raises(AttributeError, match=r"silu: the gradient rule reads 'x'.*`saves`"):
+        _ = ctx.x
+
+
 def test_saved_names_exist() -> None:
     for op in all_ops():
         known = {n.rstrip("?*") for n in (*op.inputs, *op.outputs)}

@@ -90,7 +90,8 @@ class GradContext:
             return self.attrs[name]
         except KeyError:
             raise AttributeError(
-                f"{self.op.name}: {name!r} is no attribute and not saved"
+                f"{self.op.name}: the gradient rule reads {name!r}, which is neither an attribute"
+                " nor saved; name an input or output in `saves` of the row"
             ) from None
 
     @property
