@@ -90,10 +90,14 @@ _INT8_IMPORTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Scaffold:
-    """What to write: new files, and files that exist with texts added."""
+    """What to write: new files, and files that exist with texts added.
+
+    edited: those that are to be filled in, the row's first.
+    """
 
     created: dict[str, str]
     changed: dict[str, str]
+    edited: tuple[str, ...]
 
 
 def free_code(codes: range, taken: Collection[int]) -> int:
@@ -254,7 +258,8 @@ def scaffold(
     face = (root / OPS / "__init__.py").read_text(encoding="utf-8")
     changed = {f"{OPS}/{path}.py": text for path, text in texts.items()}
     changed[f"{OPS}/__init__.py"] = with_export(face, name, rows)
-    return Scaffold(created, changed)
+    whole = f"{kernels}/f32_{name}.c"  # right for any body
+    return Scaffold(created, changed, (f"{OPS}/{rows}.py", *(p for p in created if p != whole)))
 
 
 def _module(root: Path, path: str) -> str:
@@ -313,7 +318,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     generator = [sys.executable, str(ROOT / "tools" / "gen_ops.py")]
     result = subprocess.run(generator, check=False).returncode
     if result == 0:
-        print("next: docs/adding-an-op.md, step 2")
+        print(f"next: docs/adding-an-op.md, step 2, fills in {options.name} in")
+        for path in plan.edited:
+            print(f"  {path}")
     return result
 
 

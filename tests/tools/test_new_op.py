@@ -178,7 +178,8 @@ def made(copy: Copy, op: Filled) -> None:
     changed = {path for path, text in after.items() if before.get(path) != text}
     generated = {*gen_ops.generate(all_ops()), *gen_formulas.SECTIONS, gen_ops.LOCK}
     assert changed - generated == {*plan.created, *plan.changed}
-    assert op.edits.keys() <= plan.created.keys() | plan.changed.keys()
+    assert op.edits.keys() <= set(plan.edited)
+    assert set(plan.edited) <= plan.created.keys() | plan.changed.keys()
 
 
 def judged(copy: Copy, *ops: Filled) -> None:
