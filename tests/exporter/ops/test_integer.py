@@ -11,7 +11,7 @@ import pytest
 from samara.exporter import ops
 from samara.exporter.frontend.qat.grid import RULES
 from samara.exporter.frontend.qat.rules import _rule_of
-from samara.exporter.ops import OpSpec, all_ops, get_op
+from samara.exporter.ops import REQUIRED, OpSpec, all_ops, get_op
 from samara.exporter.ops.integer import Given, Plain, Real, Role, tail_of
 from samara.exporter.types import Dim, Quant, Sym, TensorType
 
@@ -32,7 +32,8 @@ ATTRS: dict[str, dict[str, Any]] = {
 
 def given_for(op: OpSpec, constants: dict[int, Any] | None = None, **attrs: Any) -> Given:
     held = constants if constants is not None else {}
-    full = op.complete({**ATTRS.get(op.name, {}), **attrs})
+    first = {a.name: op.cases[0].attrs[a.name] for a in op.attrs if a.default is REQUIRED}
+    full = op.complete({**first, **ATTRS.get(op.name, {}), **attrs})
     types = (X, *(TensorType.of("f32", np.shape(v)) for v in held.values()))
     two = (X, X) if op.integer is not None and len(op.integer.operands) > 1 else types
     return Given(full, two, lambda i: None if i not in held else np.asarray(held[i]))
