@@ -288,6 +288,9 @@ def main() -> int:
     for line in wrong:
         print(line)
     chosen = [r for r in every if re.search(options.only, r.name)]
+    for op, why in NO_TWIN.items() if options.only else ():
+        if re.search(options.only, op):
+            print(f"{op} has no row: {why}")
     done = []
     with tempfile.TemporaryDirectory() as folder:
         for i, r in enumerate(chosen):

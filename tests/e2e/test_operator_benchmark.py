@@ -46,6 +46,16 @@ def test_rows_are_measured_and_compared(
     assert "* `custom`:" in page.read_text()
 
 
+def test_an_operator_without_rows_says_why(
+    operators: types.ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["operators.py", "--only", "^cumprod$", "--runs", "1"])
+    assert operators.main() == 0
+    assert "cumprod has no row: onnxruntime has no CumProd" in capsys.readouterr().out
+
+
 def test_a_wrong_answer_is_a_problem(
     operators: types.ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
