@@ -65,7 +65,7 @@ struct smr_tensor {
   int64_t dims[SAMARA_MAX_RANK];
 };
 
-/// Whether one of the dims of axes [first, end) may be another one another time.
+/// Whether one of the dims of axes [first, end) is symbolic, so that a resize may change it.
 static inline bool smr_dims_open(const struct smr_tensor *t, uint32_t first, uint32_t end) {
   return SMR_HAS(symbolic) && (t->open & ((1u << end) - (1u << first))) != 0;
 }
@@ -124,8 +124,8 @@ struct smr_job {
   uint32_t threads;  // that may share the tiles; 0 and 1: nobody to share with (ops/partition.h)
   bool strict;       // accuracy=strict
   bool bfloat16;     // accuracy=bfloat16: products of float32 may round their operands
-  /// Some dim of the node's tensors or attributes is not a constant: what prepare chooses by dims
-  /// may come out differently another time, so SMR_NEED names every part it could choose.
+  /// Some dim of the node's tensors or attributes is symbolic: prepare may choose another way after
+  /// a resize, so SMR_NEED names every part that it could choose.
   bool dims_vary;
   struct smr_parts *parts;  // what the node needs; NULL where nobody asks
   const char *tuned;        // the algorithm that was measured best, up to a newline; or NULL

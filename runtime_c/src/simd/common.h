@@ -16,8 +16,8 @@
 // before begin, template bodies between. Helpers:
 //
 //   types      N(vf) floats, N(vi) int32 lanes, N(vm) mask of lanes
-//   floats     zero set1(x) load(p) store(p,v) load_n(p,n) store_n(p,v,n): n <= VF lanes, the rest
-//   0
+//   floats     zero set1(x) load(p) store(p,v)
+//              load_n(p,n) store_n(p,v,n): n <= VF lanes; load_n fills the others with 0
 //              add sub mul div neg abs sqrt floor ceil trunc rint (half to even)
 //              fma(a,b,c) a*b+c, rounded once where the ISA can (scalar: twice)
 //              min(a,b) max(a,b): b if either is NaN on all ISAs but NEON, NaN there if either is;
@@ -31,7 +31,11 @@
 //              bits(v) float to int lanes, from_bits(i) back
 //              scale2(v,i) v * 2^i for -126 <= i <= 127
 //   halves     (not scalar) N(hf), VF / 2 lanes: hset1 hload hstore hload_f16 hfma hmin hmax
-//   hlow(v) across     reduce_add reduce_max reduce_min (order fixed per ISA)
+//              hlow(v)
+//   across     reduce_add reduce_max reduce_min: of all VF lanes (order fixed per ISA)
+//
+// Functions built on these: simd/math.h (exp, log, tanh, sigmoid, erf), simd/trig.h (sin ...
+// atanh), simd/requantize.h (sums to int8).
 //
 // Pointers need element alignment only. Nothing beyond the n lanes is read or written.
 #ifndef SMR_SIMD_COMMON_H

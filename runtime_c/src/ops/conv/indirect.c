@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products over pointers to pixels.
+//
+// Output pixels are cut into blocks; a thread writes the pointers of a block before it multiplies.
+// A block is one product, whose units (smr_f32_gemm_plan) are the tiles that threads claim: a block
+// may be shared, and each thread that takes part in it writes the pointers for itself. The number
+// of threads changes nothing here.
 #include "base/fp.h"
 
 #include "ops/conv/indirect.h"
@@ -15,14 +20,16 @@ enum {
   INDIRECT_POINTERS = SMR_LEAN(4096, 256)
 };  // of a block: half of a 64 KiB L1, next to x and w
 
-// Rows of a block, of tiles of mr.
+// Rows of a block, in whole tiles of mr rows. Blocks are cut here alone: what the last one needs
+// (indirect_least_rows) is asked before any session exists, so it may not depend on threads.
 static size_t indirect_rows(const struct smr_indirect *s, size_t mr) {
   const size_t all = s->pixels ? s->pixels : 1, most = INDIRECT_POINTERS / s->taps;
   const size_t rows = most < mr ? mr : most - most % mr;
   return rows < all ? rows : all;
 }
 
-// Blocks differ between ISAs, and with them what is left for the last one: its fewest rows.
+// The fewest rows that the last block has on any instruction set, which differ in mr: a selective
+// build keeps the kernels for so few.
 static size_t indirect_least_rows(const struct smr_indirect *s) {
   static const uint8_t tiles[] = {4, 6, 8};
   size_t least = SIZE_MAX;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv: convolutions over [N, spatial, C] with a fused epilogue.
 //
-// The table and the algorithms that are products: rows of pixels or windows, a first layer through
-// a table of offsets, pointers to pixels block by block (indirect.h).
+// The table (conv_rows, at the end) and the algorithms that are products: rows of pixels or
+// windows, a first layer through a table of offsets, pointers to pixels block by block
+// (indirect.c). The other rows are in conv_depthwise.c and conv_winograd.c. docs/kernels.md says
+// how a row is chosen.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
@@ -128,8 +130,8 @@ static bool conv_fits_indirect(const struct smr_job *job) {
   return !s->depthwise;
 }
 
-// Whether the product of rows may be computed in bfloat16; not where another time's dims may lead
-// to another algorithm.
+// Whether the product of rows may be computed in bfloat16; not where a resize may lead to another
+// algorithm.
 static bool conv_rows_may_round(const struct smr_job *job) {
   return !job->dims_vary && smr_linear_may_round(job);
 }
@@ -175,8 +177,8 @@ static smr_work conv_direct_work(const struct smr_job *job) {
 }
 
 // What symbolic dims can lead to. Work decides between the algorithms in the same way for all sizes
-// of x; only padding that is not a constant may be there another time, or not. A first layer's
-// image of 2 GB, which is too far for `direct`, is for a build that has `indirect`.
+// of x; only padding that is not a constant may come or go with a resize. A first layer's image of
+// 2 GB, which is too far for `direct`, is for a build that has `indirect`.
 
 static bool conv_any_rows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;

@@ -56,14 +56,14 @@ bool smr_linear_may_round(const struct smr_job *job);
 /// Whether they are, on this CPU.
 bool smr_linear_rounds(const struct smr_job *job);
 
-/// Needs of the kernels that a product meets, of float weights; `columns_vary` where args->n may be
-/// another one another time. Plans are made after it, or by smr_linear_plan.
+/// Needs of the kernels that a product meets, of float weights; `columns_vary` where a resize may
+/// change args->n. Plans are made after it, or by smr_linear_plan.
 samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_args *args,
                               bool columns_vary);
 /// Plan a product by the weights at input 1, with the kernels that it needs.
 samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_args *args,
                               struct smr_f32_gemm_plan *plan);
-/// Whether the weights at input 1 may have other dims another time: those decide on algorithms.
+/// Whether a resize may change the dims of the weights at input 1, by which algorithms are chosen.
 static inline bool smr_weights_vary(const struct smr_job *job) {
   return job->dims_vary && job->inputs[1]->open != 0;
 }

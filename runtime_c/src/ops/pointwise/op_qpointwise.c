@@ -116,8 +116,8 @@ static bool qpointwise_last_open(const struct smr_tensor *t) {
   return t->rank > 0 && smr_dims_open(t, t->rank - 1u, t->rank);
 }
 
-// Whether operands may be broadcast along rows in another way another time. A last axis that is
-// longer than 1 is what rows run along, whatever is before it.
+// Whether a resize may change how operands are broadcast along rows. Rows run along a last axis
+// that is longer than 1, whatever is before it.
 static bool qpointwise_open(const struct smr_job *job) {
   const struct smr_tensor *y = job->outputs[0];
   return job->dims_vary &&
