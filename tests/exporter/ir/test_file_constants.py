@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Constants of a file: data and panels as their uses read them, and what is refused."""
+
 from __future__ import annotations
 
 from typing import Any

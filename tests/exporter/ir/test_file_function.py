@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""A function of a file, read from its rows: what comes back, and how faults are named."""
+
 from __future__ import annotations
 
 import copy

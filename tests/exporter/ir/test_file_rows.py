@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""What rows of a file mean: indices, dtypes and quantization, and what is refused."""
+
 from __future__ import annotations
 
 import pytest
