@@ -15,7 +15,7 @@ LIBRARY_NAME := libsamara.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
-.PHONY: help setup build test demo ctest unity pytest check fmt lint types gen size \
+.PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
         asan tsan fuzz bits bench bench-ops bench-train onnx-score extended new-op test-op clean
 
 help:  ## This list
@@ -30,10 +30,16 @@ $(STAMP): pyproject.toml
 
 setup: $(STAMP)  ## The environment .venv with everything that building and testing needs
 
+# Builds all of build/dev, or one target; the checkout's Python finds the library there.
+build_dev = cd runtime_c && cmake --preset dev --log-level=WARNING && \
+	cd .. && cmake --build build/dev --parallel $(JOBS) $(1) && \
+	ln -sfn ../../../build/dev/$(LIBRARY_NAME) $(BRIDGE_LIBRARY)
+
 build: $(STAMP)  ## The native library, its programs and tests, in build/dev
-	cd runtime_c && cmake --preset dev --log-level=WARNING
-	cmake --build build/dev --parallel $(JOBS)
-	@ln -sfn ../../../build/dev/$(LIBRARY_NAME) $(BRIDGE_LIBRARY)
+	$(call build_dev)
+
+library: $(STAMP)
+	$(call build_dev,--target samara_shared)
 
 test: ctest unity pytest  ## Everything that a change must pass
 
@@ -135,7 +141,7 @@ extended: build  ## What takes too long for every change, and a summary of what 
 new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hard_swoosh [OPERANDS=2 | FAMILY=norm, with kernels of its own | OF=lrn, in int8]
 	$(BIN)/python tools/new_op.py $(NAME) $(if $(OPERANDS),--operands $(OPERANDS)) $(if $(FAMILY),--family $(FAMILY)) $(if $(OF),--of $(OF))
 
-test-op: build  ## The op suite of one operator: make test-op NAME=hard_swoosh
+test-op: library  ## The op suite of one operator: make test-op NAME=hard_swoosh
 	$(BIN)/python -m pytest tests/ops -k '$(NAME)'
 
 clean:  ## Remove what was built; the environment stays
