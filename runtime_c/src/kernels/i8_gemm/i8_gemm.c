@@ -49,10 +49,6 @@ const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa) {
 // would take more: as many rows as the float product takes leave work for all threads.
 enum { I8_GEMM_A_BLOCK_BYTES = 32 * 1024, I8_GEMM_OUT_BLOCK_BYTES = 64 * 1024 };
 
-static size_t i8_gemm_out_bytes(smr_i8_output to) {
-  return to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
-}
-
 static int i8_gemm_is_vector(const struct smr_i8_gemm_args *args) {
   return args->m == 1 && !args->indirect && !args->windows;
 }
@@ -70,7 +66,7 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
 
   const size_t sum = args->indirect || args->windows ? args->k * args->taps : args->k;
   size_t rows = I8_GEMM_A_BLOCK_BYTES / (sum > 0 ? sum : 1);
-  const size_t out_rows = I8_GEMM_OUT_BLOCK_BYTES / i8_gemm_out_bytes(args->to) / args->n;
+  const size_t out_rows = I8_GEMM_OUT_BLOCK_BYTES / smr_i8_output_bytes(args->to) / args->n;
   if (out_rows < rows) rows = out_rows;
   size_t tiles = rows / config->mr < 4 ? 4 : rows / config->mr;
   if (tiles > row_tiles) tiles = row_tiles;
@@ -95,7 +91,7 @@ SMR_HOT static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan,
   const size_t panel_end = 2 * smr_cut(pairs, plan->groups, group + 1);
   const size_t column = panel * SMR_I8_PANEL;
   const size_t column_end = panel_end * SMR_I8_PANEL < args->n ? panel_end * SMR_I8_PANEL : args->n;
-  const size_t out_bytes = i8_gemm_out_bytes(args->to);
+  const size_t out_bytes = smr_i8_output_bytes(args->to);
   struct smr_i8_gemm_params params = {
       .k = args->k,
       .taps = args->indirect || args->windows ? args->taps : 1,

@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #include "base/cut.h"
+#include "base/parts.h"
 
 enum { SMR_I8_PANEL = 16, SMR_I8_GROUP = 4 };  // channels of a panel, rows that lie together
 
@@ -48,6 +49,12 @@ struct smr_i8_gemm_windows {
 };
 
 typedef enum { SMR_I8_TO_I8 = 0, SMR_I8_TO_I32 = 1, SMR_I8_TO_F32 = 2 } smr_i8_output;
+
+/// Bytes of an element of the output.
+static inline size_t smr_i8_output_bytes(smr_i8_output to) {
+  const bool wide = SMR_HAS(i8_gemm_to_i32) || SMR_HAS(i8_gemm_to_f32);
+  return wide && to != SMR_I8_TO_I8 ? sizeof(int32_t) : sizeof(int8_t);
+}
 
 /// What a call needs besides its pointers; the same for all calls of one batch entry.
 struct smr_i8_gemm_params {

@@ -320,7 +320,7 @@ void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t column
   // One row may fill the whole stage, but for its share of what it would be woven into.
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const size_t chunk = config->mr / funcs->woven * (SMR_I8_GEMM_STAGE_BYTES / funcs->staged_bytes);
-  const size_t out_bytes = params->to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
+  const size_t out_bytes = smr_i8_output_bytes(params->to);
   struct smr_i8_gemm_columns part = *arrays;
   for (size_t n; columns > 0; columns -= n) {
     n = columns < config->nr ? columns : config->nr;

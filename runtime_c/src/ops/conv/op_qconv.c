@@ -24,9 +24,9 @@ struct qconv_state {
   struct smr_conv_shape shape;
   struct smr_qlinear linear;
   bool filled;                   // windows: rows of taps are filled up to whole groups
-  struct smr_i8_gemm_plan plan;  // windows: of a block
+  struct smr_i8_gemm_plan plan;  // point
   struct smr_qwindows windows;
-  size_t offset;  // in scratch: bytes of padding; windows: where taps lie
+  size_t offset;  // depthwise_3d: bytes of padding, in scratch
 };
 
 static samara_status qconv_check(const struct smr_job *job) {
@@ -215,35 +215,17 @@ static samara_status qconv_point_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Of a product over windows.
-static struct smr_i8_gemm_args qconv_windows_args(const struct smr_job *job,
-                                                  const struct qconv_state *s) {
-  struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
-  args.k = s->windows.k;
-  args.taps = s->windows.taps;
-  return args;
-}
-
 static samara_status qconv_windows_prepare(struct smr_job *job) {
-  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
   struct qconv_state *s = job->state;
   s->filled = SMR_HAS(qlinear_pad) && qconv_fills(job) &&
               smr_i8_gemm_native(smr_i8_gemm_config(job->isa), SMR_I8_GROUP, false);
   SMR_TRY(qconv_take_weights(job));
   if (smr_conv_is_empty(job)) return SAMARA_OK;
-  const struct smr_i8_gemm_config *config = s->linear.config;
-  SMR_TRY(smr_qwindows_make(job, &s->shape.window, config, s->linear.groups, s->shape.channels,
-                            s->linear.has_w_zero, s->filled, &s->windows));
-  struct smr_i8_gemm_args args = qconv_windows_args(job, s);
-  args.m = s->windows.lines * s->windows.columns;
-  args.windows = &some;
-  smr_i8_gemm_plan_make(config, &args, &s->plan);
-  job->kernel = s->plan.kernel;
-  size_t bytes, offset;
-  if (!smr_mul_size(s->windows.taps, sizeof(size_t), &bytes)) bytes = SIZE_MAX;
-  if (!smr_mul_size(s->windows.blocks, s->plan.units, &job->tiles)) job->tiles = SIZE_MAX;
-  SMR_TRY(smr_scratch_take(job, bytes, 1, &s->offset));
-  return smr_thread_scratch_take(job, s->windows.bytes, 1, &offset);
+  struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
+  SMR_TRY(smr_qwindows_prepare(job, &s->shape.window, s->linear.config, s->linear.has_w_zero,
+                               s->filled, &args, &s->windows));
+  job->tiles = s->windows.tiles;
+  return SAMARA_OK;
 }
 
 static samara_status qconv_pack(const struct smr_job *job, const struct smr_derived *what,
@@ -257,10 +239,6 @@ static samara_status qconv_pack(const struct smr_job *job, const struct smr_deri
 
 static int8_t *qconv_pad(const struct smr_job *job, const struct qconv_state *s) {
   return (int8_t *)job->scratch + s->offset;
-}
-
-static size_t *qconv_taps(const struct smr_job *job, const struct qconv_state *s) {
-  return (size_t *)(void *)((char *)job->scratch + s->offset);
 }
 
 // Lines of a depthwise convolution in three dims.
@@ -350,40 +328,17 @@ static samara_status qconv_point_run(const struct smr_job *job, size_t begin, si
   return SAMARA_OK;
 }
 
-// Tiles of blocks: the lines of a block serve all its tiles of one call. The last block of an image
-// may have fewer than the others.
 static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, size_t end,
                                        void *thread_scratch) {
   const struct qconv_state *s = job->state;
   if (begin == end) {
     smr_qlinear_prologue(job, &s->linear);
-    smr_qwindows_taps(&s->shape.window, &s->windows, qconv_taps(job, s));
+    smr_qwindows_prologue(job, &s->shape.window, &s->windows);
     return SAMARA_OK;
   }
-  const struct smr_i8_gemm_args all = qconv_windows_args(job, s);
-  struct smr_i8_gemm_windows rows = smr_qwindows_rows(&s->shape.window, &s->windows);
-  rows.taps = qconv_taps(job, s);
-  const size_t element = smr_qlinear_out_bytes(&s->linear), units = s->plan.units;
-  struct smr_deadline_watch watch = {.job = job};
-  for (size_t tile = begin, stop; tile < end; tile += stop) {
-    const size_t block = tile / units, unit = tile % units;
-    struct smr_i8_gemm_args args = all;
-    struct smr_i8_gemm_plan plan = s->plan;
-    size_t first;
-    args.m = smr_qwindows_pixels(&s->shape.window, &s->windows, block, &first);
-    args.windows = &rows;
-    args.a = thread_scratch;
-    args.out = (char *)all.out + first * all.out_stride * element;
-    if (args.m < s->windows.lines * s->windows.columns)
-      smr_i8_gemm_plan_make(s->plan.config, &args, &plan);
-    stop = units - unit < end - tile ? units - unit : end - tile;
-    if (unit >= plan.units) continue;
-    const size_t count = plan.units - unit < stop ? plan.units - unit : stop;
-    SMR_TRY(smr_qwindows_copy(&watch, &s->shape.window, &s->windows, job->inputs[0]->data,
-                              qconv_x_pixel(job), s->linear.x_zero, block, thread_scratch));
-    smr_i8_gemm_run(&plan, &args, unit, unit + count);
-  }
-  return SAMARA_OK;
+  const struct smr_i8_gemm_args args = qconv_gemm_args(job, s);
+  return smr_qwindows_run(job, &s->shape.window, &s->windows, &args, s->linear.x_zero, begin, end,
+                          thread_scratch);
 }
 
 // A row's `fits_any`, where weights of other dims are all that could lead to it.

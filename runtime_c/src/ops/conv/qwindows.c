@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts int8 convolutions into blocks and copies the lines that they meet.
+// Cuts int8 convolutions into blocks, copies the lines that they meet and multiplies their windows.
 #include "base/fp.h"
 
 #include "ops/conv/qwindows.h"
@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/cut.h"
 #include "base/lean.h"
+#include "ops/matmul/linear.h"
 #include "ops/partition.h"
 #include "simd/common.h"
 
@@ -83,9 +84,11 @@ bool smr_qwindows_merge(const struct smr_window *w, size_t groups) {
   return groups == 1 && !qwindows_columns_apart(w);
 }
 
-samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *w,
-                                const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, bool w_zero, bool filled, struct smr_qwindows *s) {
+// Cuts the work; LIMIT where a block is too large.
+static samara_status qwindows_make(const struct smr_job *job, const struct smr_window *w,
+                                   const struct smr_i8_gemm_config *config, size_t groups,
+                                   size_t channels, bool w_zero, bool filled,
+                                   struct smr_qwindows *s) {
   const size_t kernel_w = (size_t)w->kernel[2];
   *s = (struct smr_qwindows){.config = config, .groups = groups, .channels = channels};
   s->rows_apart = w->dilation[1] > 1 || w->stride[1] > w->kernel[1];
@@ -107,7 +110,8 @@ samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_wind
   return SAMARA_OK;
 }
 
-void smr_qwindows_taps(const struct smr_window *w, const struct smr_qwindows *s, size_t *taps) {
+// Where the taps of a window lie: [taps].
+static void qwindows_taps(const struct smr_window *w, const struct smr_qwindows *s, size_t *taps) {
   const size_t of_row = s->taps / (size_t)(w->kernel[0] * w->kernel[1]);
   const size_t row = s->row_taps * s->pitch;
   for (size_t i = 0; i < s->taps; i++) {
@@ -118,8 +122,9 @@ void smr_qwindows_taps(const struct smr_window *w, const struct smr_qwindows *s,
   }
 }
 
-struct smr_i8_gemm_windows smr_qwindows_rows(const struct smr_window *w,
-                                             const struct smr_qwindows *s) {
+// What a product takes of a block, but for `taps`.
+static struct smr_i8_gemm_windows qwindows_of_block(const struct smr_window *w,
+                                                    const struct smr_qwindows *s) {
   return (struct smr_i8_gemm_windows){
       .line = s->columns,
       .line_bytes = (size_t)(s->rows_apart ? w->kernel[1] : w->stride[1]) * s->row_taps * s->pitch,
@@ -148,8 +153,9 @@ static struct qwindows_place qwindows_place(const struct smr_window *w,
   return at;
 }
 
-size_t smr_qwindows_pixels(const struct smr_window *w, const struct smr_qwindows *s, size_t block,
-                           size_t *first) {
+// Output pixels of a block: how many there are and which is the first.
+static size_t qwindows_pixels(const struct smr_window *w, const struct smr_qwindows *s,
+                              size_t block, size_t *first) {
   const struct qwindows_place at = qwindows_place(w, s, block);
   const size_t line = (at.image * (size_t)w->out[0] + at.z) * (size_t)w->out[1] + at.y;
   *first = line * (size_t)w->out[2] + at.x;
@@ -182,9 +188,10 @@ SMR_HOT static void qwindows_line(const struct smr_window *w, const struct smr_q
   smr_fill(to + (size_t)last * channels, zero, (size_t)(width - last) * channels);
 }
 
-samara_status smr_qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *w,
-                                const struct smr_qwindows *s, const int8_t *x, size_t pixel_stride,
-                                int32_t zero, size_t block, int8_t *to) {
+// Copies what a block meets of x, whose zero point is `zero`.
+static samara_status qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *w,
+                                   const struct smr_qwindows *s, const int8_t *x,
+                                   size_t pixel_stride, int32_t zero, size_t block, int8_t *to) {
   const struct qwindows_place at = qwindows_place(w, s, block);
   const int8_t fill = (int8_t)(uint8_t)(zero + (s->native ? s->config->a_offset : 0));
   const size_t kernel_h = (size_t)w->kernel[1], rows = qwindows_rows(w, s, at.lines);
@@ -207,6 +214,66 @@ samara_status smr_qwindows_copy(struct smr_deadline_watch *watch, const struct s
         qwindows_line(w, s, line, pixel_stride, fill, x0 + (int64_t)kx * w->dilation[2], row);
       }
     }
+  }
+  return SAMARA_OK;
+}
+
+// ---- the product ----
+
+static size_t *qwindows_tap_places(const struct smr_job *job, const struct smr_qwindows *s) {
+  return (size_t *)(void *)((char *)job->scratch + s->tap_offset);
+}
+
+samara_status smr_qwindows_prepare(struct smr_job *job, const struct smr_window *w,
+                                   const struct smr_i8_gemm_config *config, bool w_zero,
+                                   bool filled, struct smr_i8_gemm_args *args,
+                                   struct smr_qwindows *s) {
+  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
+  SMR_TRY(qwindows_make(job, w, config, args->batch, args->k, w_zero, filled, s));
+  args->m = s->lines * s->columns;
+  args->k = s->k;
+  args->taps = s->taps;
+  args->windows = &some;
+  smr_i8_gemm_plan_make(config, args, &s->plan);
+  job->kernel = s->plan.kernel;
+  size_t offset;
+  if (!smr_mul_size(s->blocks, s->plan.units, &s->tiles)) s->tiles = SIZE_MAX;
+  SMR_TRY(smr_scratch_take(job, s->taps, sizeof(size_t), &s->tap_offset));
+  return smr_thread_scratch_take(job, s->bytes, 1, &offset);
+}
+
+void smr_qwindows_prologue(const struct smr_job *job, const struct smr_window *w,
+                           const struct smr_qwindows *s) {
+  qwindows_taps(w, s, qwindows_tap_places(job, s));
+}
+
+// The lines of a block serve all its tiles of one call. The last block of an image may have fewer
+// than the others.
+samara_status smr_qwindows_run(const struct smr_job *job, const struct smr_window *w,
+                               const struct smr_qwindows *s, const struct smr_i8_gemm_args *all,
+                               int32_t x_zero, size_t begin, size_t end, void *thread_scratch) {
+  struct smr_i8_gemm_windows rows = qwindows_of_block(w, s);
+  rows.taps = qwindows_tap_places(job, s);
+  const size_t element = smr_i8_output_bytes(all->to), units = s->plan.units;
+  struct smr_i8_gemm_args args = *all;
+  args.k = s->k;
+  args.taps = s->taps;
+  args.windows = &rows;
+  args.a = thread_scratch;
+  struct smr_deadline_watch watch = {.job = job};
+  for (size_t tile = begin, stop; tile < end; tile += stop) {
+    const size_t block = tile / units, unit = tile % units;
+    struct smr_i8_gemm_plan plan = s->plan;
+    size_t first;
+    args.m = qwindows_pixels(w, s, block, &first);
+    args.out = (char *)all->out + first * all->out_stride * element;
+    if (SMR_HAS(i8_gemm_to_f32) && all->row_scale != NULL) args.row_scale = all->row_scale + first;
+    if (args.m < s->lines * s->columns) smr_i8_gemm_plan_make(s->config, &args, &plan);
+    stop = units - unit < end - tile ? units - unit : end - tile;
+    if (unit >= plan.units) continue;
+    const size_t count = plan.units - unit < stop ? plan.units - unit : stop;
+    SMR_TRY(qwindows_copy(&watch, w, s, all->a, all->a_stride, x_zero, block, thread_scratch));
+    smr_i8_gemm_run(&plan, &args, unit, unit + count);
   }
   return SAMARA_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "ops/conv/window.h"
-#include "ops/deadline.h"
+#include "ops/op.h"
 
 /// How a convolution is cut; part of an operator's state.
 struct smr_qwindows {
@@ -24,34 +24,34 @@ struct smr_qwindows {
   bool native;                     // in the kernels' own form
   size_t width, pitch;             // of a copied line: pixels, bytes
   size_t bytes;                    // of all
+  struct smr_i8_gemm_plan plan;    // of a block
+  size_t tiles;                    // of all blocks
+  size_t tap_offset;               // in scratch
 };
+
+/// Cut the work of `window` and plan its product. `args` is that of all output pixels: batch
+/// (groups), n, k (channels of a group) and the kind of output are read, and it becomes a block's.
+/// `w_zero`: weights have zero points. `filled`: the weights of every row of taps, which merge, are
+/// filled up to whole groups. Takes shared scratch, and all of a thread's; LIMIT where a block is
+/// too large.
+samara_status smr_qwindows_prepare(struct smr_job *job, const struct smr_window *window,
+                                   const struct smr_i8_gemm_config *config, bool w_zero,
+                                   bool filled, struct smr_i8_gemm_args *args,
+                                   struct smr_qwindows *windows);
+
+/// Alone, before the tiles.
+void smr_qwindows_prologue(const struct smr_job *job, const struct smr_window *window,
+                           const struct smr_qwindows *windows);
+
+/// Compute tiles [begin, end) of windows->tiles. all->a is x, [N, in, groups * channels] with
+/// all->a_stride bytes between pixels and zero point `x_zero`; all->row_scale, if any, has an entry
+/// for every output pixel.
+samara_status smr_qwindows_run(const struct smr_job *job, const struct smr_window *window,
+                               const struct smr_qwindows *windows,
+                               const struct smr_i8_gemm_args *all, int32_t x_zero, size_t begin,
+                               size_t end, void *thread_scratch);
 
 /// Whether the taps of a row lie side by side in copied lines.
 bool smr_qwindows_merge(const struct smr_window *window, size_t groups);
-
-/// Cut the work of `window`; LIMIT where a block is too large. `filled`: the weights of every row
-/// of taps, which merge, are filled up to whole groups.
-samara_status smr_qwindows_make(const struct smr_job *job, const struct smr_window *window,
-                                const struct smr_i8_gemm_config *config, size_t groups,
-                                size_t channels, bool w_zero, bool filled,
-                                struct smr_qwindows *windows);
-
-/// Where the taps of a window lie: [taps].
-void smr_qwindows_taps(const struct smr_window *window, const struct smr_qwindows *windows,
-                       size_t *taps);
-
-/// What a product takes of a block, but for `taps`.
-struct smr_i8_gemm_windows smr_qwindows_rows(const struct smr_window *window,
-                                             const struct smr_qwindows *windows);
-
-/// Output pixels of a block: how many there are and which is the first.
-size_t smr_qwindows_pixels(const struct smr_window *window, const struct smr_qwindows *windows,
-                           size_t block, size_t *first);
-
-/// Copy what block `block` meets of x, [N, in, groups * channels] with `pixel_stride` bytes between
-/// pixels; `zero` is its zero point.
-samara_status smr_qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *window,
-                                const struct smr_qwindows *windows, const int8_t *x,
-                                size_t pixel_stride, int32_t zero, size_t block, int8_t *to);
 
 #endif

@@ -88,7 +88,7 @@ samara_status smr_qlinear_multiply(struct smr_deadline_watch *watch,
 
 /// Bytes of an element of the output.
 static inline size_t smr_qlinear_out_bytes(const struct smr_qlinear *linear) {
-  return linear->to == SMR_I8_TO_I8 ? sizeof(int8_t) : sizeof(int32_t);
+  return smr_i8_output_bytes(linear->to);
 }
 
 #endif
