@@ -22,8 +22,8 @@
 // filled up with zeros, channels beyond n zero, panel p at `w + p * panel_stride_bytes`. Indirect
 // products need k to be a multiple of 4. Weights of -128 are allowed.
 //
-// Windows in a kernel's own form (smr_i8_gemm_native) are bytes that smr_i8_gemm_copy made, of
-// which up to 3 behind a tap may be read.
+// Up to 15 bytes behind a window's tap may be read. Windows in a kernel's own form
+// (smr_i8_gemm_native) are bytes that smr_i8_gemm_copy made.
 //
 // No pointer needs alignment but for start, w_zero, multiplier, bias, row_scale and an int32 or
 // float out: 4 bytes. Nothing is read outside A's rows `[k]`, the panels and the padded arrays,

@@ -30,6 +30,41 @@ struct i8_gemm_cursor {
   size_t tap, c;
 };
 
+// Short taps of a window are put together before they are staged: a call of `stage` for each would
+// take longer than its bytes.
+enum {
+  I8_GEMM_WORD = 16,
+  I8_GEMM_SHORT = 64,                  // bytes of a tap, at most
+  I8_GEMM_JOINED = SMR_LEAN(512, 64),  // and of those of a row that are put together
+};
+struct i8_gemm_joined {
+  int8_t rows[SMR_I8_GEMM_MR][I8_GEMM_JOINED + I8_GEMM_WORD];
+};
+
+// Puts `count` taps of every row together. Up to 15 bytes behind each are copied too, and written
+// over by the next.
+SMR_HOT static void i8_gemm_join(size_t rows, const int8_t *const *begin, const size_t *taps,
+                                 size_t count, size_t k, struct i8_gemm_joined *joined,
+                                 const int8_t **at) {
+  for (size_t i = 0; i < rows; i++) {
+    int8_t *to = joined->rows[i];
+    at[i] = to;
+    for (size_t t = 0; t < count; t++, to += k) {
+      const int8_t *from = begin[i] + taps[t];
+      for (size_t c = 0; c < k; c += I8_GEMM_WORD) memcpy(to + c, from + c, I8_GEMM_WORD);
+    }
+  }
+}
+
+// Taps that can be put together, of those that are left, in `room` bytes; 0 where it does not pay.
+static size_t i8_gemm_joins(const struct smr_i8_gemm_params *params,
+                            const struct i8_gemm_cursor *cursor, size_t room) {
+  const size_t k = params->k, most = room < I8_GEMM_JOINED ? room : I8_GEMM_JOINED;
+  if (!SMR_HAS(i8_gemm_join) || !params->windows || k > I8_GEMM_SHORT || cursor->c > 0) return 0;
+  const size_t left = params->taps - cursor->tap;
+  return left * k <= most ? left : most / k;
+}
+
 // Where the next rows begin, at least as many as a tile may ask for; the last one stands in for
 // those beyond `rows`, unless that is one.
 SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
@@ -74,31 +109,39 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
   static const int8_t fill[16] = {0};
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const int8_t *at[SMR_I8_GEMM_MR];
+  struct i8_gemm_joined joined;
   size_t filled = 0;
   while (filled < chunk && cursor->tap < params->taps) {
     const size_t rest = params->k - cursor->c, room = chunk - filled;
-    const size_t n = rest < room ? rest : room;
-    for (size_t i = 0; i < rows; i++) {
-      const int8_t *p;
-      if (SMR_HAS(i8_gemm_indirect) && indirect) {
-        p = indirect[i * params->taps + cursor->tap];
-        if (p != params->pad) p += params->a_offset_bytes;
-      } else {
-        p = begin[i];
-        if (SMR_HAS(i8_gemm_windows) && params->windows) p += params->windows->taps[cursor->tap];
+    const size_t taps = i8_gemm_joins(params, cursor, room);
+    size_t n = rest < room ? rest : room;
+    if (SMR_HAS(i8_gemm_join) && taps > 1) {
+      n = taps * params->k;
+      i8_gemm_join(rows, begin, params->windows->taps + cursor->tap, taps, params->k, &joined, at);
+      cursor->tap += taps;
+    } else {
+      for (size_t i = 0; i < rows; i++) {
+        const int8_t *p;
+        if (SMR_HAS(i8_gemm_indirect) && indirect) {
+          p = indirect[i * params->taps + cursor->tap];
+          if (p != params->pad) p += params->a_offset_bytes;
+        } else {
+          p = begin[i];
+          if (SMR_HAS(i8_gemm_windows) && params->windows) p += params->windows->taps[cursor->tap];
+        }
+        at[i] = p + cursor->c;
       }
-      at[i] = p + cursor->c;
-      if (SMR_HAS(i8_gemm_w_zero) && row_sums)
-        row_sums[i] +=
-            (uint32_t)config->a_offset * (uint32_t)n + (uint32_t)funcs->ends->row_sum(at[i], n);
+      cursor->c += n;
+      if (cursor->c == params->k) {
+        cursor->c = 0;
+        cursor->tap++;
+      }
     }
+    for (size_t i = 0; SMR_HAS(i8_gemm_w_zero) && row_sums && i < rows; i++)
+      row_sums[i] +=
+          (uint32_t)config->a_offset * (uint32_t)n + (uint32_t)funcs->ends->row_sum(at[i], n);
     funcs->stage(rows, at, n, filled, staged);
     filled += n;
-    cursor->c += n;
-    if (cursor->c == params->k) {
-      cursor->c = 0;
-      cursor->tap++;
-    }
   }
   if (filled % 16 != 0 && !funcs->fills) {
     for (size_t i = 0; i < rows; i++) at[i] = fill;

@@ -403,6 +403,8 @@ SMR_TEST(windows_are_pointers) {
       {.m = 45, .n = 8, .k = 4, .taps = 5, .batch = 1, .indirect = 1, .clamp = 1},
       {.m = 19, .n = 130, .k = 640, .taps = 4, .batch = 2, .indirect = 1, .to = SMR_I8_TO_I32},
       {.m = 7, .n = 33, .k = 20, .taps = 9, .batch = 3, .indirect = 1, .w_zero = 1},
+      {.m = 13, .n = 20, .k = 64, .taps = 16, .batch = 2, .indirect = 1, .w_zero = 1},
+      {.m = 9, .n = 96, .k = 60, .taps = 15, .batch = 1, .indirect = 1, .to = SMR_I8_TO_F32},
       {.m = 1, .n = 47, .k = 36, .taps = 2, .batch = 1, .indirect = 1},
   };
   const struct smr_i8_gemm_config *configs[MAX_CONFIGS];
