@@ -75,13 +75,19 @@ static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
   s->blocks = images * s->line_blocks * s->column_blocks;
 }
 
-// Dilated columns have lines of their own.
-static bool qwindows_columns_apart(const struct smr_window *w) {
+static bool qwindows_is_dilated(const struct smr_window *w) {
   return w->dilation[2] > 1 && w->kernel[2] > 1;
 }
 
+// Dilated columns have lines of their own, unless that would be more to copy in any block.
+static bool qwindows_columns_apart(const struct smr_window *w, size_t mr) {
+  const int64_t least = w->out[2] < (int64_t)mr ? w->out[2] : (int64_t)mr;
+  return qwindows_is_dilated(w) &&
+         smr_window_extent(w, 2) / (w->kernel[2] - 1) > least * w->stride[2];
+}
+
 bool smr_qwindows_merge(const struct smr_window *w, size_t groups) {
-  return groups == 1 && !qwindows_columns_apart(w);
+  return groups == 1 && !qwindows_is_dilated(w);
 }
 
 // Cuts the work; LIMIT where a block is too large.
@@ -92,7 +98,7 @@ static samara_status qwindows_make(const struct smr_job *job, const struct smr_w
   const size_t kernel_w = (size_t)w->kernel[2];
   *s = (struct smr_qwindows){.config = config, .groups = groups, .channels = channels};
   s->rows_apart = w->dilation[1] > 1 || w->stride[1] > w->kernel[1];
-  s->columns_apart = qwindows_columns_apart(w);
+  s->columns_apart = qwindows_columns_apart(w, config->mr);
   s->row_taps = s->columns_apart ? kernel_w : 1;
   s->k = channels;
   s->taps = (size_t)smr_window_taps(w);
@@ -118,7 +124,7 @@ static void qwindows_taps(const struct smr_window *w, const struct smr_qwindows 
     const size_t x = i % of_row, y = i / of_row % (size_t)w->kernel[1];
     const size_t z = i / of_row / (size_t)w->kernel[1];
     taps[i] = (z * s->rows + (s->rows_apart ? y : y * (size_t)w->dilation[1])) * row +
-              x * (s->columns_apart ? s->pitch : s->groups * s->channels);
+              x * (s->columns_apart ? s->pitch : (size_t)w->dilation[2] * s->groups * s->channels);
   }
 }
 
