@@ -122,19 +122,23 @@ SMR_HOT static void i8_gemm_unit(const struct smr_i8_gemm_plan *plan,
       args->row_scale ? args->row_scale + b * args->row_scale_batch_stride : NULL;
   char *out = (char *)args->out + (b * args->out_batch_stride + column) * out_bytes;
 
+  size_t rows = 1;
   if (i8_gemm_is_vector(args)) {
     smr_i8_gemm_call_row(plan->config, column_end - column, a, w, &arrays, row_scale, out, &params);
-    return;
+  } else {
+    const size_t row = block * plan->rows.each * plan->config->mr;
+    const size_t most = plan->rows.each * plan->config->mr, left = args->m - row;
+    rows = left < most ? left : most;
+    params.first = row;
+    out += row * args->out_stride * out_bytes;
+    smr_i8_gemm_call(
+        plan->config, rows, column_end - column, a && !args->windows ? a + row * args->a_stride : a,
+        SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
+        &arrays, row_scale ? row_scale + row : NULL, out, &params);
   }
-  const size_t row = block * plan->rows.each * plan->config->mr;
-  const size_t most = plan->rows.each * plan->config->mr, left = args->m - row;
-  params.first = row;
-  smr_i8_gemm_call(
-      plan->config, left < most ? left : most, column_end - column,
-      a && !args->windows ? a + row * args->a_stride : a,
-      SMR_HAS(i8_gemm_indirect) && args->indirect ? args->indirect + row * args->taps : NULL, w,
-      &arrays, row_scale ? row_scale + row : NULL, out + row * args->out_stride * out_bytes,
-      &params);
+  if (SMR_HAS(i8_gemm_to_f32) && args->post)
+    args->post(args->post_context, (float *)(void *)out, rows, column_end - column,
+               args->out_stride);
 }
 
 SMR_HOT void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan,

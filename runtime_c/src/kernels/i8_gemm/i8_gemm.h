@@ -94,6 +94,10 @@ struct smr_i8_gemm_config {
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa);
 
+/// Runs after a finished block of SMR_I8_TO_F32, on the thread that made it, while it is in cache.
+typedef void (*smr_i8_gemm_post)(void *context, float *out, size_t rows, size_t columns,
+                                 size_t out_stride);
+
 /// A product, as the caller sees it.
 struct smr_i8_gemm_args {
   size_t batch, m, n, k, taps;  ///< k is channels per tap; taps 1 when direct
@@ -114,6 +118,8 @@ struct smr_i8_gemm_args {
   size_t out_stride, out_batch_stride;  ///< elements
   int32_t zero, lo, hi;
   float f32_lo, f32_hi;
+  smr_i8_gemm_post post;  ///< NULL, or run on every finished block
+  void *post_context;
 };
 
 /// How a product is cut; depends on sizes and the config, not on pointers or threads.
