@@ -74,8 +74,14 @@ static bool conv_dynamic_any_windows(const struct smr_job *job) {
   return conv_dynamic_fits_windows(job) || job->inputs[1]->constant < 0;
 }
 
+static bool conv_dynamic_fills(const struct smr_job *job) {
+  const struct smr_conv_shape *s = job->state;
+  return smr_qwindows_fills(job, &s->window, s->groups);
+}
+
 static samara_status conv_dynamic_windows_kernels(struct smr_job *job) {
   SMR_NEED(job, i8_gemm_join);
+  if (conv_dynamic_fills(job)) SMR_NEED(job, linear_pack);
   return SAMARA_OK;
 }
 
@@ -208,12 +214,21 @@ static samara_status conv_dynamic_point_run(const struct smr_job *job, size_t be
 
 static samara_status conv_dynamic_windows_prepare(struct smr_job *job) {
   struct conv_dynamic_state *s = job->state;
-  smr_conv_linear(&s->shape, &s->dynamic.linear);
+  struct smr_linear *linear = &s->dynamic.linear;
+  const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
+  smr_conv_linear(&s->shape, linear);
+  if (conv_dynamic_fills(job) && smr_i8_gemm_native(config, SMR_I8_GROUP, false)) {
+    const size_t row = (size_t)s->shape.window.kernel[2];
+    linear->pads_taps = true;
+    linear->tap_stride = linear->k = s->shape.channels * row;
+    linear->taps = s->shape.taps / row;
+    linear->weight_key = 1;  // of no SMR_LINEAR_KEY_; column sums are those of any one group
+  }
   SMR_TRY(conv_dynamic_take(job));
   if (smr_conv_is_empty(job)) return SAMARA_OK;
   struct smr_i8_gemm_args args = conv_dynamic_args(job);
-  SMR_TRY(smr_qwindows_prepare(job, &s->shape.window, smr_i8_gemm_config(job->isa),
-                               s->dynamic.shifted, false, &args, &s->windows));
+  SMR_TRY(smr_qwindows_prepare(job, &s->shape.window, config, s->dynamic.shifted, linear->pads_taps,
+                               &args, &s->windows));
   conv_dynamic_phases(job, s->windows.tiles);
   return SAMARA_OK;
 }

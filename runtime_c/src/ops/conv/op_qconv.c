@@ -16,10 +16,6 @@
 
 #include <string.h>
 
-enum {
-  QCONV_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
-};
-
 struct qconv_state {
   struct smr_conv_shape shape;
   struct smr_qlinear linear;
@@ -114,16 +110,9 @@ static smr_work qconv_windows_work(const struct smr_job *job) {
   return smr_conv_work(job) + qconv_tap_start * smr_conv_tap_work(job);
 }
 
-// Whether rows of taps that are no whole groups are worth a copy of their weights with zeros behind
-// each, so that kernels which can read windows in place do so: those of first layers.
 static bool qconv_fills(const struct smr_job *job) {
   const struct qconv_state *s = job->state;
-  const struct smr_tensor *weights = job->inputs[1];
-  const size_t k = (size_t)s->shape.window.kernel[2] * s->shape.channels;
-  for (uint32_t i = 0; i < weights->quant->count; i++)
-    if (weights->quant->zero_points[i] != 0) return false;
-  return weights->constant >= 0 && smr_qwindows_merge(&s->shape.window, s->shape.groups) &&
-         k % SMR_I8_GROUP != 0 && smr_numel(weights) <= QCONV_FILLED_BYTES;
+  return smr_qwindows_fills(job, &s->shape.window, s->shape.groups);
 }
 
 // Rows of taps by their width and the step between pixels in taps, and what is left of the channels

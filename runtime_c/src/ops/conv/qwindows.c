@@ -16,6 +16,7 @@
 enum {
   QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // of a block's lines, where they can be so few
   QWINDOWS_SLACK = 64,                           // that copying may change behind the last line
+  QWINDOWS_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
 };
 
 // Copied lines of a plane of taps for so many lines of output.
@@ -88,6 +89,15 @@ static bool qwindows_columns_apart(const struct smr_window *w, size_t mr) {
 
 bool smr_qwindows_merge(const struct smr_window *w, size_t groups) {
   return groups == 1 && !qwindows_is_dilated(w);
+}
+
+bool smr_qwindows_fills(const struct smr_job *job, const struct smr_window *w, size_t groups) {
+  const struct smr_tensor *weights = job->inputs[1];
+  const int64_t k = w->kernel[2] * weights->dims[weights->rank - 1];
+  for (uint32_t i = 0; i < weights->quant->count; i++)
+    if (weights->quant->zero_points[i] != 0) return false;
+  return weights->constant >= 0 && smr_qwindows_merge(w, groups) && k % SMR_I8_GROUP != 0 &&
+         smr_numel(weights) <= QWINDOWS_FILLED_BYTES;
 }
 
 // Cuts the work; LIMIT where a block is too large.

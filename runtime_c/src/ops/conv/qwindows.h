@@ -54,4 +54,8 @@ samara_status smr_qwindows_run(const struct smr_job *job, const struct smr_windo
 /// Whether the taps of a row lie side by side in copied lines.
 bool smr_qwindows_merge(const struct smr_window *window, size_t groups);
 
+/// Whether rows of taps that are no whole groups are worth a copy of their weights, input 1, with
+/// zeros behind each, so that kernels which can read windows in place do so: those of first layers.
+bool smr_qwindows_fills(const struct smr_job *job, const struct smr_window *window, size_t groups);
+
 #endif

@@ -5,6 +5,7 @@
 #include "ops/matmul/linear.h"
 
 #include "base/checked.h"
+#include "base/cut.h"
 #include "kernels/pack/pack_f32.h"
 #include "ops/check/check.h"
 #include "ops/partition.h"
@@ -223,6 +224,11 @@ static void linear_unfold_whole(const struct smr_job *job, const struct smr_line
   }
 }
 
+// Rows of a tap in panels of bytes.
+static size_t linear_tap_rows(const struct smr_linear *l) {
+  return l->pads_taps ? smr_ceil_div(l->k, SMR_NARROW_ROWS_8) * SMR_NARROW_ROWS_8 : l->k;
+}
+
 // Panels of bytes of one group.
 static void linear_pack_bytes(const struct smr_job *job, const struct smr_linear *l, size_t group,
                               int8_t *out) {
@@ -230,9 +236,10 @@ static void linear_pack_bytes(const struct smr_job *job, const struct smr_linear
   const size_t together = l->bytes_by_row ? 1 : SMR_NARROW_ROWS_8;
   for (size_t n = 0; n < l->n; n++) {
     int8_t *to = out + n / SMR_PANEL * l->panel_stride_bytes + n % SMR_PANEL * together;
-    for (size_t r = 0; r < l->taps * l->k; r++)
-      to[r / together * SMR_PANEL * together + r % together] =
-          linear_byte(job, l, group, r / l->k, r % l->k, n);
+    for (size_t tap = 0; tap < l->taps; tap++)
+      for (size_t k = 0, r = tap * linear_tap_rows(l); k < l->k; k++, r++)
+        to[r / together * SMR_PANEL * together + r % together] =
+            linear_byte(job, l, group, tap, k, n);
   }
 }
 
@@ -255,8 +262,8 @@ static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_li
   if (!linear_has_bytes(job))
     return smr_panel_stride_bytes(rows, smr_dtype_bytes(job->inputs[1]->dtype));
   if (l->bytes_by_row) return smr_panel_stride_bytes(rows, 1);
-  return l->unfolds_whole ? smr_panel_stride_bytes(rows, sizeof(float))
-                          : smr_narrow_panel_bytes(SMR_NARROW_I8, rows);
+  if (l->unfolds_whole) return smr_panel_stride_bytes(rows, sizeof(float));
+  return smr_narrow_panel_bytes(SMR_NARROW_I8, l->taps * linear_tap_rows(l));
 }
 
 static samara_status linear_place_weights(struct smr_job *job, struct smr_linear *l) {
@@ -284,7 +291,7 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
         .expand = linear_expand, .row = linear_row, .context = l, .rows = LINEAR_ROWS};
   }
   const bool whole = quantized && l->unfolds_whole, rounded = l->w_type == SMR_GEMM_BF16;
-  if ((w->layout != SMR_LAYOUT_PLAIN && !whole && !rounded) ||
+  if ((w->layout != SMR_LAYOUT_PLAIN && !whole && !rounded && !l->pads_taps) ||
       bytes == 0) {  // of nothing, nothing is read
     l->w_from = SMR_LINEAR_DIRECT;
     return SAMARA_OK;
