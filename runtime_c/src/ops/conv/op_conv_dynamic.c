@@ -69,9 +69,10 @@ static bool conv_dynamic_fits_windows(const struct smr_job *job) {
   return !conv_dynamic_fits_depthwise(job) && !smr_conv_fits_point(job);
 }
 
-// Computed weights may have other dims another time.
+// A resize may bring padding, or other dims of computed weights.
 static bool conv_dynamic_any_windows(const struct smr_job *job) {
-  return conv_dynamic_fits_windows(job) || job->inputs[1]->constant < 0;
+  return conv_dynamic_fits_windows(job) || job->inputs[1]->constant < 0 ||
+         (!conv_dynamic_fits_depthwise(job) && SMR_ATTR(job, conv_dynamic, pads)->varies);
 }
 
 static bool conv_dynamic_fills(const struct smr_job *job) {
