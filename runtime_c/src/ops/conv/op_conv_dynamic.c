@@ -163,11 +163,6 @@ static void conv_dynamic_images(const struct smr_job *job, size_t *begin, size_t
 
 // ---- products ----
 
-static void conv_dynamic_post(void *context, float *out, size_t rows, size_t columns,
-                              size_t out_stride) {
-  smr_linear_post(context, out, rows, columns, out_stride, SMR_GEMM_F32);
-}
-
 // Of all output pixels; batch entries are groups.
 static struct smr_i8_gemm_args conv_dynamic_args(const struct smr_job *job) {
   const struct conv_dynamic_state *s = job->state;
@@ -180,9 +175,6 @@ static struct smr_i8_gemm_args conv_dynamic_args(const struct smr_job *job) {
   args.out = job->outputs[0]->data;
   args.out_stride = (size_t)s->shape.window.channels_out;
   args.out_batch_stride = s->dynamic.linear.n;
-  const struct smr_linear_post *post = &s->dynamic.linear.post;
-  if (SMR_HAS(linear_post) && post->function != NULL) args.post = conv_dynamic_post;
-  args.post_context = (void *)(uintptr_t)post;
   return args;
 }
 

@@ -73,6 +73,11 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
   }
 }
 
+static void dynamic_post(void *context, float *out, size_t rows, size_t columns,
+                         size_t out_stride) {
+  smr_linear_post(context, out, rows, columns, out_stride, SMR_GEMM_F32);
+}
+
 void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *d,
                       struct smr_i8_gemm_args *args) {
   const struct smr_linear *l = &d->linear;
@@ -86,6 +91,8 @@ void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *d,
   args->to = SMR_I8_TO_F32;
   args->f32_lo = l->lo;
   args->f32_hi = l->hi;
+  if (SMR_HAS(linear_post) && l->post.function != NULL) args->post = dynamic_post;
+  args->post_context = (void *)(uintptr_t)&l->post;
   if (job->scratch == NULL) return;  // a plan is made
   args->columns = (struct smr_i8_gemm_columns){
       .start = dynamic_scratch(job, d->start_offset),

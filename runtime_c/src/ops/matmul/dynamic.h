@@ -33,7 +33,8 @@ samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dy
 /// Alone, before the tiles.
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
 
-/// Fill what a product takes from here: batch, n, weights, columns, clamp, kind of output.
+/// Fill what a product takes from here: batch, n, weights, columns, clamp, activation, kind of
+/// output.
 void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *dynamic,
                       struct smr_i8_gemm_args *args);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_dynamic: products of quantized weights and float32 rows that are quantized on the way.
 //
-// Three phases: rows become bytes, each with its own scale; products; the activation, if any.
+// Two phases: rows become bytes, each with its own scale; products.
 #include "base/fp.h"
 
 #include "base/cut.h"
@@ -10,14 +10,13 @@
 #include "ops/table/funcs.h"
 
 enum {
-  MATMUL_DYNAMIC_PIECE = 16 * 1024,  // elements that a tile quantizes, or activates
+  MATMUL_DYNAMIC_PIECE = 16 * 1024,  // elements that a tile quantizes
 };
 
 struct matmul_dynamic_state {
   struct smr_dynamic dynamic;
   size_t m, k;
-  size_t rows, pieces;  // rows of x to a tile of the first phase, tiles of it
-  size_t post_rows, posts;
+  size_t rows, pieces;            // rows of x to a tile of the first phase, tiles of it
   size_t q_offset, scale_offset;  // in scratch
   struct smr_i8_gemm_plan plan;
 };
@@ -26,10 +25,6 @@ static samara_status matmul_dynamic_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, job->inputs[1], "w", 2, 2));
   SMR_TRY(smr_expect_dtype(job, job->inputs[1], "w", SMR_DTYPE_QS8));
   return smr_linear_check_weights(job, SMR_ATTR(job, matmul_dynamic, transpose_w)->i != 0 ? 0 : 1);
-}
-
-static size_t matmul_dynamic_rows(size_t width) {
-  return width < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (width ? width : 1) : 1;
 }
 
 static struct smr_i8_gemm_args matmul_dynamic_args(const struct smr_job *job,
@@ -68,15 +63,10 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   job->kernel = s->plan.kernel;
   job->tiles = 0;
   if (s->plan.units == 0) return SAMARA_OK;
-  s->rows = matmul_dynamic_rows(s->k);
+  s->rows = s->k < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (s->k != 0 ? s->k : 1) : 1;
   s->pieces = smr_ceil_div(s->m, s->rows);
-  if (s->dynamic.linear.post.function != NULL) {
-    s->post_rows = matmul_dynamic_rows(n);
-    s->posts = smr_ceil_div(s->m, s->post_rows);
-  }
   job->barriers[0] = s->pieces;
-  if (s->posts != 0) job->barriers[1] = s->pieces + s->plan.units;
-  job->tiles = s->pieces + s->plan.units + s->posts;
+  job->tiles = s->pieces + s->plan.units;
   return SAMARA_OK;
 }
 
@@ -94,14 +84,6 @@ static void matmul_dynamic_quantize(const struct smr_job *job, const struct matm
   }
 }
 
-static void matmul_dynamic_post(const struct smr_job *job, const struct matmul_dynamic_state *s,
-                                size_t piece) {
-  const size_t n = s->dynamic.linear.n, first = piece * s->post_rows;
-  const size_t rows = s->m - first < s->post_rows ? s->m - first : s->post_rows;
-  smr_linear_post((void *)(uintptr_t)&s->dynamic.linear.post,
-                  (float *)job->outputs[0]->data + first * n, rows, n, n, SMR_GEMM_F32);
-}
-
 static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin, size_t end,
                                         void *thread_scratch) {
   (void)thread_scratch;
@@ -111,13 +93,9 @@ static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin,
     return SAMARA_OK;
   }
   for (; begin < end && begin < s->pieces; begin++) matmul_dynamic_quantize(job, s, begin);
-  const size_t products = s->pieces + s->plan.units, last = end < products ? end : products;
-  if (begin < last) {
-    const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
-    smr_i8_gemm_run(&s->plan, &args, begin - s->pieces, last - s->pieces);
-    begin = last;
-  }
-  for (; begin < end; begin++) matmul_dynamic_post(job, s, begin - products);
+  if (begin == end) return SAMARA_OK;
+  const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
+  smr_i8_gemm_run(&s->plan, &args, begin - s->pieces, end - s->pieces);
   return SAMARA_OK;
 }
 
