@@ -106,14 +106,23 @@ def _runner(target: Target, folder: Path, missing: Missing) -> list[str] | None:
 
 
 @pytest.mark.parametrize("name", _BUILT)
-def test_target(name: str, nets: dict[str, Net], tmp_path: Path, missing: Missing) -> None:
+def test_target(
+    name: str,
+    nets: dict[str, Net],
+    tmp_path: Path,
+    missing: Missing,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     target = TARGETS[name]
     try:
         find_toolchain(target)
     except BackendError as error:
         missing(target.tools, f"builds for {name}: {error.message}")
-    out = tmp_path / "dist"
+    out, here = tmp_path / "dist", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
     report = build([net.path for net in nets.values()], out=out, target=name)
+    assert list(here.iterdir()) == []
     program = out / "bin" / f"samara-run{target.program_suffix}"
     library = out / "lib" / (target.shared_name or "libsamara.a")
     assert program.read_bytes().startswith(_MAGIC[target.system])

@@ -99,3 +99,18 @@ def test_archive_has_the_same_bytes_again(host: Toolchain, tmp_path: Path) -> No
     host.archive([out], tmp_path / "one.a")
     host.archive([out], tmp_path / "two.a")
     assert (tmp_path / "one.a").read_bytes() == (tmp_path / "two.a").read_bytes()
+
+
+def test_a_compiler_asked_for_its_version_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """zig writes an a.o where it runs, also when it is asked for its version only."""
+    here = tmp_path / "here"
+    here.mkdir()
+    compiler = here / "cc"
+    compiler.write_text("#!/bin/sh\n: >a.o\necho some compiler 1.2\n")
+    compiler.chmod(0o755)
+    monkeypatch.chdir(here)
+    toolchain = Toolchain(host_target(), ("./cc",), ("ar",))
+    assert toolchain.version == "some compiler 1.2"
+    assert list(here.iterdir()) == [compiler]

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, Any, Final
 
 # What a group is given to end by itself before it is killed, and how often a wait is reported.
@@ -28,9 +29,11 @@ def run_program(
     stdin: int | IO[Any] = subprocess.DEVNULL,
     timeout: float | None = None,
     waiting: Waiting | None = None,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end and keep what it prints.
 
+    folder: where it runs, the current folder if None.
     waiting: told the seconds so far, about every ten. TimeoutExpired after `timeout` seconds, OSError
     where the program cannot be started; the process and those that it started have ended then.
     """
@@ -41,6 +44,7 @@ def run_program(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=os.name == "posix",
+        cwd=folder,
     ) as process:
         try:
             while True:
@@ -63,10 +67,14 @@ def run_program(
 
 
 def run_text(
-    command: Sequence[str], *, timeout: float | None = None, waiting: Waiting | None = None
+    command: Sequence[str],
+    *,
+    timeout: float | None = None,
+    waiting: Waiting | None = None,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """As run_program, with what is printed as text."""
-    done = run_program(command, timeout=timeout, waiting=waiting)
+    done = run_program(command, timeout=timeout, waiting=waiting, folder=folder)
     out, err = (data.decode("utf-8", "replace") for data in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 

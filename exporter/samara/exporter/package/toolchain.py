@@ -17,7 +17,7 @@ from samara.exporter.package.processes import run_text
 from samara.exporter.package.targets import Target, host_target
 from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
-from samara.pybridge.scratch import raise_if_full
+from samara.pybridge.scratch import raise_if_full, scratch_folder
 
 _NDK_FOLDERS = ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK")
 _FAULT = re.compile(r"\berror:|undefined (reference|symbol)|cannot find")
@@ -255,5 +255,7 @@ def _xcode(target: Target) -> Toolchain:
 
 @functools.cache
 def _version_of(cc: tuple[str, ...]) -> str:
-    done = run_text([*cc, "--version"])
+    program = os.path.abspath(cc[0]) if os.path.dirname(cc[0]) else cc[0]
+    with scratch_folder() as folder:  # zig leaves an a.o where it runs, for macOS
+        done = run_text([program, *cc[1:], "--version"], folder=folder)
     return done.stdout.splitlines()[0].strip() if done.stdout else cc[0]
