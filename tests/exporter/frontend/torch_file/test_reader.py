@@ -481,7 +481,7 @@ def test_mutants(seed: int) -> None:
     assert 0 < _run_mutants(1200, seed) < 1200
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_many_mutants(seed: int) -> None:
     for i in range(100):
         _run_mutants(2000, seed + i)
