@@ -15,7 +15,7 @@
 
 enum {
   QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // of a block's lines, where they can be so few
-  QWINDOWS_SLACK = 64,                           // that copying may change behind the last line
+  QWINDOWS_SLACK = 64,  // behind the last line: copying may change it, a tap may read it
   QWINDOWS_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
 };
 
