@@ -151,7 +151,8 @@ static void conv_dynamic_quantize(const struct smr_job *job, const struct conv_d
   for (size_t i = 0; i < pixels; i++) scales[i] = found.scale;
 }
 
-// Runs the tiles of the first two phases among [*begin, *end); what is left are tiles of the third.
+// Runs those of tiles [*begin, *end) that belong to the first two phases, and leaves in the range
+// the others, counted from the third phase on.
 static void conv_dynamic_images(const struct smr_job *job, size_t *begin, size_t *end) {
   const struct conv_dynamic_state *s = job->state;
   const size_t pieces = (size_t)s->shape.window.batch * s->pieces, first = 2 * pieces;
@@ -215,7 +216,9 @@ static samara_status conv_dynamic_windows_prepare(struct smr_job *job) {
     linear->pads_taps = true;
     linear->tap_stride = linear->k = s->shape.channels * row;
     linear->taps = s->shape.taps / row;
-    linear->weight_key = 1;  // of no SMR_LINEAR_KEY_; column sums are those of any one group
+    // A layout of its own, without a SMR_LINEAR_KEY_. Column sums do not see the filling, so their
+    // key is that of one group, 1, as in every convolution.
+    linear->weight_key = 1;
   }
   SMR_TRY(conv_dynamic_take(job));
   if (smr_conv_is_empty(job)) return SAMARA_OK;

@@ -112,8 +112,9 @@ struct smr_linear {
   bool caller_packs;    // computed weights: the operator packs them itself
   bool unfolds_whole;   // quantized weights become floats before the tiles
   bool bytes_by_row;    // quantized depthwise weights that stay bytes: panels [taps][16]
-  bool pads_taps;       // weights that stay bytes: taps are filled up to four rows, a file's too
-  bool may_round;       // products of them may be bfloat16's: taps is 1, parts of k are even
+  bool pads_taps;  // weights that stay bytes: every tap is filled up to a multiple of four rows,
+                   // so panels of the file are packed anew
+  bool may_round;  // products of them may be bfloat16's: taps is 1, parts of k are even
   uint32_t bias_input;  // 0: input 2
   /* set by smr_linear_prepare */
   enum smr_linear_source w_from, bias_from;
