@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs launches: OpenCL (driver_opencl.c), or C11 in the tests. The functions of the backend
+// (backend.c) are the same over both.
+#ifndef SMR_BACKENDS_OPENCL_DRIVER_H
+#define SMR_BACKENDS_OPENCL_DRIVER_H
+
+#include "backends/opencl/launch.h"
+
+/// All functions may be called from any thread, but for one kernel object one at a time. Failures
+/// write a text to `error`.
+struct smr_cl_driver {
+  const char *backend;  // samara_device_info.backend
+  /// Open device `request->index`; fills `info` and `features`.
+  samara_status (*open)(const samara_probe *request, void **device, samara_device_info *info,
+                        struct smr_cl_features *features, samara_error *error);
+  /// Called once, last.
+  void (*close)(void *device);
+  /// Bytes that tensors are aligned to in memory.
+  size_t (*alignment)(void *device);
+  uint64_t (*max_memory)(void *device);
+  samara_status (*allocate)(void *device, size_t size_bytes, const void *initial, void **memory,
+                            samara_error *error);  // initial: NULL or size_bytes to copy
+  void (*release)(void *device, void *memory);
+  /// Compile the kernels k with kernels[k] set; the text of each is in smr_cl_texts. One program
+  /// may be made while another runs.
+  samara_status (*build)(void *device, const bool *kernels, void **program, samara_error *error);
+  void (*release_program)(void *device, void *program);
+  /// Prepare a launch: a kernel object with its arguments. Reuses *prepared where it is not NULL
+  /// and was made for the same kernel of the same program.
+  samara_status (*prepare)(void *device, void *program, const struct smr_cl_launch *launch,
+                           void **prepared, samara_error *error);
+  void (*release_prepared)(void *device, void *prepared);
+  /// Begin launches [0, count), in order, after what was begun before.
+  samara_status (*run)(void *device, void *const *prepared, const struct smr_cl_launch *launches,
+                       size_t count, uint64_t *ticket, samara_error *error);
+  samara_status (*copy)(void *device, const samara_copy *copy, uint64_t *ticket,
+                        samara_error *error);
+  samara_status (*wait)(void *device, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                        samara_error *error);
+};
+
+/// The text of each kernel's file, its defines, and its name: kernels/texts.inc, generated.
+struct smr_cl_text {
+  const char *name;     // of the kernel function
+  const char *text;     // NULL where this build leaves it out
+  const char *defines;  // "A=1 B=2"; the text says what they mean
+};
+extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS];
+/// What comes before all texts: the dialect in OpenCL C 1.2.
+extern const char smr_cl_dialect[];
+
+/// The functions of a backend over a driver (backend.c): `device` of these is a struct of its own.
+/// The table of OpenCL.
+const samara_backend_table *smr_opencl_backend(void);
+
+/// A table's functions over `driver`, for tests.
+samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_probe *request,
+                           void **device, samara_device_info *info, samara_error *error);
+/// All functions of the table but probe.
+extern const samara_backend_table smr_cl_functions;
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: what computing a region consists of, kernel by kernel, and the rows that make them.
+//
+// A row says of one operator which nodes the device computes, which kernels they need, and which
+// launches compute a node whose shapes and places are known. Rows know nothing of OpenCL: a driver
+// (driver.h) runs the launches, that of OpenCL on a device, that of the tests as C11.
+//
+// All kernels have one signature (kernels/dialect.h): eight buffers, of which the first five are
+// read and the last three written, 32 integers and 8 floats.
+#ifndef SMR_BACKENDS_OPENCL_LAUNCH_H
+#define SMR_BACKENDS_OPENCL_LAUNCH_H
+
+#include <samara/samara_backend.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  SMR_CL_INPUTS = 5,   // buffers that a kernel reads: IN(0, T) to IN(4, T)
+  SMR_CL_BUFFERS = 8,  // and those that it writes: OUT(5, T) to OUT(7, T)
+  SMR_CL_INTS = 32,    // P(0) to P(f), then Q(0) to Q(f)
+  SMR_CL_FLOATS = 8,   // F(0) to F(7)
+};
+
+/// The kernels, in the order of kernels/rows.inc.
+enum smr_cl_kernel {
+#define SMR_CL_KERNEL(name, file, defines) SMR_CL_##name,
+#include "backends/opencl/kernels/rows.inc"
+#undef SMR_CL_KERNEL
+  SMR_CL_KERNELS
+};
+
+/// One buffer of a launch: a place in memory of the device. No memory: the buffer is not used.
+struct smr_cl_place {
+  void *memory;
+  uint64_t offset_bytes;  // a multiple of 4
+};
+
+struct smr_cl_launch {
+  uint32_t node;    // of the region
+  uint16_t kernel;  // enum smr_cl_kernel
+  uint8_t dims;     // 1 to 3: work-items [items[0]] x [items[1]] x [items[2]], none 0
+  size_t items[3];
+  struct smr_cl_place buffers[SMR_CL_BUFFERS];
+  int32_t ints[SMR_CL_INTS];
+  float floats[SMR_CL_FLOATS];
+};
+
+/// Launches that grow. Zero is an empty list; the owner frees `launches`.
+struct smr_cl_launches {
+  const samara_allocator *allocator;
+  struct smr_cl_launch *launches;
+  size_t count, capacity;
+  bool failed;  // memory was out: some are missing
+};
+
+/// A zeroed launch of `kernel` for node `node`, at the end of the list; a scratch one where memory
+/// is out.
+struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
+                                 enum smr_cl_kernel kernel);
+
+/// What a device can do, beyond what every one of OpenCL 1.2 can.
+struct smr_cl_features {
+  bool float16;       // arithmetic; storage is always there
+  bool float64;
+  bool dot_int8;      // dot products of four int8
+  uint32_t subgroup;  // work-items that run together; 0: not known
+  bool cpu;           // the device is a CPU: few items that do much each
+};
+
+/// A node to be computed, and where to put what does it.
+struct smr_cl_node {
+  const samara_region *region;
+  const samara_region_node *node;
+  uint32_t index;  // of the node in the region
+  const struct smr_cl_features *features;
+};
+
+/// One operator.
+struct smr_cl_row {
+  const char *op;
+  /// Whether the node can be computed, for all values of its symbolic dims. Else *why is a static
+  /// text: part of a sentence, such as "a window over three dims is not supported".
+  bool (*fits)(const struct smr_cl_node *node, const char **why);
+  /// Set kernels[k] for each kernel that the node may need, whatever its symbolic dims will be.
+  void (*kernels)(const struct smr_cl_node *node, bool *kernels);
+  /// Append the launches that compute the node. Its shapes and places are known.
+  void (*lower)(const struct smr_cl_node *node, struct smr_cl_launches *out);
+};
+
+/// The row of an operator; NULL where there is none.
+const struct smr_cl_row *smr_cl_row(const char *op);
+
+/* ---- reading nodes ---- */
+
+/// Input or output; NULL where it is absent.
+const samara_region_tensor *smr_cl_input(const struct smr_cl_node *node, uint32_t index);
+const samara_region_tensor *smr_cl_output(const struct smr_cl_node *node, uint32_t index);
+/// The attribute of that name, which the operator's row in docs/ops.md lists.
+const samara_region_attribute *smr_cl_attribute(const struct smr_cl_node *node, const char *name);
+/// Number of elements of a tensor whose shape is known.
+int64_t smr_cl_numel(const samara_region_tensor *tensor);
+/// Make the tensor buffer `buffer` of the launch. NULL: not used.
+void smr_cl_bind(struct smr_cl_launch *launch, uint32_t buffer, const samara_region_tensor *tensor);
+
+#endif
