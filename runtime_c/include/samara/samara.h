@@ -88,7 +88,8 @@ extern "C" {
   X(IO, 50, "input/output error")                          \
   X(BAD_DATA, 60, "data outside what the operator allows") \
   X(TRAP, 61, "the model reached a trap")                  \
-  X(CUSTOM_OP, 62, "a custom operator failed")
+  X(CUSTOM_OP, 62, "a custom operator failed")          \
+  X(BACKEND, 70, "a device failed")
 
 typedef enum samara_status {
 #define SAMARA_STATUS_ENUM(name, code, text) SAMARA_##name = (code),
@@ -327,6 +328,8 @@ SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t
 typedef struct samara_pool samara_pool;
 /* An operator of the program's own (section 3). */
 typedef struct samara_custom_op samara_custom_op;
+/* A device that is not the CPU (samara_backend.h). */
+typedef struct samara_backend samara_backend;
 
 struct samara_session_options {
   size_t struct_size;
@@ -351,6 +354,9 @@ struct samara_session_options {
   bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
                         up in float32, where the CPU has instructions for that; elsewhere, and with
                         strict_accuracy, it changes nothing. `tuned` is left unused with it */
+  samara_backend *const *backends; /* devices, borrowed until destroy: a node runs on the first that
+                                      supports it, the others on the CPU */
+  size_t backend_count;            /* at most 8 */
 };
 
 /* ---- sessions: shapes and inputs ---- */

@@ -42,6 +42,10 @@ static samara_status create_options(samara_session *session,
     session->custom.count = options->custom_op_count;
     SMR_TRY(smr_custom_check_options(&session->custom, error));
   }
+  if (options->backend_count != 0) {
+    SMR_NEED_IN(NULL, error, backends);
+    SMR_TRY(smr_session_take_devices(session, options));
+  }
   SMR_TRY(smr_isa_resolve(options->isa, &session->common.isa, error));
   if (options->tuned == NULL) return SAMARA_OK;
   SMR_NEED_IN(NULL, error, choices);
@@ -85,10 +89,7 @@ static bool create_first_dims(samara_session *session) {
 // ---- building ----
 
 static samara_status create_build(samara_session *session) {
-  const samara_model *model = session->common.model;
   const struct smr_function *f = session->function;
-  SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
-  SMR_TAKE(&session->common, session->frames.order, model->function_count);
   SMR_TAKE(&session->common, session->inputs, f->input_count);
   SMR_TAKE(&session->common, session->outputs, f->output_count);
   SMR_TAKE(&session->common, session->entry_inputs, f->input_count);
@@ -100,10 +101,10 @@ static samara_status create_build(samara_session *session) {
     SMR_NEED_IN(&session->common.parts, &session->error, variables);
     SMR_TRY(smr_state_create(session));
   }
-  SMR_TRY(smr_frame_build(session, (uint32_t)(f - model->functions), &session->entry));
+  SMR_TRY(smr_session_recover(session, smr_session_frames(session)));
   if (SMR_HAS(keep)) SMR_TRY(smr_keep_end(session));
   if (create_first_dims(session)) SMR_TRY(smr_session_shape(session));
-  smr_model_prefetch(model);
+  smr_model_prefetch(session->common.model);
   smr_os_map_stack();
   return SAMARA_OK;
 }
@@ -144,6 +145,8 @@ samara_status samara_session_create(const samara_model *model,
 void samara_session_destroy(samara_session *session) {
   if (session == NULL) return;
   const samara_allocator allocator = session->common.memory.allocator;
+  if (SMR_HAS(backends) && session->common.devices != NULL)
+    smr_devices_release(session->common.devices);
   smr_session_release(&session->common);
   smr_release(&allocator, session);
 }

@@ -117,6 +117,20 @@ static void build_constant(struct smr_tensor *t, const struct smr_constant *cons
   t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
 }
 
+// Whether the user keeps a value. Names are there while the session is created; later frames, which
+// take the place of others, keep what those did.
+static bool build_keeps(const struct smr_frame *frame, uint32_t id) {
+  const samara_session *session = frame->session;
+  const struct smr_function *f = frame->function;
+  if (SMR_HAS(backends) && session->former != NULL) {
+    const struct smr_frame *former =
+        session->former->of_function[f - session->common.model->functions];
+    return former != NULL && former->values[id].kept;
+  }
+  return smr_keep_wants(&session->keep, f->values[id].name) &&
+         (frame->is_entry || f->values[id].producer >= 0);
+}
+
 static void build_values(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; i < f->value_count; i++) {
@@ -139,9 +153,7 @@ static void build_values(struct smr_frame *frame) {
       t->open |= (uint8_t)(1u << axis);
     }
     // A callee's inputs and constants are the caller's to keep.
-    if (SMR_HAS(keep))
-      value->kept =
-          smr_keep_wants(&frame->session->keep, v->name) && (frame->is_entry || v->producer >= 0);
+    if (SMR_HAS(keep)) value->kept = build_keeps(frame, i);
     if (v->constant >= 0) build_constant(t, &frame->common->model->constants[v->constant]);
   }
   for (uint32_t i = 0; i < f->output_count; i++) {
@@ -231,9 +243,16 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
     node->late = true;
   }
   SMR_TRY(smr_views_need(job));
-  if (SMR_HAS(views)) smr_views_of_input(frame, node);
   SMR_TAKE_BYTES(&session->common, job->state, 1, op->funcs->state_bytes);
   return SAMARA_OK;
+}
+
+// Which values are views of others, when all nodes are built and it is known where they run.
+static samara_status build_views(struct smr_frame *frame) {
+  if (SMR_HAS(views_parts)) smr_views_begin(frame);
+  for (uint32_t i = 0; SMR_HAS(views) && i < frame->function->node_count; i++)
+    smr_views_of_input(frame, &frame->nodes[i]);
+  return SMR_HAS(views_parts) ? smr_views_end(frame) : SAMARA_OK;
 }
 
 // Nodes and the stages they run in; the reader has put them in the order of their stages.
@@ -278,9 +297,10 @@ samara_status smr_frame_build(samara_session *session, uint32_t function, struct
   SMR_TRY(build_arrays(frame));
   build_values(frame);
   if (SMR_HAS(late)) SMR_TRY(build_stages(frame));
-  if (SMR_HAS(views_parts)) smr_views_begin(frame);
   SMR_TRY(build_nodes(frame));
-  if (SMR_HAS(views_parts)) SMR_TRY(smr_views_end(frame));
+  if (SMR_HAS(backends)) SMR_TRY(smr_devices_place(frame));
+  SMR_TRY(build_views(frame));
+  if (SMR_HAS(backends)) SMR_TRY(smr_devices_build(frame));
   // Registered last, callees first.
   session->frames.of_function[function] = *out = frame;
   session->frames.order[session->frames.count++] = frame;

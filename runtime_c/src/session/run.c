@@ -34,17 +34,10 @@ static samara_status run_measure(struct smr_frame *frame, struct smr_frame_node 
   return smr_node_attach_scratch(frame, node);
 }
 
-static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *node) {
+// After a node: its time, and who looks at its outputs.
+static samara_status run_note(struct smr_frame *frame, struct smr_frame_node *node, bool timed,
+                              uint64_t start) {
   samara_session *session = frame->session;
-  const bool timed = SMR_HAS(profile) && session->profile.on;
-  SMR_TRY(smr_session_tick(&session->common));
-  const uint64_t start = timed ? smr_os_now_ns() : 0;
-  if (smr_node_control(node) != SMR_CONTROL_NONE) {
-    SMR_TRY(smr_control_run(frame, node));
-  } else if (!smr_node_is_view(node)) {
-    if (SMR_HAS(late) && node->late) SMR_TRY(run_measure(frame, node));
-    SMR_TRY(run_job(session, &node->job));
-  }
   if (timed) {
     if (node->run_number != session->common.run.number) {
       node->start_ns = start - session->common.run.deadline.start_ns;
@@ -57,11 +50,61 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
   return SMR_HAS(keep) ? smr_keep_node(&session->keep, frame, node) : SAMARA_OK;
 }
 
+static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *node) {
+  samara_session *session = frame->session;
+  const bool timed = SMR_HAS(profile) && session->profile.on;
+  SMR_TRY(smr_session_tick(&session->common));
+  const uint64_t start = timed ? smr_os_now_ns() : 0;
+  if (smr_node_control(node) != SMR_CONTROL_NONE) {
+    SMR_TRY(smr_control_run(frame, node));
+  } else if (!smr_node_is_view(node)) {
+    if (SMR_HAS(late) && node->late) SMR_TRY(run_measure(frame, node));
+    SMR_TRY(run_job(session, &node->job));
+  }
+  return run_note(frame, node, timed, start);
+}
+
+// ---- nodes on a device ----
+
+// Every node on its own, for somebody who looks at times or values of each.
+static samara_status run_separately(struct smr_device_region *region, bool timed, bool watched) {
+  struct smr_frame *frame = region->frame;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    const uint64_t start = timed ? smr_os_now_ns() : 0;
+    SMR_TRY(smr_region_compute(region, n - region->begin, 1));
+    SMR_TRY(smr_region_wait(region));
+    if (watched) SMR_TRY(smr_region_show(region, n));
+    SMR_TRY(run_note(frame, &frame->nodes[n], timed, start));
+  }
+  return smr_region_end(region);
+}
+
+static samara_status run_region(struct smr_device_region *region) {
+  struct smr_frame *frame = region->frame;
+  const samara_session *session = frame->session;
+  const bool timed = SMR_HAS(profile) && session->profile.on;
+  const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
+  for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
+  SMR_TRY(smr_region_begin(region, timed || watched));
+  if (timed || watched) return run_separately(region, timed, watched);
+  SMR_TRY(smr_region_compute(region, 0, region->end - region->begin));
+  SMR_TRY(smr_region_end(region));
+  for (uint32_t n = region->begin; n < region->end; n++)
+    SMR_TRY(run_note(frame, &frame->nodes[n], false, 0));
+  return SAMARA_OK;
+}
+
 samara_status smr_frame_run(struct smr_frame *frame) {
   for (uint32_t s = 0; s < smr_stage_count(frame->function); s++) {
     if (s > 0) SMR_TRY(smr_frame_stage(frame, s));
     SMR_TRY(smr_frame_attach(frame, s));
     for (uint32_t n = frame->stage_begin[s]; n < frame->stage_begin[s + 1]; n++) {
+      struct smr_device_region *region = SMR_HAS(backends) ? smr_region_at(frame, n) : NULL;
+      if (region != NULL) {
+        SMR_TRY(run_region(region));
+        n = region->end - 1;
+        continue;
+      }
       const samara_status status = run_node(frame, &frame->nodes[n]);
       if (status != SAMARA_OK) return smr_node_fail(frame, &frame->nodes[n], status);
     }
@@ -111,6 +154,18 @@ static samara_status run_entry(samara_session *session) {
   return SMR_HAS(variables) ? smr_state_commit(session) : SAMARA_OK;
 }
 
+// A run in which a device failed is repeated on the CPU. Nothing that it reads has changed:
+// variables take their new values at the end of a run.
+static samara_status run_again(samara_session *session, samara_status status) {
+  struct smr_devices *devices = session->common.devices;
+  devices->runs += devices->active;
+  if (status == SAMARA_OK || !devices->failed) return status;
+  SMR_TRY(smr_session_recover(session, status));
+  devices->repeated++;
+  session->common.run.steps = 0;
+  return run_entry(session);
+}
+
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
   session->common.run.number++;
@@ -119,7 +174,9 @@ samara_status smr_session_run_entry(samara_session *session) {
   if (SMR_HAS(profile)) session->profile.was_on = session->profile.on;
   (void)smr_session_forgive(&session->common);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
-  const samara_status status = run_entry(session);
+  samara_status status = run_entry(session);
+  if (SMR_HAS(backends) && session->common.devices != NULL)
+    status = run_again(session, status);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
   return status;

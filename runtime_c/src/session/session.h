@@ -7,13 +7,14 @@
 //   common/   memory, limits, errors, and what was chosen at creation
 //   frame/    the memory of one function: its values and nodes; reading a value on the host
 //   plan/     where values lie: bounds of dims, views, offsets in the arena
+//   device/   nodes that run on devices: regions, and copies at their borders
 //   stage/    dims evaluated, nodes checked and prepared, tensors pointed at memory
 //   control/  if, loop, call, trap and custom
 //   state/    variables
 //   observe/  what a user may see besides the outputs
 //   session/  this folder: creation, planning of all frames, runs, the public functions
 //
-// The files of the first five know no samara_session: they work on frames, and on what is common.
+// The files of the first six know no samara_session: they work on frames, and on what is common.
 // Those of state/ and observe/ hold public functions, so they include this header too. Functions
 // call functions, so two calls go up: a header lists them under "provided by".
 //
@@ -25,6 +26,7 @@
 
 #include "session/common/common.h"
 #include "session/control/control.h"
+#include "session/device/device.h"
 #include "session/frame/frame.h"
 #include "session/observe/observe.h"
 #include "session/state/state.h"
@@ -59,6 +61,7 @@ struct samara_session {
   bool ran;    // outputs are there
   bool warned_growing;
   struct smr_frames frames;
+  const struct smr_frames *former;  // while others take their place
   struct smr_block arena;
   struct smr_state state;
   struct smr_profile profile;
@@ -90,6 +93,17 @@ samara_status smr_session_shape(samara_session *session);
 bool smr_bind_overlaps(const samara_session *session, const void *data, size_t size_bytes);
 /// Unbind all outputs.
 void smr_bind_clear(samara_session *session);
+
+/* ---- devices.c ---- */
+
+/// Take the devices that the options name.
+samara_status smr_session_take_devices(samara_session *session,
+                                       const samara_session_options *options);
+/// Make the frames of the entry function and of all it calls.
+samara_status smr_session_frames(samara_session *session);
+/// Where `status` is the failure of a device: build all frames anew for the CPU alone, and plan
+/// them if shapes are known. Else returns `status`.
+samara_status smr_session_recover(samara_session *session, samara_status status);
 
 /* ---- run.c ---- */
 

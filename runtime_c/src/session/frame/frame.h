@@ -14,6 +14,7 @@
 #include <string.h>
 
 struct smr_frame;
+struct smr_frame_devices;
 
 /// Where a value's bytes are. Decided for roots; the other values of a group share the root's.
 enum smr_home {
@@ -42,6 +43,8 @@ struct smr_frame_value {
   bool varies;            // some of its dims is not a constant
   bool part;              // a view of some of the bytes of alias_of
   bool dense_only;        // somebody reads it without minding a pixel stride
+  uint8_t space;          // where it is made: 0 on the host, else on that device of the session
+  bool on_device;         // and the host never sees it
   size_t capacity_bytes;  // of a root: upper bound of its bytes, SMR_UNBOUNDED_BYTES if none
   size_t offset;
   struct smr_tensor tensor;
@@ -64,6 +67,7 @@ struct smr_frame_node {
   struct smr_frame *callee[2];  // if: then, else; loop, call: body
   void *control;                // struct smr_loop_state, struct smr_custom_state
   uint8_t kind;                 // enum smr_control
+  uint8_t space;                // where it runs: 0 on the host, else on that device of the session
   bool alias;                   // output 0 is a view of input 0: nothing to run
   bool placed;                  // of concat, split, slice: all it would copy lies where it belongs
   bool late;                    // output dims are known only when it runs
@@ -72,6 +76,7 @@ struct smr_frame_node {
   size_t scratch_offset;
   uint64_t run_number;  // last run that executed it
   struct smr_job job;
+  const char *reason;                  // why it runs where it does; NULL: nobody asked
   struct smr_block overflow;           // scratch beyond the plan
   uint64_t start_ns, total_ns, count;  // profile of that run
 };
@@ -82,6 +87,7 @@ struct smr_plan_item {
   uint32_t owner;  // value, or value_count + node: its scratch
   uint8_t rank;    // higher ranks are placed first
   size_t size_bytes, offset;
+  size_t best_offset;  // of smr_plan_pack: the result
 };
 
 /// Indices grouped by stage: order[begin[s] .. begin[s + 1]). Without `late` dims there is one
@@ -119,6 +125,7 @@ struct smr_frame {
   size_t arena_bytes;
   struct smr_block *chunks;  // of a growing frame, per stage
   struct smr_staged staged_exprs, staged_values, staged_guards;
+  struct smr_frame_devices *devices;  // where some nodes run on devices, else NULL
   samara_session *session;  // the whole, which the files of this concern do not know
 };
 
@@ -134,6 +141,17 @@ struct smr_frames {
 /// What the node is to the session.
 static inline enum smr_control smr_node_control(const struct smr_frame_node *node) {
   return SMR_HAS_CONTROL ? (enum smr_control)node->kind : SMR_CONTROL_NONE;
+}
+/// Where the node runs, and where the value is made: 0 on the host, else on a device.
+static inline uint8_t smr_node_space(const struct smr_frame_node *node) {
+  return SMR_HAS(backends) ? node->space : 0;
+}
+static inline uint8_t smr_value_space(const struct smr_frame_value *value) {
+  return SMR_HAS(backends) ? value->space : 0;
+}
+/// Whether the host never sees the value.
+static inline bool smr_value_on_device(const struct smr_frame_value *value) {
+  return SMR_HAS(backends) && value->on_device;
 }
 /// Whether the node's outputs are views, so that there is nothing to run.
 static inline bool smr_node_is_view(const struct smr_frame_node *node) {

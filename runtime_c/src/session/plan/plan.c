@@ -67,6 +67,7 @@ static void plan_home(struct smr_frame *frame, uint32_t id) {
   value->first = value->last = (uint32_t)v->producer;
   value->capacity_bytes = smr_value_bytes_bound(frame, id);
   value->home = value->capacity_bytes == SMR_UNBOUNDED_BYTES ? SMR_HOME_OWN : SMR_HOME_ARENA;
+  if (smr_value_on_device(value)) value->home = SMR_HOME_NONE;
 }
 
 // Outputs and kept tensors have places of their own; few groups are either.
@@ -99,6 +100,12 @@ static void plan_use(struct smr_frame *frame, uint32_t id, uint32_t node, uint32
   if (until > head->last) head->last = until;
 }
 
+// A device reads what it made itself in its own memory.
+static bool plan_reads_host(const struct smr_frame *frame, uint32_t n, uint32_t id) {
+  const uint8_t space = smr_node_space(&frame->nodes[n]);
+  return space == 0 || space != smr_value_space(&frame->values[id]);
+}
+
 static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   const struct smr_function *f = frame->function;
   // The parts of a concat are made before it.
@@ -109,7 +116,8 @@ static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end
     }
   for (uint32_t n = frame->stage_begin[begin]; n < f->node_count; n++)
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
-      if (f->nodes[n].inputs[i] >= 0) plan_use(frame, (uint32_t)f->nodes[n].inputs[i], n, end);
+      if (f->nodes[n].inputs[i] >= 0 && plan_reads_host(frame, n, (uint32_t)f->nodes[n].inputs[i]))
+        plan_use(frame, (uint32_t)f->nodes[n].inputs[i], n, end);
   // A READ takes its element when its stage begins.
   for (uint32_t i = 0; SMR_HAS(late) && i < f->expr_count; i++)
     if (f->exprs[i].op == SMR_EXPR_READ)
@@ -141,6 +149,7 @@ static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b
 static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, uint32_t end) {
   const struct smr_node *node = &frame->function->nodes[n];
   if ((node->op->flags & SMR_OP_INPLACE) == 0 || (SMR_HAS(views) && frame->nodes[n].alias) ||
+      smr_node_space(&frame->nodes[n]) != 0 ||
       frame->nodes[n].late || node->input_count == 0 || node->inputs[0] < 0)
     return;
   const uint32_t x = (uint32_t)node->inputs[0], y = node->outputs[0];
@@ -254,34 +263,18 @@ static size_t plan_bound(const struct smr_plan_item *items, size_t count) {
   return most;
 }
 
-static void plan_take_offsets(struct smr_frame *frame, size_t count) {
-  const uint32_t value_count = frame->function->value_count;
-  for (size_t i = 0; i < count; i++) {
-    const struct smr_plan_item *item = &frame->items[i];
-    if (item->owner >= value_count)
-      frame->nodes[item->owner - value_count].scratch_offset = item->offset;
-    else
-      frame->values[item->owner].offset = item->offset;
-  }
-}
-
-samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
-                             size_t *size_bytes) {
+bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total) {
   enum { PLAN_TRIES = 8, PLAN_MANY = 2048 };  // pieces of which one more try takes 10 ms
-  struct smr_plan_item *items = frame->items;
-  const size_t count = plan_collect(frame, begin, end);
   size_t best = SIZE_MAX, bound = 0;
   for (uint8_t tries = 0; tries <= PLAN_TRIES; tries++) {
-    size_t total = 0;
+    size_t size = 0;
     bool fits = true;
     plan_sort(items, count);
-    for (size_t i = 0; fits && i < count; i++) fits = plan_insert(items, i, &total);
+    for (size_t i = 0; fits && i < count; i++) fits = plan_insert(items, i, &size);
     if (!fits) break;
-    if (total < best) {
-      best = total;
-      plan_take_offsets(frame, count);
-    }
-    // What sticks out was placed too late: once more, with that first.
+    for (size_t i = 0; size < best && i < count; i++) items[i].best_offset = items[i].offset;
+    if (size < best) best = size;
+    // The piece that sets the size was placed too late. Retry with it first.
     if (tries == 0 && count <= PLAN_MANY) bound = plan_bound(items, count);
     if (best == bound || count > PLAN_MANY) break;
     size_t top = 0;
@@ -290,8 +283,22 @@ samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t e
         top = i;
     items[top].rank = (uint8_t)(tries + 1);
   }
-  if (best == SIZE_MAX)
+  *total = best;
+  return best != SIZE_MAX;
+}
+
+samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                             size_t *size_bytes) {
+  const uint32_t value_count = frame->function->value_count;
+  const size_t count = plan_collect(frame, begin, end);
+  if (!smr_plan_pack(frame->items, count, size_bytes))
     SMR_FRAME_FAIL(frame, OUT_OF_MEMORY, "its tensors do not fit the address space");
-  *size_bytes = best;
+  for (size_t i = 0; i < count; i++) {
+    const struct smr_plan_item *item = &frame->items[i];
+    if (item->owner >= value_count)
+      frame->nodes[item->owner - value_count].scratch_offset = item->best_offset;
+    else
+      frame->values[item->owner].offset = item->best_offset;
+  }
   return SAMARA_OK;
 }

@@ -203,7 +203,8 @@ samara_status smr_views_need(const struct smr_job *job) {
 void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
   const struct smr_node *n = node->node;
   const uint32_t code = n->op->code;
-  if (code == SMR_CODE_CONCAT || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0)
+  if (code == SMR_CODE_CONCAT || n->input_count == 0 || n->inputs[0] < 0 || n->output_count == 0 ||
+      smr_node_space(node) != 0)
     return;
   if (code == SMR_CODE_IDENTITY || code == SMR_CODE_RESHAPE) node->alias = views_alias(frame, n);
   if (!SMR_HAS(views_parts) || node->late) return;
@@ -224,7 +225,8 @@ static bool views_place(struct smr_frame *frame, const struct smr_frame_node *no
       f->values[group].producer < 0 || f->values[group].dtype != f->values[whole].dtype)
     return false;
   const struct smr_frame_node *maker = &frame->nodes[f->values[group].producer];
-  if (maker->late || maker->node->stage != node->node->stage) return false;
+  if (maker->late || smr_node_space(maker) != 0 || maker->node->stage != node->node->stage)
+    return false;
   int64_t offset = 0, wide, narrow;
   if (!views_advance(frame, whole, axis, start, &offset)) return false;
   if (!views_ones_before(frame, whole, axis) || host->view_stride != 0) {
@@ -247,7 +249,9 @@ static void views_concat(struct smr_frame *frame, struct smr_frame_node *node,
   uint32_t axis;
   int64_t start = 0, size;
   bool all = true;
-  if (node->late || !views_axis(SMR_ATTR(&node->job, concat, axis)->i, rank, &axis)) return;
+  if (node->late || smr_node_space(node) != 0 ||
+      !views_axis(SMR_ATTR(&node->job, concat, axis)->i, rank, &axis))
+    return;
   for (uint32_t i = 0; i < n->input_count; i++) {
     if (n->inputs[i] < 0) return;
     const uint32_t id = (uint32_t)n->inputs[i];

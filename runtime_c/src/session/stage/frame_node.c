@@ -55,7 +55,8 @@ static samara_status node_check(struct smr_frame *frame, struct smr_frame_node *
   if (SMR_HAS(views) && node->alias && job->inputs[0]->size_bytes != job->outputs[0]->size_bytes)
     SMR_FAIL(job->error, BAD_SHAPE, "a view cannot change %zu bytes to %zu",
              job->inputs[0]->size_bytes, job->outputs[0]->size_bytes);
-  return prepares && !smr_node_is_view(node) ? smr_node_prepare_run(frame, node) : SAMARA_OK;
+  if (!prepares || smr_node_is_view(node) || smr_node_space(node) != 0) return SAMARA_OK;
+  return smr_node_prepare_run(frame, node);
 }
 
 samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *node) {
@@ -69,7 +70,9 @@ samara_status smr_node_prepare(struct smr_frame *frame, struct smr_frame_node *n
 
 samara_status smr_node_estimate(struct smr_frame *frame, struct smr_frame_node *node) {
   node->prepared = false;
-  if (smr_node_is_view(node) || smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
+  if (smr_node_is_view(node) || smr_node_control(node) != SMR_CONTROL_NONE ||
+      smr_node_space(node) != 0)
+    return SAMARA_OK;
   node_evaluate_attrs(frame, node, false);
   const samara_status status = node_check(frame, node, true);
   if (status == SAMARA_OK) node->scratch_capacity = smr_node_scratch(frame, node);

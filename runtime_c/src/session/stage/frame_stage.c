@@ -199,6 +199,7 @@ static samara_status frame_attach_node(struct smr_frame *frame, struct smr_frame
     const uint32_t id = node->node->outputs[i];
     struct smr_frame_value *value = &frame->values[id];
     size_t capacity;
+    if (smr_value_on_device(value)) continue;
     if (!node->late) {
       SMR_TRY(smr_value_attach(frame, id, value->tensor.size_bytes));
       continue;
@@ -245,6 +246,7 @@ static samara_status frame_prepare_stage(struct smr_frame *frame, uint32_t stage
     if (f->values[i].constant < 0) frame->values[i].tensor.data = NULL;
   for (uint32_t i = frame->stage_begin[stage]; i < frame->stage_begin[stage + 1]; i++)
     SMR_TRY(smr_node_prepare(frame, &frame->nodes[i]));
+  if (SMR_HAS(backends)) SMR_TRY(smr_devices_stage(frame, stage));
   if (SMR_HAS(late) && frame->planned && frame->growing) SMR_TRY(frame_grow(frame, stage));
   frame->stage_valid[stage] = true;
   return SAMARA_OK;

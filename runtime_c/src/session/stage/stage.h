@@ -4,7 +4,7 @@
 #ifndef SMR_SESSION_STAGE_STAGE_H
 #define SMR_SESSION_STAGE_STAGE_H
 
-#include "session/plan/plan.h"
+#include "session/device/device.h"
 
 /* ---- frame_stage.c ---- */
 

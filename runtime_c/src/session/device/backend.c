@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open devices: a backend's table, what it said of itself, and the constants that lie there.
+#include "base/fp.h"
+
+#include "session/device/device.h"
+
+#include <string.h>
+
+#include "base/format.h"
+
+// ---- opening ----
+
+static void backend_silent(void *user, samara_log_level level, const char *text) {
+  (void)user;
+  (void)level;
+  (void)text;
+}
+
+static samara_status backend_check(const samara_backend_table *table, samara_error *error) {
+  if (table->struct_size < sizeof *table || table->version != SAMARA_BACKEND_VERSION)
+    SMR_FAIL(error, UNSUPPORTED,
+             "the backend is of version %u and %zu bytes, this library takes version %d and %zu",
+             (unsigned)table->version, table->struct_size, SAMARA_BACKEND_VERSION, sizeof *table);
+  if (table->name == NULL || table->probe == NULL || table->supports == NULL ||
+      table->requirements == NULL || table->compile == NULL || table->load == NULL ||
+      table->allocate == NULL || table->release == NULL || table->copy == NULL ||
+      table->submit == NULL || table->wait == NULL)
+    SMR_FAIL(error, BAD_ARGUMENT, "backend table: a function or the name is NULL");
+  return SAMARA_OK;
+}
+
+static bool backend_is_power_of_two(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
+// What the device said of itself, made safe to use.
+static samara_status backend_accept(samara_backend *backend, uint32_t index, samara_error *error) {
+  const samara_backend_table *table = backend->table;
+  (void)smr_format(backend->name, sizeof backend->name, "%.48s:%u", table->name, (unsigned)index);
+  backend->info.backend = table->name;
+  if (backend->info.name == NULL) backend->info.name = "";
+  if (backend->info.driver == NULL) backend->info.driver = "";
+  backend->requirements.struct_size = sizeof backend->requirements;
+  table->requirements(backend->device, &backend->requirements);
+  if (backend_is_power_of_two(backend->requirements.alignment_bytes) &&
+      backend->requirements.alignment_bytes >= 4)
+    return SAMARA_OK;
+  SMR_FAIL(error, UNSUPPORTED, "%s wants memory aligned to %zu bytes, which is no power of two",
+           backend->name, backend->requirements.alignment_bytes);
+}
+
+samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
+                                 const samara_backend_options *options, samara_backend **out,
+                                 samara_error *error) {
+  SMR_TRY(backend_check(table, error));
+  const samara_allocator allocator = smr_allocator(options->allocator);
+  samara_backend *backend = smr_allocate_zeroed(&allocator, 1, sizeof *backend);
+  if (backend == NULL) return smr_no_memory(error, sizeof *backend);
+  backend->table = table;
+  backend->allocator = allocator;
+  backend->info.struct_size = sizeof backend->info;
+  if (!smr_os_mutex_init(&backend->lock)) {
+    smr_release(&allocator, backend);
+    SMR_FAIL(error, OUT_OF_MEMORY, "the system has no lock left");
+  }
+  const samara_probe probe = {.struct_size = sizeof probe,
+                              .index = index,
+                              .cache_folder = options->cache_folder,
+                              .allocator = allocator,
+                              .log = options->log != NULL ? options->log : backend_silent,
+                              .log_user = options->log_user};
+  samara_status status = table->probe(&probe, &backend->device, &backend->info, error);
+  if (status == SAMARA_OK) {
+    status = backend_accept(backend, index, error);
+    if (status == SAMARA_OK) {
+      *out = backend;
+      return status;
+    }
+    table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
+  }
+  smr_os_mutex_destroy(&backend->lock);
+  smr_release(&allocator, backend);
+  return status;
+}
+
+void samara_backend_close(samara_backend *backend) {
+  if (backend == NULL) return;
+  const samara_allocator allocator = backend->allocator;
+  backend->table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
+  smr_os_mutex_destroy(&backend->lock);
+  smr_release(&allocator, backend);
+}
+
+samara_status samara_backend_device(const samara_backend *backend, samara_device_info *out) {
+  if (backend == NULL || out == NULL || out->struct_size == 0) return SAMARA_BAD_ARGUMENT;
+  const size_t size =
+      out->struct_size < sizeof backend->info ? out->struct_size : sizeof backend->info;
+  const size_t given = out->struct_size;
+  memcpy(out, &backend->info, size);
+  out->struct_size = given;
+  return SAMARA_OK;
+}
+
+// ---- constants ----
+
+static samara_status backend_load(samara_backend *backend, const samara_model *model,
+                                  int32_t constant, const samara_region_tensor *tensor,
+                                  struct smr_loaded **out, samara_error *error) {
+  for (struct smr_loaded *loaded = backend->loaded; loaded != NULL; loaded = loaded->next) {
+    if (loaded->model != model || loaded->constant != constant) continue;
+    loaded->users++;
+    *out = loaded;
+    return SAMARA_OK;
+  }
+  struct smr_loaded *loaded = smr_allocate_zeroed(&backend->allocator, 1, sizeof *loaded);
+  if (loaded == NULL) return smr_no_memory(error, sizeof *loaded);
+  const samara_status status =
+      backend->table->load(backend->device, tensor, &loaded->handle, error);
+  if (status != SAMARA_OK) {
+    smr_release(&backend->allocator, loaded);
+    return status;
+  }
+  loaded->next = backend->loaded;
+  loaded->model = model;
+  loaded->constant = constant;
+  loaded->users = 1;
+  backend->loaded = *out = loaded;
+  return SAMARA_OK;
+}
+
+samara_status smr_backend_load(samara_backend *backend, const samara_model *model, int32_t constant,
+                               const samara_region_tensor *tensor, struct smr_loaded **out,
+                               samara_error *error) {
+  smr_os_mutex_lock(&backend->lock);
+  const samara_status status = backend_load(backend, model, constant, tensor, out, error);
+  smr_os_mutex_unlock(&backend->lock);
+  return status;
+}
+
+void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded) {
+  if (loaded == NULL) return;
+  smr_os_mutex_lock(&backend->lock);
+  if (--loaded->users == 0) {
+    struct smr_loaded **at = &backend->loaded;
+    while (*at != loaded) at = &(*at)->next;
+    *at = loaded->next;
+    backend->table->release(backend->device, SAMARA_HANDLE_CONSTANT, loaded->handle);
+    smr_release(&backend->allocator, loaded);
+  }
+  smr_os_mutex_unlock(&backend->lock);
+}

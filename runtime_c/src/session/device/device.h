@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that run on devices: which ones, where their values lie there, and how they are run.
+//
+// A value is made in one space: 0 is the host, 1 and up are the session's devices. Nodes of one
+// space that follow each other in a stage are a *region*, which its device computes as a whole.
+// What a region reads from elsewhere is copied to the device before it, and what the host reads of
+// it is copied to the host after it. A copy is made once for each value and space.
+//
+// Frames without regions have no struct smr_frame_devices, and pay nothing.
+#ifndef SMR_SESSION_DEVICE_DEVICE_H
+#define SMR_SESSION_DEVICE_DEVICE_H
+
+#include "session/plan/plan.h"
+
+#include <samara/samara_backend.h>
+
+#include "base/os.h"
+
+enum { SMR_MAX_DEVICES = 8 };  // of a session
+
+/* ---- backend.c: an open device ---- */
+
+/// A constant in a device's memory, shared by the sessions of its model.
+struct smr_loaded {
+  struct smr_loaded *next;
+  const samara_model *model;
+  int32_t constant;
+  uint32_t users;  // sessions
+  void *handle;
+};
+
+/// An open device. The table's functions are called through it.
+struct samara_backend {
+  const samara_backend_table *table;
+  void *device;
+  samara_allocator allocator;
+  samara_device_info info;
+  samara_requirements requirements;
+  char name[64];  // "opencl:0"
+  struct smr_os_mutex lock;
+  struct smr_loaded *loaded;
+};
+
+/// Open device `index` of `table`.
+samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
+                                 const samara_backend_options *options, samara_backend **out,
+                                 samara_error *error);
+/// The handle of a constant of `model` on the device, loaded the first time. Released by
+/// smr_backend_unload, once for each call.
+samara_status smr_backend_load(samara_backend *backend, const samara_model *model, int32_t constant,
+                               const samara_region_tensor *tensor, struct smr_loaded **out,
+                               samara_error *error);
+void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded);
+
+/* ---- a session's devices ---- */
+
+struct smr_device_region;
+
+/// Memory of a device that a session holds.
+struct smr_device_block {
+  struct smr_device_block *next;  // of the session's
+  samara_backend *backend;
+  void *handle;  // NULL: none yet
+  size_t size_bytes;
+};
+
+/// What a session knows of its devices, whatever it does with them at the moment.
+struct smr_devices {
+  samara_backend **backends;
+  uint32_t count;
+  bool active;     // frames were built for them
+  bool failed;     // what failed in this run was a device: the run is to be repeated
+  uint64_t runs, repeated;
+  uint64_t device_bytes;
+  struct smr_device_region *regions;  // of all frames
+  struct smr_device_block *blocks;    // that have memory
+  samara_error failure;               // why the CPU took over
+};
+
+/* ---- of a frame ---- */
+
+/// A value on a device. Nodes are those between which it lives there, over all stages.
+struct smr_device_value {
+  uint32_t root;         // value whose bytes it shares there; itself if none
+  uint32_t first, last;  // of a root
+  uint32_t stage;        // whose memory it lies in
+  bool here;
+  size_t offset;  // in that memory
+};
+
+/// One device as a frame sees it.
+struct smr_device_space {
+  samara_backend *backend;
+  struct smr_device_value *values;  // by value of the frame
+  struct smr_device_block *blocks;  // by stage; they grow
+};
+
+struct smr_device_region {
+  struct smr_device_region *next;  // of the session's
+  samara_region region;
+  struct smr_frame *frame;
+  struct smr_device_space *space;
+  uint32_t begin, end;  // nodes of the frame
+  void *program;
+  samara_region_tensor *tensors;
+  uint32_t *value_of;          // by tensor: value of the frame
+  struct smr_loaded **loaded;  // by tensor: constants on the device, NULL of others
+  uint32_t *to_device, *to_host;  // tensors that are copied before it, and after it
+  uint32_t to_device_count, to_host_count;
+  uint64_t ticket;  // of what was computed last
+};
+
+struct smr_frame_devices {
+  struct smr_device_space spaces[SMR_MAX_DEVICES];  // by number of the space, less one
+  struct smr_device_region **region_of;             // by node; NULL on the host
+};
+
+/* ---- place.c ---- */
+
+/// Decide for the nodes of a frame, whose operands are built, in which space they run, and note
+/// where values are made and read. Does nothing where the session uses no device.
+samara_status smr_devices_place(struct smr_frame *frame);
+
+/* ---- slice.c ---- */
+
+/// Describe the nodes [begin, end) of a frame as a region: `out->region`, `tensors`, `value_of`.
+samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                                  struct smr_device_region *out);
+/// Write the shapes and attributes that have become known into it.
+void smr_region_refresh(struct smr_device_region *region);
+
+/* ---- region.c ---- */
+
+/// Make the regions of a frame, and compile them. All nodes of it are built.
+samara_status smr_devices_build(struct smr_frame *frame);
+/// Give back everything that the session holds on devices.
+void smr_devices_release(struct smr_devices *devices);
+/// Note that a device failed at `what`, for the session to go on without it. Returns `status`.
+samara_status smr_device_fail(struct smr_common *common, const samara_backend *backend,
+                              const char *what, samara_status status, const samara_error *why);
+
+/* ---- device_stage.c ---- */
+
+/// Plan the devices' memory of a stage whose dims are known, and tell its regions.
+samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage);
+
+/* ---- device_run.c ---- */
+
+/// The region that begins at node `n` of a frame; NULL where the host runs it.
+struct smr_device_region *smr_region_at(const struct smr_frame *frame, uint32_t n);
+/// Copy what the region reads to the device. Compiles it again where `separate` asks for the other
+/// form: nodes one by one, or all as a whole.
+samara_status smr_region_begin(struct smr_device_region *region, bool separate);
+/// Compute nodes [first, first + count) of the region.
+samara_status smr_region_compute(struct smr_device_region *region, uint32_t first, uint32_t count);
+/// Wait for what was computed last.
+samara_status smr_region_wait(struct smr_device_region *region);
+/// Copy what the host reads of the region, and wait for it.
+samara_status smr_region_end(struct smr_device_region *region);
+/// Copy all outputs of node `n` of the frame to the host, for somebody who looks at them.
+samara_status smr_region_show(struct smr_device_region *region, uint32_t n);
+
+#endif

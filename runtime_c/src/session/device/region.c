@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions: nodes of one device that follow each other, what is copied at their borders, and how
+// long values live on the device.
+#include "base/fp.h"
+
+#include "session/device/device.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "ops/table/opattrs.h"
+
+// ---- failures ----
+
+samara_status smr_device_fail(struct smr_common *common, const samara_backend *backend,
+                              const char *what, samara_status status, const samara_error *why) {
+  struct smr_devices *devices = common->devices;
+  devices->failed = true;
+  return smr_fail(common->error, status == SAMARA_OK ? SAMARA_BACKEND : status, "%s: %s: %s",
+                  backend->name, what, why->text[0] != '\0' ? why->text : "no reason given");
+}
+
+// ---- lifetimes ----
+
+// Values of which `id` is a view on the device, the first made among them.
+static uint32_t region_root(const struct smr_device_space *space, uint32_t id) {
+  while (space->values[id].root != id) id = space->values[id].root;
+  return id;
+}
+
+static void region_use(const struct smr_frame *frame, struct smr_device_space *space, uint32_t id,
+                       uint32_t n) {
+  struct smr_device_value *value = &space->values[region_root(space, id)];
+  // Memory is planned by stage: what a later stage reads stays to the end of all.
+  const uint32_t last =
+      frame->nodes[n].node->stage == value->stage ? n : frame->function->node_count;
+  if (last > value->last) value->last = last;
+}
+
+static void region_make(const struct smr_frame *frame, struct smr_device_space *space, uint32_t id,
+                        uint32_t n) {
+  space->values[id] = (struct smr_device_value){
+      .root = id, .first = n, .last = n, .stage = frame->nodes[n].node->stage, .here = true};
+}
+
+// Whether the output of a node is its input under another name or shape. A constant lies elsewhere.
+static bool region_is_view(const struct smr_frame *frame, const struct smr_node *node) {
+  const uint32_t code = node->op->code;
+  return (code == SMR_CODE_RESHAPE || code == SMR_CODE_IDENTITY) &&
+         frame->function->values[node->inputs[0]].constant < 0 &&
+         frame->values[node->inputs[0]].tensor.dtype ==
+             frame->values[node->outputs[0]].tensor.dtype;
+}
+
+// Where the values of the region's nodes come from and how long they live; what is copied to the
+// device before it.
+static void region_values(struct smr_device_region *region) {
+  const struct smr_frame *frame = region->frame;
+  struct smr_device_space *space = region->space;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    const struct smr_node *node = frame->nodes[n].node;
+    const samara_region_node *slice = &region->region.nodes[n - region->begin];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+      const int32_t id = node->inputs[i];
+      if (id < 0 || frame->function->values[id].constant >= 0) continue;
+      if (!space->values[id].here) {
+        region_make(frame, space, (uint32_t)id, region->begin);
+        region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
+      }
+      region_use(frame, space, (uint32_t)id, n);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+      region_make(frame, space, node->outputs[i], n);
+      if (!frame->values[node->outputs[i]].on_device)
+        region->to_host[region->to_host_count++] = (uint32_t)slice->outputs[i];
+    }
+    if (!region_is_view(frame, node)) continue;
+    const uint32_t x = region_root(space, (uint32_t)node->inputs[0]);
+    space->values[node->outputs[0]].root = x;
+  }
+  for (uint32_t i = 0; i < region->to_host_count; i++)
+    region_use(frame, space, region->value_of[region->to_host[i]], region->end - 1);
+}
+
+// ---- building ----
+
+static samara_status region_load(struct smr_device_region *region) {
+  const struct smr_frame *frame = region->frame;
+  samara_backend *backend = region->space->backend;
+  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
+    samara_region_tensor *tensor = &region->tensors[i];
+    samara_error error = {.status = SAMARA_OK};
+    const int32_t constant = frame->function->values[region->value_of[i]].constant;
+    if (constant < 0) continue;
+    const samara_status status = smr_backend_load(backend, frame->common->model, constant, tensor,
+                                                  &region->loaded[i], &error);
+    if (status != SAMARA_OK)
+      return smr_device_fail(frame->common, backend, "loading a constant", status, &error);
+    tensor->memory = region->loaded[i]->handle;
+  }
+  return SAMARA_OK;
+}
+
+static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                                  uint8_t number) {
+  struct smr_devices *devices = frame->common->devices;
+  struct smr_device_region *region;
+  samara_error error = {.status = SAMARA_OK};
+  SMR_TAKE(frame->common, region, 1);
+  SMR_TRY(smr_region_describe(frame, begin, end, region));
+  SMR_TAKE(frame->common, region->loaded, region->region.tensor_count);
+  SMR_TAKE(frame->common, region->to_device, region->region.tensor_count);
+  SMR_TAKE(frame->common, region->to_host, region->region.tensor_count);
+  region->space = &frame->devices->spaces[number - 1];
+  region->next = devices->regions;
+  devices->regions = region;
+  frame->devices->region_of[begin] = region;
+  region_values(region);
+  SMR_TRY(region_load(region));
+  const samara_backend *backend = region->space->backend;
+  const samara_status status =
+      backend->table->compile(backend->device, &region->region, &region->program, &error);
+  if (status == SAMARA_OK) return status;
+  region->program = NULL;
+  return smr_device_fail(frame->common, backend, "compiling", status, &error);
+}
+
+samara_status smr_devices_build(struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  const struct smr_devices *devices = frame->common->devices;
+  if (frame->devices == NULL) return SAMARA_OK;
+  SMR_TAKE(frame->common, frame->devices->region_of, f->node_count);
+  for (uint32_t i = 0; i < devices->count; i++) {
+    struct smr_device_space *space = &frame->devices->spaces[i];
+    space->backend = devices->backends[i];
+    SMR_TAKE(frame->common, space->values, f->value_count);
+    SMR_TAKE(frame->common, space->blocks, smr_stage_count(f));
+  }
+  for (uint32_t n = 0, end; n < f->node_count; n = end) {
+    const struct smr_frame_node *node = &frame->nodes[n];
+    for (end = n + 1; end < f->node_count && frame->nodes[end].space == node->space &&
+                      frame->nodes[end].node->stage == node->node->stage;)
+      end++;
+    if (node->space != 0) SMR_TRY(region_build(frame, n, end, node->space));
+  }
+  return SAMARA_OK;
+}
+
+// ---- releasing ----
+
+void smr_devices_release(struct smr_devices *devices) {
+  for (struct smr_device_region *region = devices->regions; region != NULL; region = region->next) {
+    samara_backend *backend = region->space->backend;
+    if (region->program != NULL)
+      backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
+    for (uint32_t i = 0; i < region->region.tensor_count; i++)
+      smr_backend_unload(backend, region->loaded[i]);
+  }
+  for (struct smr_device_block *block = devices->blocks; block != NULL; block = block->next)
+    if (block->handle != NULL)
+      block->backend->table->release(block->backend->device, SAMARA_HANDLE_MEMORY, block->handle);
+  devices->regions = NULL;
+  devices->blocks = NULL;
+  devices->device_bytes = 0;
+}

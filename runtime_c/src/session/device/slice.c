@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of a frame as backends see them: a read-only slice with tensors and typed attributes.
+#include "base/fp.h"
+
+#include "session/device/device.h"
+
+#include <string.h>
+
+#include "ops/table/attrs.h"
+
+// ---- tensors ----
+
+static void slice_tensor(const struct smr_frame *frame, uint32_t id, samara_region_tensor *out) {
+  const struct smr_function *f = frame->function;
+  const struct smr_value *v = &f->values[id];
+  const struct smr_tensor *t = &frame->values[id].tensor;
+  *out = (samara_region_tensor){.name = t->name,
+                                .dtype = (samara_dtype)t->dtype,
+                                .rank = t->rank,
+                                .symbolic = t->open,
+                                .layout = (samara_layout)t->layout,
+                                .size_bytes = t->size_bytes,
+                                .quant_axis = -1};
+  for (uint32_t axis = 0; axis < v->rank; axis++) {
+    const struct smr_expr *e = &f->exprs[v->dims[axis]];
+    out->shape[axis] = e->op == SMR_EXPR_CONST ? e->k : -1;
+  }
+  if (t->quant != NULL) {
+    out->scales = t->quant->scales;
+    out->zero_points = t->quant->zero_points;
+    out->quant_count = t->quant->count;
+    out->quant_axis = t->quant->axis;
+  }
+  if (v->constant < 0) return;
+  const struct smr_constant *constant = &frame->common->model->constants[v->constant];
+  memcpy(out->shape, constant->dims, sizeof out->shape);
+  out->data = constant->data;
+  out->panel_stride_bytes = constant->panel_stride_bytes;
+  out->groups = constant->groups;
+}
+
+// The number of a value among the tensors of a slice, added where it is new.
+static int32_t slice_find(struct smr_device_region *out, uint32_t id) {
+  uint32_t i = 0;
+  while (i < out->region.tensor_count && out->value_of[i] != id) i++;
+  if (i == out->region.tensor_count) {
+    out->value_of[i] = id;
+    slice_tensor(out->frame, id, &out->tensors[i]);
+    out->region.tensor_count++;
+  }
+  return (int32_t)i;
+}
+
+// ---- attributes ----
+
+static void slice_attribute(const struct smr_attr_desc *desc, const struct smr_attr *attr,
+                            samara_region_attribute *out) {
+  *out = (samara_region_attribute){.name = smr_attr_name(desc),
+                                   .i = attr->i,
+                                   .f = attr->f,
+                                   .count = attr->count,
+                                   .symbolic = attr->varies};
+  if (desc->type == SMR_ATTR_INTS || desc->type == SMR_ATTR_DIMS) out->ints = attr->ints;
+  if (desc->type == SMR_ATTR_FLOATS) out->floats = attr->floats;
+  if (desc->type == SMR_ATTR_STRING) out->text = attr->text;
+}
+
+static void slice_attributes(const struct smr_frame_node *node, samara_region_attribute *out) {
+  const struct smr_op *op = node->node->op;
+  for (uint32_t i = 0; i < op->attr_count; i++)
+    slice_attribute(&smr_attr_descs[op->attr_first + i], &node->attrs[i], &out[i]);
+}
+
+// ---- nodes ----
+
+// What a slice has in all.
+struct slice_counts {
+  size_t operands, attributes;
+};
+
+static struct slice_counts slice_count(const struct smr_frame *frame, uint32_t begin,
+                                       uint32_t end) {
+  struct slice_counts counts = {0, 0};
+  for (uint32_t n = begin; n < end; n++) {
+    const struct smr_node *node = frame->nodes[n].node;
+    counts.operands += (size_t)node->input_count + node->output_count;
+    counts.attributes += node->op->attr_count;
+  }
+  return counts;
+}
+
+samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                                  struct smr_device_region *out) {
+  const struct slice_counts counts = slice_count(frame, begin, end);
+  samara_region_node *nodes;
+  samara_region_attribute *attributes;
+  int32_t *operands;
+  SMR_TAKE(frame->common, nodes, (size_t)end - begin);
+  SMR_TAKE(frame->common, attributes, counts.attributes);
+  SMR_TAKE(frame->common, operands, counts.operands);
+  SMR_TAKE(frame->common, out->tensors, counts.operands);
+  SMR_TAKE(frame->common, out->value_of, counts.operands);
+  out->frame = frame;
+  out->begin = begin;
+  out->end = end;
+  out->region = (samara_region){.struct_size = sizeof out->region,
+                                .function = frame->function->name,
+                                .nodes = nodes,
+                                .node_count = end - begin,
+                                .tensors = out->tensors,
+                                .strict = frame->common->strict};
+  for (uint32_t n = begin; n < end; n++, nodes++) {
+    const struct smr_node *node = frame->nodes[n].node;
+    *nodes = (samara_region_node){.name = node->name,
+                                  .op = node->op->name,
+                                  .code = node->op->code,
+                                  .attributes = attributes,
+                                  .attribute_count = node->op->attr_count,
+                                  .inputs = operands,
+                                  .input_count = node->input_count,
+                                  .outputs = operands + node->input_count,
+                                  .output_count = node->output_count};
+    slice_attributes(&frame->nodes[n], attributes);
+    attributes += node->op->attr_count;
+    for (uint32_t i = 0; i < node->input_count; i++)
+      *operands++ = node->inputs[i] < 0 ? -1 : slice_find(out, (uint32_t)node->inputs[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+      *operands++ = slice_find(out, node->outputs[i]);
+  }
+  return SAMARA_OK;
+}
+
+void smr_region_refresh(struct smr_device_region *region) {
+  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
+    const struct smr_tensor *t = &region->frame->values[region->value_of[i]].tensor;
+    samara_region_tensor *out = &region->tensors[i];
+    if (out->data != NULL) continue;
+    memcpy(out->shape, t->dims, t->rank * sizeof *t->dims);
+    out->size_bytes = t->size_bytes;
+  }
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    const samara_region_node *node = &region->region.nodes[n - region->begin];
+    slice_attributes(&region->frame->nodes[n],
+                     (samara_region_attribute *)(uintptr_t)node->attributes);
+  }
+}
