@@ -22,7 +22,10 @@ _HOMES = {
         "TensorSpec",
         "FunctionSpec",
         "ProfileRow",
+        "Backend",
+        "BackendReport",
         "Device",
+        "PlacementRow",
         "devices",
         "ArgumentError",
         "BackendError",
@@ -194,12 +197,15 @@ if TYPE_CHECKING:
     from samara.pybridge import ArgumentError as ArgumentError
     from samara.pybridge import BackendError as BackendError
     from samara.pybridge import CancelledError as CancelledError
+    from samara.pybridge import Backend as Backend
+    from samara.pybridge import BackendReport as BackendReport
     from samara.pybridge import Device as Device
     from samara.pybridge import FileError as FileError
     from samara.pybridge import FunctionSpec as FunctionSpec
     from samara.pybridge import LimitError as LimitError
     from samara.pybridge import Model as Model
     from samara.pybridge import ModelFormatError as ModelFormatError
+    from samara.pybridge import PlacementRow as PlacementRow
     from samara.pybridge import ProfileRow as ProfileRow
     from samara.pybridge import QuantizationError as QuantizationError
     from samara.pybridge import RangeError as RangeError

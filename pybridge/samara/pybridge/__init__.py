@@ -4,9 +4,12 @@
 from typing import TYPE_CHECKING, Any
 
 from samara.pybridge._native import library_path as library_path
-from samara.pybridge._pool import Device as Device
-from samara.pybridge._pool import devices as devices
 from samara.pybridge._sources import sources as sources
+from samara.pybridge.device import Backend as Backend
+from samara.pybridge.device import BackendReport as BackendReport
+from samara.pybridge.device import Device as Device
+from samara.pybridge.device import PlacementRow as PlacementRow
+from samara.pybridge.device import devices as devices
 from samara.pybridge.errors import ArgumentError as ArgumentError
 from samara.pybridge.errors import BackendError as BackendError
 from samara.pybridge.errors import CancelledError as CancelledError

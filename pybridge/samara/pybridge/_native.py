@@ -56,6 +56,18 @@ _STRUCTS = (
     "samara_op_tensor",
     "samara_op_desc",
     "samara_op_context_options",
+    "samara_backend_options",
+    "samara_device_info",
+    "samara_placement_row",
+    "samara_backend_report",
+    "samara_region_tensor",
+    "samara_region_attribute",
+    "samara_region_node",
+    "samara_region",
+    "samara_probe",
+    "samara_requirements",
+    "samara_copy",
+    "samara_backend_table",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {
@@ -70,6 +82,7 @@ _ERRORS: dict[int, type[SamaraError]] = {
     41: LimitError,
     42: CancelledError,
     50: FileError,
+    70: BackendError,
 }
 _BAD_DATA = 60
 

@@ -1,48 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, and one thread pool per thread count and process, shared by all sessions."""
+"""One thread pool per thread count and process, shared by all sessions."""
 
 from __future__ import annotations
 
 import operator
 import os
-from dataclasses import dataclass
 from typing import Any
 
-from samara.pybridge._native import NULL, check, ffi, library, new_error, text
-from samara.pybridge.errors import ArgumentError, BackendError, ShapeError
+from samara.pybridge._native import NULL, check, ffi, library, new_error
+from samara.pybridge.errors import ArgumentError, ShapeError
 from samara.pybridge.files import kind_of
-from samara.pybridge.names import is_one_of, meant
 
 _pools: dict[tuple[int, int], Any] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """One device that can run models. `name` is what Session(backend=…) takes."""
-
-    name: str
-    description: str
-
-
-def devices() -> list[Device]:
-    """What can run models here, the CPU with the instruction sets in use first."""
-    return [Device("cpu", f"{usable_cores()} cores, {_instruction_sets()}")]
-
-
-def _instruction_sets() -> str:
-    size = library().samara_isa(NULL, 0) + 1
-    buffer = ffi.new("char[]", size)
-    library().samara_isa(buffer, size)
-    return text(buffer)
-
-
-def check_backend(backend: str) -> None:
-    """BackendError unless `backend` names a device that is there."""
-    names = [d.name for d in devices()]
-    if not is_one_of(backend, names):
-        raise BackendError(
-            f"there is no backend {backend!r} here", fix=meant(backend, names, "available:")
-        )
 
 
 def usable_cores() -> int:

@@ -15,6 +15,13 @@ import numpy.typing as npt
 from samara.pybridge._native import NULL, failure, ffi, library, text
 from samara.pybridge._state import State
 from samara.pybridge.bound_outputs import WORTH_BYTES, BoundOutputs
+from samara.pybridge.device import (
+    Backend,
+    BackendReport,
+    PlacementRow,
+    backend_report,
+    placement_rows,
+)
 from samara.pybridge.dtypes import (
     PACKED,
     pack_nibbles,
@@ -65,6 +72,9 @@ class Session:
 
     model: a Model, or what Model takes; copy and verify are Model's then. function: name, None for
     the first. threads: None means min(4, cores).
+    backend: "cpu"; "opencl", or "opencl:1", which runs there every node that the device supports; a
+    Backend; or a list of these, in which the first that supports a node has it. Where a device fails
+    the run is repeated on the CPU, which has all later ones.
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
@@ -91,7 +101,7 @@ class Session:
         *,
         function: str | None = None,
         threads: int | None = None,
-        backend: str = "cpu",
+        backend: str | Backend | Sequence[str | Backend] = "cpu",
         isa: Sequence[str] | str | None = None,
         keep: Sequence[str] | str = (),
         accuracy: str = "default",
@@ -386,6 +396,16 @@ class Session:
     def choices(self) -> tuple[NodeChoice, ...]:
         """What runs every node that has something to run, and what else its operator could take."""
         return node_choices(self.handle)
+
+    # ---- devices
+
+    def placement(self) -> list[PlacementRow]:
+        """Where every node runs, and why."""
+        return placement_rows(self.handle)
+
+    def backend_report(self) -> BackendReport:
+        """What the session's devices did, and why the CPU took over where it did."""
+        return backend_report(self.handle)
 
     # ---- internals
 

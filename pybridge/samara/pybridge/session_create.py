@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from samara.pybridge._native import NULL, check, ffi, library, new_error
-from samara.pybridge._pool import check_backend, pool_for
+from samara.pybridge._pool import pool_for
 from samara.pybridge.custom import custom_ops, explained
+from samara.pybridge.device import Backend, backends_of
 from samara.pybridge.errors import (
     ArgumentError,
     SamaraError,
@@ -39,7 +40,7 @@ def create_session(
     function: str,
     *,
     threads: int | None,
-    backend: str,
+    backend: str | Backend | Sequence[str | Backend],
     isa: Sequence[str] | str | None,
     keep: Sequence[str] | str,
     accuracy: str,
@@ -47,7 +48,7 @@ def create_session(
     tuned: str | os.PathLike[str] | bytes | bool | None,
 ) -> Any:
     """The handle of a new C session, which is destroyed with it."""
-    check_backend(backend)
+    devices = backends_of(backend)
     if not is_one_of(accuracy, _ACCURACIES):
         raise unknown("there is no accuracy", accuracy, _ACCURACIES)
     lib = library()
@@ -59,6 +60,9 @@ def create_session(
     if measured is not None:
         strings.append(ffi.new("char[]", measured))
         options.tuned = strings[-1]
+    if devices:
+        strings.append(ffi.new("samara_backend *[]", [device.handle for device in devices]))
+        options.backends, options.backend_count = strings[-1], len(devices)
     operators = custom_ops()
     options.custom_ops, options.custom_op_count = operators, len(operators)
     out, error = ffi.new("samara_session **"), new_error()
@@ -69,12 +73,12 @@ def create_session(
     except UnknownNameError as wrong:
         wrong.fix = 'keep="all" keeps every tensor; print(samara.open_program(path)) names them'
         raise
-    return ffi.gc(out[0], _Destroyer(lib, model.handle, (operators, strings)))
+    return ffi.gc(out[0], _Destroyer(lib, model.handle, (operators, strings, devices)))
 
 
 class _Destroyer:
     """Destroys the C session when its handle goes; holds what it borrows: the model's handle, so
-    the model closes after it, and the custom operators.
+    the model closes after it, the custom operators and the devices.
     """
 
     def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:

@@ -88,7 +88,7 @@ extern "C" {
   X(IO, 50, "input/output error")                          \
   X(BAD_DATA, 60, "data outside what the operator allows") \
   X(TRAP, 61, "the model reached a trap")                  \
-  X(CUSTOM_OP, 62, "a custom operator failed")          \
+  X(CUSTOM_OP, 62, "a custom operator failed")             \
   X(BACKEND, 70, "a device failed")
 
 typedef enum samara_status {

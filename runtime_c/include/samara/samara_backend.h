@@ -29,10 +29,12 @@ typedef struct samara_backend_table samara_backend_table;
 /* What opening a device needs. */
 typedef struct samara_backend_options {
   size_t struct_size;
-  const char *name;                  /* "opencl", or "opencl:1" for the second device; of `table`
-                                        backends NULL or their own name */
-  const samara_backend_table *table; /* a backend from elsewhere; it must outlive the device */
-  const char *cache_folder;          /* where the device may keep compiled programs; NULL: nowhere */
+  const char *name;    /* "opencl", or "opencl:1" for the second device. With a table
+                          or a library NULL, or the name of the backend in it */
+  const char *library; /* path of a shared library that brings a backend; NULL: none */
+  const samara_backend_table *table; /* a backend that the program brings; it must outlive the
+                                        device. NULL: none */
+  const char *cache_folder; /* where the device may keep compiled programs; NULL: nowhere */
   const samara_allocator *allocator; /* copied; NULL: malloc. Called from any thread that uses the
                                         device, one at a time */
   samara_log_fn log;                 /* NULL: silent */
@@ -64,10 +66,11 @@ typedef struct samara_device_info {
   double rates[SAMARA_RATE_COUNT]; /* by samara_rate; 0: not measured */
 } samara_device_info;
 
-/* Open a device. It may be given to any number of sessions, in any threads, and must outlive them.
- * SAMARA_NOT_FOUND where there is no such device (no driver, or no device of that number),
- * SAMARA_UNSUPPORTED for a device or table that this library cannot use. Allocates; may take as
- * long as the driver takes to start. On failure `*out` is NULL. */
+/* Open a device: of the table, the library, or the backends that this library has, the first of
+ * these that is set. The device may be given to any number of sessions, in any threads, and must
+ * outlive them. SAMARA_NOT_FOUND where there is no such device (no driver, no library of that name,
+ * or no device of that number), SAMARA_UNSUPPORTED for a device or table that this library cannot
+ * use. Allocates; may take as long as the driver takes to start. On failure `*out` is NULL. */
 SAMARA_API samara_status samara_backend_open(const samara_backend_options *options,
                                              samara_backend **out, samara_error *error);
 /* Close. No session that was given it may be alive. NULL is a no-op. */
@@ -81,9 +84,9 @@ typedef struct samara_placement_row {
   const char *function;
   const char *node;
   const char *op;
-  const char *device;   /* "cpu", or the name that the device was opened by, as in "opencl:0" */
-  const char *reason;   /* why it runs there */
-  double cost_us;       /* what it is estimated to take there; 0: not estimated */
+  const char *device;    /* "cpu", or the name that the device was opened by, as in "opencl:0" */
+  const char *reason;    /* why it runs there */
+  double cost_us;        /* what it is estimated to take there; 0: not estimated */
   const char *runner_up; /* the place that was second, or NULL */
   double runner_up_us;
   uint32_t region; /* nodes of one number run as a whole; 0 on the CPU */
@@ -98,13 +101,13 @@ SAMARA_API samara_status samara_session_placement(const samara_session *session,
 /* What the session's devices did. Strings live until the next call on the session. */
 typedef struct samara_backend_report {
   size_t struct_size;
-  bool active;          /* the last run, or the next one before any, uses a device */
-  uint32_t regions;     /* that run on devices */
-  uint32_t nodes;       /* in them */
-  uint64_t device_runs; /* runs that devices took part in */
-  uint64_t repeated;    /* runs that were repeated on the CPU */
+  bool active;           /* the last run, or the next one before any, uses a device */
+  uint32_t regions;      /* that run on devices */
+  uint32_t nodes;        /* in them */
+  uint64_t device_runs;  /* runs that devices took part in */
+  uint64_t repeated;     /* runs that were repeated on the CPU */
   uint64_t device_bytes; /* memory that the session holds on devices, without constants */
-  const char *failure;  /* why the CPU took over; "" if it did not */
+  const char *failure;   /* why the CPU took over; "" if it did not */
 } samara_backend_report;
 
 /* Read it. Between runs, in the session's thread. */
@@ -141,11 +144,11 @@ typedef struct samara_region_tensor {
   const int32_t *zero_points;     /* as many; NULL: all are 0 */
   uint32_t quant_count;           /* 1: of the tensor; else the dim of quant_axis */
   int32_t quant_axis;
-  const void *data;           /* of constants, for the model's lifetime; else NULL */
+  const void *data;            /* of constants, for the model's lifetime; else NULL */
   uint64_t panel_stride_bytes; /* packed constants: bytes from panel to panel */
-  uint32_t groups;            /* packed constants: groups of the convolution */
-  void *memory;               /* handle of `allocate`, or of `load` for constants; NULL: not yet */
-  uint64_t offset_bytes;      /* in it; a multiple of the required alignment */
+  uint32_t groups;             /* packed constants: groups of the convolution */
+  void *memory;                /* handle of `allocate`, or of `load` for constants; NULL: not yet */
+  uint64_t offset_bytes;       /* in it; a multiple of the required alignment */
 } samara_region_tensor;
 
 /* An attribute. Integers, booleans, enums (the position of the choice) and dtypes stand in `i`,
@@ -181,9 +184,10 @@ typedef struct samara_region {
   uint32_t node_count;
   const samara_region_tensor *tensors;
   uint32_t tensor_count;
-  uint64_t generation; /* grows when shapes, attributes, memory or offsets changed; 0: not planned */
-  bool strict;         /* no algorithm with less precision than the plain one */
-  bool separate;       /* compute every node on its own: somebody looks at all values */
+  uint64_t
+      generation; /* grows when shapes, attributes, memory or offsets changed; 0: not planned */
+  bool strict;    /* no algorithm with less precision than the plain one */
+  bool separate;  /* compute every node on its own: somebody looks at all values */
 } samara_region;
 
 /* What `probe` is asked for. */

@@ -18,6 +18,41 @@ static bool open_index(const char *text, uint32_t *index) {
   return true;
 }
 
+// The table of a shared library that brings a backend.
+static samara_status open_library(const char *path, void **library,
+                                  const samara_backend_table **table, samara_error *error) {
+  *library = smr_os_library_open(path);
+  if (*library == NULL) SMR_FAIL(error, NOT_FOUND, "the library %.200s cannot be loaded", path);
+  samara_backend_entry_fn entry =
+      (samara_backend_entry_fn)smr_os_library_function(*library, SAMARA_BACKEND_ENTRY);
+  *table = entry != NULL ? entry() : NULL;
+  if (*table != NULL) return SAMARA_OK;
+  smr_os_library_close(*library);
+  SMR_FAIL(error, UNSUPPORTED, "%.200s brings no backend: it %s " SAMARA_BACKEND_ENTRY, path,
+           entry == NULL ? "has no function" : "returns NULL from");
+}
+
+// The device that the options name, of `table`, or of a backend of this library where that is NULL.
+static samara_status open_device(const samara_backend_table *table,
+                                 const samara_backend_options *options, samara_backend **out,
+                                 samara_error *error) {
+  if (table == NULL && options->name == NULL)
+    SMR_FAIL(error, BAD_ARGUMENT, "samara_backend_open: neither a name, a library nor a table");
+  const char *name = options->name != NULL ? options->name : table->name;
+  if (name == NULL) SMR_FAIL(error, BAD_ARGUMENT, "backend table: its name is NULL");
+  const size_t length = strcspn(name, ":");
+  uint32_t index;
+  if (!open_index(name + length, &index))
+    SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" names no device: expected \"opencl\" or \"opencl:1\"",
+             name);
+  if (table == NULL) SMR_FAIL(error, NOT_FOUND, "this library has no backend \"%.60s\"", name);
+  if (table->name == NULL || strlen(table->name) != length ||
+      memcmp(table->name, name, length) != 0)
+    SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" is not the name of the backend given, \"%.40s\"", name,
+             table->name != NULL ? table->name : "");
+  return smr_backend_create(table, index, options, out, error);
+}
+
 samara_status samara_backend_open(const samara_backend_options *options, samara_backend **out,
                                   samara_error *error) {
   if (out != NULL) *out = NULL;
@@ -26,20 +61,14 @@ samara_status samara_backend_open(const samara_backend_options *options, samara_
   samara_backend_options own;
   SMR_TRY(smr_options_read(options, &own, sizeof own, "backend options", error));
   SMR_NEED_IN(NULL, error, backends);
+  void *library = NULL;
   const samara_backend_table *table = own.table;
-  if (table == NULL && own.name == NULL)
-    SMR_FAIL(error, BAD_ARGUMENT, "samara_backend_open: neither name nor table");
-  const char *name = own.name != NULL ? own.name : table->name;
-  const size_t length = strcspn(name, ":");
-  uint32_t index;
-  if (!open_index(name + length, &index))
-    SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" names no device: expected \"opencl\" or \"opencl:1\"",
-             name);
-  if (table == NULL)
-    SMR_FAIL(error, NOT_FOUND, "this library has no backend \"%.60s\"", name);
-  if (table->name == NULL || strlen(table->name) != length ||
-      memcmp(table->name, name, length) != 0)
-    SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" is not the name of the backend given, \"%.40s\"", name,
-             table->name != NULL ? table->name : "");
-  return smr_backend_create(table, index, &own, out, error);
+  if (table == NULL && own.library != NULL)
+    SMR_TRY(open_library(own.library, &library, &table, error));
+  const samara_status status = open_device(table, &own, out, error);
+  if (status == SAMARA_OK)
+    (*out)->library = library;
+  else if (library != NULL)
+    smr_os_library_close(library);
+  return status;
 }

@@ -7,6 +7,7 @@
 #include "base/build.h"
 #include "base/isa.h"
 
+#include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
 
 // Texts one after the other, and last that of a code which is none.
@@ -38,17 +39,40 @@ size_t samara_isa(char *text, size_t size) { return smr_isa_format(smr_cpu_isa()
 
 size_t samara_abi(size_t *sizes, size_t capacity) {
   static const uint16_t all[] = {
-      sizeof(samara_error),       sizeof(samara_feed),
-      sizeof(samara_fetch),       sizeof(samara_tensor),
-      sizeof(samara_tensor_info), sizeof(samara_model_options),
-      sizeof(samara_reader),      sizeof(samara_session_options),
-      sizeof(samara_allocator),   sizeof(samara_pool_options),
-      sizeof(samara_writer),      sizeof(samara_profile_row),
-      sizeof(samara_attribute),   sizeof(samara_custom_call),
-      sizeof(samara_custom_op),   sizeof(samara_algorithm_row),
-      sizeof(samara_memory_row),  sizeof(samara_derived_row),
-      sizeof(samara_meter),       sizeof(samara_op_tensor),
-      sizeof(samara_op_desc),     sizeof(samara_op_context_options),
+      sizeof(samara_error),
+      sizeof(samara_feed),
+      sizeof(samara_fetch),
+      sizeof(samara_tensor),
+      sizeof(samara_tensor_info),
+      sizeof(samara_model_options),
+      sizeof(samara_reader),
+      sizeof(samara_session_options),
+      sizeof(samara_allocator),
+      sizeof(samara_pool_options),
+      sizeof(samara_writer),
+      sizeof(samara_profile_row),
+      sizeof(samara_attribute),
+      sizeof(samara_custom_call),
+      sizeof(samara_custom_op),
+      sizeof(samara_algorithm_row),
+      sizeof(samara_memory_row),
+      sizeof(samara_derived_row),
+      sizeof(samara_meter),
+      sizeof(samara_op_tensor),
+      sizeof(samara_op_desc),
+      sizeof(samara_op_context_options),
+      sizeof(samara_backend_options),
+      sizeof(samara_device_info),
+      sizeof(samara_placement_row),
+      sizeof(samara_backend_report),
+      sizeof(samara_region_tensor),
+      sizeof(samara_region_attribute),
+      sizeof(samara_region_node),
+      sizeof(samara_region),
+      sizeof(samara_probe),
+      sizeof(samara_requirements),
+      sizeof(samara_copy),
+      sizeof(samara_backend_table),
   };
   const size_t count = sizeof all / sizeof all[0];
   for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];

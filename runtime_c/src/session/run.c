@@ -175,8 +175,7 @@ samara_status smr_session_run_entry(samara_session *session) {
   (void)smr_session_forgive(&session->common);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
   samara_status status = run_entry(session);
-  if (SMR_HAS(backends) && session->common.devices != NULL)
-    status = run_again(session, status);
+  if (SMR_HAS(backends) && session->common.devices != NULL) status = run_again(session, status);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
   return status;

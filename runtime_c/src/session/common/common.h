@@ -55,7 +55,7 @@ struct smr_common {
   struct smr_run run;
   samara_log_fn log;
   void *log_user;
-  struct smr_parts parts;  // what the session needs beyond its nodes and its model
+  struct smr_parts parts;       // what the session needs beyond its nodes and its model
   struct smr_devices *devices;  // that it may use (session/device); NULL: the CPU alone
 };
 

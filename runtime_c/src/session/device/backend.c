@@ -84,9 +84,11 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
 void samara_backend_close(samara_backend *backend) {
   if (backend == NULL) return;
   const samara_allocator allocator = backend->allocator;
+  void *library = backend->library;
   backend->table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
   smr_os_mutex_destroy(&backend->lock);
   smr_release(&allocator, backend);
+  if (library != NULL) smr_os_library_close(library);
 }
 
 samara_status samara_backend_device(const samara_backend *backend, samara_device_info *out) {

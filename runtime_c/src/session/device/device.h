@@ -33,6 +33,7 @@ struct smr_loaded {
 struct samara_backend {
   const samara_backend_table *table;
   void *device;
+  void *library;  // that the table lies in, closed with the device; or NULL
   samara_allocator allocator;
   samara_device_info info;
   samara_requirements requirements;
@@ -68,8 +69,8 @@ struct smr_device_block {
 struct smr_devices {
   samara_backend **backends;
   uint32_t count;
-  bool active;     // frames were built for them
-  bool failed;     // what failed in this run was a device: the run is to be repeated
+  bool active;  // frames were built for them
+  bool failed;  // what failed in this run was a device: the run is to be repeated
   uint64_t runs, repeated;
   uint64_t device_bytes;
   struct smr_device_region *regions;  // of all frames
@@ -103,8 +104,8 @@ struct smr_device_region {
   uint32_t begin, end;  // nodes of the frame
   void *program;
   samara_region_tensor *tensors;
-  uint32_t *value_of;          // by tensor: value of the frame
-  struct smr_loaded **loaded;  // by tensor: constants on the device, NULL of others
+  uint32_t *value_of;             // by tensor: value of the frame
+  struct smr_loaded **loaded;     // by tensor: constants on the device, NULL of others
   uint32_t *to_device, *to_host;  // tensors that are copied before it, and after it
   uint32_t to_device_count, to_host_count;
   uint64_t ticket;  // of what was computed last

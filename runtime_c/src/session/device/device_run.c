@@ -78,9 +78,8 @@ samara_status smr_region_compute(struct smr_device_region *region, uint32_t firs
   const samara_backend *backend = region->space->backend;
   samara_error error = {.status = SAMARA_OK};
   region->ticket = 0;
-  const samara_status status =
-      backend->table->submit(backend->device, region->program, &region->region, first, count,
-                             &region->ticket, &error);
+  const samara_status status = backend->table->submit(
+      backend->device, region->program, &region->region, first, count, &region->ticket, &error);
   return status == SAMARA_OK ? status : run_failed(region, "running", status, &error);
 }
 

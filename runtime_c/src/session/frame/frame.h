@@ -126,7 +126,7 @@ struct smr_frame {
   struct smr_block *chunks;  // of a growing frame, per stage
   struct smr_staged staged_exprs, staged_values, staged_guards;
   struct smr_frame_devices *devices;  // where some nodes run on devices, else NULL
-  samara_session *session;  // the whole, which the files of this concern do not know
+  samara_session *session;            // the whole, which the files of this concern do not know
 };
 
 /// The frames of a session.

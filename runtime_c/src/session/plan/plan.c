@@ -149,8 +149,8 @@ static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b
 static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, uint32_t end) {
   const struct smr_node *node = &frame->function->nodes[n];
   if ((node->op->flags & SMR_OP_INPLACE) == 0 || (SMR_HAS(views) && frame->nodes[n].alias) ||
-      smr_node_space(&frame->nodes[n]) != 0 ||
-      frame->nodes[n].late || node->input_count == 0 || node->inputs[0] < 0)
+      smr_node_space(&frame->nodes[n]) != 0 || frame->nodes[n].late || node->input_count == 0 ||
+      node->inputs[0] < 0)
     return;
   const uint32_t x = (uint32_t)node->inputs[0], y = node->outputs[0];
   const uint32_t from = plan_root(frame, x);

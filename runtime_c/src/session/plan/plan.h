@@ -47,9 +47,9 @@ samara_status smr_views_end(struct smr_frame *frame);
 
 /* ---- plan.c ---- */
 
-/// Give pieces of memory offsets (best_offset) so that those that live at the same time do not overlap.
-/// `size_bytes` of the pieces are multiples of their alignment. *total receives what they take.
-/// Changes their order. False when the sum does not fit.
+/// Give pieces of memory offsets (best_offset) so that those that live at the same time do not
+/// overlap. `size_bytes` of the pieces are multiples of their alignment. *total receives what they
+/// take. Changes their order. False when the sum does not fit.
 bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total);
 
 /// Decide for the values made in stages [begin, end) which of them share memory, where it is, how

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices that run models beside the CPU, and where the nodes of a session run."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
+from samara.pybridge._pool import usable_cores
+from samara.pybridge.errors import ArgumentError, BackendError, SamaraError
+from samara.pybridge.files import kind_of, path_of
+from samara.pybridge.names import meant
+
+_log = logging.getLogger("samara.devices")
+
+CPU = "cpu"
+# Backends that the library brings; each may have several devices.
+_BUILT_IN = ("opencl",)
+_NOT_FOUND = 12
+_MOST_DEVICES = 16  # of one backend that devices() asks for
+
+# Open devices by name, for the life of the process: sessions share them and the weights on them.
+_open: dict[tuple[int, str], Backend] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device that can run models. `name` is what Session(backend=…) takes.
+
+    driver: its version. memory_bytes: what it has, 0 where it does not say or is the host's.
+    shares_memory: with the host.
+    """
+
+    name: str
+    description: str
+    driver: str = ""
+    memory_bytes: int = 0
+    compute_units: int = 0
+    shares_memory: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRow:
+    """Where a node runs: "cpu", or a device such as "opencl:0", and why.
+
+    cost_us: its estimated time there in microseconds, 0 where nothing was estimated. runner_up: the
+    place that was second, with its time, or None. region: nodes of one number run as a whole; 0 on
+    the CPU.
+    """
+
+    function: str
+    node: str
+    op: str
+    device: str
+    reason: str
+    cost_us: float
+    runner_up: tuple[str, float] | None
+    region: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackendReport:
+    """What the devices of a session did.
+
+    active: the next run uses one. regions, nodes: how many run there. device_runs: runs that devices
+    took part in; repeated: those of them that failed there and were repeated on the CPU.
+    device_bytes: memory held on devices, without weights. failure: why the CPU took over, or "".
+    """
+
+    active: bool
+    regions: int
+    nodes: int
+    device_runs: int
+    repeated: int
+    device_bytes: int
+    failure: str
+
+
+class Backend:
+    """An open device. Give it to Session(backend=…); sessions share it, and the weights on it.
+
+    source: a name, "opencl" or "opencl:1", or the path of a shared library that brings a backend of
+    its own (docs/backends.md). cache: a folder for
+    compiled programs; None: the user's cache folder; False: none. BackendError where there is no
+    such device.
+
+        npu = samara.Backend("libnpu.so")
+        session = samara.Session("model.samara", backend=npu)
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        cache: str | os.PathLike[str] | bool | None = None,
+    ) -> None:
+        name = os.fspath(source)
+        folder = _cache_folder(cache)
+        options = ffi.new("samara_backend_options *")
+        options.struct_size = ffi.sizeof("samara_backend_options")
+        held = [ffi.new("char[]", os.fsencode(name))]
+        if name.split(":")[0] in _BUILT_IN:
+            options.name = held[0]
+        else:
+            options.library = held[0]
+        if folder is not None:
+            held.append(ffi.new("char[]", os.fsencode(folder)))
+            options.cache_folder = held[-1]
+        out, error = ffi.new("samara_backend **"), new_error()
+        lib = library()
+        status = lib.samara_backend_open(options, out, error)
+        if status:
+            raise _unavailable(name, status, text(ffi.addressof(error, "text")[0]))
+        self.handle = ffi.gc(out[0], lib.samara_backend_close)
+        info = ffi.new("samara_device_info *")
+        info.struct_size = ffi.sizeof("samara_device_info")
+        check(lib.samara_backend_device(self.handle, info), error)
+        self.source = name
+        self.device = Device(
+            name=_device_name(name, text(info.backend)),
+            description=text(info.name),
+            driver=text(info.driver),
+            memory_bytes=int(info.memory_bytes),
+            compute_units=int(info.compute_units),
+            shares_memory=bool(info.shares_memory),
+        )
+
+    @property
+    def name(self) -> str:
+        """The device's name, as rows of Session.placement() have it."""
+        return self.device.name
+
+    def __repr__(self) -> str:
+        return f"Backend({self.source!r}: {self.device.description})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Backend, (self.source,)
+
+
+def _device_name(source: str, backend: str) -> str:
+    if source.split(":")[0] not in _BUILT_IN:
+        return f"{backend}:0"
+    return source if ":" in source else f"{source}:0"
+
+
+def _unavailable(name: str, status: int, message: str) -> SamaraError:
+    if status == _NOT_FOUND:
+        return BackendError(
+            f"there is no device {name!r} here: {message}",
+            fix="samara devices lists what there is",
+        )
+    error = failure(status, message)
+    return BackendError(error.message, fix=error.fix)
+
+
+def _cache_folder(cache: str | os.PathLike[str] | bool | None) -> str | None:
+    if cache is False:
+        return None
+    if cache is None or cache is True:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        return str(Path(base) / "samara" / "devices")
+    return str(path_of(cache, "cache"))
+
+
+def devices() -> list[Device]:
+    """What can run models here: the CPU with the instruction sets in use, then the others.
+
+    Opens the drivers that are installed, which may take a second the first time.
+
+        for device in samara.devices():
+            print(device.name, device.description)
+    """
+    found = [Device(CPU, f"{usable_cores()} cores, {_instruction_sets()}")]
+    for backend in _BUILT_IN:
+        for index in range(_MOST_DEVICES):
+            try:
+                found.append(_named(f"{backend}:{index}").device)
+            except BackendError as error:
+                _log.debug("%s:%d: %s", backend, index, error)
+                break
+    return found
+
+
+def _instruction_sets() -> str:
+    size = library().samara_isa(NULL, 0) + 1
+    buffer = ffi.new("char[]", size)
+    library().samara_isa(buffer, size)
+    return text(buffer)
+
+
+def _named(name: str) -> Backend:
+    key = (os.getpid(), name if ":" in name else f"{name}:0")
+    if key not in _open:
+        _open[key] = Backend(key[1])
+    return _open[key]
+
+
+def backends_of(backend: str | Backend | Sequence[str | Backend]) -> list[Backend]:
+    """The devices that a session's `backend` names, in order; none for "cpu". BackendError for a name
+    that is none, or whose device is not here.
+    """
+    if isinstance(backend, (str, Backend)):
+        backend = [backend]
+    if not isinstance(backend, (list, tuple)):
+        raise ArgumentError(
+            f"backend is {kind_of(backend)}", fix='give a name, as backend="opencl", or a list'
+        )
+    found: list[Backend] = []
+    for each in backend:
+        if isinstance(each, Backend):
+            found.append(each)
+        elif isinstance(each, str) and each.split(":")[0] in _BUILT_IN:
+            found.append(_named(each))
+        elif each != CPU:
+            names = [CPU, *_BUILT_IN]
+            raise BackendError(
+                f"there is no backend {each!r} here", fix=meant(each, names, "available:")
+            )
+    return found
+
+
+def placement_rows(handle: Any) -> list[PlacementRow]:
+    """Where the nodes of a session run."""
+    lib = library()
+    count = ffi.new("size_t *")
+    status = lib.samara_session_placement(handle, NULL, 0, count)
+    if status:
+        raise failure(status, "the session: refused")
+    rows = ffi.new("samara_placement_row[]", max(1, count[0]))
+    lib.samara_session_placement(handle, rows, count[0], count)
+    return [
+        PlacementRow(
+            function=text(row.function),
+            node=text(row.node),
+            op=text(row.op),
+            device=text(row.device),
+            reason=text(row.reason),
+            cost_us=row.cost_us,
+            runner_up=None
+            if row.runner_up == NULL
+            else (text(row.runner_up), row.runner_up_us),
+            region=int(row.region),
+        )
+        for row in rows[0 : count[0]]
+    ]
+
+
+def backend_report(handle: Any) -> BackendReport:
+    """What the devices of a session did."""
+    report = ffi.new("samara_backend_report *")
+    report.struct_size = ffi.sizeof("samara_backend_report")
+    status = library().samara_session_backend_report(handle, report)
+    if status:
+        raise failure(status, "the session: refused")
+    return BackendReport(
+        active=bool(report.active),
+        regions=int(report.regions),
+        nodes=int(report.nodes),
+        device_runs=int(report.device_runs),
+        repeated=int(report.repeated),
+        device_bytes=int(report.device_bytes),
+        failure=text(report.failure),
+    )
