@@ -34,24 +34,29 @@ typedef struct samara_backend_options {
   const char *library; /* path of a shared library that brings a backend; NULL: none */
   const samara_backend_table *table; /* a backend that the program brings; it must outlive the
                                         device. NULL: none */
-  const char *cache_folder; /* where the device may keep compiled programs; NULL: nowhere */
+  const char *cache_folder; /* where compiled programs and measured rates are kept; NULL: nowhere */
+  const char *rates;        /* path of a file of rates to take as they are (docs/backends.md); NULL:
+                               they are measured when a session asks for them */
   const samara_allocator *allocator; /* copied; NULL: malloc. Called from any thread that uses the
                                         device, one at a time */
   samara_log_fn log;                 /* NULL: silent */
   void *log_user;
 } samara_backend_options;
 
-/* Kinds of work that the rates of a device are stated for. */
-typedef enum samara_rate {
-  SAMARA_RATE_PRODUCT_FLOAT32 = 0, /* multiply-adds per microsecond: products and convolutions */
-  SAMARA_RATE_PRODUCT_FLOAT16 = 1, /* the same with float16 weights */
-  SAMARA_RATE_PRODUCT_INT8 = 2,    /* the same of int8 */
-  SAMARA_RATE_DEPTHWISE = 3,       /* multiply-adds per microsecond: depthwise convolutions */
-  SAMARA_RATE_MEMORY = 4,          /* bytes per microsecond: read or written by other kernels */
-  SAMARA_RATE_TO_DEVICE = 5,       /* bytes per microsecond: copies from the host */
-  SAMARA_RATE_FROM_DEVICE = 6,     /* bytes per microsecond: copies to the host */
-  SAMARA_RATE_COUNT = 8
-} samara_rate;
+/* How fast a device is, by kinds of work. 0: not known. samara measures what a backend does not
+ * state. */
+typedef struct samara_rates {
+  uint64_t launch_ns;       /* what one node costs beside its work */
+  uint64_t wait_ns;         /* what a region costs: submitting it and waiting for it */
+  uint64_t copy_ns;         /* what a copy costs beside its bytes */
+  uint64_t product_float32; /* multiply-adds per millisecond of products and convolutions */
+  uint64_t product_float16; /* the same with float16 weights */
+  uint64_t product_int8;    /* the same of int8 */
+  uint64_t depthwise;       /* multiply-adds per millisecond of depthwise convolutions */
+  uint64_t memory;          /* bytes per millisecond that other kernels read and write */
+  uint64_t to_device;       /* bytes per millisecond that are copied from the host */
+  uint64_t from_device;     /* and to it */
+} samara_rates;
 
 /* What a device is. Strings live as long as the device. */
 typedef struct samara_device_info {
@@ -61,9 +66,8 @@ typedef struct samara_device_info {
   const char *driver;  /* its version */
   uint64_t memory_bytes;
   uint32_t compute_units;
-  bool shares_memory;              /* with the host */
-  double launch_us;                /* what starting one node costs; 0: not measured */
-  double rates[SAMARA_RATE_COUNT]; /* by samara_rate; 0: not measured */
+  bool shares_memory; /* with the host */
+  samara_rates rates; /* that the backend states */
 } samara_device_info;
 
 /* Open a device: of the table, the library, or the backends that this library has, the first of

@@ -57,6 +57,14 @@ void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded);
 
 struct smr_device_region;
 
+/// What was decided about a node by cost.
+struct smr_device_choice {
+  uint8_t space, other;  // where it runs, and the place that was second
+  bool has_other;
+  const char *reason;
+  double cost_us, other_us;
+};
+
 /// Memory of a device that a session holds.
 struct smr_device_block {
   struct smr_device_block *next;  // of the session's
@@ -69,8 +77,10 @@ struct smr_device_block {
 struct smr_devices {
   samara_backend **backends;
   uint32_t count;
-  bool active;  // frames were built for them
+  bool automatic;  // they take only what pays
+  bool active;     // the frames in use have regions
   bool failed;  // what failed in this run was a device: the run is to be repeated
+  struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
   uint64_t runs, repeated;
   uint64_t device_bytes;
   struct smr_device_region *regions;  // of all frames
@@ -118,6 +128,9 @@ struct smr_frame_devices {
 
 /* ---- place.c ---- */
 
+/// Whether device `device` of the session computes node `n`, and why or why not.
+samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t device,
+                                  bool *supported, const char **reason);
 /// Decide for the nodes of a frame, whose operands are built, in which space they run, and note
 /// where values are made and read. Does nothing where the session uses no device.
 samara_status smr_devices_place(struct smr_frame *frame);

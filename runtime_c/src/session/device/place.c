@@ -27,31 +27,47 @@ static samara_status place_keep_reason(const struct smr_frame *frame, const char
   return SAMARA_OK;
 }
 
-// The space of a node, the first device that supports it or else the host, and why.
+samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t device,
+                                  bool *supported, const char **reason) {
+  const samara_backend *backend = frame->common->devices->backends[device];
+  const struct smr_frame_node *node = &frame->nodes[n];
+  struct smr_device_region slice = {0};
+  char text[128] = "";
+  *supported = false;
+  *reason = "control flow runs on the CPU";
+  if (smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
+  *reason = "its output dims depend on data";
+  if (node->late) return SAMARA_OK;
+  SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
+  *reason = "weights in this layout are not supported";
+  if (!place_takes(backend, &slice)) return SAMARA_OK;
+  *supported = backend->table->supports(backend->device, &slice.region, 0, text, sizeof text);
+  *reason = "supported";
+  text[sizeof text - 1] = '\0';
+  return *supported ? SAMARA_OK : place_keep_reason(frame, text, reason);
+}
+
+// The first device that supports the node, else the host.
+static samara_status place_supported(struct smr_frame *frame, uint32_t n) {
+  struct smr_frame_node *node = &frame->nodes[n];
+  const char *reason;
+  for (uint32_t i = 0; i < frame->common->devices->count && node->space == 0; i++) {
+    bool supported;
+    SMR_TRY(smr_device_supports(frame, n, i, &supported, &reason));
+    if (supported) node->space = (uint8_t)(i + 1);
+    if (supported || i == 0) node->reason = reason;
+  }
+  return SAMARA_OK;
+}
+
 static samara_status place_node(struct smr_frame *frame, uint32_t n) {
   const struct smr_devices *devices = frame->common->devices;
   struct smr_frame_node *node = &frame->nodes[n];
-  char reason[128] = "";
-  node->reason = "control flow runs on the CPU";
-  if (smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
-  node->reason = "its output dims depend on data";
-  if (node->late) return SAMARA_OK;
-  struct smr_device_region slice = {0};
-  SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
-  for (uint32_t i = 0; i < devices->count; i++) {
-    const samara_backend *backend = devices->backends[i];
-    const char *refusal = "weights in this layout are not supported";
-    if (place_takes(backend, &slice)) {
-      refusal = reason;
-      if (backend->table->supports(backend->device, &slice.region, 0, reason, sizeof reason)) {
-        node->space = (uint8_t)(i + 1);
-        node->reason = "supported";
-        return SAMARA_OK;
-      }
-    }
-    reason[sizeof reason - 1] = '\0';
-    if (i == 0) SMR_TRY(place_keep_reason(frame, refusal, &node->reason));
-  }
+  if (!devices->automatic) return place_supported(frame, n);
+  const size_t function = (size_t)(frame->function - frame->common->model->functions);
+  if (devices->choices[function] == NULL) return SAMARA_OK;
+  node->space = devices->choices[function][n].space;
+  node->reason = devices->choices[function][n].reason;
   return SAMARA_OK;
 }
 

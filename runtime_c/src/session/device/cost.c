@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nodes and copies cost on the host and on a device, and which nodes that makes worth moving.
+#include "base/fp.h"
+
+#include "session/device/rates.h"
+
+#include <string.h>
+
+#include "session/device/cut.h"
+
+enum { COST_GAIN_TENTHS = 12 };  // a region must be 1.2 times as fast as the host
+
+// ---- one node ----
+
+static uint64_t cost_time(double work, uint64_t per_ms) {
+  return per_ms == 0 ? SMR_CUT_NEVER : (uint64_t)(work * 1e6 / (double)per_ms);
+}
+
+// The rate of the node's kind of work; *work is what there is of it.
+static uint64_t cost_rate(const struct smr_job *job, bool plain, const samara_rates *rates,
+                          double *work) {
+  *work = (double)job->work;
+  // The host may take an algorithm with less work than the plain one, which the device takes.
+  for (uint32_t i = 0; plain && i < job->choice.count; i++)
+    if ((double)job->choice.candidates[i].work > *work)
+      *work = (double)job->choice.candidates[i].work;
+  if ((job->op->flags & SMR_OP_PACKED_IN) == 0 || job->input_count < 2 || *work <= 0) {
+    *work = 0;
+    return 1;
+  }
+  const struct smr_tensor *w = job->inputs[1];
+  if (w->layout == SMR_LAYOUT_DWPANEL) return rates->depthwise;
+  if (w->dtype == SAMARA_FLOAT16) return rates->product_float16;
+  return w->dtype == SAMARA_FLOAT32 ? rates->product_float32 : rates->product_int8;
+}
+
+static double cost_bytes(const struct smr_job *job) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < job->input_count; i++)
+    if (job->inputs[i] != NULL) bytes += (double)job->inputs[i]->size_bytes;
+  for (uint32_t i = 0; i < job->output_count; i++) bytes += (double)job->outputs[i]->size_bytes;
+  return bytes;
+}
+
+static uint64_t cost_node(const struct smr_frame_node *node, bool on_device,
+                          const samara_rates *rates) {
+  double work;
+  if (!on_device && smr_node_is_view(node)) return 0;
+  const uint64_t rate = cost_rate(&node->job, on_device, rates, &work);
+  const uint64_t arithmetic = cost_time(work, rate);
+  const uint64_t memory = cost_time(cost_bytes(&node->job), rates->memory);
+  const uint64_t most = arithmetic > memory ? arithmetic : memory;
+  return most >= SMR_CUT_NEVER ? SMR_CUT_NEVER : most + rates->launch_ns;
+}
+
+static uint64_t cost_copy(size_t size_bytes, bool to_device, const samara_rates *rates) {
+  if (size_bytes == SMR_UNBOUNDED_BYTES) return SMR_CUT_NEVER;
+  const uint64_t per_ms = to_device ? rates->to_device : rates->from_device;
+  const uint64_t ns = cost_time((double)size_bytes, per_ms);
+  return ns >= SMR_CUT_NEVER ? SMR_CUT_NEVER : ns + rates->copy_ns;
+}
+
+// ---- a frame ----
+
+struct cost_graph {
+  struct smr_cut cut;
+  uint64_t *host_ns, *device_ns, *to_device_ns, *to_host_ns;
+  int32_t *producer;
+  bool *host_reads, *on_device;
+  struct smr_cut_use *uses;
+};
+
+static samara_status cost_arrays(struct smr_frame *frame, struct cost_graph *g) {
+  const struct smr_function *f = frame->function;
+  size_t uses = 0;
+  for (uint32_t n = 0; n < f->node_count; n++) uses += f->nodes[n].input_count;
+  SMR_TAKE(frame->common, g->host_ns, f->node_count);
+  SMR_TAKE(frame->common, g->device_ns, f->node_count);
+  SMR_TAKE(frame->common, g->on_device, f->node_count);
+  SMR_TAKE(frame->common, g->to_device_ns, f->value_count);
+  SMR_TAKE(frame->common, g->to_host_ns, f->value_count);
+  SMR_TAKE(frame->common, g->producer, f->value_count);
+  SMR_TAKE(frame->common, g->host_reads, f->value_count);
+  SMR_TAKE(frame->common, g->uses, uses);
+  g->cut = (struct smr_cut){.node_count = f->node_count,
+                            .value_count = f->value_count,
+                            .host_ns = g->host_ns,
+                            .device_ns = g->device_ns,
+                            .to_device_ns = g->to_device_ns,
+                            .to_host_ns = g->to_host_ns,
+                            .producer = g->producer,
+                            .host_reads = g->host_reads,
+                            .uses = g->uses};
+  return SAMARA_OK;
+}
+
+static void cost_values(struct smr_frame *frame, const struct smr_rates *rates,
+                        struct cost_graph *g) {
+  const struct smr_function *f = frame->function;
+  for (uint32_t i = 0; i < f->value_count; i++) {
+    const size_t bytes = smr_value_bytes_bound(frame, i);
+    g->producer[i] = f->values[i].producer;
+    g->to_device_ns[i] = cost_copy(bytes, true, &rates->device);
+    g->to_host_ns[i] = cost_copy(bytes, false, &rates->device);
+    g->host_reads[i] = frame->values[i].is_output || smr_value_kept(&frame->values[i]);
+    // Constants are brought there once.
+    if (f->values[i].constant >= 0) g->to_device_ns[i] = 0;
+  }
+  for (uint32_t i = 0; i < f->expr_count; i++)
+    if (f->exprs[i].op == SMR_EXPR_READ) g->host_reads[f->exprs[i].a] = true;
+  for (uint32_t n = 0; n < f->node_count; n++)
+    for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
+      if (f->nodes[n].inputs[i] >= 0)
+        g->uses[g->cut.use_count++] = (struct smr_cut_use){(uint32_t)f->nodes[n].inputs[i], n};
+}
+
+static samara_status cost_nodes(struct smr_frame *frame, uint32_t device,
+                                const struct smr_rates *rates,
+                                const struct smr_device_choice *choices, struct cost_graph *g) {
+  for (uint32_t n = 0; n < frame->function->node_count; n++) {
+    const struct smr_frame_node *node = &frame->nodes[n];
+    bool supported = false;
+    g->host_ns[n] = cost_node(node, false, &rates->host);
+    if (g->host_ns[n] > SMR_CUT_NEVER / 4) g->host_ns[n] = rates->host.launch_ns;
+    // What an earlier device has taken is as good as on the host, and stays there.
+    if (choices[n].space == 0)
+      SMR_TRY(smr_device_supports(frame, n, device, &supported, &frame->nodes[n].reason));
+    g->device_ns[n] = supported ? cost_node(node, true, &rates->device) : SMR_CUT_NEVER;
+  }
+  return SAMARA_OK;
+}
+
+// ---- regions ----
+
+// Host and device time of the nodes [begin, end), copies at the borders of this region included.
+static void cost_region(const struct smr_frame *frame, const struct cost_graph *g,
+                        const struct smr_rates *rates, uint32_t begin, uint32_t end, bool *seen,
+                        uint64_t *host, uint64_t *device) {
+  const struct smr_function *f = frame->function;
+  *host = 0;
+  *device = rates->device.wait_ns;
+  memset(seen, 0, f->value_count * sizeof *seen);
+  for (uint32_t n = begin; n < end; n++) {
+    *host += g->host_ns[n];
+    *device += g->device_ns[n];
+    for (uint32_t i = 0; i < f->nodes[n].input_count; i++) {
+      const int32_t x = f->nodes[n].inputs[i];
+      if (x < 0 || seen[x]) continue;
+      seen[x] = true;
+      const int32_t maker = g->producer[x];
+      if (maker < 0 || !g->on_device[maker]) *device += g->to_device_ns[x];
+    }
+  }
+  // Values made here that the host sees.
+  memset(seen, 0, f->value_count * sizeof *seen);
+  for (size_t i = 0; i < g->cut.use_count; i++)
+    if (!g->on_device[g->uses[i].node]) seen[g->uses[i].value] = true;
+  for (uint32_t i = 0; i < f->value_count; i++)
+    if ((seen[i] || g->host_reads[i]) && g->producer[i] >= (int32_t)begin &&
+        g->producer[i] < (int32_t)end)
+      *device += g->to_host_ns[i];
+}
+
+// Take back regions that gain too little. Returns whether there was one.
+static bool cost_drop(const struct smr_frame *frame, const struct smr_rates *rates,
+                      struct cost_graph *g, bool *seen) {
+  const uint32_t count = frame->function->node_count;
+  bool dropped = false;
+  for (uint32_t n = 0, end; n < count; n = end) {
+    uint64_t host, device;
+    for (end = n + 1; end < count && g->on_device[end] == g->on_device[n] &&
+                      frame->nodes[end].node->stage == frame->nodes[n].node->stage;)
+      end++;
+    if (!g->on_device[n]) continue;
+    cost_region(frame, g, rates, n, end, seen, &host, &device);
+    if (host / COST_GAIN_TENTHS >= device / 10) continue;
+    for (uint32_t i = n; i < end; i++) g->on_device[i] = false;
+    dropped = true;
+  }
+  return dropped;
+}
+
+static void cost_choose(const struct smr_frame *frame, uint32_t device,
+                        const struct cost_graph *g, struct smr_device_choice *choices) {
+  for (uint32_t n = 0; n < frame->function->node_count; n++) {
+    struct smr_device_choice *choice = &choices[n];
+    const double host_us = (double)g->host_ns[n] * 1e-3;
+    if (choice->space != 0) continue;
+    choice->cost_us = host_us;
+    choice->reason = frame->nodes[n].reason;
+    if (g->device_ns[n] >= SMR_CUT_NEVER) continue;
+    choice->reason = g->on_device[n] ? "the device is faster" : "the CPU is faster";
+    choice->other = (uint8_t)(g->on_device[n] ? 0 : device + 1);
+    choice->has_other = true;
+    choice->other_us = (double)g->device_ns[n] * 1e-3;
+    if (!g->on_device[n]) continue;
+    choice->space = (uint8_t)(device + 1);
+    choice->cost_us = choice->other_us;
+    choice->other_us = host_us;
+  }
+}
+
+samara_status smr_devices_decide(struct smr_frame *frame, uint32_t device,
+                                 const struct smr_rates *rates,
+                                 struct smr_device_choice *choices) {
+  struct cost_graph g = {.uses = NULL};
+  bool *seen;
+  SMR_TRY(cost_arrays(frame, &g));
+  SMR_TAKE(frame->common, seen, frame->function->value_count);
+  SMR_TRY(cost_nodes(frame, device, rates, choices, &g));
+  cost_values(frame, rates, &g);
+  if (!smr_cut_solve(&g.cut, &frame->common->memory.allocator, g.on_device))
+    SMR_FAIL(frame->common->error, OUT_OF_MEMORY, "no memory to divide function '%s'",
+             frame->function->name);
+  while (cost_drop(frame, rates, &g, seen)) continue;
+  cost_choose(frame, device, &g, choices);
+  return SAMARA_OK;
+}
