@@ -32,13 +32,14 @@ static samara_status npu_probe(const samara_probe *request, void **out, samara_d
   info->driver = "1.0";
   info->memory_bytes = NPU_MEMORY_BYTES;
   info->compute_units = 1;
-  info->launch_us = 5;
-  // Imaginary, too: what a chip of 2 int8 TOPS would measure.
-  info->rates[SAMARA_RATE_PRODUCT_INT8] = 1e6;
-  info->rates[SAMARA_RATE_DEPTHWISE] = 1e5;
-  info->rates[SAMARA_RATE_MEMORY] = 2e4;
-  info->rates[SAMARA_RATE_TO_DEVICE] = 5e3;
-  info->rates[SAMARA_RATE_FROM_DEVICE] = 5e3;
+  info->rates = (samara_rates){.launch_ns = 5000,
+                               .wait_ns = 50000,
+                               .copy_ns = 10000,
+                               .product_int8 = 1000000000,
+                               .depthwise = 100000000,
+                               .memory = 20000000,
+                               .to_device = 5000000,
+                               .from_device = 5000000};
   request->log(request->log_user, SAMARA_LOG_INFO, "npu: one imaginary device");
   *out = device;
   return SAMARA_OK;

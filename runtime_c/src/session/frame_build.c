@@ -179,9 +179,15 @@ static samara_status build_attrs(samara_session *session, const struct smr_funct
     attr->present = true;
     for (uint32_t k = 0; SMR_HAS(symbolic) && k < from->expr_count; k++)
       attr->varies = attr->varies || f->exprs[from->exprs[k]].op != SMR_EXPR_CONST;
-    if (!from->is_list) continue;
-    SMR_TAKE(&session->common, attr->ints, from->expr_count);
-    attr->count = from->expr_count;
+    int64_t *values = &attr->i;
+    if (from->is_list) {
+      SMR_TAKE(&session->common, values, from->expr_count);
+      attr->ints = values;
+      attr->count = from->expr_count;
+    }
+    // What is constant is known before dims are: to devices, when they are asked for the node.
+    for (uint32_t k = 0; SMR_HAS(backends) && k < from->expr_count; k++)
+      values[k] = f->exprs[from->exprs[k]].k;
   }
   return SAMARA_OK;
 }
