@@ -18,7 +18,7 @@ from samara.pybridge.names import meant
 
 _log = logging.getLogger("samara.devices")
 
-CPU = "cpu"
+CPU, AUTO = "cpu", "auto"
 # Backends that the library brings; each may have several devices.
 _BUILT_IN = ("opencl",)
 _NOT_FOUND = 12
@@ -67,12 +67,14 @@ class PlacementRow:
 class BackendReport:
     """What the devices of a session did.
 
-    active: the next run uses one. regions, nodes: how many run there. device_runs: runs that devices
+    active: the next run uses one. settled: what runs where is decided and will not change, which
+    takes a while with "auto". regions, nodes: how many run there. device_runs: runs that devices
     took part in; repeated: those of them that failed there and were repeated on the CPU.
     device_bytes: memory held on devices, without weights. failure: why the CPU took over, or "".
     """
 
     active: bool
+    settled: bool
     regions: int
     nodes: int
     device_runs: int
@@ -86,8 +88,8 @@ class Backend:
 
     source: a name, "opencl" or "opencl:1", or the path of a shared library that brings a backend of
     its own (docs/backends.md). cache: a folder for
-    compiled programs; None: the user's cache folder; False: none. BackendError where there is no
-    such device.
+    compiled programs and measured rates; None: the user's cache folder; False: none. rates: a file of
+    rates to take instead of measuring them. BackendError where there is no such device.
 
         npu = samara.Backend("libnpu.so")
         session = samara.Session("model.samara", backend=npu)
@@ -98,6 +100,7 @@ class Backend:
         source: str | os.PathLike[str],
         *,
         cache: str | os.PathLike[str] | bool | None = None,
+        rates: str | os.PathLike[str] | None = None,
     ) -> None:
         name = os.fspath(source)
         folder = _cache_folder(cache)
@@ -111,6 +114,9 @@ class Backend:
         if folder is not None:
             held.append(ffi.new("char[]", os.fsencode(folder)))
             options.cache_folder = held[-1]
+        if rates is not None:
+            held.append(ffi.new("char[]", os.fsencode(path_of(rates, "rates"))))
+            options.rates = held[-1]
         out, error = ffi.new("samara_backend **"), new_error()
         lib = library()
         status = lib.samara_backend_open(options, out, error)
@@ -200,9 +206,12 @@ def _named(name: str) -> Backend:
     return _open[key]
 
 
-def backends_of(backend: str | Backend | Sequence[str | Backend]) -> list[Backend]:
-    """The devices that a session's `backend` names, in order; none for "cpu". BackendError for a name
-    that is none, or whose device is not here.
+def backends_of(
+    backend: str | Backend | Sequence[str | Backend],
+) -> tuple[list[Backend], bool]:
+    """The devices that a session's `backend` names, in order, and whether it takes only what pays:
+    none for "cpu"; for "auto" alone the first there is. BackendError for a name that is none, or
+    whose device is not here.
     """
     if isinstance(backend, (str, Backend)):
         backend = [backend]
@@ -216,12 +225,24 @@ def backends_of(backend: str | Backend | Sequence[str | Backend]) -> list[Backen
             found.append(each)
         elif isinstance(each, str) and each.split(":")[0] in _BUILT_IN:
             found.append(_named(each))
-        elif each != CPU:
-            names = [CPU, *_BUILT_IN]
+        elif each not in (CPU, AUTO):
+            names = [CPU, *_BUILT_IN, AUTO]
             raise BackendError(
                 f"there is no backend {each!r} here", fix=meant(each, names, "available:")
             )
-    return found
+    automatic = AUTO in backend
+    if automatic and not found:
+        found = _any_device()
+    return found, automatic and bool(found)
+
+
+def _any_device() -> list[Backend]:
+    for backend in _BUILT_IN:
+        try:
+            return [_named(backend)]
+        except BackendError as error:
+            _log.info("auto: %s, so the CPU it is", error.message)
+    return []
 
 
 def placement_rows(handle: Any) -> list[PlacementRow]:
@@ -259,6 +280,7 @@ def backend_report(handle: Any) -> BackendReport:
         raise failure(status, "the session: refused")
     return BackendReport(
         active=bool(report.active),
+        settled=bool(report.settled),
         regions=int(report.regions),
         nodes=int(report.nodes),
         device_runs=int(report.device_runs),

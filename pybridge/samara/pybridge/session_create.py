@@ -41,6 +41,7 @@ def create_session(
     *,
     threads: int | None,
     backend: str | Backend | Sequence[str | Backend],
+    wait: bool,
     isa: Sequence[str] | str | None,
     keep: Sequence[str] | str,
     accuracy: str,
@@ -48,7 +49,7 @@ def create_session(
     tuned: str | os.PathLike[str] | bytes | bool | None,
 ) -> Any:
     """The handle of a new C session, which is destroyed with it."""
-    devices = backends_of(backend)
+    devices, automatic = backends_of(backend)
     if not is_one_of(accuracy, _ACCURACIES):
         raise unknown("there is no accuracy", accuracy, _ACCURACIES)
     lib = library()
@@ -63,6 +64,7 @@ def create_session(
     if devices:
         strings.append(ffi.new("samara_backend *[]", [device.handle for device in devices]))
         options.backends, options.backend_count = strings[-1], len(devices)
+        options.backend_auto, options.backend_wait = automatic, wait
     operators = custom_ops()
     options.custom_ops, options.custom_op_count = operators, len(operators)
     out, error = ffi.new("samara_session **"), new_error()

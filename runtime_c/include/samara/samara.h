@@ -356,10 +356,10 @@ struct samara_session_options {
                         strict_accuracy, it changes nothing. `tuned` is left unused with it */
   samara_backend *const *backends; /* devices, borrowed until destroy: a node runs on the first that
                                       supports it, the others on the CPU */
-  size_t backend_count; /* at most 8 */
-  bool backend_auto;    /* only where it pays: the session is ready at once on the CPU, and goes over
-                           to its devices when they are measured and their programs compiled */
-  bool backend_wait;    /* with backend_auto: wait for that when shapes are set */
+  size_t backend_count;            /* at most 8 */
+  bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over
+                        to its devices when they are measured and their programs compiled */
+  bool backend_wait; /* with backend_auto: wait for that when shapes are set */
 };
 
 /* ---- sessions: shapes and inputs ---- */

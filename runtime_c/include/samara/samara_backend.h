@@ -38,7 +38,7 @@ typedef struct samara_backend_options {
   const char *rates;        /* path of a file of rates to take as they are (docs/backends.md); NULL:
                                they are measured when a session asks for them */
   const samara_allocator *allocator; /* copied; NULL: malloc. Called from any thread that uses the
-                                        device, one at a time */
+                                        device, by several at once */
   samara_log_fn log;                 /* NULL: silent */
   void *log_user;
 } samara_backend_options;
@@ -105,7 +105,8 @@ SAMARA_API samara_status samara_session_placement(const samara_session *session,
 /* What the session's devices did. Strings live until the next call on the session. */
 typedef struct samara_backend_report {
   size_t struct_size;
-  bool active;           /* the last run, or the next one before any, uses a device */
+  bool active;           /* the next run uses a device */
+  bool settled;          /* of backend_auto: what runs where is decided, and will not change */
   uint32_t regions;      /* that run on devices */
   uint32_t nodes;        /* in them */
   uint64_t device_runs;  /* runs that devices took part in */

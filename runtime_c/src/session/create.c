@@ -101,7 +101,7 @@ static samara_status create_build(samara_session *session) {
     SMR_NEED_IN(&session->common.parts, &session->error, variables);
     SMR_TRY(smr_state_create(session));
   }
-  SMR_TRY(smr_session_recover(session, smr_session_frames(session)));
+  SMR_TRY(smr_session_recover(session, smr_session_frames(session), false));
   if (SMR_HAS(keep)) SMR_TRY(smr_keep_end(session));
   if (create_first_dims(session)) SMR_TRY(smr_session_shape(session));
   smr_model_prefetch(session->common.model);
@@ -145,8 +145,10 @@ samara_status samara_session_create(const samara_model *model,
 void samara_session_destroy(samara_session *session) {
   if (session == NULL) return;
   const samara_allocator allocator = session->common.memory.allocator;
-  if (SMR_HAS(backends) && session->common.devices != NULL)
+  if (SMR_HAS(backends) && session->common.devices != NULL) {
+    smr_session_settle_end(session);
     smr_devices_release(session->common.devices);
+  }
   smr_session_release(&session->common);
   smr_release(&allocator, session);
 }

@@ -21,19 +21,30 @@ samara_status smr_session_take_devices(samara_session *session,
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
   for (size_t i = 0; i < options->backend_count; i++) devices->backends[i] = options->backends[i];
   devices->count = (uint32_t)options->backend_count;
-  devices->active = true;
+  devices->automatic = options->backend_auto;
+  devices->settling.wait = options->backend_wait;
+  devices->active = !devices->automatic;
   session->common.devices = devices;
   return SAMARA_OK;
 }
 
 // ---- frames ----
 
-samara_status smr_session_frames(samara_session *session) {
+static samara_status devices_frames(samara_session *session) {
   const samara_model *model = session->common.model;
   SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
   SMR_TAKE(&session->common, session->frames.order, model->function_count);
   return smr_frame_build(session, (uint32_t)(session->function - model->functions),
                          &session->entry);
+}
+
+samara_status smr_session_frames(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  SMR_TRY(devices_frames(session));
+  if (!SMR_HAS(backends) || devices == NULL || !devices->active) return SAMARA_OK;
+  const samara_status status = smr_devices_compile(devices, session->common.model, &session->error);
+  devices->failed = status != SAMARA_OK;
+  return status;
 }
 
 // What the caller gave to the entry frame goes to the one in its place.
@@ -45,27 +56,52 @@ static void devices_give(const samara_session *session, const struct smr_frame *
   memcpy(to->given_capacity, from->given_capacity, f->output_count * sizeof *to->given_capacity);
 }
 
-samara_status smr_session_recover(samara_session *session, samara_status status) {
+void smr_session_swap(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  const struct smr_frames frames = session->frames;
+  struct smr_frame *entry = session->entry;
+  session->frames = devices->others;
+  session->entry = devices->other_entry;
+  devices->others = frames;
+  devices->other_entry = entry;
+  devices->active = !devices->active;
+  devices_give(session, entry);
+}
+
+samara_status smr_session_build_others(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  const struct smr_frames frames = session->frames;
+  struct smr_frame *entry = session->entry;
+  devices->active = !devices->active;
+  session->frames = (struct smr_frames){0};
+  session->entry = NULL;
+  session->former = &frames;
+  const samara_status status = devices_frames(session);
+  session->former = NULL;
+  if (status == SAMARA_OK) {
+    devices->others = session->frames;
+    devices->other_entry = session->entry;
+  }
+  session->frames = frames;
+  session->entry = entry;
+  devices->active = !devices->active;
+  return status;
+}
+
+samara_status smr_session_recover(samara_session *session, samara_status status, bool plans) {
   struct smr_devices *devices = session->common.devices;
   if (!SMR_HAS(backends) || status == SAMARA_OK || devices == NULL || !devices->failed)
     return status;
-  const struct smr_frames former = session->frames;
-  struct smr_frame *entry = session->entry;
-  // Before all frames were there, nothing was planned and the names of what to keep are known.
-  const bool built = former.count != 0 && former.order[former.count - 1] == entry;
   devices->failure = session->error;
-  devices->failed = devices->active = false;
+  devices->failed = false;
   smr_session_log(&session->common, SAMARA_LOG_WARNING, "the CPU takes over: %s",
                   session->error.text);
   (void)smr_session_forgive(&session->common);
   smr_devices_release(devices);
-  session->frames = (struct smr_frames){0};
-  session->former = built ? &former : NULL;
-  status = smr_session_frames(session);
-  session->former = NULL;
-  if (status == SAMARA_OK && built) {
-    devices_give(session, entry);
-    status = smr_session_plan(session);
+  status = devices->other_entry == NULL ? smr_session_build_others(session) : SAMARA_OK;
+  if (status == SAMARA_OK) {
+    smr_session_swap(session);
+    if (plans) status = smr_session_plan(session);
   }
   if (status != SAMARA_OK) session->ready = false;
   return status;
@@ -73,14 +109,39 @@ samara_status smr_session_recover(samara_session *session, samara_status status)
 
 // ---- the public functions ----
 
+// Why a node runs where it does.
+static const char *devices_reason(const struct smr_devices *devices,
+                                  const struct smr_frame_node *node) {
+  if (devices == NULL) return "the session has no device";
+  if (devices->failure.text[0] != '\0') return "a device failed";
+  if (node->reason != NULL) return node->reason;
+  return devices->settling.phase == SMR_SETTLING_OVER ? "the CPU is faster"
+                                                      : "nothing is decided yet";
+}
+
 static const char *devices_name(const struct smr_devices *devices, uint8_t space) {
   return space == 0 ? "cpu" : devices->backends[space - 1]->name;
+}
+
+// What was estimated of a node.
+static void devices_costs(const samara_session *session, const struct smr_frame *frame, uint32_t n,
+                          samara_placement_row *row) {
+  const struct smr_devices *devices = session->common.devices;
+  const size_t function = (size_t)(frame->function - session->common.model->functions);
+  if (devices == NULL || devices->choices == NULL || devices->choices[function] == NULL) return;
+  const struct smr_device_choice *choice = &devices->choices[function][n];
+  row->cost_us = choice->cost_us;
+  if (choice->reason != NULL && devices->failure.text[0] == '\0') row->reason = choice->reason;
+  if (!choice->has_other) return;
+  row->runner_up = devices_name(devices, choice->other);
+  row->runner_up_us = choice->other_us;
 }
 
 samara_status samara_session_placement(const samara_session *session, samara_placement_row *rows,
                                        size_t capacity, size_t *count) {
   if (session == NULL || count == NULL || (rows == NULL && capacity != 0))
     return SAMARA_BAD_ARGUMENT;
+  const struct smr_devices *devices = session->common.devices;
   size_t used = 0;
   uint32_t region = 0;
   for (uint32_t i = session->frames.count; i-- > 0;) {
@@ -89,13 +150,13 @@ samara_status samara_session_placement(const samara_session *session, samara_pla
       const struct smr_frame_node *node = &frame->nodes[n];
       if (SMR_HAS(backends) && smr_region_at(frame, n) != NULL) region++;
       if (used >= capacity) continue;
-      rows[used] =
-          (samara_placement_row){.function = frame->function->name,
-                                 .node = node->node->name,
-                                 .op = node->node->op->name,
-                                 .device = devices_name(session->common.devices, node->space),
-                                 .reason = node->reason != NULL ? node->reason : "",
-                                 .region = node->space != 0 ? region : 0};
+      rows[used] = (samara_placement_row){.function = frame->function->name,
+                                          .node = node->node->name,
+                                          .op = node->node->op->name,
+                                          .device = devices_name(devices, node->space),
+                                          .reason = devices_reason(devices, node),
+                                          .region = node->space != 0 ? region : 0};
+      devices_costs(session, frame, n, &rows[used]);
     }
   }
   *count = used;
@@ -106,9 +167,10 @@ samara_status samara_session_backend_report(const samara_session *session,
                                             samara_backend_report *out) {
   if (session == NULL || out == NULL || out->struct_size == 0) return SAMARA_BAD_ARGUMENT;
   const struct smr_devices *devices = session->common.devices;
-  samara_backend_report report = {.struct_size = out->struct_size, .failure = ""};
+  samara_backend_report report = {.struct_size = out->struct_size, .settled = true, .failure = ""};
   if (devices != NULL) {
     report.active = devices->active;
+    report.settled = !devices->automatic || devices->settling.phase == SMR_SETTLING_OVER;
     report.device_runs = devices->runs;
     report.repeated = devices->repeated;
     report.device_bytes = devices->device_bytes;

@@ -160,7 +160,7 @@ static samara_status run_again(samara_session *session, samara_status status) {
   struct smr_devices *devices = session->common.devices;
   devices->runs += devices->active;
   if (status == SAMARA_OK || !devices->failed) return status;
-  SMR_TRY(smr_session_recover(session, status));
+  SMR_TRY(smr_session_recover(session, status, true));
   devices->repeated++;
   session->common.run.steps = 0;
   return run_entry(session);
@@ -168,6 +168,7 @@ static samara_status run_again(samara_session *session, samara_status status) {
 
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
+  if (SMR_HAS(backends)) SMR_TRY(smr_session_settle(session));
   session->common.run.number++;
   session->common.run.steps = 0;
   session->common.run.deadline.start_ns = smr_os_now_ns();

@@ -101,9 +101,22 @@ samara_status smr_session_take_devices(samara_session *session,
                                        const samara_session_options *options);
 /// Make the frames of the entry function and of all it calls.
 samara_status smr_session_frames(samara_session *session);
-/// Where `status` is the failure of a device: build all frames anew for the CPU alone, and plan
-/// them if shapes are known. Else returns `status`.
-samara_status smr_session_recover(samara_session *session, samara_status status);
+/// Make frames of the other kind beside those in use: with regions, or without.
+samara_status smr_session_build_others(samara_session *session);
+/// Put the other frames in the place of those in use, which become the others. They are to be
+/// planned.
+void smr_session_swap(samara_session *session);
+/// Where `status` is the failure of a device: go over to frames for the CPU alone, and plan them
+/// where `plans`. Else returns `status`.
+samara_status smr_session_recover(samara_session *session, samara_status status, bool plans);
+
+/* ---- settle.c: sessions that go over to their devices by themselves ---- */
+
+/// Take the next steps that are due, once shapes are known. Failures end in a session that stays on
+/// the CPU.
+samara_status smr_session_settle(samara_session *session);
+/// Wait for what goes on in another thread.
+void smr_session_settle_end(samara_session *session);
 
 /* ---- run.c ---- */
 

@@ -67,7 +67,7 @@ samara_status smr_session_shape(samara_session *session) {
   const struct smr_function *f = session->function;
   session->ready = session->ran = false;
   if (SMR_HAS(bind)) smr_bind_clear(session);
-  SMR_TRY(smr_session_recover(session, smr_session_plan(session)));
+  SMR_TRY(smr_session_recover(session, smr_session_plan(session), true));
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];
     if (smr_bound(input->variable)) continue;
@@ -79,7 +79,7 @@ samara_status smr_session_shape(samara_session *session) {
     input->data = input->own.data;
   }
   session->ready = true;
-  return SAMARA_OK;
+  return SMR_HAS(backends) ? smr_session_settle(session) : SAMARA_OK;
 }
 
 static samara_status api_check_symbols(samara_session *session) {

@@ -47,6 +47,39 @@ static samara_status backend_accept(samara_backend *backend, uint32_t index, sam
            backend->name, backend->requirements.alignment_bytes);
 }
 
+// A copy of an option's text; NULL stays NULL.
+static bool backend_keep(const samara_backend *backend, const char *text, char **out) {
+  if (text == NULL) return true;
+  const size_t size = strlen(text) + 1;
+  *out = smr_allocate(&backend->allocator, size);
+  if (*out != NULL) memcpy(*out, text, size);
+  return *out != NULL;
+}
+
+// What does not depend on the device being open.
+static void backend_free(samara_backend *backend) {
+  const samara_allocator allocator = backend->allocator;
+  smr_release(&allocator, backend->cache);
+  smr_release(&allocator, backend->rates);
+  smr_os_mutex_destroy(&backend->lock);
+  smr_release(&allocator, backend);
+}
+
+static samara_status backend_probe(samara_backend *backend, uint32_t index,
+                                   const samara_backend_options *options, samara_error *error) {
+  const samara_backend_table *table = backend->table;
+  const samara_probe probe = {.struct_size = sizeof probe,
+                              .index = index,
+                              .cache_folder = backend->cache,
+                              .allocator = backend->allocator,
+                              .log = options->log != NULL ? options->log : backend_silent,
+                              .log_user = options->log_user};
+  SMR_TRY(table->probe(&probe, &backend->device, &backend->info, error));
+  const samara_status status = backend_accept(backend, index, error);
+  if (status != SAMARA_OK) table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
+  return status;
+}
+
 samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
                                  const samara_backend_options *options, samara_backend **out,
                                  samara_error *error) {
@@ -61,33 +94,23 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
     smr_release(&allocator, backend);
     SMR_FAIL(error, OUT_OF_MEMORY, "the system has no lock left");
   }
-  const samara_probe probe = {.struct_size = sizeof probe,
-                              .index = index,
-                              .cache_folder = options->cache_folder,
-                              .allocator = allocator,
-                              .log = options->log != NULL ? options->log : backend_silent,
-                              .log_user = options->log_user};
-  samara_status status = table->probe(&probe, &backend->device, &backend->info, error);
-  if (status == SAMARA_OK) {
-    status = backend_accept(backend, index, error);
-    if (status == SAMARA_OK) {
-      *out = backend;
-      return status;
-    }
-    table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
-  }
-  smr_os_mutex_destroy(&backend->lock);
-  smr_release(&allocator, backend);
+  samara_status status = SAMARA_OK;
+  if (!backend_keep(backend, options->cache_folder, &backend->cache) ||
+      !backend_keep(backend, options->rates, &backend->rates))
+    status = smr_no_memory(error, 1);
+  if (status == SAMARA_OK) status = backend_probe(backend, index, options, error);
+  if (status == SAMARA_OK)
+    *out = backend;
+  else
+    backend_free(backend);
   return status;
 }
 
 void samara_backend_close(samara_backend *backend) {
   if (backend == NULL) return;
-  const samara_allocator allocator = backend->allocator;
   void *library = backend->library;
   backend->table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
-  smr_os_mutex_destroy(&backend->lock);
-  smr_release(&allocator, backend);
+  backend_free(backend);
   if (library != NULL) smr_os_library_close(library);
 }
 

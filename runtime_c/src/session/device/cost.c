@@ -42,10 +42,10 @@ static double cost_bytes(const struct smr_job *job) {
   return bytes;
 }
 
-static uint64_t cost_node(const struct smr_frame_node *node, bool on_device,
-                          const samara_rates *rates) {
+static uint64_t cost_node(const struct smr_frame *frame, const struct smr_frame_node *node,
+                          bool on_device, const samara_rates *rates) {
   double work;
-  if (!on_device && smr_node_is_view(node)) return 0;
+  if (on_device ? smr_region_is_view(frame, node->node) : smr_node_is_view(node)) return 0;
   const uint64_t rate = cost_rate(&node->job, on_device, rates, &work);
   const uint64_t arithmetic = cost_time(work, rate);
   const uint64_t memory = cost_time(cost_bytes(&node->job), rates->memory);
@@ -120,12 +120,12 @@ static samara_status cost_nodes(struct smr_frame *frame, uint32_t device,
   for (uint32_t n = 0; n < frame->function->node_count; n++) {
     const struct smr_frame_node *node = &frame->nodes[n];
     bool supported = false;
-    g->host_ns[n] = cost_node(node, false, &rates->host);
+    g->host_ns[n] = cost_node(frame, node, false, &rates->host);
     if (g->host_ns[n] > SMR_CUT_NEVER / 4) g->host_ns[n] = rates->host.launch_ns;
     // What an earlier device has taken is as good as on the host, and stays there.
     if (choices[n].space == 0)
       SMR_TRY(smr_device_supports(frame, n, device, &supported, &frame->nodes[n].reason));
-    g->device_ns[n] = supported ? cost_node(node, true, &rates->device) : SMR_CUT_NEVER;
+    g->device_ns[n] = supported ? cost_node(frame, node, true, &rates->device) : SMR_CUT_NEVER;
   }
   return SAMARA_OK;
 }
@@ -180,8 +180,8 @@ static bool cost_drop(const struct smr_frame *frame, const struct smr_rates *rat
   return dropped;
 }
 
-static void cost_choose(const struct smr_frame *frame, uint32_t device,
-                        const struct cost_graph *g, struct smr_device_choice *choices) {
+static void cost_choose(const struct smr_frame *frame, uint32_t device, const struct cost_graph *g,
+                        struct smr_device_choice *choices) {
   for (uint32_t n = 0; n < frame->function->node_count; n++) {
     struct smr_device_choice *choice = &choices[n];
     const double host_us = (double)g->host_ns[n] * 1e-3;
@@ -201,8 +201,7 @@ static void cost_choose(const struct smr_frame *frame, uint32_t device,
 }
 
 samara_status smr_devices_decide(struct smr_frame *frame, uint32_t device,
-                                 const struct smr_rates *rates,
-                                 struct smr_device_choice *choices) {
+                                 const struct smr_rates *rates, struct smr_device_choice *choices) {
   struct cost_graph g = {.uses = NULL};
   bool *seen;
   SMR_TRY(cost_arrays(frame, &g));

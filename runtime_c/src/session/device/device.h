@@ -37,7 +37,8 @@ struct samara_backend {
   samara_allocator allocator;
   samara_device_info info;
   samara_requirements requirements;
-  char name[64];  // "opencl:0"
+  char name[64];        // "opencl:0"
+  char *cache, *rates;  // the folder, and the file; NULL: none
   struct smr_os_mutex lock;
   struct smr_loaded *loaded;
 };
@@ -73,14 +74,39 @@ struct smr_device_block {
   size_t size_bytes;
 };
 
+/// How fast host and device are; rates.h.
+struct smr_rates;
+
+/// How far a session is that goes over to its devices by itself. What takes long is done by a
+/// thread of its own; the session's looks at `done` before each run.
+enum smr_settling_phase {
+  SMR_SETTLING_IDLE,       // shapes are not known yet
+  SMR_SETTLING_MEASURING,  // rates of host and devices
+  SMR_SETTLING_COMPILING,  // the regions
+  SMR_SETTLING_OVER,
+};
+struct smr_settling {
+  enum smr_settling_phase phase;
+  bool wait;  // nobody runs before it is over
+  bool threaded;
+  struct smr_os_thread thread;
+  SMR_ATOMIC(int) done;
+  samara_status status;
+  samara_error error;
+  struct smr_rates *rates;  // by device
+};
+
 /// What a session knows of its devices, whatever it does with them at the moment.
 struct smr_devices {
   samara_backend **backends;
   uint32_t count;
   bool automatic;  // they take only what pays
   bool active;     // the frames in use have regions
-  bool failed;  // what failed in this run was a device: the run is to be repeated
+  bool failed;     // what failed in this run was a device: the run is to be repeated
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
+  struct smr_settling settling;        // of `automatic`
+  struct smr_frames others;            // frames that are not in use: those with regions, or without
+  struct smr_frame *other_entry;       // NULL: there are none
   uint64_t runs, repeated;
   uint64_t device_bytes;
   struct smr_device_region *regions;  // of all frames
@@ -112,7 +138,7 @@ struct smr_device_region {
   struct smr_frame *frame;
   struct smr_device_space *space;
   uint32_t begin, end;  // nodes of the frame
-  void *program;
+  void *program;        // NULL: not compiled
   samara_region_tensor *tensors;
   uint32_t *value_of;             // by tensor: value of the frame
   struct smr_loaded **loaded;     // by tensor: constants on the device, NULL of others
@@ -145,10 +171,21 @@ void smr_region_refresh(struct smr_device_region *region);
 
 /* ---- region.c ---- */
 
-/// Make the regions of a frame, and compile them. All nodes of it are built.
+/// Whether the output of a node on a device is its input under another name or shape, so that there
+/// is nothing to compute. A constant lies elsewhere.
+bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *node);
+
+/// Make the regions of a frame. All nodes of it are built.
 samara_status smr_devices_build(struct smr_frame *frame);
+/// Bring the constants of all regions to their devices, and compile them. Touches nothing of the
+/// session but the regions, so that another thread may do it.
+samara_status smr_devices_compile(const struct smr_devices *devices, const samara_model *model,
+                                  samara_error *error);
 /// Give back everything that the session holds on devices.
 void smr_devices_release(struct smr_devices *devices);
+/// Say in `error` that a device failed at `what`, and why. Returns `status`.
+samara_status smr_device_error(const samara_backend *backend, const char *what,
+                               samara_status status, const samara_error *why, samara_error *error);
 /// Note that a device failed at `what`, for the session to go on without it. Returns `status`.
 samara_status smr_device_fail(struct smr_common *common, const samara_backend *backend,
                               const char *what, samara_status status, const samara_error *why);

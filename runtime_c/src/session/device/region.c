@@ -12,12 +12,16 @@
 
 // ---- failures ----
 
+samara_status smr_device_error(const samara_backend *backend, const char *what,
+                               samara_status status, const samara_error *why, samara_error *error) {
+  return smr_fail(error, status, "%s: %s: %s", backend->name, what,
+                  why->text[0] != '\0' ? why->text : "no reason given");
+}
+
 samara_status smr_device_fail(struct smr_common *common, const samara_backend *backend,
                               const char *what, samara_status status, const samara_error *why) {
-  struct smr_devices *devices = common->devices;
-  devices->failed = true;
-  return smr_fail(common->error, status == SAMARA_OK ? SAMARA_BACKEND : status, "%s: %s: %s",
-                  backend->name, what, why->text[0] != '\0' ? why->text : "no reason given");
+  common->devices->failed = true;
+  return smr_device_error(backend, what, status, why, common->error);
 }
 
 // ---- lifetimes ----
@@ -43,8 +47,7 @@ static void region_make(const struct smr_frame *frame, struct smr_device_space *
       .root = id, .first = n, .last = n, .stage = frame->nodes[n].node->stage, .here = true};
 }
 
-// Whether the output of a node is its input under another name or shape. A constant lies elsewhere.
-static bool region_is_view(const struct smr_frame *frame, const struct smr_node *node) {
+bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *node) {
   const uint32_t code = node->op->code;
   return (code == SMR_CODE_RESHAPE || code == SMR_CODE_IDENTITY) &&
          frame->function->values[node->inputs[0]].constant < 0 &&
@@ -74,7 +77,7 @@ static void region_values(struct smr_device_region *region) {
       if (!frame->values[node->outputs[i]].on_device)
         region->to_host[region->to_host_count++] = (uint32_t)slice->outputs[i];
     }
-    if (!region_is_view(frame, node)) continue;
+    if (!smr_region_is_view(frame, node)) continue;
     const uint32_t x = region_root(space, (uint32_t)node->inputs[0]);
     space->values[node->outputs[0]].root = x;
   }
@@ -84,28 +87,10 @@ static void region_values(struct smr_device_region *region) {
 
 // ---- building ----
 
-static samara_status region_load(struct smr_device_region *region) {
-  const struct smr_frame *frame = region->frame;
-  samara_backend *backend = region->space->backend;
-  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
-    samara_region_tensor *tensor = &region->tensors[i];
-    samara_error error = {.status = SAMARA_OK};
-    const int32_t constant = frame->function->values[region->value_of[i]].constant;
-    if (constant < 0) continue;
-    const samara_status status = smr_backend_load(backend, frame->common->model, constant, tensor,
-                                                  &region->loaded[i], &error);
-    if (status != SAMARA_OK)
-      return smr_device_fail(frame->common, backend, "loading a constant", status, &error);
-    tensor->memory = region->loaded[i]->handle;
-  }
-  return SAMARA_OK;
-}
-
 static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint32_t end,
                                   uint8_t number) {
   struct smr_devices *devices = frame->common->devices;
   struct smr_device_region *region;
-  samara_error error = {.status = SAMARA_OK};
   SMR_TAKE(frame->common, region, 1);
   SMR_TRY(smr_region_describe(frame, begin, end, region));
   SMR_TAKE(frame->common, region->loaded, region->region.tensor_count);
@@ -116,13 +101,7 @@ static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint3
   devices->regions = region;
   frame->devices->region_of[begin] = region;
   region_values(region);
-  SMR_TRY(region_load(region));
-  const samara_backend *backend = region->space->backend;
-  const samara_status status =
-      backend->table->compile(backend->device, &region->region, &region->program, &error);
-  if (status == SAMARA_OK) return status;
-  region->program = NULL;
-  return smr_device_fail(frame->common, backend, "compiling", status, &error);
+  return SAMARA_OK;
 }
 
 samara_status smr_devices_build(struct smr_frame *frame) {
@@ -142,6 +121,45 @@ samara_status smr_devices_build(struct smr_frame *frame) {
                       frame->nodes[end].node->stage == node->node->stage;)
       end++;
     if (node->space != 0) SMR_TRY(region_build(frame, n, end, node->space));
+  }
+  return SAMARA_OK;
+}
+
+// ---- compiling ----
+
+static samara_status region_load(struct smr_device_region *region, const samara_model *model,
+                                 samara_error *error) {
+  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
+    samara_region_tensor *tensor = &region->tensors[i];
+    const int32_t constant = region->frame->function->values[region->value_of[i]].constant;
+    if (constant < 0) continue;
+    SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor, &region->loaded[i],
+                             error));
+    tensor->memory = region->loaded[i]->handle;
+  }
+  return SAMARA_OK;
+}
+
+static samara_status region_compile(struct smr_device_region *region, samara_error *error) {
+  const samara_backend *backend = region->space->backend;
+  const samara_status status =
+      backend->table->compile(backend->device, &region->region, &region->program, error);
+  if (status != SAMARA_OK) region->program = NULL;
+  return status;
+}
+
+samara_status smr_devices_compile(const struct smr_devices *devices, const samara_model *model,
+                                  samara_error *error) {
+  for (struct smr_device_region *region = devices->regions; region != NULL; region = region->next) {
+    samara_error why = {.status = SAMARA_OK};
+    const char *what = "loading a constant";
+    samara_status status = region_load(region, model, &why);
+    if (status == SAMARA_OK) {
+      what = "compiling";
+      status = region_compile(region, &why);
+    }
+    if (status != SAMARA_OK)
+      return smr_device_error(region->space->backend, what, status, &why, error);
   }
   return SAMARA_OK;
 }
