@@ -70,7 +70,8 @@ class BackendReport:
     active: the next run uses one. settled: what runs where is decided and will not change, which
     takes a while with "auto". regions, nodes: how many run there. device_runs: runs that devices
     took part in; repeated: those of them that failed there and were repeated on the CPU.
-    device_bytes: memory held on devices, without weights. failure: why the CPU took over, or "".
+    device_bytes: memory held on devices, without weights. checks: nodes that were computed on the CPU
+    as well, and agreed. failure: why the CPU took over, or "".
     """
 
     active: bool
@@ -80,6 +81,7 @@ class BackendReport:
     device_runs: int
     repeated: int
     device_bytes: int
+    checks: int
     failure: str
 
 
@@ -286,5 +288,6 @@ def backend_report(handle: Any) -> BackendReport:
         device_runs=int(report.device_runs),
         repeated=int(report.repeated),
         device_bytes=int(report.device_bytes),
+        checks=int(report.checks),
         failure=text(report.failure),
     )

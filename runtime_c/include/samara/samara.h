@@ -360,6 +360,8 @@ struct samara_session_options {
   bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over
                         to its devices when they are measured and their programs compiled */
   bool backend_wait; /* with backend_auto: wait for that when shapes are set */
+  uint64_t backend_check_every; /* runs after which a random node of a device is computed on the CPU
+                                   as well; 0: 256, UINT64_MAX: never */
 };
 
 /* ---- sessions: shapes and inputs ---- */

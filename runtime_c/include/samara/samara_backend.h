@@ -112,6 +112,7 @@ typedef struct samara_backend_report {
   uint64_t device_runs;  /* runs that devices took part in */
   uint64_t repeated;     /* runs that were repeated on the CPU */
   uint64_t device_bytes; /* memory that the session holds on devices, without constants */
+  uint64_t checks;       /* nodes that were computed on the CPU as well */
   const char *failure;   /* why the CPU took over; "" if it did not */
 } samara_backend_report;
 
@@ -211,6 +212,7 @@ typedef struct samara_requirements {
   size_t alignment_bytes;    /* of tensors in memory: a power of two, at least 4 */
   uint64_t max_memory_bytes; /* of one allocation; 0: no limit known */
   uint32_t constant_layouts; /* a bit 1 << samara_layout for each that constants may have */
+  bool any_range;            /* submit takes any range of a region's nodes, at no cost */
 } samara_requirements;
 
 /* A copy between the host and memory of the device. */
@@ -273,7 +275,7 @@ struct samara_backend_table {
                         samara_error *error);
   /* Begin to compute nodes [first, first + count) of the region that `program` was compiled for.
    * Its tensors have shapes and places; as long as generation is the same, so are they. Unless
-   * region->separate is set, `first` is 0 and `count` all nodes. */
+   * region->separate or requirements.any_range is set, `first` is 0 and `count` all nodes. */
   samara_status (*submit)(void *device, void *program, const samara_region *region, uint32_t first,
                           uint32_t count, uint64_t *ticket, samara_error *error);
   /* Wait until the work of `ticket`, and all before it, is done, or `timeout_ns` have passed; 0

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { DEVICES_CHECK_EVERY = 256 };
+
 // ---- options ----
 
 samara_status smr_session_take_devices(samara_session *session,
@@ -23,6 +25,8 @@ samara_status smr_session_take_devices(samara_session *session,
   devices->count = (uint32_t)options->backend_count;
   devices->automatic = options->backend_auto;
   devices->settling.wait = options->backend_wait;
+  devices->check_every = options->backend_check_every;
+  if (devices->check_every == 0) devices->check_every = DEVICES_CHECK_EVERY;
   devices->active = !devices->automatic;
   session->common.devices = devices;
   return SAMARA_OK;
@@ -174,6 +178,7 @@ samara_status samara_session_backend_report(const samara_session *session,
     report.device_runs = devices->runs;
     report.repeated = devices->repeated;
     report.device_bytes = devices->device_bytes;
+    report.checks = devices->checks;
     report.failure = devices->failure.text;
     for (const struct smr_device_region *r = devices->regions; r != NULL; r = r->next) {
       report.regions++;

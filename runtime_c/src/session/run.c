@@ -79,15 +79,35 @@ static samara_status run_separately(struct smr_device_region *region, bool timed
   return smr_region_end(region);
 }
 
+// As a whole, but for stops behind nodes that are checked.
+static samara_status run_checked(struct smr_device_region *region) {
+  uint32_t begun = region->begin;
+  bool whole = false;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    if (!smr_check_is_due(region, n, &whole)) continue;
+    SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
+    SMR_TRY(smr_check_node(region, n, whole));
+    begun = n + 1;
+  }
+  region->trusted = true;
+  if (begun == region->end) return SAMARA_OK;
+  return smr_region_compute(region, begun - region->begin, region->end - begun);
+}
+
 static samara_status run_region(struct smr_device_region *region) {
   struct smr_frame *frame = region->frame;
   const samara_session *session = frame->session;
   const bool timed = SMR_HAS(profile) && session->profile.on;
   const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
   for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
-  SMR_TRY(smr_region_begin(region, timed || watched));
+  const bool checked = !region->trusted || session->common.devices->checked == region;
+  const bool stops = checked && !region->space->backend->requirements.any_range;
+  SMR_TRY(smr_region_begin(region, timed || watched || stops));
   if (timed || watched) return run_separately(region, timed, watched);
-  SMR_TRY(smr_region_compute(region, 0, region->end - region->begin));
+  if (checked)
+    SMR_TRY(run_checked(region));
+  else
+    SMR_TRY(smr_region_compute(region, 0, region->end - region->begin));
   SMR_TRY(smr_region_end(region));
   for (uint32_t n = region->begin; n < region->end; n++)
     SMR_TRY(run_note(frame, &frame->nodes[n], false, 0));
@@ -169,6 +189,7 @@ static samara_status run_again(samara_session *session, samara_status status) {
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
   if (SMR_HAS(backends)) SMR_TRY(smr_session_settle(session));
+  if (SMR_HAS(backends)) smr_check_begin(session);
   session->common.run.number++;
   session->common.run.steps = 0;
   session->common.run.deadline.start_ns = smr_os_now_ns();

@@ -10,28 +10,7 @@
 #include "base/alloc.h"
 #include "base/fnv.h"
 #include "model/model.h"
-#include "simd/half.h"
-
-static bool selftest_is_float(uint8_t dtype) {
-  return dtype == SAMARA_FLOAT32 || dtype == SAMARA_FLOAT16 || dtype == SAMARA_FLOAT64 ||
-         dtype == SAMARA_BFLOAT16;
-}
-
-static double selftest_element(const void *data, uint8_t dtype, size_t i) {
-  if (dtype == SAMARA_FLOAT64) {
-    double wide;
-    memcpy(&wide, (const uint8_t *)data + 8 * i, sizeof wide);
-    return wide;
-  }
-  if (dtype != SAMARA_FLOAT32) {
-    uint16_t half;
-    memcpy(&half, (const uint8_t *)data + 2 * i, sizeof half);
-    return (double)(dtype == SAMARA_FLOAT16 ? smr_f16_to_f32(half) : smr_bf16_to_f32(half));
-  }
-  float value;
-  memcpy(&value, (const uint8_t *)data + 4 * i, sizeof value);
-  return (double)value;
-}
+#include "session/common/elements.h"
 
 static bool selftest_close(double got, double want, const struct smr_golden_tensor *golden) {
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
@@ -44,8 +23,8 @@ static samara_status selftest_floats(const struct smr_function *f, const char *n
                                      const struct smr_golden_tensor *golden, samara_error *error) {
   const size_t count = got->size_bytes / smr_dtype_bytes((uint8_t)got->dtype);
   for (size_t i = 0; i < count; i++) {
-    const double a = selftest_element(got->data, (uint8_t)got->dtype, i);
-    const double b = selftest_element(want, (uint8_t)got->dtype, i);
+    const double a = smr_float_at(got->data, (uint8_t)got->dtype, i);
+    const double b = smr_float_at(want, (uint8_t)got->dtype, i);
     if (selftest_close(a, b, golden)) continue;
     SMR_FAIL(error, SELFTEST_FAILED,
              "function '%s', output '%s': element %zu is %.9g, expected %.9g, off by %.3g (allowed "
@@ -70,7 +49,7 @@ static samara_status selftest_output(const samara_model *model, const struct smr
   if (!same)
     SMR_FAIL(error, SELFTEST_FAILED, "function '%s', output '%s': its shape differs", f->name,
              name);
-  if (!selftest_is_float((uint8_t)got.dtype)) {
+  if (!smr_is_float((uint8_t)got.dtype)) {
     const uint64_t digest = smr_fnv(SMR_FNV_START, got.data, got.size_bytes);
     if (digest != golden->digest)
       SMR_FAIL(error, SELFTEST_FAILED,

@@ -59,6 +59,7 @@ static bool backend_keep(const samara_backend *backend, const char *text, char *
 // What does not depend on the device being open.
 static void backend_free(samara_backend *backend) {
   const samara_allocator allocator = backend->allocator;
+  smr_trust_free(backend);
   smr_release(&allocator, backend->cache);
   smr_release(&allocator, backend->rates);
   smr_os_mutex_destroy(&backend->lock);
@@ -99,10 +100,12 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
       !backend_keep(backend, options->rates, &backend->rates))
     status = smr_no_memory(error, 1);
   if (status == SAMARA_OK) status = backend_probe(backend, index, options, error);
-  if (status == SAMARA_OK)
+  if (status == SAMARA_OK) {
+    smr_trust_read(backend);
     *out = backend;
-  else
+  } else {
     backend_free(backend);
+  }
   return status;
 }
 

@@ -29,6 +29,17 @@ struct smr_loaded {
   void *handle;
 };
 
+/// What is known of the answers that a device gave to nodes of one kind: operator, dtypes, layout
+/// of weights.
+enum smr_trust { SMR_TRUST_UNKNOWN, SMR_TRUST_GOOD, SMR_TRUST_BAD };
+enum { SMR_TRUST_KEY = 96 };  // bytes of a key, as in "conv float32 float32:1 float32"
+
+struct smr_verdict {
+  struct smr_verdict *next;
+  enum smr_trust trust;
+  char key[SMR_TRUST_KEY];
+};
+
 /// An open device. The table's functions are called through it.
 struct samara_backend {
   const samara_backend_table *table;
@@ -37,10 +48,11 @@ struct samara_backend {
   samara_allocator allocator;
   samara_device_info info;
   samara_requirements requirements;
-  char name[64];        // "opencl:0"
-  char *cache, *rates;  // the folder, and the file; NULL: none
-  struct smr_os_mutex lock;
+  char name[64];             // "opencl:0"
+  char *cache, *rates;       // the folder, and the file; NULL: none
+  struct smr_os_mutex lock;  // of what follows
   struct smr_loaded *loaded;
+  struct smr_verdict *verdicts;
 };
 
 /// Open device `index` of `table`.
@@ -53,6 +65,18 @@ samara_status smr_backend_load(samara_backend *backend, const samara_model *mode
                                const samara_region_tensor *tensor, struct smr_loaded **out,
                                samara_error *error);
 void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded);
+
+/* ---- trust.c: which of its answers are right ---- */
+
+/// The key of a node.
+void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]);
+enum smr_trust smr_trust_of(samara_backend *backend, const char *key);
+/// Note a verdict, and write it to the device's cache folder if it has one: bad ones stay. Without
+/// memory it is forgotten.
+void smr_trust_note(samara_backend *backend, const char *key, enum smr_trust trust);
+/// Read what the cache folder has of this device and driver; anything malformed is ignored.
+void smr_trust_read(samara_backend *backend);
+void smr_trust_free(samara_backend *backend);
 
 /* ---- a session's devices ---- */
 
@@ -105,8 +129,13 @@ struct smr_devices {
   bool failed;     // what failed in this run was a device: the run is to be repeated
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
   struct smr_settling settling;        // of `automatic`
-  struct smr_frames others;            // frames that are not in use: those with regions, or without
-  struct smr_frame *other_entry;       // NULL: there are none
+  uint64_t check_every;                // runs from one check of a random node to the next; 0: none
+  struct smr_device_region *checked;   // of the node that this run checks, or NULL
+  uint32_t checked_node;
+  uint64_t checks, wrong;         // nodes that were checked, and those of them that were wrong
+  struct smr_block check;         // what checks copy
+  struct smr_frames others;       // frames that are not in use: those with regions, or without
+  struct smr_frame *other_entry;  // NULL: there are none
   uint64_t runs, repeated;
   uint64_t device_bytes;
   struct smr_device_region *regions;  // of all frames
@@ -145,6 +174,7 @@ struct smr_device_region {
   uint32_t *to_device, *to_host;  // tensors that are copied before it, and after it
   uint32_t to_device_count, to_host_count;
   uint64_t ticket;  // of what was computed last
+  bool trusted;     // the kinds of its nodes were checked, as far as they could be
 };
 
 struct smr_frame_devices {
@@ -210,5 +240,7 @@ samara_status smr_region_wait(struct smr_device_region *region);
 samara_status smr_region_end(struct smr_device_region *region);
 /// Copy all outputs of node `n` of the frame to the host, for somebody who looks at them.
 samara_status smr_region_show(struct smr_device_region *region, uint32_t n);
+/// Copy tensor `index` of the region to `host`, and wait for it.
+samara_status smr_region_fetch(struct smr_device_region *region, uint32_t index, void *host);
 
 #endif

@@ -99,6 +99,13 @@ samara_status smr_region_end(struct smr_device_region *region) {
   return status != SAMARA_OK ? status : waited;
 }
 
+samara_status smr_region_fetch(struct smr_device_region *region, uint32_t index, void *host) {
+  uint64_t ticket = 0;
+  const samara_status status = run_copy(region, index, host, false, &ticket);
+  const samara_status waited = run_wait(region, ticket);
+  return status != SAMARA_OK ? status : waited;
+}
+
 samara_status smr_region_show(struct smr_device_region *region, uint32_t n) {
   struct smr_frame *frame = region->frame;
   const samara_region_node *node = &region->region.nodes[n - region->begin];

@@ -29,10 +29,10 @@ static samara_status place_keep_reason(const struct smr_frame *frame, const char
 
 samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t device,
                                   bool *supported, const char **reason) {
-  const samara_backend *backend = frame->common->devices->backends[device];
+  samara_backend *backend = frame->common->devices->backends[device];
   const struct smr_frame_node *node = &frame->nodes[n];
   struct smr_device_region slice = {0};
-  char text[128] = "";
+  char text[128] = "", key[SMR_TRUST_KEY];
   *supported = false;
   *reason = "control flow runs on the CPU";
   if (smr_node_control(node) != SMR_CONTROL_NONE) return SAMARA_OK;
@@ -41,6 +41,9 @@ samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t 
   SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
   *reason = "weights in this layout are not supported";
   if (!place_takes(backend, &slice)) return SAMARA_OK;
+  smr_trust_key(node, key);
+  *reason = "this device gave a wrong answer for such a node";
+  if (smr_trust_of(backend, key) == SMR_TRUST_BAD) return SAMARA_OK;
   *supported = backend->table->supports(backend->device, &slice.region, 0, text, sizeof text);
   *reason = "supported";
   text[sizeof text - 1] = '\0';

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device is not trusted: nodes that it computed are computed on the CPU as well, and compared.
+//
+// A node of every kind is checked where a device computes it for the first time, and every so many
+// runs a random tile of a random node. Its operands are copied from the device when it is reached.
+// Inputs and variables are as they were until the run has ended, so that after a difference the run
+// is repeated on the CPU like after any other failure of a device.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/fnv.h"
+#include "session/common/elements.h"
+
+// ---- which node ----
+
+// A number that looks random, and is the same whenever the same runs are made.
+static uint64_t check_random(const samara_session *session, uint64_t salt) {
+  const uint64_t seed[2] = {session->common.devices->runs, salt};
+  uint64_t hash = smr_fnv(SMR_FNV_START, seed, sizeof seed);
+  hash ^= hash >> 33;
+  hash *= UINT64_C(0xff51afd7ed558ccd);
+  return hash ^ hash >> 33;
+}
+
+void smr_check_begin(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  uint32_t count = 0;
+  if (devices == NULL) return;
+  devices->checked = NULL;
+  if (!devices->active || (devices->runs + 1) % devices->check_every != 0) return;
+  for (struct smr_device_region *r = devices->regions; r != NULL; r = r->next)
+    count += r->end - r->begin;
+  uint32_t chosen = count != 0 ? (uint32_t)(check_random(session, 0) % count) : 0;
+  for (struct smr_device_region *r = devices->regions; r != NULL; r = r->next) {
+    if (chosen < r->end - r->begin) {
+      devices->checked = r;
+      devices->checked_node = r->begin + chosen;
+      return;
+    }
+    chosen -= r->end - r->begin;
+  }
+}
+
+bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *whole) {
+  const struct smr_devices *devices = region->frame->common->devices;
+  const struct smr_frame_node *node = &region->frame->nodes[n];
+  char key[SMR_TRUST_KEY];
+  *whole = false;
+  if (smr_region_is_view(region->frame, node->node)) return false;
+  if (devices->checked == region && devices->checked_node == n) return true;
+  if (region->trusted) return false;
+  smr_trust_key(node, key);
+  *whole = true;
+  return smr_trust_of(region->space->backend, key) == SMR_TRUST_UNKNOWN;
+}
+
+// ---- the node once more ----
+
+enum { CHECK_OPERANDS = 64 };  // a node with more is not checked
+
+// A node as the CPU computes it from copies: its job, and tensors that point at them.
+struct check {
+  struct smr_device_region *region;
+  struct smr_frame_node node;
+  struct smr_tensor tensors[CHECK_OPERANDS];
+  struct smr_tensor *operands[CHECK_OPERANDS];
+  size_t offsets[CHECK_OPERANDS];  // in the block; of outputs that of the device's answer
+  size_t scratch, bytes;
+};
+
+static bool check_take(struct check *check, size_t size_bytes, size_t *offset) {
+  *offset = check->bytes;
+  return smr_add_size(check->bytes, smr_align64(size_bytes), &check->bytes);
+}
+
+static bool check_is_constant(const struct smr_tensor *t) { return t->constant >= 0; }
+
+// Prepare the node for the CPU, and divide the block. False where it cannot be checked.
+static bool check_prepare(struct check *check, uint32_t n) {
+  struct smr_frame *frame = check->region->frame;
+  struct smr_job *job = &check->node.job;
+  const uint32_t inputs = frame->nodes[n].job.input_count;
+  const uint32_t count = inputs + frame->nodes[n].job.output_count;
+  check->node = frame->nodes[n];
+  if (count > CHECK_OPERANDS || smr_node_prepare_run(frame, &check->node) != SAMARA_OK)
+    return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct smr_tensor *from = i < inputs ? job->inputs[i] : job->outputs[i - inputs];
+    if (from == NULL) continue;
+    size_t answer;
+    check->tensors[i] = *from;
+    check->operands[i] = &check->tensors[i];
+    if (i < inputs && check_is_constant(from)) continue;
+    if (!check_take(check, from->size_bytes, &check->offsets[i]) ||
+        (i >= inputs && !check_take(check, from->size_bytes, &answer)))
+      return false;
+  }
+  job->inputs = check->operands;
+  job->outputs = check->operands + inputs;
+  return check_take(check, smr_node_scratch(frame, &check->node), &check->scratch);
+}
+
+static samara_status check_fetch(struct check *check, uint8_t *block) {
+  const struct smr_job *job = &check->node.job;
+  const samara_region_node *slice =
+      &check->region->region
+           .nodes[check->node.node - check->region->frame->nodes[0].node - check->region->begin];
+  for (uint32_t i = 0; i < job->input_count + job->output_count; i++) {
+    struct smr_tensor *t = check->operands[i];
+    const bool is_input = i < job->input_count;
+    if (t == NULL || (is_input && check_is_constant(t))) continue;
+    uint8_t *copy = block + check->offsets[i];
+    const int32_t index = is_input ? slice->inputs[i] : slice->outputs[i - job->input_count];
+    SMR_TRY(smr_region_fetch(check->region, (uint32_t)index, copy));
+    t->data = copy;
+    if (is_input) continue;
+    // The CPU writes its tile over a copy of the device's answer: all else is equal.
+    t->data = copy + smr_align64(t->size_bytes);
+    memcpy(t->data, copy, t->size_bytes);
+  }
+  return SAMARA_OK;
+}
+
+// Compute all tiles, or a random one if each is for itself.
+static samara_status check_run(struct check *check, uint8_t *block, bool whole) {
+  struct smr_job *job = &check->node.job;
+  uint8_t *scratch = block + check->scratch;
+  uint8_t *thread_scratch = scratch + smr_align64(job->scratch_bytes);
+  size_t begin = 0, end = job->tiles;
+  if (end == 0) return SAMARA_OK;
+  job->scratch = scratch;
+  job->deadline = (struct smr_deadline){0, 0};
+  if (!whole && job->barriers[0] == 0) {
+    begin = check_random(check->region->frame->session, 1) % end;
+    end = begin + 1;
+  }
+  if (job->op->flags & SMR_OP_SERIAL_PROLOGUE) SMR_TRY(job->run(job, 0, 0, thread_scratch));
+  return job->run(job, begin, end, thread_scratch);
+}
+
+// ---- comparing ----
+
+// Element of an output where device and CPU differ, or SIZE_MAX. Floats may differ as those of
+// whole models may (docs/numerics.md).
+static size_t check_difference(const struct smr_tensor *t, const void *device, bool *varies) {
+  const size_t bytes = smr_dtype_bytes(t->dtype), count = t->size_bytes / bytes;
+  const uint8_t *cpu = t->data;
+  double least = INFINITY, most = -INFINITY;
+  *varies = count > 1 && memcmp(cpu, cpu + bytes, t->size_bytes - bytes) != 0;
+  if (memcmp(cpu, device, t->size_bytes) == 0) return SIZE_MAX;
+  for (size_t i = 0; i < count && smr_is_float(t->dtype); i++) {
+    const double want = smr_float_at(cpu, t->dtype, i);
+    if (!isfinite(want)) continue;
+    if (want < least) least = want;
+    if (want > most) most = want;
+  }
+  const bool narrow = t->dtype == SAMARA_FLOAT16 || t->dtype == SAMARA_BFLOAT16;
+  const double range = most > least ? most - least : 0;
+  const double fixed = narrow ? 2e-2 * range + 1e-3 : 1e-4 + 2e-5 * range;
+  for (size_t i = 0; i < count; i++) {
+    if (memcmp(cpu + i * bytes, (const uint8_t *)device + i * bytes, bytes) == 0) continue;
+    if (!smr_is_float(t->dtype)) return i;
+    const double want = smr_float_at(cpu, t->dtype, i), got = smr_float_at(device, t->dtype, i);
+    if (isnan(want) && isnan(got)) continue;
+    if (!(fabs(got - want) <= fixed + 1e-3 * fabs(want))) return i;
+  }
+  return SIZE_MAX;
+}
+
+static samara_status check_wrong(struct check *check, const struct smr_tensor *t, size_t at) {
+  struct smr_frame *frame = check->region->frame;
+  samara_error why = {.status = SAMARA_OK};
+  char key[SMR_TRUST_KEY];
+  smr_trust_key(&check->node, key);
+  smr_trust_note(check->region->space->backend, key, SMR_TRUST_BAD);
+  frame->common->devices->wrong++;
+  (void)smr_fail(&why, SAMARA_BACKEND,
+                 "node '%s' (%s): element %zu of '%s' is not what the CPU computes; such nodes do "
+                 "not run there any more",
+                 check->node.node->name, key, at, t->name);
+  return smr_device_fail(frame->common, check->region->space->backend, "checking", SAMARA_BACKEND,
+                         &why);
+}
+
+static samara_status check_compare(struct check *check, const uint8_t *block, bool whole) {
+  const struct smr_job *job = &check->node.job;
+  bool any = false;
+  for (uint32_t i = job->input_count; i < job->input_count + job->output_count; i++) {
+    const struct smr_tensor *t = check->operands[i];
+    bool varies;
+    if (t->size_bytes == 0) continue;
+    const size_t at = check_difference(t, block + check->offsets[i], &varies);
+    if (at != SIZE_MAX) return check_wrong(check, t, at);
+    any = any || varies;
+  }
+  check->region->frame->common->devices->checks++;
+  // Outputs that are all alike tell little about a kernel.
+  if (whole && any) {
+    char key[SMR_TRUST_KEY];
+    smr_trust_key(&check->node, key);
+    smr_trust_note(check->region->space->backend, key, SMR_TRUST_GOOD);
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool whole) {
+  struct smr_common *common = region->frame->common;
+  struct smr_devices *devices = common->devices;
+  struct check check = {.region = region};
+  if (devices->checked == region && devices->checked_node == n) devices->checked = NULL;
+  if (!check_prepare(&check, n) ||
+      smr_block_ensure(common, &devices->check, check.bytes, 0, "a check") != SAMARA_OK)
+    return smr_session_forgive(common);
+  SMR_TRY(check_fetch(&check, devices->check.data));
+  if (check_run(&check, devices->check.data, whole) != SAMARA_OK)
+    return smr_session_forgive(common);  // data that the operator refuses
+  return check_compare(&check, devices->check.data, whole);
+}
