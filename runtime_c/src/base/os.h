@@ -50,6 +50,29 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool 
                              const samara_allocator *allocator, struct smr_os_file *out,
                              samara_error *error);
 void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator);
+/// Read all of a regular file of at most `max_bytes` bytes into memory of the allocator. LIMIT when
+/// it is larger; else as smr_os_open_path.
+samara_status smr_os_read_path(const char *path, uint64_t max_bytes,
+                               const samara_allocator *allocator, struct smr_os_file *out,
+                               samara_error *error);
+/// Write a file as a whole: readers see the old one, or all of the new one, which only this user
+/// may read or write. IO when it cannot be written; UNSUPPORTED where there are no files.
+samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
+                                const samara_allocator *allocator, samara_error *error);
+/// Make a folder for this user alone, and those it lies in, unless they are there.
+samara_status smr_os_make_folder(const char *path, const samara_allocator *allocator,
+                                 samara_error *error);
+
+// ---- shared libraries ----
+
+typedef void (*smr_os_function)(void);
+
+/// Load the library of that name or path; NULL where there is none, or where the system or this
+/// program has no shared libraries. Each needs its own close.
+void *smr_os_library_open(const char *name);
+/// A function of the library; NULL when it has none of that name.
+smr_os_function smr_os_library_function(void *library, const char *name);
+void smr_os_library_close(void *library);
 
 // ---- environment, clock, process, processors ----
 
@@ -103,6 +126,8 @@ void smr_os_cond_broadcast(struct smr_os_cond *cond);
 bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
                          void *argument);
 void smr_os_thread_join(struct smr_os_thread *thread);
+/// Sleeps for about that long; returns at once where there are no threads.
+void smr_os_thread_sleep_ns(uint64_t ns);
 /// Lets another thread go on that wants this processor, if there is one.
 void smr_os_thread_yield(void);
 /// The processor that the calling thread runs on; -1 where threads cannot leave it.

@@ -72,6 +72,37 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
   memset(file, 0, sizeof *file);
 }
 
+samara_status smr_os_read_path(const char *path, uint64_t max_bytes,
+                               const samara_allocator *allocator, struct smr_os_file *out,
+                               samara_error *error) {
+  (void)path, (void)max_bytes, (void)allocator, (void)out;
+  SMR_FAIL(error, UNSUPPORTED, "no files on this system");
+}
+
+samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
+                                const samara_allocator *allocator, samara_error *error) {
+  (void)path, (void)data, (void)size_bytes, (void)allocator;
+  SMR_FAIL(error, UNSUPPORTED, "no files on this system");
+}
+
+samara_status smr_os_make_folder(const char *path, const samara_allocator *allocator,
+                                 samara_error *error) {
+  (void)path, (void)allocator;
+  SMR_FAIL(error, UNSUPPORTED, "no folders on this system");
+}
+
+// ---- shared libraries ----
+
+void *smr_os_library_open(const char *name) {
+  (void)name;
+  return NULL;
+}
+smr_os_function smr_os_library_function(void *library, const char *name) {
+  (void)library, (void)name;
+  return NULL;
+}
+void smr_os_library_close(void *library) { (void)library; }
+
 // ---- environment, clock, process, processors ----
 
 const char *smr_os_environment(const char *name) {
@@ -136,6 +167,7 @@ bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *ar
   return false;
 }
 void smr_os_thread_join(struct smr_os_thread *thread) { (void)thread; }
+void smr_os_thread_sleep_ns(uint64_t ns) { (void)ns; }
 void smr_os_thread_yield(void) {}
 int32_t smr_os_processor(void) { return -1; }
 void smr_os_leave_processor(int32_t processor) { (void)processor; }

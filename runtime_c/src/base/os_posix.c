@@ -9,10 +9,14 @@
 
 #if SMR_OS_USE_POSIX
 
+#if !defined(__EMSCRIPTEN__)
+#include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/format.h"
 
 // ---- memory ----
 
@@ -151,6 +156,132 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
   memset(file, 0, sizeof *file);
 }
 
+samara_status smr_os_read_path(const char *path, uint64_t max_bytes,
+                               const samara_allocator *allocator, struct smr_os_file *out,
+                               samara_error *error) {
+  int fd;
+  do {
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe of that name must not block
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return os_failed(error, "open", errno);
+  struct stat info;
+  samara_status status = SAMARA_OK;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size > max_bytes) {
+    status = smr_fail(error, SAMARA_LIMIT, "a file of %llu bytes, more than %llu",
+                      (unsigned long long)info.st_size, (unsigned long long)max_bytes);
+  }
+  if (status == SAMARA_OK) status = smr_os_open_fd(fd, 0, 0, true, allocator, out, error);
+  close(fd);
+  return status;
+}
+
+static samara_status os_write_all(int fd, const void *data, size_t size_bytes,
+                                  samara_error *error) {
+  for (size_t done = 0; done < size_bytes;) {
+    const size_t left = size_bytes - done;
+    const size_t step = left < ((size_t)1 << 30) ? left : (size_t)1 << 30;
+    const ssize_t put = write(fd, (const uint8_t *)data + done, step);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return os_failed(error, "write", put < 0 ? errno : 0);
+    done += (size_t)put;
+  }
+  return SAMARA_OK;
+}
+
+samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
+                                const samara_allocator *allocator, samara_error *error) {
+  enum { OS_SUFFIX_BYTES = 48 };
+  const size_t room = strlen(path) + OS_SUFFIX_BYTES;
+  char *temporary = (char *)smr_allocate(allocator, room);
+  if (temporary == NULL) return smr_no_memory(error, room);
+  // Unlike any other process and thread; if it is like one after all, open refuses.
+  (void)smr_format(temporary, room, "%s.%lld-%llx.tmp", path, (long long)smr_os_process_id(),
+                   (unsigned long long)smr_os_now_ns());
+  samara_status status = SAMARA_OK;
+  const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) {
+    status = os_failed(error, "create", errno);
+  } else {
+    status = os_write_all(fd, data, size_bytes, error);
+    if (close(fd) != 0 && status == SAMARA_OK) status = os_failed(error, "write", errno);
+    if (status == SAMARA_OK && rename(temporary, path) != 0)
+      status = os_failed(error, "rename", errno);
+    if (status != SAMARA_OK) (void)unlink(temporary);
+  }
+  smr_release(allocator, temporary);
+  return status;
+}
+
+samara_status smr_os_make_folder(const char *path, const samara_allocator *allocator,
+                                 samara_error *error) {
+  const size_t length = strlen(path);
+  char *part = (char *)smr_allocate(allocator, length + 1);
+  if (part == NULL) return smr_no_memory(error, length + 1);
+  memcpy(part, path, length + 1);
+  for (size_t i = 1; i < length; i++) {
+    if (path[i] != '/') continue;
+    part[i] = '\0';
+    (void)mkdir(part, S_IRWXU);  // refused: it is there, or the last one says why
+    part[i] = '/';
+  }
+  samara_status status = SAMARA_OK;
+  struct stat info;
+  if (mkdir(part, S_IRWXU) != 0) {
+    const int reason = errno;
+    if (stat(part, &info) != 0 || !S_ISDIR(info.st_mode))
+      status = os_failed(error, "make the folder", reason);
+  }
+  smr_release(allocator, part);
+  return status;
+}
+
+// ---- shared libraries ----
+
+#if defined(__EMSCRIPTEN__)
+
+void *smr_os_library_open(const char *name) {
+  (void)name;
+  return NULL;
+}
+smr_os_function smr_os_library_function(void *library, const char *name) {
+  (void)library, (void)name;
+  return NULL;
+}
+void smr_os_library_close(void *library) { (void)library; }
+
+#else
+
+// Weak, so that a program links without libdl, which older C libraries keep these in, and so that a
+// static program does not get a loader it cannot use: then there are no libraries.
+#if defined(__ELF__)
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+#define OS_HAS_LIBRARIES (dlopen != NULL && dlsym != NULL && dlclose != NULL)
+#else
+#define OS_HAS_LIBRARIES true
+#endif
+
+void *smr_os_library_open(const char *name) {
+  return OS_HAS_LIBRARIES ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+#undef OS_HAS_LIBRARIES
+
+smr_os_function smr_os_library_function(void *library, const char *name) {
+  void *address = dlsym(library, name);
+  smr_os_function function;
+  _Static_assert(sizeof function == sizeof address, "POSIX: functions have addresses like data");
+  memcpy(&function, &address, sizeof function);
+  return function;
+}
+
+void smr_os_library_close(void *library) {
+  if (library != NULL) (void)dlclose(library);
+}
+
+#endif
+
 // ---- environment, clock, process, processors ----
 
 const char *smr_os_environment(const char *name) { return getenv(name); }
@@ -223,6 +354,12 @@ void smr_os_thread_join(struct smr_os_thread *thread) {
   pthread_t handle;
   memcpy(&handle, thread->storage, sizeof handle);
   pthread_join(handle, NULL);
+}
+
+void smr_os_thread_sleep_ns(uint64_t ns) {
+  const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+                                .tv_nsec = (long)(ns % 1000000000)};
+  (void)nanosleep(&time, NULL);
 }
 
 void smr_os_thread_yield(void) { (void)sched_yield(); }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/format.h"
 
 // ---- memory ----
 
@@ -60,21 +61,121 @@ static samara_status os_copy(const samara_allocator *allocator, struct smr_os_fi
   return buffer != NULL ? SAMARA_OK : smr_no_memory(error, file->size_bytes);
 }
 
-samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
-                               struct smr_os_file *out, samara_error *error) {
+// A path in UTF-16, to be released; NULL with an error.
+static wchar_t *os_wide(const char *path, const char *suffix, const samara_allocator *allocator,
+                        samara_error *error) {
   const int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
-  if (units <= 0) SMR_FAIL(error, IO, "the path is not UTF-8");
-  wchar_t *wide = (wchar_t *)smr_allocate(allocator, (size_t)units * sizeof *wide);
-  if (wide == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a path");
+  const int more = MultiByteToWideChar(CP_UTF8, 0, suffix, -1, NULL, 0);
+  if (units <= 0 || more <= 0) {
+    (void)smr_fail(error, SAMARA_IO, "the path is not UTF-8");
+    return NULL;
+  }
+  wchar_t *wide =
+      (wchar_t *)smr_allocate(allocator, ((size_t)units + (size_t)more) * sizeof(wchar_t));
+  if (wide == NULL) {
+    (void)smr_fail(error, SAMARA_OUT_OF_MEMORY, "no memory for a path");
+    return NULL;
+  }
   MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, units);
+  MultiByteToWideChar(CP_UTF8, 0, suffix, -1, wide + units - 1, more);
+  return wide;
+}
+
+// A path that os_wide could not make: which of its two failures.
+static samara_status os_not_wide(const char *path) {
+  return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0) <= 0
+             ? SAMARA_IO
+             : SAMARA_OUT_OF_MEMORY;
+}
+
+static samara_status os_open_wide(const char *path, bool copy, uint64_t max_bytes,
+                                  const samara_allocator *allocator, struct smr_os_file *out,
+                                  samara_error *error) {
+  wchar_t *wide = os_wide(path, "", allocator, error);
+  if (wide == NULL) return os_not_wide(path);
   const HANDLE handle = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING,
                                     FILE_ATTRIBUTE_NORMAL, NULL);
   const unsigned long reason = (unsigned long)GetLastError();
   smr_release(allocator, wide);
   if (handle == INVALID_HANDLE_VALUE) SMR_FAIL(error, IO, "cannot open: error %lu", reason);
-  const samara_status status = os_map_handle(handle, out, error);
+  LARGE_INTEGER size;
+  samara_status status = SAMARA_OK;
+  if (GetFileSizeEx(handle, &size) && size.QuadPart > 0 && (uint64_t)size.QuadPart > max_bytes) {
+    status = smr_fail(error, SAMARA_LIMIT, "a file of %lld bytes, more than %llu",
+                      (long long)size.QuadPart, (unsigned long long)max_bytes);
+  }
+  if (status == SAMARA_OK) status = os_map_handle(handle, out, error);
   CloseHandle(handle);
   return status == SAMARA_OK && copy ? os_copy(allocator, out, error) : status;
+}
+
+samara_status smr_os_open_path(const char *path, bool copy, const samara_allocator *allocator,
+                               struct smr_os_file *out, samara_error *error) {
+  return os_open_wide(path, copy, UINT64_MAX, allocator, out, error);
+}
+
+samara_status smr_os_read_path(const char *path, uint64_t max_bytes,
+                               const samara_allocator *allocator, struct smr_os_file *out,
+                               samara_error *error) {
+  return os_open_wide(path, true, max_bytes, allocator, out, error);
+}
+
+static samara_status os_write_wide(const wchar_t *temporary, const wchar_t *path, const void *data,
+                                   size_t size_bytes, samara_error *error) {
+  const HANDLE handle =
+      CreateFileW(temporary, GENERIC_WRITE, 0, NULL, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
+  if (handle == INVALID_HANDLE_VALUE) {
+    SMR_FAIL(error, IO, "cannot create: error %lu", (unsigned long)GetLastError());
+  }
+  bool good = true;
+  for (size_t done = 0; good && done < size_bytes;) {
+    const size_t left = size_bytes - done;
+    const DWORD step = (DWORD)(left < ((size_t)1 << 30) ? left : (size_t)1 << 30);
+    DWORD put = 0;
+    good = WriteFile(handle, (const uint8_t *)data + done, step, &put, NULL) && put > 0;
+    done += put;
+  }
+  unsigned long reason = (unsigned long)GetLastError();
+  CloseHandle(handle);
+  if (good && MoveFileExW(temporary, path, MOVEFILE_REPLACE_EXISTING)) return SAMARA_OK;
+  if (good) reason = (unsigned long)GetLastError();
+  (void)DeleteFileW(temporary);
+  SMR_FAIL(error, IO, "cannot write: error %lu", reason);
+}
+
+samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
+                                const samara_allocator *allocator, samara_error *error) {
+  char suffix[64];
+  (void)smr_format(suffix, sizeof suffix, ".%llx-%llx.tmp",
+                   (unsigned long long)smr_os_process_id(), (unsigned long long)smr_os_now_ns());
+  wchar_t *wide = os_wide(path, "", allocator, error);
+  if (wide == NULL) return os_not_wide(path);
+  wchar_t *temporary = os_wide(path, suffix, allocator, error);
+  samara_status status = SAMARA_OUT_OF_MEMORY;
+  if (temporary != NULL) status = os_write_wide(temporary, wide, data, size_bytes, error);
+  smr_release(allocator, temporary);
+  smr_release(allocator, wide);
+  return status;
+}
+
+samara_status smr_os_make_folder(const char *path, const samara_allocator *allocator,
+                                 samara_error *error) {
+  wchar_t *wide = os_wide(path, "", allocator, error);
+  if (wide == NULL) return os_not_wide(path);
+  for (size_t i = 1; wide[0] != 0 && wide[i] != 0; i++) {
+    const wchar_t separator = wide[i];
+    if (separator != L'/' && separator != L'\\') continue;
+    wide[i] = 0;
+    (void)CreateDirectoryW(wide, NULL);  // refused: it is there, or the last one says why
+    wide[i] = separator;
+  }
+  const bool made = CreateDirectoryW(wide, NULL);
+  const unsigned long reason = (unsigned long)GetLastError();
+  const DWORD kind = made ? 0 : GetFileAttributesW(wide);
+  smr_release(allocator, wide);
+  if (made || (kind != INVALID_FILE_ATTRIBUTES && (kind & FILE_ATTRIBUTE_DIRECTORY) != 0))
+    return SAMARA_OK;
+  SMR_FAIL(error, IO, "cannot make the folder: error %lu", reason);
 }
 
 samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool copy,
@@ -92,6 +193,27 @@ void smr_os_close(struct smr_os_file *file, const samara_allocator *allocator) {
     smr_release(allocator, file->base);
   }
   memset(file, 0, sizeof *file);
+}
+
+// ---- shared libraries ----
+
+void *smr_os_library_open(const char *name) {
+  wchar_t wide[MAX_PATH];
+  if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, wide, MAX_PATH) <= 0)
+    return NULL;
+  return (void *)LoadLibraryW(wide);
+}
+
+smr_os_function smr_os_library_function(void *library, const char *name) {
+  const FARPROC address = GetProcAddress((HMODULE)library, name);
+  smr_os_function function;
+  _Static_assert(sizeof function == sizeof address, "functions have one kind of address");
+  memcpy(&function, &address, sizeof function);
+  return function;
+}
+
+void smr_os_library_close(void *library) {
+  if (library != NULL) (void)FreeLibrary((HMODULE)library);
 }
 
 // ---- environment, clock, process, processors ----
@@ -167,6 +289,7 @@ void smr_os_thread_join(struct smr_os_thread *thread) {
   CloseHandle(handle);
 }
 
+void smr_os_thread_sleep_ns(uint64_t ns) { Sleep((DWORD)((ns + 999999) / 1000000)); }
 void smr_os_thread_yield(void) { (void)SwitchToThread(); }
 int32_t smr_os_processor(void) { return -1; }
 void smr_os_leave_processor(int32_t processor) { (void)processor; }
