@@ -262,8 +262,15 @@ void smr_os_library_close(void *library) { (void)library; }
 #define OS_HAS_LIBRARIES true
 #endif
 
+// Drivers start threads that do not end when their library is closed: its code has to stay.
+#if defined(RTLD_NODELETE)
+enum { OS_LIBRARY_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+#else
+enum { OS_LIBRARY_FLAGS = RTLD_NOW | RTLD_LOCAL };
+#endif
+
 void *smr_os_library_open(const char *name) {
-  return OS_HAS_LIBRARIES ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+  return OS_HAS_LIBRARIES ? dlopen(name, OS_LIBRARY_FLAGS) : NULL;
 }
 
 #undef OS_HAS_LIBRARIES

@@ -201,7 +201,11 @@ void *smr_os_library_open(const char *name) {
   wchar_t wide[MAX_PATH];
   if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, wide, MAX_PATH) <= 0)
     return NULL;
-  return (void *)LoadLibraryW(wide);
+  const HMODULE library = LoadLibraryW(wide);
+  // Drivers start threads that do not end when their library is closed: its code has to stay.
+  HMODULE kept;
+  if (library != NULL) (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN, wide, &kept);
+  return (void *)library;
 }
 
 smr_os_function smr_os_library_function(void *library, const char *name) {
