@@ -77,11 +77,12 @@ static const struct smr_cl_row *scale_row(const char *op) {
 }
 
 /// The driver of OpenCL with this operator and kernel.
-static struct smr_cl_driver scale_driver(void) {
-  struct smr_cl_driver driver = smr_opencl_driver;
+static const struct smr_cl_driver *scale_driver(void) {
+  static struct smr_cl_driver driver;
+  driver = smr_opencl_driver;
   driver.build = scale_build;
   driver.row = scale_row;
-  return driver;
+  return &driver;
 }
 
 // ---- a region of two such nodes: x -> h -> y, by the constant w ----
@@ -228,6 +229,9 @@ static void scale_begin(struct scale_use *use) {
   for (size_t i = 0; i < SCALE_COUNT; i++) use->x[i] = (float)i * 0.5f;
 }
 
+/// Whether what the device says that it did was done.
+static bool scale_honest = true;
+
 static long scale_wrong(const struct scale_use *use) {
   long wrong = 0;
   for (size_t i = 0; i < SCALE_COUNT; i++) {
@@ -241,23 +245,22 @@ static long scale_wrong(const struct scale_use *use) {
 /// was called succeeded.
 static samara_status scale_whole(const samara_probe *request, samara_error *error) {
   static struct scale_use use;
-  const struct smr_cl_driver driver = scale_driver();
   scale_begin(&use);
   samara_device_info info = {.struct_size = sizeof info};
-  samara_status status = smr_cl_probe(&driver, request, &use.device, &info, error);
+  samara_status status = smr_cl_probe(scale_driver(), request, &use.device, &info, error);
   if (status != SAMARA_OK) {
     CHECK(use.device == NULL);
     return status;
   }
   status = scale_prepare(&use, error);
   if (status == SAMARA_OK) status = scale_run(&use, UINT64_MAX, error);
-  if (status == SAMARA_OK) CHECK_EQ_INT(scale_wrong(&use), 0);
+  if (status == SAMARA_OK && scale_honest) CHECK_EQ_INT(scale_wrong(&use), 0);
   if (status == SAMARA_OK) {
     use.region.tensors[1].offset_bytes = SCALE_OFFSET;
     use.region.region.generation++;
     status = scale_run(&use, 1000000000, error);
   }
-  if (status == SAMARA_OK) CHECK_EQ_INT(scale_wrong(&use), 0);
+  if (status == SAMARA_OK && scale_honest) CHECK_EQ_INT(scale_wrong(&use), 0);
   scale_release(&use);
   return status;
 }

@@ -56,7 +56,7 @@ extern const char smr_cl_dialect[];
 /// The table of OpenCL; NULL where this build leaves it out.
 const samara_backend_table *smr_opencl_backend(void);
 
-/// A table's functions over `driver`, for tests.
+/// A table's functions over `driver`, which must outlive the device, for tests.
 samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_probe *request,
                            void **device, samara_device_info *info, samara_error *error);
 /// All functions of the table but probe.
