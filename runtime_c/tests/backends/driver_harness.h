@@ -243,7 +243,7 @@ static long scale_wrong(const struct scale_use *use) {
 
 /// Opens, computes twice in two places, and gives all back. The numbers are checked where all that
 /// was called succeeded.
-static samara_status scale_whole(const samara_probe *request, samara_error *error) {
+static inline samara_status scale_whole(const samara_probe *request, samara_error *error) {
   static struct scale_use use;
   scale_begin(&use);
   samara_device_info info = {.struct_size = sizeof info};
