@@ -251,8 +251,8 @@ void smr_os_library_close(void *library) { (void)library; }
 
 #else
 
-// Weak, so that a program links without libdl, which older C libraries keep these in, and so that a
-// static program does not get a loader it cannot use: then there are no libraries.
+// Weak, so that a program links without libdl, which C libraries may keep these in: there are no
+// libraries then.
 #if defined(__ELF__)
 #pragma weak dlopen
 #pragma weak dlsym

@@ -6,6 +6,7 @@
 
 #include "backends/opencl/cl_device.h"
 #include "base/alloc.h"
+#include "base/atomic.h"
 #include "harness.h"
 
 // ---- the operator "scale": y = x * 3 + 1, node by node ----
@@ -50,7 +51,7 @@ static void scale_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 /// How often nodes were lowered.
-static long scale_lowered;
+static SMR_ATOMIC(long) scale_lowered;
 
 static struct smr_cl_place scale_place(const samara_region_tensor *tensor) {
   return (struct smr_cl_place){tensor->memory, tensor->offset_bytes};
