@@ -91,8 +91,10 @@ static uint64_t opencl_u64(const struct smr_cl_device *device, uint32_t what) {
 // Whether a list of words has this one.
 static bool opencl_has(const char *list, const char *word) {
   const size_t length = strlen(word);
-  for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
-    if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+  for (const char *at = list; *at != '\0';) {
+    const size_t part = strcspn(at, " ");
+    if (part == length && strncmp(at, word, part) == 0) return true;
+    at += part + (at[part] == ' ');
   }
   return false;
 }
