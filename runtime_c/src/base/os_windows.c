@@ -146,8 +146,8 @@ static samara_status os_write_wide(const wchar_t *temporary, const wchar_t *path
 samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
                                 const samara_allocator *allocator, samara_error *error) {
   char suffix[64];
-  (void)smr_format(suffix, sizeof suffix, ".%llx-%llx.tmp",
-                   (unsigned long long)smr_os_process_id(), (unsigned long long)smr_os_now_ns());
+  (void)smr_format(suffix, sizeof suffix, ".%llx-%llx.tmp", (unsigned long long)smr_os_process_id(),
+                   (unsigned long long)smr_os_now_ns());
   wchar_t *wide = os_wide(path, "", allocator, error);
   if (wide == NULL) return os_not_wide(path);
   wchar_t *temporary = os_wide(path, suffix, allocator, error);

@@ -156,8 +156,9 @@ SMR_TEST(unchanged_generation_costs_nothing) {
   CHECK_EQ_INT(scale_lowered, 2);
   const long allocations = counting.calls, calls = faults->calls;
   uint64_t ticket = 0;
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(
+      use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
+      SAMARA_OK);
   CHECK_EQ_INT(scale_lowered, 2);
   CHECK_EQ_INT(counting.calls, allocations);
   CHECK_EQ_INT(faults->calls - calls, 3);  // two kernels and a flush
@@ -165,8 +166,9 @@ SMR_TEST(unchanged_generation_costs_nothing) {
   const long live = faults->live;
   use.region.tensors[1].offset_bytes = 64;
   use.region.region.generation++;
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(
+      use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
+      SAMARA_OK);
   CHECK_EQ_INT(faults->live - live, 1);  // the event
   CHECK_EQ_INT(counting.calls, allocations);
   close_use(&counting);
@@ -180,11 +182,14 @@ SMR_TEST(nodes_run_apart) {
   uint64_t ticket = 0;
   const samara_region *region = &use.region.region;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &ticket, &error), SAMARA_OK);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 1, &ticket, &error), SAMARA_OK);
+  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 1, &ticket, &error),
+               SAMARA_OK);
   CHECK_EQ_INT(faults->enqueued, 1);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 1, 1, &ticket, &error), SAMARA_OK);
+  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 1, 1, &ticket, &error),
+               SAMARA_OK);
   CHECK_EQ_INT(faults->enqueued, 2);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 2, 0, &ticket, &error), SAMARA_OK);
+  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 2, 0, &ticket, &error),
+               SAMARA_OK);
   CHECK_EQ_INT(ticket, 0);
   CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 1, 2, &ticket, &error),
                SAMARA_BAD_STATE);

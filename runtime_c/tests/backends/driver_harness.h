@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the driver of OpenCL share: an operator and its kernel of their own, a region of
-// two nodes, and an allocator that counts and fails.
+// What the tests of the driver of OpenCL share: an operator and its kernel of their own, a region
+// of two nodes, and an allocator that counts and fails.
 #ifndef SMR_TESTS_BACKENDS_DRIVER_HARNESS_H
 #define SMR_TESTS_BACKENDS_DRIVER_HARNESS_H
 
@@ -59,8 +59,7 @@ static struct smr_cl_place scale_place(const samara_region_tensor *tensor) {
 
 static void scale_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   const samara_region_tensor *tensors = node->region->tensors;
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)SCALE_KERNEL);
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)SCALE_KERNEL);
   launch->dims = 1;
   launch->items[0] = SCALE_COUNT;
   launch->buffers[0] = scale_place(&tensors[node->node->inputs[0]]);
@@ -157,13 +156,12 @@ static void keep_log(void *user, samara_log_level level, const char *text) {
 static samara_probe scale_probe(struct counting *counting, long fail_at, uint32_t index,
                                 const char *folder) {
   *counting = (struct counting){.inner = smr_allocator(NULL), .fail_at = fail_at};
-  return (samara_probe){.struct_size = sizeof(samara_probe),
-                        .index = index,
-                        .cache_folder = folder,
-                        .allocator = {.allocate = counting_allocate,
-                                      .release = counting_release,
-                                      .user = counting},
-                        .log = keep_log};
+  return (samara_probe){
+      .struct_size = sizeof(samara_probe),
+      .index = index,
+      .cache_folder = folder,
+      .allocator = {.allocate = counting_allocate, .release = counting_release, .user = counting},
+      .log = keep_log};
 }
 
 // ---- all of a backend's functions, one after the other ----
@@ -189,8 +187,8 @@ static samara_status scale_run(struct scale_use *use, uint64_t timeout_ns, samar
   memset(use->y, 0, sizeof use->y);
   samara_status status = scale_copy(use, 0, use->x, true, &ticket, error);
   if (status == SAMARA_OK)
-    status = use->table->submit(use->device, use->program, &use->region.region, 0, 2, &ticket,
-                                error);
+    status =
+        use->table->submit(use->device, use->program, &use->region.region, 0, 2, &ticket, error);
   if (status == SAMARA_OK) status = scale_copy(use, 2, use->y, false, &ticket, error);
   for (int i = 0; status == SAMARA_OK && !done && i < 1000; i++)
     status = use->table->wait(use->device, ticket, timeout_ns, &done, error);
@@ -218,8 +216,7 @@ static void scale_release(struct scale_use *use) {
   const samara_backend_table *table = use->table;
   table->release(use->device, SAMARA_HANDLE_PROGRAM, use->program);
   table->release(use->device, SAMARA_HANDLE_CONSTANT, use->constant);
-  for (size_t i = 0; i < 2; i++)
-    table->release(use->device, SAMARA_HANDLE_MEMORY, use->memory[i]);
+  for (size_t i = 0; i < 2; i++) table->release(use->device, SAMARA_HANDLE_MEMORY, use->memory[i]);
   table->release(use->device, SAMARA_HANDLE_DEVICE, use->device);
 }
 

@@ -49,11 +49,13 @@ SMR_TEST(memory_may_be_replaced) {
   REQUIRE(open_use(&use, NULL, &error));
   CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_OK);
   for (int i = 0; i < 10; i++) {
-    for (size_t k = 0; k < 2; k++) use.table->release(use.device, SAMARA_HANDLE_MEMORY, use.memory[k]);
+    for (size_t k = 0; k < 2; k++)
+      use.table->release(use.device, SAMARA_HANDLE_MEMORY, use.memory[k]);
     for (size_t k = 0; k < 2; k++) {
       use.memory[k] = NULL;
-      CHECK_EQ_INT(use.table->allocate(use.device, SCALE_OFFSET + SCALE_BYTES, &use.memory[k], &error),
-                   SAMARA_OK);
+      CHECK_EQ_INT(
+          use.table->allocate(use.device, SCALE_OFFSET + SCALE_BYTES, &use.memory[k], &error),
+          SAMARA_OK);
     }
     use.region.tensors[0].memory = use.region.tensors[2].memory = use.memory[0];
     use.region.tensors[1].memory = use.memory[1];
@@ -71,8 +73,9 @@ SMR_TEST(tickets_come_in_order) {
   bool done = false;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &ticket, &error), SAMARA_OK);
   for (int i = 0; i < 3 * SMR_CL_EVENTS; i++) {
-    CHECK_EQ_INT(use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-                 SAMARA_OK);
+    CHECK_EQ_INT(
+        use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
+        SAMARA_OK);
     CHECK(ticket > last);
     last = ticket;
   }
@@ -85,8 +88,9 @@ SMR_TEST(tickets_come_in_order) {
   CHECK_EQ_INT(use.table->wait(use.device, last, 0, &done, &error), SAMARA_OK);
   CHECK(done);
   // Released with work under way.
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(
+      use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
+      SAMARA_OK);
   close_use();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL library without a device: memory is malloc's, a build accepts any source, a kernel calls
-// a function of the test. It fails where it is told to, and counts the objects that are alive.
+// An OpenCL library without a device: memory is malloc's, a build accepts any source, a kernel
+// calls a function of the test. It fails where it is told to, and counts the objects that are
+// alive.
 #include "backends/fault_opencl.h"
 
 #include <stdbool.h>
@@ -28,7 +29,8 @@ enum {
   ARGUMENT_BYTES = 64,
 };
 
-static struct fault_opencl controls = {.at = -1, .max_alloc = 1 << 20, .version = "OpenCL 1.2 fault"};
+static struct fault_opencl controls = {
+    .at = -1, .max_alloc = 1 << 20, .version = "OpenCL 1.2 fault"};
 
 EXPORT struct fault_opencl *fault_opencl(void);
 struct fault_opencl *fault_opencl(void) { return &controls; }
@@ -92,23 +94,23 @@ static int32_t fault(void) {
   return controls.kind == FAULT_LIE ? 1 : controls.code;
 }
 
-#define FAULT_OR_WORK()                         \
-  do {                                          \
-    const int32_t wrong = fault();              \
+#define FAULT_OR_WORK()                           \
+  do {                                            \
+    const int32_t wrong = fault();                \
     if (wrong != 0) return wrong < 0 ? wrong : 0; \
   } while (0)
-#define FAULT_OR_MAKE(code)                        \
-  do {                                             \
-    const int32_t wrong = fault();                 \
+#define FAULT_OR_MAKE(code)                          \
+  do {                                               \
+    const int32_t wrong = fault();                   \
     if (code != NULL) *code = wrong < 0 ? wrong : 0; \
-    if (wrong != 0) return NULL;                   \
+    if (wrong != 0) return NULL;                     \
   } while (0)
 // Objects are given back even where that "fails": nobody could try again.
-#define RELEASE(object, kind)                            \
-  do {                                                   \
-    const int32_t wrong = fault();                       \
+#define RELEASE(object, kind)                              \
+  do {                                                     \
+    const int32_t wrong = fault();                         \
     const int32_t released = object_release(object, kind); \
-    return wrong < 0 ? wrong : released;                 \
+    return wrong < 0 ? wrong : released;                   \
   } while (0)
 
 static int32_t give(const void *value, size_t size, size_t room, void *out, size_t *needed) {
@@ -156,23 +158,31 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
   const uint32_t yes = 1, units = 2;
   const uint64_t type = SMR_CL_DEVICE_TYPE_CPU, memory = 1 << 22, none = 0;
   switch (what) {
-    case SMR_CL_DEVICE_NAME: return give_text("faulty", room, out, needed);
-    case SMR_CL_DRIVER_VERSION: return give_text("1", room, out, needed);
+    case SMR_CL_DEVICE_NAME:
+      return give_text("faulty", room, out, needed);
+    case SMR_CL_DRIVER_VERSION:
+      return give_text("1", room, out, needed);
     case SMR_CL_DEVICE_VERSION:
       return give_text(old ? "OpenCL 1.1 old" : controls.version, room, out, needed);
     case SMR_CL_DEVICE_EXTENSIONS:
       return give_text("cl_khr_fp16 cl_khr_fp64x", room, out, needed);
-    case SMR_CL_DEVICE_TYPE: return give(&type, sizeof type, room, out, needed);
+    case SMR_CL_DEVICE_TYPE:
+      return give(&type, sizeof type, room, out, needed);
     case SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE:
       return give(&controls.max_alloc, sizeof controls.max_alloc, room, out, needed);
-    case SMR_CL_DEVICE_GLOBAL_MEM_SIZE: return give(&memory, sizeof memory, room, out, needed);
-    case SMR_CL_DEVICE_DOUBLE_FP_CONFIG: return give(&none, sizeof none, room, out, needed);
-    case SMR_CL_DEVICE_MAX_COMPUTE_UNITS: return give(&units, sizeof units, room, out, needed);
+    case SMR_CL_DEVICE_GLOBAL_MEM_SIZE:
+      return give(&memory, sizeof memory, room, out, needed);
+    case SMR_CL_DEVICE_DOUBLE_FP_CONFIG:
+      return give(&none, sizeof none, room, out, needed);
+    case SMR_CL_DEVICE_MAX_COMPUTE_UNITS:
+      return give(&units, sizeof units, room, out, needed);
     case SMR_CL_DEVICE_AVAILABLE:
     case SMR_CL_DEVICE_COMPILER_AVAILABLE:
     case SMR_CL_DEVICE_HOST_UNIFIED_MEMORY:
-    case SMR_CL_DEVICE_ENDIAN_LITTLE: return give(&yes, sizeof yes, room, out, needed);
-    default: return INVALID_VALUE;
+    case SMR_CL_DEVICE_ENDIAN_LITTLE:
+      return give(&yes, sizeof yes, room, out, needed);
+    default:
+      return INVALID_VALUE;
   }
 }
 

@@ -21,16 +21,16 @@ struct fault_opencl {
   long at;  // of calls, from 0; negative: none
   int kind;
   int32_t code;
-  long calls;          // so far
-  long live;           // objects
-  long misuse;         // handles that are of no object, or of another kind
-  uint64_t max_alloc;  // bytes of one buffer
-  int lag;             // an event is seen as not done that many times
+  long calls;           // so far
+  long live;            // objects
+  long misuse;          // handles that are of no object, or of another kind
+  uint64_t max_alloc;   // bytes of one buffer
+  int lag;              // an event is seen as not done that many times
   int32_t event_error;  // of the next command, when it is done; 0: none
-  long builds;         // of sources
-  long binaries;       // that were accepted
-  long enqueued;       // kernels
-  int deaf;            // the device never finishes an event that is asked for
+  long builds;          // of sources
+  long binaries;        // that were accepted
+  long enqueued;        // kernels
+  int deaf;             // the device never finishes an event that is asked for
   const char *version;  // of the device
   fault_kernel_fn kernel;
 };

@@ -266,6 +266,5 @@ SMR_TEST(maps_the_stack_of_a_thread) {
 
 SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
               RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map); RUN(says_why_not);
-              RUN(clock_and_process); RUN(writes_and_reads_whole_files);
-              RUN(loads_libraries); RUN(sleeps); RUN(leaves_processors);
-              RUN(threads_locks_and_signals))
+              RUN(clock_and_process); RUN(writes_and_reads_whole_files); RUN(loads_libraries);
+              RUN(sleeps); RUN(leaves_processors); RUN(threads_locks_and_signals))

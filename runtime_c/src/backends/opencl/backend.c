@@ -24,7 +24,7 @@ struct backend_device {
 };
 
 struct backend_program {
-  void *handle;  // the driver's; NULL where no node needs a kernel
+  void *handle;         // the driver's; NULL where no node needs a kernel
   uint64_t generation;  // of the region that the launches are for; 0: of none
   struct smr_cl_launches launches;
   size_t *starts;  // of each node's launches, and the end of the last
@@ -111,8 +111,8 @@ static const struct smr_cl_row *backend_row(const struct backend_device *device,
   return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
 }
 
-static bool backend_supports(void *given, const samara_region *region, uint32_t index,
-                             char *reason, size_t reason_size) {
+static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
+                             size_t reason_size) {
   const struct backend_device *device = (const struct backend_device *)given;
   const struct smr_cl_node node = backend_node(device, region, index);
   const struct smr_cl_row *row = backend_row(device, node.node->op);
@@ -195,8 +195,7 @@ static samara_status backend_reserve(struct backend_device *device, struct backe
                                      samara_error *error) {
   const size_t count = program->launches.count;
   if (count <= program->prepared_count) return SAMARA_OK;
-  void **prepared =
-      (void **)smr_allocate_zeroed(&device->allocator, count, sizeof *prepared);
+  void **prepared = (void **)smr_allocate_zeroed(&device->allocator, count, sizeof *prepared);
   if (prepared == NULL) return smr_no_memory(error, count * sizeof *prepared);
   if (program->prepared_count > 0)
     memcpy(prepared, program->prepared, program->prepared_count * sizeof *prepared);
@@ -272,12 +271,16 @@ static void backend_release(void *given, samara_handle_kind kind, void *handle) 
   struct backend_device *device = (struct backend_device *)given;
   if (handle == NULL) return;
   switch (kind) {
-    case SAMARA_HANDLE_DEVICE: backend_close(device); return;
+    case SAMARA_HANDLE_DEVICE:
+      backend_close(device);
+      return;
     case SAMARA_HANDLE_PROGRAM:
       backend_release_program(device, (struct backend_program *)handle);
       return;
     case SAMARA_HANDLE_CONSTANT:
-    case SAMARA_HANDLE_MEMORY: device->driver->release(device->handle, handle); return;
+    case SAMARA_HANDLE_MEMORY:
+      device->driver->release(device->handle, handle);
+      return;
   }
 }
 
@@ -301,14 +304,20 @@ static samara_status backend_probe_opencl(const samara_probe *request, void **de
   return smr_cl_probe(&smr_opencl_driver, request, device, info, error);
 }
 
-#define BACKEND_TABLE(probe_function)                                                     \
-  {                                                                                       \
-    .struct_size = sizeof(samara_backend_table), .version = SAMARA_BACKEND_VERSION,       \
-    .name = "opencl", .probe = probe_function, .supports = backend_supports,              \
-    .requirements = backend_requirements, .compile = backend_compile,                     \
-    .load = backend_load, .allocate = backend_allocate, .release = backend_release,       \
-    .copy = backend_copy, .submit = backend_submit, .wait = backend_wait                  \
-  }
+#define BACKEND_TABLE(probe_function)           \
+  {.struct_size = sizeof(samara_backend_table), \
+   .version = SAMARA_BACKEND_VERSION,           \
+   .name = "opencl",                            \
+   .probe = probe_function,                     \
+   .supports = backend_supports,                \
+   .requirements = backend_requirements,        \
+   .compile = backend_compile,                  \
+   .load = backend_load,                        \
+   .allocate = backend_allocate,                \
+   .release = backend_release,                  \
+   .copy = backend_copy,                        \
+   .submit = backend_submit,                    \
+   .wait = backend_wait}
 
 const samara_backend_table smr_cl_functions = BACKEND_TABLE(NULL);
 static const samara_backend_table backend_opencl = BACKEND_TABLE(backend_probe_opencl);

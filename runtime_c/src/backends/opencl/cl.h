@@ -73,49 +73,49 @@ enum {
 };
 
 /// X(result, name, parameters): the functions, by the names that libraries export.
-#define SMR_CL_FUNCTIONS(X)                                                                       \
-  X(int32_t, clGetPlatformIDs, (uint32_t, smr_cl_platform_id *, uint32_t *))                      \
-  X(int32_t, clGetPlatformInfo, (smr_cl_platform_id, uint32_t, size_t, void *, size_t *))         \
-  X(int32_t, clGetDeviceIDs,                                                                      \
-    (smr_cl_platform_id, uint64_t, uint32_t, smr_cl_device_id *, uint32_t *))                     \
-  X(int32_t, clGetDeviceInfo, (smr_cl_device_id, uint32_t, size_t, void *, size_t *))             \
-  X(smr_cl_context, clCreateContext,                                                              \
-    (const intptr_t *, uint32_t, const smr_cl_device_id *, smr_cl_context_notify, void *,         \
-     int32_t *))                                                                                  \
-  X(int32_t, clReleaseContext, (smr_cl_context))                                                  \
-  X(smr_cl_queue, clCreateCommandQueue, (smr_cl_context, smr_cl_device_id, uint64_t, int32_t *))  \
-  X(int32_t, clReleaseCommandQueue, (smr_cl_queue))                                               \
-  X(int32_t, clFlush, (smr_cl_queue))                                                             \
-  X(int32_t, clFinish, (smr_cl_queue))                                                            \
-  X(smr_cl_mem, clCreateBuffer, (smr_cl_context, uint64_t, size_t, void *, int32_t *))            \
-  X(int32_t, clReleaseMemObject, (smr_cl_mem))                                                    \
-  X(smr_cl_program_id, clCreateProgramWithSource,                                                 \
-    (smr_cl_context, uint32_t, const char **, const size_t *, int32_t *))                         \
-  X(smr_cl_program_id, clCreateProgramWithBinary,                                                 \
-    (smr_cl_context, uint32_t, const smr_cl_device_id *, const size_t *, const unsigned char **,  \
-     int32_t *, int32_t *))                                                                       \
-  X(int32_t, clBuildProgram,                                                                      \
-    (smr_cl_program_id, uint32_t, const smr_cl_device_id *, const char *, smr_cl_build_notify,    \
-     void *))                                                                                     \
-  X(int32_t, clGetProgramBuildInfo,                                                               \
-    (smr_cl_program_id, smr_cl_device_id, uint32_t, size_t, void *, size_t *))                    \
-  X(int32_t, clGetProgramInfo, (smr_cl_program_id, uint32_t, size_t, void *, size_t *))           \
-  X(int32_t, clReleaseProgram, (smr_cl_program_id))                                               \
-  X(smr_cl_kernel_id, clCreateKernel, (smr_cl_program_id, const char *, int32_t *))               \
-  X(int32_t, clReleaseKernel, (smr_cl_kernel_id))                                                 \
-  X(int32_t, clSetKernelArg, (smr_cl_kernel_id, uint32_t, size_t, const void *))                  \
-  X(int32_t, clEnqueueNDRangeKernel,                                                              \
-    (smr_cl_queue, smr_cl_kernel_id, uint32_t, const size_t *, const size_t *, const size_t *,    \
-     uint32_t, const smr_cl_event *, smr_cl_event *))                                             \
-  X(int32_t, clEnqueueReadBuffer,                                                                 \
-    (smr_cl_queue, smr_cl_mem, uint32_t, size_t, size_t, void *, uint32_t, const smr_cl_event *,  \
-     smr_cl_event *))                                                                             \
-  X(int32_t, clEnqueueWriteBuffer,                                                                \
-    (smr_cl_queue, smr_cl_mem, uint32_t, size_t, size_t, const void *, uint32_t,                  \
-     const smr_cl_event *, smr_cl_event *))                                                       \
-  X(int32_t, clWaitForEvents, (uint32_t, const smr_cl_event *))                                   \
-  X(int32_t, clGetEventInfo, (smr_cl_event, uint32_t, size_t, void *, size_t *))                  \
-  X(int32_t, clRetainEvent, (smr_cl_event))                                                       \
+#define SMR_CL_FUNCTIONS(X)                                                                      \
+  X(int32_t, clGetPlatformIDs, (uint32_t, smr_cl_platform_id *, uint32_t *))                     \
+  X(int32_t, clGetPlatformInfo, (smr_cl_platform_id, uint32_t, size_t, void *, size_t *))        \
+  X(int32_t, clGetDeviceIDs,                                                                     \
+    (smr_cl_platform_id, uint64_t, uint32_t, smr_cl_device_id *, uint32_t *))                    \
+  X(int32_t, clGetDeviceInfo, (smr_cl_device_id, uint32_t, size_t, void *, size_t *))            \
+  X(smr_cl_context, clCreateContext,                                                             \
+    (const intptr_t *, uint32_t, const smr_cl_device_id *, smr_cl_context_notify, void *,        \
+     int32_t *))                                                                                 \
+  X(int32_t, clReleaseContext, (smr_cl_context))                                                 \
+  X(smr_cl_queue, clCreateCommandQueue, (smr_cl_context, smr_cl_device_id, uint64_t, int32_t *)) \
+  X(int32_t, clReleaseCommandQueue, (smr_cl_queue))                                              \
+  X(int32_t, clFlush, (smr_cl_queue))                                                            \
+  X(int32_t, clFinish, (smr_cl_queue))                                                           \
+  X(smr_cl_mem, clCreateBuffer, (smr_cl_context, uint64_t, size_t, void *, int32_t *))           \
+  X(int32_t, clReleaseMemObject, (smr_cl_mem))                                                   \
+  X(smr_cl_program_id, clCreateProgramWithSource,                                                \
+    (smr_cl_context, uint32_t, const char **, const size_t *, int32_t *))                        \
+  X(smr_cl_program_id, clCreateProgramWithBinary,                                                \
+    (smr_cl_context, uint32_t, const smr_cl_device_id *, const size_t *, const unsigned char **, \
+     int32_t *, int32_t *))                                                                      \
+  X(int32_t, clBuildProgram,                                                                     \
+    (smr_cl_program_id, uint32_t, const smr_cl_device_id *, const char *, smr_cl_build_notify,   \
+     void *))                                                                                    \
+  X(int32_t, clGetProgramBuildInfo,                                                              \
+    (smr_cl_program_id, smr_cl_device_id, uint32_t, size_t, void *, size_t *))                   \
+  X(int32_t, clGetProgramInfo, (smr_cl_program_id, uint32_t, size_t, void *, size_t *))          \
+  X(int32_t, clReleaseProgram, (smr_cl_program_id))                                              \
+  X(smr_cl_kernel_id, clCreateKernel, (smr_cl_program_id, const char *, int32_t *))              \
+  X(int32_t, clReleaseKernel, (smr_cl_kernel_id))                                                \
+  X(int32_t, clSetKernelArg, (smr_cl_kernel_id, uint32_t, size_t, const void *))                 \
+  X(int32_t, clEnqueueNDRangeKernel,                                                             \
+    (smr_cl_queue, smr_cl_kernel_id, uint32_t, const size_t *, const size_t *, const size_t *,   \
+     uint32_t, const smr_cl_event *, smr_cl_event *))                                            \
+  X(int32_t, clEnqueueReadBuffer,                                                                \
+    (smr_cl_queue, smr_cl_mem, uint32_t, size_t, size_t, void *, uint32_t, const smr_cl_event *, \
+     smr_cl_event *))                                                                            \
+  X(int32_t, clEnqueueWriteBuffer,                                                               \
+    (smr_cl_queue, smr_cl_mem, uint32_t, size_t, size_t, const void *, uint32_t,                 \
+     const smr_cl_event *, smr_cl_event *))                                                      \
+  X(int32_t, clWaitForEvents, (uint32_t, const smr_cl_event *))                                  \
+  X(int32_t, clGetEventInfo, (smr_cl_event, uint32_t, size_t, void *, size_t *))                 \
+  X(int32_t, clRetainEvent, (smr_cl_event))                                                      \
   X(int32_t, clReleaseEvent, (smr_cl_event))
 
 /// The functions of a loaded library.
@@ -126,8 +126,8 @@ struct smr_cl_api {
 #undef SMR_CL_FUNCTION
 };
 
-/// Load OpenCL: the library that the environment variable SAMARA_OPENCL names, or else the system's.
-/// NOT_FOUND where there is none, UNSUPPORTED when it lacks a function. Give it back by
+/// Load OpenCL: the library that the environment variable SAMARA_OPENCL names, or else the
+/// system's. NOT_FOUND where there is none, UNSUPPORTED when it lacks a function. Give it back by
 /// smr_cl_unload.
 samara_status smr_cl_load(struct smr_cl_api *api, samara_error *error);
 void smr_cl_unload(struct smr_cl_api *api);

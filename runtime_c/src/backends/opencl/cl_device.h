@@ -49,8 +49,8 @@ samara_status smr_cl_created(samara_error *error, const char *function, const vo
 void smr_cl_log(const struct smr_cl_device *device, samara_log_level level, const char *format, ...)
     SMR_PRINTF(3, 4);
 
-/// Set platform and id of `device`, whose functions are loaded, to device `index` of all: GPUs first,
-/// then accelerators, then CPUs. Fills its texts, `info` and `features`.
+/// Set platform and id of `device`, whose functions are loaded, to device `index` of all: GPUs
+/// first, then accelerators, then CPUs. Fills its texts, `info` and `features`.
 samara_status smr_cl_find(struct smr_cl_device *device, uint32_t index, samara_device_info *info,
                           struct smr_cl_features *features, samara_error *error);
 

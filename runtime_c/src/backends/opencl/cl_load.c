@@ -26,10 +26,8 @@ static const char *const cl_libraries[] = {
     "/vendor/lib64/egl/libGLES_mali.so",
     "/vendor/lib64/libPVROCL.so",
 #else
-    "/vendor/lib/libOpenCL.so",
-    "/system/vendor/lib/libOpenCL.so",
-    "/system/lib/libOpenCL.so",
-    "/vendor/lib/egl/libGLES_mali.so",
+    "/vendor/lib/libOpenCL.so", "/system/vendor/lib/libOpenCL.so",
+    "/system/lib/libOpenCL.so", "/vendor/lib/egl/libGLES_mali.so",
     "/vendor/lib/libPVROCL.so",
 #endif
 #endif
@@ -39,9 +37,9 @@ static const char *const cl_libraries[] = {
 // False when a function is missing, whose name is then in *missing.
 static bool cl_read_functions(struct smr_cl_api *api, const char **missing) {
   smr_os_function function;
-#define SMR_CL_FUNCTION(result, name, parameters)             \
-  function = smr_os_library_function(api->library, #name);    \
-  if (function == NULL) return *missing = #name, false;       \
+#define SMR_CL_FUNCTION(result, name, parameters)          \
+  function = smr_os_library_function(api->library, #name); \
+  if (function == NULL) return *missing = #name, false;    \
   api->name = (result(SMR_CL_CALL *) parameters)function;
   SMR_CL_FUNCTIONS(SMR_CL_FUNCTION)
 #undef SMR_CL_FUNCTION

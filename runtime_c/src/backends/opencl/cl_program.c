@@ -93,9 +93,8 @@ static void program_log(const struct smr_cl_device *device, smr_cl_program_id id
       size == 0 || size > SMR_CL_MAX_TEXT)
     return;
   char *text = (char *)smr_allocate_zeroed(&device->allocator, size + 1, 1);
-  if (text != NULL &&
-      device->api.clGetProgramBuildInfo(id, device->id, SMR_CL_PROGRAM_BUILD_LOG, size, text,
-                                        NULL) == SMR_CL_SUCCESS) {
+  if (text != NULL && device->api.clGetProgramBuildInfo(id, device->id, SMR_CL_PROGRAM_BUILD_LOG,
+                                                        size, text, NULL) == SMR_CL_SUCCESS) {
     const size_t length = strlen(text), shown = length < out_size ? length : out_size - 1;
     memcpy(out, text, shown);
     out[shown] = '\0';
@@ -105,8 +104,7 @@ static void program_log(const struct smr_cl_device *device, smr_cl_program_id id
 
 static samara_status program_compile(const struct smr_cl_device *device, smr_cl_program_id id,
                                      samara_error *error) {
-  const int32_t code =
-      device->api.clBuildProgram(id, 1, &device->id, program_options, NULL, NULL);
+  const int32_t code = device->api.clBuildProgram(id, 1, &device->id, program_options, NULL, NULL);
   if (code == SMR_CL_SUCCESS) return SAMARA_OK;
   char said[400];
   program_log(device, id, said, sizeof said);
@@ -184,9 +182,8 @@ static samara_status program_keep(const struct smr_cl_device *device,
   code = device->api.clGetProgramInfo(program->id, SMR_CL_PROGRAM_BINARIES, sizeof binary, &binary,
                                       NULL);
   const samara_status status =
-      code != SMR_CL_SUCCESS
-          ? smr_cl_failed(error, "clGetProgramInfo", code)
-          : smr_cl_cache_write(key, binary, size, &device->allocator, error);
+      code != SMR_CL_SUCCESS ? smr_cl_failed(error, "clGetProgramInfo", code)
+                             : smr_cl_cache_write(key, binary, size, &device->allocator, error);
   smr_release(&device->allocator, binary);
   return status;
 }

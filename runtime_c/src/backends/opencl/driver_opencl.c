@@ -108,13 +108,17 @@ static void opencl_flush(struct smr_cl_device *device) {
   if (code != SMR_CL_SUCCESS) opencl_lose(device, "clFlush", code);
 }
 
-// Waits for all work. The mutex is held.
+// Waits for all work that was begun. The mutex is held, but for the time of the wait: others may
+// begin more meanwhile.
 static void opencl_finish(struct smr_cl_device *device) {
-  if (device->done_ticket == device->last_ticket && !device->untracked) return;
-  const int32_t code = device->api.clFinish(device->queue);
-  if (code != SMR_CL_SUCCESS) opencl_lose(device, "clFinish", code);
+  const uint64_t last = device->last_ticket;
+  if (device->done_ticket == last && !device->untracked) return;
   device->unflushed = device->untracked = false;
-  opencl_retire(device, device->last_ticket);
+  smr_os_mutex_unlock(&device->mutex);
+  const int32_t code = device->api.clFinish(device->queue);
+  smr_os_mutex_lock(&device->mutex);
+  if (code != SMR_CL_SUCCESS) opencl_lose(device, "clFinish", code);
+  opencl_retire(device, last);
 }
 
 // ---- open and close ----
@@ -200,15 +204,6 @@ static uint64_t opencl_max_memory(void *device) {
 
 // ---- memory ----
 
-static samara_status opencl_write_all(struct smr_cl_device *device, smr_cl_mem memory,
-                                      size_t size_bytes, const void *data, samara_error *error) {
-  smr_os_mutex_lock(&device->mutex);
-  const int32_t code = device->api.clEnqueueWriteBuffer(device->queue, memory, 1, 0, size_bytes,
-                                                        data, 0, NULL, NULL);
-  smr_os_mutex_unlock(&device->mutex);
-  return code == SMR_CL_SUCCESS ? SAMARA_OK : smr_cl_failed(error, "clEnqueueWriteBuffer", code);
-}
-
 static samara_status opencl_allocate(void *given, size_t size_bytes, const void *initial,
                                      void **memory, samara_error *error) {
   struct smr_cl_device *device = (struct smr_cl_device *)given;
@@ -223,16 +218,20 @@ static samara_status opencl_allocate(void *given, size_t size_bytes, const void 
   int32_t code = SMR_CL_SUCCESS;
   smr_cl_mem made =
       device->api.clCreateBuffer(device->context, SMR_CL_MEM_READ_WRITE, room, NULL, &code);
-  samara_status status = smr_cl_created(error, "clCreateBuffer", made, code);
+  const samara_status status = smr_cl_created(error, "clCreateBuffer", made, code);
   if (status != SAMARA_OK) {
     return status != SAMARA_OUT_OF_MEMORY
                ? status
                : smr_fail_prefix(error, status, "%zu bytes of the device: ", size_bytes);
   }
-  if (initial != NULL) status = opencl_write_all(device, made, size_bytes, initial, error);
-  if (status != SAMARA_OK) {
-    (void)device->api.clReleaseMemObject(made);
-    return status;
+  // Done when the call returns, so that no ticket has to stand for it.
+  if (initial != NULL) {
+    code = device->api.clEnqueueWriteBuffer(device->queue, made, 1, 0, size_bytes, initial, 0, NULL,
+                                            NULL);
+    if (code != SMR_CL_SUCCESS) {
+      (void)device->api.clReleaseMemObject(made);
+      return smr_cl_failed(error, "clEnqueueWriteBuffer", code);
+    }
   }
   *memory = made;
   return SAMARA_OK;
@@ -278,8 +277,7 @@ static samara_status opencl_run(void *given, void *const *prepared,
   *ticket = 0;
   if (count == 0) return SAMARA_OK;
   smr_os_mutex_lock(&device->mutex);
-  const samara_status status =
-      opencl_begin_run(device, prepared, launches, count, ticket, error);
+  const samara_status status = opencl_begin_run(device, prepared, launches, count, ticket, error);
   smr_os_mutex_unlock(&device->mutex);
   return status;
 }
@@ -298,8 +296,8 @@ static samara_status opencl_begin_copy(struct smr_cl_device *device, const samar
           : device->api.clEnqueueReadBuffer(device->queue, memory, 0, offset, copy->size_bytes,
                                             copy->host, 0, NULL, &event);
   if (code != SMR_CL_SUCCESS) {
-    return smr_cl_failed(
-        error, copy->to_device ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", code);
+    return smr_cl_failed(error, copy->to_device ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer",
+                         code);
   }
   SMR_TRY(opencl_issue(device, event, ticket, error));
   device->unflushed = true;

@@ -12,8 +12,8 @@ struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
                                  enum smr_cl_kernel kernel) {
   if (list->count == list->capacity || list->launches == NULL) {
     const size_t capacity = list->capacity * 2 + 16;
-    struct smr_cl_launch *launches = (struct smr_cl_launch *)smr_allocate_zeroed(
-        list->allocator, capacity, sizeof *launches);
+    struct smr_cl_launch *launches =
+        (struct smr_cl_launch *)smr_allocate_zeroed(list->allocator, capacity, sizeof *launches);
     if (launches == NULL) list->failed = true;
     if (launches == NULL && list->launches == NULL) return NULL;
     if (launches == NULL) {
