@@ -174,6 +174,55 @@ SMR_TEST(unchanged_generation_costs_nothing) {
   close_use(&counting);
 }
 
+// A handle may be equal to one of memory that is gone, which the kernel object must not keep.
+SMR_TEST(released_memory_is_set_anew) {
+  struct counting counting;
+  samara_error error;
+  uint64_t ticket = 0;
+  reset();
+  REQUIRE(open_use(&counting));
+  const samara_region *region = &use.region.region;
+  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
+               SAMARA_OK);
+  for (long released = 0; released < 2; released++) {
+    void *other = NULL;
+    CHECK_EQ_INT(use.table->allocate(use.device, 64, &other, &error), SAMARA_OK);
+    if (released != 0) use.table->release(use.device, SAMARA_HANDLE_MEMORY, other);
+    use.region.region.generation++;
+    const long calls = faults->calls;
+    CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
+                 SAMARA_OK);
+    CHECK_EQ_INT(faults->calls - calls, 3 + released * 2 * SMR_CL_BUFFERS);
+    if (released == 0) use.table->release(use.device, SAMARA_HANDLE_MEMORY, other);
+    use.region.region.generation++;
+    CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
+                 SAMARA_OK);
+  }
+  close_use(&counting);
+}
+
+SMR_TEST(submit_may_be_tried_again) {
+  struct counting counting;
+  samara_error error;
+  reset();
+  REQUIRE(open_use(&counting));
+  long k = 0;
+  for (samara_status status = SAMARA_IO; status != SAMARA_OK; k++) {
+    REQUIRE(k < 1000);
+    uint64_t ticket;
+    use.region.region.generation++;
+    faults->at = faults->calls + k;
+    status = use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error);
+    // The last call is the flush: the work was begun, and the device is not trusted any more.
+    if (status == SAMARA_OK) break;
+    faults->at = -1;
+    CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_OK);
+    CHECK_EQ_INT(scale_wrong(&use), 0);
+  }
+  CHECK(k > 1);
+  close_use(&counting);
+}
+
 SMR_TEST(nodes_run_apart) {
   struct counting counting;
   samara_error error;
@@ -409,6 +458,8 @@ int main(int argc, char **argv) {
   RUN(every_call_may_fail_with_a_cache);
   RUN(every_allocation_may_fail);
   RUN(unchanged_generation_costs_nothing);
+  RUN(released_memory_is_set_anew);
+  RUN(submit_may_be_tried_again);
   RUN(nodes_run_apart);
   RUN(tickets_can_be_asked);
   RUN(failed_command_fails_all_waits);
