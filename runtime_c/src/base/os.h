@@ -68,7 +68,8 @@ samara_status smr_os_make_folder(const char *path, const samara_allocator *alloc
 typedef void (*smr_os_function)(void);
 
 /// Load the library of that name or path; NULL where there is none, or where the system or this
-/// program has no shared libraries. Each needs its own close.
+/// program has no shared libraries. Each needs its own close,
+/// after which its functions may not be called, though its code stays in memory.
 void *smr_os_library_open(const char *name);
 /// A function of the library; NULL when it has none of that name.
 smr_os_function smr_os_library_function(void *library, const char *name);

@@ -251,8 +251,8 @@ void smr_os_library_close(void *library) { (void)library; }
 
 #else
 
-// Weak, so that a program links without libdl, which older C libraries keep these in, and so that a
-// static program does not get a loader it cannot use: then there are no libraries.
+// Weak, so that a program links without libdl, which C libraries may keep these in: there are no
+// libraries then.
 #if defined(__ELF__)
 #pragma weak dlopen
 #pragma weak dlsym
@@ -262,8 +262,15 @@ void smr_os_library_close(void *library) { (void)library; }
 #define OS_HAS_LIBRARIES true
 #endif
 
+// Drivers start threads that do not end when their library is closed: its code has to stay.
+#if defined(RTLD_NODELETE)
+enum { OS_LIBRARY_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+#else
+enum { OS_LIBRARY_FLAGS = RTLD_NOW | RTLD_LOCAL };
+#endif
+
 void *smr_os_library_open(const char *name) {
-  return OS_HAS_LIBRARIES ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+  return OS_HAS_LIBRARIES ? dlopen(name, OS_LIBRARY_FLAGS) : NULL;
 }
 
 #undef OS_HAS_LIBRARIES

@@ -146,8 +146,8 @@ static samara_status os_write_wide(const wchar_t *temporary, const wchar_t *path
 samara_status smr_os_write_path(const char *path, const void *data, size_t size_bytes,
                                 const samara_allocator *allocator, samara_error *error) {
   char suffix[64];
-  (void)smr_format(suffix, sizeof suffix, ".%llx-%llx.tmp",
-                   (unsigned long long)smr_os_process_id(), (unsigned long long)smr_os_now_ns());
+  (void)smr_format(suffix, sizeof suffix, ".%llx-%llx.tmp", (unsigned long long)smr_os_process_id(),
+                   (unsigned long long)smr_os_now_ns());
   wchar_t *wide = os_wide(path, "", allocator, error);
   if (wide == NULL) return os_not_wide(path);
   wchar_t *temporary = os_wide(path, suffix, allocator, error);
@@ -201,7 +201,11 @@ void *smr_os_library_open(const char *name) {
   wchar_t wide[MAX_PATH];
   if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, wide, MAX_PATH) <= 0)
     return NULL;
-  return (void *)LoadLibraryW(wide);
+  const HMODULE library = LoadLibraryW(wide);
+  // Drivers start threads that do not end when their library is closed: its code has to stay.
+  HMODULE kept;
+  if (library != NULL) (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN, wide, &kept);
+  return (void *)library;
 }
 
 smr_os_function smr_os_library_function(void *library, const char *name) {

@@ -23,6 +23,15 @@ SMR_TEST(files_are_refused) {
   CHECK_EQ_INT(smr_os_open_path("x", false, NULL, &file, &error), SAMARA_UNSUPPORTED);
   CHECK_EQ_INT(smr_os_open_fd(0, 0, 0, false, NULL, &file, &error), SAMARA_UNSUPPORTED);
   smr_os_close(&file, NULL);
+  CHECK_EQ_INT(smr_os_read_path("x", 1, NULL, &file, &error), SAMARA_UNSUPPORTED);
+  CHECK_EQ_INT(smr_os_write_path("x", "y", 1, NULL, &error), SAMARA_UNSUPPORTED);
+  CHECK_EQ_INT(smr_os_make_folder("x", NULL, &error), SAMARA_UNSUPPORTED);
+}
+
+SMR_TEST(there_are_no_libraries) {
+  CHECK(smr_os_library_open("libc.so.6") == NULL);
+  CHECK(smr_os_library_function(NULL, "malloc") == NULL);
+  smr_os_library_close(NULL);
 }
 
 SMR_TEST(locks_without_threads) {
@@ -37,8 +46,10 @@ SMR_TEST(locks_without_threads) {
   smr_os_cond_destroy(&cond);
   smr_os_mutex_destroy(&mutex);
   CHECK(!smr_os_thread_start(&thread, NULL, NULL));
+  smr_os_thread_sleep_ns(1);
   CHECK_EQ_INT(smr_os_processor_count(), 1);
   CHECK_EQ_INT(smr_os_now_ns(), 0);
 }
 
-SMR_TEST_MAIN(RUN(memory_is_aligned); RUN(files_are_refused); RUN(locks_without_threads))
+SMR_TEST_MAIN(RUN(memory_is_aligned); RUN(files_are_refused); RUN(there_are_no_libraries);
+              RUN(locks_without_threads))

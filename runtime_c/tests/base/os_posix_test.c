@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -197,6 +198,58 @@ SMR_TEST(large_blocks) {
   }
 }
 
+SMR_TEST(writes_and_reads_whole_files) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  samara_error error;
+  struct smr_os_file file = {0};
+  char folder[] = "/tmp/samara_os_test_XXXXXX", below[64], path[80];
+  REQUIRE(mkdtemp(folder) != NULL);
+  (void)snprintf(below, sizeof below, "%s/a/b", folder);
+  (void)snprintf(path, sizeof path, "%s/file", below);
+  CHECK_EQ_INT(smr_os_write_path(path, "x", 1, &allocator, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_make_folder(below, &allocator, &error), SAMARA_OK);
+  CHECK_EQ_INT(smr_os_make_folder(below, &allocator, &error), SAMARA_OK);
+  for (size_t size = 5; size > 1; size -= 2) {
+    CHECK_EQ_INT(smr_os_write_path(path, "bytes", size, &allocator, &error), SAMARA_OK);
+    REQUIRE(smr_os_read_path(path, size, &allocator, &file, &error) == SAMARA_OK);
+    CHECK(!file.mapped);
+    CHECK_EQ_INT(file.size_bytes, size);
+    CHECK_MEM(file.data, "bytes", size);
+    smr_os_close(&file, &allocator);
+    CHECK_EQ_INT(smr_os_read_path(path, size - 1, &allocator, &file, &error), SAMARA_LIMIT);
+  }
+  CHECK_EQ_INT(smr_os_make_folder(path, &allocator, &error), SAMARA_IO);
+  CHECK_EQ_INT(smr_os_read_path(below, 100, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(unlink(path), 0);
+  CHECK_EQ_INT(mkfifo(path, 0600), 0);  // nobody writes: must not wait
+  CHECK_EQ_INT(smr_os_read_path(path, 100, &allocator, &file, &error), SAMARA_IO);
+  CHECK_EQ_INT(unlink(path), 0);
+  CHECK_EQ_INT(rmdir(below), 0);  // nothing else is left
+  below[strlen(below) - 2] = '\0';
+  CHECK_EQ_INT(rmdir(below), 0);
+  CHECK_EQ_INT(rmdir(folder), 0);
+}
+
+SMR_TEST(loads_libraries) {
+  CHECK(smr_os_library_open("no_such_library.so") == NULL);
+#if defined(__linux__) && defined(__GLIBC__)
+  void *library = smr_os_library_open("libm.so.6");
+  REQUIRE(library != NULL);
+  const smr_os_function function = smr_os_library_function(library, "sqrt");
+  REQUIRE(function != NULL);
+  CHECK_NEAR(((double (*)(double))function)(2.25), 1.5, 0);
+  CHECK(smr_os_library_function(library, "no_such_function") == NULL);
+  smr_os_library_close(library);
+#endif
+  smr_os_library_close(NULL);
+}
+
+SMR_TEST(sleeps) {
+  const uint64_t start = smr_os_now_ns();
+  smr_os_thread_sleep_ns(2000000);
+  CHECK(smr_os_now_ns() - start >= 2000000);
+}
+
 static void map_stack(void *argument) {
   smr_os_map_stack();
   *(size_t *)argument = stack_pages_mapped();
@@ -213,4 +266,5 @@ SMR_TEST(maps_the_stack_of_a_thread) {
 
 SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
               RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map); RUN(says_why_not);
-              RUN(clock_and_process); RUN(leaves_processors); RUN(threads_locks_and_signals))
+              RUN(clock_and_process); RUN(writes_and_reads_whole_files); RUN(loads_libraries);
+              RUN(sleeps); RUN(leaves_processors); RUN(threads_locks_and_signals))

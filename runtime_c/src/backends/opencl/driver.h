@@ -37,6 +37,8 @@ struct smr_cl_driver {
                         samara_error *error);
   samara_status (*wait)(void *device, uint64_t ticket, uint64_t timeout_ns, bool *done,
                         samara_error *error);
+  /// The rows of operators, for tests; NULL: smr_cl_row.
+  const struct smr_cl_row *(*row)(const char *op);
 };
 
 /// The text of each kernel's file, its defines, and its name: kernels/texts.inc, generated.
@@ -50,10 +52,11 @@ extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS];
 extern const char smr_cl_dialect[];
 
 /// The functions of a backend over a driver (backend.c): `device` of these is a struct of its own.
-/// The table of OpenCL.
+
+/// The table of OpenCL; NULL where this build leaves it out.
 const samara_backend_table *smr_opencl_backend(void);
 
-/// A table's functions over `driver`, for tests.
+/// A table's functions over `driver`, which must outlive the device, for tests.
 samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_probe *request,
                            void **device, samara_device_info *info, samara_error *error);
 /// All functions of the table but probe.

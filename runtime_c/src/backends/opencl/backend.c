@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of a backend over a driver that runs launches: a program is a region's kernels, and
+// its launches for the shapes and places that it has now.
+#include "base/fp.h"
+
+#include "backends/opencl/driver.h"
+
+#include <string.h>
+
+#include "backends/opencl/cl_device.h"
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/format.h"
+#include "base/parts.h"
+
+struct backend_device {
+  const struct smr_cl_driver *driver;
+  void *handle;  // the driver's
+  struct smr_cl_features features;
+  // The caller's allocator is called by one thread at a time, functions of a backend by many.
+  samara_allocator given;
+  samara_allocator allocator;  // `given` behind the mutex; for the driver, too
+  struct smr_os_mutex mutex;
+};
+
+struct backend_program {
+  void *handle;         // the driver's; NULL where no node needs a kernel
+  uint64_t generation;  // of the region that the launches are for; 0: of none
+  struct smr_cl_launches launches;
+  size_t *starts;  // of each node's launches, and the end of the last
+  uint32_t node_count;
+  void **prepared;  // of launches, and more of former ones that had more
+  size_t prepared_count;
+};
+
+// ---- memory of the host ----
+
+static void *backend_allocate_host(void *user, size_t size_bytes) {
+  struct backend_device *device = (struct backend_device *)user;
+  smr_os_mutex_lock(&device->mutex);
+  void *pointer = device->given.allocate(device->given.user, size_bytes);
+  smr_os_mutex_unlock(&device->mutex);
+  return pointer;
+}
+
+static void backend_release_host(void *user, void *pointer) {
+  struct backend_device *device = (struct backend_device *)user;
+  smr_os_mutex_lock(&device->mutex);
+  device->given.release(device->given.user, pointer);
+  smr_os_mutex_unlock(&device->mutex);
+}
+
+// ---- the device ----
+
+samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_probe *request,
+                           void **device, samara_device_info *info, samara_error *error) {
+  *device = NULL;
+  const samara_allocator given = smr_allocator(&request->allocator);
+  struct backend_device *made =
+      (struct backend_device *)smr_allocate_zeroed(&given, 1, sizeof *made);
+  if (made == NULL) return smr_no_memory(error, sizeof *made);
+  made->driver = driver;
+  made->given = given;
+  made->allocator = (samara_allocator){
+      .allocate = backend_allocate_host, .release = backend_release_host, .user = made};
+  if (!smr_os_mutex_init(&made->mutex)) {
+    smr_release(&given, made);
+    SMR_FAIL(error, OUT_OF_MEMORY, "the system has no mutex left");
+  }
+  samara_probe own = *request;
+  own.allocator = made->allocator;
+  info->backend = driver->backend;
+  const samara_status status = driver->open(&own, &made->handle, info, &made->features, error);
+  if (status != SAMARA_OK) {
+    smr_os_mutex_destroy(&made->mutex);
+    smr_release(&given, made);
+    return status;
+  }
+  *device = made;
+  return SAMARA_OK;
+}
+
+static void backend_close(struct backend_device *device) {
+  const samara_allocator given = device->given;
+  device->driver->close(device->handle);
+  smr_os_mutex_destroy(&device->mutex);
+  smr_release(&given, device);
+}
+
+static void backend_requirements(void *given, samara_requirements *out) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  enum { LEAST = 64 };  // what kernels that read vectors may rely on
+  const size_t driver = device->driver->alignment(device->handle);
+  out->alignment_bytes = driver > LEAST ? driver : LEAST;
+  out->max_memory_bytes = device->driver->max_memory(device->handle);
+  out->constant_layouts =
+      1u << SAMARA_LAYOUT_PLAIN | 1u << SAMARA_LAYOUT_PANEL | 1u << SAMARA_LAYOUT_DWPANEL;
+}
+
+// ---- nodes ----
+
+static struct smr_cl_node backend_node(const struct backend_device *device,
+                                       const samara_region *region, uint32_t index) {
+  return (struct smr_cl_node){.region = region,
+                              .node = &region->nodes[index],
+                              .index = index,
+                              .features = &device->features};
+}
+
+static const struct smr_cl_row *backend_row(const struct backend_device *device, const char *op) {
+  return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
+}
+
+static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
+                             size_t reason_size) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_node node = backend_node(device, region, index);
+  const struct smr_cl_row *row = backend_row(device, node.node->op);
+  const char *why = "it is not supported";
+  if (row == NULL) {
+    why = "the operator has no kernel for this device";
+  } else if (row->fits(&node, &why)) {
+    return true;
+  }
+  (void)smr_format(reason, reason_size, "%s", why);
+  return false;
+}
+
+// ---- programs ----
+
+static void backend_release_program(struct backend_device *device,
+                                    struct backend_program *program) {
+  const struct smr_cl_driver *driver = device->driver;
+  for (size_t i = 0; i < program->prepared_count; i++) {
+    if (program->prepared[i] != NULL)
+      driver->release_prepared(device->handle, program->prepared[i]);
+  }
+  if (program->handle != NULL) driver->release_program(device->handle, program->handle);
+  smr_release(&device->allocator, program->prepared);
+  smr_release(&device->allocator, program->launches.launches);
+  smr_release(&device->allocator, program->starts);
+  smr_release(&device->allocator, program);
+}
+
+// Compiles the kernels that any of the nodes may need.
+static samara_status backend_build(struct backend_device *device, const samara_region *region,
+                                   struct backend_program *program, samara_error *error) {
+  bool kernels[SMR_CL_KERNELS] = {false}, any = false;
+  for (uint32_t i = 0; i < region->node_count; i++) {
+    const struct smr_cl_node node = backend_node(device, region, i);
+    const struct smr_cl_row *row = backend_row(device, node.node->op);
+    if (row == NULL) {
+      SMR_FAIL(error, UNSUPPORTED, "%s: %s has no kernel for this device", node.node->name,
+               node.node->op);
+    }
+    row->kernels(&node, kernels);
+  }
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++) any = any || kernels[k];
+  if (!any) return SAMARA_OK;
+  return device->driver->build(device->handle, kernels, &program->handle, error);
+}
+
+static samara_status backend_compile(void *given, const samara_region *region, void **program,
+                                     samara_error *error) {
+  struct backend_device *device = (struct backend_device *)given;
+  *program = NULL;
+  struct backend_program *made =
+      (struct backend_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
+  if (made == NULL) return smr_no_memory(error, sizeof *made);
+  made->launches.allocator = &device->allocator;
+  made->node_count = region->node_count;
+  made->starts = (size_t *)smr_allocate_zeroed(&device->allocator, (size_t)region->node_count + 1,
+                                               sizeof *made->starts);
+  // One for most nodes; there is always one to write to where memory runs out later.
+  const size_t capacity = (size_t)region->node_count + 1;
+  made->launches.launches = (struct smr_cl_launch *)smr_allocate_zeroed(
+      &device->allocator, capacity, sizeof *made->launches.launches);
+  samara_status status = SAMARA_OK;
+  if (made->starts == NULL || made->launches.launches == NULL) {
+    status = smr_no_memory(error, capacity * sizeof *made->launches.launches);
+  } else {
+    made->launches.capacity = capacity;
+    status = backend_build(device, region, made, error);
+  }
+  if (status != SAMARA_OK) {
+    backend_release_program(device, made);
+    return status;
+  }
+  *program = made;
+  return SAMARA_OK;
+}
+
+// Room for one prepared launch each. Those that are there keep their places.
+static samara_status backend_reserve(struct backend_device *device, struct backend_program *program,
+                                     samara_error *error) {
+  const size_t count = program->launches.count;
+  if (count <= program->prepared_count) return SAMARA_OK;
+  void **prepared = (void **)smr_allocate_zeroed(&device->allocator, count, sizeof *prepared);
+  if (prepared == NULL) return smr_no_memory(error, count * sizeof *prepared);
+  if (program->prepared_count > 0)
+    memcpy(prepared, program->prepared, program->prepared_count * sizeof *prepared);
+  smr_release(&device->allocator, program->prepared);
+  program->prepared = prepared;
+  program->prepared_count = count;
+  return SAMARA_OK;
+}
+
+static samara_status backend_lower(struct backend_device *device, const samara_region *region,
+                                   struct backend_program *program, samara_error *error) {
+  struct smr_cl_launches *launches = &program->launches;
+  program->generation = 0;  // until all is ready
+  launches->count = 0;
+  launches->failed = false;
+  for (uint32_t i = 0; i < region->node_count; i++) {
+    const struct smr_cl_node node = backend_node(device, region, i);
+    program->starts[i] = launches->count;
+    backend_row(device, node.node->op)->lower(&node, launches);
+  }
+  program->starts[region->node_count] = launches->count;
+  if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
+  SMR_TRY(backend_reserve(device, program, error));
+  for (size_t i = 0; i < launches->count; i++) {
+    const struct smr_cl_launch *launch = &launches->launches[i];
+    const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
+                                                         &program->prepared[i], error);
+    if (status != SAMARA_OK) {
+      const uint32_t at = launch->node < region->node_count ? launch->node : 0;
+      return smr_fail_prefix(error, status, "%s: ", region->nodes[at].name);
+    }
+  }
+  program->generation = region->generation;
+  return SAMARA_OK;
+}
+
+// ---- work ----
+
+static samara_status backend_submit(void *given, void *of, const samara_region *region,
+                                    uint32_t first, uint32_t count, uint64_t *ticket,
+                                    samara_error *error) {
+  struct backend_device *device = (struct backend_device *)given;
+  struct backend_program *program = (struct backend_program *)of;
+  *ticket = 0;
+  if (region->generation == 0 || region->node_count != program->node_count ||
+      first > program->node_count || count > program->node_count - first) {
+    SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
+  }
+  if (program->generation != region->generation)
+    SMR_TRY(backend_lower(device, region, program, error));
+  const size_t begin = program->starts[first], end = program->starts[first + count];
+  if (begin == end) return SAMARA_OK;
+  return device->driver->run(device->handle, program->prepared + begin,
+                             program->launches.launches + begin, end - begin, ticket, error);
+}
+
+static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
+                                  samara_error *error) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  *handle = NULL;
+  return device->driver->allocate(device->handle, constant->size_bytes, constant->data, handle,
+                                  error);
+}
+
+static samara_status backend_allocate(void *given, size_t size_bytes, void **handle,
+                                      samara_error *error) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  *handle = NULL;
+  return device->driver->allocate(device->handle, size_bytes, NULL, handle, error);
+}
+
+static void backend_release(void *given, samara_handle_kind kind, void *handle) {
+  struct backend_device *device = (struct backend_device *)given;
+  if (handle == NULL) return;
+  switch (kind) {
+    case SAMARA_HANDLE_DEVICE:
+      backend_close(device);
+      return;
+    case SAMARA_HANDLE_PROGRAM:
+      backend_release_program(device, (struct backend_program *)handle);
+      return;
+    case SAMARA_HANDLE_CONSTANT:
+    case SAMARA_HANDLE_MEMORY:
+      device->driver->release(device->handle, handle);
+      return;
+  }
+}
+
+static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
+                                  samara_error *error) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  *ticket = 0;
+  return device->driver->copy(device->handle, copy, ticket, error);
+}
+
+static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                                  samara_error *error) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  return device->driver->wait(device->handle, ticket, timeout_ns, done, error);
+}
+
+// ---- tables ----
+
+static samara_status backend_probe_opencl(const samara_probe *request, void **device,
+                                          samara_device_info *info, samara_error *error) {
+  return smr_cl_probe(&smr_opencl_driver, request, device, info, error);
+}
+
+#define BACKEND_TABLE(probe_function)           \
+  {.struct_size = sizeof(samara_backend_table), \
+   .version = SAMARA_BACKEND_VERSION,           \
+   .name = "opencl",                            \
+   .probe = probe_function,                     \
+   .supports = backend_supports,                \
+   .requirements = backend_requirements,        \
+   .compile = backend_compile,                  \
+   .load = backend_load,                        \
+   .allocate = backend_allocate,                \
+   .release = backend_release,                  \
+   .copy = backend_copy,                        \
+   .submit = backend_submit,                    \
+   .wait = backend_wait}
+
+const samara_backend_table smr_cl_functions = BACKEND_TABLE(NULL);
+static const samara_backend_table backend_opencl = BACKEND_TABLE(backend_probe_opencl);
+
+#undef BACKEND_TABLE
+
+const samara_backend_table *smr_opencl_backend(void) {
+  return SMR_HAS(backend_opencl) ? &backend_opencl : NULL;
+}

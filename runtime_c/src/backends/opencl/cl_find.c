@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the devices of OpenCL, and what one of them can do.
+#include "base/fp.h"
+
+#include "backends/opencl/cl_device.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+  OPENCL_PLATFORMS = 16,  // that are looked at
+  OPENCL_DEVICES = 64     // of one kind on one platform
+};
+
+// ---- finding a device ----
+
+// Device `index` of all: GPUs first, then accelerators, then CPUs,
+// each in the order of the platforms.
+static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
+                                 samara_error *error) {
+  static const uint64_t kinds[] = {SMR_CL_DEVICE_TYPE_GPU, SMR_CL_DEVICE_TYPE_ACCELERATOR,
+                                   SMR_CL_DEVICE_TYPE_CPU};
+  smr_cl_platform_id platforms[OPENCL_PLATFORMS] = {NULL};
+  smr_cl_device_id devices[OPENCL_DEVICES];
+  uint32_t platform_count = 0, seen = 0;
+  const int32_t code = device->api.clGetPlatformIDs(OPENCL_PLATFORMS, platforms, &platform_count);
+  if (code == SMR_CL_PLATFORM_NOT_FOUND_KHR) platform_count = 0;
+  if (code != SMR_CL_PLATFORM_NOT_FOUND_KHR && code != SMR_CL_SUCCESS)
+    return smr_cl_failed(error, "clGetPlatformIDs", code);
+  if (platform_count > OPENCL_PLATFORMS) platform_count = OPENCL_PLATFORMS;
+  for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+    for (uint32_t p = 0; p < platform_count; p++) {
+      uint32_t count = 0;
+      memset(devices, 0, sizeof devices);
+      if (platforms[p] == NULL ||
+          device->api.clGetDeviceIDs(platforms[p], kinds[kind], OPENCL_DEVICES, devices, &count) !=
+              SMR_CL_SUCCESS)
+        continue;  // it has none of this kind, or does not work
+      if (count > OPENCL_DEVICES) count = OPENCL_DEVICES;
+      for (uint32_t d = 0; d < count; d++) {
+        if (devices[d] == NULL || seen++ != index) continue;
+        device->platform = platforms[p];
+        device->id = devices[d];
+        return SAMARA_OK;
+      }
+    }
+  }
+  SMR_FAIL(error, NOT_FOUND, "OpenCL has no device %u: there are %u", (unsigned)index,
+           (unsigned)seen);
+}
+
+// ---- what a device is ----
+
+static int32_t opencl_info(const struct smr_cl_device *device, uint32_t what, size_t size,
+                           void *value, size_t *needed) {
+  return what == SMR_CL_PLATFORM_VERSION
+             ? device->api.clGetPlatformInfo(device->platform, what, size, value, needed)
+             : device->api.clGetDeviceInfo(device->id, what, size, value, needed);
+}
+
+// A text, to be released.
+static samara_status opencl_text(const struct smr_cl_device *device, uint32_t what, char **out,
+                                 samara_error *error) {
+  size_t size = 0;
+  int32_t code = opencl_info(device, what, 0, NULL, &size);
+  if (code == SMR_CL_SUCCESS && size > SMR_CL_MAX_TEXT) {
+    SMR_FAIL(error, UNSUPPORTED, "clGetDeviceInfo: a text of %zu bytes", size);
+  }
+  char *text = (char *)smr_allocate_zeroed(&device->allocator, size + 1, 1);
+  if (text == NULL) return smr_no_memory(error, size + 1);
+  if (code == SMR_CL_SUCCESS && size > 0) code = opencl_info(device, what, size, text, NULL);
+  if (code != SMR_CL_SUCCESS) {
+    smr_release(&device->allocator, text);
+    return smr_cl_failed(error, "clGetDeviceInfo", code);
+  }
+  *out = text;
+  return SAMARA_OK;
+}
+
+// Numbers of 4 and of 8 bytes; 0 where the device does not say.
+static uint32_t opencl_u32(const struct smr_cl_device *device, uint32_t what) {
+  uint32_t value = 0;
+  return opencl_info(device, what, sizeof value, &value, NULL) == SMR_CL_SUCCESS ? value : 0;
+}
+static uint64_t opencl_u64(const struct smr_cl_device *device, uint32_t what) {
+  uint64_t value = 0;
+  return opencl_info(device, what, sizeof value, &value, NULL) == SMR_CL_SUCCESS ? value : 0;
+}
+
+// Whether a list of words has this one.
+static bool opencl_has(const char *list, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = list; *at != '\0';) {
+    const size_t part = strcspn(at, " ");
+    if (part == length && strncmp(at, word, part) == 0) return true;
+    at += part + (at[part] == ' ');
+  }
+  return false;
+}
+
+static uint32_t opencl_subgroup(const struct smr_cl_device *device, const char *extensions) {
+  enum { USUAL = 16, SIZES = 8 };
+  uint32_t size = 0;
+  if (opencl_has(extensions, "cl_nv_device_attribute_query")) {
+    size = opencl_u32(device, SMR_CL_DEVICE_WARP_SIZE_NV);
+  } else if (opencl_has(extensions, "cl_amd_device_attribute_query")) {
+    size = opencl_u32(device, SMR_CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  } else if (opencl_has(extensions, "cl_intel_required_subgroup_size")) {
+    size_t sizes[SIZES] = {0}, bytes = 0;
+    if (device->api.clGetDeviceInfo(device->id, SMR_CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes,
+                                    sizes, &bytes) != SMR_CL_SUCCESS ||
+        bytes > sizeof sizes)
+      return 0;
+    for (size_t i = 0; i < bytes / sizeof sizes[0] && size != USUAL; i++) size = (uint32_t)sizes[i];
+  }
+  return size <= 256 ? size : 0;
+}
+
+static void opencl_features(const struct smr_cl_device *device, bool cpu, const char *extensions,
+                            struct smr_cl_features *features) {
+  *features = (struct smr_cl_features){
+      .float16 = opencl_has(extensions, "cl_khr_fp16"),
+      .float64 = opencl_has(extensions, "cl_khr_fp64") ||
+                 opencl_u64(device, SMR_CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
+      .dot_int8 = opencl_has(extensions, "cl_khr_integer_dot_product") &&
+                  opencl_u64(device, SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) != 0,
+      .subgroup = opencl_subgroup(device, extensions),
+      .cpu = cpu};
+}
+
+// Whether "OpenCL 1.2 …" is a version that has all that is used here.
+static bool opencl_is_new(const char *version) {
+  if (strncmp(version, "OpenCL ", 7) != 0) return false;
+  const char *at = version + 7;
+  return (at[0] >= '2' && at[0] <= '9') || (at[0] == '1' && at[1] == '.' && at[2] >= '2');
+}
+
+static samara_status opencl_usable(const struct smr_cl_device *device, samara_error *error) {
+  char *version = NULL;
+  SMR_TRY(opencl_text(device, SMR_CL_DEVICE_VERSION, &version, error));
+  const char *why = NULL;
+  if (opencl_u32(device, SMR_CL_DEVICE_AVAILABLE) == 0) {
+    why = "is not available";
+  } else if (opencl_u32(device, SMR_CL_DEVICE_COMPILER_AVAILABLE) == 0) {
+    why = "has no compiler";
+  } else if (opencl_u32(device, SMR_CL_DEVICE_ENDIAN_LITTLE) == 0) {
+    why = "is big-endian";
+  } else if (!opencl_is_new(version)) {
+    why = "is older than OpenCL 1.2";
+  }
+  smr_release(&device->allocator, version);
+  if (why == NULL) return SAMARA_OK;
+  SMR_FAIL(error, UNSUPPORTED, "the device %s %s", device->name, why);
+}
+
+static samara_status opencl_describe(struct smr_cl_device *device, samara_device_info *info,
+                                     struct smr_cl_features *features, samara_error *error) {
+  SMR_TRY(opencl_text(device, SMR_CL_DEVICE_NAME, &device->name, error));
+  SMR_TRY(opencl_text(device, SMR_CL_DRIVER_VERSION, &device->version, error));
+  SMR_TRY(opencl_text(device, SMR_CL_PLATFORM_VERSION, &device->platform_version, error));
+  SMR_TRY(opencl_usable(device, error));
+  char *extensions = NULL;
+  SMR_TRY(opencl_text(device, SMR_CL_DEVICE_EXTENSIONS, &extensions, error));
+  const bool cpu = (opencl_u64(device, SMR_CL_DEVICE_TYPE) & SMR_CL_DEVICE_TYPE_CPU) != 0;
+  opencl_features(device, cpu, extensions, features);
+  smr_release(&device->allocator, extensions);
+  device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  info->name = device->name;
+  info->driver = device->version;
+  info->memory_bytes = opencl_u64(device, SMR_CL_DEVICE_GLOBAL_MEM_SIZE);
+  info->compute_units = opencl_u32(device, SMR_CL_DEVICE_MAX_COMPUTE_UNITS);
+  info->shares_memory = opencl_u32(device, SMR_CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+  return SAMARA_OK;
+}
+
+samara_status smr_cl_find(struct smr_cl_device *device, uint32_t index, samara_device_info *info,
+                          struct smr_cl_features *features, samara_error *error) {
+  SMR_TRY(opencl_find(device, index, error));
+  return opencl_describe(device, info, features, error);
+}

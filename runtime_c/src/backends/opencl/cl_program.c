@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of OpenCL: their source put together, compiled or read from the cache, and their kernels
+// with the arguments of launches.
+#include "base/fp.h"
+
+#include "backends/opencl/cl_device.h"
+
+#include <string.h>
+
+#include "backends/opencl/cl_cache.h"
+#include "base/alloc.h"
+
+// Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept.
+static const char program_options[] = "-cl-std=CL1.2";
+
+enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
+
+struct cl_program {
+  smr_cl_program_id id;
+  // Of each kernel one object, made by the build: what is missing or wrong shows there. The first
+  // launch takes it.
+  smr_cl_kernel_id spare[SMR_CL_KERNELS];
+  const char *names[SMR_CL_KERNELS];  // NULL: not in the program
+};
+
+struct cl_prepared {
+  smr_cl_kernel_id id;
+  const struct cl_program *program;
+  uint16_t kernel;
+  bool set;  // what is below has been set
+  uint64_t releases;
+  void *memory[SMR_CL_BUFFERS];
+  uint32_t offsets[SMR_CL_BUFFERS];
+  int32_t ints[SMR_CL_INTS];
+  float floats[SMR_CL_FLOATS];
+};
+
+// ---- the source ----
+
+// A text that grows; without memory its length is only counted.
+struct cl_source {
+  char *text;
+  size_t used;
+};
+
+static void source_add(struct cl_source *source, const char *text, size_t length) {
+  if (source->text != NULL) memcpy(source->text + source->used, text, length);
+  source->used += length;
+}
+static void source_line(struct cl_source *source, const char *text) {
+  source_add(source, text, strlen(text));
+  source_add(source, "\n", 1);
+}
+
+// "A=1 B=2" as lines that define A and B, or undefine them.
+static void source_defines(struct cl_source *source, const char *defines, bool define) {
+  for (const char *at = defines; at != NULL && *at != '\0';) {
+    const size_t length = strcspn(at, " "), name = strcspn(at, "= ");
+    if (length > 0) {
+      source_add(source, define ? "#define " : "#undef ", define ? 8 : 7);
+      source_add(source, at, name);
+      if (define) source_add(source, " ", 1);
+      if (define && name < length) source_add(source, at + name + 1, length - name - 1);
+      source_add(source, "\n", 1);
+    }
+    at += length + (at[length] == ' ');
+  }
+}
+
+static void source_write(struct cl_source *source, const char *dialect,
+                         const struct smr_cl_text *texts, const bool *kernels) {
+  source_line(source, dialect);
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
+    if (!kernels[k]) continue;
+    source_defines(source, texts[k].defines, true);
+    source_add(source, "#define KERNEL_NAME ", 20);
+    source_line(source, texts[k].name);
+    source_line(source, texts[k].text);
+    source_line(source, "#undef KERNEL_NAME");
+    source_defines(source, texts[k].defines, false);
+  }
+}
+
+// ---- compiling ----
+
+// The first lines of what the compiler said; "" where it said nothing.
+static void program_log(const struct smr_cl_device *device, smr_cl_program_id id, char *out,
+                        size_t out_size) {
+  size_t size = 0;
+  out[0] = '\0';
+  if (device->api.clGetProgramBuildInfo(id, device->id, SMR_CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
+          SMR_CL_SUCCESS ||
+      size == 0 || size > SMR_CL_MAX_TEXT)
+    return;
+  char *text = (char *)smr_allocate_zeroed(&device->allocator, size + 1, 1);
+  if (text != NULL && device->api.clGetProgramBuildInfo(id, device->id, SMR_CL_PROGRAM_BUILD_LOG,
+                                                        size, text, NULL) == SMR_CL_SUCCESS) {
+    const size_t length = strlen(text), shown = length < out_size ? length : out_size - 1;
+    memcpy(out, text, shown);
+    out[shown] = '\0';
+  }
+  smr_release(&device->allocator, text);
+}
+
+static samara_status program_compile(const struct smr_cl_device *device, smr_cl_program_id id,
+                                     samara_error *error) {
+  const int32_t code = device->api.clBuildProgram(id, 1, &device->id, program_options, NULL, NULL);
+  if (code == SMR_CL_SUCCESS) return SAMARA_OK;
+  char said[400];
+  program_log(device, id, said, sizeof said);
+  const samara_status status = smr_cl_failed(error, "clBuildProgram", code);
+  if (said[0] == '\0') return status;
+  return smr_fail(error, status, "clBuildProgram: %s: %s", smr_cl_error_name(code), said);
+}
+
+static samara_status program_make_kernels(const struct smr_cl_device *device,
+                                          struct cl_program *program, samara_error *error) {
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
+    if (program->names[k] == NULL) continue;
+    int32_t code = SMR_CL_SUCCESS;
+    program->spare[k] = device->api.clCreateKernel(program->id, program->names[k], &code);
+    if (code != SMR_CL_SUCCESS) program->spare[k] = NULL;
+    const samara_status status = smr_cl_created(error, "clCreateKernel", program->spare[k], code);
+    if (status != SAMARA_OK) return smr_fail_prefix(error, status, "%s: ", program->names[k]);
+  }
+  return SAMARA_OK;
+}
+
+// Gives back what a program consists of; its names stay.
+static void program_clear(const struct smr_cl_device *device, struct cl_program *program) {
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
+    if (program->spare[k] != NULL) (void)device->api.clReleaseKernel(program->spare[k]);
+    program->spare[k] = NULL;
+  }
+  if (program->id != NULL) (void)device->api.clReleaseProgram(program->id);
+  program->id = NULL;
+}
+
+static samara_status program_from_source(const struct smr_cl_device *device, const char *text,
+                                         size_t text_bytes, struct cl_program *program,
+                                         samara_error *error) {
+  int32_t code = SMR_CL_SUCCESS;
+  smr_cl_program_id id =
+      device->api.clCreateProgramWithSource(device->context, 1, &text, &text_bytes, &code);
+  SMR_TRY(smr_cl_created(error, "clCreateProgramWithSource", id, code));
+  program->id = id;
+  SMR_TRY(program_compile(device, id, error));
+  return program_make_kernels(device, program, error);
+}
+
+// ---- the cache ----
+
+// False when there is none that works; the program is empty then.
+static bool program_from_cache(const struct smr_cl_device *device,
+                               const struct smr_cl_cache_key *key, struct cl_program *program) {
+  struct smr_cl_cache_entry entry;
+  if (!smr_cl_cache_read(key, &device->allocator, &entry)) return false;
+  int32_t code = SMR_CL_SUCCESS, binary_code = SMR_CL_SUCCESS;
+  smr_cl_program_id id = device->api.clCreateProgramWithBinary(
+      device->context, 1, &device->id, &entry.binary_bytes, &entry.binary, &binary_code, &code);
+  program->id = code == SMR_CL_SUCCESS ? id : NULL;
+  const bool good = program->id != NULL && binary_code == SMR_CL_SUCCESS &&
+                    program_compile(device, program->id, NULL) == SAMARA_OK &&
+                    program_make_kernels(device, program, NULL) == SAMARA_OK;
+  smr_os_close(&entry.file, &device->allocator);
+  if (!good) program_clear(device, program);
+  return good;
+}
+
+static samara_status program_keep(const struct smr_cl_device *device,
+                                  const struct smr_cl_cache_key *key,
+                                  const struct cl_program *program, samara_error *error) {
+  size_t size = 0;
+  int32_t code = device->api.clGetProgramInfo(program->id, SMR_CL_PROGRAM_BINARY_SIZES, sizeof size,
+                                              &size, NULL);
+  if (code != SMR_CL_SUCCESS) return smr_cl_failed(error, "clGetProgramInfo", code);
+  if (size == 0 || size > PROGRAM_MAX_BINARY) {
+    SMR_FAIL(error, UNSUPPORTED, "the driver's binary of a program has %zu bytes", size);
+  }
+  unsigned char *binary = (unsigned char *)smr_allocate_zeroed(&device->allocator, size, 1);
+  if (binary == NULL) return smr_no_memory(error, size);
+  code = device->api.clGetProgramInfo(program->id, SMR_CL_PROGRAM_BINARIES, sizeof binary, &binary,
+                                      NULL);
+  const samara_status status =
+      code != SMR_CL_SUCCESS ? smr_cl_failed(error, "clGetProgramInfo", code)
+                             : smr_cl_cache_write(key, binary, size, &device->allocator, error);
+  smr_release(&device->allocator, binary);
+  return status;
+}
+
+static samara_status program_make(const struct smr_cl_device *device,
+                                  const struct cl_source *source, struct cl_program *program,
+                                  samara_error *error) {
+  const struct smr_cl_cache_key key = {
+      .folder = device->cache_folder,
+      .texts = {device->name, device->version, device->platform_version, program_options},
+      .source = source->text,
+      .source_bytes = source->used};
+  if (key.folder != NULL && program_from_cache(device, &key, program)) return SAMARA_OK;
+  SMR_TRY(program_from_source(device, source->text, source->used, program, error));
+  samara_error why = {.text = ""};
+  if (key.folder != NULL && program_keep(device, &key, program, &why) != SAMARA_OK) {
+    smr_cl_log(device, SAMARA_LOG_WARNING, "opencl: a compiled program is not kept in %s: %s",
+               key.folder, why.text);
+  }
+  return SAMARA_OK;
+}
+
+// ---- functions of the driver: programs ----
+
+samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
+                                 const bool *kernels, void **program, samara_error *error) {
+  const struct smr_cl_device *own = (const struct smr_cl_device *)device;
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
+    if (kernels[k] && texts[k].text == NULL) {
+      SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", texts[k].name);
+    }
+  }
+  struct cl_source source = {NULL, 0};
+  source_write(&source, dialect, texts, kernels);
+  const size_t size = source.used;
+  source = (struct cl_source){(char *)smr_allocate(&own->allocator, size), 0};
+  struct cl_program *made =
+      (struct cl_program *)smr_allocate_zeroed(&own->allocator, 1, sizeof *made);
+  samara_status status = SAMARA_OK;
+  if (source.text == NULL || made == NULL) {
+    status = smr_no_memory(error, size);
+  } else {
+    source_write(&source, dialect, texts, kernels);
+    for (size_t k = 0; k < SMR_CL_KERNELS; k++) made->names[k] = kernels[k] ? texts[k].name : NULL;
+    status = program_make(own, &source, made, error);
+    if (status != SAMARA_OK) program_clear(own, made);
+  }
+  smr_release(&own->allocator, source.text);
+  if (status != SAMARA_OK) {
+    smr_release(&own->allocator, made);
+    return status;
+  }
+  *program = made;
+  return SAMARA_OK;
+}
+
+samara_status smr_cl_build(void *device, const bool *kernels, void **program, samara_error *error) {
+  return smr_cl_build_texts(device, smr_cl_dialect, smr_cl_texts, kernels, program, error);
+}
+
+void smr_cl_release_program(void *device, void *program) {
+  const struct smr_cl_device *own = (const struct smr_cl_device *)device;
+  if (program == NULL) return;
+  program_clear(own, (struct cl_program *)program);
+  smr_release(&own->allocator, program);
+}
+
+// ---- functions of the driver: launches ----
+
+static samara_status prepared_check(const struct cl_program *program,
+                                    const struct smr_cl_launch *launch, samara_error *error) {
+  if (program == NULL || launch->kernel >= SMR_CL_KERNELS ||
+      program->names[launch->kernel] == NULL) {
+    SMR_FAIL(error, BAD_STATE, "kernel %u is not in the program", (unsigned)launch->kernel);
+  }
+  bool good = launch->dims >= 1 && launch->dims <= 3;
+  for (size_t d = 0; good && d < launch->dims; d++) good = launch->items[d] != 0;
+  for (size_t i = 0; good && i < SMR_CL_BUFFERS; i++) {
+    const uint64_t offset = launch->buffers[i].offset_bytes;
+    good = launch->buffers[i].memory == NULL || (offset % 4 == 0 && offset / 4 <= UINT32_MAX);
+  }
+  if (good) return SAMARA_OK;
+  SMR_FAIL(error, BAD_STATE, "a launch of %s that has no work-items, or offsets out of range",
+           program->names[launch->kernel]);
+}
+
+static samara_status prepared_set(const struct smr_cl_device *device, struct cl_prepared *prepared,
+                                  uint32_t index, size_t size, const void *value,
+                                  samara_error *error) {
+  const int32_t code = device->api.clSetKernelArg(prepared->id, index, size, value);
+  return code == SMR_CL_SUCCESS ? SAMARA_OK : smr_cl_failed(error, "clSetKernelArg", code);
+}
+
+// The arguments in the order of the kernels' signature (kernels/dialect.h); those that are set
+// already are left. `releases`: how much memory was released by now.
+static samara_status prepared_arguments(const struct smr_cl_device *device, uint64_t releases,
+                                        const struct smr_cl_launch *launch,
+                                        struct cl_prepared *prepared, samara_error *error) {
+  enum { HALF = SMR_CL_INTS / 2 };
+  const bool set = prepared->set, places = set && prepared->releases == releases;
+  prepared->set = false;  // until all are
+  uint32_t index = 0, offsets[SMR_CL_BUFFERS] = {0};
+  for (size_t i = 0; i < SMR_CL_BUFFERS; i++, index++) {
+    const struct smr_cl_place *place = &launch->buffers[i];
+    smr_cl_mem memory = (smr_cl_mem)place->memory;
+    if (memory != NULL) offsets[i] = (uint32_t)(place->offset_bytes / 4);
+    if (places && prepared->memory[i] == place->memory) continue;
+    SMR_TRY(prepared_set(device, prepared, index, sizeof memory, &memory, error));
+    prepared->memory[i] = place->memory;
+  }
+  const struct {
+    void *old;
+    const void *now;
+    size_t size;
+  } rest[] = {
+      {prepared->offsets, offsets, sizeof offsets},
+      {prepared->ints, launch->ints, HALF * sizeof(int32_t)},
+      {prepared->ints + HALF, launch->ints + HALF, HALF * sizeof(int32_t)},
+      {prepared->floats, launch->floats, sizeof launch->floats},
+  };
+  for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++, index++) {
+    if (set && memcmp(rest[i].old, rest[i].now, rest[i].size) == 0) continue;
+    SMR_TRY(prepared_set(device, prepared, index, rest[i].size, rest[i].now, error));
+    memcpy(rest[i].old, rest[i].now, rest[i].size);
+  }
+  prepared->set = true;
+  prepared->releases = releases;
+  return SAMARA_OK;
+}
+
+// A kernel object for the launch, without arguments.
+static samara_status prepared_make(const struct smr_cl_device *device, struct cl_program *program,
+                                   uint16_t kernel, void **prepared, samara_error *error) {
+  struct cl_prepared *made =
+      (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
+  if (made == NULL) return smr_no_memory(error, sizeof *made);
+  made->program = program;
+  made->kernel = kernel;
+  made->id = program->spare[kernel];
+  program->spare[kernel] = NULL;
+  if (made->id == NULL) {
+    int32_t code = SMR_CL_SUCCESS;
+    smr_cl_kernel_id id = device->api.clCreateKernel(program->id, program->names[kernel], &code);
+    const samara_status status = smr_cl_created(error, "clCreateKernel", id, code);
+    if (status != SAMARA_OK) {
+      smr_release(&device->allocator, made);
+      return status;
+    }
+    made->id = id;
+  }
+  *prepared = made;
+  return SAMARA_OK;
+}
+
+samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,
+                             void **prepared, samara_error *error) {
+  struct smr_cl_device *own = (struct smr_cl_device *)device;
+  struct cl_program *of = (struct cl_program *)program;
+  SMR_TRY(prepared_check(of, launch, error));
+  const struct cl_prepared *old = (const struct cl_prepared *)*prepared;
+  if (old != NULL && (old->program != of || old->kernel != launch->kernel)) {
+    smr_cl_release_prepared(device, *prepared);
+    *prepared = NULL;
+  }
+  if (*prepared == NULL) SMR_TRY(prepared_make(own, of, launch->kernel, prepared, error));
+  smr_os_mutex_lock(&own->mutex);
+  const uint64_t releases = own->releases;
+  smr_os_mutex_unlock(&own->mutex);
+  return prepared_arguments(own, releases, launch, (struct cl_prepared *)*prepared, error);
+}
+
+void smr_cl_release_prepared(void *device, void *prepared) {
+  const struct smr_cl_device *own = (const struct smr_cl_device *)device;
+  if (prepared == NULL) return;
+  (void)own->api.clReleaseKernel(((struct cl_prepared *)prepared)->id);
+  smr_release(&own->allocator, prepared);
+}
+
+smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared) {
+  return ((const struct cl_prepared *)prepared)->id;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Controls of the OpenCL library without a device that fails on request (fault_opencl.c).
+#ifndef SMR_TESTS_BACKENDS_FAULT_OPENCL_H
+#define SMR_TESTS_BACKENDS_FAULT_OPENCL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// What a kernel does: the launch as it came through the kernel's arguments. A buffer that is not
+/// used is NULL; offsets have been added to the others.
+typedef void (*fault_kernel_fn)(const char *name, unsigned char **buffers, const int32_t *ints,
+                                const float *floats, uint32_t dims, const size_t *items);
+
+enum fault_kind {
+  FAULT_ERROR,  // call `at` fails with `code`
+  FAULT_LOST,   // it and all after it do
+  FAULT_LIE,    // it does nothing, and says that it succeeded
+};
+
+struct fault_opencl {
+  long at;  // of calls, from 0; negative: none
+  int kind;
+  int32_t code;
+  long calls;           // so far
+  long live;            // objects
+  long misuse;          // handles that are of no object, or of another kind
+  uint64_t max_alloc;   // bytes of one buffer
+  int lag;              // an event is seen as not done that many times
+  int32_t event_error;  // of the next command, when it is done; 0: none
+  long builds;          // of sources
+  long binaries;        // that were accepted
+  long enqueued;        // kernels
+  int deaf;             // the device never finishes an event that is asked for
+  const char *version;  // of the device
+  fault_kernel_fn kernel;
+};
+
+/// The name of the exported function that returns the controls.
+#define FAULT_OPENCL_ENTRY "fault_opencl"
+
+#endif
