@@ -21,11 +21,11 @@ enum {
 
 // ---- faults and counts ----
 
-#define MIRROR_FUNCTIONS(X)                                                                   \
-  X(probe)                                                                                    \
-  X(supports)                                                                                 \
-  X(requirements) X(compile) X(load) X(allocate) X(release) X(copy) X(submit) X(wait) X(node) \
-      X(prepare)
+#define MIRROR_FUNCTIONS(X) \
+  X(probe)                  \
+  X(supports)               \
+  X(requirements)           \
+  X(compile) X(load) X(allocate) X(release) X(copy) X(submit) X(wait) X(node) X(prepare)
 
 enum mirror_function {
 #define MIRROR_ENUM(name) MIRROR_##name,
