@@ -167,9 +167,10 @@ static void scene_start(struct scene *scene, const char *op, uint32_t inputs) {
                                      .tensor_count = inputs + 1}};
 }
 
+static float scene_scales[NPU_TENSORS];
+
 static void scene_tensor(struct scene *scene, uint32_t index, samara_dtype dtype, int32_t rank,
                          const int64_t *shape) {
-  static float scales[NPU_TENSORS];
   static int32_t zeros[NPU_TENSORS];
   samara_region_tensor *t = &scene->tensors[index];
   *t = (samara_region_tensor){.name = "t", .dtype = dtype, .rank = rank};
@@ -179,9 +180,9 @@ static void scene_tensor(struct scene *scene, uint32_t index, samara_dtype dtype
     t->size_bytes *= (size_t)shape[i];
   }
   if (dtype != SAMARA_QINT8) return;
-  scales[index] = pick_scale();
+  scene_scales[index] = pick_scale();
   zeros[index] = (int32_t)pick(-128, 127);
-  t->scales = &scales[index];
+  t->scales = &scene_scales[index];
   t->zero_points = pick(0, 3) != 0 ? &zeros[index] : NULL;
   t->quant_count = 1;
   t->quant_axis = -1;
@@ -299,11 +300,17 @@ static void qconv_case(void) {
   }
   w->scales = scales;
   w->zero_points = pick(0, 1) ? zeros : NULL;
-  if (pick(0, 3) != 0) {
-    w->quant_count = (uint32_t)outputs;
-    w->quant_axis = 0;
-  }
+  if (pick(0, 3) != 0) w->quant_count = (uint32_t)outputs;
+  w->quant_axis = 0;
   if (has_bias) scene.tensors[2].data = bias;
+  // Where the multiplier is a power of two, some sums are ties, unless (s_x * s_w) / s_y is
+  // computed in another order.
+  if (pick(0, 2) == 0) {
+    w->quant_count = 1;
+    scene_scales[0] = 0.001f * (float)pick(20, 200);
+    scales[0] = 0.00001f * (float)pick(20, 200);
+    scene_scales[scene.output] = scene_scales[0] * scales[0] * (float)(1 << pick(5, 9));
+  }
   if (depthwise && pick(0, 2) != 0)
     pack_weights(w, SAMARA_LAYOUT_DWPANEL, 1, (size_t)outputs, (size_t)k);
   else if (!depthwise && pick(0, 2) != 0)
