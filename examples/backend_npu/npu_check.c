@@ -307,7 +307,7 @@ static void lost_device(const samara_backend_table *table, void *device) {
       .memory = memory, .host = bytes, .size_bytes = sizeof bytes, .to_device = true};
   for (int i = 0; i < 2; i++) CHECK(table->copy(device, &copy, &ticket[i], &error) == SAMARA_OK);
   CHECK(table->wait(device, ticket[0], UINT64_MAX, &done, &error) == SAMARA_OK && done);
-  CHECK(table->wait(device, ticket[1], UINT64_MAX, &done, &error) == SAMARA_IO && done);
+  CHECK(table->wait(device, ticket[1], UINT64_MAX, &done, &error) == SAMARA_BACKEND && done);
   CHECK(strstr(error.text, "ticket 2") != NULL);
   table->release(device, SAMARA_HANDLE_MEMORY, memory);
 }
