@@ -144,7 +144,8 @@ static samara_status npu_wait(void *opaque, uint64_t ticket, uint64_t timeout_ns
   const uint64_t lost_at = device->lost_at;
   pthread_mutex_unlock(&device->lock);
   if (lost_at == 0 || lost_at > ticket) return SAMARA_OK;
-  return npu_fail(error, SAMARA_IO, "the NPU was lost at ticket %llu", (unsigned long long)lost_at);
+  return npu_fail(error, SAMARA_BACKEND, "the NPU was lost at ticket %llu",
+                  (unsigned long long)lost_at);
 }
 
 // Weights stay as the file has them: the NPU reads its panels.

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L  // setenv
 #include <samara/samara_backend.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +156,11 @@ static int8_t requantized(float p, int32_t zero, int32_t lo, int32_t hi) {
   return (int8_t)(rounded(p < least ? least : p > most ? most : p) + zero);
 }
 
-static void expect(int8_t *out) {
+static int8_t expected[PH * PW * O];
+
+static void expect(void) {
   static int8_t y[H][W][O];
+  int8_t *out = expected;
   for (int r = 0; r < H; r++)
     for (int s = 0; s < W; s++)
       for (int o = 0; o < O; o++) {
@@ -209,10 +213,9 @@ static void run_region(const samara_backend_table *table, void *device, bool pac
     tensors[i].offset_bytes = (uint64_t)i * 1024;
   }
   tensors[R].offset_bytes = tensors[S].offset_bytes;  // in place
-  int8_t out[PH * PW * O], expected[PH * PW * O];
+  int8_t out[PH * PW * O];
   uint64_t ticket = 0;
   bool done = false;
-  expect(expected);
   for (region.generation = 1; region.generation <= 3; region.generation++) {
     memset(out, 0, sizeof out);
     if (region.generation == 3) tensors[Z].offset_bytes = 7 * 1024 - 512;
@@ -252,6 +255,28 @@ static void run_region(const samara_backend_table *table, void *device, bool pac
     table->release(device, SAMARA_HANDLE_CONSTANT, tensors[i].memory);
 }
 
+// Sessions in several threads: each has its own program and memory.
+struct caller {
+  const samara_backend_table *table;
+  void *device;
+  pthread_t thread;
+};
+
+static void *call_often(void *argument) {
+  const struct caller *caller = argument;
+  for (int i = 0; i < 20; i++) run_region(caller->table, caller->device, i % 2 != 0);
+  return NULL;
+}
+
+static void several_threads(const samara_backend_table *table, void *device) {
+  struct caller callers[4];
+  for (int i = 0; i < 4; i++) {
+    callers[i] = (struct caller){.table = table, .device = device};
+    CHECK(pthread_create(&callers[i].thread, NULL, call_often, &callers[i]) == 0);
+  }
+  for (int i = 0; i < 4; i++) pthread_join(callers[i].thread, NULL);
+}
+
 static void refusals(const samara_backend_table *table, void *device) {
   samara_region_tensor tensors[TENSORS];
   const samara_region region = {.struct_size = sizeof region,
@@ -282,7 +307,7 @@ static void lost_device(const samara_backend_table *table, void *device) {
       .memory = memory, .host = bytes, .size_bytes = sizeof bytes, .to_device = true};
   for (int i = 0; i < 2; i++) CHECK(table->copy(device, &copy, &ticket[i], &error) == SAMARA_OK);
   CHECK(table->wait(device, ticket[0], UINT64_MAX, &done, &error) == SAMARA_OK && done);
-  CHECK(table->wait(device, ticket[1], UINT64_MAX, &done, &error) == SAMARA_IO && done);
+  CHECK(table->wait(device, ticket[1], UINT64_MAX, &done, &error) == SAMARA_BACKEND && done);
   CHECK(strstr(error.text, "ticket 2") != NULL);
   table->release(device, SAMARA_HANDLE_MEMORY, memory);
 }
@@ -307,6 +332,7 @@ int main(void) {
   samara_device_info info;
   samara_requirements needs = {.struct_size = sizeof needs};
   fill();
+  expect();
   CHECK(table->version == SAMARA_BACKEND_VERSION && table->struct_size == sizeof *table);
   CHECK(open_device(table, 1, &live, &info) == NULL);
   void *device = open_device(table, 0, &live, &info);
@@ -316,6 +342,7 @@ int main(void) {
   CHECK(needs.alignment_bytes == 256);
   run_region(table, device, false);
   run_region(table, device, true);
+  several_threads(table, device);
   refusals(table, device);
   table->release(device, SAMARA_HANDLE_DEVICE, device);
   setenv("NPU_FAIL_AT", "2", 1);

@@ -2,6 +2,10 @@
 // The mirror, a device for tests: it runs every node with samara's single operators, in memory of
 // its own, and fails when it is told to. What it exports beside samara_backend_entry.
 //
+// A session on it gives the bits of a CPU session with strict_accuracy and the instruction sets of
+// SAMARA_ISA. Without strict_accuracy a CPU session may compute convolutions of constant weights by
+// Winograd's transforms, which single operators do not; its option `isa` does not reach a device.
+//
 // Names of functions are those of samara_backend_table: "probe", "submit" … Settings and counts are
 // of the process, and may be used from any thread.
 #ifndef SMR_TESTS_MIRROR_H

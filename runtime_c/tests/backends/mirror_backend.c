@@ -21,11 +21,11 @@ enum {
 
 // ---- faults and counts ----
 
-#define MIRROR_FUNCTIONS(X)                                                                   \
-  X(probe)                                                                                    \
-  X(supports)                                                                                 \
-  X(requirements) X(compile) X(load) X(allocate) X(release) X(copy) X(submit) X(wait) X(node) \
-      X(prepare)
+#define MIRROR_FUNCTIONS(X) \
+  X(probe)                  \
+  X(supports)               \
+  X(requirements)           \
+  X(compile) X(load) X(allocate) X(release) X(copy) X(submit) X(wait) X(node) X(prepare)
 
 enum mirror_function {
 #define MIRROR_ENUM(name) MIRROR_##name,
@@ -122,7 +122,7 @@ static samara_status mirror_enter(enum mirror_function function, samara_error *e
   if (*fail_in > 0) --*fail_in;
   pthread_mutex_unlock(&mirror.lock);
   if (!fails) return SAMARA_OK;
-  SMR_FAIL(error, IO, "mirror: call %d of %s fails, as it was told to", call,
+  SMR_FAIL(error, BACKEND, "mirror: call %d of %s fails, as it was told to", call,
            mirror_names[function]);
 }
 
@@ -218,7 +218,8 @@ static samara_status mirror_probe(const samara_probe *request, void **out, samar
   info->memory_bytes = UINT64_C(1) << 40;
   info->compute_units = 1;
   // Faster than any CPU: placement gives it all that it supports.
-  info->rates = (samara_rates){1, 1, 1, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30};
+  info->rates =
+      (samara_rates){1, 1, 1, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30};
   *out = device;
   mirror_count_live(1);
   return SAMARA_OK;

@@ -234,7 +234,9 @@ bool mirror_node_supported(const samara_region *region, const samara_region_node
     known &= is_known(tensor_at(region, node->inputs[i]));
   }
   for (uint32_t i = 0; i < node->output_count && fault == NULL; i++) {
-    fault = tensor_fault(node, tensor_at(region, node->outputs[i]), UINT32_MAX);
+    fault = node->outputs[i] < 0
+                ? "an output that nobody wants"
+                : tensor_fault(node, tensor_at(region, node->outputs[i]), UINT32_MAX);
     known &= is_known(tensor_at(region, node->outputs[i]));
   }
   for (uint32_t i = 0; i < node->attribute_count; i++) known &= !node->attributes[i].symbolic;

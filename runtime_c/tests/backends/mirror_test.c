@@ -501,7 +501,7 @@ SMR_TEST(every_function_fails_when_told_to) {
       samara_device_info info = {.struct_size = sizeof info};
       samara_error error;
       void *device = NULL;
-      CHECK_EQ_INT(samara_backend_entry()->probe(&probe, &device, &info, &error), SAMARA_IO);
+      CHECK_EQ_INT(samara_backend_entry()->probe(&probe, &device, &info, &error), SAMARA_BACKEND);
       CHECK_CONTAINS(error.text, "call 1 of probe");
     }
     rig_chain(&rig, w);
@@ -522,10 +522,10 @@ SMR_TEST(failures_come_at_their_call) {
   rig_chain(&rig, w);
   REQUIRE(rig_build(&rig) == SAMARA_OK);
   mirror_fail("submit", 3);
-  const samara_status one[] = {SAMARA_OK, SAMARA_OK, SAMARA_IO, SAMARA_OK};
+  const samara_status one[] = {SAMARA_OK, SAMARA_OK, SAMARA_BACKEND, SAMARA_OK};
   for (size_t i = 0; i < EAGER_COUNT(one); i++) CHECK_EQ_INT(rig_run(&rig, x, 4, out), one[i]);
   mirror_fail("submit", -1);
-  for (int i = 0; i < 3; i++) CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_IO);
+  for (int i = 0; i < 3; i++) CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_BACKEND);
   mirror_fail("submit", 0);
   CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
   mirror_fail("no such function", 1);

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/backend_npu, built as a vendor builds it: two headers, no samara."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def alone(repo: Path, tmp_path: Path) -> Path:
+    """A folder with the example and the headers that it needs."""
+    headers = tmp_path / "include" / "samara"
+    headers.mkdir(parents=True)
+    for name in ("samara.h", "samara_backend.h"):
+        shutil.copy(repo / "runtime_c" / "include" / "samara" / name, headers)
+    ignored = shutil.ignore_patterns("build")
+    shutil.copytree(repo / "examples" / "backend_npu", tmp_path / "npu", ignore=ignored)
+    return tmp_path / "npu"
+
+
+def test_it_builds_and_tests_itself(alone: Path, need_tool: Callable[[str, str], str]) -> None:
+    make = need_tool("make", "make")
+    command = [make, "test", "SAMARA_INCLUDE=../include", "CFLAGS=-O1 -Werror"]
+    done = subprocess.run(command, cwd=alone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "all is well" in done.stdout
+    library = ctypes.CDLL(str(alone / "build" / "libsamara_npu.so"))
+    library.samara_backend_entry.restype = ctypes.c_void_p
+    assert library.samara_backend_entry() is not None
