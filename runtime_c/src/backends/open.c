@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "backends/opencl/driver.h"
+
 // The number at the end of "opencl:1"; 0 where there is none. False for anything else behind ':'.
 static bool open_index(const char *text, uint32_t *index) {
   *index = 0;
@@ -45,6 +47,11 @@ static samara_status open_device(const samara_backend_table *table,
   if (!open_index(name + length, &index))
     SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" names no device: expected \"opencl\" or \"opencl:1\"",
              name);
+  if (table == NULL && SMR_HAS(backend_opencl)) {
+    const samara_backend_table *opencl = smr_opencl_backend();
+    if (opencl != NULL && strlen(opencl->name) == length && memcmp(opencl->name, name, length) == 0)
+      table = opencl;
+  }
   if (table == NULL) SMR_FAIL(error, NOT_FOUND, "this library has no backend \"%.60s\"", name);
   if (table->name == NULL || strlen(table->name) != length ||
       memcmp(table->name, name, length) != 0)

@@ -173,7 +173,7 @@ samara_status samara_session_backend_report(const samara_session *session,
   const struct smr_devices *devices = session->common.devices;
   samara_backend_report report = {.struct_size = out->struct_size, .settled = true, .failure = ""};
   if (devices != NULL) {
-    report.active = devices->active;
+    report.active = devices->active && devices->regions != NULL;
     report.settled = !devices->automatic || devices->settling.phase == SMR_SETTLING_OVER;
     report.device_runs = devices->runs;
     report.repeated = devices->repeated;

@@ -178,7 +178,7 @@ static samara_status run_entry(samara_session *session) {
 // variables take their new values at the end of a run.
 static samara_status run_again(samara_session *session, samara_status status) {
   struct smr_devices *devices = session->common.devices;
-  devices->runs += devices->active;
+  devices->runs += devices->active && devices->regions != NULL;
   if (status == SAMARA_OK || !devices->failed) return status;
   SMR_TRY(smr_session_recover(session, status, true));
   devices->repeated++;

@@ -23,14 +23,14 @@ struct rates_probe {
   uint32_t size, channels, kernel, groups;
 };
 
-#define RATES_AT(name) offsetof(samara_rates, name)
+#define RATES_FIELD(name) offsetof(samara_rates, name)
 static const struct rates_probe rates_probes[] = {
-    {RATES_AT(product_float32), "conv", SAMARA_FLOAT32, SAMARA_FLOAT32, 56, 64, 3, 1},
-    {RATES_AT(product_float16), "conv", SAMARA_FLOAT32, SAMARA_FLOAT16, 56, 64, 3, 1},
-    {RATES_AT(product_int8), "qconv", SAMARA_QINT8, SAMARA_QINT8, 56, 64, 3, 1},
-    {RATES_AT(depthwise), "conv", SAMARA_FLOAT32, SAMARA_FLOAT32, 56, 64, 3, 64},
-    {RATES_AT(memory), "add", SAMARA_FLOAT32, 0, 112, 64, 1, 1},
-    {RATES_AT(launch_ns), "add", SAMARA_FLOAT32, 0, 1, 64, 1, 1},
+    {RATES_FIELD(product_float32), "conv", SAMARA_FLOAT32, SAMARA_FLOAT32, 56, 64, 3, 1},
+    {RATES_FIELD(product_float16), "conv", SAMARA_FLOAT32, SAMARA_FLOAT16, 56, 64, 3, 1},
+    {RATES_FIELD(product_int8), "qconv", SAMARA_QINT8, SAMARA_QINT8, 56, 64, 3, 1},
+    {RATES_FIELD(depthwise), "conv", SAMARA_FLOAT32, SAMARA_FLOAT32, 56, 64, 3, 64},
+    {RATES_FIELD(memory), "add", SAMARA_FLOAT32, 0, 112, 64, 1, 1},
+    {RATES_FIELD(launch_ns), "add", SAMARA_FLOAT32, 0, 1, 64, 1, 1},
 };
 enum { RATES_PROBES = sizeof rates_probes / sizeof *rates_probes };
 
@@ -185,7 +185,7 @@ static samara_status rates_run(const samara_backend *backend, const struct rates
                                samara_error *error) {
   uint64_t one, many;
   SMR_TRY(rates_submit(backend, program, region, 1, &one, error));
-  if (probe->rate != RATES_AT(launch_ns)) {
+  if (probe->rate != RATES_FIELD(launch_ns)) {
     *rates_at(rates, probe->rate) = rates_per_ms(rates_work(probe), one);
     return SAMARA_OK;
   }
@@ -368,7 +368,7 @@ static samara_status rates_host(samara_op_context *context, const struct rates_p
     uint64_t ns;
     status = rates_host_node(context, &desc, inputs, outputs, &ns, error);
     if (status == SAMARA_OK)
-      *rates_at(rates, probe->rate) = probe->rate == RATES_AT(launch_ns)
+      *rates_at(rates, probe->rate) = probe->rate == RATES_FIELD(launch_ns)
                                           ? (ns == 0 ? 1 : ns)
                                           : rates_per_ms(rates_work(probe), ns);
     if (status == SAMARA_UNSUPPORTED) status = SAMARA_OK;  // a build without it
@@ -467,3 +467,5 @@ samara_status smr_rates_write(const char *path, const samara_allocator *allocato
   }
   return smr_os_write_path(path, text, used, allocator, error);
 }
+
+#undef RATES_FIELD
