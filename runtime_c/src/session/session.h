@@ -68,7 +68,8 @@ struct samara_session {
   struct smr_team team;
   struct smr_keep keep;
   struct smr_custom_ops custom;
-  const char *choices;  // measured ones, one line per node; or NULL
+  const char *choices;      // measured ones, one line per node; or NULL
+  struct smr_async *async;  // once a run was begun in a thread of its own
   samara_error error;   // common.error points here
 };
 
@@ -129,6 +130,11 @@ samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool 
 samara_status smr_session_settle(samara_session *session);
 /// Wait for what goes on in another thread.
 void smr_session_settle_end(samara_session *session);
+
+/* ---- async.c ---- */
+
+/// Wait for the run that is going on in the session's own thread, and end that thread.
+void smr_async_end(samara_session *session);
 
 /* ---- run.c ---- */
 
