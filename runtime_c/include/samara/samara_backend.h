@@ -23,6 +23,8 @@ extern "C" {
 /* ==== 1. Using a device =========================================================================
  */
 
+/* An open device. */
+typedef struct samara_backend samara_backend;
 /* The ten functions of a backend (part 2). */
 typedef struct samara_backend_table samara_backend_table;
 
