@@ -4,20 +4,20 @@
 #define GLOBAL __global
 #define HELPER static
 #define UNROLL _Pragma("unroll")
-#define f32 float
-#define f16 half
-#define i8 char
-#define u8 uchar
-#define i16 short
-#define u16 ushort
-#define i32 int
-#define u32 uint
-#define i64 long
-#define u64 ulong
-#define f32x4 float4
-#define f32x16 float16
-#define i32x4 int4
-#define i32x16 int16
+typedef float f32;
+typedef half f16;
+typedef char i8;
+typedef uchar u8;
+typedef short i16;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+typedef float4 f32x4;
+typedef float16 f32x16;
+typedef int4 i32x4;
+typedef int16 i32x16;
 #define KERNEL(name)                                                                            \
   __kernel void name(__global const uchar *b0, __global const uchar *b1, __global const uchar *b2, \
                      __global const uchar *b3, __global const uchar *b4, __global uchar *b5,     \

@@ -31,9 +31,9 @@ KERNEL(NAME) {
   AXIS(P(3), P(8), Q(1), Q(7))
   AXIS(P(2), P(7), Q(0), Q(6))
 #undef AXIS
-  const X constant = P(e) ? value[0] : (X)P(f);
+  const X filler = P(e) ? value[0] : (X)P(f);
   for (int i = ITEM(0); i < P(0); i += P(1)) {
     const int at = inside ? FN(from)(i - Q(b), P(c), P(d)) : -1;
-    y[i] = at < 0 ? constant : x[at * Q(5)];
+    y[i] = at < 0 ? filler : x[at * Q(5)];
   }
 }
