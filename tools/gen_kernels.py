@@ -176,7 +176,7 @@ def kernels(own_rows: str) -> list[tuple[str, str, str]]:
     out = []
     for macro, args in _listed((ROOT / KERNELS / "rows.inc").read_text(encoding="utf-8")):
         if macro == "SMR_CL_KERNEL" and "#" not in args[0]:
-            out.append((args[0], args[1], args[2]))
+            out.append((args[0], args[1], args[2] if len(args) > 2 else ""))
     for macro, args in _listed(own_rows):
         text = args[-1]
         if macro == "SMR_CL_UNARY":

@@ -19,6 +19,7 @@
 #define ST_u32(v, p, i) ((p)[i] = (v))
 #define ST_i64(v, p, i) ((p)[i] = (v))
 #define ST_u64(v, p, i) ((p)[i] = (v))
+#define LD_i32_f32(p, i) ((float)(p)[i])
 #define LD(T, p, i) CAT(LD_, T)(p, i)
 #define ST(T, v, p, i) CAT(ST_, T)(v, p, i)
 // Vectors of n lanes, n being 4 or 16.
@@ -38,6 +39,8 @@
         LANE(T, p, s, 8, m), LANE(T, p, s, 9, m), LANE(T, p, s, 10, m), LANE(T, p, s, 11, m),   \
         LANE(T, p, s, 12, m), LANE(T, p, s, 13, m), LANE(T, p, s, 14, m), LANE(T, p, s, 15, m))
 #define GATHER(n, T, p, s, m) CAT(GATHER, n)(T, p, s, m)
+// Whether a float is NaN.
+#define NOT_A_NUMBER(v) ((v) != (v))
 // A float where the mask is all ones, 0 where it is 0.
 #define MASKED(v, mask) FLOAT_OF(BITS_OF(v) & (mask))
 // What sums of products end with: bias (flag 1), residual (flag 2), clamp and activation. Stores
@@ -73,4 +76,31 @@ HELPER int quantum(float p, float lo, float hi, int zero) {
   v = v < lo ? lo : v;
   v = v > hi ? hi : v;
   return (int)rint(v) + zero;
+}
+// What sums of products of int8 end with: bias and requantization of `lanes`, stored at y[at…].
+#define QFINISH(cols, at, column)                                                        \
+  for (int j = 0; j < (cols); j++) {                                                \
+    const i32 sum = Q(a) & 1 ? (i32)((u32)lanes[j] + (u32)bias[(column) + j]) : lanes[j]; \
+    if (Q(d))                                                                       \
+      OUT(5, i32)[(at) + j] = sum;                                                  \
+    else                                                                            \
+      OUT(5, i8)                                                                    \
+      [(at) + j] = (i8)quantum((float)sum * multipliers[(column) + j], F(0), F(1), Q(c)); \
+  }
+// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough where results are integers.
+// b is positive and normal; quotients are normal, or so small that nobody looks at them.
+HELPER float divided(float a, float b) {
+  const int bits = BITS_OF(a), magnitude = bits & 0x7fffffff, divisor = BITS_OF(b);
+  if (magnitude == 0 || magnitude >= 0x7f800000) return a;
+  int from = magnitude >> 23, m = (magnitude & 0x7fffff) | (from ? 0x800000 : 0);
+  from = from ? from : 1;
+  for (; m < 0x800000; m <<= 1) from--;
+  const u64 top = (u64)m << 31, by = (u64)((divisor & 0x7fffff) | 0x800000);
+  const u64 q = top / by, rest = top - q * by;
+  const int shift = q >> 31 ? 8 : 7;
+  const u64 middle = (u64)1 << (shift - 1), low = q & (((u64)1 << shift) - 1);
+  u64 whole = q >> shift;
+  if (low > middle || (low == middle && (rest || (whole & 1)))) whole++;
+  const float value = ldexp((float)(int)whole, from - (divisor >> 23) - 31 + shift);
+  return bits < 0 ? -value : value;
 }
