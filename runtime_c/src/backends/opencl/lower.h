@@ -61,6 +61,17 @@ int smr_cl_product_types(const struct smr_cl_node *node, const char **why);
 void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches *out, int64_t rows,
                           int64_t depth, int64_t columns);
 void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels);
+/// Ints, buffers (but residual) and items of a product of matrices, `tall` rows an item.
+void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t tall);
+/// Ints, buffers (but residual) and items of a convolution, `rows` pixels an item.
+void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
+                     int64_t rows);
+/// Whether a convolution has one channel in and one out of every group.
+bool smr_cl_is_depthwise(const struct smr_cl_node *node);
+/// The ints of a pool's window: 0 to 15, and 16 to 25.
+void smr_cl_pool(const struct smr_cl_node *node, struct smr_cl_launch *launch);
+/// Ints 0 to 27 of a reduction along `axes`.
+void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *launch);
 /// Whether every value of the list attribute is `value`, and none may change.
 bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value);
 

@@ -22,8 +22,7 @@ static bool cl_conv_spreads(const struct smr_cl_node *node) {
   return strcmp(node->node->op, "conv_transpose") == 0;
 }
 
-// One channel in, one out of every group.
-static bool cl_conv_is_depthwise(const struct smr_cl_node *node) {
+bool smr_cl_is_depthwise(const struct smr_cl_node *node) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
   const int64_t groups = smr_cl_int(node, "groups");
   return groups > 1 && w->shape[0] == groups && w->shape[w->rank - 1] == 1;
@@ -43,7 +42,7 @@ static bool cl_conv_is_product(const struct smr_cl_node *node) {
 static bool cl_conv_fits(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
   if (!smr_cl_sizes_fit(node, 5, why) || smr_cl_product_types(node, why) < 0) return false;
-  const bool depthwise = cl_conv_is_depthwise(node) && !cl_conv_spreads(node);
+  const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
   if ((cl_conv_spreads(node) && w->layout != SAMARA_LAYOUT_PLAIN) ||
       (w->layout == SAMARA_LAYOUT_DWPANEL) != (depthwise && w->layout != SAMARA_LAYOUT_PLAIN)) {
     *why = "the layout of its weights is not supported";
@@ -61,7 +60,7 @@ static uint16_t cl_conv_kernel(const struct smr_cl_node *node) {
   const int types = smr_cl_product_types(node, &why);
   const bool plain = smr_cl_input(node, 1)->layout == SAMARA_LAYOUT_PLAIN;
   if (cl_conv_spreads(node)) return cl_conv_spread[types];
-  if (cl_conv_is_depthwise(node))
+  if (smr_cl_is_depthwise(node))
     return plain ? cl_conv_depthwise_plain[types] : cl_conv_depthwise[types];
   return plain ? cl_conv_plain[types] : cl_conv_panel[types];
 }
@@ -73,18 +72,12 @@ static void cl_conv_kernels(const struct smr_cl_node *node, bool *kernels) {
     kernels[cl_conv_kernel(node)] = true;
 }
 
-static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
+                     int64_t rows) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
   const samara_region_tensor *y = smr_cl_output(node, 0);
   const int64_t outputs = w->shape[0], channels = x->shape[x->rank - 1];
-  if (smr_cl_numel(y) == 0) return;
   const int64_t pixels = smr_cl_numel(y) / outputs;
-  if (cl_conv_is_product(node)) {
-    smr_cl_panel_product(node, out, pixels, channels, outputs);
-    return;
-  }
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_conv_kernel(node));
   const int32_t spatial = x->rank - 2;
   const int64_t groups = smr_cl_int(node, "groups"), own = outputs / groups;
   const samara_region_attribute *strides = smr_cl_attribute(node, "strides");
@@ -92,8 +85,8 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
   const samara_region_attribute *pads = smr_cl_attribute(node, "pads");
   smr_cl_bind(launch, 0, x);
   smr_cl_bind(launch, 1, w);
+  smr_cl_bind(launch, 2, smr_cl_input(node, 2));
   smr_cl_bind(launch, 5, y);
-  smr_cl_epilogue(node, launch);
   int32_t *p = launch->ints, *q = launch->ints + 16;
   p[0] = (int32_t)pixels;
   p[1] = (int32_t)channels;
@@ -110,11 +103,24 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
     q[3 + i] = axis < 0 ? 1 : (int32_t)dilations->ints[axis];
     q[6 + i] = axis < 0 ? 0 : (int32_t)pads->ints[axis];
   }
-  const bool depthwise = cl_conv_is_depthwise(node) && !cl_conv_spreads(node);
   const int64_t blocks = ((depthwise ? outputs : own) + CL_CONV_COLS - 1) / CL_CONV_COLS;
-  const int64_t rows = depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS;
   q[11] = (int32_t)blocks;
   smr_cl_set_items(launch, (pixels + rows - 1) / rows, depthwise ? blocks : blocks * groups, 1);
+}
+
+static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  const int64_t outputs = smr_cl_input(node, 1)->shape[0];
+  if (smr_cl_numel(y) == 0) return;
+  if (cl_conv_is_product(node)) {
+    smr_cl_panel_product(node, out, smr_cl_numel(y) / outputs, x->shape[x->rank - 1], outputs);
+    return;
+  }
+  const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_conv_kernel(node));
+  smr_cl_convolve(node, launch, depthwise, depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS);
+  smr_cl_epilogue(node, launch);
 }
 
 const struct smr_cl_row smr_cl_conv_rows[] = {

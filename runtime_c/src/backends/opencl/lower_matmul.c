@@ -101,22 +101,15 @@ static void cl_matmul_kernels(const struct smr_cl_node *node, bool *kernels) {
     kernels[cl_any_product[types]] = true;
 }
 
-static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const char *why;
-  const int types = smr_cl_product_types(node, &why);
+void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t tall) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
   const samara_region_tensor *y = smr_cl_output(node, 0);
   const bool turned_x = smr_cl_int(node, "transpose_x") != 0;
   const bool turned_w = smr_cl_int(node, "transpose_w") != 0;
+  const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
   const int64_t rows = y->shape[y->rank - 2], columns = y->shape[y->rank - 1];
   const int64_t depth = x->shape[x->rank - (turned_x ? 2 : 1)];
-  const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
-  if (smr_cl_numel(y) == 0) return;
-  if (panels && !turned_x) {
-    smr_cl_panel_product(node, out, smr_cl_numel(y) / columns, depth, columns);
-    return;
-  }
-  // Batch dims, the last four of at most four.
+  // At most four batch dims, the last ones last.
   int64_t batch = 1, dims[4] = {1, 1, 1, 1}, strides[2][4] = {{0}};
   const int32_t lead = y->rank - 2;
   for (int32_t i = 0; i < lead; i++) {
@@ -131,10 +124,13 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
       stride *= t->shape[i];
     }
   }
-  const uint16_t kernel = panels     ? cl_panel_tall[types]
-                          : turned_w ? cl_any_product[types]
-                                     : cl_plain_product[types];
-  struct smr_cl_launch *launch = cl_product(node, out, kernel, true, rows, depth, columns, batch);
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, w);
+  smr_cl_bind(launch, 2, smr_cl_input(node, 2));
+  smr_cl_bind(launch, 5, y);
+  launch->ints[0] = (int32_t)rows;
+  launch->ints[1] = (int32_t)columns;
+  launch->ints[2] = (int32_t)depth;
   launch->ints[3] = turned_x ? 1 : (int32_t)depth;
   launch->ints[4] = turned_x ? (int32_t)rows : 1;
   launch->ints[5] = panels ? (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype)) : 0;
@@ -145,6 +141,30 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
     launch->ints[12 + i] = (int32_t)strides[0][i];
     launch->ints[16 + i] = panels ? 0 : (int32_t)strides[1][i];
   }
+  smr_cl_set_items(launch, cl_blocks(rows, tall), cl_blocks(columns, CL_PANEL_LANES), batch);
+}
+
+static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  const bool turned_x = smr_cl_int(node, "transpose_x") != 0;
+  const bool turned_w = smr_cl_int(node, "transpose_w") != 0;
+  const int64_t columns = y->shape[y->rank - 1];
+  const int64_t depth = x->shape[x->rank - (turned_x ? 2 : 1)];
+  const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
+  if (smr_cl_numel(y) == 0) return;
+  if (panels && !turned_x) {
+    smr_cl_panel_product(node, out, smr_cl_numel(y) / columns, depth, columns);
+    return;
+  }
+  const uint16_t kernel = panels     ? cl_panel_tall[types]
+                          : turned_w ? cl_any_product[types]
+                                     : cl_plain_product[types];
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  smr_cl_multiply(node, launch, CL_TALL_ROWS);
+  smr_cl_epilogue(node, launch);
 }
 
 const struct smr_cl_row smr_cl_matmul_rows[] = {
