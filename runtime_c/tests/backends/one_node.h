@@ -170,6 +170,9 @@ static inline void one_number(const char *name, float value) {
   one.given++;
 }
 
+/// A list of one float.
+static inline void one_scale(const char *name, float value) { one_number(name, value); }
+
 /// Put weights [O, ..., C / groups] into panels on the device; `turned`: they are [K, N].
 static inline void one_pack(struct one_tensor *w, uint32_t groups, bool turned) {
   const bool depthwise =
