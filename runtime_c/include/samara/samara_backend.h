@@ -23,8 +23,6 @@ extern "C" {
 /* ==== 1. Using a device =========================================================================
  */
 
-/* A device that is open. */
-typedef struct samara_backend samara_backend;
 /* The ten functions of a backend (part 2). */
 typedef struct samara_backend_table samara_backend_table;
 
