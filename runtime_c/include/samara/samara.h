@@ -354,7 +354,7 @@ struct samara_session_options {
   bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
                         up in float32, where the CPU has instructions for that; elsewhere, and with
                         strict_accuracy, it changes nothing. `tuned` is left unused with it */
-  samara_backend *const *backends; /* devices, borrowed until destroy: a node runs on the first that
+  samara_backend *const *backends; /* devices: a node runs on the first that
                                       supports it, the others on the CPU */
   size_t backend_count;            /* at most 8 */
   bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over

@@ -100,6 +100,8 @@ void smr_bind_clear(samara_session *session);
 /// Take the devices that the options name.
 samara_status smr_session_take_devices(samara_session *session,
                                        const samara_session_options *options);
+/// Wait for what goes on, and give back the devices with all that the session holds on them.
+void smr_session_drop_devices(samara_session *session);
 /// Make the frames of the entry function and of all it calls.
 samara_status smr_session_frames(samara_session *session);
 /// Make frames of the other kind beside those in use: with regions, or without.
