@@ -127,10 +127,10 @@ def rows() -> str:
         "// integers, computed as type U. SMR_CL_CAST(from, to, text).",
     ]
     for op, f in _formulas(1):
-        when = [(n, op.attr(n), v) for n, v in f.when.items()]
         name, value = "", 0
-        for name, attr, wanted in when:
-            value = attr.choices.index(wanted) if attr.choices else int(wanted)
+        for name, wanted in f.when.items():  # one at most
+            choices = op.attr(name).choices
+            value = choices.index(wanted) if choices else int(wanted)
         a, b = (*f.attributes, "", "")[:2]
         lines.append(
             f'SMR_CL_UNARY({op.name}, {f.name}, "{name}", {value}, "{a}", "{b}", "{_say(f)}")'
@@ -206,8 +206,7 @@ def stripped(text: str) -> str:
     text = re.sub(r"//[^\n]*", "", text).replace("\\\n", " ")
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.splitlines())
     return "".join(
-        (line if line.startswith("#") else re.sub(r" ?([=<>?:;,(){}\[\]]) ?", r"\1", line))
-        + "\n"
+        (line if line.startswith("#") else re.sub(r" ?([=<>?:;,(){}\[\]]) ?", r"\1", line)) + "\n"
         for line in lines
         if line
     )

@@ -303,3 +303,5 @@ const struct smr_cl_row smr_cl_integer_rows[] = {
     CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
     CL_Q(qsoftmax, qsoftmax, softmax), {NULL, NULL, NULL, NULL},
 };
+
+#undef CL_Q

@@ -247,3 +247,5 @@ const struct smr_cl_row smr_cl_move_rows[] = {
     SMR_CL_ROW(pad, pad, cl_pad_fits, cl_pad_kernels, cl_pad_lower),
     {NULL, NULL, NULL, NULL},
 };
+
+#undef CL_MOVE

@@ -75,3 +75,5 @@ const struct smr_cl_row smr_cl_norm_rows[] = {
     CL_NORM(layer_norm), CL_NORM(rms_norm),        CL_NORM(instance_norm),
     CL_NORM(group_norm), {NULL, NULL, NULL, NULL},
 };
+
+#undef CL_NORM

@@ -256,3 +256,6 @@ const struct smr_cl_row smr_cl_pointwise_rows[] = {
     SMR_CL_ROW(where, where, cl_where_fits, cl_where_kernels, cl_where_lower),
     {NULL, NULL, NULL, NULL},
 };
+
+#undef CL_UNARY
+#undef CL_BINARY

@@ -126,3 +126,6 @@ const struct smr_cl_row smr_cl_reduce_rows[] = {
     CL_ALONG(argmax, argmin), CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
     {NULL, NULL, NULL, NULL},
 };
+
+#undef CL_REDUCE
+#undef CL_ALONG

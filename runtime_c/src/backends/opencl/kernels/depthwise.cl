@@ -22,7 +22,7 @@ KERNEL(NAME) {
   w += (size_t)(channel / 16) * (size_t)P(5) + (size_t)(channel % 16);
 #define WEIGHTS(t) LOAD(COLS, W, w + (t)*16)
 #endif
-  int image[ROWS], d0[ROWS], h0[ROWS], w0[ROWS];
+  int start[ROWS], d0[ROWS], h0[ROWS], w0[ROWS], inside = cols == COLS;
   VECTOR(COLS) acc[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; r++) {
@@ -32,7 +32,10 @@ KERNEL(NAME) {
     h0[r] = t % P(a) * Q(1) - Q(7);
     t /= P(a);
     d0[r] = t % P(9) * Q(0) - Q(6);
-    image[r] = t / P(9) * P(6);
+    start[r] = (((t / P(9) * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
+    if (d0[r] < 0 || h0[r] < 0 || w0[r] < 0 || d0[r] + (P(c) - 1) * Q(3) >= P(6) ||
+        h0[r] + (P(d) - 1) * Q(4) >= P(7) || w0[r] + (P(e) - 1) * Q(5) >= P(8))
+      inside = 0;
     acc[r] = SPLAT(COLS, 0.0f);
   }
   int tap = 0;
@@ -40,15 +43,24 @@ KERNEL(NAME) {
     for (int kh = 0; kh < P(d); kh++) {
       for (int kw = 0; kw < P(e); kw++, tap++) {
         const VECTOR(COLS) row = WEIGHTS(tap);
-        UNROLL
-        for (int r = 0; r < ROWS; r++) {
-          const int d = d0[r] + kd * Q(3), h = h0[r] + kh * Q(4), v = w0[r] + kw * Q(5);
-          if (d >= 0 && d < P(6) && h >= 0 && h < P(7) && v >= 0 && v < P(8)) {
-            GLOBAL const X *from = x + (((image[r] + d) * P(7) + h) * P(8) + v) * P(1) + channel;
-            if (cols == COLS) {
-              acc[r] = FMA(LOAD(COLS, X, from), row, acc[r]);
-            } else {
-              acc[r] = FMA(GATHER(COLS, X, from, 1, cols - 1), row, acc[r]);
+        const int more = ((kd * Q(3) * P(7) + kh * Q(4)) * P(8) + kw * Q(5)) * P(1);
+        if (inside) {
+          UNROLL
+          for (int r = 0; r < ROWS; r++) {
+            GLOBAL const X *from = x + (start[r] + more);
+            acc[r] = FMA(LOAD(COLS, X, from), row, acc[r]);
+          }
+        } else {
+          UNROLL
+          for (int r = 0; r < ROWS; r++) {
+            const int d = d0[r] + kd * Q(3), h = h0[r] + kh * Q(4), v = w0[r] + kw * Q(5);
+            if (d >= 0 && d < P(6) && h >= 0 && h < P(7) && v >= 0 && v < P(8)) {
+              GLOBAL const X *from = x + (start[r] + more);
+              if (cols == COLS) {
+                acc[r] = FMA(LOAD(COLS, X, from), row, acc[r]);
+              } else {
+                acc[r] = FMA(GATHER(COLS, X, from, 1, cols - 1), row, acc[r]);
+              }
             }
           }
         }

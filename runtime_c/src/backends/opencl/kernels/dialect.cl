@@ -19,7 +19,7 @@ typedef float16 f32x16;
 typedef int4 i32x4;
 typedef int16 i32x16;
 #define KERNEL(name)                                                                            \
-  __kernel void name(__global const uchar *b0, __global const uchar *b1, __global const uchar *b2, \
+  __kernel __attribute__((vec_type_hint(float16))) void name(__global const uchar *b0, __global const uchar *b1, __global const uchar *b2, \
                      __global const uchar *b3, __global const uchar *b4, __global uchar *b5,     \
                      __global uchar *b6, __global uchar *b7, uint8 o, int16 p, int16 q, float8 f)
 #define IN(i, T) ((__global const T *)(b##i + ((size_t)o.s##i << 2)))

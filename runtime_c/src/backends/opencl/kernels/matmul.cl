@@ -36,11 +36,11 @@ KERNEL(NAME) {
   w += first * P(7);
 #define WEIGHTS(k) GATHER(COLS, W, w + (k)*P(6), P(7), cols - 1)
 #endif
-  int at[ROWS];
+  GLOBAL const X *from[ROWS];
   VECTOR(COLS) acc[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    at[r] = LEAST(top + r, last) * P(3);
+    from[r] = x + LEAST(top + r, last) * P(3);
     acc[r] = SPLAT(COLS, 0.0f);
   }
 #if WIDE == 2
@@ -48,7 +48,7 @@ KERNEL(NAME) {
     for (int k = 0; k < length; k++) {
       const VECTOR(COLS) row = LOAD(COLS, W, w + k * P(6));
       UNROLL
-      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, x, at[r] + k * step), row, acc[r]);
+      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
     }
   } else
 #endif
@@ -58,18 +58,35 @@ KERNEL(NAME) {
     VECTOR(COLS) s1 = acc[0], s2 = acc[0], s3 = acc[0];
     int k = 0;
     for (; k + 4 <= length; k += 4) {
-      acc[0] = FMAS(COLS, LD(X, x, at[0] + k * step), WEIGHTS(k), acc[0]);
-      s1 = FMAS(COLS, LD(X, x, at[0] + (k + 1) * step), WEIGHTS(k + 1), s1);
-      s2 = FMAS(COLS, LD(X, x, at[0] + (k + 2) * step), WEIGHTS(k + 2), s2);
-      s3 = FMAS(COLS, LD(X, x, at[0] + (k + 3) * step), WEIGHTS(k + 3), s3);
+      acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
+      s1 = FMAS(COLS, LD(X, from[0], (k + 1) * step), WEIGHTS(k + 1), s1);
+      s2 = FMAS(COLS, LD(X, from[0], (k + 2) * step), WEIGHTS(k + 2), s2);
+      s3 = FMAS(COLS, LD(X, from[0], (k + 3) * step), WEIGHTS(k + 3), s3);
     }
-    for (; k < length; k++) acc[0] = FMAS(COLS, LD(X, x, at[0] + k * step), WEIGHTS(k), acc[0]);
+    for (; k < length; k++) acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
     acc[0] = (acc[0] + s1) + (s2 + s3);
 #else
-    for (int k = 0; k < length; k++) {
+    int begin = 0;
+#if NARROW
+    // A float16 takes a while to become a float: 16 at once.
+    for (; step == 1 && begin + 16 <= length; begin += 16) {
+      float lanes[ROWS][16];
+      UNROLL
+      for (int r = 0; r < ROWS; r++) {
+        const f32x16 v = LOAD(16, X, from[r] + begin);
+        STORE(16, f32, v, lanes[r]);
+      }
+      for (int k = 0; k < 16; k++) {
+        const VECTOR(COLS) row = WEIGHTS(begin + k);
+        UNROLL
+        for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][k], row, acc[r]);
+      }
+    }
+#endif
+    for (int k = begin; k < length; k++) {
       const VECTOR(COLS) row = WEIGHTS(k);
       UNROLL
-      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, x, at[r] + k * step), row, acc[r]);
+      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
     }
 #endif
   }

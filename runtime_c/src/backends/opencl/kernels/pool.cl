@@ -56,6 +56,7 @@ KERNEL(NAME) {
       }
     }
 #if KIND == 0
+    (void)counted;
     ST(X, best, y, i);
 #elif KIND == 1
     ST(X, counted ? sum / (float)counted : 0.0f, y, i);

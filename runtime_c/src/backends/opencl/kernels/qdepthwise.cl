@@ -20,7 +20,7 @@ KERNEL(NAME) {
 #define WEIGHTS(t) (LD16_i8(w + (t)*16) - zero)
 #endif
   const f32x16 zero = GATHER16(i32_f32, zeros, 1, cols - 1), shift = SPLAT16((float)Q(9));
-  int image[ROWS], d0[ROWS], h0[ROWS], w0[ROWS];
+  int start[ROWS], d0[ROWS], h0[ROWS], w0[ROWS], inside = cols == 16;
   f32x16 part[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; r++) {
@@ -30,7 +30,10 @@ KERNEL(NAME) {
     h0[r] = t % P(a) * Q(1) - Q(7);
     t /= P(a);
     d0[r] = t % P(9) * Q(0) - Q(6);
-    image[r] = t / P(9) * P(6);
+    start[r] = (((t / P(9) * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
+    if (d0[r] < 0 || h0[r] < 0 || w0[r] < 0 || d0[r] + (P(c) - 1) * Q(3) >= P(6) ||
+        h0[r] + (P(d) - 1) * Q(4) >= P(7) || w0[r] + (P(e) - 1) * Q(5) >= P(8))
+      inside = 0;
     part[r] = SPLAT16(0.0f);
   }
   int tap = 0;
@@ -38,15 +41,24 @@ KERNEL(NAME) {
     for (int kh = 0; kh < P(d); kh++) {
       for (int kw = 0; kw < P(e); kw++, tap++) {
         const f32x16 row = WEIGHTS(tap);
-        UNROLL
-        for (int r = 0; r < ROWS; r++) {
-          const int d = d0[r] + kd * Q(3), h = h0[r] + kh * Q(4), v = w0[r] + kw * Q(5);
-          if (d >= 0 && d < P(6) && h >= 0 && h < P(7) && v >= 0 && v < P(8)) {
-            GLOBAL const i8 *from = x + (((image[r] + d) * P(7) + h) * P(8) + v) * P(1) + channel;
-            if (cols == 16) {
-              part[r] = FMA(LD16_i8(from) - shift, row, part[r]);
-            } else {
-              part[r] = FMA(GATHER16(i8, from, 1, cols - 1) - shift, row, part[r]);
+        const int more = ((kd * Q(3) * P(7) + kh * Q(4)) * P(8) + kw * Q(5)) * P(1);
+        if (inside) {
+          UNROLL
+          for (int r = 0; r < ROWS; r++) {
+            GLOBAL const i8 *from = x + (start[r] + more);
+            part[r] = FMA(LD16_i8(from) - shift, row, part[r]);
+          }
+        } else {
+          UNROLL
+          for (int r = 0; r < ROWS; r++) {
+            const int d = d0[r] + kd * Q(3), h = h0[r] + kh * Q(4), v = w0[r] + kw * Q(5);
+            if (d >= 0 && d < P(6) && h >= 0 && h < P(7) && v >= 0 && v < P(8)) {
+              GLOBAL const i8 *from = x + (start[r] + more);
+              if (cols == 16) {
+                part[r] = FMA(LD16_i8(from) - shift, row, part[r]);
+              } else {
+                part[r] = FMA(GATHER16(i8, from, 1, cols - 1) - shift, row, part[r]);
+              }
             }
           }
         }
