@@ -77,6 +77,25 @@ HELPER int quantum(float p, float lo, float hi, int zero) {
   v = v > hi ? hi : v;
   return (int)rint(v) + zero;
 }
+// The output pixel that an item begins with, by image and axes, from its number; and the one after
+// it, up to number `last`. Divisions are slow: there is one pixel that needs them.
+#define FIRST_PIXEL(number)                                           \
+  int at_w = (number) % P(b), at_h = (number) / P(b), at_d, at_image; \
+  at_d = at_h / P(a);                                                 \
+  at_h = at_h % P(a);                                                 \
+  at_image = at_d / P(9);                                             \
+  at_d = at_d % P(9);
+#define NEXT_PIXEL(number, last)                \
+  if ((number) < (last) && ++at_w == P(b)) {    \
+    at_w = 0;                                   \
+    if (++at_h == P(a)) {                       \
+      at_h = 0;                                 \
+      if (++at_d == P(9)) {                     \
+        at_d = 0;                               \
+        at_image++;                             \
+      }                                         \
+    }                                           \
+  }
 // What sums of products of int8 end with: bias and requantization of `lanes`, stored at y[at…].
 #define QFINISH(cols, at, column)                                                        \
   for (int j = 0; j < (cols); j++) {                                                \

@@ -38,15 +38,14 @@ KERNEL(NAME) {
 #endif
   int image[ROWS], od[ROWS], oh[ROWS], ow[ROWS];
   VECTOR(COLS) acc[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    ow[r] = t % P(b);
-    t /= P(b);
-    oh[r] = t % P(a);
-    t /= P(a);
-    od[r] = t % P(9);
-    image[r] = t / P(9) * P(6);
+    ow[r] = at_w;
+    oh[r] = at_h;
+    od[r] = at_d;
+    image[r] = at_image * P(6);
+    NEXT_PIXEL(pixel + r, last)
     acc[r] = SPLAT(COLS, 0.0f);
   }
   for (int kd = 0; kd < P(c); kd++) {

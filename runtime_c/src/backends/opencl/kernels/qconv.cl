@@ -39,15 +39,14 @@ KERNEL(NAME) {
   int image[ROWS], od[ROWS], oh[ROWS], ow[ROWS], filled = 0;
   f32x16 part[ROWS];
   i32x16 acc[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    ow[r] = t % P(b);
-    t /= P(b);
-    oh[r] = t % P(a);
-    t /= P(a);
-    od[r] = t % P(9);
-    image[r] = t / P(9) * P(6);
+    ow[r] = at_w;
+    oh[r] = at_h;
+    od[r] = at_d;
+    image[r] = at_image * P(6);
+    NEXT_PIXEL(pixel + r, last)
     part[r] = SPLAT16(0.0f);
     acc[r] = SPLATI16(0);
   }
