@@ -6,9 +6,10 @@
 #include "backends/opencl/launch.h"
 #include "base/parts.h"
 
-/// A row whose kernels are in file `part`: no row where the build leaves it out.
-#define SMR_CL_ROW(part, op, fits, kernels, lower) \
-  {SMR_HAS(cl_##part) ? #op : "", fits, kernels, lower}
+/// A row whose kernels are in file `part`: nothing of it stays where the build leaves that out.
+#define SMR_CL_ROW(part, op, fits, kernels, lower)                    \
+  {SMR_HAS(cl_##part) ? #op : "", SMR_HAS(cl_##part) ? (fits) : NULL, \
+   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL}
 
 enum {
   SMR_CL_AXES = 6,      // most axes of what is walked element by element
