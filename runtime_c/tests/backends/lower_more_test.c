@@ -565,6 +565,58 @@ SMR_TEST(qresize) {
   one_refused("out of range");
 }
 
-SMR_TEST_MAIN(RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(pools); RUN(reductions);
-              RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(gather); RUN(qconv);
-              RUN(qmatmul); RUN(qbinary); RUN(qunary))
+SMR_TEST(driver) {
+  const struct smr_cl_driver *d = &smr_reference_driver;
+  samara_probe probe = {.struct_size = sizeof probe};
+  samara_device_info info = {.struct_size = sizeof info};
+  struct smr_cl_features features;
+  samara_error error;
+  void *device, *program, *x, *y, *prepared = NULL;
+  bool kernels[SMR_CL_KERNELS] = {false}, done = false;
+  const float values[3] = {-1.5f, 0.25f, 3.0f};
+  float got[3];
+  uint64_t ticket;
+  REQUIRE(d->open(&probe, &device, &info, &features, &error) == SAMARA_OK);
+  kernels[SMR_CL_unary_relu_f32] = true;
+  CHECK_EQ_INT(d->allocate(device, 12, values, &x, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->allocate(device, 16, NULL, &y, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->build(device, kernels, &program, &error), SAMARA_OK);
+  struct smr_cl_launch launch = {.kernel = SMR_CL_unary_relu_f32, .dims = 1, .items = {2}};
+  launch.buffers[0].memory = x;
+  launch.buffers[5] = (struct smr_cl_place){y, 4};
+  launch.ints[0] = 3;
+  launch.ints[1] = 2;
+  CHECK_EQ_INT(d->prepare(device, program, &launch, &prepared, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->run(device, &prepared, &launch, 1, &ticket, &error), SAMARA_OK);
+  const samara_copy copy = {.memory = y, .offset_bytes = 4, .host = got, .size_bytes = 12};
+  CHECK_EQ_INT(d->copy(device, &copy, &ticket, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->wait(device, ticket, 0, &done, &error), SAMARA_OK);
+  CHECK(done);
+  CHECK_MEM(got, ((float[]){0.0f, 0.25f, 3.0f}), 12);
+  launch.kernel = SMR_CL_unary_exp_f32;  // not built
+  CHECK_EQ_INT(d->prepare(device, program, &launch, &prepared, &error), SAMARA_BAD_STATE);
+  probe.index = 1;
+  void *second;
+  CHECK_EQ_INT(d->open(&probe, &second, &info, &features, &error), SAMARA_NOT_FOUND);
+  d->release_prepared(device, prepared);
+  d->release_program(device, program);
+  d->release(device, x);
+  d->release(device, y);
+  d->close(device);
+}
+
+// Every kernel has a text and defines that begin with its name.
+SMR_TEST(texts) {
+  for (int i = 0; i < SMR_CL_KERNELS; i++) {
+    CHECK(smr_cl_texts[i].text != NULL);
+    CHECK_CONTAINS(smr_cl_texts[i].defines, "NAME=");
+    CHECK_CONTAINS(smr_cl_texts[i].defines, smr_cl_texts[i].name);
+    CHECK_CONTAINS(smr_cl_texts[i].text, "KERNEL(NAME)");
+  }
+  CHECK(smr_cl_row("conv") != NULL);
+  CHECK(smr_cl_row("no_such_operator") == NULL);
+}
+
+SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(pools);
+              RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(gather);
+              RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))
