@@ -106,7 +106,8 @@ HELPER int quantum(float p, float lo, float hi, int zero) {
       OUT(5, i8)                                                                    \
       [(at) + j] = (i8)quantum((float)sum * multipliers[(column) + j], F(0), F(1), Q(c)); \
   }
-// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough where results are integers.
+// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough
+// where results are integers.
 // b is positive and normal; quotients are normal, or so small that nobody looks at them.
 HELPER float divided(float a, float b) {
   const int bits = BITS_OF(a), magnitude = bits & 0x7fffffff, divisor = BITS_OF(b);

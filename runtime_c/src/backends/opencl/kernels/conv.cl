@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution over 1 to 3 spatial axes and its transpose: an item makes ROWS pixels x COLS channels of the output.
+// Convolution over 1 to 3 spatial axes and its transpose: an item makes ROWS pixels x COLS
+// channels of the output.
 //
 // X: activations [N, D, H, W, C]. W: weights, in panels [groups][panels][K][16] (PLAIN=0) or plain
-// [O, K] (PLAIN=1), or int8 in panels [groups][panels][K / 4][16][4] (PLAIN=2), K being the taps times the channels of a group. SPREAD=1: transposed.
-// P: 0 pixels, 1 C, 2 channels of a group, 3 O, 4 outputs of a group, 5 elements from panel to panel,
+// [O, K] (PLAIN=1), or int8 in panels [groups][panels][K / 4][16][4] (PLAIN=2), K being the taps
+// times the channels of a group. SPREAD=1: transposed.
+// P: 0 pixels, 1 C, 2 channels of a group, 3 O, 4 outputs of a group, 5 elements from panel to
+// panel,
 //    6-8 D H W, 9-b those of the output, c-e taps. Q: 0-2 strides, 3-5 dilations, 6-8 pads,
 //    9 activation, a flags, b column blocks of a group. F: lo, hi, alpha, beta.
 // ITEM: block of pixels, block of columns.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local response normalisation along the last axis. P: 0 elements, 1 items, 2 channels, 3 neighbours.
+// Local response normalisation along the last axis. P: 0 elements, 1 items, 2 channels, 3
+// neighbours.
 //
 // F: 0 alpha / neighbours, 1 beta, 2 bias.
 KERNEL(NAME) {

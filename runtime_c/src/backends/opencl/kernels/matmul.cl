@@ -2,7 +2,8 @@
 // Matrix product: an item makes ROWS rows x COLS columns of one matrix of the output.
 //
 // X: x, with strides of its two axes. W: w in panels [panels][K][16] (WIDE=1, elements of a row
-// of 16 columns lie together), int8 in panels [panels][K / 4][16][4] (WIDE=3), plain [K, N] (WIDE=2), or any strides (WIDE=0).
+// of 16 columns lie together), int8 in panels [panels][K / 4][16][4] (WIDE=3), plain [K, N]
+// (WIDE=2), or any strides (WIDE=0).
 // P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
 //    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
 //    9 activation, a flags. F: lo, hi, alpha, beta. ITEM: block of rows, block of columns, batch.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution of int8 of at most 256 taps: an item makes ROWS pixels x 16 channels. Parameters as in qconv.cl.
+// Depthwise convolution of int8 of at most 256 taps: an item makes ROWS pixels x 16 channels.
+// Parameters as in qconv.cl.
 //
 // W: PACKING 0 plain [C, taps], 1 [C / 16][taps][16].
 KERNEL(NAME) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear interpolation of int8 along one or two axes of x [N, H, W, C], by taps of two indices and the weight of the second.
+// Linear interpolation of int8 along one or two axes of x [N, H, W, C], by taps of two indices
+// and the weight of the second.
 //
-// P: 0 C, 1 items of a pixel, 2 H, 3 W, 4 5 those of y, 6 zero point of x, 7 that of y, 8 whether IN(1) is of H
-// and IN(2) of W, else IN(1) is of W alone. F: 0 lo, 1 hi, of y less its zero point, 2 factor. ITEM: channel, pixel.
+// P: 0 C, 1 items of a pixel, 2 H, 3 W, 4 5 those of y, 6 zero point of x, 7 that of y, 8
+// whether IN(1) is of H
+// and IN(2) of W, else IN(1) is of W alone. F: 0 lo, 1 hi, of y less its zero point, 2 factor.
+// ITEM: channel, pixel.
 KERNEL(NAME) {
   GLOBAL const i8 *x = IN(0, i8);
   GLOBAL i8 *y = OUT(5, i8);
