@@ -126,7 +126,8 @@ static void opencl_features(const struct smr_cl_device *device, bool cpu, const 
       .dot_int8 = opencl_has(extensions, "cl_khr_integer_dot_product") &&
                   opencl_u64(device, SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) != 0,
       .subgroup = opencl_subgroup(device, extensions),
-      .cpu = cpu};
+      .cpu = cpu,
+      .units = opencl_u32(device, SMR_CL_DEVICE_MAX_COMPUTE_UNITS)};
 }
 
 // Whether "OpenCL 1.2 …" is a version that has all that is used here.

@@ -82,6 +82,7 @@ struct smr_cl_features {
   bool dot_int8;      // dot products of four int8
   uint32_t subgroup;  // work-items that run together; 0: not known
   bool cpu;           // the device is a CPU: few items that do much each
+  uint32_t units;     // compute units; 0: not known
 };
 
 /// A node to be computed, and where to put what does it.

@@ -89,7 +89,10 @@ static void cl_q_product_lower(const struct smr_cl_node *node, struct smr_cl_lau
     smr_cl_multiply(node, launch, CL_Q_ROWS);
   } else {
     const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
-    smr_cl_convolve(node, launch, depthwise, depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS);
+    const struct smr_cl_tile tile = {.kernel = launch->kernel,
+                                     .rows = depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS,
+                                     .columns = 16};
+    smr_cl_convolve(node, launch, depthwise, &tile);
   }
   int32_t *q = launch->ints + 16;
   q[9] = cl_q_zero(x, 0);
