@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.ops.programs import FORMS, Form, one_node
 
 import samara
+from samara.exporter.conformance.programs import FORMS, Form, one_node
 from samara.exporter.ir import to_bytes
 from samara.exporter.ops import Case, OpSpec, all_ops
 from samara.exporter.types import ShapeError

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.ops.programs import FORMS, Form, one_node
 
 import samara
+from samara.exporter.conformance.programs import FORMS, Form, one_node
 from samara.exporter.ir import save_program, to_bytes
 from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.ops import Case, OpSpec, all_ops

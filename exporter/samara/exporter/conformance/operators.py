@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every case of the op table on a device, then in other sizes."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from samara.exporter.conformance.answers import Question, is_distrust
+from samara.exporter.conformance.programs import FORMS, Form, one_node
+from samara.exporter.conformance.scorecard import ScoreRow
+from samara.exporter.conformance.sizes import drawn
+from samara.exporter.ops import Case, OpSpec
+from samara.exporter.testing import case_id, case_types, infer_case
+from samara.exporter.types import SamaraError, ShapeError
+from samara.pybridge import Backend
+
+_ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case that takes symbols
+
+
+@dataclass
+class _Score:
+    """A row that is being counted."""
+
+    passed: int = 0
+    failed: int = 0
+    refused: int = 0
+    failure: str = ""
+    reasons: dict[str, None] = field(default_factory=dict)
+
+    def count(self, where: str, wrong: str) -> None:
+        if not wrong:
+            self.passed += 1
+            return
+        self.failed += 1
+        self.failure = self.failure or f"{where}: {wrong}"
+
+    def row(self, op: str, dtype: str) -> ScoreRow:
+        return ScoreRow(
+            op=op,
+            dtype=dtype,
+            supported=self.passed + self.failed,
+            passed=self.passed,
+            failed=self.failed,
+            refused=self.refused,
+            failure=self.failure,
+            reasons=tuple(self.reasons),
+        )
+
+
+@dataclass
+class Examined:
+    """What examining an operator gave.
+
+    proven: programs that the device computed rightly. sizes: runs in other sizes; wrong_sizes: what
+    the first one that failed says.
+    """
+
+    rows: list[ScoreRow]
+    proven: list[Question]
+    sizes: int = 0
+    wrong_sizes: list[str] = field(default_factory=list)
+
+
+def dtype_of(op: OpSpec, case: Case) -> str:
+    """The dtype that the case is counted under, as docs/ops.md writes it."""
+    types = [t for t in case_types(case) if t is not None] or list(infer_case(op, case).types)
+    return types[0].dtype.name.lower()
+
+
+def cases_of(op: OpSpec, quick: bool) -> Sequence[Case]:
+    """The cases to run: all, or the first of each dtype."""
+    if not quick:
+        return op.cases
+    first: dict[str, Case] = {}
+    for case in op.cases:
+        first.setdefault(dtype_of(op, case), case)
+    return list(first.values())
+
+
+def examine(op: OpSpec, backend: Backend, *, quick: bool) -> Examined:
+    """Run the operator's cases in every form on the device."""
+    scores: dict[str, _Score] = {}
+    found = Examined([], [])
+    for case in cases_of(op, quick):
+        score = scores.setdefault(dtype_of(op, case), _Score())
+        for form, question in _questions(op, case):
+            _check(question, form, case, backend, score, found, quick)
+    found.rows = [score.row(op.name, dtype) for dtype, score in scores.items()]
+    return found
+
+
+def _questions(op: OpSpec, case: Case) -> Iterator[tuple[Form, Question]]:
+    for form in FORMS:
+        try:
+            made = one_node(op, case, form)
+        except ShapeError:  # symbols may leave open what a rule must know
+            continue
+        if made is not None:
+            yield form, Question(op, f"{case_id(op, case)} {form}", made, made.feeds)
+
+
+def _check(
+    question: Question,
+    form: Form,
+    case: Case,
+    backend: Backend,
+    score: _Score,
+    found: Examined,
+    quick: bool,
+) -> None:
+    session = question.session(backend)
+    session.resize({name: a.shape for name, a in question.feeds.items()})
+    why = question.refused(session)
+    if why and not is_distrust(why):
+        score.refused += 1
+        score.reasons[why] = None
+        return
+    if why:
+        score.count(question.name, why)
+        return
+    # Twice: the second run has nothing left to prepare.
+    wrong = question.asked(session) or question.asked(session)
+    score.count(question.name, wrong)
+    if wrong:
+        return
+    found.proven.append(question)
+    if form != "symbols":
+        return
+    r = random.Random(zlib.crc32(question.name.encode()))
+    for _ in range(_QUICK_ROUNDS if quick else _ROUNDS):
+        feeds = drawn(question.made.program, case, r)
+        if feeds is None:
+            continue
+        other = question.of(feeds)
+        try:
+            _ = other.want
+        except SamaraError:  # the CPU refuses such sizes or data
+            continue
+        found.sizes += 1
+        shapes = ", ".join(f"{k} {list(a.shape)}" for k, a in feeds.items())
+        # And back, as a program does that sees pictures of two sizes.
+        wrong = other.asked(session) or question.asked(session)
+        score.count(f"{question.name} resized to {shapes}", wrong)
+        if wrong:
+            found.wrong_sizes.append(f"{question.name} resized to {shapes}: {wrong}")
+            return
