@@ -13,7 +13,7 @@ from typing import Any
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import usable_cores
 from samara.pybridge.errors import ArgumentError, BackendError, SamaraError
-from samara.pybridge.files import kind_of, path_of
+from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.names import meant
 
 _log = logging.getLogger("samara.devices")
@@ -121,7 +121,7 @@ class Backend:
             held.append(ffi.new("char[]", os.fsencode(folder)))
             options.cache_folder = held[-1]
         if rates is not None:
-            held.append(ffi.new("char[]", os.fsencode(path_of(rates, "rates"))))
+            held.append(ffi.new("char[]", os.fsencode(_rates_file(rates))))
             options.rates = held[-1]
         out, error = ffi.new("samara_backend **"), new_error()
         lib = library()
@@ -204,6 +204,16 @@ def _unavailable(name: str, status: int, message: str) -> SamaraError:
         )
     error = failure(status, message)
     return BackendError(error.message, fix=error.fix or "samara devices lists what there is")
+
+
+def _rates_file(rates: str | os.PathLike[str]) -> Path:
+    """Its path. The library reads it when a session asks, which is late to hear of a wrong one."""
+    if not read_text(rates, "rates").startswith("samara-rates "):
+        raise BackendError(
+            f"{os.fspath(rates)} is no file of rates",
+            fix="samara writes one into the device's cache folder (docs/backends.md)",
+        )
+    return path_of(rates, "rates")
 
 
 def _cache_folder(cache: str | os.PathLike[str] | bool | None) -> str | None:

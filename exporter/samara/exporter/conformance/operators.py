@@ -86,13 +86,14 @@ def examine(op: OpSpec, backend: Backend, *, quick: bool) -> Examined:
     found = Examined([], [])
     for case in cases_of(op, quick):
         score = scores.setdefault(dtype_of(op, case), _Score())
-        for form, question in _questions(op, case):
+        for form, question in questions(op, case):
             _check(question, form, case, backend, score, found, quick)
     found.rows = [score.row(op.name, dtype) for dtype, score in scores.items()]
     return found
 
 
-def _questions(op: OpSpec, case: Case) -> Iterator[tuple[Form, Question]]:
+def questions(op: OpSpec, case: Case) -> Iterator[tuple[Form, Question]]:
+    """The case in every form that says something new about it."""
     for form in FORMS:
         try:
             made = one_node(op, case, form)
