@@ -14,7 +14,7 @@ import pytest
 
 import samara
 from samara.pybridge import Backend, BackendError, Device, Session, devices
-from samara.pybridge.device import backends_of, host, is_library, survey
+from samara.pybridge.device import BackendChoice, backends_of, host, is_library, survey
 from samara.pybridge.errors import ArgumentError, SamaraError
 
 # What files of rates hold, for a device that is much faster than the CPU, and for a slow one.
@@ -115,6 +115,15 @@ def test_libraries_that_bring_no_device(files: dict[str, Path], tmp_path: Path) 
     with pytest.raises(BackendError, match="has no function samara_backend_entry") as caught:
         Session(files["dense"], backend=samara.pybridge.library_path())
     assert "docs/backends.md" in str(caught.value)
+
+
+def test_a_library_in_the_folder_one_stands_in(
+    device_library: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "libnpu.so").symlink_to(device_library("npu"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("libnpu.so", "./libnpu.so", Path("libnpu.so")):
+        assert Backend(name, cache=False).name == "npu:0"
 
 
 def test_a_device_that_does_not_open(
@@ -280,7 +289,8 @@ def test_a_wrong_answer_is_seen(
 def test_pickling(files: dict[str, Path], mirror: Backend) -> None:
     again = pickle.loads(pickle.dumps(mirror))
     assert (again.name, again.source) == (mirror.name, mirror.source)
-    for backend in (mirror, mirror.source, [mirror, "auto"]):
+    choices: list[BackendChoice] = [mirror, mirror.source, [mirror, "auto"]]
+    for backend in choices:
         session = Session(files["dense"], backend=backend, wait=True)
         copy = pickle.loads(pickle.dumps(session))
         x = {"x": _x()}

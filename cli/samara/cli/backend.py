@@ -32,7 +32,8 @@ def backend_test(
         typer.Option("--op", metavar="NAME", help="Only this operator; may be repeated."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One case of every operator and dtype.")
+        bool,
+        typer.Option("--quick", help="One case of every operator and dtype that the device takes."),
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

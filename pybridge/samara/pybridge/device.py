@@ -109,6 +109,8 @@ class Backend:
         name = os.fspath(source)
         if isinstance(source, str) and not _is_built_in(name) and not is_library(name):
             raise _no_backend(name)
+        if not _is_built_in(name) and os.path.exists(name):
+            name = os.path.abspath(name)  # the system looks for a name without a folder elsewhere
         folder = _cache_folder(cache)
         options = ffi.new("samara_backend_options *")
         options.struct_size = ffi.sizeof("samara_backend_options")

@@ -33,8 +33,8 @@ def conformance(
     """Ask a device every case of the op table, in other sizes, from several threads, and with faults.
 
     source: a name, "opencl:1", or the path of a library that brings a backend. ops: only these operators.
-    quick: one case of every operator and dtype. The same inputs every time. BackendError where there is no
-    such device, UnknownNameError for an operator that is none.
+    quick: one case of every operator and dtype that the device takes. The same inputs every time.
+    BackendError where there is no such device, UnknownNameError for an operator that is none.
 
         card = conformance("libnpu.so")
         print(card.text())

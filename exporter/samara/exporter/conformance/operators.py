@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from samara.exporter.conformance.answers import Question, is_distrust
@@ -18,6 +20,8 @@ from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Backend
 
 _ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case that takes symbols
+_DRAWN = 4  # sizes to draw for a round: some are too large, others the operator refuses
+_TRIED = 4  # cases of a dtype until the device takes one, where one is enough
 
 
 @dataclass
@@ -70,25 +74,33 @@ def dtype_of(op: OpSpec, case: Case) -> str:
     return types[0].dtype.name.lower()
 
 
-def cases_of(op: OpSpec, quick: bool) -> Sequence[Case]:
-    """The cases to run: all, or the first of each dtype."""
-    if not quick:
-        return op.cases
-    first: dict[str, Case] = {}
+def cases_of(op: OpSpec, quick: bool) -> dict[str, list[Case]]:
+    """The cases to run by dtype: all, or a few with the largest inputs, of which one is enough."""
+    found: dict[str, list[Case]] = defaultdict(list)
     for case in op.cases:
-        first.setdefault(dtype_of(op, case), case)
-    return list(first.values())
+        found[dtype_of(op, case)].append(case)
+    if not quick:
+        return found
+    return {t: sorted(cases, key=_elements, reverse=True)[:_TRIED] for t, cases in found.items()}
+
+
+def _elements(case: Case) -> int:
+    return sum(math.prod(t.static_shape()) for t in case_types(case) if t is not None)
 
 
 def examine(op: OpSpec, backend: Backend, *, quick: bool) -> Examined:
-    """Run the operator's cases in every form on the device."""
-    scores: dict[str, _Score] = {}
+    """Run the operator's cases in every form on the device; quick: of each dtype the first that the
+    device takes.
+    """
     found = Examined([], [])
-    for case in cases_of(op, quick):
-        score = scores.setdefault(dtype_of(op, case), _Score())
-        for form, question in questions(op, case):
-            _check(question, form, case, backend, score, found, quick)
-    found.rows = [score.row(op.name, dtype) for dtype, score in scores.items()]
+    for dtype, cases in cases_of(op, quick).items():
+        score = _Score()
+        for case in cases:
+            for form, question in questions(op, case):
+                _check(question, form, case, backend, score, found, quick)
+            if quick and score.passed + score.failed > 0:
+                break
+        found.rows.append(score.row(op.name, dtype))
     return found
 
 
@@ -131,7 +143,8 @@ def _check(
     if form != "symbols":
         return
     r = random.Random(zlib.crc32(question.name.encode()))
-    for _ in range(_QUICK_ROUNDS if quick else _ROUNDS):
+    rounds, end = 0, _QUICK_ROUNDS if quick else _ROUNDS
+    for _ in range(_DRAWN * end):
         feeds = drawn(question.made.program, case, r)
         if feeds is None:
             continue
@@ -141,10 +154,12 @@ def _check(
         except SamaraError:  # the CPU refuses such sizes or data
             continue
         found.sizes += 1
+        rounds += 1
         shapes = ", ".join(f"{k} {list(a.shape)}" for k, a in feeds.items())
         # And back, as a program does that sees pictures of two sizes.
         wrong = other.asked(session) or question.asked(session)
         score.count(f"{question.name} resized to {shapes}", wrong)
         if wrong:
             found.wrong_sizes.append(f"{question.name} resized to {shapes}: {wrong}")
+        if wrong or rounds == end:
             return

@@ -48,4 +48,5 @@ def check_threads(backend: Backend, questions: Sequence[Question]) -> Part:
     if wrong:
         return Part(NAME, "failed", f"{len(wrong)} sessions differ, the first: {wrong[0]}")
     runs = _THREADS * len(questions) * _RUNS
-    return Part(NAME, "passed", f"{_THREADS} threads, {runs} runs of {len(questions)} programs")
+    programs = f"{len(questions)} program" + ("s" if len(questions) != 1 else "")
+    return Part(NAME, "passed", f"{_THREADS} threads, {runs} runs of {programs}")
