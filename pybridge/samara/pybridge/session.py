@@ -408,16 +408,16 @@ class Session:
     def placement(self) -> list[PlacementRow]:
         """Where every node runs, and why.
 
-            for row in session.placement():
-                print(row.node, row.device, row.reason)
+        for row in session.placement():
+            print(row.node, row.device, row.reason)
         """
         return placement_rows(self.handle)
 
     def backend_report(self) -> BackendReport:
         """What the session's devices did, and why the CPU took over where it did.
 
-            if session.backend_report().failure:
-                print(session.backend_report().failure)
+        if session.backend_report().failure:
+            print(session.backend_report().failure)
         """
         return backend_report(self.handle)
 

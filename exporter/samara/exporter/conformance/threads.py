@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from samara.exporter.conformance.answers import Question
 from samara.exporter.conformance.scorecard import Part
@@ -22,31 +23,32 @@ def check_threads(backend: Backend, questions: Sequence[Question]) -> Part:
         return Part(NAME, "NOT RUN", "the device supports no operator")
     for question in questions:  # right answers are made before, by one thread
         _ = question.want
-    wrong: list[str] = []
     start = threading.Barrier(_THREADS)
-
-    def work(first: int) -> None:
-        start.wait()
-        for i in range(len(questions)):
-            question = questions[(i + first) % len(questions)]
-            try:
-                session = question.session(backend)
-                for _ in range(_RUNS):
-                    fault = question.asked(session)
-                    if fault:
-                        wrong.append(f"{question.name}: {fault}")
-                        break
-            except SamaraError as error:
-                wrong.append(f"{question.name}: {error}")
-
     step = max(1, len(questions) // _THREADS)
-    workers = [threading.Thread(target=work, args=(k * step,)) for k in range(_THREADS)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+
+    def work(thread: int) -> list[str]:
+        first = thread * step
+        start.wait()
+        order = (*questions[first:], *questions[:first])
+        return [fault for question in order if (fault := _fault(question, backend))]
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        wrong = [fault for faults in pool.map(work, range(_THREADS)) for fault in faults]
     if wrong:
         return Part(NAME, "failed", f"{len(wrong)} sessions differ, the first: {wrong[0]}")
     runs = _THREADS * len(questions) * _RUNS
     programs = f"{len(questions)} program" + ("s" if len(questions) != 1 else "")
     return Part(NAME, "passed", f"{_THREADS} threads, {runs} runs of {programs}")
+
+
+def _fault(question: Question, backend: Backend) -> str:
+    """What is wrong with the answers of a session of its own, or ""."""
+    try:
+        session = question.session(backend)
+    except SamaraError as error:
+        return f"{question.name}: there is no session: {error.message}"
+    for _ in range(_RUNS):
+        fault = question.asked(session)
+        if fault:
+            return f"{question.name}: {fault}"
+    return ""
