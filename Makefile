@@ -84,6 +84,7 @@ gen: $(STAMP)  ## Rewrite what is generated from the op table and the public hea
 	$(BIN)/python tools/gen_ops.py
 	$(BIN)/python tools/abi.py --write
 	$(BIN)/python tools/gen_cdef.py
+	$(BIN)/python tools/gen_kernels.py
 	$(BIN)/python tools/make_corpus.py
 
 bits: build  ## The same integers from every build and instruction set, as a table

@@ -19,6 +19,7 @@ _HOMES = {
     "samara.pybridge": (
         "Model",
         "Session",
+        "SessionPool",
         "TensorSpec",
         "FunctionSpec",
         "ProfileRow",
@@ -212,6 +213,7 @@ if TYPE_CHECKING:
     from samara.pybridge import SamaraError as SamaraError
     from samara.pybridge import ScriptError as ScriptError
     from samara.pybridge import Session as Session
+    from samara.pybridge import SessionPool as SessionPool
     from samara.pybridge import ShapeError as ShapeError
     from samara.pybridge import TensorSpec as TensorSpec
     from samara.pybridge import UnknownNameError as UnknownNameError

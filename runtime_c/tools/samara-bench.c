@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700  // POSIX of 2008, and realpath
 #endif
 
+#include "device.h"
 #include "roof.h"
 #include "tool.h"
 
@@ -30,13 +31,14 @@ static const char usage[] =
     "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
     "  --verify WHEN         when load compares the data with its checksums: small (up to 64 MiB; "
     "the\n"
-    "                        default), always, never\n"
+    "                        default), always, never\n" TOOL_DEVICE_USAGE
     "  --roof                adds what one core can do at most; without MODEL: only that\n";
 
 struct options {
   const char *model, *function, *isa, *threads, *tuned;
   struct tool_list shapes;
   struct tool_inputs inputs;
+  struct tool_device device;
   unsigned long runs, warmup, seed;
   size_t verify;
   int cold, nodes, roof;
@@ -51,6 +53,7 @@ struct bench {
   samara_session *session;
   struct tool_array image;  // of the model, where the library opens no files
   char *tuned;
+  struct tool_device device;
   uint64_t load_ns, create_ns, first_ns;
 };
 
@@ -59,6 +62,7 @@ static int parse_options(int argc, char **argv, struct options *o) {
   for (int i = 1; i < argc; i++) {
     const char *v;
     int ok = 1;
+    if (tool_device_option(argc, argv, &i, &o->device)) continue;
     if ((v = tool_option(argc, argv, &i, "--input")) != NULL)
       ok = tool_add(&o->inputs.list, v);
     else if ((v = tool_option(argc, argv, &i, "--shape")) != NULL)
@@ -140,15 +144,16 @@ static int fill(samara_session *session, const samara_model *model, const struct
 static int open_session(const struct options *o, struct bench *b) {
   samara_error error = {.text = ""};
   const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
-  const samara_session_options options = {.struct_size = sizeof options,
-                                          .function = o->function,
-                                          .pool = b->pool,
-                                          .isa = o->isa,
-                                          .tuned = b->tuned,
-                                          .log = tool_log,
-                                          .custom_ops = custom,
-                                          .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
+  samara_session_options options = {.struct_size = sizeof options,
+                                    .function = o->function,
+                                    .pool = b->pool,
+                                    .isa = o->isa,
+                                    .tuned = b->tuned,
+                                    .log = tool_log,
+                                    .custom_ops = custom,
+                                    .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
   const samara_model_options file = {.struct_size = sizeof file, .verify = o->verify};
+  tool_device_set(&b->device, &options);
   const uint64_t start = tool_now_ns();
   if (tool_open_model(o->model, &file, &b->image, &b->model) != 0) return TOOL_FAILED;
   const uint64_t opened = tool_now_ns();
@@ -344,8 +349,12 @@ static void print_roof(const char *isa, const char *before) {
 }
 
 static int bench(const struct options *o, unsigned long threads) {
-  struct bench b = {0};
-  if (tool_create_pool(threads, &b.pool) != 0) return TOOL_FAILED;
+  struct bench b = {.device = o->device};
+  if (tool_device_open(&b.device) != 0) return TOOL_FAILED;
+  if (tool_create_pool(threads, &b.pool) != 0) {
+    tool_device_close(&b.device);
+    return TOOL_FAILED;
+  }
   uint64_t *ns = calloc(o->runs, sizeof *ns);
   int result = ns != NULL ? tool_tuned(o->tuned, &b.tuned) : tool_error("no memory");
   if (result == 0) result = measure(o, &b, ns);
@@ -365,6 +374,7 @@ static int bench(const struct options *o, unsigned long threads) {
         (double)ns[o->runs / 2] / 1e3, (double)ns[0] / 1e3, (double)ns[o->runs * 9 / 10] / 1e3,
         sum / (double)o->runs / 1e3, (double)b.load_ns / 1e3, (double)b.create_ns / 1e3,
         (double)b.first_ns / 1e3, samara_session_arena_bytes(b.session), peak_bytes());
+    tool_device_print(&b.device, b.session);
     if (o->roof) print_roof(o->isa != NULL ? o->isa : isa, ", ");
     if (o->nodes) result = print_nodes(b.session);
     puts("}");
@@ -373,6 +383,7 @@ static int bench(const struct options *o, unsigned long threads) {
   close_session(&b);
   free(b.tuned);
   tool_destroy_pool(b.pool);
+  tool_device_close(&b.device);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700  // POSIX of 2008, and realpath
 #endif
 
+#include "device.h"
 #include "tool.h"
 
 static const char usage[] =
@@ -18,7 +19,8 @@ static const char usage[] =
     "  --output DIR          write every output (and variable) to DIR/NAME.npy\n"
     "  --top K               print the K largest elements of every output, with labels\n"
     "  --threads N  --isa LIST  --repeat N  --seed N\n"
-    "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
+    "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED "
+    "names\n" TOOL_DEVICE_USAGE
     "  --profile FILE        write a Chrome trace of the last run\n"
     "  --verify WHEN         compare the data with its checksums: small (up to 64 MiB; the "
     "default),\n"
@@ -29,6 +31,7 @@ static const char usage[] =
 struct options {
   const char *model, *function, *output, *isa, *profile, *load, *save, *tuned;
   struct tool_list inputs, shapes, states;
+  struct tool_device device;
   unsigned long threads, repeat, seed, top;
   size_t verify;
   int selftest, copy;
@@ -39,6 +42,7 @@ static int parse_options(int argc, char **argv, struct options *o) {
   for (int i = 1; i < argc; i++) {
     const char *v;
     int ok = 1;
+    if (tool_device_option(argc, argv, &i, &o->device)) continue;
     if ((v = tool_option(argc, argv, &i, "--input")) != NULL)
       ok = tool_add(&o->inputs, v);
     else if ((v = tool_option(argc, argv, &i, "--shape")) != NULL)
@@ -441,21 +445,24 @@ static int run_model(const samara_model *model, const struct options *o) {
   if (tool_check_names(model, o->function, &o->inputs) != 0 ||
       tool_check_names(model, o->function, &o->shapes) != 0 || tool_tuned(o->tuned, &tuned) != 0)
     return TOOL_FAILED;
-  if (tool_create_pool(o->threads, &pool) != 0) {
+  struct tool_device device = o->device;
+  if (tool_create_pool(o->threads, &pool) != 0 || tool_device_open(&device) != 0) {
+    tool_destroy_pool(pool);
     free(tuned);
     return TOOL_FAILED;
   }
   const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
-  const samara_session_options options = {.struct_size = sizeof options,
-                                          .function = o->function,
-                                          .pool = pool,
-                                          .isa = o->isa,
-                                          .profile = o->profile != NULL,
-                                          .tuned = tuned,
-                                          .log = tool_log,
-                                          .custom_ops = custom,
-                                          .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
+  samara_session_options options = {.struct_size = sizeof options,
+                                    .function = o->function,
+                                    .pool = pool,
+                                    .isa = o->isa,
+                                    .profile = o->profile != NULL,
+                                    .tuned = tuned,
+                                    .log = tool_log,
+                                    .custom_ops = custom,
+                                    .custom_op_count = TOOL_CUSTOM_COUNT(custom)};
   int result = 0;
+  tool_device_set(&device, &options);
   if (samara_session_create(model, &options, &session, &error) != SAMARA_OK)
     result = tool_error("%s", error.text);
   else
@@ -463,6 +470,7 @@ static int run_model(const samara_model *model, const struct options *o) {
   samara_session_destroy(session);
   free(tuned);
   tool_destroy_pool(pool);
+  tool_device_close(&device);
   return result;
 }
 

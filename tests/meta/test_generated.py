@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("tool", ["gen_ops.py", "gen_cdef.py", "abi.py"])
+@pytest.mark.parametrize("tool", ["gen_ops.py", "gen_cdef.py", "abi.py", "gen_kernels.py"])
 def test_generated_files_are_fresh(repo: Path, tool: str) -> None:
     command = [sys.executable, str(repo / "tools" / tool), "--check"]
     result = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=False)

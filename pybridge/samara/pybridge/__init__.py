@@ -30,6 +30,7 @@ from samara.pybridge.model import Model as Model
 from samara.pybridge.model import TensorSpec as TensorSpec
 from samara.pybridge.profile import ProfileRow as ProfileRow
 from samara.pybridge.session import Session as Session
+from samara.pybridge.session_pool import SessionPool as SessionPool
 
 if TYPE_CHECKING:
     __version__: str

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,9 @@ from samara.pybridge.model import Model, TensorSpec
 from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
 from samara.pybridge.session_create import busy, create_session
 from samara.pybridge.tuned import NodeChoice, node_choices
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Array = npt.NDArray[Any]
 
@@ -153,6 +156,7 @@ class Session:
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
         self._lock = threading.Lock()
+        self._runner: ThreadPoolExecutor | None = None  # of run_async
         self._in = ffi.new("void *[]", max(1, len(spec.inputs)))
         self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
         self._dtypes = [s.numpy_dtype for s in spec.inputs]
@@ -179,8 +183,10 @@ class Session:
         """Give back the memory of the session; it cannot run any more. Twice is harmless.
 
         What `bind` returned keeps the memory as long as it lives. Raises SamaraError while another
-        thread runs the session.
+        thread runs the session. Waits for runs of run_async.
         """
+        if self._runner is not None:
+            self._runner.shutdown()
         if not self._lock.acquire(blocking=False):
             raise busy()
         try:
@@ -258,6 +264,29 @@ class Session:
             )
         made = tuple(self.run(dict(zip(self._names, arrays, strict=True))).values())
         return made[0] if len(made) == 1 else made
+
+    def run_async(
+        self,
+        feeds: Mapping[str, Any] | Sequence[Any] | Any = None,
+        *,
+        outputs: Sequence[str] | str | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> Future[dict[str, Array]]:
+        """Begin a run in a thread of the session's own; the Future has what run returns, or raises.
+
+        Runs of a session start and end in the order of the calls. The arrays of `feeds` and `out`
+        must stay as they are until the Future is done; the session must not be used by other calls
+        before, but for cancel(), which stops the run that is going on. Future.cancel() takes back
+        one that has not started.
+
+            future = session.run_async({"image": image})
+            scores = future.result()["scores"]
+        """
+        if self._runner is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._runner = ThreadPoolExecutor(1, thread_name_prefix="samara-session")
+        return self._runner.submit(self.run, feeds, outputs=outputs, out=out)
 
     def bind(self, feeds: Mapping[str, Array], out: Mapping[str, Array]) -> Callable[[], None]:
         """A callable that runs on these very arrays: inputs are read where they lie, outputs are

@@ -354,7 +354,7 @@ struct samara_session_options {
   bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
                         up in float32, where the CPU has instructions for that; elsewhere, and with
                         strict_accuracy, it changes nothing. `tuned` is left unused with it */
-  samara_backend *const *backends; /* devices, borrowed until destroy: a node runs on the first that
+  samara_backend *const *backends; /* devices: a node runs on the first that
                                       supports it, the others on the CPU */
   size_t backend_count;            /* at most 8 */
   bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over
@@ -398,6 +398,21 @@ SAMARA_API samara_status samara_session_run(samara_session *session);
  * Any alignment is right. */
 SAMARA_API samara_status samara_session_run_with(samara_session *session, const void *const *inputs,
                                                  void *const *outputs);
+/* What samara_session_run_async calls when the run has ended: in the thread that ran it, with what
+ * samara_session_run would have returned. It may use the session, read outputs and begin the next
+ * run, but not destroy it. */
+typedef void (*samara_done_fn)(void *user, samara_session *session, samara_status status);
+/* Begin a run in a thread of the session's own, and return. `done` is called exactly once, unless
+ * this function fails; NULL calls nothing. Until then the session is in use: other threads may call
+ * samara_session_cancel and samara_session_wait alone, and memory that inputs or outputs are bound
+ * to must stay. Runs of one session never overlap: SAMARA_BAD_STATE while one is going on.
+ * SAMARA_UNSUPPORTED where there are no threads. The first call allocates, and starts the thread,
+ * which ends with the session. */
+SAMARA_API samara_status samara_session_run_async(samara_session *session, samara_done_fn done,
+                                                  void *user);
+/* Wait until no run of samara_session_run_async is going on, and `done` has returned. Returns at
+ * once if none is. Any thread but that of the run. */
+SAMARA_API void samara_session_wait(samara_session *session);
 /* Output `index` of the last run. */
 SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
                                                samara_tensor *out);

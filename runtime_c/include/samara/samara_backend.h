@@ -23,8 +23,6 @@ extern "C" {
 /* ==== 1. Using a device =========================================================================
  */
 
-/* A device that is open. */
-typedef struct samara_backend samara_backend;
 /* The ten functions of a backend (part 2). */
 typedef struct samara_backend_table samara_backend_table;
 
@@ -73,13 +71,13 @@ typedef struct samara_device_info {
 } samara_device_info;
 
 /* Open a device: of the table, the library, or the backends that this library has, the first of
- * these that is set. The device may be given to any number of sessions, in any threads, and must
- * outlive them. SAMARA_NOT_FOUND where there is no such device (no driver, no library of that name,
- * or no device of that number), SAMARA_UNSUPPORTED for a device or table that this library cannot
- * use. Allocates; may take as long as the driver takes to start. On failure `*out` is NULL. */
+ * these that is set. The device may be given to any number of sessions, in any threads.
+ * SAMARA_NOT_FOUND where there is no such device (no driver, no library of that name, or no device
+ * of that number), SAMARA_UNSUPPORTED for a device or table that this library cannot use.
+ * Allocates; may take as long as the driver takes to start. On failure `*out` is NULL. */
 SAMARA_API samara_status samara_backend_open(const samara_backend_options *options,
                                              samara_backend **out, samara_error *error);
-/* Close. No session that was given it may be alive. NULL is a no-op. */
+/* Close, or have the last session that was given it close it. NULL is a no-op. */
 SAMARA_API void samara_backend_close(samara_backend *backend);
 /* What the device is. Any thread. */
 SAMARA_API samara_status samara_backend_device(const samara_backend *backend,

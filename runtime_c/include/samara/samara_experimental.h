@@ -74,6 +74,13 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
 SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
                                               size_t size, size_t *length);
 
+/* What a library must have beside these so that the session's nodes can run on a backend that it
+ * brings ("opencl"): names of parts, separated by commas. Written and cut like the list above.
+ * SAMARA_NOT_FOUND for another backend, and in libraries that keep no such lists. Between runs, in
+ * the session's thread. */
+SAMARA_API samara_status samara_session_backend_needs(samara_session *session, const char *backend,
+                                                      char *text, size_t size, size_t *length);
+
 /* What a piece of a session's memory is for. */
 typedef enum samara_memory_kind {
   SAMARA_MEMORY_TENSOR = 1,   /* a tensor, or several that share bytes, in its function's arena */

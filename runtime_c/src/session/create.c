@@ -145,10 +145,8 @@ samara_status samara_session_create(const samara_model *model,
 void samara_session_destroy(samara_session *session) {
   if (session == NULL) return;
   const samara_allocator allocator = session->common.memory.allocator;
-  if (SMR_HAS(backends) && session->common.devices != NULL) {
-    smr_session_settle_end(session);
-    smr_devices_release(session->common.devices);
-  }
+  if (SMR_HAS(async)) smr_async_end(session);
+  if (SMR_HAS(backends)) smr_session_drop_devices(session);
   smr_session_release(&session->common);
   smr_release(&allocator, session);
 }

@@ -21,15 +21,25 @@ samara_status smr_session_take_devices(samara_session *session,
       SMR_FAIL(&session->error, BAD_ARGUMENT, "backends[%zu] is NULL", i);
   SMR_TAKE(&session->common, devices, 1);
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
-  for (size_t i = 0; i < options->backend_count; i++) devices->backends[i] = options->backends[i];
-  devices->count = (uint32_t)options->backend_count;
+  session->common.devices = devices;
+  for (; devices->count < options->backend_count; devices->count++) {
+    devices->backends[devices->count] = options->backends[devices->count];
+    smr_backend_hold(devices->backends[devices->count]);
+  }
   devices->automatic = options->backend_auto;
   devices->settling.wait = options->backend_wait;
   devices->check_every = options->backend_check_every;
   if (devices->check_every == 0) devices->check_every = DEVICES_CHECK_EVERY;
   devices->active = !devices->automatic;
-  session->common.devices = devices;
   return SAMARA_OK;
+}
+
+void smr_session_drop_devices(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  if (devices == NULL) return;
+  smr_session_settle_end(session);
+  smr_devices_release(devices);
+  for (uint32_t i = 0; i < devices->count; i++) samara_backend_close(devices->backends[i]);
 }
 
 // ---- frames ----

@@ -68,7 +68,8 @@ struct samara_session {
   struct smr_team team;
   struct smr_keep keep;
   struct smr_custom_ops custom;
-  const char *choices;  // measured ones, one line per node; or NULL
+  const char *choices;      // measured ones, one line per node; or NULL
+  struct smr_async *async;  // once a run was begun in a thread of its own
   samara_error error;   // common.error points here
 };
 
@@ -99,6 +100,8 @@ void smr_bind_clear(samara_session *session);
 /// Take the devices that the options name.
 samara_status smr_session_take_devices(samara_session *session,
                                        const samara_session_options *options);
+/// Wait for what goes on, and give back the devices with all that the session holds on them.
+void smr_session_drop_devices(samara_session *session);
 /// Make the frames of the entry function and of all it calls.
 samara_status smr_session_frames(samara_session *session);
 /// Make frames of the other kind beside those in use: with regions, or without.
@@ -129,6 +132,11 @@ samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool 
 samara_status smr_session_settle(samara_session *session);
 /// Wait for what goes on in another thread.
 void smr_session_settle_end(samara_session *session);
+
+/* ---- async.c ---- */
+
+/// Wait for the run that is going on in the session's own thread, and end that thread.
+void smr_async_end(samara_session *session);
 
 /* ---- run.c ---- */
 

@@ -29,6 +29,7 @@ struct backend_program {
   struct smr_cl_launches launches;
   size_t *starts;  // of each node's launches, and the end of the last
   uint32_t node_count;
+  void *tables;     // of launches, one behind the other in memory of the device; or NULL
   void **prepared;  // of launches, and more of former ones that had more
   size_t prepared_count;
 };
@@ -87,11 +88,21 @@ static void backend_close(struct backend_device *device) {
   smr_release(&given, device);
 }
 
-static void backend_requirements(void *given, samara_requirements *out) {
-  const struct backend_device *device = (const struct backend_device *)given;
+static size_t backend_alignment(const struct backend_device *device) {
   enum { LEAST = 64 };  // what kernels that read vectors may rely on
   const size_t driver = device->driver->alignment(device->handle);
-  out->alignment_bytes = driver > LEAST ? driver : LEAST;
+  return driver > LEAST ? driver : LEAST;
+}
+
+static size_t backend_aligned(const struct backend_device *device, size_t size_bytes) {
+  const size_t alignment = backend_alignment(device);
+  return (size_bytes + alignment - 1) / alignment * alignment;
+}
+
+static void backend_requirements(void *given, samara_requirements *out) {
+  const struct backend_device *device = (const struct backend_device *)given;
+  out->alignment_bytes = backend_alignment(device);
+  out->any_range = true;
   out->max_memory_bytes = device->driver->max_memory(device->handle);
   out->constant_layouts =
       1u << SAMARA_LAYOUT_PLAIN | 1u << SAMARA_LAYOUT_PANEL | 1u << SAMARA_LAYOUT_DWPANEL;
@@ -136,8 +147,9 @@ static void backend_release_program(struct backend_device *device,
       driver->release_prepared(device->handle, program->prepared[i]);
   }
   if (program->handle != NULL) driver->release_program(device->handle, program->handle);
+  if (program->tables != NULL) driver->release(device->handle, program->tables);
   smr_release(&device->allocator, program->prepared);
-  smr_release(&device->allocator, program->launches.launches);
+  smr_cl_launches_free(&program->launches);
   smr_release(&device->allocator, program->starts);
   smr_release(&device->allocator, program);
 }
@@ -171,17 +183,10 @@ static samara_status backend_compile(void *given, const samara_region *region, v
   made->node_count = region->node_count;
   made->starts = (size_t *)smr_allocate_zeroed(&device->allocator, (size_t)region->node_count + 1,
                                                sizeof *made->starts);
-  // One for most nodes; there is always one to write to where memory runs out later.
-  const size_t capacity = (size_t)region->node_count + 1;
-  made->launches.launches = (struct smr_cl_launch *)smr_allocate_zeroed(
-      &device->allocator, capacity, sizeof *made->launches.launches);
-  samara_status status = SAMARA_OK;
-  if (made->starts == NULL || made->launches.launches == NULL) {
-    status = smr_no_memory(error, capacity * sizeof *made->launches.launches);
-  } else {
-    made->launches.capacity = capacity;
-    status = backend_build(device, region, made, error);
-  }
+  const samara_status status =
+      made->starts == NULL
+          ? smr_no_memory(error, ((size_t)region->node_count + 1) * sizeof *made->starts)
+          : backend_build(device, region, made, error);
   if (status != SAMARA_OK) {
     backend_release_program(device, made);
     return status;
@@ -205,12 +210,41 @@ static samara_status backend_reserve(struct backend_device *device, struct backe
   return SAMARA_OK;
 }
 
+// Bring the tables of all launches to the device, one behind the other, and bind them.
+static samara_status backend_tables(struct backend_device *device, struct backend_program *program,
+                                    samara_error *error) {
+  const struct smr_cl_launches *launches = &program->launches;
+  size_t total = 0;
+  for (size_t i = 0; i < launches->count; i++)
+    if (launches->launches[i].table != NULL)
+      total += backend_aligned(device, launches->launches[i].table_bytes);
+  if (program->tables != NULL) device->driver->release(device->handle, program->tables);
+  program->tables = NULL;
+  if (total == 0) return SAMARA_OK;
+  uint8_t *bytes = (uint8_t *)smr_allocate_zeroed(&device->allocator, 1, total);
+  if (bytes == NULL) return smr_no_memory(error, total);
+  size_t used = 0;
+  for (size_t i = 0; i < launches->count; i++) {
+    struct smr_cl_launch *launch = &launches->launches[i];
+    if (launch->table == NULL) continue;
+    memcpy(bytes + used, launch->table, launch->table_bytes);
+    launch->buffers[launch->table_buffer].offset_bytes = used;
+    used += backend_aligned(device, launch->table_bytes);
+  }
+  const samara_status status =
+      device->driver->allocate(device->handle, total, bytes, &program->tables, error);
+  smr_release(&device->allocator, bytes);
+  for (size_t i = 0; status == SAMARA_OK && i < launches->count; i++)
+    if (launches->launches[i].table != NULL)
+      launches->launches[i].buffers[launches->launches[i].table_buffer].memory = program->tables;
+  return status;
+}
+
 static samara_status backend_lower(struct backend_device *device, const samara_region *region,
                                    struct backend_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
-  launches->count = 0;
-  launches->failed = false;
+  smr_cl_launches_free(launches);
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
     program->starts[i] = launches->count;
@@ -219,6 +253,7 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
   SMR_TRY(backend_reserve(device, program, error));
+  SMR_TRY(backend_tables(device, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,

@@ -18,6 +18,8 @@ struct smr_cl_pending {
   smr_cl_event event;
 };
 
+struct smr_cl_unit;
+
 struct smr_cl_device {
   struct smr_cl_api api;
   samara_allocator allocator;
@@ -30,7 +32,9 @@ struct smr_cl_device {
   uint64_t max_memory;
   char *name, *version, *platform_version, *cache_folder;  // cache_folder: NULL where none is kept
 
-  struct smr_os_mutex mutex;  // of all below, and of what is begun in the queue
+  struct smr_os_mutex units_mutex;  // of units
+  struct smr_cl_unit *units;        // kernels that are compiled
+  struct smr_os_mutex mutex;        // of all below, and of what is begun in the queue
   uint64_t last_ticket, done_ticket;
   struct smr_cl_pending pending[SMR_CL_EVENTS];  // in order; the oldest first
   size_t pending_count;
@@ -60,6 +64,8 @@ void smr_cl_release_program(void *device, void *program);
 samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,
                              void **prepared, samara_error *error);
 void smr_cl_release_prepared(void *device, void *prepared);
+/// Give back the compiled kernels, when the device closes.
+void smr_cl_release_units(struct smr_cl_device *device);
 /// The kernel of a prepared launch.
 smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of OpenCL: their source put together, compiled or read from the cache, and their kernels
-// with the arguments of launches.
+// Kernels of OpenCL: compiled or read from the cache, one by one, and shared by all programs of a
+// device; and launches of them, with their arguments.
+//
+// Each kernel is compiled by itself. Regions, sessions and models that need the same one share it,
+// and its entry in the cache. One compiler was seen to break a kernel because another one stood in
+// the same source.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_device.h"
@@ -15,12 +19,17 @@ static const char program_options[] = "-cl-std=CL1.2";
 
 enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
 
-struct cl_program {
+/// A compiled kernel, for as long as the device is open.
+struct smr_cl_unit {
+  struct smr_cl_unit *next;
+  const struct smr_cl_text *text;
   smr_cl_program_id id;
-  // Of each kernel one object, made by the build: what is missing or wrong shows there. The first
-  // launch takes it.
-  smr_cl_kernel_id spare[SMR_CL_KERNELS];
-  const char *names[SMR_CL_KERNELS];  // NULL: not in the program
+  // One object, made by the build: what is missing or wrong shows there. The first launch takes it.
+  smr_cl_kernel_id spare;
+};
+
+struct cl_program {
+  struct smr_cl_unit *units[SMR_CL_KERNELS];  // NULL: not in the program
 };
 
 struct cl_prepared {
@@ -52,15 +61,15 @@ static void source_line(struct cl_source *source, const char *text) {
   source_add(source, "\n", 1);
 }
 
-// "A=1 B=2" as lines that define A and B, or undefine them.
-static void source_defines(struct cl_source *source, const char *defines, bool define) {
+// "A=1 B=2" as lines that define A and B.
+static void source_defines(struct cl_source *source, const char *defines) {
   for (const char *at = defines; at != NULL && *at != '\0';) {
     const size_t length = strcspn(at, " "), name = strcspn(at, "= ");
     if (length > 0) {
-      source_add(source, define ? "#define " : "#undef ", define ? 8 : 7);
+      source_add(source, "#define ", 8);
       source_add(source, at, name);
-      if (define) source_add(source, " ", 1);
-      if (define && name < length) source_add(source, at + name + 1, length - name - 1);
+      source_add(source, " ", 1);
+      if (name < length) source_add(source, at + name + 1, length - name - 1);
       source_add(source, "\n", 1);
     }
     at += length + (at[length] == ' ');
@@ -68,17 +77,12 @@ static void source_defines(struct cl_source *source, const char *defines, bool d
 }
 
 static void source_write(struct cl_source *source, const char *dialect,
-                         const struct smr_cl_text *texts, const bool *kernels) {
+                         const struct smr_cl_text *text) {
   source_line(source, dialect);
-  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
-    if (!kernels[k]) continue;
-    source_defines(source, texts[k].defines, true);
-    source_add(source, "#define KERNEL_NAME ", 20);
-    source_line(source, texts[k].name);
-    source_line(source, texts[k].text);
-    source_line(source, "#undef KERNEL_NAME");
-    source_defines(source, texts[k].defines, false);
-  }
+  source_defines(source, text->defines);
+  source_add(source, "#define KERNEL_NAME ", 20);
+  source_line(source, text->name);
+  source_line(source, text->text);
 }
 
 // ---- compiling ----
@@ -113,74 +117,67 @@ static samara_status program_compile(const struct smr_cl_device *device, smr_cl_
   return smr_fail(error, status, "clBuildProgram: %s: %s", smr_cl_error_name(code), said);
 }
 
-static samara_status program_make_kernels(const struct smr_cl_device *device,
-                                          struct cl_program *program, samara_error *error) {
-  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
-    if (program->names[k] == NULL) continue;
-    int32_t code = SMR_CL_SUCCESS;
-    program->spare[k] = device->api.clCreateKernel(program->id, program->names[k], &code);
-    if (code != SMR_CL_SUCCESS) program->spare[k] = NULL;
-    const samara_status status = smr_cl_created(error, "clCreateKernel", program->spare[k], code);
-    if (status != SAMARA_OK) return smr_fail_prefix(error, status, "%s: ", program->names[k]);
-  }
-  return SAMARA_OK;
+static samara_status unit_make_kernel(const struct smr_cl_device *device, struct smr_cl_unit *unit,
+                                      samara_error *error) {
+  int32_t code = SMR_CL_SUCCESS;
+  unit->spare = device->api.clCreateKernel(unit->id, unit->text->name, &code);
+  if (code != SMR_CL_SUCCESS) unit->spare = NULL;
+  const samara_status status = smr_cl_created(error, "clCreateKernel", unit->spare, code);
+  return status == SAMARA_OK ? status : smr_fail_prefix(error, status, "%s: ", unit->text->name);
 }
 
-// Gives back what a program consists of; its names stay.
-static void program_clear(const struct smr_cl_device *device, struct cl_program *program) {
-  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
-    if (program->spare[k] != NULL) (void)device->api.clReleaseKernel(program->spare[k]);
-    program->spare[k] = NULL;
-  }
-  if (program->id != NULL) (void)device->api.clReleaseProgram(program->id);
-  program->id = NULL;
+static void unit_clear(const struct smr_cl_device *device, struct smr_cl_unit *unit) {
+  if (unit->spare != NULL) (void)device->api.clReleaseKernel(unit->spare);
+  if (unit->id != NULL) (void)device->api.clReleaseProgram(unit->id);
+  unit->spare = NULL;
+  unit->id = NULL;
 }
 
-static samara_status program_from_source(const struct smr_cl_device *device, const char *text,
-                                         size_t text_bytes, struct cl_program *program,
-                                         samara_error *error) {
+static samara_status unit_from_source(const struct smr_cl_device *device, const char *text,
+                                      size_t text_bytes, struct smr_cl_unit *unit,
+                                      samara_error *error) {
   int32_t code = SMR_CL_SUCCESS;
   smr_cl_program_id id =
       device->api.clCreateProgramWithSource(device->context, 1, &text, &text_bytes, &code);
   SMR_TRY(smr_cl_created(error, "clCreateProgramWithSource", id, code));
-  program->id = id;
+  unit->id = id;
   SMR_TRY(program_compile(device, id, error));
-  return program_make_kernels(device, program, error);
+  return unit_make_kernel(device, unit, error);
 }
 
 // ---- the cache ----
 
-// False when there is none that works; the program is empty then.
-static bool program_from_cache(const struct smr_cl_device *device,
-                               const struct smr_cl_cache_key *key, struct cl_program *program) {
+// False when there is none that works; the unit is empty then.
+static bool unit_from_cache(const struct smr_cl_device *device, const struct smr_cl_cache_key *key,
+                            struct smr_cl_unit *unit) {
   struct smr_cl_cache_entry entry;
   if (!smr_cl_cache_read(key, &device->allocator, &entry)) return false;
   int32_t code = SMR_CL_SUCCESS, binary_code = SMR_CL_SUCCESS;
   smr_cl_program_id id = device->api.clCreateProgramWithBinary(
       device->context, 1, &device->id, &entry.binary_bytes, &entry.binary, &binary_code, &code);
-  program->id = code == SMR_CL_SUCCESS ? id : NULL;
-  const bool good = program->id != NULL && binary_code == SMR_CL_SUCCESS &&
-                    program_compile(device, program->id, NULL) == SAMARA_OK &&
-                    program_make_kernels(device, program, NULL) == SAMARA_OK;
+  unit->id = code == SMR_CL_SUCCESS ? id : NULL;
+  const bool good = unit->id != NULL && binary_code == SMR_CL_SUCCESS &&
+                    program_compile(device, unit->id, NULL) == SAMARA_OK &&
+                    unit_make_kernel(device, unit, NULL) == SAMARA_OK;
   smr_os_close(&entry.file, &device->allocator);
-  if (!good) program_clear(device, program);
+  if (!good) unit_clear(device, unit);
   return good;
 }
 
-static samara_status program_keep(const struct smr_cl_device *device,
-                                  const struct smr_cl_cache_key *key,
-                                  const struct cl_program *program, samara_error *error) {
+static samara_status unit_keep(const struct smr_cl_device *device,
+                               const struct smr_cl_cache_key *key, const struct smr_cl_unit *unit,
+                               samara_error *error) {
   size_t size = 0;
-  int32_t code = device->api.clGetProgramInfo(program->id, SMR_CL_PROGRAM_BINARY_SIZES, sizeof size,
-                                              &size, NULL);
+  int32_t code =
+      device->api.clGetProgramInfo(unit->id, SMR_CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
   if (code != SMR_CL_SUCCESS) return smr_cl_failed(error, "clGetProgramInfo", code);
   if (size == 0 || size > PROGRAM_MAX_BINARY) {
     SMR_FAIL(error, UNSUPPORTED, "the driver's binary of a program has %zu bytes", size);
   }
   unsigned char *binary = (unsigned char *)smr_allocate_zeroed(&device->allocator, size, 1);
   if (binary == NULL) return smr_no_memory(error, size);
-  code = device->api.clGetProgramInfo(program->id, SMR_CL_PROGRAM_BINARIES, sizeof binary, &binary,
-                                      NULL);
+  code =
+      device->api.clGetProgramInfo(unit->id, SMR_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
   const samara_status status =
       code != SMR_CL_SUCCESS ? smr_cl_failed(error, "clGetProgramInfo", code)
                              : smr_cl_cache_write(key, binary, size, &device->allocator, error);
@@ -188,19 +185,18 @@ static samara_status program_keep(const struct smr_cl_device *device,
   return status;
 }
 
-static samara_status program_make(const struct smr_cl_device *device,
-                                  const struct cl_source *source, struct cl_program *program,
-                                  samara_error *error) {
+static samara_status unit_make(const struct smr_cl_device *device, const struct cl_source *source,
+                               struct smr_cl_unit *unit, samara_error *error) {
   const struct smr_cl_cache_key key = {
       .folder = device->cache_folder,
       .texts = {device->name, device->version, device->platform_version, program_options},
       .source = source->text,
       .source_bytes = source->used};
-  if (key.folder != NULL && program_from_cache(device, &key, program)) return SAMARA_OK;
-  SMR_TRY(program_from_source(device, source->text, source->used, program, error));
+  if (key.folder != NULL && unit_from_cache(device, &key, unit)) return SAMARA_OK;
+  SMR_TRY(unit_from_source(device, source->text, source->used, unit, error));
   samara_error why = {.text = ""};
-  if (key.folder != NULL && program_keep(device, &key, program, &why) != SAMARA_OK) {
-    smr_cl_log(device, SAMARA_LOG_WARNING, "opencl: a compiled program is not kept in %s: %s",
+  if (key.folder != NULL && unit_keep(device, &key, unit, &why) != SAMARA_OK) {
+    smr_cl_log(device, SAMARA_LOG_WARNING, "opencl: a compiled kernel is not kept in %s: %s",
                key.folder, why.text);
   }
   return SAMARA_OK;
@@ -208,30 +204,55 @@ static samara_status program_make(const struct smr_cl_device *device,
 
 // ---- functions of the driver: programs ----
 
+static samara_status unit_compile(const struct smr_cl_device *device, const char *dialect,
+                                  struct smr_cl_unit *unit, samara_error *error) {
+  struct cl_source source = {NULL, 0};
+  source_write(&source, dialect, unit->text);
+  const size_t size = source.used;
+  source = (struct cl_source){(char *)smr_allocate(&device->allocator, size), 0};
+  if (source.text == NULL) return smr_no_memory(error, size);
+  source_write(&source, dialect, unit->text);
+  const samara_status status = unit_make(device, &source, unit, error);
+  if (status != SAMARA_OK) unit_clear(device, unit);
+  smr_release(&device->allocator, source.text);
+  return status;
+}
+
+// The unit of a text, compiled the first time. Under the lock of units.
+static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
+                             const struct smr_cl_text *text, struct smr_cl_unit **out,
+                             samara_error *error) {
+  for (struct smr_cl_unit *unit = device->units; unit != NULL; unit = unit->next) {
+    if (unit->text != text) continue;
+    *out = unit;
+    return SAMARA_OK;
+  }
+  if (text->text == NULL) SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", text->name);
+  struct smr_cl_unit *unit =
+      (struct smr_cl_unit *)smr_allocate_zeroed(&device->allocator, 1, sizeof *unit);
+  if (unit == NULL) return smr_no_memory(error, sizeof *unit);
+  unit->text = text;
+  const samara_status status = unit_compile(device, dialect, unit, error);
+  if (status != SAMARA_OK) {
+    smr_release(&device->allocator, unit);
+    return status;
+  }
+  unit->next = device->units;
+  device->units = *out = unit;
+  return SAMARA_OK;
+}
+
 samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
                                  const bool *kernels, void **program, samara_error *error) {
-  const struct smr_cl_device *own = (const struct smr_cl_device *)device;
-  for (size_t k = 0; k < SMR_CL_KERNELS; k++) {
-    if (kernels[k] && texts[k].text == NULL) {
-      SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", texts[k].name);
-    }
-  }
-  struct cl_source source = {NULL, 0};
-  source_write(&source, dialect, texts, kernels);
-  const size_t size = source.used;
-  source = (struct cl_source){(char *)smr_allocate(&own->allocator, size), 0};
+  struct smr_cl_device *own = (struct smr_cl_device *)device;
   struct cl_program *made =
       (struct cl_program *)smr_allocate_zeroed(&own->allocator, 1, sizeof *made);
+  if (made == NULL) return smr_no_memory(error, sizeof *made);
   samara_status status = SAMARA_OK;
-  if (source.text == NULL || made == NULL) {
-    status = smr_no_memory(error, size);
-  } else {
-    source_write(&source, dialect, texts, kernels);
-    for (size_t k = 0; k < SMR_CL_KERNELS; k++) made->names[k] = kernels[k] ? texts[k].name : NULL;
-    status = program_make(own, &source, made, error);
-    if (status != SAMARA_OK) program_clear(own, made);
-  }
-  smr_release(&own->allocator, source.text);
+  smr_os_mutex_lock(&own->units_mutex);
+  for (size_t k = 0; k < SMR_CL_KERNELS && status == SAMARA_OK; k++)
+    if (kernels[k]) status = unit_of(own, dialect, &texts[k], &made->units[k], error);
+  smr_os_mutex_unlock(&own->units_mutex);
   if (status != SAMARA_OK) {
     smr_release(&own->allocator, made);
     return status;
@@ -246,9 +267,15 @@ samara_status smr_cl_build(void *device, const bool *kernels, void **program, sa
 
 void smr_cl_release_program(void *device, void *program) {
   const struct smr_cl_device *own = (const struct smr_cl_device *)device;
-  if (program == NULL) return;
-  program_clear(own, (struct cl_program *)program);
   smr_release(&own->allocator, program);
+}
+
+void smr_cl_release_units(struct smr_cl_device *device) {
+  for (struct smr_cl_unit *next; device->units != NULL; device->units = next) {
+    next = device->units->next;
+    unit_clear(device, device->units);
+    smr_release(&device->allocator, device->units);
+  }
 }
 
 // ---- functions of the driver: launches ----
@@ -256,7 +283,7 @@ void smr_cl_release_program(void *device, void *program) {
 static samara_status prepared_check(const struct cl_program *program,
                                     const struct smr_cl_launch *launch, samara_error *error) {
   if (program == NULL || launch->kernel >= SMR_CL_KERNELS ||
-      program->names[launch->kernel] == NULL) {
+      program->units[launch->kernel] == NULL) {
     SMR_FAIL(error, BAD_STATE, "kernel %u is not in the program", (unsigned)launch->kernel);
   }
   bool good = launch->dims >= 1 && launch->dims <= 3;
@@ -267,7 +294,7 @@ static samara_status prepared_check(const struct cl_program *program,
   }
   if (good) return SAMARA_OK;
   SMR_FAIL(error, BAD_STATE, "a launch of %s that has no work-items, or offsets out of range",
-           program->names[launch->kernel]);
+           program->units[launch->kernel]->text->name);
 }
 
 static samara_status prepared_set(const struct smr_cl_device *device, struct cl_prepared *prepared,
@@ -315,18 +342,21 @@ static samara_status prepared_arguments(const struct smr_cl_device *device, uint
 }
 
 // A kernel object for the launch, without arguments.
-static samara_status prepared_make(const struct smr_cl_device *device, struct cl_program *program,
+static samara_status prepared_make(struct smr_cl_device *device, const struct cl_program *program,
                                    uint16_t kernel, void **prepared, samara_error *error) {
+  struct smr_cl_unit *unit = program->units[kernel];
   struct cl_prepared *made =
       (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->program = program;
   made->kernel = kernel;
-  made->id = program->spare[kernel];
-  program->spare[kernel] = NULL;
+  smr_os_mutex_lock(&device->units_mutex);
+  made->id = unit->spare;
+  unit->spare = NULL;
+  smr_os_mutex_unlock(&device->units_mutex);
   if (made->id == NULL) {
     int32_t code = SMR_CL_SUCCESS;
-    smr_cl_kernel_id id = device->api.clCreateKernel(program->id, program->names[kernel], &code);
+    smr_cl_kernel_id id = device->api.clCreateKernel(unit->id, unit->text->name, &code);
     const samara_status status = smr_cl_created(error, "clCreateKernel", id, code);
     if (status != SAMARA_OK) {
       smr_release(&device->allocator, made);

@@ -131,7 +131,9 @@ static void opencl_close(void *given) {
     smr_os_mutex_lock(&device->mutex);
     opencl_finish(device);
     smr_os_mutex_unlock(&device->mutex);
+    smr_cl_release_units(device);
     (void)device->api.clReleaseCommandQueue(device->queue);
+    smr_os_mutex_destroy(&device->units_mutex);
     smr_os_mutex_destroy(&device->mutex);
   }
   if (device->context != NULL) (void)device->api.clReleaseContext(device->context);
@@ -153,7 +155,9 @@ static samara_status opencl_start(struct smr_cl_device *device, samara_error *er
   code = SMR_CL_SUCCESS;
   smr_cl_queue queue = device->api.clCreateCommandQueue(context, device->id, 0, &code);
   SMR_TRY(smr_cl_created(error, "clCreateCommandQueue", queue, code));
-  if (!smr_os_mutex_init(&device->mutex)) {
+  const bool locks = smr_os_mutex_init(&device->mutex);
+  if (!locks || !smr_os_mutex_init(&device->units_mutex)) {
+    if (locks) smr_os_mutex_destroy(&device->mutex);
     (void)device->api.clReleaseCommandQueue(queue);
     SMR_FAIL(error, OUT_OF_MEMORY, "the system has no mutex left");
   }

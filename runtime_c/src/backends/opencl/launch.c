@@ -1,33 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of launches that grow.
+// Lists of launches, and what rows read of nodes.
 #include "base/fp.h"
 
 #include "backends/opencl/launch.h"
 
 #include <string.h>
 
-#include "base/alloc.h"
+static void *cl_allocate(const samara_allocator *allocator, size_t bytes) {
+  return allocator->allocate(allocator->user, bytes);
+}
+
+static void cl_release(const samara_allocator *allocator, void *memory) {
+  if (memory != NULL) allocator->release(allocator->user, memory);
+}
 
 struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
                                  enum smr_cl_kernel kernel) {
-  if (list->count == list->capacity || list->launches == NULL) {
-    const size_t capacity = list->capacity * 2 + 16;
-    struct smr_cl_launch *launches =
-        (struct smr_cl_launch *)smr_allocate_zeroed(list->allocator, capacity, sizeof *launches);
-    if (launches == NULL) list->failed = true;
-    if (launches == NULL && list->launches == NULL) return NULL;
-    if (launches == NULL) {
-      list->count--;
+  struct smr_cl_launch *launch = &list->scratch;
+  if (list->count == list->capacity) {
+    const size_t capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
+    struct smr_cl_launch *grown =
+        (struct smr_cl_launch *)cl_allocate(list->allocator, capacity * sizeof *grown);
+    if (grown == NULL) {
+      list->failed = true;
     } else {
-      if (list->count > 0) memcpy(launches, list->launches, list->count * sizeof *launches);
-      smr_release(list->allocator, list->launches);
-      list->launches = launches;
+      if (list->count != 0) memcpy(grown, list->launches, list->count * sizeof *grown);
+      cl_release(list->allocator, list->launches);
+      list->launches = grown;
       list->capacity = capacity;
     }
   }
-  struct smr_cl_launch *launch = &list->launches[list->count++];
+  if (list->count < list->capacity) launch = &list->launches[list->count++];
   memset(launch, 0, sizeof *launch);
   launch->node = node;
   launch->kernel = (uint16_t)kernel;
   return launch;
+}
+
+// What stands before a table's bytes.
+struct cl_table {
+  struct cl_table *next;
+  max_align_t data[];
+};
+
+void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer,
+                   size_t bytes) {
+  struct cl_table *table =
+      bytes > UINT32_MAX ? NULL
+                         : (struct cl_table *)cl_allocate(list->allocator, sizeof *table + bytes);
+  if (table == NULL) {
+    list->failed = true;
+    return NULL;
+  }
+  memset(table, 0, sizeof *table + bytes);
+  table->next = (struct cl_table *)list->tables;
+  list->tables = table;
+  launch->table = table->data;
+  launch->table_bytes = (uint32_t)bytes;
+  launch->table_buffer = buffer;
+  return table->data;
+}
+
+void smr_cl_launches_free(struct smr_cl_launches *list) {
+  const samara_allocator *allocator = list->allocator;
+  while (list->tables != NULL) {
+    struct cl_table *table = (struct cl_table *)list->tables;
+    list->tables = table->next;
+    cl_release(allocator, table);
+  }
+  cl_release(allocator, list->launches);
+  memset(list, 0, sizeof *list);
+  list->allocator = allocator;
+}
+
+const samara_region_tensor *smr_cl_input(const struct smr_cl_node *node, uint32_t index) {
+  if (index >= node->node->input_count || node->node->inputs[index] < 0) return NULL;
+  return &node->region->tensors[node->node->inputs[index]];
+}
+
+const samara_region_tensor *smr_cl_output(const struct smr_cl_node *node, uint32_t index) {
+  if (index >= node->node->output_count || node->node->outputs[index] < 0) return NULL;
+  return &node->region->tensors[node->node->outputs[index]];
+}
+
+const samara_region_attribute *smr_cl_attribute(const struct smr_cl_node *node, const char *name) {
+  const samara_region_node *n = node->node;
+  for (uint32_t i = 0; i < n->attribute_count; i++)
+    if (strcmp(n->attributes[i].name, name) == 0) return &n->attributes[i];
+  return NULL;
+}
+
+int64_t smr_cl_numel(const samara_region_tensor *tensor) {
+  int64_t n = 1;
+  for (int32_t i = 0; i < tensor->rank; i++) n *= tensor->shape[i];
+  return n;
+}
+
+void smr_cl_bind(struct smr_cl_launch *launch, uint32_t buffer,
+                 const samara_region_tensor *tensor) {
+  if (tensor == NULL) return;
+  launch->buffers[buffer].memory = tensor->memory;
+  launch->buffers[buffer].offset_bytes = tensor->offset_bytes;
 }

@@ -45,24 +45,39 @@ struct smr_cl_launch {
   struct smr_cl_place buffers[SMR_CL_BUFFERS];
   int32_t ints[SMR_CL_INTS];
   float floats[SMR_CL_FLOATS];
+  // Numbers that the row computed, which the kernel reads as buffer `table_buffer`: whoever
+  // prepares the launch copies them to the device and binds that. NULL: none.
+  const void *table;
+  uint32_t table_bytes;
+  uint32_t table_buffer;
 };
 
-/// Launches that grow. Zero is an empty list; the owner frees `launches`.
+/// Launches that grow. Zero with an allocator is an empty list; smr_cl_launches_free frees it.
 struct smr_cl_launches {
   const samara_allocator *allocator;
   struct smr_cl_launch *launches;
   size_t count, capacity;
-  bool failed;  // memory was out: some are missing
+  bool failed;   // memory was out: some are missing
+  void *tables;  // a chain of them
+  struct smr_cl_launch scratch;
 };
+
+/// Free launches and tables; the list is empty then, with the same allocator.
+void smr_cl_launches_free(struct smr_cl_launches *list);
 
 /// A zeroed launch of `kernel` for node `node`, at the end of the list; a scratch one where memory
 /// is out.
 struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
                                  enum smr_cl_kernel kernel);
 
+/// Memory of `bytes` bytes, zeroed, that becomes the launch's table, as buffer `buffer`. It lives
+/// as long as the list. NULL where memory is out: the list has failed then.
+void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer,
+                   size_t bytes);
+
 /// What a device can do, beyond what every one of OpenCL 1.2 can.
 struct smr_cl_features {
-  bool float16;       // arithmetic; storage is always there
+  bool float16;  // arithmetic; storage is always there
   bool float64;
   bool dot_int8;      // dot products of four int8
   uint32_t subgroup;  // work-items that run together; 0: not known

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of operators: none yet.
+// All rows of operators, by name.
 #include "base/fp.h"
 
-#include "backends/opencl/driver.h"
+#include "backends/opencl/lower.h"
+
+#include <string.h>
 
 const struct smr_cl_row *smr_cl_row(const char *op) {
-  (void)op;
+  static const struct smr_cl_row *const families[] = {
+      smr_cl_conv_rows,   smr_cl_matmul_rows,    smr_cl_pointwise_rows, smr_cl_move_rows,
+      smr_cl_pool_rows,   smr_cl_reduce_rows,    smr_cl_norm_rows,      smr_cl_integer_rows,
+      smr_cl_sample_rows, smr_cl_attention_rows,
+  };
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    for (const struct smr_cl_row *row = families[i]; row->op != NULL; row++)
+      if (strcmp(row->op, op) == 0) return row;
   return NULL;
 }
-
-const char smr_cl_dialect[] = "";
-const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS] = {{"copy_4", NULL, ""}};

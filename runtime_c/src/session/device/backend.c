@@ -89,6 +89,7 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
   samara_backend *backend = smr_allocate_zeroed(&allocator, 1, sizeof *backend);
   if (backend == NULL) return smr_no_memory(error, sizeof *backend);
   backend->table = table;
+  backend->users = 1;
   backend->allocator = allocator;
   backend->info.struct_size = sizeof backend->info;
   if (!smr_os_mutex_init(&backend->lock)) {
@@ -109,8 +110,18 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
   return status;
 }
 
+void smr_backend_hold(samara_backend *backend) {
+  smr_os_mutex_lock(&backend->lock);
+  backend->users++;
+  smr_os_mutex_unlock(&backend->lock);
+}
+
 void samara_backend_close(samara_backend *backend) {
   if (backend == NULL) return;
+  smr_os_mutex_lock(&backend->lock);
+  const bool last = --backend->users == 0;
+  smr_os_mutex_unlock(&backend->lock);
+  if (!last) return;
   void *library = backend->library;
   backend->table->release(backend->device, SAMARA_HANDLE_DEVICE, backend->device);
   backend_free(backend);

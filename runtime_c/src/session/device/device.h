@@ -51,6 +51,7 @@ struct samara_backend {
   char name[64];             // "opencl:0"
   char *cache, *rates;       // the folder, and the file; NULL: none
   struct smr_os_mutex lock;  // of what follows
+  uint32_t users;            // who opened it, and sessions; the last one closes it
   struct smr_loaded *loaded;
   struct smr_verdict *verdicts;
 };
@@ -59,6 +60,8 @@ struct samara_backend {
 samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
                                  const samara_backend_options *options, samara_backend **out,
                                  samara_error *error);
+/// Keep the device open until samara_backend_close is called once more.
+void smr_backend_hold(samara_backend *backend);
 /// The handle of a constant of `model` on the device, loaded the first time. Released by
 /// smr_backend_unload, once for each call.
 samara_status smr_backend_load(samara_backend *backend, const samara_model *model, int32_t constant,
@@ -211,7 +214,7 @@ samara_status smr_devices_build(struct smr_frame *frame);
 /// session but the regions, so that another thread may do it.
 samara_status smr_devices_compile(const struct smr_devices *devices, const samara_model *model,
                                   samara_error *error);
-/// Give back everything that the session holds on devices.
+/// Give back everything that the session holds on devices, but the devices.
 void smr_devices_release(struct smr_devices *devices);
 /// Say in `error` that a device failed at `what`, and why. Returns `status`.
 samara_status smr_device_error(const samara_backend *backend, const char *what,

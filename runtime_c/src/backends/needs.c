@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a build must keep so that a session's nodes can run on a backend of the library's own.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include <samara/samara_experimental.h>
+
+#include <string.h>
+
+#include "backends/opencl/launch.h"
+
+// The part that each kernel's text belongs to.
+static const uint16_t needs_part[SMR_CL_KERNELS] = {
+#define SMR_CL_KERNEL(name, file, defines) SMR_PART_cl_##file,
+#include "backends/opencl/kernels/rows.inc"
+#undef SMR_CL_KERNEL
+};
+
+static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels) {
+  static const struct smr_cl_features features = {.cpu = false};
+  const struct smr_frame_node *node = &frame->nodes[n];
+  struct smr_device_region slice = {0};
+  const char *why;
+  if (smr_node_control(node) != SMR_CONTROL_NONE || node->late) return SAMARA_OK;
+  const struct smr_cl_row *row = smr_cl_row(node->node->op->name);
+  if (row == NULL) return SAMARA_OK;
+  SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
+  const struct smr_cl_node of = {
+      .region = &slice.region, .node = slice.region.nodes, .index = 0, .features = &features};
+  if (row->fits(&of, &why)) row->kernels(&of, kernels);
+  return SAMARA_OK;
+}
+
+// Names separated by commas, cut to the room there is.
+static void needs_list(const struct smr_parts *parts, char *text, size_t size, size_t *length) {
+  size_t used = 0;
+  for (size_t i = 0; i < SMR_PART_COUNT; i++) {
+    if (!smr_parts_have(parts, i)) continue;
+    const char *name = smr_part_name(i);
+    if (used != 0) {
+      if (used < size) text[used] = ',';
+      used++;
+    }
+    for (; *name != '\0'; name++, used++)
+      if (used < size) text[used] = *name;
+  }
+  if (size != 0) text[used < size ? used : size - 1] = '\0';
+  *length = used;
+}
+
+samara_status samara_session_backend_needs(samara_session *session, const char *backend, char *text,
+                                           size_t size, size_t *length) {
+  if (session == NULL || backend == NULL || length == NULL || (text == NULL && size != 0))
+    return SAMARA_BAD_ARGUMENT;
+  if (!SMR_HAS(survey) || !SMR_HAS(backend_opencl) || strcmp(backend, "opencl") != 0)
+    SMR_FAIL(&session->error, NOT_FOUND, "this library has no backend \"%.60s\"", backend);
+  bool kernels[SMR_CL_KERNELS] = {false};
+  struct smr_parts parts = {.words = {0}};
+  for (uint32_t i = 0; i < session->frames.count; i++) {
+    struct smr_frame *frame = session->frames.order[i];
+    for (uint32_t n = 0; n < frame->function->node_count; n++)
+      SMR_TRY(needs_node(frame, n, kernels));
+  }
+  smr_parts_add(&parts, SMR_PART_backends);
+  smr_parts_add(&parts, SMR_PART_backend_opencl);
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++)
+    if (kernels[k]) smr_parts_add(&parts, needs_part[k]);
+  needs_list(&parts, text, size, length);
+  return SAMARA_OK;
+}

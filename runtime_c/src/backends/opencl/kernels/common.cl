@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels of several files share, in the dialect: it comes after dialect.cl and functions.cl.
+#define FN(x) CAT3(NAME, _, x)
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+#define LD_i8(p, i) ((p)[i])
+#define LD_u8(p, i) ((p)[i])
+#define LD_i16(p, i) ((p)[i])
+#define LD_u16(p, i) ((p)[i])
+#define LD_i32(p, i) ((p)[i])
+#define LD_u32(p, i) ((p)[i])
+#define LD_i64(p, i) ((p)[i])
+#define LD_u64(p, i) ((p)[i])
+#define ST_i8(v, p, i) ((p)[i] = (i8)(v))
+#define ST_u8(v, p, i) ((p)[i] = (u8)(v))
+#define ST_i16(v, p, i) ((p)[i] = (i16)(v))
+#define ST_u16(v, p, i) ((p)[i] = (u16)(v))
+#define ST_i32(v, p, i) ((p)[i] = (v))
+#define ST_u32(v, p, i) ((p)[i] = (v))
+#define ST_i64(v, p, i) ((p)[i] = (v))
+#define ST_u64(v, p, i) ((p)[i] = (v))
+#define LD_i32_f32(p, i) ((float)(p)[i])
+#define LD(T, p, i) CAT(LD_, T)(p, i)
+#define ST(T, v, p, i) CAT(ST_, T)(v, p, i)
+// Vectors of n lanes, n being 4 or 16.
+#define VECTOR(n) CAT(f32x, n)
+#define LOAD(n, T, p) CAT4(LD, n, _, T)(p)
+#define STORE(n, T, v, p) CAT4(ST, n, _, T)(v, p)
+#define SPLAT(n, v) CAT(SPLAT, n)(v)
+#define CLAMP(n, v, lo, hi) CAT(CLAMP, n)(v, lo, hi)
+#define FMAS(n, s, v, acc) FMA(SPLAT(n, s), v, acc)
+// Lanes p[0], p[s], p[2 s], …; those beyond the last, m, repeat it.
+#define LANE(T, p, s, i, m) LD(T, p, (s) * LEAST(i, m))
+#define GATHER4(T, p, s, m) \
+  VEC4(LANE(T, p, s, 0, m), LANE(T, p, s, 1, m), LANE(T, p, s, 2, m), LANE(T, p, s, 3, m))
+#define GATHER16(T, p, s, m)                                                                    \
+  VEC16(LANE(T, p, s, 0, m), LANE(T, p, s, 1, m), LANE(T, p, s, 2, m), LANE(T, p, s, 3, m),     \
+        LANE(T, p, s, 4, m), LANE(T, p, s, 5, m), LANE(T, p, s, 6, m), LANE(T, p, s, 7, m),     \
+        LANE(T, p, s, 8, m), LANE(T, p, s, 9, m), LANE(T, p, s, 10, m), LANE(T, p, s, 11, m),   \
+        LANE(T, p, s, 12, m), LANE(T, p, s, 13, m), LANE(T, p, s, 14, m), LANE(T, p, s, 15, m))
+#define GATHER(n, T, p, s, m) CAT(GATHER, n)(T, p, s, m)
+// Whether a float is NaN.
+#define NOT_A_NUMBER(v) ((v) != (v))
+// A float where the mask is all ones, 0 where it is 0.
+#define MASKED(v, mask) FLOAT_OF(BITS_OF(v) & (mask))
+// What sums of products end with: bias (flag 1), residual (flag 2), clamp and activation. Stores
+// `cols` of the COLS lanes of v at y[at…], channels from c on.
+#define FINISH(v, c, cols, at)                                                       \
+  if ((cols) == COLS) {                                                              \
+    if (flags & 1) v = v + LOAD(COLS, X, bias + (c));                                \
+    if (flags & 2) v = v + LOAD(COLS, X, residual + (at));                           \
+    v = CLAMP(COLS, v, lo, hi);                                                      \
+    if (post) {                                                                      \
+      float lanes[COLS];                                                                 \
+      STORE(COLS, f32, v, lanes);                                                        \
+      for (int j = 0; j < COLS; j++) lanes[j] = post_value(lanes[j], post, alpha, beta);     \
+      v = LOAD(COLS, f32, lanes);                                                        \
+    }                                                                                \
+    STORE(COLS, X, v, y + (at));                                                     \
+  } else {                                                                           \
+    float lanes[COLS];                                                                   \
+    STORE(COLS, f32, v, lanes);                                                          \
+    for (int j = 0; j < (cols); j++) {                                               \
+      float s = lanes[j];                                                                \
+      if (flags & 1) s = s + LD(X, bias, (c) + j);                                   \
+      if (flags & 2) s = s + LD(X, residual, (at) + j);                              \
+      s = s < lo ? lo : s;                                                           \
+      s = s > hi ? hi : s;                                                           \
+      s = post_value(s, post, alpha, beta);                                          \
+      ST(X, s, y, (at) + j);                                                         \
+    }                                                                                \
+  }
+// docs/quantized-arithmetic.md: p in steps of the output, clamped, rounded, + zero point.
+HELPER int quantum(float p, float lo, float hi, int zero) {
+  float v = p == p ? p : 0.0f;
+  v = v < lo ? lo : v;
+  v = v > hi ? hi : v;
+  return (int)rint(v) + zero;
+}
+// What sums of products of int8 end with: bias and requantization of `lanes`, stored at y[at…].
+#define QFINISH(cols, at, column)                                                        \
+  for (int j = 0; j < (cols); j++) {                                                \
+    const i32 sum = Q(a) & 1 ? (i32)((u32)lanes[j] + (u32)bias[(column) + j]) : lanes[j]; \
+    if (Q(d))                                                                       \
+      OUT(5, i32)[(at) + j] = sum;                                                  \
+    else                                                                            \
+      OUT(5, i8)                                                                    \
+      [(at) + j] = (i8)quantum((float)sum * multipliers[(column) + j], F(0), F(1), Q(c)); \
+  }
+// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough where results are integers.
+// b is positive and normal; quotients are normal, or so small that nobody looks at them.
+HELPER float divided(float a, float b) {
+  const int bits = BITS_OF(a), magnitude = bits & 0x7fffffff, divisor = BITS_OF(b);
+  if (magnitude == 0 || magnitude >= 0x7f800000) return a;
+  int from = magnitude >> 23, m = (magnitude & 0x7fffff) | (from ? 0x800000 : 0);
+  from = from ? from : 1;
+  for (; m < 0x800000; m <<= 1) from--;
+  const u64 top = (u64)m << 31, by = (u64)((divisor & 0x7fffff) | 0x800000);
+  const u64 q = top / by, rest = top - q * by;
+  const int shift = q >> 31 ? 8 : 7;
+  const u64 middle = (u64)1 << (shift - 1), low = q & (((u64)1 << shift) - 1);
+  u64 whole = q >> shift;
+  if (low > middle || (low == middle && (rest || (whole & 1)))) whole++;
+  const float value = ldexp((float)(int)whole, from - (divisor >> 23) - 31 + shift);
+  return bits < 0 ? -value : value;
+}

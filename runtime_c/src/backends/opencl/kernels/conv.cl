@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution over 1 to 3 spatial axes and its transpose: an item makes ROWS pixels x COLS channels of the output.
+//
+// X: activations [N, D, H, W, C]. W: weights, in panels [groups][panels][K][16] (PLAIN=0) or plain
+// [O, K] (PLAIN=1), K being the taps times the channels of a group. SPREAD=1: transposed.
+// P: 0 pixels, 1 C, 2 channels of a group, 3 O, 4 outputs of a group, 5 elements from panel to panel,
+//    6-8 D H W, 9-b those of the output, c-e taps. Q: 0-2 strides, 3-5 dilations, 6-8 pads,
+//    9 activation, a flags, b column blocks of a group. F: lo, hi, alpha, beta.
+// ITEM: block of pixels, block of columns.
+HELPER int FN(place)(int out, int tap, int stride, int dilation, int pad, int size) {
+#if SPREAD
+  const int t = out + pad - tap * dilation;
+  const int at = t / stride;
+  return t >= 0 && at * stride == t && at < size ? at : -1;
+#else
+  const int at = out * stride + tap * dilation - pad;
+  return at >= 0 && at < size ? at : -1;
+#endif
+}
+KERNEL(NAME) {
+  GLOBAL const X *x = IN(0, X);
+  GLOBAL const W *w = IN(1, W);
+  GLOBAL const X *bias = IN(2, X);
+  GLOBAL const X *residual = IN(3, X);
+  GLOBAL X *y = OUT(5, X);
+  const int flags = Q(a), post = Q(9);
+  const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
+  const int group = ITEM(1) / Q(b), first = (ITEM(1) % Q(b)) * COLS;
+  const int cols = LEAST(COLS, P(4) - first), depth = P(2), last = P(0) - 1;
+  const int pixel = ITEM(0) * ROWS;
+  if (pixel > last) return;
+  const int channel = group * P(4) + first;
+#if PLAIN
+  const int length = P(c) * P(d) * P(e) * depth;
+  w += (size_t)channel * (size_t)length;
+#else
+  w += (size_t)(group * ((P(4) + 15) / 16) + first / 16) * (size_t)P(5) + (size_t)(first % 16);
+#endif
+  int image[ROWS], od[ROWS], oh[ROWS], ow[ROWS];
+  VECTOR(COLS) acc[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; r++) {
+    int t = LEAST(pixel + r, last);
+    ow[r] = t % P(b);
+    t /= P(b);
+    oh[r] = t % P(a);
+    t /= P(a);
+    od[r] = t % P(9);
+    image[r] = t / P(9) * P(6);
+    acc[r] = SPLAT(COLS, 0.0f);
+  }
+  for (int kd = 0; kd < P(c); kd++) {
+    for (int kh = 0; kh < P(d); kh++) {
+      for (int kw = 0; kw < P(e); kw++) {
+        int at[ROWS], mask[ROWS], all = -1, any = 0;
+        UNROLL
+        for (int r = 0; r < ROWS; r++) {
+          const int d = FN(place)(od[r], kd, Q(0), Q(3), Q(6), P(6));
+          const int h = FN(place)(oh[r], kh, Q(1), Q(4), Q(7), P(7));
+          const int v = FN(place)(ow[r], kw, Q(2), Q(5), Q(8), P(8));
+          mask[r] = d < 0 || h < 0 || v < 0 ? 0 : -1;
+          at[r] = mask[r] ? (((image[r] + d) * P(7) + h) * P(8) + v) * P(1) + group * depth : 0;
+          all &= mask[r];
+          any |= mask[r];
+        }
+        if (any) {
+#if PLAIN
+          const int tap = ((kd * P(d) + kh) * P(e) + kw) * depth;
+#define WEIGHTS(c) GATHER(COLS, W, w + tap + (c), length, cols - 1)
+#else
+          GLOBAL const W *panel = w + (size_t)(((kd * P(d) + kh) * P(e) + kw) * depth) * 16;
+#define WEIGHTS(c) LOAD(COLS, W, panel + (size_t)(c)*16)
+#endif
+          GLOBAL const X *from[ROWS];
+          UNROLL
+          for (int r = 0; r < ROWS; r++) from[r] = x + at[r];
+          int begin = 0;
+#if NARROW
+          // A float16 takes a while to become a float: 16 at once.
+          for (; begin + 16 <= depth; begin += 16) {
+            float lanes[ROWS][16];
+            UNROLL
+            for (int r = 0; r < ROWS; r++) {
+              const f32x16 v = mask[r] ? LOAD(16, X, from[r] + begin) : SPLAT16(0.0f);
+              STORE(16, f32, v, lanes[r]);
+            }
+            for (int c = 0; c < 16; c++) {
+              const VECTOR(COLS) row = WEIGHTS(begin + c);
+              UNROLL
+              for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][c], row, acc[r]);
+            }
+          }
+#endif
+          if (all) {
+            for (int c = begin; c < depth; c++) {
+              const VECTOR(COLS) row = WEIGHTS(c);
+              UNROLL
+              for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], c), row, acc[r]);
+            }
+          } else {
+            for (int c = begin; c < depth; c++) {
+              const VECTOR(COLS) row = WEIGHTS(c);
+              UNROLL
+              for (int r = 0; r < ROWS; r++) {
+                const float v = LD(X, from[r], c & mask[r]);
+                acc[r] = FMAS(COLS, MASKED(v, mask[r]), row, acc[r]);
+              }
+            }
+          }
+#undef WEIGHTS
+        }
+      }
+    }
+  }
+  UNROLL
+  for (int r = 0; r < ROWS; r++) {
+    if (pixel + r <= last) {
+      const int to = (pixel + r) * P(3) + channel;
+      FINISH(acc[r], channel, cols, to)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix product: an item makes ROWS rows x COLS columns of one matrix of the output.
+//
+// X: x, with strides of its two axes. W: w in panels [panels][K][16] (WIDE=1, elements of a row
+// of 16 columns lie together), plain [K, N] (WIDE=2), or any strides (WIDE=0).
+// P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
+//    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
+//    9 activation, a flags. F: lo, hi, alpha, beta. ITEM: block of rows, block of columns, batch.
+KERNEL(NAME) {
+  GLOBAL const X *x = IN(0, X);
+  GLOBAL const W *w = IN(1, W);
+  GLOBAL const X *bias = IN(2, X);
+  GLOBAL const X *residual = IN(3, X);
+  GLOBAL X *y = OUT(5, X);
+  const int flags = Q(a), post = Q(9);
+  const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
+  const int first = ITEM(1) * COLS, cols = LEAST(COLS, P(1) - first);
+  const int top = ITEM(0) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
+  if (top > last || cols <= 0) return;
+  int t = ITEM(2);
+  x += t % P(b) * P(f);
+  w += t % P(b) * Q(3);
+  t /= P(b);
+  x += t % P(a) * P(e);
+  w += t % P(a) * Q(2);
+  t /= P(a);
+  x += t % P(9) * P(d);
+  w += t % P(9) * Q(1);
+  t /= P(9);
+  x += t * P(c);
+  w += t * Q(0);
+#if WIDE == 1
+  w += (size_t)(first / 16) * (size_t)P(5) + (size_t)(first % 16);
+#define WEIGHTS(k) LOAD(COLS, W, w + (size_t)(k)*16)
+#else
+  w += first * P(7);
+#define WEIGHTS(k) GATHER(COLS, W, w + (k)*P(6), P(7), cols - 1)
+#endif
+  GLOBAL const X *from[ROWS];
+  VECTOR(COLS) acc[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; r++) {
+    from[r] = x + LEAST(top + r, last) * P(3);
+    acc[r] = SPLAT(COLS, 0.0f);
+  }
+#if WIDE == 2
+  if (cols == COLS) {
+    for (int k = 0; k < length; k++) {
+      const VECTOR(COLS) row = LOAD(COLS, W, w + k * P(6));
+      UNROLL
+      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
+    }
+  } else
+#endif
+  {
+#if ROWS == 1
+    // Four sums: one would wait for itself.
+    VECTOR(COLS) s1 = acc[0], s2 = acc[0], s3 = acc[0];
+    int k = 0;
+    for (; k + 4 <= length; k += 4) {
+      acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
+      s1 = FMAS(COLS, LD(X, from[0], (k + 1) * step), WEIGHTS(k + 1), s1);
+      s2 = FMAS(COLS, LD(X, from[0], (k + 2) * step), WEIGHTS(k + 2), s2);
+      s3 = FMAS(COLS, LD(X, from[0], (k + 3) * step), WEIGHTS(k + 3), s3);
+    }
+    for (; k < length; k++) acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
+    acc[0] = (acc[0] + s1) + (s2 + s3);
+#else
+    int begin = 0;
+#if NARROW
+    // A float16 takes a while to become a float: 16 at once.
+    for (; step == 1 && begin + 16 <= length; begin += 16) {
+      float lanes[ROWS][16];
+      UNROLL
+      for (int r = 0; r < ROWS; r++) {
+        const f32x16 v = LOAD(16, X, from[r] + begin);
+        STORE(16, f32, v, lanes[r]);
+      }
+      for (int k = 0; k < 16; k++) {
+        const VECTOR(COLS) row = WEIGHTS(begin + k);
+        UNROLL
+        for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][k], row, acc[r]);
+      }
+    }
+#endif
+    for (int k = begin; k < length; k++) {
+      const VECTOR(COLS) row = WEIGHTS(k);
+      UNROLL
+      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
+    }
+#endif
+  }
+#undef WEIGHTS
+  UNROLL
+  for (int r = 0; r < ROWS; r++) {
+    if (top + r <= last) {
+      const int to = (ITEM(2) * P(0) + top + r) * P(1) + first;
+      FINISH(acc[r], first, cols, to)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of x along some axes as one: START, then OF of acc and v for each, then END of acc and their number n.
+//
+// P: 0 elements of y, 1 items, 2-7 dims that stay, 8-d strides of x along them, e elements of x for
+// each of y, f zero point of x. Q: 0-5 dims that go, 6-b strides along them, c zero point of y.
+// F: 0 lo, 1 hi, of y less its zero point, 2 factor. ITEM: element of y.
+KERNEL(NAME) {
+  GLOBAL const X *x = IN(0, X);
+  GLOBAL Y *y = OUT(5, Y);
+  const int n = P(e), rows = Q(0) * Q(1) * Q(2) * Q(3) * Q(4);
+  for (int i = ITEM(0); i < P(0); i += P(1)) {
+    int t = i, at = 0;
+#define AXIS(size, stride)   \
+  at += t % (size) * (stride); \
+  t /= (size);
+    AXIS(P(7), P(d))
+    AXIS(P(6), P(c))
+    AXIS(P(5), P(b))
+    AXIS(P(4), P(a))
+    AXIS(P(3), P(9))
+    AXIS(P(2), P(8))
+    ACC total = START;
+    for (int row = 0; row < rows; row++) {
+      int from = at;
+      t = row;
+#define AT(size, stride)         \
+  from += t % (size) * (stride); \
+  t /= (size);
+      AT(Q(4), Q(a))
+      AT(Q(3), Q(9))
+      AT(Q(2), Q(8))
+      AT(Q(1), Q(7))
+      AT(Q(0), Q(6))
+#undef AT
+      // Sums of sums: one long sum would lose digits.
+      for (int first = 0; first < Q(5); first += 256) {
+        const int last = LEAST(first + 256, Q(5));
+        ACC acc = START;
+        for (int k = first; k < last; k++) {
+          const ACC v = (ACC)LD(X, x, from + k * Q(b));
+          acc = OF;
+        }
+        const ACC v = acc;
+        acc = total;
+        total = JOIN;
+      }
+    }
+#undef AXIS
+    const ACC acc = total;
+    (void)n;
+    ST(Y, END, y, i);
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of operators share.
+#include "base/fp.h"
+
+#include "backends/opencl/lower.h"
+
+#include <string.h>
+
+size_t smr_cl_element(samara_dtype dtype) {
+  switch (dtype) {
+    case SAMARA_INT8:
+    case SAMARA_QINT8:
+    case SAMARA_UINT8:
+    case SAMARA_BOOL:
+      return 1;
+    case SAMARA_FLOAT16:
+    case SAMARA_BFLOAT16:
+    case SAMARA_INT16:
+    case SAMARA_UINT16:
+      return 2;
+    case SAMARA_FLOAT32:
+    case SAMARA_INT32:
+    case SAMARA_UINT32:
+      return 4;
+    case SAMARA_INT64:
+    case SAMARA_FLOAT64:
+    case SAMARA_UINT64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+int smr_cl_float(samara_dtype dtype) {
+  return dtype == SAMARA_FLOAT32 ? 0 : dtype == SAMARA_FLOAT16 ? 1 : -1;
+}
+
+static bool cl_tensor_fits(const samara_region_tensor *tensor, int32_t rank, const char **why) {
+  if (tensor == NULL) return true;
+  int64_t n = 1;
+  for (int32_t i = 0; i < tensor->rank; i++) {
+    const int64_t dim = tensor->shape[i] < 0 ? 1 : tensor->shape[i];
+    if (dim > INT32_MAX || n * dim > INT32_MAX) {
+      *why = "tensors of 2^31 elements are not supported";
+      return false;
+    }
+    n *= dim;
+  }
+  if (tensor->rank > rank) {
+    *why = "so many axes are not supported";
+    return false;
+  }
+  return true;
+}
+
+bool smr_cl_sizes_fit(const struct smr_cl_node *node, int32_t rank, const char **why) {
+  for (uint32_t i = 0; i < node->node->input_count; i++)
+    if (!cl_tensor_fits(smr_cl_input(node, i), rank, why)) return false;
+  for (uint32_t i = 0; i < node->node->output_count; i++)
+    if (!cl_tensor_fits(smr_cl_output(node, i), rank, why)) return false;
+  return true;
+}
+
+static bool cl_is_plain(const samara_region_tensor *tensor, const char **why) {
+  if (tensor == NULL ||
+      (tensor->layout == SAMARA_LAYOUT_PLAIN && smr_cl_element(tensor->dtype) != 0))
+    return true;
+  *why = "packed elements are not supported";
+  return false;
+}
+
+bool smr_cl_plain(const struct smr_cl_node *node, const char **why) {
+  for (uint32_t i = 0; i < node->node->input_count; i++)
+    if (!cl_is_plain(smr_cl_input(node, i), why)) return false;
+  for (uint32_t i = 0; i < node->node->output_count; i++)
+    if (!cl_is_plain(smr_cl_output(node, i), why)) return false;
+  return true;
+}
+
+int64_t smr_cl_int(const struct smr_cl_node *node, const char *name) {
+  const samara_region_attribute *attribute = smr_cl_attribute(node, name);
+  return attribute == NULL ? 0 : attribute->i;
+}
+
+float smr_cl_number(const struct smr_cl_node *node, const char *name) {
+  const samara_region_attribute *attribute = smr_cl_attribute(node, name);
+  return attribute == NULL ? 0.0f : attribute->f;
+}
+
+int32_t smr_cl_axis(const struct smr_cl_node *node, const char *name, int32_t rank) {
+  const int32_t axis = (int32_t)smr_cl_int(node, name);
+  return axis < 0 ? axis + rank : axis;
+}
+
+bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value) {
+  const samara_region_attribute *attribute = smr_cl_attribute(node, name);
+  if (attribute == NULL || attribute->symbolic) return false;
+  for (uint32_t i = 0; i < attribute->count; i++)
+    if (attribute->ints[i] != value) return false;
+  return true;
+}
+
+void smr_cl_strides(const samara_region_tensor *tensor, int32_t rank, int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = rank; i-- > 0;) {
+    const int32_t own = i - (rank - tensor->rank);
+    const int64_t dim = own < 0 ? 1 : tensor->shape[own];
+    strides[i] = dim == 1 ? 0 : stride;
+    stride *= dim;
+  }
+}
+
+void smr_cl_box_of(struct smr_cl_box *box, const samara_region_tensor *y,
+                   const samara_region_tensor *const *operands, int32_t count) {
+  memset(box, 0, sizeof *box);
+  box->rank = y->rank;
+  box->operands = count;
+  for (int32_t i = 0; i < y->rank; i++) box->dims[i] = y->shape[i];
+  for (int32_t i = 0; i < count; i++) smr_cl_strides(operands[i], y->rank, box->strides[i]);
+}
+
+void smr_cl_box_join(struct smr_cl_box *box) {
+  struct smr_cl_box joined = {.rank = SMR_CL_AXES, .operands = box->operands};
+  int32_t at = SMR_CL_AXES;  // the axis that was filled last
+  for (int32_t i = 0; i < SMR_CL_AXES; i++) joined.dims[i] = 1;
+  for (int32_t i = box->rank; i-- > 0;) {
+    if (box->dims[i] == 1) continue;
+    bool behind = at < SMR_CL_AXES;
+    for (int32_t k = 0; k < box->operands && behind; k++)
+      behind = box->strides[k][i] == joined.strides[k][at] * joined.dims[at];
+    if (behind) {
+      joined.dims[at] *= box->dims[i];
+      continue;
+    }
+    if (at == 0) return;  // fits() let no such box through
+    joined.dims[--at] = box->dims[i];
+    for (int32_t k = 0; k < box->operands; k++) joined.strides[k][at] = box->strides[k][i];
+  }
+  *box = joined;
+}
+
+int32_t smr_cl_walkers(const struct smr_cl_node *node, int64_t n) {
+  // An item of a CPU takes 16 elements or more: starting one costs as much as an element. Whole
+  // groups of 16 items, which CPUs make vectors of.
+  const int64_t least = n < 16 ? n : 16;
+  int64_t items = node->features->cpu ? n / 16 : n;
+  if (items < least) items = least;
+  if (items > 1 << 20) items = 1 << 20;
+  return (int32_t)((items + 15) / 16 * 16);
+}
+
+void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_t c) {
+  launch->dims = 3;
+  launch->items[0] = (size_t)a;
+  launch->items[1] = (size_t)b;
+  launch->items[2] = (size_t)c;
+}
+
+void smr_cl_rows_of(const struct smr_cl_node *node, struct smr_cl_launch *launch,
+                    const struct smr_cl_box *box) {
+  int64_t rows = 1;
+  for (int32_t i = 0; i < 5; i++) {
+    launch->ints[2 + i] = (int32_t)box->dims[i];
+    rows *= box->dims[i];
+  }
+  launch->ints[0] = (int32_t)box->dims[5];
+  launch->ints[1] = smr_cl_walkers(node, box->dims[5]);
+  smr_cl_set_items(launch, launch->ints[1], rows, 1);
+}
+
+void smr_cl_put_strides(struct smr_cl_launch *launch, const struct smr_cl_box *box, int32_t operand,
+                        int32_t first, int32_t along) {
+  for (int32_t i = 0; i < 5; i++) launch->ints[first + i] = (int32_t)box->strides[operand][i];
+  launch->ints[along] = (int32_t)box->strides[operand][5];
+}

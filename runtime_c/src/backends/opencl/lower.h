@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of operators share: checks, boxes of elements, and the rows of each family.
+#ifndef SMR_BACKENDS_OPENCL_LOWER_H
+#define SMR_BACKENDS_OPENCL_LOWER_H
+
+#include "backends/opencl/launch.h"
+#include "base/parts.h"
+
+/// A row whose kernels are in file `part`: no row where the build leaves it out.
+#define SMR_CL_ROW(part, op, fits, kernels, lower) \
+  {SMR_HAS(cl_##part) ? #op : "", fits, kernels, lower}
+
+enum {
+  SMR_CL_AXES = 6,      // most axes of what is walked element by element
+  SMR_CL_OPERANDS = 3,  // of a box
+};
+
+/// A box of elements and where they lie in some tensors. The last axis is the row.
+struct smr_cl_box {
+  int32_t rank, operands;
+  int64_t dims[SAMARA_MAX_RANK];
+  int64_t strides[SMR_CL_OPERANDS][SAMARA_MAX_RANK];  // in elements
+};
+
+/// Bytes of an element; 0 for types of 4 bits.
+size_t smr_cl_element(samara_dtype dtype);
+/// "f32", "f16" by 0 and 1; -1 for others.
+int smr_cl_float(samara_dtype dtype);
+/// Whether all tensors of the node have at most `rank` axes and fewer than 2^31 elements, as far as
+/// their dims are known; else *why.
+bool smr_cl_sizes_fit(const struct smr_cl_node *node, int32_t rank, const char **why);
+/// Whether elements of all tensors have whole bytes and lie plain.
+bool smr_cl_plain(const struct smr_cl_node *node, const char **why);
+/// `axis` of an attribute, counted from the front.
+int32_t smr_cl_axis(const struct smr_cl_node *node, const char *name, int32_t rank);
+int64_t smr_cl_int(const struct smr_cl_node *node, const char *name);
+float smr_cl_number(const struct smr_cl_node *node, const char *name);
+
+/// Dense strides of a tensor, those of axes of size 1 being 0; aligned to the right of `rank` axes.
+void smr_cl_strides(const samara_region_tensor *tensor, int32_t rank, int64_t *strides);
+/// The box of the dims of `y`, with operands that broadcast to it.
+void smr_cl_box_of(struct smr_cl_box *box, const samara_region_tensor *y,
+                   const samara_region_tensor *const *operands, int32_t count);
+/// Join axes that lie one behind the other in all operands, and make them SMR_CL_AXES, with axes
+/// of size 1 in front. The box has at most SMR_CL_AXES axes of other sizes.
+void smr_cl_box_join(struct smr_cl_box *box);
+/// Set ints 0 to 6 (length of a row, items of a row, dims of rows) and the items of the launch.
+void smr_cl_rows_of(const struct smr_cl_node *node, struct smr_cl_launch *launch,
+                    const struct smr_cl_box *box);
+/// Items that walk `n` elements together, each in steps of all of them.
+int32_t smr_cl_walkers(const struct smr_cl_node *node, int64_t n);
+/// Five strides of rows into ints [first, first + 5), the one along the row into ints[along].
+void smr_cl_put_strides(struct smr_cl_launch *launch, const struct smr_cl_box *box, int32_t operand,
+                        int32_t first, int32_t along);
+void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_t c);
+/// lo, hi, activation, its alpha and beta, bias and residual, as kernels of products take them.
+void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launch);
+/// Which of f32, f32 with f16 weights, f16 a product is; -1: none of them, and *why.
+int smr_cl_product_types(const struct smr_cl_node *node, const char **why);
+/// Launch the product of matrix x [rows, depth] with panels w.
+void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches *out, int64_t rows,
+                          int64_t depth, int64_t columns);
+void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels);
+/// Ints, buffers (but residual) and items of a product of matrices, `tall` rows an item.
+void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t tall);
+/// Ints, buffers (but residual) and items of a convolution, `rows` pixels an item.
+void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
+                     int64_t rows);
+/// Whether a convolution has one channel in and one out of every group.
+bool smr_cl_is_depthwise(const struct smr_cl_node *node);
+/// The ints of a pool's window: 0 to 15, and 16 to 25.
+void smr_cl_pool(const struct smr_cl_node *node, struct smr_cl_launch *launch);
+/// Ints 0 to 27 of a reduction along `axes`.
+void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *launch);
+/// Whether every value of the list attribute is `value`, and none may change.
+bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value);
+
+/// A family's rows: a list that ends with a row without op.
+extern const struct smr_cl_row smr_cl_conv_rows[], smr_cl_matmul_rows[], smr_cl_pointwise_rows[],
+    smr_cl_move_rows[], smr_cl_pool_rows[], smr_cl_reduce_rows[], smr_cl_norm_rows[],
+    smr_cl_integer_rows[], smr_cl_sample_rows[], smr_cl_attention_rows[], smr_cl_recurrent_rows[];
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of floats and their transposes.
+#include "base/fp.h"
+
+#include "backends/opencl/lower.h"
+
+#include <string.h>
+
+enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16 };
+
+static const uint16_t cl_conv_panel[3] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16};
+static const uint16_t cl_conv_plain[3] = {SMR_CL_conv_plain_f32, SMR_CL_conv_plain_f32_f16,
+                                          SMR_CL_conv_plain_f16};
+static const uint16_t cl_conv_spread[3] = {SMR_CL_spread_f32, SMR_CL_spread_f32_f16,
+                                           SMR_CL_spread_f16};
+static const uint16_t cl_conv_depthwise[3] = {SMR_CL_depthwise_f32, SMR_CL_depthwise_f32_f16,
+                                              SMR_CL_depthwise_f16};
+static const uint16_t cl_conv_depthwise_plain[3] = {
+    SMR_CL_depthwise_plain_f32, SMR_CL_depthwise_plain_f32_f16, SMR_CL_depthwise_plain_f16};
+
+static bool cl_conv_spreads(const struct smr_cl_node *node) {
+  return strcmp(node->node->op, "conv_transpose") == 0;
+}
+
+bool smr_cl_is_depthwise(const struct smr_cl_node *node) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  const int64_t groups = smr_cl_int(node, "groups");
+  return groups > 1 && w->shape[0] == groups && w->shape[w->rank - 1] == 1;
+}
+
+// Whether every output pixel is the product of one input pixel with panels.
+static bool cl_conv_is_product(const struct smr_cl_node *node) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  if (w->layout != SAMARA_LAYOUT_PANEL || smr_cl_int(node, "groups") != 1) return false;
+  if (!SMR_HAS(cl_matmul) || !smr_cl_all(node, "strides", 1) || !smr_cl_all(node, "pads", 0))
+    return false;
+  for (int32_t i = 1; i + 1 < w->rank; i++)
+    if (w->shape[i] != 1) return false;
+  return true;
+}
+
+static bool cl_conv_fits(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  if (!smr_cl_sizes_fit(node, 5, why) || smr_cl_product_types(node, why) < 0) return false;
+  const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
+  if ((cl_conv_spreads(node) && w->layout != SAMARA_LAYOUT_PLAIN) ||
+      (w->layout == SAMARA_LAYOUT_DWPANEL) != (depthwise && w->layout != SAMARA_LAYOUT_PLAIN)) {
+    *why = "the layout of its weights is not supported";
+    return false;
+  }
+  if (depthwise && !SMR_HAS(cl_depthwise)) {
+    *why = "this build leaves out depthwise convolutions on devices";
+    return false;
+  }
+  return true;
+}
+
+static uint16_t cl_conv_kernel(const struct smr_cl_node *node) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  const bool plain = smr_cl_input(node, 1)->layout == SAMARA_LAYOUT_PLAIN;
+  if (cl_conv_spreads(node)) return cl_conv_spread[types];
+  if (smr_cl_is_depthwise(node))
+    return plain ? cl_conv_depthwise_plain[types] : cl_conv_depthwise[types];
+  return plain ? cl_conv_plain[types] : cl_conv_panel[types];
+}
+
+static void cl_conv_kernels(const struct smr_cl_node *node, bool *kernels) {
+  if (cl_conv_is_product(node))
+    smr_cl_panel_kernels(node, kernels);
+  else
+    kernels[cl_conv_kernel(node)] = true;
+}
+
+void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
+                     int64_t rows) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  const int64_t outputs = w->shape[0], channels = x->shape[x->rank - 1];
+  const int64_t pixels = smr_cl_numel(y) / outputs;
+  const int32_t spatial = x->rank - 2;
+  const int64_t groups = smr_cl_int(node, "groups"), own = outputs / groups;
+  const samara_region_attribute *strides = smr_cl_attribute(node, "strides");
+  const samara_region_attribute *dilations = smr_cl_attribute(node, "dilations");
+  const samara_region_attribute *pads = smr_cl_attribute(node, "pads");
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, w);
+  smr_cl_bind(launch, 2, smr_cl_input(node, 2));
+  smr_cl_bind(launch, 5, y);
+  int32_t *p = launch->ints, *q = launch->ints + 16;
+  p[0] = (int32_t)pixels;
+  p[1] = (int32_t)channels;
+  p[2] = (int32_t)(channels / groups);
+  p[3] = (int32_t)outputs;
+  p[4] = (int32_t)own;
+  p[5] = (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype));
+  for (int32_t i = 0; i < 3; i++) {
+    const int32_t axis = i - (3 - spatial);
+    p[6 + i] = axis < 0 ? 1 : (int32_t)x->shape[1 + axis];
+    p[9 + i] = axis < 0 ? 1 : (int32_t)y->shape[1 + axis];
+    p[12 + i] = axis < 0 ? 1 : (int32_t)w->shape[1 + axis];
+    q[i] = axis < 0 ? 1 : (int32_t)strides->ints[axis];
+    q[3 + i] = axis < 0 ? 1 : (int32_t)dilations->ints[axis];
+    q[6 + i] = axis < 0 ? 0 : (int32_t)pads->ints[axis];
+  }
+  const int64_t blocks = ((depthwise ? outputs : own) + CL_CONV_COLS - 1) / CL_CONV_COLS;
+  q[11] = (int32_t)blocks;
+  smr_cl_set_items(launch, (pixels + rows - 1) / rows, depthwise ? blocks : blocks * groups, 1);
+}
+
+static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  const int64_t outputs = smr_cl_input(node, 1)->shape[0];
+  if (smr_cl_numel(y) == 0) return;
+  if (cl_conv_is_product(node)) {
+    smr_cl_panel_product(node, out, smr_cl_numel(y) / outputs, x->shape[x->rank - 1], outputs);
+    return;
+  }
+  const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_conv_kernel(node));
+  smr_cl_convolve(node, launch, depthwise, depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS);
+  smr_cl_epilogue(node, launch);
+}
+
+const struct smr_cl_row smr_cl_conv_rows[] = {
+    SMR_CL_ROW(conv, conv, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
+    SMR_CL_ROW(conv, conv_transpose, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
+    {NULL, NULL, NULL, NULL},
+};

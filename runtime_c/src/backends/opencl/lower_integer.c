@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of int8 with scales and zero points: docs/quantized-arithmetic.md, to the last bit.
+#include "base/fp.h"
+
+#include "backends/opencl/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CL_Q_ROWS = 8, CL_Q_DEPTHWISE_ROWS = 4, CL_Q_MOST_TAPS = 256 };
+
+static int32_t cl_q_zero(const samara_region_tensor *t, int64_t i) {
+  if (t->zero_points == NULL) return 0;
+  return t->zero_points[t->quant_count > 1 ? i : 0];
+}
+
+static float cl_q_scale(const samara_region_tensor *t, int64_t i) {
+  return t->scales == NULL ? 1.0f : t->scales[t->quant_count > 1 ? i : 0];
+}
+
+// lo and hi less the output's zero point.
+static void cl_q_clamp(struct smr_cl_launch *launch, int64_t lo, int64_t hi, int64_t zero) {
+  launch->floats[0] = (float)(lo - zero);
+  launch->floats[1] = (float)(hi - zero);
+}
+
+static void cl_q_clamp_of(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
+  cl_q_clamp(launch, smr_cl_int(node, "lo"), smr_cl_int(node, "hi"),
+             smr_cl_int(node, "zero_point"));
+}
+
+static bool cl_q_is(const struct smr_cl_node *node, const char *op) {
+  return strcmp(node->node->op, op) == 0;
+}
+
+// Whether what is computed, and not weights, has one scale and one zero point.
+static bool cl_q_whole(const samara_region_tensor *t, const char **why) {
+  if (t == NULL || t->dtype != SAMARA_QINT8 || t->quant_count <= 1) return true;
+  *why = "scales along an axis are not supported";
+  return false;
+}
+
+// ---- products ----
+
+static bool cl_q_product_fits(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  if (!cl_q_whole(smr_cl_input(node, 0), why) || w->dtype != SAMARA_QINT8) return false;
+  if (cl_q_is(node, "qmatmul"))
+    return w->layout != SAMARA_LAYOUT_DWPANEL && smr_cl_sizes_fit(node, 6, why);
+  const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
+  if (w->layout == SAMARA_LAYOUT_DWPANEL ? !depthwise
+                                         : w->layout == SAMARA_LAYOUT_PANEL && depthwise) {
+    *why = "the layout of its weights is not supported";
+    return false;
+  }
+  if (cl_q_is(node, "qconv_transpose") && w->layout != SAMARA_LAYOUT_PLAIN) {
+    *why = "the layout of its weights is not supported";
+    return false;
+  }
+  int64_t taps = 1;
+  for (int32_t i = 1; i + 1 < w->rank; i++) taps *= w->shape[i];
+  if (depthwise && (taps > CL_Q_MOST_TAPS || !SMR_HAS(cl_qdepthwise))) {
+    *why = "depthwise windows of so many elements are not supported";
+    return false;
+  }
+  return smr_cl_sizes_fit(node, 5, why);
+}
+
+static uint16_t cl_q_product_kernel(const struct smr_cl_node *node) {
+  const bool plain = smr_cl_input(node, 1)->layout == SAMARA_LAYOUT_PLAIN;
+  if (cl_q_is(node, "qmatmul")) return plain ? SMR_CL_qmatmul_any : SMR_CL_qmatmul_panel;
+  if (cl_q_is(node, "qconv_transpose")) return SMR_CL_qspread;
+  if (smr_cl_is_depthwise(node)) return plain ? SMR_CL_qdepthwise_plain : SMR_CL_qdepthwise_panel;
+  return plain ? SMR_CL_qconv_plain : SMR_CL_qconv_panel;
+}
+
+static void cl_q_product_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_q_product_kernel(node)] = true;
+}
+
+static void cl_q_product_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  if (smr_cl_numel(y) == 0) return;
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_product_kernel(node));
+  const int64_t outputs = y->shape[y->rank - 1];
+  if (cl_q_is(node, "qmatmul")) {
+    smr_cl_multiply(node, launch, CL_Q_ROWS);
+  } else {
+    const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
+    smr_cl_convolve(node, launch, depthwise, depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS);
+  }
+  int32_t *q = launch->ints + 16;
+  q[9] = cl_q_zero(x, 0);
+  q[10] = smr_cl_input(node, 2) != NULL;
+  q[12] = (int32_t)smr_cl_int(node, "zero_point");
+  q[13] = y->dtype == SAMARA_INT32;
+  cl_q_clamp_of(node, launch);
+  const size_t half = (size_t)outputs * sizeof(float);
+  unsigned char *table = (unsigned char *)smr_cl_table(out, launch, 3, 2 * half);
+  if (table == NULL) return;
+  const float scale = smr_cl_number(node, "scale");
+  for (int64_t c = 0; c < outputs; c++) {
+    const float product = cl_q_scale(x, 0) * cl_q_scale(w, c);
+    const float multiplier = product / scale;
+    const int32_t zero = cl_q_zero(w, c);
+    memcpy(table + (size_t)c * sizeof multiplier, &multiplier, sizeof multiplier);
+    memcpy(table + half + (size_t)c * sizeof zero, &zero, sizeof zero);
+  }
+}
+
+// ---- two operands ----
+
+static bool cl_q_binary_fits(const struct smr_cl_node *node, const char **why) {
+  return cl_q_whole(smr_cl_input(node, 0), why) && cl_q_whole(smr_cl_input(node, 1), why) &&
+         smr_cl_sizes_fit(node, SMR_CL_AXES, why);
+}
+
+static uint16_t cl_q_binary_kernel(const struct smr_cl_node *node) {
+  return cl_q_is(node, "qadd") ? SMR_CL_qadd : SMR_CL_qmul;
+}
+
+static void cl_q_binary_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_q_binary_kernel(node)] = true;
+}
+
+static void cl_q_binary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  const samara_region_tensor *operands[] = {smr_cl_input(node, 0), smr_cl_input(node, 1)};
+  struct smr_cl_box box;
+  if (smr_cl_numel(y) == 0) return;
+  smr_cl_box_of(&box, y, operands, 2);
+  smr_cl_box_join(&box);
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_binary_kernel(node));
+  smr_cl_bind(launch, 0, operands[0]);
+  smr_cl_bind(launch, 1, operands[1]);
+  smr_cl_bind(launch, 5, y);
+  smr_cl_rows_of(node, launch, &box);
+  smr_cl_put_strides(launch, &box, 0, 7, 12);
+  smr_cl_put_strides(launch, &box, 1, 16, 21);
+  launch->ints[13] = cl_q_zero(operands[0], 0);
+  launch->ints[14] = cl_q_zero(operands[1], 0);
+  launch->ints[15] = (int32_t)smr_cl_int(node, "zero_point");
+  cl_q_clamp_of(node, launch);
+  if (cl_q_is(node, "qadd")) {
+    launch->ints[22] = (int32_t)smr_cl_int(node, "a_multiplier");
+    launch->ints[23] = (int32_t)smr_cl_int(node, "b_multiplier");
+    launch->floats[2] = ldexpf(1.0f, -(int)smr_cl_int(node, "shift"));
+  } else {
+    const float product = cl_q_scale(operands[0], 0) * cl_q_scale(operands[1], 0);
+    launch->floats[2] = product / smr_cl_number(node, "scale");
+  }
+}
+
+// ---- one operand ----
+
+static int cl_q_unary_kernel(const struct smr_cl_node *node) {
+  const samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  if (cl_q_is(node, "qlookup")) return SMR_CL_qlookup;
+  if (cl_q_is(node, "requantize")) return SMR_CL_requantize;
+  if (cl_q_is(node, "dequantize")) return SMR_CL_dequantize;
+  if (cl_q_is(node, "reinterpret")) return SMR_CL_reinterpret;
+  return dtype == SAMARA_FLOAT32   ? SMR_CL_quantize_f32
+         : dtype == SAMARA_FLOAT16 ? SMR_CL_quantize_f16
+                                   : -1;
+}
+
+static bool cl_q_unary_fits(const struct smr_cl_node *node, const char **why) {
+  const bool bytes = cl_q_is(node, "reinterpret");
+  if (!bytes &&
+      (!cl_q_whole(smr_cl_input(node, 0), why) || !cl_q_whole(smr_cl_output(node, 0), why)))
+    return false;
+  if (cl_q_unary_kernel(node) < 0) {
+    *why = "its element type is not supported";
+    return false;
+  }
+  return smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+}
+
+static void cl_q_unary_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_q_unary_kernel(node)] = true;
+}
+
+static void cl_q_unary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  const int64_t n = smr_cl_numel(y);
+  if (n == 0) return;
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_unary_kernel(node));
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, smr_cl_input(node, 1));
+  smr_cl_bind(launch, 5, y);
+  launch->ints[0] = (int32_t)n;
+  launch->ints[1] = smr_cl_walkers(node, n);
+  launch->ints[2] = cl_q_zero(x, 0);
+  launch->ints[3] = cl_q_zero(y, 0);
+  smr_cl_set_items(launch, launch->ints[1], 1, 1);
+  cl_q_clamp(launch, -128, 127, launch->ints[3]);
+  if (cl_q_is(node, "quantize"))
+    launch->floats[2] = cl_q_scale(y, 0);
+  else if (cl_q_is(node, "dequantize"))
+    launch->floats[2] = cl_q_scale(x, 0);
+  else if (cl_q_is(node, "requantize"))
+    launch->floats[2] = cl_q_scale(x, 0) / cl_q_scale(y, 0);
+  else if (cl_q_is(node, "reinterpret"))
+    launch->ints[2] = (x->dtype == SAMARA_UINT8) == (y->dtype == SAMARA_UINT8) ? 0 : 128;
+}
+
+// ---- means and softmax ----
+
+static bool cl_q_pool_fits(const struct smr_cl_node *node, const char **why) {
+  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, 5, why);
+}
+
+static void cl_q_pool_kernels(const struct smr_cl_node *node, bool *kernels) {
+  (void)node;
+  kernels[SMR_CL_qavg_pool] = true;
+}
+
+static void cl_q_pool_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  if (smr_cl_numel(y) == 0) return;
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, SMR_CL_qavg_pool);
+  const samara_region_attribute *kernel = smr_cl_attribute(node, "kernel");
+  int64_t taps = 1;
+  for (uint32_t i = 0; i < kernel->count; i++) taps *= kernel->ints[i];
+  smr_cl_pool(node, launch);
+  launch->ints[14] = cl_q_zero(x, 0);
+  launch->ints[16 + 9] = (int32_t)smr_cl_int(node, "zero_point");
+  launch->ints[16 + 10] = (int32_t)smr_cl_int(node, "dequantized");
+  cl_q_clamp_of(node, launch);
+  launch->floats[2] = cl_q_scale(x, 0);
+  launch->floats[3] = smr_cl_number(node, "scale");
+  float *factors = (float *)smr_cl_table(out, launch, 1, ((size_t)taps + 1) * sizeof *factors);
+  if (factors == NULL) return;
+  const float ratio = cl_q_scale(x, 0) / launch->floats[3];
+  for (int64_t n = 1; n <= taps; n++) factors[n] = ratio / (float)n;
+}
+
+static bool cl_q_mean_fits(const struct smr_cl_node *node, const char **why) {
+  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SMR_CL_AXES, why);
+}
+
+static void cl_q_mean_kernels(const struct smr_cl_node *node, bool *kernels) {
+  (void)node;
+  kernels[SMR_CL_qmean] = true;
+}
+
+static void cl_q_mean_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0);
+  if (smr_cl_numel(smr_cl_output(node, 0)) == 0) return;
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, SMR_CL_qmean);
+  smr_cl_reduction(node, launch);
+  launch->ints[15] = cl_q_zero(x, 0);
+  launch->ints[16 + 12] = (int32_t)smr_cl_int(node, "zero_point");
+  cl_q_clamp_of(node, launch);
+  const int32_t n = launch->ints[14] < 1 ? 1 : launch->ints[14];
+  const float ratio = cl_q_scale(x, 0) / smr_cl_number(node, "scale");
+  launch->floats[2] = ratio / (float)n;
+}
+
+static bool cl_q_softmax_fits(const struct smr_cl_node *node, const char **why) {
+  if (smr_cl_input(node, 0)->rank == 0) {
+    *why = "it has no axes";
+    return false;
+  }
+  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+}
+
+static void cl_q_softmax_kernels(const struct smr_cl_node *node, bool *kernels) {
+  (void)node;
+  kernels[SMR_CL_qsoftmax] = true;
+}
+
+static void cl_q_softmax_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  const int32_t axis = smr_cl_axis(node, "axis", x->rank);
+  if (smr_cl_numel(y) == 0) return;
+  int64_t inner = 1, outer = 1;
+  for (int32_t i = 0; i < axis; i++) outer *= x->shape[i];
+  for (int32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, SMR_CL_qsoftmax);
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, smr_cl_input(node, 1));
+  smr_cl_bind(launch, 5, y);
+  launch->ints[0] = (int32_t)(outer * inner);
+  launch->ints[1] = (int32_t)x->shape[axis];
+  launch->ints[2] = (int32_t)inner;
+  smr_cl_set_items(launch, outer * inner, 1, 1);
+}
+
+#define CL_Q(part, op, family) \
+  SMR_CL_ROW(part, op, cl_q_##family##_fits, cl_q_##family##_kernels, cl_q_##family##_lower)
+
+const struct smr_cl_row smr_cl_integer_rows[] = {
+    CL_Q(qconv, qconv, product),       CL_Q(qconv, qconv_transpose, product),
+    CL_Q(qmatmul, qmatmul, product),   CL_Q(qbinary, qadd, binary),
+    CL_Q(qbinary, qmul, binary),       CL_Q(qunary, qlookup, unary),
+    CL_Q(qunary, quantize, unary),     CL_Q(qunary, dequantize, unary),
+    CL_Q(qunary, requantize, unary),   CL_Q(qunary, reinterpret, unary),
+    CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
+    CL_Q(qsoftmax, qsoftmax, softmax), {NULL, NULL, NULL, NULL},
+};
+
+#undef CL_Q

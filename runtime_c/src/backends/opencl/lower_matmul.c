@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products, and what all products of floats share.
+#include "base/fp.h"
+
+#include "backends/opencl/lower.h"
+
+enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8 };
+
+int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  if (x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32) return 0;
+  if (x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16) return 1;
+  if (x->dtype == SAMARA_FLOAT16 && w->dtype == SAMARA_FLOAT16) return 2;
+  *why = "products are of float32 or float16 only";
+  return -1;
+}
+
+void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
+  const samara_region_tensor *bias = smr_cl_input(node, 2), *residual = smr_cl_input(node, 3);
+  smr_cl_bind(launch, 2, bias);
+  smr_cl_bind(launch, 3, residual);
+  launch->ints[16 + 9] = (int32_t)smr_cl_int(node, "post");
+  launch->ints[16 + 10] = (bias != NULL ? 1 : 0) | (residual != NULL ? 2 : 0);
+  launch->floats[0] = smr_cl_number(node, "lo");
+  launch->floats[1] = smr_cl_number(node, "hi");
+  launch->floats[2] = smr_cl_number(node, "post_alpha");
+  launch->floats[3] = smr_cl_number(node, "post_beta");
+}
+
+static const uint16_t cl_panel_tall[3] = {SMR_CL_matmul_f32, SMR_CL_matmul_f32_f16,
+                                          SMR_CL_matmul_f16};
+static const uint16_t cl_panel_flat[3] = {SMR_CL_matvec_f32, SMR_CL_matvec_f32_f16,
+                                          SMR_CL_matvec_f16};
+static const uint16_t cl_plain_product[3] = {SMR_CL_matmul_plain_f32, SMR_CL_matmul_plain_f32_f16,
+                                             SMR_CL_matmul_plain_f16};
+static const uint16_t cl_any_product[3] = {SMR_CL_matmul_any_f32, SMR_CL_matmul_any_f32_f16,
+                                           SMR_CL_matmul_any_f16};
+
+static int64_t cl_blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
+
+void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  kernels[cl_panel_tall[types]] = true;
+  kernels[cl_panel_flat[types]] = true;
+}
+
+// A launch of the product of [batch..., rows, depth] and [..., depth, columns]; strides are 0.
+static struct smr_cl_launch *cl_product(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                                        uint16_t kernel, bool tall, int64_t rows, int64_t depth,
+                                        int64_t columns, int64_t batch) {
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  smr_cl_bind(launch, 0, smr_cl_input(node, 0));
+  smr_cl_bind(launch, 1, smr_cl_input(node, 1));
+  smr_cl_bind(launch, 5, smr_cl_output(node, 0));
+  smr_cl_epilogue(node, launch);
+  launch->ints[0] = (int32_t)rows;
+  launch->ints[1] = (int32_t)columns;
+  launch->ints[2] = (int32_t)depth;
+  for (int32_t i = 8; i < 12; i++) launch->ints[i] = 1;
+  smr_cl_set_items(launch, cl_blocks(rows, tall ? CL_TALL_ROWS : 1),
+                   cl_blocks(columns, CL_PANEL_LANES), batch);
+  return launch;
+}
+
+void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches *out, int64_t rows,
+                          int64_t depth, int64_t columns) {
+  if (rows == 0 || columns == 0) return;
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  const bool tall = rows > 2;
+  struct smr_cl_launch *launch = cl_product(
+      node, out, tall ? cl_panel_tall[types] : cl_panel_flat[types], tall, rows, depth, columns, 1);
+  launch->ints[3] = (int32_t)depth;
+  launch->ints[4] = 1;
+  launch->ints[5] = (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype));
+}
+
+static bool cl_matmul_fits(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  if (!smr_cl_sizes_fit(node, 6, why) || smr_cl_product_types(node, why) < 0) return false;
+  if (w->layout == SAMARA_LAYOUT_DWPANEL) {
+    *why = "the layout of its weights is not supported";
+    return false;
+  }
+  return true;
+}
+
+static void cl_matmul_kernels(const struct smr_cl_node *node, bool *kernels) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  if (w->layout == SAMARA_LAYOUT_PANEL && smr_cl_int(node, "transpose_x") == 0)
+    smr_cl_panel_kernels(node, kernels);
+  else if (w->layout == SAMARA_LAYOUT_PANEL)
+    kernels[cl_panel_tall[types]] = true;
+  else if (smr_cl_int(node, "transpose_w") == 0)
+    kernels[cl_plain_product[types]] = true;
+  else
+    kernels[cl_any_product[types]] = true;
+}
+
+void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t tall) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  const bool turned_x = smr_cl_int(node, "transpose_x") != 0;
+  const bool turned_w = smr_cl_int(node, "transpose_w") != 0;
+  const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
+  const int64_t rows = y->shape[y->rank - 2], columns = y->shape[y->rank - 1];
+  const int64_t depth = x->shape[x->rank - (turned_x ? 2 : 1)];
+  // At most four batch dims, the last ones last.
+  int64_t batch = 1, dims[4] = {1, 1, 1, 1}, strides[2][4] = {{0}};
+  const int32_t lead = y->rank - 2;
+  for (int32_t i = 0; i < lead; i++) {
+    dims[4 - lead + i] = y->shape[i];
+    batch *= y->shape[i];
+  }
+  for (int32_t k = 0; k < 2; k++) {
+    const samara_region_tensor *t = k == 0 ? x : w;
+    int64_t stride = t->shape[t->rank - 2] * t->shape[t->rank - 1];
+    for (int32_t i = t->rank - 2, at = 3; i-- > 0; at--) {
+      strides[k][at] = t->shape[i] == 1 ? 0 : stride;
+      stride *= t->shape[i];
+    }
+  }
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, w);
+  smr_cl_bind(launch, 2, smr_cl_input(node, 2));
+  smr_cl_bind(launch, 5, y);
+  launch->ints[0] = (int32_t)rows;
+  launch->ints[1] = (int32_t)columns;
+  launch->ints[2] = (int32_t)depth;
+  launch->ints[3] = turned_x ? 1 : (int32_t)depth;
+  launch->ints[4] = turned_x ? (int32_t)rows : 1;
+  launch->ints[5] = panels ? (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype)) : 0;
+  launch->ints[6] = turned_w ? 1 : (int32_t)columns;
+  launch->ints[7] = turned_w ? (int32_t)depth : 1;
+  for (int32_t i = 0; i < 4; i++) {
+    launch->ints[8 + i] = (int32_t)dims[i];
+    launch->ints[12 + i] = (int32_t)strides[0][i];
+    launch->ints[16 + i] = panels ? 0 : (int32_t)strides[1][i];
+  }
+  smr_cl_set_items(launch, cl_blocks(rows, tall), cl_blocks(columns, CL_PANEL_LANES), batch);
+}
+
+static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  const bool turned_x = smr_cl_int(node, "transpose_x") != 0;
+  const bool turned_w = smr_cl_int(node, "transpose_w") != 0;
+  const int64_t columns = y->shape[y->rank - 1];
+  const int64_t depth = x->shape[x->rank - (turned_x ? 2 : 1)];
+  const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
+  if (smr_cl_numel(y) == 0) return;
+  if (panels && !turned_x) {
+    smr_cl_panel_product(node, out, smr_cl_numel(y) / columns, depth, columns);
+    return;
+  }
+  const uint16_t kernel = panels     ? cl_panel_tall[types]
+                          : turned_w ? cl_any_product[types]
+                                     : cl_plain_product[types];
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  smr_cl_multiply(node, launch, CL_TALL_ROWS);
+  smr_cl_epilogue(node, launch);
+}
+
+const struct smr_cl_row smr_cl_matmul_rows[] = {
+    SMR_CL_ROW(matmul, matmul, cl_matmul_fits, cl_matmul_kernels, cl_matmul_lower),
+    {NULL, NULL, NULL, NULL},
+};

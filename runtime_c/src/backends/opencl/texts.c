@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of kernels, for drivers that compile them.
+#include "base/fp.h"
+
+#include "backends/opencl/driver.h"
+#include "base/parts.h"
+
+// ISO C promises strings of 4095 characters; the compilers we know take any.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+#include "backends/opencl/kernels/texts.inc"
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS] = {
+#define SMR_CL_KERNEL(name, file, defines) \
+  {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, "NAME=" #name " " defines},
+#include "backends/opencl/kernels/rows.inc"
+#undef SMR_CL_KERNEL
+};

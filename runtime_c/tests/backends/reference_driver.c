@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver that runs launches as C11: every row of kernels/rows.inc is compiled here.
+#include "base/fp.h"
+
+#include "backends/opencl/kernels/dialect.h"
+
+#include "backends/reference_driver.h"
+#include "backends/reference_kernels.inc"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void smr_reference_launch(const struct smr_cl_launch *launch) {
+  struct smr_cl_item *now = &smr_cl_now;
+  for (int i = 0; i < SMR_CL_BUFFERS; i++) {
+    const struct smr_cl_place *place = &launch->buffers[i];
+    now->buffers[i] =
+        place->memory == NULL ? NULL : (unsigned char *)place->memory + place->offset_bytes;
+  }
+  // A copy of its own, so that sanitizers see where it ends.
+  void *table = NULL;
+  if (launch->table != NULL) {
+    table = malloc(launch->table_bytes);
+    if (table == NULL) return;
+    memcpy(table, launch->table, launch->table_bytes);
+    now->buffers[launch->table_buffer] = (unsigned char *)table;
+  }
+  memcpy(&now->p, launch->ints, sizeof now->p);
+  memcpy(&now->q, launch->ints + 16, sizeof now->q);
+  memcpy(&now->f, launch->floats, sizeof now->f);
+  for (size_t c = 0; c < (launch->dims > 2 ? launch->items[2] : 1); c++) {
+    for (size_t b = 0; b < (launch->dims > 1 ? launch->items[1] : 1); b++) {
+      for (size_t a = 0; a < launch->items[0]; a++) {
+        now->item[0] = (int)a;
+        now->item[1] = (int)b;
+        now->item[2] = (int)c;
+        reference_kernels[launch->kernel]();
+      }
+    }
+  }
+  free(table);
+}
+
+static samara_status reference_fail(samara_error *error) {
+  if (error != NULL) {
+    error->status = SAMARA_OUT_OF_MEMORY;
+    snprintf(error->text, sizeof error->text, "out of memory");
+  }
+  return SAMARA_OUT_OF_MEMORY;
+}
+
+static samara_status reference_open(const samara_probe *request, void **device,
+                                    samara_device_info *info, struct smr_cl_features *features,
+                                    samara_error *error) {
+  *device = NULL;
+  if (request->index != 0) return SAMARA_NOT_FOUND;
+  struct smr_cl_features *own = (struct smr_cl_features *)calloc(1, sizeof *own);
+  if (own == NULL) return reference_fail(error);
+  own->cpu = true;
+  *features = *own;
+  info->backend = "reference";
+  info->name = "C11";
+  info->driver = "1";
+  info->compute_units = 1;
+  info->shares_memory = true;
+  *device = own;
+  return SAMARA_OK;
+}
+
+static void reference_close(void *device) { free(device); }
+
+static size_t reference_alignment(void *device) {
+  (void)device;
+  return 64;
+}
+
+static uint64_t reference_max_memory(void *device) {
+  (void)device;
+  return 0;
+}
+
+static samara_status reference_allocate(void *device, size_t size_bytes, const void *initial,
+                                        void **memory, samara_error *error) {
+  (void)device;
+  *memory = malloc(size_bytes);
+  if (*memory == NULL) return reference_fail(error);
+  if (initial != NULL) memcpy(*memory, initial, size_bytes);
+  return SAMARA_OK;
+}
+
+static void reference_release(void *device, void *memory) {
+  (void)device;
+  free(memory);
+}
+
+static samara_status reference_build(void *device, const bool *kernels, void **program,
+                                     samara_error *error) {
+  (void)device;
+  bool *own = (bool *)malloc(SMR_CL_KERNELS * sizeof *own);
+  *program = own;
+  if (own == NULL) return reference_fail(error);
+  memcpy(own, kernels, SMR_CL_KERNELS * sizeof *own);
+  return SAMARA_OK;
+}
+
+static void reference_release_program(void *device, void *program) {
+  (void)device;
+  free(program);
+}
+
+static samara_status reference_prepare(void *device, void *program,
+                                       const struct smr_cl_launch *launch, void **prepared,
+                                       samara_error *error) {
+  (void)device;
+  if (!((const bool *)program)[launch->kernel]) {
+    if (error != NULL) {
+      error->status = SAMARA_BAD_STATE;
+      snprintf(error->text, sizeof error->text, "kernel %d was not built", (int)launch->kernel);
+    }
+    return SAMARA_BAD_STATE;
+  }
+  if (*prepared == NULL) *prepared = malloc(sizeof *launch);
+  if (*prepared == NULL) return reference_fail(error);
+  memcpy(*prepared, launch, sizeof *launch);
+  return SAMARA_OK;
+}
+
+static void reference_release_prepared(void *device, void *prepared) {
+  (void)device;
+  free(prepared);
+}
+
+static samara_status reference_run(void *device, void *const *prepared,
+                                   const struct smr_cl_launch *launches, size_t count,
+                                   uint64_t *ticket, samara_error *error) {
+  (void)device;
+  (void)prepared;
+  (void)error;
+  for (size_t i = 0; i < count; i++) smr_reference_launch(&launches[i]);
+  *ticket = 0;
+  return SAMARA_OK;
+}
+
+static samara_status reference_copy(void *device, const samara_copy *copy, uint64_t *ticket,
+                                    samara_error *error) {
+  (void)device;
+  (void)error;
+  unsigned char *own = (unsigned char *)copy->memory + copy->offset_bytes;
+  if (copy->to_device)
+    memcpy(own, copy->host, copy->size_bytes);
+  else
+    memcpy(copy->host, own, copy->size_bytes);
+  *ticket = 0;
+  return SAMARA_OK;
+}
+
+static samara_status reference_wait(void *device, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                                    samara_error *error) {
+  (void)device;
+  (void)ticket;
+  (void)timeout_ns;
+  (void)error;
+  *done = true;
+  return SAMARA_OK;
+}
+
+const struct smr_cl_driver smr_reference_driver = {
+    .backend = "reference",
+    .open = reference_open,
+    .close = reference_close,
+    .alignment = reference_alignment,
+    .max_memory = reference_max_memory,
+    .allocate = reference_allocate,
+    .release = reference_release,
+    .build = reference_build,
+    .release_program = reference_release_program,
+    .prepare = reference_prepare,
+    .release_prepared = reference_release_prepared,
+    .run = reference_run,
+    .copy = reference_copy,
+    .wait = reference_wait,
+};
