@@ -51,6 +51,15 @@ def test_output_dims_that_depend_on_data(mirror: Backend) -> None:
     assert row.reasons == ("its output dims depend on data",)
 
 
+def test_a_device_that_fails_while_planning_is_no_refusal(
+    mirror: Backend, mirror_hooks: ctypes.CDLL
+) -> None:
+    mirror_hooks.mirror_fail(b"allocate", -1)
+    rows = examine(get_op("exp"), mirror, quick=True).rows
+    assert all(row.failed > 0 and row.refused == 0 for row in rows)
+    assert "of allocate fails" in rows[0].failure
+
+
 def test_a_lie_is_found(mirror: Backend, mirror_hooks: ctypes.CDLL) -> None:
     mirror_hooks.mirror_lie(1)
     found = examine(get_op("add"), mirror, quick=True)

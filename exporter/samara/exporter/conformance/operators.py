@@ -126,6 +126,10 @@ def _check(
 ) -> None:
     session = question.session(backend)
     session.resize({name: a.shape for name, a in question.feeds.items()})
+    failure = session.backend_report().failure  # of planning, before anything ran
+    if failure:
+        score.count(question.name, failure)
+        return
     why = question.refused(session)
     if why and not is_distrust(why):
         score.refused += 1
