@@ -36,7 +36,7 @@ def test_the_npu_passes_what_it_has(device_library: Library) -> None:
     assert told[-1][:2] == (told[0][1], told[0][1])
 
 
-@pytest.mark.parametrize("at", [1, 30, 300])
+@pytest.mark.parametrize("at", [1, 29, 155])
 def test_a_mirror_that_lies_fails(
     device_library: Library, mirror_hooks: ctypes.CDLL, at: int
 ) -> None:
