@@ -23,7 +23,7 @@ def test_a_device_that_passes(samara: Samara, device_library: Library) -> None:
     assert "Imaginary NPU" in result.stdout
     assert "is not supported: relu" in result.stdout
     assert "passed: 1 of 2 operators" in result.stdout
-    assert "NOT RUN: out of memory" in result.stdout
+    assert "NOT RUN: default accuracy, out of memory" in result.stdout
 
 
 def test_json(samara: Samara, device_library: Library) -> None:

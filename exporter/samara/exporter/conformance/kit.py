@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from samara.exporter.conformance.accuracy import check_accuracy
 from samara.exporter.conformance.answers import Question
 from samara.exporter.conformance.faults import check_faults
 from samara.exporter.conformance.operators import examine
@@ -30,7 +31,8 @@ def conformance(
     quick: bool = False,
     progress: Progress = lambda _done, _total, _text: None,
 ) -> Scorecard:
-    """Ask a device every case of the op table, in other sizes, from several threads, and with faults.
+    """Ask a device every case of the op table, in other sizes, in default accuracy, from several
+    threads, and with faults.
 
     source: a name, "opencl:1", or the path of a library that brings a backend. ops: only these operators.
     quick: one case of every operator and dtype that the device takes. The same inputs every time.
@@ -58,11 +60,12 @@ def conformance(
         proven += found.proven[: 1 if quick else 3]
         sizes += found.sizes
         wrong_sizes += found.wrong_sizes
-    progress(len(chosen), len(chosen), "threads and faults")
+    progress(len(chosen), len(chosen), "the device as a whole")
     count = _QUICK_SHARED if quick else _SHARED
     shared = proven[:: max(1, len(proven) // count)][:count]
     parts = [
         _sizes_part(sizes, wrong_sizes),
+        check_accuracy(backend, proven),
         check_threads(backend, shared),
         *check_faults(name, backend.name.partition(":")[0], open_device, proven),
     ]
