@@ -17,7 +17,7 @@ from samara.exporter.conformance.sizes import drawn
 from samara.exporter.ops import Case, OpSpec
 from samara.exporter.testing import case_id, case_types, infer_case
 from samara.exporter.types import SamaraError, ShapeError
-from samara.pybridge import Backend
+from samara.pybridge import Backend, Session
 
 _ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case that takes symbols
 _DRAWN = 4  # sizes to draw for a round: some are too large, others the operator refuses
@@ -124,28 +124,36 @@ def _check(
     found: Examined,
     quick: bool,
 ) -> None:
-    session = question.session(backend)
-    session.resize({name: a.shape for name, a in question.feeds.items()})
-    failure = session.backend_report().failure  # of planning, before anything ran
-    if failure:
-        score.count(question.name, failure)
+    try:
+        session = question.session(backend)
+        session.resize({name: a.shape for name, a in question.feeds.items()})
+    except SamaraError as error:
+        score.count(question.name, f"there is no session on the device: {error.message}")
         return
+    failure = session.backend_report().failure  # of planning, before anything ran
     why = question.refused(session)
-    if why and not is_distrust(why):
+    if why and not failure and not is_distrust(why):
         score.refused += 1
         score.reasons[why] = None
         return
-    if why:
-        score.count(question.name, why)
-        return
     # Twice: the second run has nothing left to prepare.
-    wrong = question.asked(session) or question.asked(session)
+    wrong = failure or why or question.asked(session) or question.asked(session)
     score.count(question.name, wrong)
-    if wrong:
-        return
-    found.proven.append(question)
-    if form != "symbols":
-        return
+    if not wrong:
+        found.proven.append(question)
+        if form == "symbols":
+            _other_sizes(question, session, case, score, found, quick)
+
+
+def _other_sizes(
+    question: Question,
+    session: Session,
+    case: Case,
+    score: _Score,
+    found: Examined,
+    quick: bool,
+) -> None:
+    """Resize the session, and back after each size, as a program does that sees pictures of several."""
     r = random.Random(zlib.crc32(question.name.encode()))
     rounds, end = 0, _QUICK_ROUNDS if quick else _ROUNDS
     for _ in range(_DRAWN * end):
@@ -160,10 +168,10 @@ def _check(
         found.sizes += 1
         rounds += 1
         shapes = ", ".join(f"{k} {list(a.shape)}" for k, a in feeds.items())
-        # And back, as a program does that sees pictures of two sizes.
+        where = f"{question.name} resized to {shapes}"
         wrong = other.asked(session) or question.asked(session)
-        score.count(f"{question.name} resized to {shapes}", wrong)
+        score.count(where, wrong)
         if wrong:
-            found.wrong_sizes.append(f"{question.name} resized to {shapes}: {wrong}")
+            found.wrong_sizes.append(f"{where}: {wrong}")
         if wrong or rounds == end:
             return
