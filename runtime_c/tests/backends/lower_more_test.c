@@ -213,6 +213,39 @@ SMR_TEST(norms) {
   }
 }
 
+SMR_TEST(lrn) {
+  for (int i = 0; i < 2; i++) {
+    const samara_dtype d = i ? F16 : F32;
+    for (int64_t size = 1; size < 7; size += 2) {
+      one_begin("lrn");
+      one_input(d, DIMS(2, 3, 4, 11));
+      one_output(d, DIMS(2, 3, 4, 11));
+      one_int("size", size);
+      one_number("alpha", 0.3f);
+      one_check(near(d));
+    }
+  }
+}
+
+SMR_TEST(sum_to) {
+  one_begin("sum_to");
+  one_input(F32, DIMS(2, 3, 4, 5));
+  one_ints("shape", LIST(3, 1, 5));
+  one_output(F32, DIMS(3, 1, 5));
+  one_check(2e-5);
+}
+
+SMR_TEST(bools) {
+  one_begin("logical_not");
+  one_input(SAMARA_BOOL, DIMS(50));
+  one_output(SAMARA_BOOL, DIMS(50));
+  one_check(0);
+  one_begin("isnan");
+  memcpy(one_input(F32, DIMS(4))->data, (float[]){1, NAN, INFINITY, -NAN}, 16);
+  one_output(SAMARA_BOOL, DIMS(4));
+  one_check(0);
+}
+
 // ---- attention ----
 
 SMR_TEST(attention) {
@@ -501,5 +534,89 @@ SMR_TEST(qunary) {
   }
 }
 
-SMR_TEST_MAIN(RUN(pools); RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize);
-              RUN(gather); RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))
+static struct one_tensor *taps(int64_t out, int64_t size) {
+  struct one_tensor *t = one_input(SAMARA_INT32, DIMS(out, 3));
+  t->constant = true;
+  for (int64_t i = 0; i < out; i++) {
+    int32_t *tap = (int32_t *)t->data + 3 * i;
+    tap[0] = (int32_t)(i * size / out);
+    tap[1] = (int32_t)(tap[0] + 1 < size ? tap[0] + 1 : tap[0]);
+    tap[2] = (int32_t)(i * 517 % 2049);
+  }
+  return t;
+}
+
+SMR_TEST(qresize) {
+  one_begin("qresize");
+  quantized(one_input(Q8, DIMS(2, 5, 6, 19)), 0.05f, 3);
+  taps(9, 5);
+  taps(4, 6);
+  output(one_output(Q8, DIMS(2, 9, 4, 19)), 0.06f, -7);
+  one_check(0);
+  one_begin("qresize");
+  quantized(one_input(Q8, DIMS(2, 5, 3)), 0.05f, 3);
+  taps(11, 5);
+  output(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
+  one_check(0);
+  one_begin("qresize");
+  quantized(one_input(Q8, DIMS(2, 5, 3)), 0.05f, 3);
+  taps(11, 6);
+  output(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
+  one_refused("out of range");
+}
+
+SMR_TEST(driver) {
+  const struct smr_cl_driver *d = &smr_reference_driver;
+  samara_probe probe = {.struct_size = sizeof probe};
+  samara_device_info info = {.struct_size = sizeof info};
+  struct smr_cl_features features;
+  samara_error error;
+  void *device, *program, *x, *y, *prepared = NULL;
+  bool kernels[SMR_CL_KERNELS] = {false}, done = false;
+  const float values[3] = {-1.5f, 0.25f, 3.0f};
+  float got[3];
+  uint64_t ticket;
+  REQUIRE(d->open(&probe, &device, &info, &features, &error) == SAMARA_OK);
+  kernels[SMR_CL_unary_relu_f32] = true;
+  CHECK_EQ_INT(d->allocate(device, 12, values, &x, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->allocate(device, 16, NULL, &y, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->build(device, kernels, &program, &error), SAMARA_OK);
+  struct smr_cl_launch launch = {.kernel = SMR_CL_unary_relu_f32, .dims = 1, .items = {2}};
+  launch.buffers[0].memory = x;
+  launch.buffers[5] = (struct smr_cl_place){y, 4};
+  launch.ints[0] = 3;
+  launch.ints[1] = 2;
+  CHECK_EQ_INT(d->prepare(device, program, &launch, &prepared, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->run(device, &prepared, &launch, 1, &ticket, &error), SAMARA_OK);
+  const samara_copy copy = {.memory = y, .offset_bytes = 4, .host = got, .size_bytes = 12};
+  CHECK_EQ_INT(d->copy(device, &copy, &ticket, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->wait(device, ticket, 0, &done, &error), SAMARA_OK);
+  CHECK(done);
+  CHECK_MEM(got, ((float[]){0.0f, 0.25f, 3.0f}), 12);
+  launch.kernel = SMR_CL_unary_exp_f32;  // not built
+  CHECK_EQ_INT(d->prepare(device, program, &launch, &prepared, &error), SAMARA_BAD_STATE);
+  probe.index = 1;
+  void *second;
+  CHECK_EQ_INT(d->open(&probe, &second, &info, &features, &error), SAMARA_NOT_FOUND);
+  d->release_prepared(device, prepared);
+  d->release_program(device, program);
+  d->release(device, x);
+  d->release(device, y);
+  d->close(device);
+}
+
+// Every kernel has a text and defines that begin with its name.
+SMR_TEST(texts) {
+  for (int i = 0; i < SMR_CL_KERNELS; i++) {
+    CHECK(smr_cl_texts[i].text != NULL);
+    CHECK_CONTAINS(smr_cl_texts[i].defines, "NAME=");
+    CHECK_CONTAINS(smr_cl_texts[i].defines, smr_cl_texts[i].name);
+    CHECK_CONTAINS(smr_cl_texts[i].text, "KERNEL(NAME)");
+  }
+  CHECK(smr_cl_row("conv") != NULL);
+  CHECK(smr_cl_row("no_such_operator") == NULL);
+}
+
+SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(pools);
+              RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(gather);
+              RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))

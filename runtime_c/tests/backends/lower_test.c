@@ -20,6 +20,17 @@ struct conv_case {
   int64_t n, h, w, c, o, kh, kw, stride, dilation, pad, groups;
 };
 
+// Scales and zero points of int8 weights, by output.
+static void channels(struct one_tensor *w, int32_t axis, float *scales, int32_t *zeros) {
+  for (int64_t i = 0; i < w->shape[axis]; i++) {
+    scales[i] = 0.01f + 0.001f * (float)(i % 7);
+    zeros[i] = (int32_t)(i % 5) - 2;
+  }
+  w->scales = scales;
+  w->zero_points = zeros;
+  w->quant_axis = axis;
+}
+
 static void conv(const char *op, struct conv_case t, samara_dtype x, samara_dtype w, int packed,
                  int more, int64_t post) {
   const bool spread = strcmp(op, "conv_transpose") == 0;
@@ -31,6 +42,9 @@ static void conv(const char *op, struct conv_case t, samara_dtype x, samara_dtyp
   one_begin(op);
   one_input(x, DIMS(t.n, t.h, t.w, t.c));
   struct one_tensor *weights = one_input(w, DIMS(t.o, t.kh, t.kw, t.c / t.groups));
+  float scales[64];
+  int32_t zeros[64];
+  if (w == SAMARA_QINT8) channels(weights, 0, scales, zeros);
   if (packed) one_pack(weights, (uint32_t)t.groups, false);
   if (more & 1)
     one_input(x, DIMS(t.o));
@@ -68,6 +82,8 @@ SMR_TEST(conv_shapes) {
     for (int packed = PLAIN; packed <= PACKED; packed++) {
       conv("conv", cases[i], F32, F32, packed, 1, 0);
       conv("conv", cases[i], F32, F16, packed, 2, -1);
+      if (packed && (cases[i].groups == 1 || cases[i].groups != cases[i].c))
+        conv("conv", cases[i], F32, SAMARA_QINT8, packed, 3, -1);
       conv("conv", cases[i], F16, F16, packed, 3, -1);
     }
   }
@@ -124,6 +140,9 @@ static void matmul(int32_t rank_x, const int64_t *x, int32_t rank_w, const int64
   one_begin("matmul");
   one_input(dx, rank_x, x);
   struct one_tensor *weights = one_input(dw, rank_w, w);
+  float scales[128];
+  int32_t zeros[128];
+  if (dw == SAMARA_QINT8) channels(weights, turned & 2 ? 0 : 1, scales, zeros);
   if (packed) one_pack(weights, 1, (turned & 2) == 0);
   const int64_t n = y[rank_y - 1];
   if (more & 1)
@@ -152,6 +171,7 @@ SMR_TEST(matmul_flat) {
         matmul(2, x, 2, w, DIMS(m, n), turned, F32, F32, packed, (int)i % 4);
         matmul(2, x, 2, w, DIMS(m, n), turned, F32, F16, packed, (int)i % 3);
         matmul(2, x, 2, w, DIMS(m, n), turned, F16, F16, packed, (int)i % 2);
+        if (packed) matmul(2, x, 2, w, DIMS(m, n), turned, F32, SAMARA_QINT8, packed, (int)i % 4);
       }
     }
   }

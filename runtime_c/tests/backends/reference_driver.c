@@ -119,9 +119,13 @@ static samara_status reference_prepare(void *device, void *program,
     }
     return SAMARA_BAD_STATE;
   }
-  if (*prepared == NULL) *prepared = malloc(sizeof *launch);
-  if (*prepared == NULL) return reference_fail(error);
-  memcpy(*prepared, launch, sizeof *launch);
+  // The launch, and its table behind it: both are the caller's.
+  struct smr_cl_launch *own = (struct smr_cl_launch *)malloc(sizeof *own + launch->table_bytes);
+  if (own == NULL) return reference_fail(error);
+  *own = *launch;
+  if (launch->table != NULL) own->table = memcpy(own + 1, launch->table, launch->table_bytes);
+  free(*prepared);
+  *prepared = own;
   return SAMARA_OK;
 }
 
@@ -134,9 +138,10 @@ static samara_status reference_run(void *device, void *const *prepared,
                                    const struct smr_cl_launch *launches, size_t count,
                                    uint64_t *ticket, samara_error *error) {
   (void)device;
-  (void)prepared;
+  (void)launches;
   (void)error;
-  for (size_t i = 0; i < count; i++) smr_reference_launch(&launches[i]);
+  for (size_t i = 0; i < count; i++)
+    smr_reference_launch((const struct smr_cl_launch *)prepared[i]);
   *ticket = 0;
   return SAMARA_OK;
 }

@@ -6,9 +6,10 @@
 #include "backends/opencl/launch.h"
 #include "base/parts.h"
 
-/// A row whose kernels are in file `part`: no row where the build leaves it out.
-#define SMR_CL_ROW(part, op, fits, kernels, lower) \
-  {SMR_HAS(cl_##part) ? #op : "", fits, kernels, lower}
+/// A row whose kernels are in file `part`: nothing of it stays where the build leaves that out.
+#define SMR_CL_ROW(part, op, fits, kernels, lower)                    \
+  {SMR_HAS(cl_##part) ? #op : "", SMR_HAS(cl_##part) ? (fits) : NULL, \
+   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL}
 
 enum {
   SMR_CL_AXES = 6,      // most axes of what is walked element by element
@@ -55,8 +56,12 @@ void smr_cl_put_strides(struct smr_cl_launch *launch, const struct smr_cl_box *b
 void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_t c);
 /// lo, hi, activation, its alpha and beta, bias and residual, as kernels of products take them.
 void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launch);
-/// Which of f32, f32 with f16 weights, f16 a product is; -1: none of them, and *why.
+/// Which of f32, f32 with f16 weights, f16, f32 with int8 panels a product is; -1: none of them,
+/// and *why.
 int smr_cl_product_types(const struct smr_cl_node *node, const char **why);
+/// The table of scales and zero points of int8 weights beside floats, as buffer 4.
+void smr_cl_narrow(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                   struct smr_cl_launch *launch);
 /// Launch the product of matrix x [rows, depth] with panels w.
 void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches *out, int64_t rows,
                           int64_t depth, int64_t columns);

@@ -8,7 +8,8 @@
 
 enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16 };
 
-static const uint16_t cl_conv_panel[3] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16};
+static const uint16_t cl_conv_panel[4] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16,
+                                          SMR_CL_conv_f32_i8};
 static const uint16_t cl_conv_plain[3] = {SMR_CL_conv_plain_f32, SMR_CL_conv_plain_f32_f16,
                                           SMR_CL_conv_plain_f16};
 static const uint16_t cl_conv_spread[3] = {SMR_CL_spread_f32, SMR_CL_spread_f32_f16,
@@ -121,6 +122,7 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
       smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_conv_kernel(node));
   smr_cl_convolve(node, launch, depthwise, depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS);
   smr_cl_epilogue(node, launch);
+  smr_cl_narrow(node, out, launch);
 }
 
 const struct smr_cl_row smr_cl_conv_rows[] = {

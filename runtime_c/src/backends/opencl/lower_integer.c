@@ -291,6 +291,62 @@ static void cl_q_softmax_lower(const struct smr_cl_node *node, struct smr_cl_lau
   smr_cl_set_items(launch, outer * inner, 1, 1);
 }
 
+// ---- resizing ----
+
+enum { CL_Q_WHOLE_WEIGHT = 2048 };  // of a tap
+
+// Whether the taps of an axis of `size` elements are constants that name elements of it.
+static bool cl_q_taps_fit(const samara_region_tensor *taps, const samara_region_tensor *x,
+                          int32_t axis, const char **why) {
+  // An index out of range is an error, which kernels cannot report.
+  *why = "taps that are not constant are checked on the CPU";
+  if (taps->data == NULL || x->shape[axis] < 0 || (x->symbolic >> axis & 1)) return false;
+  const int32_t *tap = (const int32_t *)taps->data;
+  *why = "a tap is out of range";
+  for (int64_t i = 0; i < taps->shape[0]; i++, tap += 3)
+    if (tap[0] < 0 || tap[0] >= x->shape[axis] || tap[1] < 0 || tap[1] >= x->shape[axis] ||
+        tap[2] < 0 || tap[2] > CL_Q_WHOLE_WEIGHT)
+      return false;
+  return true;
+}
+
+static bool cl_q_resize_fits(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *x = smr_cl_input(node, 0);
+  for (uint32_t i = 1; i < node->node->input_count; i++)
+    if (smr_cl_input(node, i) != NULL && !cl_q_taps_fit(smr_cl_input(node, i), x, (int32_t)i, why))
+      return false;
+  return cl_q_whole(x, why) && smr_cl_sizes_fit(node, 4, why);
+}
+
+static void cl_q_resize_kernels(const struct smr_cl_node *node, bool *kernels) {
+  (void)node;
+  kernels[SMR_CL_qresize] = true;
+}
+
+static void cl_q_resize_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
+  const bool planes = smr_cl_input(node, 2) != NULL;
+  const int64_t channels = x->shape[x->rank - 1];
+  if (smr_cl_numel(y) == 0) return;
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, SMR_CL_qresize);
+  for (uint32_t i = 0; i < 3; i++) smr_cl_bind(launch, i, smr_cl_input(node, i));
+  smr_cl_bind(launch, 5, y);
+  int32_t *p = launch->ints;
+  p[0] = (int32_t)channels;
+  p[1] = smr_cl_walkers(node, channels);
+  p[2] = planes ? (int32_t)x->shape[1] : 1;
+  p[3] = (int32_t)x->shape[x->rank - 2];
+  p[4] = planes ? (int32_t)y->shape[1] : 1;
+  p[5] = (int32_t)y->shape[y->rank - 2];
+  p[6] = cl_q_zero(x, 0);
+  p[7] = (int32_t)smr_cl_int(node, "zero_point");
+  p[8] = planes;
+  cl_q_clamp_of(node, launch);
+  const float ratio = cl_q_scale(x, 0) / smr_cl_number(node, "scale");
+  launch->floats[2] = ratio * ldexpf(1.0f, planes ? -22 : -11);
+  smr_cl_set_items(launch, p[1], smr_cl_numel(y) / channels, 1);
+}
+
 #define CL_Q(part, op, family) \
   SMR_CL_ROW(part, op, cl_q_##family##_fits, cl_q_##family##_kernels, cl_q_##family##_lower)
 
@@ -301,7 +357,8 @@ const struct smr_cl_row smr_cl_integer_rows[] = {
     CL_Q(qunary, quantize, unary),     CL_Q(qunary, dequantize, unary),
     CL_Q(qunary, requantize, unary),   CL_Q(qunary, reinterpret, unary),
     CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
-    CL_Q(qsoftmax, qsoftmax, softmax), {NULL, NULL, NULL, NULL},
+    CL_Q(qsoftmax, qsoftmax, softmax), CL_Q(qresize, qresize, resize),
+    {NULL, NULL, NULL, NULL},
 };
 
 #undef CL_Q

@@ -11,8 +11,23 @@ int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
   if (x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT32) return 0;
   if (x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16) return 1;
   if (x->dtype == SAMARA_FLOAT16 && w->dtype == SAMARA_FLOAT16) return 2;
+  if (x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_QINT8 && w->layout == SAMARA_LAYOUT_PANEL)
+    return 3;
   *why = "products are of float32 or float16 only";
   return -1;
+}
+
+void smr_cl_narrow(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                   struct smr_cl_launch *launch) {
+  const samara_region_tensor *w = smr_cl_input(node, 1), *y = smr_cl_output(node, 0);
+  const size_t columns = (size_t)y->shape[y->rank - 1];
+  if (w->dtype != SAMARA_QINT8) return;
+  float *table = (float *)smr_cl_table(out, launch, 4, 2 * columns * sizeof *table);
+  for (size_t i = 0; i < columns && table != NULL; i++) {
+    const size_t at = w->quant_count > 1 ? i : 0;
+    table[i] = w->scales[at];
+    table[columns + i] = w->zero_points == NULL ? 0.0f : (float)w->zero_points[at];
+  }
 }
 
 void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
@@ -27,10 +42,10 @@ void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launc
   launch->floats[3] = smr_cl_number(node, "post_beta");
 }
 
-static const uint16_t cl_panel_tall[3] = {SMR_CL_matmul_f32, SMR_CL_matmul_f32_f16,
-                                          SMR_CL_matmul_f16};
-static const uint16_t cl_panel_flat[3] = {SMR_CL_matvec_f32, SMR_CL_matvec_f32_f16,
-                                          SMR_CL_matvec_f16};
+static const uint16_t cl_panel_tall[4] = {SMR_CL_matmul_f32, SMR_CL_matmul_f32_f16,
+                                          SMR_CL_matmul_f16, SMR_CL_matmul_f32_i8};
+static const uint16_t cl_panel_flat[4] = {SMR_CL_matvec_f32, SMR_CL_matvec_f32_f16,
+                                          SMR_CL_matvec_f16, SMR_CL_matvec_f32_i8};
 static const uint16_t cl_plain_product[3] = {SMR_CL_matmul_plain_f32, SMR_CL_matmul_plain_f32_f16,
                                              SMR_CL_matmul_plain_f16};
 static const uint16_t cl_any_product[3] = {SMR_CL_matmul_any_f32, SMR_CL_matmul_any_f32_f16,
@@ -75,6 +90,7 @@ void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches
   launch->ints[3] = (int32_t)depth;
   launch->ints[4] = 1;
   launch->ints[5] = (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype));
+  smr_cl_narrow(node, out, launch);
 }
 
 static bool cl_matmul_fits(const struct smr_cl_node *node, const char **why) {
@@ -165,6 +181,7 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
   smr_cl_multiply(node, launch, CL_TALL_ROWS);
   smr_cl_epilogue(node, launch);
+  smr_cl_narrow(node, out, launch);
 }
 
 const struct smr_cl_row smr_cl_matmul_rows[] = {

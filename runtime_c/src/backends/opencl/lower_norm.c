@@ -69,11 +69,43 @@ static void cl_norm_lower(const struct smr_cl_node *node, struct smr_cl_launches
   smr_cl_set_items(launch, outer * groups, 1, 1);
 }
 
+// ---- neighbouring channels ----
+
+static uint16_t cl_lrn_kernel(const struct smr_cl_node *node) {
+  return smr_cl_input(node, 0)->dtype == SAMARA_FLOAT16 ? SMR_CL_lrn_f16 : SMR_CL_lrn_f32;
+}
+
+static void cl_lrn_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_lrn_kernel(node)] = true;
+}
+
+static void cl_lrn_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0);
+  const int64_t n = smr_cl_numel(x), size = smr_cl_int(node, "size");
+  if (n == 0) return;
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_lrn_kernel(node));
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 5, smr_cl_output(node, 0));
+  launch->ints[0] = (int32_t)n;
+  launch->ints[1] = smr_cl_walkers(node, n);
+  launch->ints[2] = (int32_t)x->shape[x->rank - 1];
+  launch->ints[3] = (int32_t)size;
+  launch->floats[0] = smr_cl_number(node, "alpha") / (float)size;
+  launch->floats[1] = smr_cl_number(node, "beta");
+  launch->floats[2] = smr_cl_number(node, "bias");
+  smr_cl_set_items(launch, launch->ints[1], 1, 1);
+}
+
 #define CL_NORM(op) SMR_CL_ROW(norm, op, cl_norm_fits, cl_norm_kernels, cl_norm_lower)
 
 const struct smr_cl_row smr_cl_norm_rows[] = {
-    CL_NORM(layer_norm), CL_NORM(rms_norm),        CL_NORM(instance_norm),
-    CL_NORM(group_norm), {NULL, NULL, NULL, NULL},
+    CL_NORM(layer_norm),
+    CL_NORM(rms_norm),
+    CL_NORM(instance_norm),
+    CL_NORM(group_norm),
+    SMR_CL_ROW(lrn, lrn, cl_norm_fits, cl_lrn_kernels, cl_lrn_lower),
+    {NULL, NULL, NULL, NULL},
 };
 
 #undef CL_NORM

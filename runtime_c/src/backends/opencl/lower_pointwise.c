@@ -140,6 +140,32 @@ static void cl_cast_lower(const struct smr_cl_node *node, struct smr_cl_launches
   (void)cl_walk(node, out, (uint16_t)cl_cast_of(node));
 }
 
+// ---- to bool ----
+
+static int cl_test_kernel(const struct smr_cl_node *node) {
+  const samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  if (strcmp(node->node->op, "logical_not") == 0) return SMR_CL_logical_not;
+  return dtype == SAMARA_FLOAT32   ? SMR_CL_isnan_f32
+         : dtype == SAMARA_FLOAT16 ? SMR_CL_isnan_f16
+                                   : -1;
+}
+
+static bool cl_test_fits(const struct smr_cl_node *node, const char **why) {
+  if (cl_test_kernel(node) < 0) {
+    *why = "its element type is not supported";
+    return false;
+  }
+  return smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+}
+
+static void cl_test_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_test_kernel(node)] = true;
+}
+
+static void cl_test_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  (void)cl_walk(node, out, (uint16_t)cl_test_kernel(node));
+}
+
 // ---- two operands ----
 
 struct cl_binary {
@@ -253,6 +279,8 @@ const struct smr_cl_row smr_cl_pointwise_rows[] = {
 #undef SMR_CL_INTEGER
 #undef SMR_CL_CAST
     SMR_CL_ROW(cast, cast, cl_cast_fits, cl_cast_kernels, cl_cast_lower),
+    SMR_CL_ROW(cast, isnan, cl_test_fits, cl_test_kernels, cl_test_lower),
+    SMR_CL_ROW(cast, logical_not, cl_test_fits, cl_test_kernels, cl_test_lower),
     SMR_CL_ROW(where, where, cl_where_fits, cl_where_kernels, cl_where_lower),
     {NULL, NULL, NULL, NULL},
 };

@@ -14,6 +14,8 @@ struct cl_reducer {
 static const struct cl_reducer cl_reducers[] = {
     {"reduce_sum",
      {SMR_CL_reduce_sum_f32, SMR_CL_reduce_sum_f16, SMR_CL_reduce_sum_i32, SMR_CL_reduce_sum_i64}},
+    {"sum_to",
+     {SMR_CL_reduce_sum_f32, SMR_CL_reduce_sum_f16, SMR_CL_reduce_sum_i32, SMR_CL_reduce_sum_i64}},
     {"reduce_mean", {SMR_CL_reduce_mean_f32, SMR_CL_reduce_mean_f16, -1, -1}},
     {"reduce_prod", {SMR_CL_reduce_prod_f32, SMR_CL_reduce_prod_f16, -1, -1}},
     {"reduce_max",
@@ -55,8 +57,13 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
   const samara_region_attribute *axes = smr_cl_attribute(node, "axes");
   int64_t strides[SAMARA_MAX_RANK];
   uint32_t goes = 0;
-  for (uint32_t i = 0; i < axes->count; i++)
+  for (uint32_t i = 0; axes != NULL && i < axes->count; i++)
     goes |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
+  // sum_to states the output's shape, aligned to the right, instead of axes.
+  for (int32_t i = 0; axes == NULL && i < x->rank; i++) {
+    const int32_t own = i - (x->rank - y->rank);
+    if (own < 0 || y->shape[own] != x->shape[i]) goes |= 1u << i;
+  }
   smr_cl_strides(x, x->rank, strides);
   struct smr_cl_box boxes[2] = {{.operands = 1}, {.operands = 1}};  // what stays, what goes
   for (int32_t i = 0; i < x->rank; i++) {
@@ -121,9 +128,11 @@ static bool cl_softmax_fits(const struct smr_cl_node *node, const char **why) {
 #define CL_ALONG(part, op) SMR_CL_ROW(part, op, cl_softmax_fits, cl_reduce_kernels, cl_along_lower)
 
 const struct smr_cl_row smr_cl_reduce_rows[] = {
-    CL_REDUCE(reduce_sum),    CL_REDUCE(reduce_mean),     CL_REDUCE(reduce_prod),
-    CL_REDUCE(reduce_max),    CL_REDUCE(reduce_min),      CL_ALONG(argmax, argmax),
-    CL_ALONG(argmax, argmin), CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
+    CL_REDUCE(sum_to),          CL_REDUCE(reduce_sum),
+    CL_REDUCE(reduce_mean),     CL_REDUCE(reduce_prod),
+    CL_REDUCE(reduce_max),      CL_REDUCE(reduce_min),
+    CL_ALONG(argmax, argmax),   CL_ALONG(argmax, argmin),
+    CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
     {NULL, NULL, NULL, NULL},
 };
 

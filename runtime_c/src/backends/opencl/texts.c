@@ -16,8 +16,9 @@
 #endif
 
 const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS] = {
-#define SMR_CL_KERNEL(name, file, defines) \
-  {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, "NAME=" #name " " defines},
+#define SMR_CL_KERNEL(name, file, defines)            \
+  {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, \
+   SMR_HAS(cl_##file) ? "NAME=" #name " " defines : ""},
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
 };

@@ -177,6 +177,7 @@ struct smr_device_region {
   uint32_t *to_device, *to_host;  // tensors that are copied before it, and after it
   uint32_t to_device_count, to_host_count;
   uint64_t ticket;  // of what was computed last
+  uint64_t copied;  // of the last copy to the device
   bool trusted;     // the kinds of its nodes were checked, as far as they could be
 };
 
@@ -232,14 +233,15 @@ samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage);
 
 /// The region that begins at node `n` of a frame; NULL where the host runs it.
 struct smr_device_region *smr_region_at(const struct smr_frame *frame, uint32_t n);
-/// Copy what the region reads to the device. Compiles it again where `separate` asks for the other
-/// form: nodes one by one, or all as a whole.
+/// Begin to copy what the region reads to the device. The host leaves these values alone until
+/// smr_region_end, or until a function of the region fails. Compiles it again where `separate` asks
+/// for the other form: nodes one by one, or all as a whole.
 samara_status smr_region_begin(struct smr_device_region *region, bool separate);
 /// Compute nodes [first, first + count) of the region.
 samara_status smr_region_compute(struct smr_device_region *region, uint32_t first, uint32_t count);
 /// Wait for what was computed last.
 samara_status smr_region_wait(struct smr_device_region *region);
-/// Copy what the host reads of the region, and wait for it.
+/// Copy what the host reads of the region, and wait until no copy is under way.
 samara_status smr_region_end(struct smr_device_region *region);
 /// Copy all outputs of node `n` of the frame to the host, for somebody who looks at them.
 samara_status smr_region_show(struct smr_device_region *region, uint32_t n);

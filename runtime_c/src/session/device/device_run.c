@@ -61,17 +61,27 @@ static samara_status run_recompile(struct smr_device_region *region, bool separa
   return run_failed(region, "compiling", status, &error);
 }
 
+// A failure that leaves nothing under way that reads or writes memory of the host.
+static samara_status run_stop(const struct smr_device_region *region, uint64_t ticket,
+                              samara_status status) {
+  if (status != SAMARA_OK) {
+    const samara_error why = *region->frame->common->error;
+    (void)run_wait(region, ticket);
+    *region->frame->common->error = why;
+  }
+  return status;
+}
+
 samara_status smr_region_begin(struct smr_device_region *region, bool separate) {
-  uint64_t ticket = 0;
   samara_status status = SAMARA_OK;
+  region->copied = 0;
   if (region->region.separate != separate) SMR_TRY(run_recompile(region, separate));
   for (uint32_t i = 0; i < region->to_device_count && status == SAMARA_OK; i++) {
     const uint32_t index = region->to_device[i];
     const struct smr_tensor *t = &region->frame->values[region->value_of[index]].tensor;
-    status = run_copy(region, index, t->data, true, &ticket);
+    status = run_copy(region, index, t->data, true, &region->copied);
   }
-  const samara_status waited = run_wait(region, ticket);
-  return status != SAMARA_OK ? status : waited;
+  return run_stop(region, region->copied, status);
 }
 
 samara_status smr_region_compute(struct smr_device_region *region, uint32_t first, uint32_t count) {
@@ -80,7 +90,8 @@ samara_status smr_region_compute(struct smr_device_region *region, uint32_t firs
   region->ticket = 0;
   const samara_status status = backend->table->submit(
       backend->device, region->program, &region->region, first, count, &region->ticket, &error);
-  return status == SAMARA_OK ? status : run_failed(region, "running", status, &error);
+  if (status == SAMARA_OK) return status;
+  return run_stop(region, region->copied, run_failed(region, "running", status, &error));
 }
 
 samara_status smr_region_wait(struct smr_device_region *region) {
@@ -88,7 +99,8 @@ samara_status smr_region_wait(struct smr_device_region *region) {
 }
 
 samara_status smr_region_end(struct smr_device_region *region) {
-  uint64_t ticket = 0;
+  // Copies to the device were begun before, and are done before these.
+  uint64_t ticket = region->copied;
   samara_status status = SAMARA_OK;
   for (uint32_t i = 0; i < region->to_host_count && status == SAMARA_OK; i++) {
     const uint32_t index = region->to_host[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of the largest (LESS=0) or smallest (LESS=1) element along the middle axis of x [outer, n, inner].
+// The index of the largest (LESS=0) or smallest (LESS=1) element along the middle axis of x
+// [outer, n, inner].
 //
 // P: 0 elements of y, 1 n, 2 inner, 3 whether the last of equal ones. ITEM: element of y.
 #if WHOLE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of one row of q: an item makes up to 128 columns of its output, key by key.
 //
-// q [.., S, D], k [.., T, D], v [.., T, E], by strides. P: 0 S, 1 T, 2 D, 3 E, 4 heads (the inner of
+// q [.., S, D], k [.., T, D], v [.., T, E], by strides. P: 0 S, 1 T, 2 D, 3 E, 4 heads (the
+// inner of
 // two batch axes), 5 6 7 q by batch, head, row, 8 9 a k, b c d v, e f and Q(0) y.
-// Q: 1 causal, 2 mask, 3 outer batch axis of the mask, 4 5 6 7 8 mask by outer, middle, head, row, key, 9 middle size.
+// Q: 1 causal, 2 mask, 3 outer batch axis of the mask, 4 5 6 7 8 mask by outer, middle, head,
+// row, key, 9 middle size.
 // F: 0 scale. ITEM: row, batch, block of 128 columns.
 KERNEL(NAME) {
   const int row = ITEM(0), batch = ITEM(1) / P(4), head = ITEM(1) % P(4);
@@ -12,7 +14,8 @@ KERNEL(NAME) {
   GLOBAL const X *query = IN(0, X) + batch * P(5) + head * P(6) + row * P(7);
   GLOBAL const X *key = IN(1, X) + batch * P(8) + head * P(9);
   GLOBAL const X *value = IN(2, X) + batch * P(b) + head * P(c) + first;
-  GLOBAL const X *mask = IN(3, X) + batch / Q(9) * Q(4) + batch % Q(9) * Q(5) + head * Q(6) + row * Q(7);
+  GLOBAL const X *mask =
+      IN(3, X) + batch / Q(9) * Q(4) + batch % Q(9) * Q(5) + head * Q(6) + row * Q(7);
   GLOBAL X *y = OUT(5, X) + batch * P(e) + head * P(f) + row * Q(0) + first;
   f32x16 acc[8];
   for (int j = 0; j < 8; j++) acc[j] = SPLAT16(0.0f);
@@ -41,7 +44,8 @@ KERNEL(NAME) {
       for (int j = 0; j < cols / 16; j++)
         acc[j] = FMAS(16, weight, LOAD(16, X, value + j * 16), acc[j]);
       if (cols % 16)
-        acc[cols / 16] = FMAS(16, weight, GATHER(16, X, value + cols / 16 * 16, 1, cols % 16 - 1), acc[cols / 16]);
+        acc[cols / 16] = FMAS(
+            16, weight, GATHER(16, X, value + cols / 16 * 16, 1, cols % 16 - 1), acc[cols / 16]);
     }
     key += P(a);
     value += P(d);
@@ -52,6 +56,7 @@ KERNEL(NAME) {
     const f32x16 row16 = acc[j];
     STORE(16, f32, row16, lanes);
     for (int k = 0; k < 16; k++)
-      if (j * 16 + k < cols) ST(X, sum == 0.0f && P(1) != 0 ? NAN : lanes[k] * factor, y, j * 16 + k);
+      if (j * 16 + k < cols)
+        ST(X, sum == 0.0f && P(1) != 0 ? NAN : lanes[k] * factor, y, j * 16 + k);
   }
 }

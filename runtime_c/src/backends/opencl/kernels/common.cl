@@ -77,6 +77,25 @@ HELPER int quantum(float p, float lo, float hi, int zero) {
   v = v > hi ? hi : v;
   return (int)rint(v) + zero;
 }
+// The output pixel that an item begins with, by image and axes, from its number; and the one after
+// it, up to number `last`. Divisions are slow: there is one pixel that needs them.
+#define FIRST_PIXEL(number)                                           \
+  int at_w = (number) % P(b), at_h = (number) / P(b), at_d, at_image; \
+  at_d = at_h / P(a);                                                 \
+  at_h = at_h % P(a);                                                 \
+  at_image = at_d / P(9);                                             \
+  at_d = at_d % P(9);
+#define NEXT_PIXEL(number, last)                \
+  if ((number) < (last) && ++at_w == P(b)) {    \
+    at_w = 0;                                   \
+    if (++at_h == P(a)) {                       \
+      at_h = 0;                                 \
+      if (++at_d == P(9)) {                     \
+        at_d = 0;                               \
+        at_image++;                             \
+      }                                         \
+    }                                           \
+  }
 // What sums of products of int8 end with: bias and requantization of `lanes`, stored at y[at…].
 #define QFINISH(cols, at, column)                                                        \
   for (int j = 0; j < (cols); j++) {                                                \
@@ -87,7 +106,8 @@ HELPER int quantum(float p, float lo, float hi, int zero) {
       OUT(5, i8)                                                                    \
       [(at) + j] = (i8)quantum((float)sum * multipliers[(column) + j], F(0), F(1), Q(c)); \
   }
-// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough where results are integers.
+// a / b, rounded once, which devices do not promise: a multiple of b's reciprocal is not enough
+// where results are integers.
 // b is positive and normal; quotients are normal, or so small that nobody looks at them.
 HELPER float divided(float a, float b) {
   const int bits = BITS_OF(a), magnitude = bits & 0x7fffffff, divisor = BITS_OF(b);

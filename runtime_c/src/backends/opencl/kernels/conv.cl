@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution over 1 to 3 spatial axes and its transpose: an item makes ROWS pixels x COLS channels of the output.
+// Convolution over 1 to 3 spatial axes and its transpose: an item makes ROWS pixels x COLS
+// channels of the output.
 //
 // X: activations [N, D, H, W, C]. W: weights, in panels [groups][panels][K][16] (PLAIN=0) or plain
-// [O, K] (PLAIN=1), K being the taps times the channels of a group. SPREAD=1: transposed.
-// P: 0 pixels, 1 C, 2 channels of a group, 3 O, 4 outputs of a group, 5 elements from panel to panel,
+// [O, K] (PLAIN=1), or int8 in panels [groups][panels][K / 4][16][4] (PLAIN=2), K being the taps
+// times the channels of a group. SPREAD=1: transposed.
+// P: 0 pixels, 1 C, 2 channels of a group, 3 O, 4 outputs of a group, 5 elements from panel to
+// panel,
 //    6-8 D H W, 9-b those of the output, c-e taps. Q: 0-2 strides, 3-5 dilations, 6-8 pads,
 //    9 activation, a flags, b column blocks of a group. F: lo, hi, alpha, beta.
 // ITEM: block of pixels, block of columns.
@@ -30,23 +33,28 @@ KERNEL(NAME) {
   const int pixel = ITEM(0) * ROWS;
   if (pixel > last) return;
   const int channel = group * P(4) + first;
-#if PLAIN
+#if PLAIN == 1
   const int length = P(c) * P(d) * P(e) * depth;
   w += (size_t)channel * (size_t)length;
 #else
   w += (size_t)(group * ((P(4) + 15) / 16) + first / 16) * (size_t)P(5) + (size_t)(first % 16);
 #endif
+#if PLAIN == 2
+  // IN(4): O scales, then O zero points, as floats.
+  GLOBAL const f32 *scales = IN(4, f32) + channel;
+  const f32x16 zero = GATHER16(f32, scales + P(3), 1, cols - 1);
+  const f32x16 factor = GATHER16(f32, scales, 1, cols - 1);
+#endif
   int image[ROWS], od[ROWS], oh[ROWS], ow[ROWS];
   VECTOR(COLS) acc[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    ow[r] = t % P(b);
-    t /= P(b);
-    oh[r] = t % P(a);
-    t /= P(a);
-    od[r] = t % P(9);
-    image[r] = t / P(9) * P(6);
+    ow[r] = at_w;
+    oh[r] = at_h;
+    od[r] = at_d;
+    image[r] = at_image * P(6);
+    NEXT_PIXEL(pixel + r, last)
     acc[r] = SPLAT(COLS, 0.0f);
   }
   for (int kd = 0; kd < P(c); kd++) {
@@ -64,9 +72,12 @@ KERNEL(NAME) {
           any |= mask[r];
         }
         if (any) {
-#if PLAIN
+#if PLAIN == 1
           const int tap = ((kd * P(d) + kh) * P(e) + kw) * depth;
 #define WEIGHTS(c) GATHER(COLS, W, w + tap + (c), length, cols - 1)
+#elif PLAIN == 2
+          const int tap = ((kd * P(d) + kh) * P(e) + kw) * depth;
+#define WEIGHTS(c) (QUAD_BYTES(w + (size_t)((tap + (c)) >> 2) * 64, (tap + (c)) & 3) - zero)
 #else
           GLOBAL const W *panel = w + (size_t)(((kd * P(d) + kh) * P(e) + kw) * depth) * 16;
 #define WEIGHTS(c) LOAD(COLS, W, panel + (size_t)(c)*16)
@@ -116,6 +127,9 @@ KERNEL(NAME) {
   for (int r = 0; r < ROWS; r++) {
     if (pixel + r <= last) {
       const int to = (pixel + r) * P(3) + channel;
+#if PLAIN == 2
+      acc[r] = acc[r] * factor;
+#endif
       FINISH(acc[r], channel, cols, to)
     }
   }

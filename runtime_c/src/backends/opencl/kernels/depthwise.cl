@@ -24,18 +24,17 @@ KERNEL(NAME) {
 #endif
   int start[ROWS], d0[ROWS], h0[ROWS], w0[ROWS], inside = cols == COLS;
   VECTOR(COLS) acc[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    w0[r] = t % P(b) * Q(2) - Q(8);
-    t /= P(b);
-    h0[r] = t % P(a) * Q(1) - Q(7);
-    t /= P(a);
-    d0[r] = t % P(9) * Q(0) - Q(6);
-    start[r] = (((t / P(9) * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
+    w0[r] = at_w * Q(2) - Q(8);
+    h0[r] = at_h * Q(1) - Q(7);
+    d0[r] = at_d * Q(0) - Q(6);
+    start[r] = (((at_image * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
     if (d0[r] < 0 || h0[r] < 0 || w0[r] < 0 || d0[r] + (P(c) - 1) * Q(3) >= P(6) ||
         h0[r] + (P(d) - 1) * Q(4) >= P(7) || w0[r] + (P(e) - 1) * Q(5) >= P(8))
       inside = 0;
+    NEXT_PIXEL(pixel + r, last)
     acc[r] = SPLAT(COLS, 0.0f);
   }
   int tap = 0;

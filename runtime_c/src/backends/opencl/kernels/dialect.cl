@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dialect in OpenCL C 1.2: what comes before all kernels. dialect.h says the same in C11, and what it all means.
+// The dialect in OpenCL C 1.2: what comes before all kernels. dialect.h says the same in C11,
+// and what it all means.
 #pragma OPENCL FP_CONTRACT OFF
 #define GLOBAL __global
 #define HELPER static

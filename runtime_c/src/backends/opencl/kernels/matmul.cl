@@ -2,7 +2,8 @@
 // Matrix product: an item makes ROWS rows x COLS columns of one matrix of the output.
 //
 // X: x, with strides of its two axes. W: w in panels [panels][K][16] (WIDE=1, elements of a row
-// of 16 columns lie together), plain [K, N] (WIDE=2), or any strides (WIDE=0).
+// of 16 columns lie together), int8 in panels [panels][K / 4][16][4] (WIDE=3), plain [K, N]
+// (WIDE=2), or any strides (WIDE=0).
 // P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
 //    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
 //    9 activation, a flags. F: lo, hi, alpha, beta. ITEM: block of rows, block of columns, batch.
@@ -32,6 +33,13 @@ KERNEL(NAME) {
 #if WIDE == 1
   w += (size_t)(first / 16) * (size_t)P(5) + (size_t)(first % 16);
 #define WEIGHTS(k) LOAD(COLS, W, w + (size_t)(k)*16)
+#elif WIDE == 3
+  // IN(4): N scales, then N zero points, as floats.
+  w += (size_t)(first / 16) * (size_t)P(5);
+  GLOBAL const f32 *scales = IN(4, f32) + first;
+  const f32x16 zero = GATHER16(f32, scales + P(1), 1, cols - 1);
+  const f32x16 factor = GATHER16(f32, scales, 1, cols - 1);
+#define WEIGHTS(k) (QUAD_BYTES(w + (size_t)((k) >> 2) * 64, (k) & 3) - zero)
 #else
   w += first * P(7);
 #define WEIGHTS(k) GATHER(COLS, W, w + (k)*P(6), P(7), cols - 1)
@@ -95,6 +103,9 @@ KERNEL(NAME) {
   for (int r = 0; r < ROWS; r++) {
     if (top + r <= last) {
       const int to = (ITEM(2) * P(0) + top + r) * P(1) + first;
+#if WIDE == 3
+      acc[r] = acc[r] * factor;
+#endif
       FINISH(acc[r], first, cols, to)
     }
   }

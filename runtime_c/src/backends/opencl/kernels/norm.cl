@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation of groups of elements of x [N, S, G, R], those of one n and g together: over S and R (CENTRED=1: less their mean).
+// Normalisation of groups of elements of x [N, S, G, R], those of one n and g together: over S
+// and R (CENTRED=1: less their mean).
 //
-// P: 0 N * G, 1 S, 2 G, 3 R, 4 flags: 1 scale, 2 bias, 5 whether they are by g * R + r alone, else by r.
+// P: 0 N * G, 1 S, 2 G, 3 R, 4 flags: 1 scale, 2 bias, 5 whether they are by g * R + r alone,
+// else by r.
 // F: 0 eps. ITEM: one of N * G.
 KERNEL(NAME) {
   const int i = ITEM(0);

@@ -2,7 +2,8 @@
 // Elements added around a tensor, or cut off.
 //
 // P: 0 elements of a row, 1 items of a row, 2-6 dims of rows, 7-b sizes of x, c size along the row,
-// d mode (0 constant, 1 reflect, 2 edge, 3 wrap), e whether IN(1) holds the constant, f the constant.
+// d mode (0 constant, 1 reflect, 2 edge, 3 wrap), e whether IN(1) holds the constant, f the
+// constant.
 // Q: 0-4 strides of x, 5 the one along the row, 6-a elements before, b those of the row.
 HELPER int FN(from)(int at, int size, int mode) {
   if (at >= 0 && at < size) return at;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools over 1 to 3 spatial axes of x [N, D, H, W, C]: KIND 0 the largest, 1 the mean, 2 the mean of int8.
+// Pools over 1 to 3 spatial axes of x [N, D, H, W, C]: KIND 0 the largest, 1 the mean, 2 the
+// mean of int8.
 //
-// P: 0 C, 1 items of a pixel, 2-4 D H W, 5-7 those of y, 8-a window, b-d strides, e zero point of x,
+// P: 0 C, 1 items of a pixel, 2-4 D H W, 5-7 those of y, 8-a window, b-d strides, e zero point
+// of x,
 // f whether pads count. Q: 0-2 dilations, 3-5 pads before, 6-8 pads after, 9 zero point of y.
-// F: 0 lo, 1 hi, of y less its zero point, 2 scale of x, 3 scale of y. IN(1): the factor for each count, for KIND 2; of
+// F: 0 lo, 1 hi, of y less its zero point, 2 scale of x, 3 scale of y. IN(1): the factor for
+// each count, for KIND 2; of
 // `dequantized` values if there is none (Q(a)). ITEM: channel, pixel.
 #if WHOLE
 #define ODD(v) 0
@@ -62,7 +65,8 @@ KERNEL(NAME) {
     ST(X, counted ? sum / (float)counted : 0.0f, y, i);
 #else
     counted = MOST(counted, 1);
-    const float p = Q(a) ? divided(divided(real, (float)counted), F(3)) : (float)sum * IN(1, f32)[counted];
+    const float p = Q(a) ? divided(divided(real, (float)counted), F(3))
+                         : (float)sum * IN(1, f32)[counted];
     y[i] = (X)quantum(p, F(0), F(1), Q(9));
 #endif
   }

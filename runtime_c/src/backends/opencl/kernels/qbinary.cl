@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of two int8 operands that broadcast: OF, an int32 of a and b less their zero points, times F(2). Parameters as in binary.cl, and
+// A function of two int8 operands that broadcast: OF, an int32 of a and b less their zero
+// points, times F(2). Parameters as in binary.cl, and
 //
-// P: d e f zero points of a, b, y. Q: 6 7 factors of a and b. F: 0 lo, 1 hi, of y less its zero point.
+// P: d e f zero points of a, b, y. Q: 6 7 factors of a and b. F: 0 lo, 1 hi, of y less its zero
+// point.
 KERNEL(NAME) {
   GLOBAL const i8 *left = IN(0, i8);
   GLOBAL const i8 *right = IN(1, i8);

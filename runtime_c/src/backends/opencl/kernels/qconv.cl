@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of int8, and its transpose (SPREAD=1): an item makes ROWS pixels x 16 channels. Parameters as in conv.cl, but:
+// Convolution of int8, and its transpose (SPREAD=1): an item makes ROWS pixels x 16 channels.
+// Parameters as in conv.cl, but:
 //
-// W: PACKING 0 plain [O, K], 1 panels [groups][panels][K / 4][16][4]. IN(2): bias, int32, if flag 1.
-// IN(3): O multipliers, then O zero points of w. P(5): bytes from panel to panel. Q: 9 zero point of x,
+// W: PACKING 0 plain [O, K], 1 panels [groups][panels][K / 4][16][4]. IN(2): bias, int32, if
+// flag 1.
+// IN(3): O multipliers, then O zero points of w. P(5): bytes from panel to panel. Q: 9 zero
+// point of x,
 // c that of y, d whether the sums are the output. F: 0 lo, 1 hi, of y less its zero point.
 //
 // Products of two numbers below 256 are added as floats: 256 of them are exact.
@@ -39,15 +42,14 @@ KERNEL(NAME) {
   int image[ROWS], od[ROWS], oh[ROWS], ow[ROWS], filled = 0;
   f32x16 part[ROWS];
   i32x16 acc[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    ow[r] = t % P(b);
-    t /= P(b);
-    oh[r] = t % P(a);
-    t /= P(a);
-    od[r] = t % P(9);
-    image[r] = t / P(9) * P(6);
+    ow[r] = at_w;
+    oh[r] = at_h;
+    od[r] = at_d;
+    image[r] = at_image * P(6);
+    NEXT_PIXEL(pixel + r, last)
     part[r] = SPLAT16(0.0f);
     acc[r] = SPLATI16(0);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution of int8 of at most 256 taps: an item makes ROWS pixels x 16 channels. Parameters as in qconv.cl.
+// Depthwise convolution of int8 of at most 256 taps: an item makes ROWS pixels x 16 channels.
+// Parameters as in qconv.cl.
 //
 // W: PACKING 0 plain [C, taps], 1 [C / 16][taps][16].
 KERNEL(NAME) {
@@ -22,18 +23,17 @@ KERNEL(NAME) {
   const f32x16 zero = GATHER16(i32_f32, zeros, 1, cols - 1), shift = SPLAT16((float)Q(9));
   int start[ROWS], d0[ROWS], h0[ROWS], w0[ROWS], inside = cols == 16;
   f32x16 part[ROWS];
+  FIRST_PIXEL(pixel)
   UNROLL
   for (int r = 0; r < ROWS; r++) {
-    int t = LEAST(pixel + r, last);
-    w0[r] = t % P(b) * Q(2) - Q(8);
-    t /= P(b);
-    h0[r] = t % P(a) * Q(1) - Q(7);
-    t /= P(a);
-    d0[r] = t % P(9) * Q(0) - Q(6);
-    start[r] = (((t / P(9) * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
+    w0[r] = at_w * Q(2) - Q(8);
+    h0[r] = at_h * Q(1) - Q(7);
+    d0[r] = at_d * Q(0) - Q(6);
+    start[r] = (((at_image * P(6) + d0[r]) * P(7) + h0[r]) * P(8) + w0[r]) * P(1) + channel;
     if (d0[r] < 0 || h0[r] < 0 || w0[r] < 0 || d0[r] + (P(c) - 1) * Q(3) >= P(6) ||
         h0[r] + (P(d) - 1) * Q(4) >= P(7) || w0[r] + (P(e) - 1) * Q(5) >= P(8))
       inside = 0;
+    NEXT_PIXEL(pixel + r, last)
     part[r] = SPLAT16(0.0f);
   }
   int tap = 0;

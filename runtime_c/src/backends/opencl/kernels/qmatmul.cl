@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix product of int8: an item makes ROWS rows x 16 columns of one matrix of the output.
 //
-// P and Q(0-3) as in matmul.cl; P(5) in bytes. W: PACKING 1 panels [panels][K / 4][16][4], 0 any strides. IN(2), IN(3), Q(9) on
-// and F as in qconv.cl, but that IN(3) has Q(e) multipliers. ITEM: block of rows, block of columns, batch.
+// P and Q(0-3) as in matmul.cl; P(5) in bytes. W: PACKING 1 panels [panels][K / 4][16][4], 0 any
+// strides. IN(2), IN(3), Q(9) on
+// and F as in qconv.cl, but that IN(3) has Q(e) multipliers. ITEM: block of rows, block of
+// columns, batch.
 KERNEL(NAME) {
   GLOBAL const i8 *x = IN(0, i8);
   GLOBAL const i8 *w = IN(1, i8);

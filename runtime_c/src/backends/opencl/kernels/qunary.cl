@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers between float and int8: OF, of x and its index i. P: 0 elements, 1 items, 2 zero point of x, 3 that of y.
+// Numbers between float and int8: OF, of x and its index i. P: 0 elements, 1 items, 2 zero point
+// of x, 3 that of y.
 //
 // F: 0 lo, 1 hi, of y less its zero point, 2 a factor or divisor. IN(1): the table of a lookup.
 KERNEL(NAME) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a box copied from strides to strides: what transpose, concat, split, slice, expand and tile are.
+// Elements of a box copied from strides to strides: what transpose, concat, split, slice, expand
+// and tile are.
 //
 // P: 0 elements of a row, 1 items of a row, 2-6 dims of rows, 7-b strides of x, c x along the row,
 // d first element of x, e first element of y. Q: 0-4 strides of y, 5 y along the row.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of x along some axes as one: START, then OF of acc and v for each, then END of acc and their number n.
+// Elements of x along some axes as one: START, then OF of acc and v for each, then END of acc
+// and their number n.
 //
 // P: 0 elements of y, 1 items, 2-7 dims that stay, 8-d strides of x along them, e elements of x for
 // each of y, f zero point of x. Q: 0-5 dims that go, 6-b strides along them, c zero point of y.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of x [N, D, H, W, C] at other sizes: sums over taps that IN(1) lists by axis and output, or copies (NEAREST=1).
+// Elements of x [N, D, H, W, C] at other sizes: sums over taps that IN(1) lists by axis and
+// output, or copies (NEAREST=1).
 //
-// P: 0 C, 1 items of a pixel, 2-4 D H W, 5-7 those of y, 8-a taps of an axis, b-d first entry of an axis.
+// P: 0 C, 1 items of a pixel, 2-4 D H W, 5-7 those of y, 8-a taps of an axis, b-d first entry of
+// an axis.
 // IN(1): entries of an index and the bits of a weight. ITEM: channel, pixel.
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
