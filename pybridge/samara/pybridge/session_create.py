@@ -10,7 +10,7 @@ from typing import Any
 from samara.pybridge._native import NULL, check, ffi, library, new_error
 from samara.pybridge._pool import pool_for
 from samara.pybridge.custom import custom_ops, explained
-from samara.pybridge.device import Backend, backends_of
+from samara.pybridge.device import BackendChoice, backends_of
 from samara.pybridge.errors import (
     ArgumentError,
     SamaraError,
@@ -40,7 +40,7 @@ def create_session(
     function: str,
     *,
     threads: int | None,
-    backend: str | Backend | Sequence[str | Backend],
+    backend: BackendChoice,
     wait: bool,
     isa: Sequence[str] | str | None,
     keep: Sequence[str] | str,
