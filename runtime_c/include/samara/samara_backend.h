@@ -261,9 +261,9 @@ struct samara_backend_table {
    * stays valid and unchanged during the call, and lives as long as the program. */
   samara_status (*compile)(void *device, const samara_region *region, void **program,
                            samara_error *error);
-  /* Bring a constant into the device's memory. Called once for each constant of a model that
-   * regions read; sessions share the handle. A device that reads the host's memory may keep
-   * constant->data instead of a copy. */
+  /* Bring a constant of size_bytes > 0 into the device's memory. Called once for each constant of a
+   * model that regions read; sessions share the handle. A device that reads the host's memory may
+   * keep constant->data instead of a copy. */
   samara_status (*load)(void *device, const samara_region_tensor *constant, void **handle,
                         samara_error *error);
   /* Allocate `size_bytes` > 0 bytes of the device's memory, not initialised. */

@@ -85,6 +85,8 @@ void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launc
 /// Ints, buffers (but residual) and items of a convolution.
 void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
                      const struct smr_cl_tile *tile);
+/// Whether no dim of the weights is symbolic: kernels of convolutions are chosen by them.
+bool smr_cl_knows_weights(const struct smr_cl_node *node, const char **why);
 /// Whether a convolution has one channel in and one out of every group.
 bool smr_cl_is_depthwise(const struct smr_cl_node *node);
 /// The ints of a pool's window: 0 to 15, and 16 to 25.

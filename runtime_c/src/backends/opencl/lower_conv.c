@@ -35,6 +35,16 @@ bool smr_cl_is_depthwise(const struct smr_cl_node *node) {
   return groups > 1 && w->shape[0] == groups && w->shape[w->rank - 1] == 1;
 }
 
+bool smr_cl_knows_weights(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  for (int32_t i = 0; i < w->rank; i++)
+    if (w->shape[i] < 0) {
+      *why = "weights of symbolic shape are not supported";
+      return false;
+    }
+  return true;
+}
+
 // Whether every output pixel is the product of one input pixel with panels.
 static bool cl_conv_is_product(const struct smr_cl_node *node) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
@@ -49,6 +59,7 @@ static bool cl_conv_is_product(const struct smr_cl_node *node) {
 static bool cl_conv_fits(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
   if (!smr_cl_sizes_fit(node, 5, why) || smr_cl_product_types(node, why) < 0) return false;
+  if (!smr_cl_knows_weights(node, why)) return false;
   const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
   if ((cl_conv_spreads(node) && w->layout != SAMARA_LAYOUT_PLAIN) ||
       (w->layout == SAMARA_LAYOUT_DWPANEL) != (depthwise && w->layout != SAMARA_LAYOUT_PLAIN)) {

@@ -47,6 +47,7 @@ static bool cl_q_product_fits(const struct smr_cl_node *node, const char **why) 
   if (!cl_q_whole(smr_cl_input(node, 0), why) || w->dtype != SAMARA_QINT8) return false;
   if (cl_q_is(node, "qmatmul"))
     return w->layout != SAMARA_LAYOUT_DWPANEL && smr_cl_sizes_fit(node, 6, why);
+  if (!smr_cl_knows_weights(node, why)) return false;
   const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
   if (w->layout == SAMARA_LAYOUT_DWPANEL ? !depthwise
                                          : w->layout == SAMARA_LAYOUT_PANEL && depthwise) {

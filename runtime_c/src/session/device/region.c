@@ -132,7 +132,7 @@ static samara_status region_load(struct smr_device_region *region, const samara_
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     samara_region_tensor *tensor = &region->tensors[i];
     const int32_t constant = region->frame->function->values[region->value_of[i]].constant;
-    if (constant < 0) continue;
+    if (constant < 0 || tensor->size_bytes == 0) continue;
     SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor, &region->loaded[i],
                              error));
     tensor->memory = region->loaded[i]->handle;
