@@ -155,6 +155,15 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
   SMR_FAIL(error, UNSUPPORTED, "the device %s %s", device->name, why);
 }
 
+// Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
+// division and square root can be rounded once, they are.
+static const char *opencl_options(const struct smr_cl_device *device) {
+  enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
+  return (opencl_u64(device, SMR_CL_DEVICE_SINGLE_FP_CONFIG) & ROUNDED_DIVIDE_SQRT) != 0
+             ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+             : "-cl-std=CL1.2";
+}
+
 static samara_status opencl_describe(struct smr_cl_device *device, samara_device_info *info,
                                      struct smr_cl_features *features, samara_error *error) {
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_NAME, &device->name, error));
@@ -165,6 +174,7 @@ static samara_status opencl_describe(struct smr_cl_device *device, samara_device
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_EXTENSIONS, &extensions, error));
   const bool cpu = (opencl_u64(device, SMR_CL_DEVICE_TYPE) & SMR_CL_DEVICE_TYPE_CPU) != 0;
   opencl_features(device, cpu, extensions, features);
+  device->options = opencl_options(device);
   smr_release(&device->allocator, extensions);
   device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info->name = device->name;

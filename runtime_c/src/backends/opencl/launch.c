@@ -61,13 +61,19 @@ void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, u
   return table->data;
 }
 
-void smr_cl_launches_free(struct smr_cl_launches *list) {
-  const samara_allocator *allocator = list->allocator;
+void smr_cl_launches_clear(struct smr_cl_launches *list) {
   while (list->tables != NULL) {
     struct cl_table *table = (struct cl_table *)list->tables;
     list->tables = table->next;
-    cl_release(allocator, table);
+    cl_release(list->allocator, table);
   }
+  list->count = 0;
+  list->failed = false;
+}
+
+void smr_cl_launches_free(struct smr_cl_launches *list) {
+  const samara_allocator *allocator = list->allocator;
+  smr_cl_launches_clear(list);
   cl_release(allocator, list->launches);
   memset(list, 0, sizeof *list);
   list->allocator = allocator;

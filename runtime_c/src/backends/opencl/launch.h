@@ -62,6 +62,8 @@ struct smr_cl_launches {
   struct smr_cl_launch scratch;
 };
 
+/// Forget all launches and free their tables; memory of the launches stays, for others.
+void smr_cl_launches_clear(struct smr_cl_launches *list);
 /// Free launches and tables; the list is empty then, with the same allocator.
 void smr_cl_launches_free(struct smr_cl_launches *list);
 
