@@ -455,8 +455,10 @@ samara_status smr_rates_read(const char *path, const samara_allocator *allocator
                              struct smr_rates *out, samara_error *error) {
   struct smr_os_file file;
   char text[RATES_FILE_BYTES];
+  samara_error why = {.text = ""};
   *out = (struct smr_rates){.host = {0}};
-  SMR_TRY(smr_os_read_path(path, sizeof text - 1, allocator, &file, error));
+  const samara_status status = smr_os_read_path(path, sizeof text - 1, allocator, &file, &why);
+  if (status != SAMARA_OK) return smr_fail(error, status, "%.200s: %s", path, why.text);
   memcpy(text, file.data, file.size_bytes);
   text[file.size_bytes] = '\0';
   smr_os_close(&file, allocator);
