@@ -6,23 +6,23 @@
 
 #include <string.h>
 
-#include "session/device/cut.h"
+#include "session/device/device_cut.h"
 
 enum { COST_GAIN_TENTHS = 12 };  // a region must be 1.2 times as fast as the host
 
 // More than a node or a copy can take, 18 minutes: rates may be anything, and sums of costs have to
 // stay below SMR_CUT_NEVER.
-#define COST_MOST (UINT64_C(1) << 40)
+static const uint64_t cost_most = UINT64_C(1) << 40;
 
 // ---- one node ----
 
-// What is added to another cost, at most COST_MOST.
-static uint64_t cost_fixed(uint64_t ns) { return ns < COST_MOST ? ns : COST_MOST; }
+// What is added to another cost, at most cost_most.
+static uint64_t cost_fixed(uint64_t ns) { return ns < cost_most ? ns : cost_most; }
 
 static uint64_t cost_time(double work, uint64_t per_ms) {
   if (per_ms == 0) return SMR_CUT_NEVER;
   const double ns = work * 1e6 / (double)per_ms;
-  return ns < (double)COST_MOST ? (uint64_t)ns : COST_MOST;
+  return ns < (double)cost_most ? (uint64_t)ns : cost_most;
 }
 
 // The sum of two costs, one of which may be SMR_CUT_NEVER.

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "session/device/cut.h"
+#include "session/device/device_cut.h"
 #include "session/model_literal.h"
 
 enum { NODES = 9, VALUES = 12, USES = 40 };
@@ -23,7 +23,7 @@ static uint32_t any(uint32_t below) {
   return (state >> 8) % below;
 }
 
-// What a division costs, as cut.h says it: nodes, and a copy for each value that crosses.
+// What a division costs, as device_cut.h says it: nodes, and a copy for each value that crosses.
 static uint64_t cost(const struct graph *g, const bool *on_device) {
   uint64_t sum = 0;
   for (uint32_t n = 0; n < g->cut.node_count; n++) {
