@@ -186,6 +186,7 @@ SMR_TEST(the_cpu_has_no_algorithm_for_what_a_device_runs) {
 static bool check_failure(const samara_model *model, samara_session *cpu, const char *function,
                           int k, bool keep) {
   rig_reset();
+  rig_settings.lazy = k % 4 >= 2;
   mirror_tickets(true);
   samara_backend *device = rig_open(0, NULL, NULL);
   mirror_fail(function, k);

@@ -240,6 +240,44 @@ static struct literal *state(void) {
   return l;
 }
 
+// x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> relu, tanh -> concat with another (host)
+// -> sigmoid
+static struct literal *gaps(void) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t zero = literal_int(f, 0), one = literal_int(f, 1), two = literal_int(f, 2);
+  const uint32_t three = literal_int(f, 3), four = literal_int(f, 4);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 2, three, four);
+  literal_input(f, x);
+  const uint32_t n = literal_value(f, "host_neg", SAMARA_FLOAT32, 2, three, four);
+  add_node(f, SMR_CODE_NEG, "host_neg", LITERAL_LIST((int32_t)x), n);
+  uint32_t ends[3];
+  for (int i = 0; i < 2; i++) {
+    const uint32_t part = literal_value(f, "host_part", SAMARA_FLOAT32, 2, three, two);
+    const uint32_t node = add_node(f, SMR_CODE_SLICE, "host_part", LITERAL_LIST((int32_t)n), part);
+    literal_attr_dims(f, node, "begin", 2, zero, i == 0 ? zero : two);
+    literal_attr_dims(f, node, "end", 2, three, i == 0 ? two : four);
+    literal_attr_dims(f, node, "step", 2, one, one);
+    ends[i] = literal_value(f, i == 0 ? "relu" : "tanh", SAMARA_FLOAT32, 2, three, two);
+    add_node(f, i == 0 ? SMR_CODE_RELU : SMR_CODE_TANH, i == 0 ? "relu" : "tanh",
+             LITERAL_LIST((int32_t)part), ends[i]);
+  }
+  ends[2] = literal_value(f, "host_abs", SAMARA_FLOAT32, 2, three, two);
+  add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST((int32_t)ends[1]), ends[2]);
+  const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
+  const uint32_t concat =
+      add_node(f, SMR_CODE_CONCAT, "host_concat",
+               LITERAL_LIST((int32_t)ends[0], (int32_t)ends[1], (int32_t)ends[2]), c);
+  literal_attr(f, concat, "axis", (struct smr_attr){.i = 1});
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
+  add_node(f, SMR_CODE_SIGMOID, "sigmoid", LITERAL_LIST((int32_t)c), y);
+  const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 2, three, two);
+  add_node(f, SMR_CODE_NEG, "also", LITERAL_LIST((int32_t)ends[2]), z);
+  literal_output(f, y, "y");
+  literal_output(f, z, "z");
+  return l;
+}
+
 // concat(neg(x [0]), w [0], relu(y [3])) -> tanh
 static struct literal *empty(void) {
   struct literal *l = literal_new();
@@ -267,6 +305,7 @@ struct literal *rig_model(enum rig_model which, const samara_model **model) {
   if (which == RIG_READ || which == RIG_GROWING) l = read_dims(which == RIG_READ);
   if (which == RIG_BORN) l = born();
   if (which == RIG_STATE) l = state();
+  if (which == RIG_GAPS) l = gaps();
   if (which == RIG_EMPTY) l = empty();
   if (l == NULL) abort();
   *model = literal_finish(l);

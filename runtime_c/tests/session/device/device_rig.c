@@ -62,11 +62,9 @@ static void rig_spoil(void *device, const samara_region *region, const samara_re
   (void)samara_backend_entry()->copy(device, &copy, &ticket, NULL);
 }
 
-static samara_status rig_submit(void *device, void *program, const samara_region *region,
-                                uint32_t first, uint32_t count, uint64_t *ticket,
-                                samara_error *error) {
-  if (!region->separate && !rig_settings.any_range && (first != 0 || count != region->node_count))
-    return smr_fail(error, SAMARA_BAD_STATE, "rig: a part of a region");
+static samara_status rig_compute(void *device, void *program, const samara_region *region,
+                                 uint32_t first, uint32_t count, uint64_t *ticket,
+                                 samara_error *error) {
   if (rig_settings.wrong_op == NULL && !rig_settings.any_range)
     return samara_backend_entry()->submit(device, program, region, first, count, ticket, error);
   samara_region each = *region;
@@ -81,6 +79,80 @@ static samara_status rig_submit(void *device, void *program, const samara_region
   return SAMARA_OK;
 }
 
+// ---- work that waits ----
+
+// A copy, or where `program` is set nodes of a region.
+struct rig_work {
+  void *device, *program;
+  samara_copy copy;
+  samara_region region;
+  samara_region_tensor tensors[LITERAL_VALUES];
+  uint32_t first, count;
+};
+enum { RIG_WORK = 64 };
+static struct rig_work rig_work[RIG_WORK];
+static uint64_t rig_given, rig_done;  // numbers of the last ones
+
+static samara_status rig_work_until(uint64_t ticket, samara_error *error) {
+  samara_status status = SAMARA_OK;
+  while (rig_done < ticket && rig_done < rig_given) {
+    struct rig_work *work = &rig_work[rig_done++ % RIG_WORK];
+    uint64_t ignored = 0;
+    const samara_status done =
+        work->program == NULL
+            ? samara_backend_entry()->copy(work->device, &work->copy, &ignored, error)
+            : rig_compute(work->device, work->program, &work->region, work->first, work->count,
+                          &ignored, error);
+    if (status == SAMARA_OK) status = done;
+  }
+  return status;
+}
+
+static struct rig_work *rig_give(void *device, uint64_t *ticket) {
+  if (rig_given - rig_done == RIG_WORK) (void)rig_work_until(rig_done + 1, NULL);
+  struct rig_work *work = &rig_work[rig_given++ % RIG_WORK];
+  *work = (struct rig_work){.device = device};
+  *ticket = rig_given;
+  return work;
+}
+
+static samara_status rig_copy(void *device, const samara_copy *copy, uint64_t *ticket,
+                              samara_error *error) {
+  if (!rig_settings.lazy) return samara_backend_entry()->copy(device, copy, ticket, error);
+  rig_give(device, ticket)->copy = *copy;
+  return SAMARA_OK;
+}
+
+static samara_status rig_submit(void *device, void *program, const samara_region *region,
+                                uint32_t first, uint32_t count, uint64_t *ticket,
+                                samara_error *error) {
+  if (!region->separate && !rig_settings.any_range && (first != 0 || count != region->node_count))
+    return smr_fail(error, SAMARA_BAD_STATE, "rig: a part of a region");
+  if (!rig_settings.lazy) return rig_compute(device, program, region, first, count, ticket, error);
+  struct rig_work *work = rig_give(device, ticket);
+  work->program = program;
+  work->first = first;
+  work->count = count;
+  work->region = *region;
+  memcpy(work->tensors, region->tensors, region->tensor_count * sizeof *work->tensors);
+  work->region.tensors = work->tensors;
+  return SAMARA_OK;
+}
+
+static samara_status rig_wait(void *device, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                              samara_error *error) {
+  const samara_status status = rig_settings.lazy ? rig_work_until(ticket, error) : SAMARA_OK;
+  const samara_status waited =
+      samara_backend_entry()->wait(device, ticket, timeout_ns, done, error);
+  return status != SAMARA_OK ? status : waited;
+}
+
+// Waits for work that uses the handle.
+static void rig_release(void *device, samara_handle_kind kind, void *handle) {
+  if (rig_settings.lazy) (void)rig_work_until(UINT64_MAX, NULL);
+  samara_backend_entry()->release(device, kind, handle);
+}
+
 const samara_backend_table *rig_table(void) {
   // Written once: sessions of other threads call through it.
   if (rig_own.struct_size == 0) {
@@ -88,7 +160,10 @@ const samara_backend_table *rig_table(void) {
     rig_own.probe = rig_probe;
     rig_own.supports = rig_supports;
     rig_own.requirements = rig_requirements;
+    rig_own.copy = rig_copy;
     rig_own.submit = rig_submit;
+    rig_own.wait = rig_wait;
+    rig_own.release = rig_release;
   }
   return &rig_own;
 }

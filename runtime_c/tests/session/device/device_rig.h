@@ -20,6 +20,7 @@ enum rig_model {
   RIG_GROWING,   // the same without an upper bound
   RIG_BORN,      // dims of a nonzero
   RIG_STATE,     // variables
+  RIG_GAPS,      // the host's slices and parts of a concat, whose pixels lie apart
   RIG_EMPTY,     // a tensor of 0 bytes, and a constant of 0 bytes
   RIG_MODELS
 };
@@ -31,6 +32,7 @@ struct literal *rig_model(enum rig_model which, const samara_model **model);
 struct rig_settings {
   const char *wrong_op;  // every answer to such a node is wrong in its first element; NULL: none
   bool any_range;        // samara_requirements.any_range
+  bool lazy;             // copies and submissions are done when somebody waits; for one thread
   uint64_t most_bytes;   // samara_requirements.max_memory_bytes
   const samara_rates *rates;  // that the device states; NULL: the mirror's
 };

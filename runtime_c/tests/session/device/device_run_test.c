@@ -7,13 +7,15 @@
 
 #include "session/device/device_rig.h"
 
-// Every model on one device and on two, with and without tickets and ranges.
+// Every model on one device and on two, with and without tickets and ranges, at once and when
+// somebody waits.
 static void check_model(enum rig_model which, size_t devices, int form) {
   const samara_model *model;
   rig_reset();
   struct literal *l = rig_model(which, &model);
   mirror_tickets(form & 1);
   rig_settings.any_range = (form & 2) != 0;
+  rig_settings.lazy = (form & 4) != 0;
   samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
   samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   samara_session *s =
@@ -38,12 +40,12 @@ static void check_model(enum rig_model which, size_t devices, int form) {
 
 SMR_TEST(models_have_the_bits_of_the_cpu) {
   for (int which = 0; which < RIG_MODELS; which++)
-    for (int form = 0; form < 4; form++) check_model((enum rig_model)which, 1, form);
+    for (int form = 0; form < 8; form++) check_model((enum rig_model)which, 1, form);
 }
 
 SMR_TEST(models_on_two_devices_have_the_bits_of_the_cpu) {
   for (int which = 0; which < RIG_MODELS; which++)
-    for (int form = 0; form < 4; form++) check_model((enum rig_model)which, 2, form);
+    for (int form = 0; form < 8; form++) check_model((enum rig_model)which, 2, form);
 }
 
 SMR_TEST(a_value_is_copied_once_for_each_space) {
@@ -91,6 +93,7 @@ SMR_TEST(what_is_watched_is_what_the_cpu_computes) {
   for (int which = 0; which < RIG_MODELS; which++) {
     const samara_model *model;
     rig_reset();
+    rig_settings.lazy = true;
     struct literal *l = rig_model((enum rig_model)which, &model);
     samara_backend *device = rig_open(0, NULL, NULL);
     samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
@@ -117,6 +120,7 @@ SMR_TEST(what_is_kept_is_what_the_cpu_computes) {
   for (int which = 0; which < RIG_MODELS; which++) {
     const samara_model *model;
     rig_reset();
+    rig_settings.lazy = true;
     struct literal *l = rig_model((enum rig_model)which, &model);
     samara_backend *device = rig_open(0, NULL, NULL);
     samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){.keep_all = true});
