@@ -77,7 +77,7 @@ static samara_status run_separately(struct smr_device_region *region, bool timed
     const uint64_t stop = timed ? smr_os_now_ns() : 0;
     if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
     if (watched) SMR_TRY(smr_region_show(region, n));
-    if (timed) start += smr_os_now_ns() - stop;  // the device's own time
+    if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
     SMR_TRY(run_note(frame, &frame->nodes[n], timed, start));
   }
   region->trusted = true;

@@ -26,7 +26,7 @@ samara_status smr_device_fail(struct smr_common *common, const samara_backend *b
 
 // ---- lifetimes ----
 
-// Values of which `id` is a view on the device, the first made among them.
+// The value whose bytes `id` shares on the device: the first of its chain of views.
 static uint32_t region_root(const struct smr_device_space *space, uint32_t id) {
   while (space->values[id].root != id) id = space->values[id].root;
   return id;

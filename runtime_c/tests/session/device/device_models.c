@@ -61,10 +61,10 @@ static struct literal *chain(void) {
   return l;
 }
 
-static struct literal *symbolic(void) {
+static struct literal *symbolic(int64_t most) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t n = literal_symbol(f, "n", 0, 0, 8);
+  const uint32_t n = literal_symbol(f, "n", 0, 0, most);
   const uint32_t x = input(f, "x", SAMARA_FLOAT32, n);
   const uint32_t a = unary(f, SMR_CODE_RELU, "relu", x, n);
   const uint32_t b = unary(f, SMR_CODE_SIGMOID, "sigmoid", a, n);
@@ -240,7 +240,8 @@ static struct literal *state(void) {
   return l;
 }
 
-// x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> relu, tanh -> concat with another (host)
+// x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> transposed twice, tanh -> concat with
+// another (host)
 // -> sigmoid
 static struct literal *gaps(void) {
   struct literal *l = literal_new();
@@ -258,10 +259,21 @@ static struct literal *gaps(void) {
     literal_attr_dims(f, node, "begin", 2, zero, i == 0 ? zero : two);
     literal_attr_dims(f, node, "end", 2, three, i == 0 ? two : four);
     literal_attr_dims(f, node, "step", 2, one, one);
-    ends[i] = literal_value(f, i == 0 ? "relu" : "tanh", SAMARA_FLOAT32, 2, three, two);
-    add_node(f, i == 0 ? SMR_CODE_RELU : SMR_CODE_TANH, i == 0 ? "relu" : "tanh",
-             LITERAL_LIST((int32_t)part), ends[i]);
+    ends[i] = part;
   }
+  // The CPU's transpose would take pixels that lie apart.
+  static const int64_t swap[] = {1, 0};
+  const uint32_t turned = literal_value(f, "turned", SAMARA_FLOAT32, 2, two, three);
+  const uint32_t turn =
+      add_node(f, SMR_CODE_TRANSPOSE, "turn", LITERAL_LIST((int32_t)ends[0]), turned);
+  ends[0] = literal_value(f, "back", SAMARA_FLOAT32, 2, three, two);
+  const uint32_t back =
+      add_node(f, SMR_CODE_TRANSPOSE, "back", LITERAL_LIST((int32_t)turned), ends[0]);
+  literal_attr(f, turn, "perm", (struct smr_attr){.ints = swap, .count = 2});
+  literal_attr(f, back, "perm", (struct smr_attr){.ints = swap, .count = 2});
+  const uint32_t t = literal_value(f, "tanh", SAMARA_FLOAT32, 2, three, two);
+  add_node(f, SMR_CODE_TANH, "tanh", LITERAL_LIST((int32_t)ends[1]), t);
+  ends[1] = t;
   ends[2] = literal_value(f, "host_abs", SAMARA_FLOAT32, 2, three, two);
   add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST((int32_t)ends[1]), ends[2]);
   const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
@@ -298,7 +310,8 @@ static struct literal *empty(void) {
 struct literal *rig_model(enum rig_model which, const samara_model **model) {
   struct literal *l = NULL;
   if (which == RIG_CHAIN) l = chain();
-  if (which == RIG_SYMBOLIC) l = symbolic();
+  if (which == RIG_SYMBOLIC) l = symbolic(8);
+  if (which == RIG_UNBOUNDED) l = symbolic(INT64_MAX);
   if (which == RIG_IF) l = choice();
   if (which == RIG_LOOP) l = loop();
   if (which == RIG_CALL) l = call();

@@ -118,6 +118,7 @@ static struct rig_work *rig_give(void *device, uint64_t *ticket) {
 
 static samara_status rig_copy(void *device, const samara_copy *copy, uint64_t *ticket,
                               samara_error *error) {
+  if (copy->size_bytes == 0) return smr_fail(error, SAMARA_BAD_ARGUMENT, "rig: an empty copy");
   if (!rig_settings.lazy) return samara_backend_entry()->copy(device, copy, ticket, error);
   rig_give(device, ticket)->copy = *copy;
   return SAMARA_OK;

@@ -22,7 +22,8 @@ enum rig_model {
   RIG_STATE,     // variables
   RIG_GAPS,      // the host's slices and parts of a concat, whose pixels lie apart
   RIG_EMPTY,     // a tensor of 0 bytes, and a constant of 0 bytes
-  RIG_MODELS
+  RIG_MODELS,
+  RIG_UNBOUNDED = RIG_MODELS,  // RIG_SYMBOLIC without an upper bound: no shapes before a resize
 };
 
 /// The model; it belongs to the literal, which literal_free releases.
