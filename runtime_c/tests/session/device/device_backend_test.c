@@ -83,6 +83,43 @@ SMR_TEST(a_load_that_fails_leaves_nothing) {
   literal_free(l);
 }
 
+SMR_TEST(the_memory_of_a_device_may_be_out_at_any_allocation) {
+  static const samara_rates nothing = {.launch_ns = 0};
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_CHAIN, &model);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  REQUIRE(cpu != NULL);
+  for (int automatic = 0; automatic < 2; automatic++) {
+    bool failed = true;
+    for (size_t k = 1; failed && k < 60; k += automatic ? 5 : 1) {
+      const char *folder = rig_folder();
+      struct literal_memory memory;
+      literal_memory_init(&memory);
+      rig_settings.rates = automatic ? &nothing : NULL;
+      const samara_backend_options options = {.struct_size = sizeof options,
+                                              .table = rig_table(),
+                                              .cache_folder = folder,
+                                              .allocator = &memory.allocator};
+      samara_backend *device = NULL;
+      REQUIRE(samara_backend_open(&options, &device, NULL) == SAMARA_OK);
+      memory.fail_at = memory.calls + k;
+      samara_session *s =
+          rig_session(model, &device, 1,
+                      (samara_session_options){.backend_auto = automatic, .backend_wait = true});
+      REQUIRE(s != NULL);
+      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
+      failed = memory.calls >= memory.fail_at;
+      samara_session_destroy(s);
+      samara_backend_close(device);
+      CHECK_EQ_INT(memory.live, 0);
+      rig_remove(folder);
+    }
+  }
+  samara_session_destroy(cpu);
+  literal_free(l);
+}
+
 // ---- threads ----
 
 enum { THREADS = 4 };
@@ -142,4 +179,6 @@ SMR_TEST(threads_share_a_device_and_its_constants) {
 
 SMR_TEST_MAIN(RUN(information_fits_callers_with_a_shorter_struct);
               RUN(constants_are_loaded_once_for_all_sessions_of_a_model);
-              RUN(a_load_that_fails_leaves_nothing); RUN(threads_share_a_device_and_its_constants))
+              RUN(a_load_that_fails_leaves_nothing);
+              RUN(the_memory_of_a_device_may_be_out_at_any_allocation);
+              RUN(threads_share_a_device_and_its_constants))

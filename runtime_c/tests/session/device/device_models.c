@@ -277,9 +277,13 @@ static struct literal *gaps(void) {
   ends[2] = literal_value(f, "host_abs", SAMARA_FLOAT32, 2, three, two);
   add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST((int32_t)ends[1]), ends[2]);
   const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
+  // The CPU's concat would write between the pixels of another.
+  const uint32_t both = literal_value(f, "both", SAMARA_FLOAT32, 2, three, four);
+  const uint32_t inner = add_node(f, SMR_CODE_CONCAT, "concat",
+                                  LITERAL_LIST((int32_t)ends[0], (int32_t)ends[1]), both);
+  literal_attr(f, inner, "axis", (struct smr_attr){.i = 1});
   const uint32_t concat =
-      add_node(f, SMR_CODE_CONCAT, "host_concat",
-               LITERAL_LIST((int32_t)ends[0], (int32_t)ends[1], (int32_t)ends[2]), c);
+      add_node(f, SMR_CODE_CONCAT, "host_concat", LITERAL_LIST((int32_t)both, (int32_t)ends[2]), c);
   literal_attr(f, concat, "axis", (struct smr_attr){.i = 1});
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
   add_node(f, SMR_CODE_SIGMOID, "sigmoid", LITERAL_LIST((int32_t)c), y);
