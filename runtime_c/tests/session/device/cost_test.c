@@ -105,6 +105,14 @@ SMR_TEST(a_region_must_be_worth_its_wait) {
     memset(choices, 0, sizeof choices);
     CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), waits[i].moved);
   }
+  // A copy to the host takes 1.2 ms. "mul" is dropped, so that "relu" has to come to the host too:
+  // then the first region is worth a wait of 0, and none of 0.5 ms.
+  rates.device.from_device = 27;
+  for (uint64_t wait_ns = 0; wait_ns <= 500000; wait_ns += 500000) {
+    rates.device.wait_ns = wait_ns;
+    memset(choices, 0, sizeof choices);
+    CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), wait_ns == 0 ? 3 : 0);
+  }
   end(&rig);
 }
 

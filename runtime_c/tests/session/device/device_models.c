@@ -240,9 +240,8 @@ static struct literal *state(void) {
   return l;
 }
 
-// x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> transposed twice, tanh -> concat with
-// another (host)
-// -> sigmoid
+// x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> transposed twice, tanh -> concat
+// -> concat with a third (host) -> sigmoid
 static struct literal *gaps(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
