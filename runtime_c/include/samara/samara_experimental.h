@@ -33,9 +33,9 @@ typedef struct samara_algorithm_row {
   uint32_t tuned; /* 1: a measurement decided (samara_session_options.tuned), else the cost */
 } samara_algorithm_row;
 
-/* Which algorithms the session's nodes take and could take: rows of every node for which the CPU has
- * something to run; nodes on devices have none. Writes at most `capacity` rows and sets *count to their number. Between runs, in the
- * session's thread. */
+/* Which algorithms the session's nodes take and could take: rows of every node for which the CPU
+ * has something to run; nodes on devices have none. Writes at most `capacity` rows and sets *count
+ * to their number. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_algorithms(const samara_session *session,
                                                    samara_algorithm_row *rows, size_t capacity,
                                                    size_t *count);
@@ -70,7 +70,8 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
  * first output; lists are separated by commas. The first line is the model's own: only its parts
  * are set. States: "prepared"; "view", "placed" (nothing to run);
  * "control"; "device": a device runs it, so that what the CPU would need is not known;
- * "unprepared": its dims are not known yet, so its parts are not either. Parts do not depend on the session's instruction sets. Between runs, in the session's thread. */
+ * "unprepared": its dims are not known yet, so its parts are not either. Parts do not depend on the
+ * session's instruction sets. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
                                               size_t size, size_t *length);
 
