@@ -310,6 +310,44 @@ static struct literal *empty(void) {
   return l;
 }
 
+// ---- at random ----
+
+static uint32_t any_of(uint32_t *seed, uint32_t count) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return (*seed >> 8) % count;
+}
+
+struct literal *rig_random_model(uint32_t seed, const samara_model **model) {
+  static const uint16_t unaries[] = {SMR_CODE_RELU, SMR_CODE_NEG, SMR_CODE_TANH, SMR_CODE_IDENTITY,
+                                     SMR_CODE_IDENTITY};
+  static const uint16_t binaries[] = {SMR_CODE_ADD, SMR_CODE_MUL, SMR_CODE_SUB};
+  static const char *const places[] = {"host", "one", "two", "any", "any"};
+  enum { NODES = 20, INPUTS = 2 };
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t six = literal_int(f, 6);
+  uint32_t values[INPUTS + 1 + NODES], count = 0, place = 0;
+  for (int i = 0; i < INPUTS; i++) values[count++] = input(f, "x", SAMARA_FLOAT32, six);
+  values[count++] = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 6);
+  seed = seed * 2654435761u + 1;
+  for (int n = 0; n < NODES; n++) {
+    // Near values are read more often, and places change now and then.
+    const uint32_t a = values[count - 1 - any_of(&seed, count < 6 ? count : 6)];
+    const uint32_t b = values[any_of(&seed, count)];
+    if (any_of(&seed, 3) == 0) place = any_of(&seed, 5);
+    if (any_of(&seed, 2) == 0)
+      values[count] = unary(f, unaries[any_of(&seed, 5)], places[place], a, six);
+    else
+      values[count] = binary(f, binaries[any_of(&seed, 3)], places[place], a, b, six);
+    if (any_of(&seed, 6) == 0 && f->f.output_count < 8) literal_output(f, values[count], "y");
+    count++;
+  }
+  literal_output(f, values[count - 1], "last");
+  *model = literal_finish(l);
+  if (*model == NULL) abort();
+  return l;
+}
+
 struct literal *rig_model(enum rig_model which, const samara_model **model) {
   struct literal *l = NULL;
   if (which == RIG_CHAIN) l = chain();

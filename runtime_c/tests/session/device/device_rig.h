@@ -29,6 +29,9 @@ enum rig_model {
 /// The model; it belongs to the literal, which literal_free releases.
 struct literal *rig_model(enum rig_model which, const samara_model **model);
 
+/// A model of some 20 nodes that `seed` decides: operators, operands, places, views, outputs.
+struct literal *rig_random_model(uint32_t seed, const samara_model **model);
+
 /// Settings of the device, of the process. rig_reset sets all to 0 and calls mirror_reset.
 struct rig_settings {
   const char *wrong_op;  // every answer to such a node is wrong in its first element; NULL: none

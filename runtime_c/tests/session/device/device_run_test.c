@@ -48,6 +48,33 @@ SMR_TEST(models_on_two_devices_have_the_bits_of_the_cpu) {
     for (int form = 0; form < 8; form++) check_model((enum rig_model)which, 2, form);
 }
 
+SMR_TEST(random_models_have_the_bits_of_the_cpu) {
+  uint32_t regions = 0;
+  for (uint32_t seed = 0; seed < 300; seed++) {
+    const samara_model *model;
+    rig_reset();
+    rig_settings.lazy = true;
+    rig_settings.any_range = seed % 2;
+    struct literal *l = rig_random_model(seed, &model);
+    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
+    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+    samara_session *s =
+        rig_session(model, all, 2,
+                    (samara_session_options){.backend_check_every = 3, .keep_all = seed % 5 == 0});
+    REQUIRE(cpu != NULL && s != NULL);
+    for (uint32_t run = 0; run < 4; run++)
+      if (!CHECK(rig_same(cpu, s, run))) fprintf(stderr, "seed %u\n", (unsigned)seed);
+    CHECK_STR(rig_report(s).failure, "");
+    regions += rig_report(s).regions;
+    samara_session_destroy(s);
+    samara_session_destroy(cpu);
+    samara_backend_close(all[0]);
+    samara_backend_close(all[1]);
+    literal_free(l);
+  }
+  CHECK(regions > 900);
+}
+
 SMR_TEST(a_value_is_copied_once_for_each_space) {
   const samara_model *model;
   rig_reset();
@@ -286,11 +313,9 @@ SMR_TEST(inputs_and_outputs_may_be_memory_of_the_caller) {
   literal_free(l);
 }
 
-SMR_TEST_MAIN(RUN(models_have_the_bits_of_the_cpu);
-              RUN(models_on_two_devices_have_the_bits_of_the_cpu);
-              RUN(a_value_is_copied_once_for_each_space);
-              RUN(what_is_watched_is_what_the_cpu_computes);
-              RUN(what_is_kept_is_what_the_cpu_computes); RUN(a_profile_names_the_device);
-              RUN(steps_and_deadlines_end_runs_on_devices_too);
-              RUN(a_run_is_cancelled_between_regions);
-              RUN(inputs_and_outputs_may_be_memory_of_the_caller))
+SMR_TEST_MAIN(
+    RUN(models_have_the_bits_of_the_cpu); RUN(models_on_two_devices_have_the_bits_of_the_cpu);
+    RUN(random_models_have_the_bits_of_the_cpu); RUN(a_value_is_copied_once_for_each_space);
+    RUN(what_is_watched_is_what_the_cpu_computes); RUN(what_is_kept_is_what_the_cpu_computes);
+    RUN(a_profile_names_the_device); RUN(steps_and_deadlines_end_runs_on_devices_too);
+    RUN(a_run_is_cancelled_between_regions); RUN(inputs_and_outputs_may_be_memory_of_the_caller))
