@@ -98,6 +98,23 @@ SMR_TEST(values_that_live_at_the_same_time_lie_apart) {
   }
 }
 
+SMR_TEST(values_of_random_models_lie_apart) {
+  for (uint32_t seed = 0; seed < 200; seed++) {
+    const samara_model *model;
+    rig_reset();
+    struct literal *l = rig_random_model(seed, &model);
+    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
+    samara_session *s = rig_session(model, all, 2, (samara_session_options){0});
+    REQUIRE(s != NULL);
+    for (uint32_t d = 0; s->entry->devices != NULL && d < 2; d++) check_space(s->entry, d);
+    check_regions(s);
+    samara_session_destroy(s);
+    samara_backend_close(all[0]);
+    samara_backend_close(all[1]);
+    literal_free(l);
+  }
+}
+
 SMR_TEST(a_view_shares_the_bytes_of_its_input) {
   const samara_model *model;
   rig_reset();
@@ -175,6 +192,6 @@ SMR_TEST(more_than_one_allocation_may_have_ends_on_the_cpu) {
 }
 
 SMR_TEST_MAIN(RUN(values_that_live_at_the_same_time_lie_apart);
-              RUN(a_view_shares_the_bytes_of_its_input);
+              RUN(values_of_random_models_lie_apart); RUN(a_view_shares_the_bytes_of_its_input);
               RUN(blocks_grow_with_the_dims_and_are_counted);
               RUN(more_than_one_allocation_may_have_ends_on_the_cpu))
