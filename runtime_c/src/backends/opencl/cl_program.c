@@ -345,24 +345,19 @@ static samara_status prepared_make(struct smr_cl_device *device, const struct cl
   struct cl_prepared *made =
       (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
+  samara_status status = SAMARA_OK;
+  smr_os_mutex_lock(&device->units_mutex);
+  if (unit->spare == NULL) status = unit_make_kernel(device, unit, error);
   made->program = program;
   made->kernel = kernel;
-  smr_os_mutex_lock(&device->units_mutex);
   made->id = unit->spare;
   unit->spare = NULL;
   smr_os_mutex_unlock(&device->units_mutex);
-  if (made->id == NULL) {
-    int32_t code = SMR_CL_SUCCESS;
-    smr_cl_kernel_id id = device->api.clCreateKernel(unit->id, unit->text->name, &code);
-    const samara_status status = smr_cl_created(error, "clCreateKernel", id, code);
-    if (status != SAMARA_OK) {
-      smr_release(&device->allocator, made);
-      return status;
-    }
-    made->id = id;
-  }
-  *prepared = made;
-  return SAMARA_OK;
+  if (status == SAMARA_OK)
+    *prepared = made;
+  else
+    smr_release(&device->allocator, made);
+  return status;
 }
 
 samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,

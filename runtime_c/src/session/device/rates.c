@@ -191,7 +191,7 @@ static samara_status rates_run(const samara_backend *backend, const struct rates
   }
   SMR_TRY(rates_submit(backend, program, region, RATES_LAUNCHES, &many, error));
   rates->launch_ns = many > one ? (many - one) / (RATES_LAUNCHES - 1) + 1 : 1;
-  if (rates->wait_ns == 0) rates->wait_ns = one;
+  rates->wait_ns = one;
   return SAMARA_OK;
 }
 
@@ -291,11 +291,19 @@ static samara_status rates_copies(const samara_backend *backend, samara_rates *r
 
 samara_status smr_rates_measure_device(const samara_backend *backend, samara_rates *rates,
                                        samara_error *error) {
-  for (int i = 0; i < RATES_PROBES; i++)
-    if (*rates_at(rates, rates_probes[i].rate) == 0)
-      SMR_TRY(rates_node(backend, &rates_probes[i], rates, error));
-  if (rates->to_device != 0 && rates->from_device != 0) return SAMARA_OK;
-  return rates_copies(backend, rates, error);
+  samara_rates found = {0};
+  for (int i = 0; i < RATES_PROBES; i++) {
+    const bool waits =
+        rates_probes[i].rate == RATES_FIELD(launch_ns);  // of which it is the probe too
+    if (*rates_at(rates, rates_probes[i].rate) == 0 || (waits && rates->wait_ns == 0))
+      SMR_TRY(rates_node(backend, &rates_probes[i], &found, error));
+  }
+  if (rates->to_device == 0 || rates->from_device == 0 || rates->copy_ns == 0)
+    SMR_TRY(rates_copies(backend, &found, error));
+  // What the backend states is not measured.
+  for (size_t at = 0; at < sizeof found; at += sizeof(uint64_t))
+    if (*rates_at(rates, at) == 0) *rates_at(rates, at) = *rates_at(&found, at);
+  return SAMARA_OK;
 }
 
 // ---- the host ----
@@ -447,8 +455,10 @@ samara_status smr_rates_read(const char *path, const samara_allocator *allocator
                              struct smr_rates *out, samara_error *error) {
   struct smr_os_file file;
   char text[RATES_FILE_BYTES];
+  samara_error why = {.text = ""};
   *out = (struct smr_rates){.host = {0}};
-  SMR_TRY(smr_os_read_path(path, sizeof text - 1, allocator, &file, error));
+  const samara_status status = smr_os_read_path(path, sizeof text - 1, allocator, &file, &why);
+  if (status != SAMARA_OK) return smr_fail(error, status, "%.200s: %s", path, why.text);
   memcpy(text, file.data, file.size_bytes);
   text[file.size_bytes] = '\0';
   smr_os_close(&file, allocator);
