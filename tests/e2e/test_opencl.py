@@ -143,5 +143,5 @@ def test_auto_goes_over_where_rates_say_so(models: Path, folder: Path, tmp_path:
     assert session.backend_report().active
     got = session.run(_feeds(session, case))
     assert all(got[name].tobytes() == y.tobytes() for name, y in want.items())
-    assert session.backend_report().device_runs == 1
+    assert session.backend_report().device_runs >= 1
     assert {row.device for row in session.placement()} >= {device.name}

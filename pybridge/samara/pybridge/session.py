@@ -282,6 +282,7 @@ class Session:
             future = session.run_async({"image": image})
             scores = future.result()["scores"]
         """
+        self.handle  # noqa: B018  raises where the session is closed
         if self._runner is None:
             from concurrent.futures import ThreadPoolExecutor
 
