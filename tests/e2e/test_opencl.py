@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import zoo
 from tests.e2e.models import INT8, NAMES, Recorded, excess, recorded
 
 import samara
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.opencl
 QUICK = ("ultraface_rfb320", "micro_kws_m_qdq", "yunet_s_dynamic")
 # Of whose nodes, or multiply-adds, less than the rest must be on the device, and why.
 LESS = {"silero_vad_v5": "its `if` nodes, and what they choose between, are control flow"}
+# Those of the benchmarks' networks that the gate runs.
+FAMILIES = ("mobilenet_v2", "resnet18", "minilm")
 NODES, MULTIPLY_ADDS = 0.8, 0.95
 
 
@@ -76,6 +79,31 @@ def test_most_of_a_network_is_on_the_device(
     work = sum(t.multiply_adds for t in totals.values()) + there.multiply_adds
     assert nodes >= NODES or name in LESS
     assert there.multiply_adds >= MULTIPLY_ADDS * work or name in LESS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in FAMILIES else pytest.param(n, marks=pytest.mark.extended) for n in zoo.MODELS],
+)
+def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend) -> None:
+    """Small members of the families that the benchmarks time."""
+    path = tmp_path / "net.samara"
+    samara.export(samara.import_onnx(zoo.MODELS[name].tiny().SerializeToString()), path)
+    session, cpu = samara.Session(path, backend=device), samara.Session(path)
+    rng = np.random.default_rng(len(name))
+    feeds = {
+        spec.name: rng.standard_normal([d if isinstance(d, int) else 2 for d in spec.shape], np.float32)
+        for spec in session.inputs
+    }
+    got, want = session.run(feeds), cpu.run(feeds)
+    assert session.backend_report().failure == ""
+    assert session.backend_report().device_runs == 1
+    for output, y in want.items():
+        np.testing.assert_allclose(got[output], y, atol=1e-4 + 2e-5 * np.ptp(y), rtol=1e-3)
+    totals = {total.device: total for total in placement(path, backend=device).totals}
+    there, all_nodes = totals[device.name], sum(t.nodes for t in totals.values())
+    assert there.nodes >= NODES * all_nodes
+    assert there.multiply_adds >= MULTIPLY_ADDS * sum(t.multiply_adds for t in totals.values())
 
 
 def test_other_sizes_need_no_other_kernels(

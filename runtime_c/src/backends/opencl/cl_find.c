@@ -15,6 +15,18 @@ enum {
 
 // ---- finding a device ----
 
+// A device that is of several kinds counts once, as the first of them.
+static bool opencl_is_of(const struct smr_cl_device *device, smr_cl_device_id id,
+                         const uint64_t *kinds, size_t kind) {
+  uint64_t type = 0;
+  if (device->api.clGetDeviceInfo(id, SMR_CL_DEVICE_TYPE, sizeof type, &type, NULL) !=
+      SMR_CL_SUCCESS)
+    return true;
+  for (size_t i = 0; i < kind; i++)
+    if ((type & kinds[i]) != 0) return false;
+  return true;
+}
+
 // Device `index` of all: GPUs first, then accelerators, then CPUs,
 // each in the order of the platforms.
 static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
@@ -39,7 +51,8 @@ static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
         continue;  // it has none of this kind, or does not work
       if (count > OPENCL_DEVICES) count = OPENCL_DEVICES;
       for (uint32_t d = 0; d < count; d++) {
-        if (devices[d] == NULL || seen++ != index) continue;
+        if (devices[d] == NULL || !opencl_is_of(device, devices[d], kinds, kind)) continue;
+        if (seen++ != index) continue;
         device->platform = platforms[p];
         device->id = devices[d];
         return SAMARA_OK;
