@@ -324,3 +324,20 @@ def test_a_session_keeps_its_device_open(
     gc.collect()
     session.run({"x": _x(2)})
     assert session.backend_report().device_runs == 1
+
+
+def test_runs_between_two_checks(files: dict[str, Path], mirror: Backend) -> None:
+    def checks(every: int) -> list[int]:
+        session = Session(files["dense"], backend=mirror, check_every=every)
+        counts = []
+        for _ in range(6):
+            session.run([_x()])
+            counts.append(session.backend_report().checks)
+        return [b - a for a, b in zip(counts, counts[1:], strict=False)]
+
+    assert checks(1) == [1, 1, 1, 1, 1]
+    assert sum(checks(3)) == 2
+    assert checks(2**63) == [0, 0, 0, 0, 0]
+    for wrong in (0, -1, 1.5, 1 << 64):
+        with pytest.raises(ArgumentError, match="check_every"):
+            Session(files["dense"], backend=mirror, check_every=wrong)  # type: ignore[arg-type]

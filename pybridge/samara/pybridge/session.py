@@ -79,8 +79,9 @@ class Session:
     path of a library that brings a backend; a Backend; or a list of these, in which the first that
     supports a node has it. "auto" takes a device only where it is faster: the session runs on the CPU
     at once, and changes between two runs when the device is ready; in a list it says so of the devices
-    there. wait: for that, at creation. Where a device fails the run is repeated on the CPU, which has
-    all later ones.
+    there. wait: for that, at creation. check_every: runs after which the CPU computes part of a random
+    node of a device, too, and compares. Where a device fails the run is repeated on the CPU, which
+    has all later ones.
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
@@ -109,6 +110,7 @@ class Session:
         threads: int | None = None,
         backend: BackendChoice = "cpu",
         wait: bool = False,
+        check_every: int = 256,
         isa: Sequence[str] | str | None = None,
         keep: Sequence[str] | str = (),
         accuracy: str = "default",
@@ -131,6 +133,7 @@ class Session:
             "threads": threads,
             "backend": backend,
             "wait": wait,
+            "check_every": check_every,
             "isa": isa,
             "keep": keep,
             "accuracy": accuracy,
@@ -146,6 +149,7 @@ class Session:
             threads=threads,
             backend=backend,
             wait=wait,
+            check_every=check_every,
             isa=isa,
             keep=self._keep,
             accuracy=accuracy,
