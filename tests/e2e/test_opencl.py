@@ -92,7 +92,9 @@ def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend)
     session, cpu = samara.Session(path, backend=device), samara.Session(path)
     rng = np.random.default_rng(len(name))
     feeds = {
-        spec.name: rng.standard_normal([d if isinstance(d, int) else 2 for d in spec.shape], np.float32)
+        spec.name: rng.standard_normal(
+            [d if isinstance(d, int) else 2 for d in spec.shape], np.float32
+        )
         for spec in session.inputs
     }
     got, want = session.run(feeds), cpu.run(feeds)
@@ -106,9 +108,7 @@ def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend)
     assert there.multiply_adds >= MULTIPLY_ADDS * sum(t.multiply_adds for t in totals.values())
 
 
-def test_other_sizes_need_no_other_kernels(
-    models: Path, folder: Path, tmp_path: Path
-) -> None:
+def test_other_sizes_need_no_other_kernels(models: Path, folder: Path, tmp_path: Path) -> None:
     """Sizes are arguments: what was compiled for one serves the next."""
     device = samara.Backend("opencl", cache=tmp_path)
     session = samara.Session(_exported(models, folder, "yunet_s_dynamic"), backend=device)
