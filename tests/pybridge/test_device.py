@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -333,7 +334,7 @@ def test_runs_between_two_checks(files: dict[str, Path], mirror: Backend) -> Non
         for _ in range(6):
             session.run([_x()])
             counts.append(session.backend_report().checks)
-        return [b - a for a, b in zip(counts, counts[1:], strict=False)]
+        return [b - a for a, b in itertools.pairwise(counts)]
 
     assert checks(1) == [1, 1, 1, 1, 1]
     assert sum(checks(3)) == 2

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pybridge.conftest import affine
 
 from samara.pybridge import Model, SamaraError, SessionPool, ShapeError
-from tests.pybridge.conftest import affine
 
 
 def _x(seed: int, rows: int = 8) -> np.ndarray:
