@@ -411,11 +411,21 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
     row->kernels(&node, kernels);
     row->lower(&node, &list);
     CHECK(!list.failed);
+    CHECK(list.refusal == NULL);
+    void *scratch = NULL;
+    samara_error error;
+    if (list.scratch_bytes > 0 &&
+        CHECK_EQ_INT(
+            smr_reference_driver.allocate(NULL, (size_t)list.scratch_bytes, NULL, &scratch, &error),
+            SAMARA_OK))
+      memset(scratch, 0xff, (size_t)list.scratch_bytes);  // NaN
+    smr_cl_bind_scratch(&list, scratch);
     for (size_t i = 0; i < list.count; i++) {
       CHECK(kernels[list.launches[i].kernel]);
       smr_reference_launch(&list.launches[i]);
     }
     smr_cl_launches_free(&list);
+    if (scratch != NULL) smr_reference_driver.release(NULL, scratch);
     for (uint32_t i = 0; i < one.outputs; i++)
       if (built.outputs[i] >= 0)
         one_compare(&one.out[i], built.tensors[built.outputs[i]].memory, tolerance);

@@ -29,7 +29,9 @@ struct backend_program {
   struct smr_cl_launches launches;
   size_t *starts;  // of each node's launches, and the end of the last
   uint32_t node_count;
-  void *tables;     // of launches, one behind the other in memory of the device; or NULL
+  void *tables;   // of launches, one behind the other in memory of the device; or NULL
+  void *scratch;  // of launches, likewise
+  uint64_t scratch_bytes;
   void **prepared;  // of launches, and more of former ones that had more
   size_t prepared_count;
 };
@@ -148,6 +150,7 @@ static void backend_release_program(struct backend_device *device,
   }
   if (program->handle != NULL) driver->release_program(device->handle, program->handle);
   if (program->tables != NULL) driver->release(device->handle, program->tables);
+  if (program->scratch != NULL) driver->release(device->handle, program->scratch);
   smr_release(&device->allocator, program->prepared);
   smr_cl_launches_free(&program->launches);
   smr_release(&device->allocator, program->starts);
@@ -240,6 +243,24 @@ static samara_status backend_tables(struct backend_device *device, struct backen
   return status;
 }
 
+// Memory for values between launches: what there is, or more.
+static samara_status backend_scratch(struct backend_device *device, struct backend_program *program,
+                                     samara_error *error) {
+  const uint64_t needed = program->launches.scratch_bytes;
+  if (needed > program->scratch_bytes) {
+    if (program->scratch != NULL) device->driver->release(device->handle, program->scratch);
+    program->scratch = NULL;
+    program->scratch_bytes = 0;
+    if (needed > SIZE_MAX)
+      SMR_FAIL(error, OUT_OF_MEMORY, "launches need %llu bytes", (unsigned long long)needed);
+    SMR_TRY(
+        device->driver->allocate(device->handle, (size_t)needed, NULL, &program->scratch, error));
+    program->scratch_bytes = needed;
+  }
+  smr_cl_bind_scratch(&program->launches, program->scratch);
+  return SAMARA_OK;
+}
+
 static samara_status backend_lower(struct backend_device *device, const samara_region *region,
                                    struct backend_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
@@ -248,12 +269,15 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
     program->starts[i] = launches->count;
+    smr_cl_begin_node(launches);
     backend_row(device, node.node->op)->lower(&node, launches);
   }
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
+  if (launches->refusal != NULL) SMR_FAIL(error, UNSUPPORTED, "%s", launches->refusal);
   SMR_TRY(backend_reserve(device, program, error));
   SMR_TRY(backend_tables(device, program, error));
+  SMR_TRY(backend_scratch(device, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
