@@ -323,25 +323,6 @@ SMR_TEST(resize) {
   one_check(2e-5);
 }
 
-SMR_TEST(gather) {
-  static const samara_dtype types[] = {F32, F16, SAMARA_INT64, SAMARA_INT8};
-  for (int i = 0; i < 4; i++) {
-    one_begin("gather");
-    one_input(types[i], DIMS(2, 5, 9));
-    struct one_tensor *indices = one_input(SAMARA_INT64, DIMS(2, 3));
-    memcpy(indices->data, (int64_t[]){0, 4, -1, 2, 2, -5}, 48);
-    indices->constant = true;
-    one_output(types[i], DIMS(2, 2, 3, 9));
-    one_int("axis", 1);
-    one_check(0);
-  }
-  one_begin("gather");
-  one_input(F32, DIMS(5));
-  one_input(SAMARA_INT64, DIMS(2));
-  one_output(F32, DIMS(2));
-  one_refused("checked on the CPU");
-}
-
 // ---- int8 ----
 
 static void output(struct one_tensor *y, float scale, int32_t zero) {
@@ -618,5 +599,5 @@ SMR_TEST(texts) {
 }
 
 SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(pools);
-              RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(gather);
-              RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))
+              RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(qconv);
+              RUN(qmatmul); RUN(qbinary); RUN(qunary))

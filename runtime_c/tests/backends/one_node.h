@@ -50,6 +50,7 @@ static struct {
     bool is_float;
   } attributes[MOST_ATTRIBUTES];
   uint32_t seed;
+  bool bad;  // a launch has to set the flag
 } one;
 
 // Every attribute of every operator, with its default.
@@ -420,13 +421,22 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
             SAMARA_OK))
       memset(scratch, 0xff, (size_t)list.scratch_bytes);  // NaN
     smr_cl_bind_scratch(&list, scratch);
+    void *flag = NULL;
+    const int32_t unset = 0;
+    if (list.flags)
+      CHECK_EQ_INT(smr_reference_driver.allocate(NULL, sizeof unset, &unset, &flag, &error),
+                   SAMARA_OK);
+    smr_cl_bind_flag(&list, flag);
     for (size_t i = 0; i < list.count; i++) {
       CHECK(kernels[list.launches[i].kernel]);
       smr_reference_launch(&list.launches[i]);
     }
     smr_cl_launches_free(&list);
     if (scratch != NULL) smr_reference_driver.release(NULL, scratch);
-    for (uint32_t i = 0; i < one.outputs; i++)
+    const bool flagged = flag != NULL && *(const int32_t *)flag != 0;
+    if (flag != NULL) smr_reference_driver.release(NULL, flag);
+    CHECK_EQ_INT(flagged, one.bad);
+    for (uint32_t i = 0; i < one.outputs && !one.bad; i++)
       if (built.outputs[i] >= 0)
         one_compare(&one.out[i], built.tensors[built.outputs[i]].memory, tolerance);
   } else {
@@ -442,6 +452,15 @@ static inline void one_check(double tolerance) {
     one_on_device(&cpu, tolerance);
     one_on_device(&gpu, tolerance);
   }
+  one_free();
+}
+
+/// Run the node, whose data is outside of what the operator allows: a launch has to say so.
+static inline void one_flagged(void) {
+  const struct smr_cl_features cpu = {.cpu = true}, gpu = {.cpu = false};
+  one.bad = true;
+  one_on_device(&cpu, 0);
+  one_on_device(&gpu, 0);
   one_free();
 }
 

@@ -61,8 +61,8 @@ void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, u
   return table->data;
 }
 
-// Stands for the scratch memory in places until there is any.
-static char cl_scratch_mark;
+// Stand for scratch memory and the flag in places until there are any.
+static char cl_scratch_mark, cl_flag_mark;
 
 void smr_cl_begin_node(struct smr_cl_launches *list) { list->scratch_used = 0; }
 
@@ -78,11 +78,23 @@ struct smr_cl_place smr_cl_scratch(struct smr_cl_launches *list, uint64_t bytes)
   return place;
 }
 
-void smr_cl_bind_scratch(struct smr_cl_launches *list, void *memory) {
+static void cl_bind_mark(struct smr_cl_launches *list, const void *mark, void *memory) {
   for (size_t i = 0; i < list->count; i++)
     for (int k = 0; k < SMR_CL_BUFFERS; k++)
-      if (list->launches[i].buffers[k].memory == &cl_scratch_mark)
-        list->launches[i].buffers[k].memory = memory;
+      if (list->launches[i].buffers[k].memory == mark) list->launches[i].buffers[k].memory = memory;
+}
+
+void smr_cl_bind_scratch(struct smr_cl_launches *list, void *memory) {
+  cl_bind_mark(list, &cl_scratch_mark, memory);
+}
+
+void smr_cl_flag(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer) {
+  launch->buffers[buffer] = (struct smr_cl_place){&cl_flag_mark, 0};
+  launch->flags = list->flags = true;
+}
+
+void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory) {
+  cl_bind_mark(list, &cl_flag_mark, memory);
 }
 
 void smr_cl_launches_free(struct smr_cl_launches *list) {

@@ -50,6 +50,7 @@ struct smr_cl_launch {
   const void *table;
   uint32_t table_bytes;
   uint32_t table_buffer;
+  bool flags;  // it may set the flag of smr_cl_flag
 };
 
 /// Launches that grow. Zero with an allocator is an empty list; smr_cl_launches_free frees it.
@@ -59,6 +60,7 @@ struct smr_cl_launches {
   size_t count, capacity;
   bool failed;                 // memory was out: some are missing
   const char *refusal;         // why no launches compute a node, as its dims are now; or NULL
+  bool flags;                  // a launch may set the flag
   void *tables;                // a chain of them
   uint64_t scratch_bytes;      // that any node needs
   uint64_t scratch_used;       // of the node that is being lowered
@@ -89,6 +91,16 @@ struct smr_cl_place smr_cl_scratch(struct smr_cl_launches *list, uint64_t bytes)
 
 /// Put the memory in the place of scratch in all launches.
 void smr_cl_bind_scratch(struct smr_cl_launches *list, void *memory);
+
+/// Make buffer `buffer` of the launch an int that is 0, and that its kernel sets to 1 where data is
+/// outside of what the operator allows, such as an index; the kernel then accesses nothing by it.
+/// All launches of a list share it. Whoever runs them has to look at it afterwards: results mean
+/// nothing where it is set. It allocates the int where list->flags says so, and calls
+/// smr_cl_bind_flag.
+void smr_cl_flag(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer);
+
+/// Put the memory of the flag in its place in all launches.
+void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory);
 
 /// What a device can do, beyond what every one of OpenCL 1.2 can.
 struct smr_cl_features {
