@@ -13,6 +13,10 @@
 #include "base/format.h"
 #include "base/parts.h"
 
+enum { BACKEND_NAME = 64 };  // bytes of a node's name that messages repeat
+
+struct backend_program;
+
 struct backend_device {
   const struct smr_cl_driver *driver;
   void *handle;  // the driver's
@@ -21,6 +25,8 @@ struct backend_device {
   samara_allocator given;
   samara_allocator allocator;  // `given` behind the mutex; for the driver, too
   struct smr_os_mutex mutex;
+  // Programs whose flag is being read, or was found set. Behind the mutex, as their fields are.
+  struct backend_program *checking;
 };
 
 struct backend_program {
@@ -32,6 +38,14 @@ struct backend_program {
   void *tables;   // of launches, one behind the other in memory of the device; or NULL
   void *scratch;  // of launches, likewise
   uint64_t scratch_bytes;
+  // The flag that launches set (launch.h), in memory of the device; NULL: no launch has set any.
+  void *flag;
+  char flag_node[BACKEND_NAME];  // the first node that may set it
+  bool checking;                 // it is in the device's list
+  bool bad;                      // the flag was found set
+  int32_t flag_value;            // as read; known when flag_ticket is done
+  uint64_t flag_ticket;
+  struct backend_program *next_checking;
   void **prepared;  // of launches, and more of former ones that had more
   size_t prepared_count;
 };
@@ -139,11 +153,124 @@ static bool backend_supports(void *given, const samara_region *region, uint32_t 
   return false;
 }
 
+// ---- flags ----
+//
+// A launch that meets data outside of what its operator allows sets a flag. Whatever submits such
+// launches reads the flag behind them, and waiting for anything from then on fails if it was set:
+// nobody has seen a result before. Tickets do not tell whose work they are, so that another
+// session may fail as well, until the program is released; it repeats its run on the CPU, too.
+
+static void backend_forget(struct backend_device *device, struct backend_program *program) {
+  struct backend_program **link = &device->checking;
+  while (*link != NULL && *link != program) link = &(*link)->next_checking;
+  if (*link != NULL) *link = program->next_checking;
+  program->checking = program->bad = false;
+}
+
+static samara_status backend_out_of_range(const char *node, samara_error *error) {
+  SMR_FAIL(error, BAD_DATA, "an index is out of range in node '%s', or a later one of its region",
+           node);
+}
+
+// Look at the flags that were read with tickets up to `ticket`, which is done.
+static samara_status backend_look(struct backend_device *device, uint64_t ticket,
+                                  samara_error *error) {
+  char node[BACKEND_NAME] = "";
+  bool bad = false;
+  smr_os_mutex_lock(&device->mutex);
+  for (struct backend_program *p = device->checking, *next; p != NULL; p = next) {
+    next = p->next_checking;
+    if (!p->bad && p->flag_ticket > ticket) continue;
+    p->bad = p->flag_value != 0;
+    if (!p->bad) {
+      backend_forget(device, p);
+    } else if (!bad) {
+      bad = true;
+      memcpy(node, p->flag_node, sizeof node);
+    }
+  }
+  smr_os_mutex_unlock(&device->mutex);
+  return bad ? backend_out_of_range(node, error) : SAMARA_OK;
+}
+
+// Wait for the flag of the program's former work; it is 0 again then. Fails if it was set.
+static samara_status backend_settle_flag(struct backend_device *device,
+                                         struct backend_program *program, samara_error *error) {
+  static const int32_t unset = 0;
+  smr_os_mutex_lock(&device->mutex);
+  const bool checking = program->checking, known = program->bad;
+  smr_os_mutex_unlock(&device->mutex);
+  bool done = known || !checking || program->flag_ticket == 0;
+  if (!checking) return SAMARA_OK;
+  while (!done)
+    SMR_TRY(device->driver->wait(device->handle, program->flag_ticket, UINT64_MAX, &done, error));
+  smr_os_mutex_lock(&device->mutex);
+  backend_forget(device, program);
+  smr_os_mutex_unlock(&device->mutex);
+  if (program->flag_value == 0) return SAMARA_OK;
+  const samara_copy copy = {.memory = program->flag,
+                            .host = (void *)(uintptr_t)&unset,
+                            .size_bytes = sizeof unset,
+                            .to_device = true};
+  uint64_t ticket = 0;
+  SMR_TRY(device->driver->copy(device->handle, &copy, &ticket, error));
+  return backend_out_of_range(program->flag_node, error);
+}
+
+// Begin to read the flag, behind the launches that may set it.
+static samara_status backend_read_flag(struct backend_device *device,
+                                       struct backend_program *program, uint64_t *ticket,
+                                       samara_error *error) {
+  const samara_copy copy = {.memory = program->flag,
+                            .host = &program->flag_value,
+                            .size_bytes = sizeof program->flag_value};
+  SMR_TRY(device->driver->copy(device->handle, &copy, ticket, error));
+  smr_os_mutex_lock(&device->mutex);
+  program->flag_ticket = *ticket;
+  program->checking = true;
+  program->next_checking = device->checking;
+  device->checking = program;
+  smr_os_mutex_unlock(&device->mutex);
+  return *ticket == 0 ? backend_settle_flag(device, program, error) : SAMARA_OK;
+}
+
+static void backend_release_flag(struct backend_device *device, struct backend_program *program) {
+  if (program->flag == NULL) return;
+  samara_error error;
+  (void)backend_settle_flag(device, program, &error);
+  smr_os_mutex_lock(&device->mutex);
+  backend_forget(device, program);  // where waiting failed
+  smr_os_mutex_unlock(&device->mutex);
+  device->driver->release(device->handle, program->flag);
+}
+
+static samara_status backend_bind_flag(struct backend_device *device, const samara_region *region,
+                                       struct backend_program *program, samara_error *error) {
+  static const int32_t unset = 0;
+  struct smr_cl_launches *launches = &program->launches;
+  if (!launches->flags) return SAMARA_OK;
+  size_t first = 0;
+  while (!launches->launches[first].flags) first++;
+  (void)smr_format(program->flag_node, sizeof program->flag_node, "%s",
+                   region->nodes[launches->launches[first].node].name);
+  if (program->flag == NULL)
+    SMR_TRY(device->driver->allocate(device->handle, sizeof unset, &unset, &program->flag, error));
+  smr_cl_bind_flag(launches, program->flag);
+  return SAMARA_OK;
+}
+
+static bool backend_may_flag(const struct backend_program *program, size_t begin, size_t end) {
+  if (!program->launches.flags) return false;
+  while (begin < end && !program->launches.launches[begin].flags) begin++;
+  return begin < end;
+}
+
 // ---- programs ----
 
 static void backend_release_program(struct backend_device *device,
                                     struct backend_program *program) {
   const struct smr_cl_driver *driver = device->driver;
+  backend_release_flag(device, program);
   for (size_t i = 0; i < program->prepared_count; i++) {
     if (program->prepared[i] != NULL)
       driver->release_prepared(device->handle, program->prepared[i]);
@@ -278,6 +405,7 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
   SMR_TRY(backend_reserve(device, program, error));
   SMR_TRY(backend_tables(device, program, error));
   SMR_TRY(backend_scratch(device, program, error));
+  SMR_TRY(backend_bind_flag(device, region, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
@@ -303,12 +431,15 @@ static samara_status backend_submit(void *given, void *of, const samara_region *
       first > program->node_count || count > program->node_count - first) {
     SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
   }
+  if (program->flag != NULL) SMR_TRY(backend_settle_flag(device, program, error));
   if (program->generation != region->generation)
     SMR_TRY(backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
-  return device->driver->run(device->handle, program->prepared + begin,
-                             program->launches.launches + begin, end - begin, ticket, error);
+  SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
+                              program->launches.launches + begin, end - begin, ticket, error));
+  if (!backend_may_flag(program, begin, end)) return SAMARA_OK;
+  return backend_read_flag(device, program, ticket, error);
 }
 
 static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
@@ -352,8 +483,9 @@ static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t
 
 static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
-  return device->driver->wait(device->handle, ticket, timeout_ns, done, error);
+  struct backend_device *device = (struct backend_device *)given;
+  SMR_TRY(device->driver->wait(device->handle, ticket, timeout_ns, done, error));
+  return *done ? backend_look(device, ticket, error) : SAMARA_OK;
 }
 
 // ---- tables ----
