@@ -3,7 +3,7 @@
 // its launches for the shapes and places that it has now.
 #include "base/fp.h"
 
-#include "backends/opencl/driver.h"
+#include "backends/opencl/backend.h"
 
 #include <string.h>
 
@@ -13,47 +13,10 @@
 #include "base/format.h"
 #include "base/parts.h"
 
-enum { BACKEND_NAME = 64 };  // bytes of a node's name that messages repeat
-
-struct backend_program;
-
-struct backend_device {
-  const struct smr_cl_driver *driver;
-  void *handle;  // the driver's
-  struct smr_cl_features features;
-  // The caller's allocator is called by one thread at a time, functions of a backend by many.
-  samara_allocator given;
-  samara_allocator allocator;  // `given` behind the mutex; for the driver, too
-  struct smr_os_mutex mutex;
-  // Programs whose flag is being read, or was found set. Behind the mutex, as their fields are.
-  struct backend_program *checking;
-};
-
-struct backend_program {
-  void *handle;         // the driver's; NULL where no node needs a kernel
-  uint64_t generation;  // of the region that the launches are for; 0: of none
-  struct smr_cl_launches launches;
-  size_t *starts;  // of each node's launches, and the end of the last
-  uint32_t node_count;
-  void *tables;   // of launches, one behind the other in memory of the device; or NULL
-  void *scratch;  // of launches, likewise
-  uint64_t scratch_bytes;
-  // The flag that launches set (launch.h), in memory of the device; NULL: no launch has set any.
-  void *flag;
-  char flag_node[BACKEND_NAME];  // the first node that may set it
-  bool checking;                 // it is in the device's list
-  bool bad;                      // the flag was found set
-  int32_t flag_value;            // as read; known when flag_ticket is done
-  uint64_t flag_ticket;
-  struct backend_program *next_checking;
-  void **prepared;  // of launches, and more of former ones that had more
-  size_t prepared_count;
-};
-
 // ---- memory of the host ----
 
 static void *backend_allocate_host(void *user, size_t size_bytes) {
-  struct backend_device *device = (struct backend_device *)user;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   void *pointer = device->given.allocate(device->given.user, size_bytes);
   smr_os_mutex_unlock(&device->mutex);
@@ -61,7 +24,7 @@ static void *backend_allocate_host(void *user, size_t size_bytes) {
 }
 
 static void backend_release_host(void *user, void *pointer) {
-  struct backend_device *device = (struct backend_device *)user;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   device->given.release(device->given.user, pointer);
   smr_os_mutex_unlock(&device->mutex);
@@ -73,8 +36,8 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
                            void **device, samara_device_info *info, samara_error *error) {
   *device = NULL;
   const samara_allocator given = smr_allocator(&request->allocator);
-  struct backend_device *made =
-      (struct backend_device *)smr_allocate_zeroed(&given, 1, sizeof *made);
+  struct smr_cl_backend *made =
+      (struct smr_cl_backend *)smr_allocate_zeroed(&given, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->driver = driver;
   made->given = given;
@@ -97,26 +60,26 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
   return SAMARA_OK;
 }
 
-static void backend_close(struct backend_device *device) {
+static void backend_close(struct smr_cl_backend *device) {
   const samara_allocator given = device->given;
   device->driver->close(device->handle);
   smr_os_mutex_destroy(&device->mutex);
   smr_release(&given, device);
 }
 
-static size_t backend_alignment(const struct backend_device *device) {
+static size_t backend_alignment(const struct smr_cl_backend *device) {
   enum { LEAST = 64 };  // what kernels that read vectors may rely on
   const size_t driver = device->driver->alignment(device->handle);
   return driver > LEAST ? driver : LEAST;
 }
 
-static size_t backend_aligned(const struct backend_device *device, size_t size_bytes) {
+static size_t backend_aligned(const struct smr_cl_backend *device, size_t size_bytes) {
   const size_t alignment = backend_alignment(device);
   return (size_bytes + alignment - 1) / alignment * alignment;
 }
 
 static void backend_requirements(void *given, samara_requirements *out) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   out->alignment_bytes = backend_alignment(device);
   out->any_range = true;
   out->max_memory_bytes = device->driver->max_memory(device->handle);
@@ -126,7 +89,7 @@ static void backend_requirements(void *given, samara_requirements *out) {
 
 // ---- nodes ----
 
-static struct smr_cl_node backend_node(const struct backend_device *device,
+static struct smr_cl_node backend_node(const struct smr_cl_backend *device,
                                        const samara_region *region, uint32_t index) {
   return (struct smr_cl_node){.region = region,
                               .node = &region->nodes[index],
@@ -134,13 +97,13 @@ static struct smr_cl_node backend_node(const struct backend_device *device,
                               .features = &device->features};
 }
 
-static const struct smr_cl_row *backend_row(const struct backend_device *device, const char *op) {
+static const struct smr_cl_row *backend_row(const struct smr_cl_backend *device, const char *op) {
   return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
 }
 
 static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
                              size_t reason_size) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   const struct smr_cl_node node = backend_node(device, region, index);
   const struct smr_cl_row *row = backend_row(device, node.node->op);
   const char *why = "it is not supported";
@@ -153,124 +116,11 @@ static bool backend_supports(void *given, const samara_region *region, uint32_t 
   return false;
 }
 
-// ---- flags ----
-//
-// A launch that meets data outside of what its operator allows sets a flag. Whatever submits such
-// launches reads the flag behind them, and waiting for anything from then on fails if it was set:
-// nobody has seen a result before. Tickets do not tell whose work they are, so that another
-// session may fail as well, until the program is released; it repeats its run on the CPU, too.
-
-static void backend_forget(struct backend_device *device, struct backend_program *program) {
-  struct backend_program **link = &device->checking;
-  while (*link != NULL && *link != program) link = &(*link)->next_checking;
-  if (*link != NULL) *link = program->next_checking;
-  program->checking = program->bad = false;
-}
-
-static samara_status backend_out_of_range(const char *node, samara_error *error) {
-  SMR_FAIL(error, BAD_DATA, "an index is out of range in node '%s', or a later one of its region",
-           node);
-}
-
-// Look at the flags that were read with tickets up to `ticket`, which is done.
-static samara_status backend_look(struct backend_device *device, uint64_t ticket,
-                                  samara_error *error) {
-  char node[BACKEND_NAME] = "";
-  bool bad = false;
-  smr_os_mutex_lock(&device->mutex);
-  for (struct backend_program *p = device->checking, *next; p != NULL; p = next) {
-    next = p->next_checking;
-    if (!p->bad && p->flag_ticket > ticket) continue;
-    p->bad = p->flag_value != 0;
-    if (!p->bad) {
-      backend_forget(device, p);
-    } else if (!bad) {
-      bad = true;
-      memcpy(node, p->flag_node, sizeof node);
-    }
-  }
-  smr_os_mutex_unlock(&device->mutex);
-  return bad ? backend_out_of_range(node, error) : SAMARA_OK;
-}
-
-// Wait for the flag of the program's former work; it is 0 again then. Fails if it was set.
-static samara_status backend_settle_flag(struct backend_device *device,
-                                         struct backend_program *program, samara_error *error) {
-  static const int32_t unset = 0;
-  smr_os_mutex_lock(&device->mutex);
-  const bool checking = program->checking, known = program->bad;
-  smr_os_mutex_unlock(&device->mutex);
-  bool done = known || !checking || program->flag_ticket == 0;
-  if (!checking) return SAMARA_OK;
-  while (!done)
-    SMR_TRY(device->driver->wait(device->handle, program->flag_ticket, UINT64_MAX, &done, error));
-  smr_os_mutex_lock(&device->mutex);
-  backend_forget(device, program);
-  smr_os_mutex_unlock(&device->mutex);
-  if (program->flag_value == 0) return SAMARA_OK;
-  const samara_copy copy = {.memory = program->flag,
-                            .host = (void *)(uintptr_t)&unset,
-                            .size_bytes = sizeof unset,
-                            .to_device = true};
-  uint64_t ticket = 0;
-  SMR_TRY(device->driver->copy(device->handle, &copy, &ticket, error));
-  return backend_out_of_range(program->flag_node, error);
-}
-
-// Begin to read the flag, behind the launches that may set it.
-static samara_status backend_read_flag(struct backend_device *device,
-                                       struct backend_program *program, uint64_t *ticket,
-                                       samara_error *error) {
-  const samara_copy copy = {.memory = program->flag,
-                            .host = &program->flag_value,
-                            .size_bytes = sizeof program->flag_value};
-  SMR_TRY(device->driver->copy(device->handle, &copy, ticket, error));
-  smr_os_mutex_lock(&device->mutex);
-  program->flag_ticket = *ticket;
-  program->checking = true;
-  program->next_checking = device->checking;
-  device->checking = program;
-  smr_os_mutex_unlock(&device->mutex);
-  return *ticket == 0 ? backend_settle_flag(device, program, error) : SAMARA_OK;
-}
-
-static void backend_release_flag(struct backend_device *device, struct backend_program *program) {
-  if (program->flag == NULL) return;
-  samara_error error;
-  (void)backend_settle_flag(device, program, &error);
-  smr_os_mutex_lock(&device->mutex);
-  backend_forget(device, program);  // where waiting failed
-  smr_os_mutex_unlock(&device->mutex);
-  device->driver->release(device->handle, program->flag);
-}
-
-static samara_status backend_bind_flag(struct backend_device *device, const samara_region *region,
-                                       struct backend_program *program, samara_error *error) {
-  static const int32_t unset = 0;
-  struct smr_cl_launches *launches = &program->launches;
-  if (!launches->flags) return SAMARA_OK;
-  size_t first = 0;
-  while (!launches->launches[first].flags) first++;
-  (void)smr_format(program->flag_node, sizeof program->flag_node, "%s",
-                   region->nodes[launches->launches[first].node].name);
-  if (program->flag == NULL)
-    SMR_TRY(device->driver->allocate(device->handle, sizeof unset, &unset, &program->flag, error));
-  smr_cl_bind_flag(launches, program->flag);
-  return SAMARA_OK;
-}
-
-static bool backend_may_flag(const struct backend_program *program, size_t begin, size_t end) {
-  if (!program->launches.flags) return false;
-  while (begin < end && !program->launches.launches[begin].flags) begin++;
-  return begin < end;
-}
-
 // ---- programs ----
 
-static void backend_release_program(struct backend_device *device,
-                                    struct backend_program *program) {
+static void backend_release_program(struct smr_cl_backend *device, struct smr_cl_program *program) {
   const struct smr_cl_driver *driver = device->driver;
-  backend_release_flag(device, program);
+  smr_cl_release_flag(device, program);
   for (size_t i = 0; i < program->prepared_count; i++) {
     if (program->prepared[i] != NULL)
       driver->release_prepared(device->handle, program->prepared[i]);
@@ -285,8 +135,8 @@ static void backend_release_program(struct backend_device *device,
 }
 
 // Compiles the kernels that any of the nodes may need.
-static samara_status backend_build(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+static samara_status backend_build(struct smr_cl_backend *device, const samara_region *region,
+                                   struct smr_cl_program *program, samara_error *error) {
   bool kernels[SMR_CL_KERNELS] = {false}, any = false;
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
@@ -304,10 +154,10 @@ static samara_status backend_build(struct backend_device *device, const samara_r
 
 static samara_status backend_compile(void *given, const samara_region *region, void **program,
                                      samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   *program = NULL;
-  struct backend_program *made =
-      (struct backend_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
+  struct smr_cl_program *made =
+      (struct smr_cl_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->launches.allocator = &device->allocator;
   made->node_count = region->node_count;
@@ -326,7 +176,7 @@ static samara_status backend_compile(void *given, const samara_region *region, v
 }
 
 // Room for one prepared launch each. Those that are there keep their places.
-static samara_status backend_reserve(struct backend_device *device, struct backend_program *program,
+static samara_status backend_reserve(struct smr_cl_backend *device, struct smr_cl_program *program,
                                      samara_error *error) {
   const size_t count = program->launches.count;
   if (count <= program->prepared_count) return SAMARA_OK;
@@ -341,7 +191,7 @@ static samara_status backend_reserve(struct backend_device *device, struct backe
 }
 
 // Bring the tables of all launches to the device, one behind the other, and bind them.
-static samara_status backend_tables(struct backend_device *device, struct backend_program *program,
+static samara_status backend_tables(struct smr_cl_backend *device, struct smr_cl_program *program,
                                     samara_error *error) {
   const struct smr_cl_launches *launches = &program->launches;
   size_t total = 0;
@@ -371,7 +221,7 @@ static samara_status backend_tables(struct backend_device *device, struct backen
 }
 
 // Memory for values between launches: what there is, or more.
-static samara_status backend_scratch(struct backend_device *device, struct backend_program *program,
+static samara_status backend_scratch(struct smr_cl_backend *device, struct smr_cl_program *program,
                                      samara_error *error) {
   const uint64_t needed = program->launches.scratch_bytes;
   if (needed > program->scratch_bytes) {
@@ -388,8 +238,8 @@ static samara_status backend_scratch(struct backend_device *device, struct backe
   return SAMARA_OK;
 }
 
-static samara_status backend_lower(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+static samara_status backend_lower(struct smr_cl_backend *device, const samara_region *region,
+                                   struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
   smr_cl_launches_free(launches);
@@ -405,7 +255,7 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
   SMR_TRY(backend_reserve(device, program, error));
   SMR_TRY(backend_tables(device, program, error));
   SMR_TRY(backend_scratch(device, program, error));
-  SMR_TRY(backend_bind_flag(device, region, program, error));
+  SMR_TRY(smr_cl_prepare_flag(device, region, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
@@ -424,27 +274,27 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
 static samara_status backend_submit(void *given, void *of, const samara_region *region,
                                     uint32_t first, uint32_t count, uint64_t *ticket,
                                     samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
-  struct backend_program *program = (struct backend_program *)of;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
+  struct smr_cl_program *program = (struct smr_cl_program *)of;
   *ticket = 0;
   if (region->generation == 0 || region->node_count != program->node_count ||
       first > program->node_count || count > program->node_count - first) {
     SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
   }
-  if (program->flag != NULL) SMR_TRY(backend_settle_flag(device, program, error));
+  if (program->flag != NULL) SMR_TRY(smr_cl_settle_flag(device, program, error));
   if (program->generation != region->generation)
     SMR_TRY(backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
   SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
                               program->launches.launches + begin, end - begin, ticket, error));
-  if (!backend_may_flag(program, begin, end)) return SAMARA_OK;
-  return backend_read_flag(device, program, ticket, error);
+  if (!smr_cl_may_flag(program, begin, end)) return SAMARA_OK;
+  return smr_cl_read_flag(device, program, ticket, error);
 }
 
 static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, constant->size_bytes, constant->data, handle,
                                   error);
@@ -452,20 +302,20 @@ static samara_status backend_load(void *given, const samara_region_tensor *const
 
 static samara_status backend_allocate(void *given, size_t size_bytes, void **handle,
                                       samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, size_bytes, NULL, handle, error);
 }
 
 static void backend_release(void *given, samara_handle_kind kind, void *handle) {
-  struct backend_device *device = (struct backend_device *)given;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   if (handle == NULL) return;
   switch (kind) {
     case SAMARA_HANDLE_DEVICE:
       backend_close(device);
       return;
     case SAMARA_HANDLE_PROGRAM:
-      backend_release_program(device, (struct backend_program *)handle);
+      backend_release_program(device, (struct smr_cl_program *)handle);
       return;
     case SAMARA_HANDLE_CONSTANT:
     case SAMARA_HANDLE_MEMORY:
@@ -476,16 +326,16 @@ static void backend_release(void *given, samara_handle_kind kind, void *handle) 
 
 static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *ticket = 0;
   return device->driver->copy(device->handle, copy, ticket, error);
 }
 
 static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
                                   samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   SMR_TRY(device->driver->wait(device->handle, ticket, timeout_ns, done, error));
-  return *done ? backend_look(device, ticket, error) : SAMARA_OK;
+  return *done ? smr_cl_look_at_flags(device, ticket, error) : SAMARA_OK;
 }
 
 // ---- tables ----
