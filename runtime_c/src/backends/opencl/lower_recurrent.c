@@ -9,7 +9,11 @@
 
 enum {
   CL_MOST_STEPS = 4096,  // of a sequence: each is a launch, which takes about 5 us
-  CL_TALL_ROWS = 4       // of the product with w, an item
+  CL_TALL_ROWS = 4,      // of the product with w, an item
+  // Hidden units up to which one item does all steps faster than as many launches would.
+  CL_SHORT_HIDDEN = 32,
+  CL_SHORT_HIDDEN_GPU = 8,
+  CL_FEW_STEPS = 2  // launches that this saves nothing of
 };
 
 // Inputs by position; the last two are of lstm alone.
@@ -30,6 +34,11 @@ static const uint16_t cl_gru_linear[3] = {SMR_CL_gru_linear_f32, SMR_CL_gru_line
 static const uint16_t cl_gru_reset[3] = {SMR_CL_gru_reset_f32, SMR_CL_gru_reset_f32_f16,
                                          SMR_CL_gru_reset_f16};
 static const uint16_t cl_gru[3] = {SMR_CL_gru_f32, SMR_CL_gru_f32_f16, SMR_CL_gru_f16};
+
+static const uint16_t cl_lstm_sequence[3] = {SMR_CL_lstm_sequence_f32, SMR_CL_lstm_sequence_f32_f16,
+                                             SMR_CL_lstm_sequence_f16};
+static const uint16_t cl_gru_sequence[3] = {SMR_CL_gru_sequence_f32, SMR_CL_gru_sequence_f32_f16,
+                                            SMR_CL_gru_sequence_f16};
 
 static int cl_recurrent_types(const struct smr_cl_node *node) {
   const int x = smr_cl_float(smr_cl_input(node, CL_X)->dtype);
@@ -61,12 +70,25 @@ static bool cl_recurrent_tall(const samara_region_tensor *x) {
   return x->shape[0] * x->shape[1] > 1;
 }
 
+// Whether steps are so short that one launch does all of them.
+static bool cl_recurrent_is_short(const struct smr_cl_node *node) {
+  const int64_t most = node->features->cpu ? CL_SHORT_HIDDEN : CL_SHORT_HIDDEN_GPU;
+  return smr_cl_int(node, "hidden") <= most &&
+         (cl_is_lstm(node) || smr_cl_int(node, "linear_before_reset") != 0);
+}
+
 static void cl_recurrent_kernels(const struct smr_cl_node *node, bool *kernels) {
   const int types = cl_recurrent_types(node);
   const samara_region_tensor *x = smr_cl_input(node, CL_X);
   const bool open = (x->symbolic & 3) != 0 || x->shape[0] < 0 || x->shape[1] < 0;
+  const bool is_short = cl_recurrent_is_short(node);
   if (open || cl_recurrent_tall(x)) kernels[cl_project_rows[types]] = true;
   if (open || !cl_recurrent_tall(x)) kernels[cl_project_row[types]] = true;
+  if (is_short && (open || x->shape[0] > CL_FEW_STEPS)) {
+    kernels[(cl_is_lstm(node) ? cl_lstm_sequence : cl_gru_sequence)[types]] = true;
+    kernels[types == 2 ? SMR_CL_recurrent_state_f16 : SMR_CL_recurrent_state_f32] = true;
+    if (!open) return;
+  }
   if (cl_is_lstm(node)) {
     kernels[cl_lstm[types]] = true;
   } else if (smr_cl_int(node, "linear_before_reset") != 0) {
@@ -82,6 +104,7 @@ struct cl_recurrent {
   struct smr_cl_launches *out;
   int types;
   bool lstm, linear;
+  bool together;  // one launch does all steps
   int64_t steps, batch, inputs, hidden, gates, directions;
   struct smr_cl_place x_part;  // [D, T * N, G * H]
   struct smr_cl_place h[2];    // before even and odd steps
@@ -113,12 +136,13 @@ static void cl_recurrent_read(struct cl_recurrent *all) {
   all->hidden = smr_cl_int(node, "hidden");
   all->gates = all->lstm ? 4 : 3;
   all->directions = smr_cl_int(node, "direction") == 2 ? 2 : 1;
+  all->together = cl_recurrent_is_short(node) && all->steps > CL_FEW_STEPS;
   const int64_t states = all->directions * all->batch * all->hidden;
   const uint64_t bytes = (uint64_t)states * 4;
   all->x_part = smr_cl_scratch(all->out, bytes * (uint64_t)(all->gates * all->steps));
   all->h[0] = smr_cl_scratch(all->out, bytes);
   all->h[1] = smr_cl_scratch(all->out, bytes);
-  all->last_h = cl_state(all, 1);
+  all->last_h = all->together ? all->h[all->steps % 2] : cl_state(all, 1);
   if (all->lstm) all->c = cl_state(all, 2);
   if (!all->lstm && !all->linear) {
     all->reset_h = smr_cl_scratch(all->out, bytes);
@@ -183,12 +207,19 @@ static struct smr_cl_launch *cl_recurrent_launch(const struct cl_recurrent *all,
   launch->floats[0] = clip > 0.0f ? -clip : -INFINITY;
   launch->floats[1] = clip > 0.0f ? clip : INFINITY;
   smr_cl_set_items(launch, all->hidden, all->batch, all->directions);
+  if (all->together) {
+    launch->buffers[2].memory = NULL;
+    launch->buffers[6] = all->h[0];
+    launch->ints[7] = (int32_t)((all->h[1].offset_bytes - all->h[0].offset_bytes) / 4);
+    smr_cl_set_items(launch, all->batch, all->directions, 1);
+  }
   return launch;
 }
 
 static void cl_lstm_step(const struct cl_recurrent *all, int64_t step) {
   const samara_region_tensor *peepholes = smr_cl_input(all->node, CL_PEEPHOLES);
-  struct smr_cl_launch *launch = cl_recurrent_launch(all, cl_lstm[all->types], step);
+  struct smr_cl_launch *launch =
+      cl_recurrent_launch(all, (all->together ? cl_lstm_sequence : cl_lstm)[all->types], step);
   smr_cl_bind(launch, 4, peepholes);
   launch->buffers[7] = all->c;
   launch->ints[5] |= (peepholes != NULL ? 2 : 0) | (smr_cl_int(all->node, "input_forget") ? 4 : 0);
@@ -197,7 +228,8 @@ static void cl_lstm_step(const struct cl_recurrent *all, int64_t step) {
 static void cl_gru_step(const struct cl_recurrent *all, int64_t step) {
   const samara_region_tensor *bias = smr_cl_input(all->node, CL_BIAS);
   if (all->linear) {
-    struct smr_cl_launch *launch = cl_recurrent_launch(all, cl_gru_linear[all->types], step);
+    struct smr_cl_launch *launch = cl_recurrent_launch(
+        all, (all->together ? cl_gru_sequence : cl_gru_linear)[all->types], step);
     smr_cl_bind(launch, 4, bias);
     launch->ints[5] |= bias != NULL ? 2 : 0;
     return;
@@ -211,12 +243,14 @@ static void cl_gru_step(const struct cl_recurrent *all, int64_t step) {
   launch->buffers[7] = all->z;
 }
 
-// A state that was made in float32 becomes an output of float16.
+// A state in scratch becomes an output.
 static void cl_recurrent_end(const struct cl_recurrent *all, uint32_t output,
                              const struct smr_cl_place *state) {
   const samara_region_tensor *t = smr_cl_output(all->node, output);
-  if (all->types != 2) return;
-  struct smr_cl_launch *launch = smr_cl_add(all->out, all->node->index, SMR_CL_recurrent_state_f16);
+  if (all->types != 2 && !(all->together && output == 1)) return;
+  struct smr_cl_launch *launch =
+      smr_cl_add(all->out, all->node->index,
+                 all->types == 2 ? SMR_CL_recurrent_state_f16 : SMR_CL_recurrent_state_f32);
   launch->buffers[0] = *state;
   smr_cl_bind(launch, 5, t);
   launch->ints[0] = (int32_t)smr_cl_numel(t);
@@ -230,7 +264,7 @@ static void cl_recurrent_lower(const struct smr_cl_node *node, struct smr_cl_lau
   if (out->refusal != NULL || x->shape[1] == 0) return;
   cl_recurrent_read(&all);
   cl_recurrent_project(&all);
-  for (int64_t step = 0; step < all.steps; step++) {
+  for (int64_t step = 0; step < (all.together ? 1 : all.steps); step++) {
     if (all.lstm)
       cl_lstm_step(&all, step);
     else
