@@ -54,7 +54,7 @@ unity: $(STAMP)  ## One translation unit, one plain compiler line
 	$(BIN)/python tools/unity.py --out build/unity --cc '$(CC) -O2'
 
 # What is quick and needs no build of its own: those with sanitizers belong to asan and tsan.
-EVERYDAY := not extended and not emulated and not sanitized and not slow
+EVERYDAY := not extended and not emulated and not sanitized and not slow and not opencl
 
 pytest: build
 	$(BIN)/python -m pytest -m '$(EVERYDAY)' $(PYTEST_ARGS)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import random
 import shutil
 import subprocess
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,29 @@ def need_tool() -> Callable[[str, str], str]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def device_library() -> Callable[[str], Path]:
+    """`device_library("mirror")`: the library that brings this device for tests, beside the runtime's."""
+    from samara.pybridge import library_path
+
+    def find(name: str) -> Path:
+        path = Path(library_path()).resolve().parent / f"libsamara_{name}.so"
+        if not path.exists():
+            pytest.fail(f"{path} is not built: run `make build`", pytrace=False)
+        return path
+
+    return find
+
+
+@pytest.fixture
+def mirror_hooks(device_library: Callable[[str], Path]) -> Iterator[ctypes.CDLL]:
+    """The functions of runtime_c/tests/backends/mirror.h, which make the mirror fail; all is well after."""
+    library = ctypes.CDLL(str(device_library("mirror")))
+    library.mirror_reset()
+    yield library
+    library.mirror_reset()
 
 
 @pytest.fixture(scope="session")

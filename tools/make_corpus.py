@@ -15,8 +15,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / room) for room in ("exporter", "pybridge"))]
 
-from tests.ops.programs import Form, one_node  # noqa: E402
-
+from samara.exporter.conformance.programs import Form, one_node  # noqa: E402
 from samara.exporter.ir import Golden, ProgramBuilder  # noqa: E402
 from samara.exporter.ir.file_assemble import assemble  # noqa: E402
 from samara.exporter.ir.file_write import rows_of  # noqa: E402

@@ -196,10 +196,10 @@ if TYPE_CHECKING:
     from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
     from samara.exporter.quantize.quantize import quantize as quantize
     from samara.pybridge import ArgumentError as ArgumentError
-    from samara.pybridge import BackendError as BackendError
-    from samara.pybridge import CancelledError as CancelledError
     from samara.pybridge import Backend as Backend
+    from samara.pybridge import BackendError as BackendError
     from samara.pybridge import BackendReport as BackendReport
+    from samara.pybridge import CancelledError as CancelledError
     from samara.pybridge import Device as Device
     from samara.pybridge import FileError as FileError
     from samara.pybridge import FunctionSpec as FunctionSpec

@@ -89,3 +89,34 @@ def test_failures(samara: Samara, samara_path: Path) -> None:
     assert "give the .onnx file" in result.stderr
     assert samara("bench", samara_path, "--threads", "0").exit_code == 2
     assert samara("bench", samara_path, "--threads", "x").exit_code == 2
+
+
+def test_on_a_device(
+    samara: Samara, samara_path: Path, device_library: Callable[[str], Path]
+) -> None:
+    """The CPU takes turns with it, and answers are compared."""
+    command = ("bench", samara_path, *QUICK, "--backend", device_library("mirror"))
+    result = samara(*command, "--cold", "--node", "conv")
+    assert result.exit_code == 0, result.output
+    assert "5 of 5" in result.stdout
+    facts = json.loads(samara(*command, "--json").stdout)
+    cpu, mirror = facts["rows"]
+    assert cpu["use"] is None
+    use = mirror["use"]
+    assert (use["device"], use["nodes"], use["regions"]) == ("mirror:0", 5, 1)
+    assert mirror["tolerances"] <= 1.0
+    assert mirror["ratio"] > 0
+    away = samara(*command, "--on", "qemu:max")
+    assert away.exit_code == 2
+    assert "--backend is for this machine" in away.stderr
+
+
+def test_a_baseline_knows_the_device(
+    samara: Samara, samara_path: Path, tmp_path: Path, device_library: Callable[[str], Path]
+) -> None:
+    command = ("bench", samara_path, *QUICK, "--backend", device_library("mirror"))
+    old = tmp_path / "old.json"
+    old.write_text(samara(*command, "--json").stdout)
+    result = samara(*command, "--baseline", old)
+    assert "samara threads=1: " in result.stdout
+    assert "samara threads=1 device=mirror:0: " in result.stdout

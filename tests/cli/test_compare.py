@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -59,3 +60,34 @@ def test_wrong_options_of_a_side(samara: Samara, samara_path: Path) -> None:
     result = samara("compare", f"{samara_path}@speed=high")
     assert result.exit_code == 1
     assert "options after @" in result.stderr
+
+
+def test_layers_of_a_device(
+    samara: Samara, samara_path: Path, device_library: Callable[[str], Path]
+) -> None:
+    side = f"{samara_path}@backend={device_library('mirror')},accuracy=strict"
+    result = samara("compare", side, f"{samara_path}@accuracy=strict", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert len(facts["rows"]) == 5
+    assert all(row["max_difference"] == 0.0 for row in facts["rows"])
+    device, cpu = facts["uses"]
+    assert (device["device"], device["nodes"], cpu) == ("mirror:0", 5, None)
+    assert "5 of 5 nodes on mirror:0" in samara("compare", side).stdout
+
+
+def test_a_device_that_fails_is_not_compared(
+    samara: Samara,
+    samara_path: Path,
+    device_library: Callable[[str], Path],
+    mirror_hooks: ctypes.CDLL,
+) -> None:
+    mirror_hooks.mirror_fail(b"submit", 1)
+    side = f"{samara_path}@backend={device_library('mirror')}"
+    result = samara("compare", side, samara_path)
+    assert result.exit_code == 1
+    assert "there is nothing to compare, the CPU took over: mirror:0" in result.stderr
+    assert "samara backend test" in result.stderr
+    missing = samara("compare", f"{samara_path}@backend=gpu")
+    assert missing.exit_code == 1
+    assert "there is no backend 'gpu' here" in missing.stderr

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 COMMANDS = {
-    *("bench", "build", "compare", "demo", "doctor", "export", "inspect", "ops", "quantize", "run"),
-    "tune",
+    *("backend", "bench", "build", "compare", "demo", "devices", "doctor", "export", "inspect"),
+    *("ops", "quantize", "run", "tune"),
 }
 HEAVY = ("numpy", "onnx", "cffi", "samara.exporter", "samara.pybridge")
 

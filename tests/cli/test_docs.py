@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/cli.md, docs/quantization-guide.md and the README run and print what the pages say."""
+"""The commands of docs/cli.md, docs/backends.md, docs/quantization-guide.md and the README run and print
+what the pages say.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ Samara = Callable[..., Result]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what the commands read: the demo's files (of a net that has learned nothing), a model."""
+def place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_library: Callable[[str], Path]
+) -> Path:
+    """A folder with what the commands read: the demo's files (of a net that has learned nothing), a model, a
+    library that brings a device.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
     net = digits_net.net().eval()
@@ -33,6 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     images = np.random.default_rng(0).random((40, 1, 8, 8), np.float32)
     np.savez(tmp_path / "demo" / "calibration.npz", image=images)
     (tmp_path / "model.onnx").write_bytes(small_onnx())
+    (tmp_path / "libnpu.so").symlink_to(device_library("npu"))
     np.save(tmp_path / "input.npy", np.ones((1, 3, 8, 8), np.float32))
     return tmp_path
 
@@ -61,6 +68,14 @@ def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
     for block in blocks:
         if not block.startswith("$ samara demo\n"):  # tests/exporter/demo/test_demo.py runs it
             _hold(samara, block)
+
+
+def test_backends_page(samara: Samara, repo: Path, place: Path) -> None:
+    page = (repo / "docs" / "backends.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)
+    assert blocks
+    for block in blocks:
+        _hold(samara, block)
 
 
 def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:

@@ -105,3 +105,25 @@ def test_verify_an_older_file(samara: Samara, repo: Path) -> None:
     facts = json.loads(samara("inspect", "--verify", "--json", old).stdout)
     assert (facts["sums"], facts["verified"], facts["damages"]) == (False, False, [])
     assert "checksums: none of the data" in samara("inspect", old).stdout
+
+
+def test_placement(
+    samara: Samara, samara_path: Path, device_library: Callable[[str], Path], tmp_path: Path
+) -> None:
+    mirror = device_library("mirror")
+    result = samara("inspect", samara_path, "--placement", "--backend", mirror)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{samara_path} on {mirror}: 5 of 5 nodes on mirror:0")
+    assert "multiply-adds" in result.stdout
+    facts = json.loads(
+        samara("inspect", samara_path, "--placement", "--backend", "cpu", "--json").stdout
+    )
+    assert {node["device"] for node in facts["nodes"]} == {"cpu"}
+    (total,) = facts["totals"]
+    assert (total["device"], total["nodes"]) == ("cpu", 5)
+    # conv: 6 channels of 27 taps on 8x8; dense: 6 by 4.
+    assert total["multiply_adds"] == 8 * 8 * 6 * 27 + 6 * 4
+    assert samara("inspect", samara_path, "--placement", "--memory").exit_code == 2
+    assert samara("inspect", samara_path, "--backend", "cpu").exit_code == 2
+    page = tmp_path / "m.html"
+    assert samara("inspect", samara_path, "--placement", "--html", page).exit_code == 2

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -62,3 +63,29 @@ def test_failures(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
     result = samara("run", samara_path, "--input", tmp_path / "wide.npy")
     assert result.exit_code == 1
     assert "has shape [1, 3, 8, 9], the model takes [batch, 3, 8, 8]" in result.stderr
+
+
+def test_on_a_device(
+    samara: Samara, samara_path: Path, device_library: Callable[[str], Path]
+) -> None:
+    mirror, npu = device_library("mirror"), device_library("npu")
+    command = ("run", samara_path, "--backend", npu, "--backend", mirror, "--wait")
+    result = samara(*command)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == "5 of 5 nodes on mirror:0, in 1 region"
+    facts = json.loads(samara(*command, "--json").stdout)
+    assert facts["use"]["device"] == "mirror:0"
+    assert facts["use"]["failure"] == ""
+    assert json.loads(samara("run", samara_path, "--json").stdout)["use"] is None
+
+
+def test_a_device_that_fails_is_said(
+    samara: Samara,
+    samara_path: Path,
+    device_library: Callable[[str], Path],
+    mirror_hooks: ctypes.CDLL,
+) -> None:
+    mirror_hooks.mirror_fail(b"submit", 1)
+    result = samara("run", samara_path, "--backend", device_library("mirror"))
+    assert result.exit_code == 0, result.output
+    assert "the CPU took over: mirror:0: running: mirror: call" in result.stdout

@@ -32,3 +32,15 @@ def test_a_missing_file_of_choices(samara: Samara, samara_path: Path, tmp_path: 
     result = samara("run", samara_path, "--tuned", tmp_path / "none")
     assert result.exit_code == 1
     assert "samara tune" in result.stderr
+
+
+def test_nodes_on_a_device_are_left_alone(
+    samara: Samara, samara_path: Path, tmp_path: Path, device_library: Callable[[str], Path]
+) -> None:
+    command = ("tune", samara_path, "--runs", "1", "--out", tmp_path / "c", "--json")
+    assert json.loads(samara(*command).stdout)["use"] is None
+    result = samara(*command, "--backend", device_library("mirror"))
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["nodes"] == []
+    assert facts["use"]["nodes"] == 5

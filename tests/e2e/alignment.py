@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 from tests.e2e.models import recorded
-from tests.ops.programs import Form, one_node
 
 import samara
+from samara.exporter.conformance.programs import Form, one_node
 from samara.exporter.ir import Program, Variable, to_bytes
 from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.ops import all_ops

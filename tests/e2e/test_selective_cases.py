@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.e2e.answers import answers
-from tests.ops.programs import FORMS, one_node
 
+from samara.exporter.conformance.programs import FORMS, one_node
 from samara.exporter.ir import save_program
 from samara.exporter.measure.survey import needs_of
 from samara.exporter.ops import OpSpec, all_ops

@@ -8,8 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.ops.programs import one_node
-
+from samara.exporter.conformance.programs import one_node
 from samara.exporter.ir.file_assemble import assemble
 from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ops import OpSpec, all_ops

@@ -40,7 +40,15 @@ EXPORTER_KNOWS = {
 # The exporter's own face and what joins the five rooms may know all of them.
 EXPORTER_TOP = {"__init__", "build", "export", "onnx_backend", "testing"}
 # So may what looks at models from outside, in this order: each also those before it, none after.
-EXPORTER_VIEWS = ("opening", "custom_operators", "measure", "inspect", "doctor", "demo")
+EXPORTER_VIEWS = (
+    "opening",
+    "custom_operators",
+    "measure",
+    "conformance",
+    "inspect",
+    "doctor",
+    "demo",
+)
 
 # Third-party modules that only some rooms may know.
 ONLY_IN = {

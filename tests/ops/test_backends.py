@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.ops.programs import FORMS, Form, one_node
 
 import samara
-from samara.exporter.ir import to_bytes
-from samara.exporter.ops import Case, OpSpec, all_ops
-from samara.exporter.types import ShapeError
-from samara.pybridge._native import library_path
+from samara.exporter.conformance.answers import Question
+from samara.exporter.conformance.operators import questions
+from samara.exporter.ops import OpSpec, all_ops
 
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 # Whose output dims depend on data, in some of their cases at least.
@@ -22,45 +21,27 @@ MEASURED = {"nonzero", "range"}
 NPU = {"max_pool", "qadd", "qavg_pool", "qconv", "requantize", "reshape"}
 
 
-def _device(name: str) -> samara.Backend:
-    path = Path(library_path()).resolve().parent / f"libsamara_{name}.so"
-    if not path.exists():
-        pytest.fail(f"{path.name} is not built: run `make build`", pytrace=False)
-    return samara.Backend(path)
+@pytest.fixture(scope="module")
+def mirror(device_library: Callable[[str], Path]) -> samara.Backend:
+    return samara.Backend(device_library("mirror"), cache=False)
 
 
 @pytest.fixture(scope="module")
-def mirror() -> samara.Backend:
-    return _device("mirror")
+def npu(device_library: Callable[[str], Path]) -> samara.Backend:
+    return samara.Backend(device_library("npu"), cache=False)
 
 
-@pytest.fixture(scope="module")
-def npu() -> samara.Backend:
-    return _device("npu")
-
-
-def _case(
-    op: OpSpec, case: Case, form: Form, device: samara.Backend, placed: Counter[str]
-) -> str | None:
-    """What is wrong with a case, or None. `placed` counts its nodes by device."""
-    try:
-        made = one_node(op, case, form)
-    except ShapeError:  # symbols may leave open what a rule must know
-        return None
-    if made is None:
-        return None
-    model = samara.Model(to_bytes(made.program))
-    # Without strict accuracy the CPU may transform convolutions, which single operators do not.
-    want = samara.Session(model, accuracy="strict").run(made.feeds)
-    session = samara.Session(model, accuracy="strict", backend=device)
-    placed.update(row.device for row in session.placement() if row.op == op.name)
+def _wrong(question: Question, device: samara.Backend, placed: Counter[str]) -> str:
+    """What is wrong with the device's bits, or "". `placed` counts nodes by device."""
+    session = question.session(device)
+    placed.update(row.device for row in session.placement() if row.op == question.op.name)
     for _ in range(2):
-        got = session.run(made.feeds)
+        got = session.run(question.feeds)
     failure = session.backend_report().failure
     if failure:
         return failure
-    wrong = [name for name, y in want.items() if y.tobytes() != got[name].tobytes()]
-    return f"other bits in {', '.join(wrong)}" if wrong else None
+    wrong = [n for n, y in question.want.items() if y.tobytes() != got[n].tobytes()]
+    return f"other bits in {', '.join(wrong)}" if wrong else ""
 
 
 def _run(op: OpSpec, device: samara.Backend) -> Counter[str]:
@@ -68,10 +49,10 @@ def _run(op: OpSpec, device: samara.Backend) -> Counter[str]:
     placed: Counter[str] = Counter()
     found = []
     for case in op.cases:
-        for form in FORMS:
-            fault = _case(op, case, form, device, placed)
-            if fault is not None:
-                found.append(f"{op.name}-{case.name} {form}: {fault}")
+        for _, question in questions(op, case):
+            fault = _wrong(question, device, placed)
+            if fault:
+                found.append(f"{question.name}: {fault}")
     assert not found, f"{len(found)} failures:\n" + "\n".join(found[:20])
     return placed
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.ops.programs import OneNode, one_node
 from tests.ops.test_gradients import DIFFERENTIABLE, REFUSING, Wide, covering, projections
 
 import samara
+from samara.exporter.conformance.programs import OneNode, one_node
 from samara.exporter.ir import Program, ProgramBuilder, Value, to_bytes
 from samara.exporter.ops import OpSpec
 from samara.exporter.testing import Array

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.ops.control_programs import PROGRAMS
 from tests.ops.mutate import Mutator
-from tests.ops.programs import Form, one_node
 from tests.sanitizers import replay
 
+from samara.exporter.conformance.programs import Form, one_node
 from samara.exporter.ir import Program
 from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.testing import case_id

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.ops.programs import FORMS, Form, one_node
 
 import samara
+from samara.exporter.conformance.programs import FORMS, Form, one_node
 from samara.exporter.ir import save_program, to_bytes
 from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.ops import Case, OpSpec, all_ops
 from samara.exporter.testing import Array, assert_close, run_case
 from samara.exporter.types import SamaraError as ExporterError
 from samara.exporter.types import ShapeError
+from samara.pybridge.device import host
 
 ISAS = ("scalar", "avx2", "avx512", "neon")
 INTEGER_ISAS = ("avx512-vnni", "neon-dot", "neon-i8mm")  # of which only integer kernels know
@@ -29,7 +30,7 @@ Check = Callable[[samara.Session, Mapping[str, Array]], dict[str, Array]]
 
 def usable_isas(op: OpSpec) -> list[str]:
     """Those of ISAS that this machine has, and of INTEGER_ISAS for integers; scalar always."""
-    described = samara.devices()[0].description.replace(",", " ").split()
+    described = host().description.replace(",", " ").split()
     known = ISAS + INTEGER_ISAS if "qs8" in op.dtypes else ISAS
     return [isa for isa in known if isa == "scalar" or isa in described]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.ops.programs import one_node
 from tests.ops.test_native import usable_isas
 
 import samara
+from samara.exporter.conformance.programs import one_node
 from samara.exporter.ir import save_program
 from samara.exporter.ops import Case, all_ops
 from samara.exporter.types import Quant

@@ -560,3 +560,34 @@ def test_what_is_logged(files: Files, caplog: pytest.LogCaptureFixture) -> None:
     assert "'threads': 1" in created
     assert resized.startswith("resized to [(3, 4)]: the arena has ")
     assert {r.name for r in caplog.records} == {"samara.session"}
+
+
+# ---- runs in a thread of the session's own
+
+
+def test_asynchronous_runs_keep_their_order(files: dict[str, Path]) -> None:
+    with Session(files["dense"]) as session:
+        xs = [np.full((2, 4), i, np.float32) for i in range(8)]
+        futures = [session.run_async({"x": x}) for x in xs]
+        for x, future in zip(xs, futures, strict=True):
+            np.testing.assert_array_equal(future.result()["y"], session_answer(files, x))
+
+
+def session_answer(files: dict[str, Path], x: np.ndarray) -> np.ndarray:
+    return Session(files["dense"]).run({"x": x})["y"]
+
+
+def test_an_asynchronous_run_fails_in_its_future(files: dict[str, Path]) -> None:
+    session = Session(files["dense"])
+    with pytest.raises(ShapeError):
+        session.run_async({"x": np.zeros((2, 5), np.float32)}).result()
+    assert session.run_async({"x": np.zeros((2, 4), np.float32)}).result()["y"].shape == (2, 3)
+
+
+def test_close_waits_for_asynchronous_runs(files: dict[str, Path]) -> None:
+    session = Session(files["dense"])
+    futures = [session.run_async({"x": np.zeros((2, 4), np.float32)}) for _ in range(4)]
+    session.close()
+    assert all(future.done() for future in futures)
+    with pytest.raises(SamaraError, match="the session is closed"):
+        session.run_async({"x": np.zeros((2, 4), np.float32)})

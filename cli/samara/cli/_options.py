@@ -60,6 +60,15 @@ Accuracy = Annotated[
         help="strict: no transformed algorithms; bfloat16: float products of rounded operands.",
     ),
 ]
+Backends = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backend",
+        metavar="NAME|LIBRARY",
+        help="Run on a device: opencl, opencl:1, auto (where it is faster), or the path of a library "
+        "that brings one; repeat it for several, the first that supports a node has it.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of random inputs.")]
 
 
@@ -166,6 +175,13 @@ def bounds(texts: Sequence[str] | None) -> dict[str, int]:
 def tuned(text: str | None) -> str | bool | None:
     """`--tuned` as Session takes it."""
     return True if text == "cache" else text
+
+
+def backend(texts: Sequence[str] | None) -> str | list[str]:
+    """`--backend` as Session takes it."""
+    if not texts:
+        return "cpu"
+    return texts[0] if len(texts) == 1 else list(texts)
 
 
 def names(texts: Sequence[str] | None) -> list[str] | None:

@@ -15,7 +15,7 @@ from typing import Any
 # Python's argument -> option. A value of a dict is written KEY, what joins them, VALUE.
 _OPTIONS: Mapping[str, str] = {
     "accuracy": "--accuracy",
-    "backend": "@backend",
+    "backend": "--backend",
     "bare_metal": "--bare-metal",
     "baseline": "--baseline",
     "bisect": "--bisect",

@@ -73,6 +73,7 @@ def bench(
         Path | None,
         typer.Option("--tool", metavar="FILE", help="With --on: a samara-bench for that machine."),
     ] = None,
+    backend: opt.Backends = None,
     tuned: opt.Tuned = None,
     accuracy: opt.Accuracy = "default",
     function: opt.Function = None,
@@ -83,7 +84,8 @@ def bench(
 ) -> None:
     """Measure latency: medians over interleaved rounds, ratios of medians, answers compared.
 
-    The exit status is 1 when an engine gives another answer.
+    The exit status is 1 when an engine gives another answer. With --backend the CPU takes turns with
+    the device.
 
     \b
     samara bench model.samara
@@ -91,6 +93,7 @@ def bench(
     samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
     samara bench model.samara --node conv1 --profile trace.json
     samara bench model.samara --input sr=16000 --node If_0/then
+    samara bench model.samara --backend opencl
     samara bench model.samara --on ssh:pi@raspberry --node conv
     """
     if on is None and tool is not None:
@@ -100,6 +103,7 @@ def bench(
             "--against": against,
             "--baseline": baseline,
             "--profile": profile,
+            "--backend": backend,
             "--tuned": tuned,
             "--accuracy": accuracy != "default",
         }
@@ -143,6 +147,7 @@ def bench(
                 shapes=sizes,
                 seed=seed,
                 baseline=baseline,
+                backend=opt.backend(backend),
                 tuned=opt.tuned(tuned),
                 accuracy=accuracy,
                 progress=progress,
@@ -155,6 +160,7 @@ def bench(
                     function=function,
                     threads=counts[0],
                     isa=isa[0] if isa else None,
+                    backend=opt.backend(backend),
                     tuned=opt.tuned(tuned),
                     accuracy=accuracy,
                     inputs=named,

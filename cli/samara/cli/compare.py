@@ -44,12 +44,14 @@ def compare(
     beyond its bound, which the last line states: the tolerance, where both sides have one precision; 2 %
     of the output's range, where one has float16 or bfloat16 (scheme fp16, accuracy=bfloat16); 10 dB of
     signal to noise, where one has integers (schemes int8…, int4…); --min-sqnr, where given.
-    Options after @: isa=…, threads=…, accuracy=…, backend=cpu or backend=reference.
+    Options after @: isa=…, threads=…, accuracy=…, backend=reference, cpu, opencl, auto or the path of a
+    library that brings a device.
 
     \b
     samara compare model.samara                             (against the reference interpreter)
     samara compare model.samara@isa=avx2 model.samara@isa=scalar
     samara compare float.samara int8.samara --input in.npz --worst 10
+    samara compare model.samara@backend=opencl model.samara
     """
     from samara.exporter.measure.compare import compare_files
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,13 @@ def inspect(
             "--memory", help="Where the bytes go: the arena drawn, and what sets its peak."
         ),
     ] = False,
+    placement: Annotated[
+        bool,
+        typer.Option(
+            "--placement", help="Only where every node runs, and why; default of --backend: auto."
+        ),
+    ] = False,
+    backend: opt.Backends = None,
     verify: Annotated[
         bool,
         typer.Option(
@@ -53,14 +60,19 @@ def inspect(
     samara inspect model.samara
     samara inspect model.samara --kernels --memory
     samara inspect model.samara --kernels --input sr=16000
+    samara inspect model.samara --placement --backend opencl
     samara inspect model.onnx --html model.html
     samara inspect --verify model.samara
     """
     if verify:
-        if kernels or memory or html is not None:
+        if kernels or memory or placement or html is not None:
             raise typer.BadParameter("it shows nothing else", param_hint="--verify")
         _verify(model, as_json)
         return
+    if placement and (kernels or memory or html is not None):
+        raise typer.BadParameter("it shows nothing else", param_hint="--placement")
+    if backend and not placement:
+        raise typer.BadParameter("it goes with --placement", param_hint="--backend")
     from samara.exporter.inspect.contents import inspect as inspect_file
     from samara.exporter.inspect.html import html_page
     from samara.exporter.inspect.memory_report import draws_boxes
@@ -68,6 +80,10 @@ def inspect(
 
     sizes = opt.sizes(shape)
     named, bare = opt.files(inputs)
+    if placement:
+        given = {"inputs": named, "files": bare, "shapes": sizes or None, "isa": isa}
+        _placement(model, opt.backend(backend or ["auto"]), as_json, {**given, "threads": threads})
+        return
     with opened_model(model) as file, step(f"inspecting {model}"):
         report = inspect_file(
             file.path,
@@ -92,6 +108,17 @@ def inspect(
         )
     else:
         typer.echo(f"{html}: open it in a browser")
+
+
+def _placement(model: str, backend: str | list[str], as_json: bool, given: dict[str, Any]) -> None:
+    from samara.exporter.inspect.placement import placement
+
+    with opened_model(model) as file, step(f"placing {model}"):
+        report = placement(file.path, backend=backend, name=model, **given)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())
 
 
 def _verify(model: str, as_json: bool) -> None:

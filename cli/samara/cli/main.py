@@ -11,10 +11,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from samara.cli.backend import backend
 from samara.cli.bench import bench
 from samara.cli.build import build
 from samara.cli.compare import compare
 from samara.cli.demo import demo
+from samara.cli.devices import devices
 from samara.cli.doctor import doctor
 from samara.cli.export import export
 from samara.cli.inspect import inspect
@@ -36,6 +38,7 @@ A first walk:
   samara bench model.onnx --against onnxruntime how fast it is
   samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
+  samara devices                                what can run it, for --backend
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
@@ -132,8 +135,12 @@ def _app(
             load_operators(path)
 
 
-for _command in (doctor, export, quantize, inspect, run, compare, bench, tune, build, ops, demo):
+for _command in (
+    *(doctor, export, quantize, inspect, run, compare, bench, tune, build),
+    *(devices, ops, demo),
+):
     app.command()(_command)
+app.add_typer(backend, name="backend")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

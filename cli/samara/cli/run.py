@@ -29,6 +29,11 @@ def run(
         int | None, typer.Option("--threads", min=1, help="Threads; default: up to 4 cores.")
     ] = None,
     isa: opt.Isa = None,
+    backend: opt.Backends = None,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="With --backend auto: be on the device from the first run on."),
+    ] = False,
     tuned: opt.Tuned = None,
     accuracy: opt.Accuracy = "default",
     profile: Annotated[
@@ -53,6 +58,7 @@ def run(
     samara run model.samara --input x=in.npy --output out.npz
     samara run model.samara --input all.npz --top 3
     samara run model.samara --profile trace.json
+    samara run model.samara --backend opencl
     """
     from samara.exporter.measure.run import run as run_file
 
@@ -66,6 +72,8 @@ def run(
             function=function,
             threads=threads,
             isa=isa,
+            backend=opt.backend(backend),
+            wait=wait,
             tuned=opt.tuned(tuned),
             accuracy=accuracy,
             seed=seed,

@@ -24,6 +24,7 @@ def tune(
         int, typer.Option("--threads", min=1, help="Threads of the runs that are measured.")
     ] = 1,
     isa: opt.Isa = None,
+    backend: opt.Backends = None,
     runs: Annotated[
         int, typer.Option("--runs", min=1, help="Rounds; the least time of each counts.")
     ] = 20,
@@ -53,6 +54,7 @@ def tune(
             function=function,
             threads=threads,
             isa=isa,
+            backend=opt.backend(backend),
             inputs=named,
             files=bare,
             shapes=opt.sizes(shape) or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import usable_cores
 from samara.pybridge.errors import ArgumentError, BackendError, SamaraError
-from samara.pybridge.files import kind_of, path_of
+from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.names import meant
 
 _log = logging.getLogger("samara.devices")
@@ -23,6 +23,8 @@ CPU, AUTO = "cpu", "auto"
 _BUILT_IN = ("opencl",)
 _NOT_FOUND = 12
 _MOST_DEVICES = 16  # of one backend that devices() asks for
+# How names of shared libraries end.
+_LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
 
 # Open devices by name, for the life of the process: sessions share them and the weights on them.
 _open: dict[tuple[int, str], Backend] = {}
@@ -105,11 +107,15 @@ class Backend:
         rates: str | os.PathLike[str] | None = None,
     ) -> None:
         name = os.fspath(source)
+        if isinstance(source, str) and not _is_built_in(name) and not is_library(name):
+            raise _no_backend(name)
+        if not _is_built_in(name) and os.path.exists(name):
+            name = os.path.abspath(name)  # the system looks for a name without a folder elsewhere
         folder = _cache_folder(cache)
         options = ffi.new("samara_backend_options *")
         options.struct_size = ffi.sizeof("samara_backend_options")
         held = [ffi.new("char[]", os.fsencode(name))]
-        if name.split(":")[0] in _BUILT_IN:
+        if _is_built_in(name):
             options.name = held[0]
         else:
             options.library = held[0]
@@ -117,7 +123,7 @@ class Backend:
             held.append(ffi.new("char[]", os.fsencode(folder)))
             options.cache_folder = held[-1]
         if rates is not None:
-            held.append(ffi.new("char[]", os.fsencode(path_of(rates, "rates"))))
+            held.append(ffi.new("char[]", os.fsencode(_rates_file(rates))))
             options.rates = held[-1]
         out, error = ffi.new("samara_backend **"), new_error()
         lib = library()
@@ -129,6 +135,7 @@ class Backend:
         info.struct_size = ffi.sizeof("samara_device_info")
         check(lib.samara_backend_device(self.handle, info), error)
         self.source = name
+        self._options = {"cache": cache, "rates": rates}
         self.device = Device(
             name=_device_name(name, text(info.backend)),
             description=text(info.name),
@@ -147,23 +154,68 @@ class Backend:
         return f"Backend({self.source!r}: {self.device.description})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Backend, (self.source,)
+        return _opened, (self.source, self._options)
+
+
+BackendChoice = str | os.PathLike[str] | Backend | Sequence[str | os.PathLike[str] | Backend]
+"""What Session(backend=…) takes: a name, the path of a library, a Backend, or several of these."""
+
+
+def _opened(source: str, options: Mapping[str, Any]) -> Backend:
+    return Backend(Path(source) if is_library(source) else source, **options)
+
+
+def _is_built_in(name: str) -> bool:
+    return name.split(":")[0] in _BUILT_IN
+
+
+def is_library(name: str) -> bool:
+    """Whether the name of a backend is the path of a shared library."""
+    if _is_built_in(name):
+        return False
+    is_path = os.sep in name or name.endswith(_LIBRARY_SUFFIXES)
+    return is_path or ".so." in name or os.path.isfile(name)
 
 
 def _device_name(source: str, backend: str) -> str:
-    if source.split(":")[0] not in _BUILT_IN:
+    if not _is_built_in(source):
         return f"{backend}:0"
     return source if ":" in source else f"{source}:0"
 
 
+def _no_backend(name: str) -> BackendError:
+    names = meant(name, [CPU, *_BUILT_IN, AUTO], "available:")
+    return BackendError(
+        f"there is no backend {name!r} here",
+        fix=f"{names}, or the path of a shared library that brings one",
+    )
+
+
 def _unavailable(name: str, status: int, message: str) -> SamaraError:
+    if is_library(name):
+        found = os.path.exists(name)
+        exports = "a library of a backend exports samara_backend_entry (docs/backends.md)"
+        return BackendError(
+            message if name in message else f"{name}: {message}",
+            fix=exports if found else "there is no such file: give the path of the library",
+        )
     if status == _NOT_FOUND:
         return BackendError(
             f"there is no device {name!r} here: {message}",
             fix="samara devices lists what there is",
         )
     error = failure(status, message)
-    return BackendError(error.message, fix=error.fix)
+    return BackendError(error.message, fix=error.fix or "samara devices lists what there is")
+
+
+def _rates_file(rates: str | os.PathLike[str]) -> Path:
+    """Its path. The library reads it when a session asks, which is late to hear of a wrong one."""
+    if not read_text(rates, "rates").startswith("samara-rates "):
+        raise BackendError(
+            f"{os.fspath(rates)} is no file of rates",
+            fix="samara writes one into the device's cache folder (docs/backends.md)",
+        )
+    return path_of(rates, "rates")
 
 
 def _cache_folder(cache: str | os.PathLike[str] | bool | None) -> str | None:
@@ -183,15 +235,28 @@ def devices() -> list[Device]:
         for device in samara.devices():
             print(device.name, device.description)
     """
-    found = [Device(CPU, f"{usable_cores()} cores, {_instruction_sets()}")]
+    return survey()[0]
+
+
+def survey() -> tuple[list[Device], list[str]]:
+    """What devices() lists, and for each backend that has no device here a sentence that says why."""
+    found, absent = [host()], []
     for backend in _BUILT_IN:
         for index in range(_MOST_DEVICES):
             try:
                 found.append(_named(f"{backend}:{index}").device)
             except BackendError as error:
                 _log.debug("%s:%d: %s", backend, index, error)
+                if index == 0:
+                    why = error.message.removeprefix(f"there is no device '{backend}:0' here: ")
+                    absent.append(f"no {backend}: {why}")
                 break
-    return found
+    return found, absent
+
+
+def host() -> Device:
+    """The CPU, with the instruction sets in use. Opens no driver."""
+    return Device(CPU, f"{usable_cores()} cores, {_instruction_sets()}")
 
 
 def _instruction_sets() -> str:
@@ -202,20 +267,27 @@ def _instruction_sets() -> str:
 
 
 def _named(name: str) -> Backend:
-    key = (os.getpid(), name if ":" in name else f"{name}:0")
+    source = name
+    if _is_built_in(name):
+        source = name if ":" in name else f"{name}:0"
+    elif os.path.exists(name):
+        source = os.path.realpath(name)
+    key = os.getpid(), source
     if key not in _open:
-        _open[key] = Backend(key[1])
+        _open[key] = Backend(source)
     return _open[key]
 
 
 def backends_of(
-    backend: str | Backend | Sequence[str | Backend],
+    backend: BackendChoice,
 ) -> tuple[list[Backend], bool]:
     """The devices that a session's `backend` names, in order, and whether it takes only what pays:
     none for "cpu"; for "auto" alone the first there is. BackendError for a name that is none, or
     whose device is not here.
+
+    A name or path stands for one open device, which all sessions of the process share.
     """
-    if isinstance(backend, (str, Backend)):
+    if isinstance(backend, (str, os.PathLike, Backend)):
         backend = [backend]
     if not isinstance(backend, (list, tuple)):
         raise ArgumentError(
@@ -225,13 +297,10 @@ def backends_of(
     for each in backend:
         if isinstance(each, Backend):
             found.append(each)
-        elif isinstance(each, str) and each.split(":")[0] in _BUILT_IN:
-            found.append(_named(each))
+        elif not isinstance(each, (str, os.PathLike)):
+            raise ArgumentError(f"a backend is {kind_of(each)}", fix='give a name, as "opencl"')
         elif each not in (CPU, AUTO):
-            names = [CPU, *_BUILT_IN, AUTO]
-            raise BackendError(
-                f"there is no backend {each!r} here", fix=meant(each, names, "available:")
-            )
+            found.append(_named(os.fspath(each)))
     automatic = AUTO in backend
     if automatic and not found:
         found = _any_device()
@@ -264,9 +333,7 @@ def placement_rows(handle: Any) -> list[PlacementRow]:
             device=text(row.device),
             reason=text(row.reason),
             cost_us=row.cost_us,
-            runner_up=None
-            if row.runner_up == NULL
-            else (text(row.runner_up), row.runner_up_us),
+            runner_up=None if row.runner_up == NULL else (text(row.runner_up), row.runner_up_us),
             region=int(row.region),
         )
         for row in rows[0 : count[0]]

@@ -12,8 +12,9 @@ from samara.pybridge.session import Session
 
 @dataclass(frozen=True, slots=True)
 class NodeNeeds:
-    """One node. `state`: "prepared"; "view", "placed" (nothing to run); "control"; "unprepared":
-    its dims are not known yet, so its parts are not either. `work`: multiply-adds, 0 where they are
+    """One node. `state`: "prepared"; "view", "placed" (nothing to run); "control"; "device":
+    a device runs it, so that what the CPU would need is not known; "unprepared": its dims are not
+    known yet, so its parts are not either. `work`: multiply-adds, 0 where they are
     few or not known; `elements`: of its first output.
     """
 

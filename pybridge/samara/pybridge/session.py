@@ -16,7 +16,7 @@ from samara.pybridge._native import NULL, failure, ffi, library, text
 from samara.pybridge._state import State
 from samara.pybridge.bound_outputs import WORTH_BYTES, BoundOutputs
 from samara.pybridge.device import (
-    Backend,
+    BackendChoice,
     BackendReport,
     PlacementRow,
     backend_report,
@@ -75,11 +75,13 @@ class Session:
 
     model: a Model, or what Model takes; copy and verify are Model's then. function: name, None for
     the first. threads: None means min(4, cores).
-    backend: "cpu"; "opencl", or "opencl:1", which runs there every node that the device supports; a
-    Backend; or a list of these, in which the first that supports a node has it. "auto" takes a device
-    only where it is faster: the session runs on the CPU at once, and changes between two runs when
-    the device is ready; in a list it says so of the devices there. wait: for that, at creation. Where
-    a device fails the run is repeated on the CPU, which has all later ones.
+    backend: "cpu"; "opencl", or "opencl:1", which runs there every node that the device supports; the
+    path of a library that brings a backend; a Backend; or a list of these, in which the first that
+    supports a node has it. "auto" takes a device only where it is faster: the session runs on the CPU
+    at once, and changes between two runs when the device is ready; in a list it says so of the devices
+    there. wait: for that, at creation. check_every: runs after which the CPU computes part of a random
+    node of a device, too, and compares. Where a device fails the run is repeated on the CPU, which
+    has all later ones.
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
@@ -106,8 +108,9 @@ class Session:
         *,
         function: str | None = None,
         threads: int | None = None,
-        backend: str | Backend | Sequence[str | Backend] = "cpu",
+        backend: BackendChoice = "cpu",
         wait: bool = False,
+        check_every: int = 256,
         isa: Sequence[str] | str | None = None,
         keep: Sequence[str] | str = (),
         accuracy: str = "default",
@@ -130,6 +133,7 @@ class Session:
             "threads": threads,
             "backend": backend,
             "wait": wait,
+            "check_every": check_every,
             "isa": isa,
             "keep": keep,
             "accuracy": accuracy,
@@ -145,6 +149,7 @@ class Session:
             threads=threads,
             backend=backend,
             wait=wait,
+            check_every=check_every,
             isa=isa,
             keep=self._keep,
             accuracy=accuracy,
@@ -281,6 +286,7 @@ class Session:
             future = session.run_async({"image": image})
             scores = future.result()["scores"]
         """
+        self.handle  # noqa: B018  raises where the session is closed
         if self._runner is None:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -434,11 +440,19 @@ class Session:
     # ---- devices
 
     def placement(self) -> list[PlacementRow]:
-        """Where every node runs, and why."""
+        """Where every node runs, and why.
+
+        for row in session.placement():
+            print(row.node, row.device, row.reason)
+        """
         return placement_rows(self.handle)
 
     def backend_report(self) -> BackendReport:
-        """What the session's devices did, and why the CPU took over where it did."""
+        """What the session's devices did, and why the CPU took over where it did.
+
+        if session.backend_report().failure:
+            print(session.backend_report().failure)
+        """
         return backend_report(self.handle)
 
     # ---- internals

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from samara.pybridge._native import NULL, check, ffi, library, new_error
-from samara.pybridge._pool import pool_for
+from samara.pybridge._pool import pool_for, whole_number
 from samara.pybridge.custom import custom_ops, explained
-from samara.pybridge.device import Backend, backends_of
+from samara.pybridge.device import BackendChoice, backends_of
 from samara.pybridge.errors import (
     ArgumentError,
     SamaraError,
@@ -40,8 +40,9 @@ def create_session(
     function: str,
     *,
     threads: int | None,
-    backend: str | Backend | Sequence[str | Backend],
+    backend: BackendChoice,
     wait: bool,
+    check_every: int,
     isa: Sequence[str] | str | None,
     keep: Sequence[str] | str,
     accuracy: str,
@@ -50,6 +51,10 @@ def create_session(
 ) -> Any:
     """The handle of a new C session, which is destroyed with it."""
     devices, automatic = backends_of(backend)
+    if not 1 <= whole_number(check_every, "check_every") < 1 << 64:
+        raise ArgumentError(
+            f"check_every is {check_every}", fix="write the runs between two checks, as in 256"
+        )
     if not is_one_of(accuracy, _ACCURACIES):
         raise unknown("there is no accuracy", accuracy, _ACCURACIES)
     lib = library()
@@ -65,6 +70,7 @@ def create_session(
         strings.append(ffi.new("samara_backend *[]", [device.handle for device in devices]))
         options.backends, options.backend_count = strings[-1], len(devices)
         options.backend_auto, options.backend_wait = automatic, wait
+        options.backend_check_every = check_every
     operators = custom_ops()
     options.custom_ops, options.custom_op_count = operators, len(operators)
     out, error = ffi.new("samara_session **"), new_error()

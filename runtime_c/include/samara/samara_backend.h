@@ -129,7 +129,10 @@ SAMARA_API samara_status samara_session_backend_report(const samara_session *ses
  *
  * A value of the region is a tensor. Constants of the model have `data`. The others live in memory
  * of the device that `allocate` made: `memory` and `offset_bytes` say where, as soon as the session
- * has planned for its dims. Values that enter or leave the region are copied by the session. */
+ * has planned for its dims. Values that enter or leave the region are copied by the session.
+ *
+ * The output of a reshape or identity whose input is no constant lies where that input does: there
+ * is nothing to compute. No other output overlaps an input of its node. */
 
 /* How the bytes of a tensor are arranged; docs/format.md defines the packed layouts. */
 typedef enum samara_layout {
@@ -153,8 +156,9 @@ typedef struct samara_region_tensor {
   const void *data;            /* of constants, for the model's lifetime; else NULL */
   uint64_t panel_stride_bytes; /* packed constants: bytes from panel to panel */
   uint32_t groups;             /* packed constants: groups of the convolution */
-  void *memory;                /* handle of `allocate`, or of `load` for constants; NULL: not yet */
-  uint64_t offset_bytes;       /* in it; a multiple of the required alignment */
+  void *memory;          /* handle of `allocate`, or of `load` for constants; NULL: not yet, or
+                            where size_bytes is 0 none at all */
+  uint64_t offset_bytes; /* in it; a multiple of the required alignment */
 } samara_region_tensor;
 
 /* An attribute. Integers, booleans, enums (the position of the choice) and dtypes stand in `i`,
@@ -257,13 +261,14 @@ struct samara_backend_table {
   /* Fills `out`, whose struct_size is set. */
   void (*requirements)(void *device, samara_requirements *out);
   /* Make what computing the region needs that depends neither on its symbolic dims nor on where its
-   * tensors lie. May take long; called in a thread of its own where sessions do not wait. `region`
-   * stays valid and unchanged during the call, and lives as long as the program. */
+   * tensors lie. Constants are loaded already: their `memory` is set. May take long; called in a
+   * thread of its own where sessions do not wait. `region` stays valid and unchanged during the
+   * call, and lives as long as the program. */
   samara_status (*compile)(void *device, const samara_region *region, void **program,
                            samara_error *error);
-  /* Bring a constant into the device's memory. Called once for each constant of a model that
-   * regions read; sessions share the handle. A device that reads the host's memory may keep
-   * constant->data instead of a copy. */
+  /* Bring a constant of size_bytes > 0 into the device's memory. Called before compile, once for
+   * each constant of a model that regions read; sessions share the handle. A device that reads the
+   * host's memory may keep constant->data instead of a copy. */
   samara_status (*load)(void *device, const samara_region_tensor *constant, void **handle,
                         samara_error *error);
   /* Allocate `size_bytes` > 0 bytes of the device's memory, not initialised. */

@@ -33,9 +33,9 @@ typedef struct samara_algorithm_row {
   uint32_t tuned; /* 1: a measurement decided (samara_session_options.tuned), else the cost */
 } samara_algorithm_row;
 
-/* Which algorithms the session's nodes take and could take: rows of every node that has something
- * to run. Writes at most `capacity` rows and sets *count to their number. Between runs, in the
- * session's thread. */
+/* Which algorithms the session's nodes take and could take: rows of every node for which the CPU
+ * has something to run; nodes on devices have none. Writes at most `capacity` rows and sets *count
+ * to their number. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_algorithms(const samara_session *session,
                                                    samara_algorithm_row *rows, size_t capacity,
                                                    size_t *count);
@@ -69,8 +69,9 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
  * state, element types, parts of the runtime, multiply-adds (0: few, or not known), elements of the
  * first output; lists are separated by commas. The first line is the model's own: only its parts
  * are set. States: "prepared"; "view", "placed" (nothing to run);
- * "control"; "unprepared": its dims are not known yet, so its parts are not either. Parts do not
- * depend on the session's instruction sets. Between runs, in the session's thread. */
+ * "control"; "device": a device runs it, so that what the CPU would need is not known;
+ * "unprepared": its dims are not known yet, so its parts are not either. Parts do not depend on the
+ * session's instruction sets. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
                                               size_t size, size_t *length);
 
@@ -105,7 +106,8 @@ typedef struct samara_memory_row {
 /* Where a session's bytes are. Tensors and scratch are the plan: pieces of the arena of their
  * function, by the node that makes them; the arena of a function that is called is scratch of the
  * node that calls it, and a growing function has no plan. The rows of the other kinds are what the
- * session got from its allocator: those of kinds ARENA and BLOCK add up to
+ * session got from its allocator, which leaves out memory of devices
+ * (samara_backend_report.device_bytes): those of kinds ARENA and BLOCK add up to
  * samara_session_arena_bytes(), all of them to samara_session_total_bytes(). Writes at most
  * `capacity` rows and sets *count to their number. Names live as long as the model.
  * SAMARA_BAD_STATE while inputs have no shapes. Between runs, in the session's thread. */

@@ -40,8 +40,8 @@ static samara_status open_device(const samara_backend_table *table,
                                  samara_error *error) {
   if (table == NULL && options->name == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "samara_backend_open: neither a name, a library nor a table");
+  if (table != NULL) SMR_TRY(smr_backend_check(table, error));
   const char *name = options->name != NULL ? options->name : table->name;
-  if (name == NULL) SMR_FAIL(error, BAD_ARGUMENT, "backend table: its name is NULL");
   const size_t length = strcspn(name, ":");
   uint32_t index;
   if (!open_index(name + length, &index))
@@ -53,10 +53,9 @@ static samara_status open_device(const samara_backend_table *table,
       table = opencl;
   }
   if (table == NULL) SMR_FAIL(error, NOT_FOUND, "this library has no backend \"%.60s\"", name);
-  if (table->name == NULL || strlen(table->name) != length ||
-      memcmp(table->name, name, length) != 0)
+  if (strlen(table->name) != length || memcmp(table->name, name, length) != 0)
     SMR_FAIL(error, BAD_ARGUMENT, "\"%.60s\" is not the name of the backend given, \"%.40s\"", name,
-             table->name != NULL ? table->name : "");
+             table->name);
   return smr_backend_create(table, index, options, out, error);
 }
 

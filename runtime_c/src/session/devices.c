@@ -102,32 +102,60 @@ samara_status smr_session_build_others(samara_session *session) {
   return status;
 }
 
+static void devices_free_blocks(struct smr_common *common, const struct smr_frame *frame) {
+  const struct smr_function *f = frame->function;
+  for (uint32_t i = 0; i < f->value_count; i++) smr_block_free(common, &frame->values[i].own);
+  for (uint32_t n = 0; n < f->node_count; n++) smr_block_free(common, &frame->nodes[n].overflow);
+  for (uint32_t s = 0; s < smr_stage_count(f); s++) smr_block_free(common, &frame->chunks[s]);
+}
+
+void smr_session_drop_others(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  smr_devices_release(devices);
+  for (uint32_t i = 0; i < devices->others.count; i++)
+    devices_free_blocks(&session->common, devices->others.order[i]);
+  smr_block_free(&session->common, &devices->check);
+  devices->others = (struct smr_frames){0};
+  devices->other_entry = NULL;
+}
+
+samara_status smr_session_leave(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  if (devices == NULL || !devices->left) return SAMARA_OK;
+  if (devices->other_entry == NULL) SMR_TRY(smr_session_build_others(session));
+  smr_session_swap(session);
+  smr_session_drop_others(session);
+  devices->left = false;
+  return SAMARA_OK;
+}
+
 samara_status smr_session_recover(samara_session *session, samara_status status, bool plans) {
   struct smr_devices *devices = session->common.devices;
   if (!SMR_HAS(backends) || status == SAMARA_OK || devices == NULL || !devices->failed)
     return status;
   devices->failure = session->error;
   devices->failed = false;
+  devices->left = true;
   smr_session_log(&session->common, SAMARA_LOG_WARNING, "the CPU takes over: %s",
                   session->error.text);
   (void)smr_session_forgive(&session->common);
   smr_devices_release(devices);
-  status = devices->other_entry == NULL ? smr_session_build_others(session) : SAMARA_OK;
-  if (status == SAMARA_OK) {
-    smr_session_swap(session);
-    if (plans) status = smr_session_plan(session);
-  }
+  status = smr_session_leave(session);
+  if (status == SAMARA_OK && plans) status = smr_session_plan(session);
   if (status != SAMARA_OK) session->ready = false;
   return status;
 }
 
 // ---- the public functions ----
 
-// Why a node runs where it does.
+// Why a node runs where it does. `choice` is what cost decided, or NULL.
 static const char *devices_reason(const struct smr_devices *devices,
-                                  const struct smr_frame_node *node) {
+                                  const struct smr_frame_node *node,
+                                  const struct smr_device_choice *choice) {
   if (devices == NULL) return "the session has no device";
   if (devices->failure.text[0] != '\0') return "a device failed";
+  if (choice != NULL && choice->space != node->space) return "its device is not ready yet";
+  if (choice != NULL && choice->reason != NULL) return choice->reason;
   if (node->reason != NULL) return node->reason;
   return devices->settling.phase == SMR_SETTLING_OVER ? "the CPU is faster"
                                                       : "nothing is decided yet";
@@ -137,18 +165,24 @@ static const char *devices_name(const struct smr_devices *devices, uint8_t space
   return space == 0 ? "cpu" : devices->backends[space - 1]->name;
 }
 
-// What was estimated of a node.
-static void devices_costs(const samara_session *session, const struct smr_frame *frame, uint32_t n,
-                          samara_placement_row *row) {
+// What was decided by cost about a node, or NULL.
+static const struct smr_device_choice *devices_choice(const samara_session *session,
+                                                      const struct smr_frame *frame, uint32_t n) {
   const struct smr_devices *devices = session->common.devices;
   const size_t function = (size_t)(frame->function - session->common.model->functions);
-  if (devices == NULL || devices->choices == NULL || devices->choices[function] == NULL) return;
-  const struct smr_device_choice *choice = &devices->choices[function][n];
-  row->cost_us = choice->cost_us;
-  if (choice->reason != NULL && devices->failure.text[0] == '\0') row->reason = choice->reason;
+  if (devices == NULL || devices->choices == NULL || devices->choices[function] == NULL)
+    return NULL;
+  return &devices->choices[function][n];
+}
+
+// What was estimated of a node, which may run in the place that was second.
+static void devices_costs(const struct smr_devices *devices, const struct smr_device_choice *choice,
+                          samara_placement_row *row, uint8_t space) {
+  const bool swapped = choice->has_other && choice->space != space;
+  row->cost_us = swapped ? choice->other_us : choice->cost_us;
   if (!choice->has_other) return;
-  row->runner_up = devices_name(devices, choice->other);
-  row->runner_up_us = choice->other_us;
+  row->runner_up = devices_name(devices, swapped ? choice->space : choice->other);
+  row->runner_up_us = swapped ? choice->cost_us : choice->other_us;
 }
 
 samara_status samara_session_placement(const samara_session *session, samara_placement_row *rows,
@@ -162,15 +196,16 @@ samara_status samara_session_placement(const samara_session *session, samara_pla
     const struct smr_frame *frame = session->frames.order[i];
     for (uint32_t n = 0; n < frame->function->node_count; n++, used++) {
       const struct smr_frame_node *node = &frame->nodes[n];
+      const struct smr_device_choice *choice = devices_choice(session, frame, n);
       if (SMR_HAS(backends) && smr_region_at(frame, n) != NULL) region++;
       if (used >= capacity) continue;
       rows[used] = (samara_placement_row){.function = frame->function->name,
                                           .node = node->node->name,
                                           .op = node->node->op->name,
                                           .device = devices_name(devices, node->space),
-                                          .reason = devices_reason(devices, node),
+                                          .reason = devices_reason(devices, node, choice),
                                           .region = node->space != 0 ? region : 0};
-      devices_costs(session, frame, n, &rows[used]);
+      if (choice != NULL) devices_costs(devices, choice, &rows[used], node->space);
     }
   }
   *count = used;
@@ -190,7 +225,8 @@ samara_status samara_session_backend_report(const samara_session *session,
     report.device_bytes = devices->device_bytes;
     report.checks = devices->checks;
     report.failure = devices->failure.text;
-    for (const struct smr_device_region *r = devices->regions; r != NULL; r = r->next) {
+    const struct smr_device_region *r = devices->active ? devices->regions : NULL;
+    for (; r != NULL; r = r->next) {
       report.regions++;
       report.nodes += r->end - r->begin;
     }

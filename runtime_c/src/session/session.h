@@ -106,14 +106,18 @@ void smr_session_drop_devices(samara_session *session);
 samara_status smr_session_frames(samara_session *session);
 /// Make frames of the other kind beside those in use: with regions, or without.
 samara_status smr_session_build_others(samara_session *session);
+/// Where a device failed and memory was out then: try once more to go over to the CPU.
+samara_status smr_session_leave(samara_session *session);
+/// Free what the frames that are not in use hold, on devices too. They cannot be used any more.
+void smr_session_drop_others(samara_session *session);
 /// Put the other frames in the place of those in use, which become the others. They are to be
 /// planned.
 void smr_session_swap(samara_session *session);
 /// Where `status` is the failure of a device: go over to frames for the CPU alone, and plan them
-/// where `plans`. Else returns `status`.
+/// where `plans`. Else returns `status`. Where there is no memory for that the session has no shapes.
 samara_status smr_session_recover(samara_session *session, samara_status status, bool plans);
 
-/* ---- check.c: a device is not trusted ---- */
+/* ---- device_check.c: a device is not trusted ---- */
 
 /// Before a run: choose the node that it checks, if one is due.
 void smr_check_begin(samara_session *session);

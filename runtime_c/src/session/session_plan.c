@@ -19,6 +19,9 @@ static samara_status plan_enter(struct smr_frame *frame) {
   const samara_status status = smr_frame_stage(frame, 0);
   frame->entered = status == SAMARA_OK;
   if (!SMR_HAS_CONTROL || frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
+  // A device that failed is left at once, wherever that was.
+  if (SMR_HAS(backends) && frame->common->devices != NULL && frame->common->devices->failed)
+    return status;
   return smr_session_forgive(frame->common);
 }
 
@@ -123,6 +126,7 @@ static samara_status plan_frame(struct smr_frame *frame) {
 }
 
 samara_status smr_session_plan(samara_session *session) {
+  if (SMR_HAS(backends)) SMR_TRY(smr_session_leave(session));
   struct smr_frame *entry = session->entry;
   for (uint32_t i = 0; i < session->frames.count; i++) session->frames.order[i]->called = false;
   for (uint32_t i = 0; i < session->function->input_count; i++) {

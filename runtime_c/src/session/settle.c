@@ -138,7 +138,15 @@ static samara_status settle_measured(samara_session *session) {
 static samara_status settle_compiled(samara_session *session) {
   session->common.devices->settling.phase = SMR_SETTLING_OVER;
   smr_session_swap(session);
-  return smr_session_recover(session, smr_session_plan(session), true);
+  const samara_status status = smr_session_recover(session, smr_session_plan(session), true);
+  if (status == SAMARA_OK || !session->common.devices->active) return status;
+  // The host has no memory for the new plan. That of the former one is still there, so that
+  // planning it once more cannot fail.
+  const samara_error why = session->error;
+  smr_session_swap(session);
+  session->ready = smr_session_plan(session) == SAMARA_OK;
+  session->error = why;
+  return status;
 }
 
 static samara_status settle_step(samara_session *session) {
@@ -170,8 +178,10 @@ samara_status smr_session_settle(samara_session *session) {
     smr_session_log(&session->common, SAMARA_LOG_WARNING, "the session stays on the CPU: %s",
                     session->error.text);
     (void)smr_session_forgive(&session->common);
-    if (!devices->active) smr_devices_release(devices);
-    if (!session->ready) return devices->failure.status;
+    if (!devices->active) smr_session_drop_others(session);
+    if (session->ready) continue;
+    session->error = devices->failure;
+    return session->error.status;
   }
   return SAMARA_OK;
 }

@@ -163,7 +163,7 @@ static void compute_in_thread(void *argument) {
   samara_status status = SAMARA_OK;
   for (int i = 0; status == SAMARA_OK && i < 100; i++) {
     own->region.region.generation = 1 + (uint64_t)i / 4;
-    status = scale_run(own, i % 3 == 0 ? UINT64_MAX : i % 3 == 1 ? 10000000000 : 1000000, &error);
+    status = scale_run(own, i % 2 == 0 ? UINT64_MAX : 60000000000, &error);
     if (status == SAMARA_OK && scale_wrong(own) != 0) status = SAMARA_BAD_DATA;
   }
   thread_status[own - uses] = status;

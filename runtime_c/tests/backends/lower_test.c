@@ -132,6 +132,29 @@ SMR_TEST(conv_axes) {
   }
 }
 
+// Enough outputs for tiles of 4 x 4 on a device of one unit, and none of them whole at the ends.
+SMR_TEST(conv_large) {
+  static const samara_dtype types[][2] = {{F32, F32}, {F32, F16}, {F16, F16}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    const struct conv_case window = {.n = 1,
+                                     .h = 43,
+                                     .w = 39,
+                                     .c = 6,
+                                     .o = 38,
+                                     .kh = 3,
+                                     .kw = 3,
+                                     .stride = 1,
+                                     .dilation = 1,
+                                     .pad = 1,
+                                     .groups = 2};
+    struct conv_case point = window;
+    point.kh = point.kw = point.groups = 1;
+    point.pad = 0;
+    conv("conv", window, types[i][0], types[i][1], PACKED, 3, 0);
+    conv("conv", point, types[i][0], types[i][1], PACKED, 3, 1);
+  }
+}
+
 // ---- products ----
 
 static void matmul(int32_t rank_x, const int64_t *x, int32_t rank_w, const int64_t *w,
@@ -409,5 +432,5 @@ SMR_TEST(movement) {
 }
 
 SMR_TEST_MAIN(RUN(conv_shapes); RUN(conv_posts); RUN(conv_transpose); RUN(conv_axes);
-              RUN(matmul_flat); RUN(matmul_batches); RUN(unary); RUN(binary); RUN(where); RUN(cast);
-              RUN(movement))
+              RUN(conv_large); RUN(matmul_flat); RUN(matmul_batches); RUN(unary); RUN(binary);
+              RUN(where); RUN(cast); RUN(movement))

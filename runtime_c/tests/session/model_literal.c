@@ -299,7 +299,10 @@ bool literal_expect(samara_session *session, size_t index, const float *want, si
 
 static void *literal_allocate(void *user, size_t size_bytes) {
   struct literal_memory *memory = user;
-  if (++memory->calls == memory->fail_at) return NULL;
+  memory->calls++;
+  if (memory->calls == memory->fail_at ||
+      (memory->stays_out && memory->fail_at != 0 && memory->calls > memory->fail_at))
+    return NULL;
   const samara_allocator plain = smr_allocator(NULL);
   void *out = plain.allocate(plain.user, size_bytes);
   // Whoever relies on zeroed memory shall notice.

@@ -103,6 +103,7 @@ struct literal_memory {
   samara_allocator allocator;
   size_t calls;    // allocations asked for
   size_t fail_at;  // the call that fails, from 1; 0: none
+  bool stays_out;  // those after it fail too
   size_t live;     // blocks not released
 };
 

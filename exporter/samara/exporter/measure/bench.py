@@ -19,6 +19,7 @@ import numpy as np
 from samara.exporter.ir import Array, open_program
 from samara.exporter.measure._trace import trace_of
 from samara.exporter.measure.costs import flops_of, symbol_sizes
+from samara.exporter.measure.device_use import DeviceUse, device_use
 from samara.exporter.measure.feeds import Feeds, Given, session_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
 from samara.exporter.measure.machine import (
@@ -34,8 +35,9 @@ from samara.exporter.opening import OpenedFile
 from samara.exporter.passes import difference
 from samara.exporter.types import SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
-from samara.pybridge import Model, Session, devices
+from samara.pybridge import Model, Session
 from samara.pybridge import __version__ as samara_version
+from samara.pybridge.device import CPU, BackendChoice, host
 from samara.pybridge.files import read_text
 
 
@@ -48,7 +50,7 @@ class BenchRow:
     faster than samara. gflops and peak
     share: None where the cost of the model or the peak is unknown. tolerances: the largest
     difference of its outputs from those of the first row, in units of the model tolerance; None for
-    that row. error: why it did not run.
+    that row. error: why it did not run. use: of the devices; None for a row of the CPU alone.
     """
 
     engine: str
@@ -61,6 +63,7 @@ class BenchRow:
     peak_share: float | None
     tolerances: float | None
     error: str = ""
+    use: DeviceUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +142,12 @@ class BenchReport:
 
     def _rows_text(self) -> str:
         cells = []
+        # Columns about devices, where some row has one.
+        used = any(r.use is not None for r in self.rows)
         for r in self.rows:
+            where = _where(r.use) if used else ()
             if r.error:
-                cells.append(
-                    (r.engine, str(r.threads), r.isa, "failed", "-", "-", "-", "-", r.error)
-                )
+                cells.append((r.engine, str(r.threads), r.isa, *where, "failed", *"----", r.error))
                 continue
             answers = "" if r.tolerances is None else f"{r.tolerances:.2g} of the tolerance"
             if r.tolerances is not None and not r.tolerances <= 1.0:
@@ -153,6 +157,7 @@ class BenchReport:
                     r.engine,
                     str(r.threads),
                     r.isa,
+                    *where,
                     _ms(r.median_ms),
                     _ms(r.best_ms),
                     "-" if r.ratio is None else f"{r.ratio:.2f}",
@@ -165,6 +170,7 @@ class BenchReport:
             "engine",
             "threads",
             "isa",
+            *(("device", "nodes", "regions") if used else ()),
             "median ms",
             "best ms",
             "samara/it",
@@ -172,7 +178,9 @@ class BenchReport:
             "of peak",
             "difference",
         )
-        return table(heads, cells, right={1, 3, 4, 5, 6, 7})
+        text = table(heads, cells, right={1, *range(4 if used else 3, len(heads) - 1)})
+        failures = [r.use.text() for r in self.rows if r.use is not None and r.use.failure]
+        return "\n".join([text, *failures])
 
 
 @dataclass(slots=True)
@@ -188,6 +196,7 @@ class _Contender:
     outputs: Mapping[str, Array]
     repeats: int = 1
     seconds: list[float] | None = None
+    session: Session | None = None  # of one on devices
 
 
 def bench(
@@ -206,6 +215,7 @@ def bench(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     baseline: str | os.PathLike[str] | None = None,
+    backend: BackendChoice = CPU,
     tuned: str | bool | None = None,
     accuracy: str = "default",
     progress: Progress = lambda _done, _total: None,
@@ -218,7 +228,8 @@ def bench(
     first run. inputs, files: as read_feeds takes them; the other inputs get seeded random data.
     node: also the nodes that this text names, by a part of their path or operator, or of a tensor that
     was fused into them; the path of a node in a branch or a loop begins with the control nodes that lead
-    to it. accuracy: as a Session takes it; cold starts are those of the default.
+    to it. accuracy: as a Session takes it; cold starts are those of the default. backend: devices, as a
+    Session takes them, with which the CPU takes turns; nodes and cold starts are those on the devices.
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}")
@@ -230,7 +241,14 @@ def bench(
     old = None if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
     first = Session(
-        model, function=function, threads=1, isa=isas[0], tuned=tuned, accuracy=accuracy
+        model,
+        function=function,
+        threads=1,
+        backend=backend,
+        wait=True,
+        isa=isas[0],
+        tuned=tuned,
+        accuracy=accuracy,
     )
     chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
@@ -238,7 +256,8 @@ def bench(
     failed: list[BenchRow] = []
     for count in threads:
         for isa in isas:
-            contenders.append(_samara(model, function, count, isa, tuned, accuracy, chosen))
+            for on in (CPU,) if backend == CPU else (CPU, backend):
+                contenders.append(_samara(model, function, count, isa, on, tuned, accuracy, chosen))
         for engine in against:
             made = _peer(engine, file, count, chosen)
             contenders += [made] if isinstance(made, _Contender) else []
@@ -252,14 +271,16 @@ def bench(
     timed = None if node is None else node_times(file, first, chosen, node, runs, roof)
     return BenchReport(
         model=file.given,
-        machine=f"{platform.machine()} {devices()[0].description}",
+        machine=f"{platform.machine()} {host().description}",
         version=samara_version,
         runs=runs,
         flops=flops,
         peak_gflops=peak,
         sizes=dict(chosen.sizes),
         rows=tuple(rows),
-        cold=tuple(_cold(file, function, t, i, chosen, runs) for t in threads for i in isas)
+        cold=tuple(
+            _cold(file, function, t, i, backend, chosen, runs) for t in threads for i in isas
+        )
         if cold
         else (),
         nodes=() if timed is None else timed.nodes,
@@ -276,6 +297,7 @@ def trace(
     function: str | None = None,
     threads: int = 1,
     isa: str | None = None,
+    backend: BackendChoice = CPU,
     tuned: str | bool | None = None,
     accuracy: str = "default",
     inputs: Given | None = None,
@@ -285,7 +307,14 @@ def trace(
 ) -> str:
     """A Chrome trace of one warm run. Options as `bench` takes them."""
     session = Session(
-        file.path, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+        file.path,
+        function=function,
+        threads=threads,
+        backend=backend,
+        wait=True,
+        isa=isa,
+        tuned=tuned,
+        accuracy=accuracy,
     )
     feeds = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed).arrays
     session.run(feeds)
@@ -303,12 +332,20 @@ def _samara(
     function: str | None,
     threads: int,
     isa: str | None,
+    backend: BackendChoice,
     tuned: str | bool | None,
     accuracy: str,
     chosen: Feeds,
 ) -> _Contender:
     session = Session(
-        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+        model,
+        function=function,
+        threads=threads,
+        backend=backend,
+        wait=True,
+        isa=isa,
+        tuned=tuned,
+        accuracy=accuracy,
     )
     outputs = session.run(chosen.arrays)
     session.reset()
@@ -319,7 +356,8 @@ def _samara(
         if static
         else lambda: session.run(feeds)
     )
-    return _Contender("samara", threads, isa or "", call, outputs)
+    watched = None if backend == CPU else session
+    return _Contender("samara", threads, isa or "", call, outputs, session=watched)
 
 
 def _peer(engine: str, file: OpenedFile, threads: int, chosen: Feeds) -> _Contender | BenchRow:
@@ -373,6 +411,7 @@ def _result(
         gflops=gflops,
         peak_share=None if gflops is None or peak is None else gflops / (peak * c.threads),
         tolerances=worst,
+        use=None if c.session is None else device_use(c.session),
     )
 
 
@@ -412,14 +451,20 @@ def _executions(session: Session, chosen: Feeds, inside: Mapping[str, Inside]) -
 
 
 def _cold(
-    file: OpenedFile, function: str | None, threads: int, isa: str | None, chosen: Feeds, runs: int
+    file: OpenedFile,
+    function: str | None,
+    threads: int,
+    isa: str | None,
+    backend: BackendChoice,
+    chosen: Feeds,
+    runs: int,
 ) -> ColdRow:
     columns: list[list[float]] = [[], [], []]
     for _ in range(max(3, min(runs, 10))):
         marks = [time.perf_counter()]
         model = Model(file.path)
         marks.append(time.perf_counter())
-        session = Session(model, function=function, threads=threads, isa=isa)
+        session = Session(model, function=function, threads=threads, isa=isa, backend=backend)
         session.resize({n: a.shape for n, a in chosen.arrays.items()})
         marks.append(time.perf_counter())
         session.run(chosen.arrays)
@@ -431,9 +476,10 @@ def _cold(
 
 
 def _key(row: Mapping[str, Any]) -> str:
-    return f"{row['engine']} threads={row['threads']}" + (
-        f" isa={row['isa']}" if row["isa"] else ""
-    )
+    use = row.get("use")  # not in files of older versions
+    isa = f" isa={row['isa']}" if row["isa"] else ""
+    device = f" device={use['device']}" if use else ""
+    return f"{row['engine']} threads={row['threads']}{isa}{device}"
 
 
 def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
@@ -455,6 +501,12 @@ def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dic
         for r in rows
         if r.median_ms is not None and _key(asdict(r)) in old
     }
+
+
+def _where(use: DeviceUse | None) -> tuple[str, str, str]:
+    if use is None:
+        return "cpu", "", ""
+    return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions)
 
 
 def _ms(value: float | None) -> str:

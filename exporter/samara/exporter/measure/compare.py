@@ -14,12 +14,14 @@ import numpy as np
 
 from samara.exporter.ir import Array, Function, Node, Program, open_program, place_of
 from samara.exporter.measure._precision import TOLERANCE, Bound, bound_of, precision_of
+from samara.exporter.measure.device_use import DeviceUse, device_use
 from samara.exporter.measure.feeds import Feeds, Given, choose_feeds, read_feeds
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.passes import difference
-from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types import BackendError, SamaraError, ShapeError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
+from samara.pybridge.device import CPU
 
 REFERENCE = "reference"
 _OPTIONS = ("isa", "backend", "threads", "accuracy")
@@ -32,7 +34,8 @@ Progress = Callable[[str], None]
 class Side:
     """One way of running a file.
 
-    backend "reference" is the numpy interpreter, which knows neither ISA nor threads nor accuracy.
+    backend "reference" is the numpy interpreter, which knows neither ISA nor threads nor accuracy; else
+    what a Session takes: "cpu", "opencl", the path of a library.
     """
 
     path: str
@@ -86,6 +89,8 @@ class CompareReport:
     sizes: Mapping[str, int]
     bound: Bound = TOLERANCE
     missing: tuple[str, ...] = ()  # outputs of A that B does not have in that shape
+    # Of the devices of A and of B; None for a side without one.
+    uses: tuple[DeviceUse | None, DeviceUse | None] = (None, None)
 
     @property
     def rounded(self) -> bool:
@@ -130,7 +135,9 @@ class CompareReport:
             *("tensor (> output)", "op", "type", "max |d|", "tolerances", "SQNR dB"),
             *(["from"] if placed else []),
         ]
-        lines = [f"A  {self.a}", f"B  {self.b}"]
+        lines = []
+        for letter, side, use in zip("AB", (self.a, self.b), self.uses, strict=True):
+            lines.append(f"{letter}  {side}" + ("" if use is None else f": {use.text()}"))
         if self.sizes:
             lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
         lines.append(table(heads, cells, right={3, 4, 5}))
@@ -204,17 +211,17 @@ def compare(
     get seeded random data.
     shapes: of inputs where the file leaves dims open. min_sqnr: the bound of the outputs in
     decibels of signal to noise, instead of that of the two precisions (_precision.bound_of).
-    SamaraError when a side cannot run.
+    SamaraError when a side cannot run, BackendError when its device fails.
     """
     second = Side(a.path, backend=REFERENCE) if b is None else b
     program = open_program(a.path)
     name = program.entries[0] if function is None else function
     chosen = _chosen(a, second, name, feeds, shapes, seed)
     progress(f"running {a}")
-    left = _run(a, program, name, chosen.arrays)
+    left, use = _run(a, program, name, chosen.arrays)
     progress(f"running {second}")
     other = program if second.path == a.path else open_program(second.path)
-    right = _run(second, other, name, chosen.arrays)
+    right, other_use = _run(second, other, name, chosen.arrays)
     main = program.functions[name]
     first_precision = precision_of(main, a.accuracy)
     second_precision = precision_of(other.functions[name], second.accuracy)
@@ -246,7 +253,14 @@ def compare(
         if v.name in uncompared and output not in done
     )
     return CompareReport(
-        str(a), str(second), tuple(rows), tuple(uncompared), dict(chosen.sizes), bound, missing
+        a=str(a),
+        b=str(second),
+        rows=tuple(rows),
+        uncompared=tuple(uncompared),
+        sizes=dict(chosen.sizes),
+        bound=bound,
+        missing=missing,
+        uses=(use, other_use),
     )
 
 
@@ -315,32 +329,37 @@ def _chosen(
     shapes: Mapping[str, Sequence[int]] | None,
     seed: int,
 ) -> Feeds:
-    """Inputs, found with whichever side runs in C: a session is quick to try sizes with."""
+    """Inputs, found with whichever side runs in C, on the CPU: a session is quick to try sizes with."""
     runner = next((s for s in (a, b) if s.backend != REFERENCE), Side(a.path))
-    session = Session(
-        runner.path, function=function, threads=1, isa=runner.isa, backend=runner.backend
-    )
+    session = Session(runner.path, function=function, threads=1, isa=runner.isa)
     return choose_feeds(session, given=feeds, shapes=shapes, seed=seed)
 
 
 def _run(
     side: Side, program: Program, function: str, feeds: Mapping[str, Array]
-) -> dict[str, Array]:
-    """Every tensor of the function by its name in the program."""
+) -> tuple[dict[str, Array], DeviceUse | None]:
+    """Every tensor of the function by its name in the program, and what the side's device did."""
     f = program.functions[function]
     if side.backend == REFERENCE:
         state: dict[str, Array] = {}
-        return program.run(dict(feeds), function=function, state=state, keep=True)
+        return program.run(dict(feeds), function=function, state=state, keep=True), None
     session = Session(
         side.path,
         function=function,
         threads=side.threads,
         isa=side.isa,
         backend=side.backend,
+        wait=True,
         accuracy=side.accuracy,
         keep="all",
     )
     session.run(feeds)
+    use = None if side.backend == CPU else device_use(session)
+    if use is not None and use.failure:
+        raise BackendError(
+            f"{side}: there is nothing to compare, {use.text()}",
+            fix=f"samara backend test {side.backend} says more",
+        )
     kept = {}
     for v in f.values():
         if v.is_constant:
@@ -349,7 +368,7 @@ def _run(
             kept[v.name] = session.kept(v.name)
         except SamaraError:
             continue  # a tensor that exists in the file alone, such as one that only dims read
-    return kept
+    return kept, use
 
 
 def _real(f: Function, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -10,19 +10,21 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import Array, open_program
 from samara.exporter.measure._trace import trace_of
+from samara.exporter.measure.device_use import DeviceUse, device_use
 from samara.exporter.measure.feeds import Given, session_feeds
 from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
 from samara.pybridge.array_files import write_array, write_arrays
 from samara.pybridge.atomic import check_writable, replacing_files, write_text
+from samara.pybridge.device import CPU, BackendChoice
 
 # What a name of a tensor may have and a name of a file not; samara-run replaces the same.
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
@@ -44,13 +46,17 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them."""
+    """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them.
+
+    `use`: of the devices, where the run was given some.
+    """
 
     outputs: Mapping[str, Array]
     milliseconds: float
     random_inputs: bool
     sizes: Mapping[str, int]
     top: tuple[Ranked, ...]
+    use: DeviceUse | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Shapes, ranges and the best classes; the arrays themselves belong in a file."""
@@ -63,6 +69,7 @@ class RunResult:
                 {"output": t.output, "row": t.row, "best": [list(b) for b in t.best]}
                 for t in self.top
             ],
+            "use": None if self.use is None else asdict(self.use),
         }
 
     def text(self) -> str:
@@ -79,6 +86,8 @@ class RunResult:
             lines.append(f"{t.output}[{t.row}]")
             lines += [f"  {value:10.4g}  {label}" for _, label, value in t.best]
         lines.append(f"{self.milliseconds:.3f} ms")
+        if self.use is not None:
+            lines.append(self.use.text())
         return "\n".join(lines)
 
 
@@ -91,6 +100,8 @@ def run(
     function: str | None = None,
     threads: int | None = None,
     isa: str | None = None,
+    backend: BackendChoice = CPU,
+    wait: bool = False,
     tuned: str | bool | None = None,
     accuracy: str = "default",
     seed: int = 0,
@@ -101,8 +112,8 @@ def run(
     """Run a `.samara` file once. Inputs that no file gives get seeded random data.
 
     inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
-    outputs go, as write_outputs takes it. profile: a Chrome trace to write. accuracy: as a Session
-    takes it. The time is that of a second run, when caches are warm; state is put back in between.
+    outputs go, as write_outputs takes it. profile: a Chrome trace to write. backend, wait, accuracy: as a
+    Session takes them. The time is that of a second run, when caches are warm; state is put back in between.
     """
     model = Model(path)
     if output is not None and output_kind(output) != "folder":
@@ -110,7 +121,14 @@ def run(
     if profile is not None:
         check_writable(profile)
     session = Session(
-        model, function=function, threads=threads, isa=isa, tuned=tuned, accuracy=accuracy
+        model,
+        function=function,
+        threads=threads,
+        backend=backend,
+        wait=wait,
+        isa=isa,
+        tuned=tuned,
+        accuracy=accuracy,
     )
     chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed)
     session.run(chosen.arrays)
@@ -125,7 +143,8 @@ def run(
         write_outputs(output, outputs)
     labels = labels_of(model)
     ranked = [r for n, a in outputs.items() for r in rank(n, a, top, labels)] if top else []
-    return RunResult(outputs, took * 1e3, chosen.random, dict(chosen.sizes), tuple(ranked))
+    use = None if backend == CPU else device_use(session)
+    return RunResult(outputs, took * 1e3, chosen.random, dict(chosen.sizes), tuple(ranked), use)
 
 
 def labels_of(model: Model) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from samara.exporter.ir import Array, open_program
+from samara.exporter.measure.device_use import DeviceUse, device_use
 from samara.exporter.measure.feeds import Given, session_feeds
 from samara.exporter.measure.inside import functions_inside
 from samara.exporter.measure.machine import Progress
@@ -19,6 +20,7 @@ from samara.exporter.types import SamaraError
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge.atomic import make_folder, write_text
+from samara.pybridge.device import CPU, BackendChoice
 from samara.pybridge.tuned import NodeChoice, cache_path, tuned_header
 
 # What another algorithm must save to displace the cost model's: less is noise.
@@ -51,7 +53,8 @@ class TuneReport:
     """What was measured, and where the winners are: `path`, for sessions with the lines `key`.
 
     tolerances: the largest difference of the tuned answers from those of the cost model's choices,
-    in units of the model tolerance.
+    in units of the model tolerance. use: of the devices, where there were some: nodes on them take none
+    of these algorithms.
     """
 
     model: str
@@ -63,6 +66,7 @@ class TuneReport:
     before_us: float
     after_us: float
     tolerances: float
+    use: DeviceUse | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers."""
@@ -71,7 +75,8 @@ class TuneReport:
     def text(self) -> str:
         """A table of the nodes, and what the changes save."""
         changed = [n for n in self.nodes if n.winner != n.default]
-        lines = [f"{self.model}: {len(self.nodes)} nodes could be computed in several ways"]
+        where = "" if self.use is None else f"; {self.use.text()}"
+        lines = [f"{self.model}: {len(self.nodes)} nodes could be computed in several ways{where}"]
         if self.nodes:
             rows = [
                 (
@@ -99,6 +104,7 @@ def tune(
     function: str | None = None,
     threads: int = 1,
     isa: str | None = None,
+    backend: BackendChoice = CPU,
     inputs: Given | None = None,
     files: Sequence[str | os.PathLike[str]] = (),
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -110,7 +116,8 @@ def tune(
     """Measure every algorithm that each node of the function could take, and write the winners.
 
     inputs, files: what to run on, as read_feeds takes them; the other inputs get seeded random data.
-    Nodes of branches that these inputs do not take keep the cost model's choice.
+    Nodes of branches that these inputs do not take keep the cost model's choice. backend: devices, as a
+    Session takes them; only the nodes that they leave to the CPU are measured.
 
     Sessions that differ in the algorithm of every node take turns, so what else the machine does
     hits all alike; a node's time is its least. out: the file; default: the cache, where
@@ -119,11 +126,13 @@ def tune(
     model = Model(file.path)
     header = tuned_header(model, isa)
     common: dict[str, Any] = {"function": function, "threads": threads, "isa": isa}
+    common |= {"backend": backend, "wait": True}
     first = Session(model, tuned=False, **common)
     chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
     feeds = chosen.arrays
     answers = first.run(feeds)
-    open_nodes = [c for c in first.choices() if len(c.algorithms) > 1]
+    away = {(row.function, row.node) for row in first.placement() if row.device != CPU}
+    open_nodes = [c for c in first.choices() if len(c.algorithms) > 1 and _key(c) not in away]
     most = max((len(c.algorithms) for c in open_nodes), default=1)
     sessions = [first]
     for rank in range(1, most):
@@ -155,6 +164,7 @@ def tune(
         before_us=sum(n.microseconds.get(n.default, 0.0) for n in nodes),
         after_us=sum(n.microseconds.get(n.winner, 0.0) for n in nodes),
         tolerances=worst,
+        use=None if backend == CPU else device_use(tuned),
     )
 
 

@@ -242,7 +242,7 @@ static samara_status backend_lower(struct smr_cl_backend *device, const samara_r
                                    struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
-  smr_cl_launches_free(launches);
+  smr_cl_launches_clear(launches);
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
     program->starts[i] = launches->count;

@@ -30,6 +30,7 @@ struct smr_cl_device {
   smr_cl_context context;
   smr_cl_queue queue;
   uint64_t max_memory;
+  const char *options;  // for its compiler
   char *name, *version, *platform_version, *cache_folder;  // cache_folder: NULL where none is kept
 
   struct smr_os_mutex units_mutex;  // of units
@@ -69,7 +70,7 @@ void smr_cl_release_units(struct smr_cl_device *device);
 /// The kernel of a prepared launch.
 smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared);
 
-/// smr_cl_build of other texts, for tests.
+/// smr_cl_build of other texts, for tests. They must live as long as the device.
 samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
                                  const bool *kernels, void **program, samara_error *error);
 

@@ -15,6 +15,18 @@ enum {
 
 // ---- finding a device ----
 
+// A device that is of several kinds counts once, as the first of them.
+static bool opencl_is_of(const struct smr_cl_device *device, smr_cl_device_id id,
+                         const uint64_t *kinds, size_t kind) {
+  uint64_t type = 0;
+  if (device->api.clGetDeviceInfo(id, SMR_CL_DEVICE_TYPE, sizeof type, &type, NULL) !=
+      SMR_CL_SUCCESS)
+    return true;
+  for (size_t i = 0; i < kind; i++)
+    if ((type & kinds[i]) != 0) return false;
+  return true;
+}
+
 // Device `index` of all: GPUs first, then accelerators, then CPUs,
 // each in the order of the platforms.
 static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
@@ -39,7 +51,8 @@ static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
         continue;  // it has none of this kind, or does not work
       if (count > OPENCL_DEVICES) count = OPENCL_DEVICES;
       for (uint32_t d = 0; d < count; d++) {
-        if (devices[d] == NULL || seen++ != index) continue;
+        if (devices[d] == NULL || !opencl_is_of(device, devices[d], kinds, kind)) continue;
+        if (seen++ != index) continue;
         device->platform = platforms[p];
         device->id = devices[d];
         return SAMARA_OK;
@@ -126,7 +139,8 @@ static void opencl_features(const struct smr_cl_device *device, bool cpu, const 
       .dot_int8 = opencl_has(extensions, "cl_khr_integer_dot_product") &&
                   opencl_u64(device, SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) != 0,
       .subgroup = opencl_subgroup(device, extensions),
-      .cpu = cpu};
+      .cpu = cpu,
+      .units = opencl_u32(device, SMR_CL_DEVICE_MAX_COMPUTE_UNITS)};
 }
 
 // Whether "OpenCL 1.2 …" is a version that has all that is used here.
@@ -154,6 +168,15 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
   SMR_FAIL(error, UNSUPPORTED, "the device %s %s", device->name, why);
 }
 
+// Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
+// division and square root can be rounded once, they are.
+static const char *opencl_options(const struct smr_cl_device *device) {
+  enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
+  return (opencl_u64(device, SMR_CL_DEVICE_SINGLE_FP_CONFIG) & ROUNDED_DIVIDE_SQRT) != 0
+             ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+             : "-cl-std=CL1.2";
+}
+
 static samara_status opencl_describe(struct smr_cl_device *device, samara_device_info *info,
                                      struct smr_cl_features *features, samara_error *error) {
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_NAME, &device->name, error));
@@ -164,6 +187,7 @@ static samara_status opencl_describe(struct smr_cl_device *device, samara_device
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_EXTENSIONS, &extensions, error));
   const bool cpu = (opencl_u64(device, SMR_CL_DEVICE_TYPE) & SMR_CL_DEVICE_TYPE_CPU) != 0;
   opencl_features(device, cpu, extensions, features);
+  device->options = opencl_options(device);
   smr_release(&device->allocator, extensions);
   device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info->name = device->name;

@@ -14,9 +14,6 @@
 #include "backends/opencl/cl_cache.h"
 #include "base/alloc.h"
 
-// Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept.
-static const char program_options[] = "-cl-std=CL1.2";
-
 enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
 
 /// A compiled kernel, for as long as the device is open.
@@ -108,7 +105,7 @@ static void program_log(const struct smr_cl_device *device, smr_cl_program_id id
 
 static samara_status program_compile(const struct smr_cl_device *device, smr_cl_program_id id,
                                      samara_error *error) {
-  const int32_t code = device->api.clBuildProgram(id, 1, &device->id, program_options, NULL, NULL);
+  const int32_t code = device->api.clBuildProgram(id, 1, &device->id, device->options, NULL, NULL);
   if (code == SMR_CL_SUCCESS) return SAMARA_OK;
   char said[400];
   program_log(device, id, said, sizeof said);
@@ -189,7 +186,7 @@ static samara_status unit_make(const struct smr_cl_device *device, const struct 
                                struct smr_cl_unit *unit, samara_error *error) {
   const struct smr_cl_cache_key key = {
       .folder = device->cache_folder,
-      .texts = {device->name, device->version, device->platform_version, program_options},
+      .texts = {device->name, device->version, device->platform_version, device->options},
       .source = source->text,
       .source_bytes = source->used};
   if (key.folder != NULL && unit_from_cache(device, &key, unit)) return SAMARA_OK;
@@ -348,24 +345,19 @@ static samara_status prepared_make(struct smr_cl_device *device, const struct cl
   struct cl_prepared *made =
       (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
+  samara_status status = SAMARA_OK;
+  smr_os_mutex_lock(&device->units_mutex);
+  if (unit->spare == NULL) status = unit_make_kernel(device, unit, error);
   made->program = program;
   made->kernel = kernel;
-  smr_os_mutex_lock(&device->units_mutex);
   made->id = unit->spare;
   unit->spare = NULL;
   smr_os_mutex_unlock(&device->units_mutex);
-  if (made->id == NULL) {
-    int32_t code = SMR_CL_SUCCESS;
-    smr_cl_kernel_id id = device->api.clCreateKernel(unit->id, unit->text->name, &code);
-    const samara_status status = smr_cl_created(error, "clCreateKernel", id, code);
-    if (status != SAMARA_OK) {
-      smr_release(&device->allocator, made);
-      return status;
-    }
-    made->id = id;
-  }
-  *prepared = made;
-  return SAMARA_OK;
+  if (status == SAMARA_OK)
+    *prepared = made;
+  else
+    smr_release(&device->allocator, made);
+  return status;
 }
 
 samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,

@@ -97,13 +97,21 @@ void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory) {
   cl_bind_mark(list, &cl_flag_mark, memory);
 }
 
-void smr_cl_launches_free(struct smr_cl_launches *list) {
-  const samara_allocator *allocator = list->allocator;
+void smr_cl_launches_clear(struct smr_cl_launches *list) {
   while (list->tables != NULL) {
     struct cl_table *table = (struct cl_table *)list->tables;
     list->tables = table->next;
-    cl_release(allocator, table);
+    cl_release(list->allocator, table);
   }
+  list->count = 0;
+  list->failed = list->flags = false;
+  list->refusal = NULL;
+  list->scratch_bytes = list->scratch_used = 0;
+}
+
+void smr_cl_launches_free(struct smr_cl_launches *list) {
+  const samara_allocator *allocator = list->allocator;
+  smr_cl_launches_clear(list);
   cl_release(allocator, list->launches);
   memset(list, 0, sizeof *list);
   list->allocator = allocator;

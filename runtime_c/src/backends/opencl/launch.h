@@ -67,6 +67,8 @@ struct smr_cl_launches {
   struct smr_cl_launch spare;  // what smr_cl_add returns where memory is out
 };
 
+/// Forget all launches and free their tables; memory of the launches stays, for others.
+void smr_cl_launches_clear(struct smr_cl_launches *list);
 /// Free launches and tables; the list is empty then, with the same allocator.
 void smr_cl_launches_free(struct smr_cl_launches *list);
 
@@ -109,6 +111,7 @@ struct smr_cl_features {
   bool dot_int8;      // dot products of four int8
   uint32_t subgroup;  // work-items that run together; 0: not known
   bool cpu;           // the device is a CPU: few items that do much each
+  uint32_t units;     // compute units; 0: not known
 };
 
 /// A node to be computed, and where to put what does it.

@@ -156,6 +156,35 @@ void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_
   launch->items[2] = (size_t)c;
 }
 
+bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs) {
+  enum { TILE = 4 * 4, ITEMS = 512, UNITS = 16 };  // of a unit; units where they are not known
+  const int64_t units = node->features->units != 0 ? node->features->units : UNITS;
+  return outputs / TILE >= units * ITEMS;
+}
+
+void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,
+                      int64_t columns, int64_t batch) {
+  const int64_t down = (rows + tile->rows - 1) / tile->rows;
+  const int64_t across = (columns + tile->columns - 1) / tile->columns;
+  smr_cl_set_items(launch, tile->turned ? across : down, tile->turned ? down : across, batch);
+}
+
+void smr_cl_box_turn(const struct smr_cl_node *node, struct smr_cl_box *box) {
+  enum { LAST = SMR_CL_AXES - 1, SHORT = 16 };
+  int32_t longest = LAST;
+  if (!node->features->cpu || box->dims[LAST] >= SHORT) return;
+  for (int32_t i = 0; i < LAST; i++)
+    if (box->dims[i] > box->dims[longest]) longest = i;
+  const int64_t dim = box->dims[LAST];
+  box->dims[LAST] = box->dims[longest];
+  box->dims[longest] = dim;
+  for (int32_t k = 0; k < box->operands; k++) {
+    const int64_t stride = box->strides[k][LAST];
+    box->strides[k][LAST] = box->strides[k][longest];
+    box->strides[k][longest] = stride;
+  }
+}
+
 void smr_cl_rows_of(const struct smr_cl_node *node, struct smr_cl_launch *launch,
                     const struct smr_cl_box *box) {
   int64_t rows = 1;

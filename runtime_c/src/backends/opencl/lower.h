@@ -42,6 +42,8 @@ void smr_cl_strides(const samara_region_tensor *tensor, int32_t rank, int64_t *s
 /// The box of the dims of `y`, with operands that broadcast to it.
 void smr_cl_box_of(struct smr_cl_box *box, const samara_region_tensor *y,
                    const samara_region_tensor *const *operands, int32_t count);
+/// On a CPU, make the longest axis the row where rows are short: its items do much each.
+void smr_cl_box_turn(const struct smr_cl_node *node, struct smr_cl_box *box);
 /// Join axes that lie one behind the other in all operands, and make them SMR_CL_AXES, with axes
 /// of size 1 in front. The box has at most SMR_CL_AXES axes of other sizes.
 void smr_cl_box_join(struct smr_cl_box *box);
@@ -66,11 +68,25 @@ void smr_cl_narrow(const struct smr_cl_node *node, struct smr_cl_launches *out,
 void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches *out, int64_t rows,
                           int64_t depth, int64_t columns);
 void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels);
+
+/// What an item of a product or a convolution makes, and the kernel that does it.
+struct smr_cl_tile {
+  uint16_t kernel;
+  uint8_t rows, columns;
+  bool turned;  // items beside each other make the columns of one row, not rows
+};
+/// Whether tiles of 4 x 4 are enough to keep a device busy that makes `outputs` numbers.
+bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs);
+/// Set the items of a launch that makes `rows` x `columns` outputs.
+void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,
+                      int64_t columns, int64_t batch);
 /// Ints, buffers (but residual) and items of a product of matrices, `tall` rows an item.
 void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t tall);
-/// Ints, buffers (but residual) and items of a convolution, `rows` pixels an item.
+/// Ints, buffers (but residual) and items of a convolution.
 void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
-                     int64_t rows);
+                     const struct smr_cl_tile *tile);
+/// Whether no dim of the weights is symbolic: kernels of convolutions are chosen by them.
+bool smr_cl_knows_weights(const struct smr_cl_node *node, const char **why);
 /// Whether a convolution has one channel in and one out of every group.
 bool smr_cl_is_depthwise(const struct smr_cl_node *node);
 /// The ints of a pool's window: 0 to 15, and 16 to 25.

@@ -6,10 +6,16 @@
 
 #include <string.h>
 
-enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16 };
+enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16, CL_TILED = 3 };
 
 static const uint16_t cl_conv_panel[4] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16,
                                           SMR_CL_conv_f32_i8};
+static const uint16_t cl_conv_4x4[CL_TILED] = {SMR_CL_conv_f32_4x4, SMR_CL_conv_f32_f16_4x4,
+                                               SMR_CL_conv_f16_4x4};
+static const uint16_t cl_conv_1x4[CL_TILED] = {SMR_CL_conv_f32_1x4, SMR_CL_conv_f32_f16_1x4,
+                                               SMR_CL_conv_f16_1x4};
+static const uint16_t cl_conv_depthwise_1x4[CL_TILED] = {
+    SMR_CL_depthwise_f32_1x4, SMR_CL_depthwise_f32_f16_1x4, SMR_CL_depthwise_f16_1x4};
 static const uint16_t cl_conv_plain[3] = {SMR_CL_conv_plain_f32, SMR_CL_conv_plain_f32_f16,
                                           SMR_CL_conv_plain_f16};
 static const uint16_t cl_conv_spread[3] = {SMR_CL_spread_f32, SMR_CL_spread_f32_f16,
@@ -29,6 +35,16 @@ bool smr_cl_is_depthwise(const struct smr_cl_node *node) {
   return groups > 1 && w->shape[0] == groups && w->shape[w->rank - 1] == 1;
 }
 
+bool smr_cl_knows_weights(const struct smr_cl_node *node, const char **why) {
+  const samara_region_tensor *w = smr_cl_input(node, 1);
+  for (int32_t i = 0; i < w->rank; i++)
+    if (w->shape[i] < 0) {
+      *why = "weights of symbolic shape are not supported";
+      return false;
+    }
+  return true;
+}
+
 // Whether every output pixel is the product of one input pixel with panels.
 static bool cl_conv_is_product(const struct smr_cl_node *node) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
@@ -43,6 +59,7 @@ static bool cl_conv_is_product(const struct smr_cl_node *node) {
 static bool cl_conv_fits(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
   if (!smr_cl_sizes_fit(node, 5, why) || smr_cl_product_types(node, why) < 0) return false;
+  if (!smr_cl_knows_weights(node, why)) return false;
   const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
   if ((cl_conv_spreads(node) && w->layout != SAMARA_LAYOUT_PLAIN) ||
       (w->layout == SAMARA_LAYOUT_DWPANEL) != (depthwise && w->layout != SAMARA_LAYOUT_PLAIN)) {
@@ -66,15 +83,41 @@ static uint16_t cl_conv_kernel(const struct smr_cl_node *node) {
   return plain ? cl_conv_plain[types] : cl_conv_panel[types];
 }
 
+// Whether the node has tiles for devices that run thousands of items.
+static bool cl_conv_has_small(const struct smr_cl_node *node, int types) {
+  return !node->features->cpu && types < CL_TILED && !cl_conv_spreads(node) &&
+         smr_cl_input(node, 1)->layout != SAMARA_LAYOUT_PLAIN;
+}
+
 static void cl_conv_kernels(const struct smr_cl_node *node, bool *kernels) {
-  if (cl_conv_is_product(node))
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  if (cl_conv_is_product(node)) {
     smr_cl_panel_kernels(node, kernels);
-  else
+  } else if (!cl_conv_has_small(node, types)) {
     kernels[cl_conv_kernel(node)] = true;
+  } else if (smr_cl_is_depthwise(node)) {
+    kernels[cl_conv_depthwise_1x4[types]] = true;
+  } else {
+    kernels[cl_conv_4x4[types]] = true;
+    kernels[cl_conv_1x4[types]] = true;
+  }
+}
+
+static struct smr_cl_tile cl_conv_tile(const struct smr_cl_node *node, bool depthwise) {
+  const char *why;
+  const int types = smr_cl_product_types(node, &why);
+  if (!cl_conv_has_small(node, types))
+    return (struct smr_cl_tile){cl_conv_kernel(node), depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS,
+                                CL_CONV_COLS, false};
+  if (depthwise) return (struct smr_cl_tile){cl_conv_depthwise_1x4[types], 1, 4, true};
+  if (smr_cl_is_much(node, smr_cl_numel(smr_cl_output(node, 0))))
+    return (struct smr_cl_tile){cl_conv_4x4[types], 4, 4, true};
+  return (struct smr_cl_tile){cl_conv_1x4[types], 1, 4, true};
 }
 
 void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launch, bool depthwise,
-                     int64_t rows) {
+                     const struct smr_cl_tile *tile) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
   const samara_region_tensor *y = smr_cl_output(node, 0);
   const int64_t outputs = w->shape[0], channels = x->shape[x->rank - 1];
@@ -104,9 +147,10 @@ void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launc
     q[3 + i] = axis < 0 ? 1 : (int32_t)dilations->ints[axis];
     q[6 + i] = axis < 0 ? 0 : (int32_t)pads->ints[axis];
   }
-  const int64_t blocks = ((depthwise ? outputs : own) + CL_CONV_COLS - 1) / CL_CONV_COLS;
+  // Columns of a group are cut for themselves: all groups have whole blocks.
+  const int64_t blocks = ((depthwise ? outputs : own) + tile->columns - 1) / tile->columns;
   q[11] = (int32_t)blocks;
-  smr_cl_set_items(launch, (pixels + rows - 1) / rows, depthwise ? blocks : blocks * groups, 1);
+  smr_cl_set_tiles(launch, tile, pixels, (depthwise ? blocks : blocks * groups) * tile->columns, 1);
 }
 
 static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
@@ -118,9 +162,9 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
     return;
   }
   const bool depthwise = smr_cl_is_depthwise(node) && !cl_conv_spreads(node);
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_conv_kernel(node));
-  smr_cl_convolve(node, launch, depthwise, depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS);
+  const struct smr_cl_tile tile = cl_conv_tile(node, depthwise);
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)tile.kernel);
+  smr_cl_convolve(node, launch, depthwise, &tile);
   smr_cl_epilogue(node, launch);
   smr_cl_narrow(node, out, launch);
 }

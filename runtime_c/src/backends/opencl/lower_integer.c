@@ -47,6 +47,7 @@ static bool cl_q_product_fits(const struct smr_cl_node *node, const char **why) 
   if (!cl_q_whole(smr_cl_input(node, 0), why) || w->dtype != SAMARA_QINT8) return false;
   if (cl_q_is(node, "qmatmul"))
     return w->layout != SAMARA_LAYOUT_DWPANEL && smr_cl_sizes_fit(node, 6, why);
+  if (!smr_cl_knows_weights(node, why)) return false;
   const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
   if (w->layout == SAMARA_LAYOUT_DWPANEL ? !depthwise
                                          : w->layout == SAMARA_LAYOUT_PANEL && depthwise) {
@@ -89,7 +90,10 @@ static void cl_q_product_lower(const struct smr_cl_node *node, struct smr_cl_lau
     smr_cl_multiply(node, launch, CL_Q_ROWS);
   } else {
     const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
-    smr_cl_convolve(node, launch, depthwise, depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS);
+    const struct smr_cl_tile tile = {.kernel = launch->kernel,
+                                     .rows = depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS,
+                                     .columns = 16};
+    smr_cl_convolve(node, launch, depthwise, &tile);
   }
   int32_t *q = launch->ints + 16;
   q[9] = cl_q_zero(x, 0);

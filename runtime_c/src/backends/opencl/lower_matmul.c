@@ -4,7 +4,7 @@
 
 #include "backends/opencl/lower.h"
 
-enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8 };
+enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8, CL_TILED = 3 };  // types that have small tiles
 
 int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
@@ -44,6 +44,10 @@ void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launc
 
 static const uint16_t cl_panel_tall[4] = {SMR_CL_matmul_f32, SMR_CL_matmul_f32_f16,
                                           SMR_CL_matmul_f16, SMR_CL_matmul_f32_i8};
+static const uint16_t cl_panel_4x4[CL_TILED] = {SMR_CL_matmul_f32_4x4, SMR_CL_matmul_f32_f16_4x4,
+                                                SMR_CL_matmul_f16_4x4};
+static const uint16_t cl_panel_1x4[CL_TILED] = {SMR_CL_matmul_f32_1x4, SMR_CL_matmul_f32_f16_1x4,
+                                                SMR_CL_matmul_f16_1x4};
 static const uint16_t cl_panel_flat[4] = {SMR_CL_matvec_f32, SMR_CL_matvec_f32_f16,
                                           SMR_CL_matvec_f16, SMR_CL_matvec_f32_i8};
 static const uint16_t cl_plain_product[3] = {SMR_CL_matmul_plain_f32, SMR_CL_matmul_plain_f32_f16,
@@ -53,18 +57,34 @@ static const uint16_t cl_any_product[3] = {SMR_CL_matmul_any_f32, SMR_CL_matmul_
 
 static int64_t cl_blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
 
+static bool cl_panel_has_small(const struct smr_cl_node *node, int types) {
+  return !node->features->cpu && types < CL_TILED;
+}
+
+static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int types, int64_t rows,
+                                        int64_t columns) {
+  const bool tall = rows > 2;
+  if (!cl_panel_has_small(node, types))
+    return (struct smr_cl_tile){tall ? cl_panel_tall[types] : cl_panel_flat[types],
+                                tall ? CL_TALL_ROWS : 1, CL_PANEL_LANES, false};
+  if (tall && smr_cl_is_much(node, rows * columns))
+    return (struct smr_cl_tile){cl_panel_4x4[types], 4, 4, true};
+  return (struct smr_cl_tile){cl_panel_1x4[types], 1, 4, true};
+}
+
 void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels) {
   const char *why;
   const int types = smr_cl_product_types(node, &why);
-  kernels[cl_panel_tall[types]] = true;
-  kernels[cl_panel_flat[types]] = true;
+  const bool small = cl_panel_has_small(node, types);
+  kernels[small ? cl_panel_4x4[types] : cl_panel_tall[types]] = true;
+  kernels[small ? cl_panel_1x4[types] : cl_panel_flat[types]] = true;
 }
 
 // A launch of the product of [batch..., rows, depth] and [..., depth, columns]; strides are 0.
 static struct smr_cl_launch *cl_product(const struct smr_cl_node *node, struct smr_cl_launches *out,
-                                        uint16_t kernel, bool tall, int64_t rows, int64_t depth,
+                                        const struct smr_cl_tile *tile, int64_t rows, int64_t depth,
                                         int64_t columns, int64_t batch) {
-  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)tile->kernel);
   smr_cl_bind(launch, 0, smr_cl_input(node, 0));
   smr_cl_bind(launch, 1, smr_cl_input(node, 1));
   smr_cl_bind(launch, 5, smr_cl_output(node, 0));
@@ -73,8 +93,7 @@ static struct smr_cl_launch *cl_product(const struct smr_cl_node *node, struct s
   launch->ints[1] = (int32_t)columns;
   launch->ints[2] = (int32_t)depth;
   for (int32_t i = 8; i < 12; i++) launch->ints[i] = 1;
-  smr_cl_set_items(launch, cl_blocks(rows, tall ? CL_TALL_ROWS : 1),
-                   cl_blocks(columns, CL_PANEL_LANES), batch);
+  smr_cl_set_tiles(launch, tile, rows, columns, batch);
   return launch;
 }
 
@@ -84,9 +103,8 @@ void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches
   const char *why;
   const int types = smr_cl_product_types(node, &why);
   const samara_region_tensor *w = smr_cl_input(node, 1);
-  const bool tall = rows > 2;
-  struct smr_cl_launch *launch = cl_product(
-      node, out, tall ? cl_panel_tall[types] : cl_panel_flat[types], tall, rows, depth, columns, 1);
+  const struct smr_cl_tile tile = cl_panel_tile(node, types, rows, columns);
+  struct smr_cl_launch *launch = cl_product(node, out, &tile, rows, depth, columns, 1);
   launch->ints[3] = (int32_t)depth;
   launch->ints[4] = 1;
   launch->ints[5] = (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype));

@@ -40,6 +40,7 @@ static void cl_move_box(const struct smr_cl_node *node, struct smr_cl_launches *
   for (int32_t i = 0; i < box.rank; i++)
     if (box.dims[i] == 0) return;
   smr_cl_box_join(&box);
+  smr_cl_box_turn(node, &box);
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_raster(node));
   smr_cl_bind(launch, 0, x);
   smr_cl_bind(launch, 5, y);

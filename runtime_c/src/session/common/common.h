@@ -79,6 +79,8 @@ void smr_session_release(struct smr_common *common);
 /// max_arena_bytes; on failure the block is as before.
 samara_status smr_block_ensure(struct smr_common *common, struct smr_block *block,
                                size_t size_bytes, size_t keep_bytes, const char *what);
+/// Free the memory of `block`, which may have none.
+void smr_block_free(struct smr_common *common, struct smr_block *block);
 /// `n` rounded up to a multiple of SMR_ALIGNMENT; SIZE_MAX when that does not fit.
 size_t smr_align64(size_t n);
 

@@ -103,3 +103,15 @@ samara_status smr_block_ensure(struct smr_common *common, struct smr_block *bloc
   block->size_bytes = size;
   return SAMARA_OK;
 }
+
+void smr_block_free(struct smr_common *common, struct smr_block *block) {
+  struct smr_memory *memory = &common->memory;
+  if (block->data == NULL) return;
+  struct smr_block **at = &memory->blocks;
+  while (*at != block) at = &(*at)->next;
+  *at = block->next;
+  memory->total_bytes -= block->size_bytes;
+  memory->arena_bytes -= block->size_bytes;
+  smr_release(&memory->allocator, block->data);
+  *block = (struct smr_block){.data = NULL};
+}

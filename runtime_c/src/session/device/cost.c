@@ -6,14 +6,28 @@
 
 #include <string.h>
 
-#include "session/device/cut.h"
+#include "session/device/device_cut.h"
 
 enum { COST_GAIN_TENTHS = 12 };  // a region must be 1.2 times as fast as the host
 
+// More than a node or a copy can take, 18 minutes: rates may be anything, and sums of costs have to
+// stay below SMR_CUT_NEVER.
+static const uint64_t cost_most = UINT64_C(1) << 40;
+
 // ---- one node ----
 
+// What is added to another cost, at most cost_most.
+static uint64_t cost_fixed(uint64_t ns) { return ns < cost_most ? ns : cost_most; }
+
 static uint64_t cost_time(double work, uint64_t per_ms) {
-  return per_ms == 0 ? SMR_CUT_NEVER : (uint64_t)(work * 1e6 / (double)per_ms);
+  if (per_ms == 0) return SMR_CUT_NEVER;
+  const double ns = work * 1e6 / (double)per_ms;
+  return ns < (double)cost_most ? (uint64_t)ns : cost_most;
+}
+
+// The sum of two costs, one of which may be SMR_CUT_NEVER.
+static uint64_t cost_sum(uint64_t a, uint64_t b) {
+  return a >= SMR_CUT_NEVER || b >= SMR_CUT_NEVER - a ? SMR_CUT_NEVER : a + b;
 }
 
 // The rate of the node's kind of work; *work is what there is of it.
@@ -49,15 +63,13 @@ static uint64_t cost_node(const struct smr_frame *frame, const struct smr_frame_
   const uint64_t rate = cost_rate(&node->job, on_device, rates, &work);
   const uint64_t arithmetic = cost_time(work, rate);
   const uint64_t memory = cost_time(cost_bytes(&node->job), rates->memory);
-  const uint64_t most = arithmetic > memory ? arithmetic : memory;
-  return most >= SMR_CUT_NEVER ? SMR_CUT_NEVER : most + rates->launch_ns;
+  return cost_sum(arithmetic > memory ? arithmetic : memory, cost_fixed(rates->launch_ns));
 }
 
 static uint64_t cost_copy(size_t size_bytes, bool to_device, const samara_rates *rates) {
   if (size_bytes == SMR_UNBOUNDED_BYTES) return SMR_CUT_NEVER;
   const uint64_t per_ms = to_device ? rates->to_device : rates->from_device;
-  const uint64_t ns = cost_time((double)size_bytes, per_ms);
-  return ns >= SMR_CUT_NEVER ? SMR_CUT_NEVER : ns + rates->copy_ns;
+  return cost_sum(cost_time((double)size_bytes, per_ms), cost_fixed(rates->copy_ns));
 }
 
 // ---- a frame ----
@@ -121,7 +133,8 @@ static samara_status cost_nodes(struct smr_frame *frame, uint32_t device,
     const struct smr_frame_node *node = &frame->nodes[n];
     bool supported = false;
     g->host_ns[n] = cost_node(frame, node, false, &rates->host);
-    if (g->host_ns[n] > SMR_CUT_NEVER / 4) g->host_ns[n] = rates->host.launch_ns;
+    // The host computes what it has no rate for as well.
+    if (g->host_ns[n] >= SMR_CUT_NEVER) g->host_ns[n] = cost_fixed(rates->host.launch_ns);
     // What an earlier device has taken is as good as on the host, and stays there.
     if (choices[n].space == 0)
       SMR_TRY(smr_device_supports(frame, n, device, &supported, &frame->nodes[n].reason));
@@ -138,17 +151,17 @@ static void cost_region(const struct smr_frame *frame, const struct cost_graph *
                         uint64_t *host, uint64_t *device) {
   const struct smr_function *f = frame->function;
   *host = 0;
-  *device = rates->device.wait_ns;
+  *device = cost_fixed(rates->device.wait_ns);
   memset(seen, 0, f->value_count * sizeof *seen);
   for (uint32_t n = begin; n < end; n++) {
-    *host += g->host_ns[n];
-    *device += g->device_ns[n];
+    *host = cost_sum(*host, g->host_ns[n]);
+    *device = cost_sum(*device, g->device_ns[n]);
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++) {
       const int32_t x = f->nodes[n].inputs[i];
       if (x < 0 || seen[x]) continue;
       seen[x] = true;
       const int32_t maker = g->producer[x];
-      if (maker < 0 || !g->on_device[maker]) *device += g->to_device_ns[x];
+      if (maker < 0 || !g->on_device[maker]) *device = cost_sum(*device, g->to_device_ns[x]);
     }
   }
   // Values made here that the host sees.
@@ -158,7 +171,7 @@ static void cost_region(const struct smr_frame *frame, const struct cost_graph *
   for (uint32_t i = 0; i < f->value_count; i++)
     if ((seen[i] || g->host_reads[i]) && g->producer[i] >= (int32_t)begin &&
         g->producer[i] < (int32_t)end)
-      *device += g->to_host_ns[i];
+      *device = cost_sum(*device, g->to_host_ns[i]);
 }
 
 // Take back regions that gain too little. Returns whether there was one.
@@ -189,14 +202,18 @@ static void cost_choose(const struct smr_frame *frame, uint32_t device, const st
     choice->cost_us = host_us;
     choice->reason = frame->nodes[n].reason;
     if (g->device_ns[n] >= SMR_CUT_NEVER) continue;
+    const double device_us = (double)g->device_ns[n] * 1e-3;
     choice->reason = g->on_device[n] ? "the device is faster" : "the CPU is faster";
-    choice->other = (uint8_t)(g->on_device[n] ? 0 : device + 1);
+    if (g->on_device[n]) {
+      choice->space = (uint8_t)(device + 1);
+      choice->cost_us = device_us;
+      choice->other = 0;
+      choice->other_us = host_us;
+    } else if (!choice->has_other || device_us < choice->other_us) {
+      choice->other = (uint8_t)(device + 1);
+      choice->other_us = device_us;
+    }
     choice->has_other = true;
-    choice->other_us = (double)g->device_ns[n] * 1e-3;
-    if (!g->on_device[n]) continue;
-    choice->space = (uint8_t)(device + 1);
-    choice->cost_us = choice->other_us;
-    choice->other_us = host_us;
   }
 }
 

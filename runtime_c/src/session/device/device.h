@@ -18,7 +18,7 @@
 
 enum { SMR_MAX_DEVICES = 8 };  // of a session
 
-/* ---- backend.c: an open device ---- */
+/* ---- device_backend.c: an open device ---- */
 
 /// A constant in a device's memory, shared by the sessions of its model.
 struct smr_loaded {
@@ -56,7 +56,9 @@ struct samara_backend {
   struct smr_verdict *verdicts;
 };
 
-/// Open device `index` of `table`.
+/// Whether this library can use the table: its version, functions and name.
+samara_status smr_backend_check(const samara_backend_table *table, samara_error *error);
+/// Open device `index` of `table`, which was checked.
 samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
                                  const samara_backend_options *options, samara_backend **out,
                                  samara_error *error);
@@ -129,7 +131,8 @@ struct smr_devices {
   uint32_t count;
   bool automatic;  // they take only what pays
   bool active;     // the frames in use have regions
-  bool failed;     // what failed in this run was a device: the run is to be repeated
+  bool failed;     // what failed is a device: the CPU is to take over
+  bool left;       // a device failed, and its frames are in use until there are others
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
   struct smr_settling settling;        // of `automatic`
   uint64_t check_every;                // runs from one check of a random node to the next; 0: none

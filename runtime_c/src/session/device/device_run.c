@@ -128,10 +128,10 @@ samara_status smr_region_show(struct smr_device_region *region, uint32_t n) {
     struct smr_frame_value *value = &frame->values[region->value_of[index]];
     struct smr_tensor *t = &value->tensor;
     if (value->on_device) {
-      SMR_TRY(smr_block_ensure(frame->common, &value->own, t->size_bytes, 0, t->name));
+      status = smr_block_ensure(frame->common, &value->own, t->size_bytes, 0, t->name);
       t->data = value->own.data;
     }
-    status = run_copy(region, index, t->data, false, &ticket);
+    if (status == SAMARA_OK) status = run_copy(region, index, t->data, false, &ticket);
   }
   const samara_status waited = run_wait(region, ticket);
   return status != SAMARA_OK ? status : waited;

@@ -75,7 +75,7 @@ static void stage_tell(struct smr_device_region *region) {
   const struct smr_device_space *space = region->space;
   smr_region_refresh(region);
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
-    if (region->loaded[i] != NULL) continue;
+    if (region->frame->function->values[region->value_of[i]].constant >= 0) continue;
     const struct smr_device_value *value = &space->values[region->value_of[i]];
     const struct smr_device_value *root = &space->values[value->root];
     region->tensors[i].memory = space->blocks[root->stage].handle;

@@ -47,6 +47,10 @@ samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t 
   *supported = backend->table->supports(backend->device, &slice.region, 0, text, sizeof text);
   *reason = "supported";
   text[sizeof text - 1] = '\0';
+  if (!*supported && text[0] == '\0') {
+    *reason = "not supported";
+    return SAMARA_OK;
+  }
   return *supported ? SAMARA_OK : place_keep_reason(frame, text, reason);
 }
 

@@ -58,12 +58,13 @@ static uint64_t rates_per_ms(double work, uint64_t ns) {
 static const float rates_scale[1] = {0.05f};
 static const int64_t rates_ones[2] = {1, 1}, rates_pads[4] = {1, 1, 1, 1};
 
-enum { RATES_TENSORS = 3, RATES_ATTRIBUTES = 16 };
+// Nodes of a region: one, or as many as show what a launch costs beside others.
+enum { RATES_TENSORS = 3, RATES_ATTRIBUTES = 16, RATES_NODES = 17 };
 
 // A region of that one node: x, weights or a second operand, y.
 struct rates_region {
   samara_region region;
-  samara_region_node node;
+  samara_region_node nodes[RATES_NODES];  // all alike
   samara_region_tensor tensors[RATES_TENSORS];
   samara_region_attribute attributes[RATES_ATTRIBUTES];
   void *weights;
@@ -130,18 +131,19 @@ static bool rates_describe(const struct rates_probe *probe, const samara_allocat
   for (int i = 0; i < RATES_TENSORS; i++)
     rates_tensor(&out->tensors[i], probe->dtype, 1, probe->size, probe->size, probe->channels);
   rates_attributes(probe, op, out->attributes);
-  out->node = (samara_region_node){.name = "probe",
-                                   .op = op->name,
-                                   .code = op->code,
-                                   .attributes = out->attributes,
-                                   .attribute_count = op->attr_count,
-                                   .inputs = inputs,
-                                   .input_count = 2,
-                                   .outputs = outputs,
-                                   .output_count = 1};
+  for (int i = 0; i < RATES_NODES; i++)
+    out->nodes[i] = (samara_region_node){.name = "probe",
+                                         .op = op->name,
+                                         .code = op->code,
+                                         .attributes = out->attributes,
+                                         .attribute_count = op->attr_count,
+                                         .inputs = inputs,
+                                         .input_count = 2,
+                                         .outputs = outputs,
+                                         .output_count = 1};
   out->region = (samara_region){.struct_size = sizeof out->region,
                                 .function = "probe",
-                                .nodes = &out->node,
+                                .nodes = out->nodes,
                                 .node_count = 1,
                                 .tensors = out->tensors,
                                 .tensor_count = RATES_TENSORS,
@@ -154,7 +156,7 @@ static bool rates_describe(const struct rates_probe *probe, const samara_allocat
 
 // ---- a device ----
 
-enum { RATES_RUNS = 5, RATES_LAUNCHES = 32, RATES_COPY_BYTES = 1 << 20 };
+enum { RATES_RUNS = 5, RATES_COPY_BYTES = 1 << 20 };
 
 static samara_status rates_wait(const samara_backend *backend, uint64_t ticket,
                                 samara_error *error) {
@@ -163,16 +165,16 @@ static samara_status rates_wait(const samara_backend *backend, uint64_t ticket,
   return SAMARA_OK;
 }
 
-// The least time of `count` submissions and a wait.
+// The least time of the region and a wait.
 static samara_status rates_submit(const samara_backend *backend, void *program,
-                                  const samara_region *region, uint32_t count, uint64_t *least,
+                                  const samara_region *region, uint64_t *least,
                                   samara_error *error) {
   *least = UINT64_MAX;
   for (int run = 0; run <= RATES_RUNS; run++) {
     const uint64_t start = smr_os_now_ns();
     uint64_t ticket = 0;
-    for (uint32_t i = 0; i < count; i++)
-      SMR_TRY(backend->table->submit(backend->device, program, region, 0, 1, &ticket, error));
+    SMR_TRY(backend->table->submit(backend->device, program, region, 0, region->node_count, &ticket,
+                                   error));
     SMR_TRY(rates_wait(backend, ticket, error));
     const uint64_t ns = smr_os_now_ns() - start;
     if (run > 0 && ns < *least) *least = ns;  // the first one warms up
@@ -180,18 +182,28 @@ static samara_status rates_submit(const samara_backend *backend, void *program,
   return SAMARA_OK;
 }
 
+// Launches beside others: a region of many nodes against one of a single node.
+static samara_status rates_launch(const samara_backend *backend, struct rates_region *r,
+                                  uint64_t one, samara_rates *rates, samara_error *error) {
+  void *program;
+  uint64_t many;
+  r->region.node_count = RATES_NODES;
+  SMR_TRY(backend->table->compile(backend->device, &r->region, &program, error));
+  const samara_status status = rates_submit(backend, program, &r->region, &many, error);
+  backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, program);
+  if (status != SAMARA_OK) return status;
+  rates->launch_ns = many > one ? (many - one) / (RATES_NODES - 1) + 1 : 1;
+  rates->wait_ns = one;
+  return SAMARA_OK;
+}
+
 static samara_status rates_run(const samara_backend *backend, const struct rates_probe *probe,
-                               void *program, const samara_region *region, samara_rates *rates,
+                               void *program, struct rates_region *r, samara_rates *rates,
                                samara_error *error) {
-  uint64_t one, many;
-  SMR_TRY(rates_submit(backend, program, region, 1, &one, error));
-  if (probe->rate != RATES_FIELD(launch_ns)) {
-    *rates_at(rates, probe->rate) = rates_per_ms(rates_work(probe), one);
-    return SAMARA_OK;
-  }
-  SMR_TRY(rates_submit(backend, program, region, RATES_LAUNCHES, &many, error));
-  rates->launch_ns = many > one ? (many - one) / (RATES_LAUNCHES - 1) + 1 : 1;
-  if (rates->wait_ns == 0) rates->wait_ns = one;
+  uint64_t one;
+  SMR_TRY(rates_submit(backend, program, &r->region, &one, error));
+  if (probe->rate == RATES_FIELD(launch_ns)) return rates_launch(backend, r, one, rates, error);
+  *rates_at(rates, probe->rate) = rates_per_ms(rates_work(probe), one);
   return SAMARA_OK;
 }
 
@@ -234,8 +246,7 @@ static samara_status rates_node(const samara_backend *backend, const struct rate
        (backend->requirements.constant_layouts >> r.tensors[1].layout & 1) != 0) &&
       table->supports(backend->device, &r.region, 0, reason, sizeof reason)) {
     status = rates_hold(backend, probe, &r, &held, error);
-    if (status == SAMARA_OK)
-      status = rates_run(backend, probe, held.program, &r.region, rates, error);
+    if (status == SAMARA_OK) status = rates_run(backend, probe, held.program, &r, rates, error);
     if (held.program != NULL) table->release(backend->device, SAMARA_HANDLE_PROGRAM, held.program);
     if (held.memory != NULL) table->release(backend->device, SAMARA_HANDLE_MEMORY, held.memory);
     if (held.constant != NULL)
@@ -291,11 +302,19 @@ static samara_status rates_copies(const samara_backend *backend, samara_rates *r
 
 samara_status smr_rates_measure_device(const samara_backend *backend, samara_rates *rates,
                                        samara_error *error) {
-  for (int i = 0; i < RATES_PROBES; i++)
-    if (*rates_at(rates, rates_probes[i].rate) == 0)
-      SMR_TRY(rates_node(backend, &rates_probes[i], rates, error));
-  if (rates->to_device != 0 && rates->from_device != 0) return SAMARA_OK;
-  return rates_copies(backend, rates, error);
+  samara_rates found = {0};
+  for (int i = 0; i < RATES_PROBES; i++) {
+    const bool waits =
+        rates_probes[i].rate == RATES_FIELD(launch_ns);  // of which it is the probe too
+    if (*rates_at(rates, rates_probes[i].rate) == 0 || (waits && rates->wait_ns == 0))
+      SMR_TRY(rates_node(backend, &rates_probes[i], &found, error));
+  }
+  if (rates->to_device == 0 || rates->from_device == 0 || rates->copy_ns == 0)
+    SMR_TRY(rates_copies(backend, &found, error));
+  // What the backend states is not measured.
+  for (size_t at = 0; at < sizeof found; at += sizeof(uint64_t))
+    if (*rates_at(rates, at) == 0) *rates_at(rates, at) = *rates_at(&found, at);
+  return SAMARA_OK;
 }
 
 // ---- the host ----
@@ -447,8 +466,10 @@ samara_status smr_rates_read(const char *path, const samara_allocator *allocator
                              struct smr_rates *out, samara_error *error) {
   struct smr_os_file file;
   char text[RATES_FILE_BYTES];
+  samara_error why = {.text = ""};
   *out = (struct smr_rates){.host = {0}};
-  SMR_TRY(smr_os_read_path(path, sizeof text - 1, allocator, &file, error));
+  const samara_status status = smr_os_read_path(path, sizeof text - 1, allocator, &file, &why);
+  if (status != SAMARA_OK) return smr_fail(error, status, "%.200s: %s", path, why.text);
   memcpy(text, file.data, file.size_bytes);
   text[file.size_bytes] = '\0';
   smr_os_close(&file, allocator);

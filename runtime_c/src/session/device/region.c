@@ -26,19 +26,17 @@ samara_status smr_device_fail(struct smr_common *common, const samara_backend *b
 
 // ---- lifetimes ----
 
-// Values of which `id` is a view on the device, the first made among them.
+// The value whose bytes `id` shares on the device: the first of its chain of views.
 static uint32_t region_root(const struct smr_device_space *space, uint32_t id) {
   while (space->values[id].root != id) id = space->values[id].root;
   return id;
 }
 
-static void region_use(const struct smr_frame *frame, struct smr_device_space *space, uint32_t id,
-                       uint32_t n) {
+// Nodes stand in the order of their stages, so that what a later stage reads outlives all of its
+// own.
+static void region_use(struct smr_device_space *space, uint32_t id, uint32_t n) {
   struct smr_device_value *value = &space->values[region_root(space, id)];
-  // Memory is planned by stage: what a later stage reads stays to the end of all.
-  const uint32_t last =
-      frame->nodes[n].node->stage == value->stage ? n : frame->function->node_count;
-  if (last > value->last) value->last = last;
+  if (n > value->last) value->last = n;
 }
 
 static void region_make(const struct smr_frame *frame, struct smr_device_space *space, uint32_t id,
@@ -70,7 +68,7 @@ static void region_values(struct smr_device_region *region) {
         region_make(frame, space, (uint32_t)id, region->begin);
         region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
       }
-      region_use(frame, space, (uint32_t)id, n);
+      region_use(space, (uint32_t)id, n);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
       region_make(frame, space, node->outputs[i], n);
@@ -82,7 +80,7 @@ static void region_values(struct smr_device_region *region) {
     space->values[node->outputs[0]].root = x;
   }
   for (uint32_t i = 0; i < region->to_host_count; i++)
-    region_use(frame, space, region->value_of[region->to_host[i]], region->end - 1);
+    region_use(space, region->value_of[region->to_host[i]], region->end - 1);
 }
 
 // ---- building ----
@@ -132,7 +130,7 @@ static samara_status region_load(struct smr_device_region *region, const samara_
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     samara_region_tensor *tensor = &region->tensors[i];
     const int32_t constant = region->frame->function->values[region->value_of[i]].constant;
-    if (constant < 0) continue;
+    if (constant < 0 || tensor->size_bytes == 0) continue;
     SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor, &region->loaded[i],
                              error));
     tensor->memory = region->loaded[i]->handle;

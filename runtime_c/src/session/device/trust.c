@@ -47,14 +47,18 @@ enum smr_trust smr_trust_of(samara_backend *backend, const char *key) {
   return trust;
 }
 
-static bool trust_put(samara_backend *backend, const char *key, size_t length,
-                      enum smr_trust trust) {
-  struct smr_verdict *verdict = smr_allocate_zeroed(&backend->allocator, 1, sizeof *verdict);
-  if (verdict == NULL) return false;
-  memcpy(verdict->key, key, length);
+// Under the lock. Whether anything has changed: bad verdicts stay.
+static bool trust_put(samara_backend *backend, const char *key, enum smr_trust trust) {
+  struct smr_verdict *verdict = trust_find(backend, key);
+  if (verdict != NULL && (verdict->trust == SMR_TRUST_BAD || verdict->trust == trust)) return false;
+  if (verdict == NULL) {
+    verdict = smr_allocate_zeroed(&backend->allocator, 1, sizeof *verdict);
+    if (verdict == NULL) return false;
+    memcpy(verdict->key, key, strlen(key));
+    verdict->next = backend->verdicts;
+    backend->verdicts = verdict;
+  }
   verdict->trust = trust;
-  verdict->next = backend->verdicts;
-  backend->verdicts = verdict;
   return true;
 }
 
@@ -88,10 +92,13 @@ static void trust_line(samara_backend *backend, const char *line, size_t length)
   const bool good = strncmp(line, trust_good, sizeof trust_good - 1) == 0;
   const size_t skipped = good ? sizeof trust_good - 1 : sizeof trust_bad - 1;
   if (!good && strncmp(line, trust_bad, sizeof trust_bad - 1) != 0) return;
-  if (length <= skipped || length - skipped >= SMR_TRUST_KEY) return;
-  (void)trust_put(backend, line + skipped, length - skipped, good ? SMR_TRUST_GOOD : SMR_TRUST_BAD);
+  char key[SMR_TRUST_KEY] = "";
+  if (length <= skipped || length - skipped >= sizeof key) return;
+  memcpy(key, line + skipped, length - skipped);
+  (void)trust_put(backend, key, good ? SMR_TRUST_GOOD : SMR_TRUST_BAD);
 }
 
+// Under the lock, or while nobody else has the device.
 void smr_trust_read(samara_backend *backend) {
   char path[TRUST_PATH_BYTES];
   struct smr_os_file file;
@@ -110,12 +117,14 @@ void smr_trust_read(samara_backend *backend) {
   smr_os_close(&file, &backend->allocator);
 }
 
-// Under the lock. What cannot be written is measured again.
-static void trust_write(const samara_backend *backend) {
+// Under the lock. What cannot be written is checked again next time.
+static void trust_write(samara_backend *backend) {
   char path[TRUST_PATH_BYTES];
   samara_error ignored;
   size_t room = sizeof trust_magic, used = 0;
   if (!trust_path(backend, path)) return;
+  // Another process may have written since.
+  smr_trust_read(backend);
   for (const struct smr_verdict *v = backend->verdicts; v != NULL; v = v->next)
     room += SMR_TRUST_KEY + sizeof trust_good;
   char *text = smr_allocate(&backend->allocator, room);
@@ -131,14 +140,6 @@ static void trust_write(const samara_backend *backend) {
 
 void smr_trust_note(samara_backend *backend, const char *key, enum smr_trust trust) {
   smr_os_mutex_lock(&backend->lock);
-  struct smr_verdict *verdict = trust_find(backend, key);
-  bool changed = false;
-  if (verdict == NULL) {
-    changed = trust_put(backend, key, strlen(key), trust);
-  } else if (verdict->trust != SMR_TRUST_BAD && verdict->trust != trust) {
-    verdict->trust = trust;
-    changed = true;
-  }
-  if (changed) trust_write(backend);
+  if (trust_put(backend, key, trust)) trust_write(backend);
   smr_os_mutex_unlock(&backend->lock);
 }

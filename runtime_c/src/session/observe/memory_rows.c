@@ -73,6 +73,12 @@ static void rows_ends(struct rows_writer *w, const samara_session *session) {
     rows_block(w, f->name, f->output_names[i], SAMARA_MEMORY_BLOCK, &session->outputs[i].copy);
 }
 
+// What the host holds for devices: the frames that are not in use, and copies for checks.
+static void rows_devices(struct rows_writer *w, const struct smr_devices *devices) {
+  for (uint32_t i = devices->others.count; i-- > 0;) rows_frame_blocks(w, devices->others.order[i]);
+  rows_block(w, "", "checks of devices", SAMARA_MEMORY_BLOCK, &devices->check);
+}
+
 // Variables lie in the regions of the structures.
 static void rows_rest(struct rows_writer *w, const samara_session *session) {
   size_t rest = session->common.memory.total_bytes - session->common.memory.arena_bytes;
@@ -105,6 +111,8 @@ samara_status samara_session_memory(const samara_session *session, samara_memory
   rows_ends(&w, session);
   for (uint32_t i = session->frames.count; i-- > 0;)
     rows_frame_blocks(&w, session->frames.order[i]);
+  if (SMR_HAS(backends) && session->common.devices != NULL)
+    rows_devices(&w, session->common.devices);
   rows_rest(&w, session);
   *count = w.count;
   return SAMARA_OK;

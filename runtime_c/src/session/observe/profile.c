@@ -15,6 +15,13 @@ samara_status smr_profile_begin(const samara_session *session, struct smr_profil
   return SAMARA_OK;
 }
 
+// What ran a node: a kernel of the CPU, or a device.
+static const char *profile_kernel(const samara_session *session,
+                                  const struct smr_frame_node *node) {
+  if (smr_node_space(node) != 0) return session->common.devices->backends[node->space - 1]->name;
+  return smr_node_is_view(node) ? "view" : node->job.kernel;
+}
+
 const struct smr_frame_node *smr_profile_next(const samara_session *session,
                                               struct smr_profile_walk *walk,
                                               samara_profile_row *row) {
@@ -28,7 +35,7 @@ const struct smr_frame_node *smr_profile_next(const samara_session *session,
     if (node->run_number != session->common.run.number || node->count == 0) continue;
     *row = (samara_profile_row){.node = node->node->name,
                                 .op = node->node->op->name,
-                                .kernel = smr_node_is_view(node) ? "view" : node->job.kernel,
+                                .kernel = profile_kernel(session, node),
                                 .function = walk->frame->function->name,
                                 .start_ns = node->start_ns,
                                 .total_ns = node->total_ns,

@@ -44,6 +44,7 @@ static uint32_t survey_dtypes_of(struct smr_tensor *const *tensors, uint32_t cou
 static const char *survey_state(const struct smr_frame_node *node) {
   if (node->kind != SMR_CONTROL_NONE) return "control";
   if (node->alias) return "view";
+  if (smr_node_space(node) != 0) return "device";
   if (node->prepared) return "prepared";
   return node->placed ? "placed" : "unprepared";
 }

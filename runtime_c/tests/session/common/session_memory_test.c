@@ -71,4 +71,27 @@ SMR_TEST(blocks_grow_keep_and_obey_the_limit) {
   CHECK(smr_align64(SIZE_MAX - 3) == SIZE_MAX);
 }
 
-SMR_TEST_MAIN(RUN(regions_are_zeroed_aligned_and_apart); RUN(blocks_grow_keep_and_obey_the_limit))
+SMR_TEST(blocks_are_freed_in_any_order) {
+  for (int order = 0; order < 3; order++) {
+    struct literal_memory memory;
+    samara_error error;
+    literal_memory_init(&memory);
+    struct smr_common s = {.error = &error, .memory = {.allocator = memory.allocator}};
+    struct smr_block blocks[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
+    smr_block_free(&s, &blocks[0]);  // has none
+    for (size_t i = 0; i < 3; i++)
+      CHECK_EQ_INT(smr_block_ensure(&s, &blocks[i], 64 << i, 0, "b"), SAMARA_OK);
+    smr_block_free(&s, &blocks[order]);
+    CHECK(blocks[order].data == NULL && blocks[order].size_bytes == 0);
+    CHECK_EQ_INT(s.memory.arena_bytes, 7 * 64 - (64 << order));
+    CHECK_EQ_INT(s.memory.total_bytes, 7 * 64 - (64 << order));
+    CHECK_EQ_INT(memory.live, 2);
+    CHECK_EQ_INT(smr_block_ensure(&s, &blocks[order], 64, 0, "b"), SAMARA_OK);
+    CHECK_EQ_INT(memory.live, 3);
+    smr_session_release(&s);
+    CHECK_EQ_INT(memory.live, 0);
+  }
+}
+
+SMR_TEST_MAIN(RUN(regions_are_zeroed_aligned_and_apart); RUN(blocks_grow_keep_and_obey_the_limit);
+              RUN(blocks_are_freed_in_any_order))

@@ -39,6 +39,10 @@
         LANE(T, p, s, 8, m), LANE(T, p, s, 9, m), LANE(T, p, s, 10, m), LANE(T, p, s, 11, m),   \
         LANE(T, p, s, 12, m), LANE(T, p, s, 13, m), LANE(T, p, s, 14, m), LANE(T, p, s, 15, m))
 #define GATHER(n, T, p, s, m) CAT(GATHER, n)(T, p, s, m)
+// Lanes in registers need constant indices; sixteen of them lie in memory.
+#define UNROLL_NARROW CAT(UNROLL_, NARROW)
+#define UNROLL_16
+#define UNROLL_4 UNROLL
 // Whether a float is NaN.
 #define NOT_A_NUMBER(v) ((v) != (v))
 // A float where the mask is all ones, 0 where it is 0.

@@ -9,7 +9,8 @@
 // panel,
 //    6-8 D H W, 9-b those of the output, c-e taps. Q: 0-2 strides, 3-5 dilations, 6-8 pads,
 //    9 activation, a flags, b column blocks of a group. F: lo, hi, alpha, beta.
-// ITEM: block of pixels, block of columns.
+// NARROW: input channels that are loaded at once, where not 0. ITEM: block of pixels along dimension
+// TALL, block of columns along the other of the first two.
 HELPER int FN(place)(int out, int tap, int stride, int dilation, int pad, int size) {
 #if SPREAD
   const int t = out + pad - tap * dilation;
@@ -28,9 +29,9 @@ KERNEL(NAME) {
   GLOBAL X *y = OUT(5, X);
   const int flags = Q(a), post = Q(9);
   const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
-  const int group = ITEM(1) / Q(b), first = (ITEM(1) % Q(b)) * COLS;
+  const int group = ITEM(1 - TALL) / Q(b), first = (ITEM(1 - TALL) % Q(b)) * COLS;
   const int cols = LEAST(COLS, P(4) - first), depth = P(2), last = P(0) - 1;
-  const int pixel = ITEM(0) * ROWS;
+  const int pixel = ITEM(TALL) * ROWS;
   if (pixel > last) return;
   const int channel = group * P(4) + first;
 #if PLAIN == 1
@@ -87,15 +88,16 @@ KERNEL(NAME) {
           for (int r = 0; r < ROWS; r++) from[r] = x + at[r];
           int begin = 0;
 #if NARROW
-          // A float16 takes a while to become a float: 16 at once.
-          for (; begin + 16 <= depth; begin += 16) {
-            float lanes[ROWS][16];
+          for (; begin + NARROW <= depth; begin += NARROW) {
+            float lanes[ROWS][NARROW];
             UNROLL
             for (int r = 0; r < ROWS; r++) {
-              const f32x16 v = mask[r] ? LOAD(16, X, from[r] + begin) : SPLAT16(0.0f);
-              STORE(16, f32, v, lanes[r]);
+              const VECTOR(NARROW) v =
+                  mask[r] ? LOAD(NARROW, X, from[r] + begin) : SPLAT(NARROW, 0.0f);
+              STORE(NARROW, f32, v, lanes[r]);
             }
-            for (int c = 0; c < 16; c++) {
+            UNROLL_NARROW
+            for (int c = 0; c < NARROW; c++) {
               const VECTOR(COLS) row = WEIGHTS(begin + c);
               UNROLL
               for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][c], row, acc[r]);

@@ -11,8 +11,8 @@ KERNEL(NAME) {
   GLOBAL X *y = OUT(5, X);
   const int flags = Q(a), post = Q(9);
   const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
-  const int channel = ITEM(1) * COLS, cols = LEAST(COLS, P(3) - channel);
-  const int pixel = ITEM(0) * ROWS, last = P(0) - 1;
+  const int channel = ITEM(1 - TALL) * COLS, cols = LEAST(COLS, P(3) - channel);
+  const int pixel = ITEM(TALL) * ROWS, last = P(0) - 1;
   if (pixel > last) return;
 #if PLAIN
   const int taps = P(c) * P(d) * P(e);

@@ -6,7 +6,8 @@
 // (WIDE=2), or any strides (WIDE=0).
 // P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
 //    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
-//    9 activation, a flags. F: lo, hi, alpha, beta. ITEM: block of rows, block of columns, batch.
+//    9 activation, a flags. F: lo, hi, alpha, beta. NARROW, TALL and ITEM as in conv.cl;
+// ITEM(2): batch.
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
   GLOBAL const W *w = IN(1, W);
@@ -15,8 +16,8 @@ KERNEL(NAME) {
   GLOBAL X *y = OUT(5, X);
   const int flags = Q(a), post = Q(9);
   const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
-  const int first = ITEM(1) * COLS, cols = LEAST(COLS, P(1) - first);
-  const int top = ITEM(0) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
+  const int first = ITEM(1 - TALL) * COLS, cols = LEAST(COLS, P(1) - first);
+  const int top = ITEM(TALL) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
   if (top > last || cols <= 0) return;
   int t = ITEM(2);
   x += t % P(b) * P(f);
@@ -76,15 +77,15 @@ KERNEL(NAME) {
 #else
     int begin = 0;
 #if NARROW
-    // A float16 takes a while to become a float: 16 at once.
-    for (; step == 1 && begin + 16 <= length; begin += 16) {
-      float lanes[ROWS][16];
+    for (; step == 1 && begin + NARROW <= length; begin += NARROW) {
+      float lanes[ROWS][NARROW];
       UNROLL
       for (int r = 0; r < ROWS; r++) {
-        const f32x16 v = LOAD(16, X, from[r] + begin);
-        STORE(16, f32, v, lanes[r]);
+        const VECTOR(NARROW) v = LOAD(NARROW, X, from[r] + begin);
+        STORE(NARROW, f32, v, lanes[r]);
       }
-      for (int k = 0; k < 16; k++) {
+      UNROLL_NARROW
+      for (int k = 0; k < NARROW; k++) {
         const VECTOR(COLS) row = WEIGHTS(begin + k);
         UNROLL
         for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][k], row, acc[r]);

@@ -8,7 +8,7 @@
 // own, so that a copy is paid once, however many nodes read it.
 #include "base/fp.h"
 
-#include "session/device/cut.h"
+#include "session/device/device_cut.h"
 
 #include <string.h>
 

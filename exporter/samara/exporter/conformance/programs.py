@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Program
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.program import Value
@@ -24,24 +25,24 @@ Form = Literal["static", "symbols", "weights", "constants", "inside", "views"]
 FORMS: tuple[Form, ...] = ("static", "symbols", "weights", "constants", "inside", "views")
 
 _WEIGHTS = {
-    "conv": (1, 2),
-    "conv_transpose": (1, 2),
-    "matmul": (1, 2),
-    "qconv": (1, 2),
-    "qconv_transpose": (1, 2),
-    "qmatmul": (1, 2),
-    "lstm": (1, 2, 3, 7),
-    "gru": (1, 2, 3),
+    ops.conv.name: (1, 2),
+    ops.conv_transpose.name: (1, 2),
+    ops.matmul.name: (1, 2),
+    ops.qconv.name: (1, 2),
+    ops.qconv_transpose.name: (1, 2),
+    ops.qmatmul.name: (1, 2),
+    ops.lstm.name: (1, 2, 3, 7),
+    ops.gru.name: (1, 2, 3),
 }
 # Of recurrent operators the axes of time and batch, by input; sizes of weights follow `hidden`. Of
 # fold all but the window, whose elements its gradient takes one by one.
 _FREE: dict[str, dict[int, tuple[int, ...]]] = {
-    "fold": {0: (0, 1)},
-    "lstm": {0: (0, 1), 4: (0,), 5: (1,), 6: (1,)},
-    "gru": {0: (0, 1), 4: (0,), 5: (1,)},
+    ops.fold.name: {0: (0, 1)},
+    ops.lstm.name: {0: (0, 1), 4: (0,), 5: (1,), 6: (1,)},
+    ops.gru.name: {0: (0, 1), 4: (0,), 5: (1,)},
 }
 # The input whose last size decides a rank.
-_RANKED = {"gather_nd": 1, "scatter_nd": 1}
+_RANKED = {ops.gather_nd.name: 1, ops.scatter_nd.name: 1}
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
         more = builder.op(op, *values, name="again", **case.attrs)
         lefts: Sequence[Value] = more if isinstance(more, tuple) else (more,)
         both = [
-            builder.op("concat", left, y, axis=-1, name="both")
+            builder.op(ops.concat, left, y, axis=-1, name="both")
             for left, y in zip(lefts, outputs, strict=True)
         ]
         outputs = [_half(builder, _value(b)) for b in both]
@@ -145,24 +146,26 @@ def copied(builder: Builder, x: Value) -> Value:
     """x in a tensor of its own, made by a node that no plan may leave out."""
     if x.type.quant is not None:
         rank = x.type.rank
-        return _value(builder.op("transpose", x, perm=tuple(range(rank)), name="copied"))
+        return _value(builder.op(ops.transpose, x, perm=tuple(range(rank)), name="copied"))
     yes = builder.const(np.array(True), "yes")
     if x.type.dtype.is_packed:  # where does not take what shares a byte
-        wide = _value(builder.op("cast", x, to="i8", name="widened"))
-        return _value(builder.op("cast", wide, to=x.type.dtype, name="copied"))
-    return _value(builder.op("where", yes, x, x, name="copied"))
+        wide = _value(builder.op(ops.cast, x, to="i8", name="widened"))
+        return _value(builder.op(ops.cast, wide, to=x.type.dtype, name="copied"))
+    return _value(builder.op(ops.where, yes, x, x, name="copied"))
 
 
 def _strided(builder: Builder, x: Value | None) -> Value:
     assert x is not None
-    return _half(builder, _value(builder.op("concat", x, x, axis=-1, name="wide")))
+    return _half(builder, _value(builder.op(ops.concat, x, x, axis=-1, name="wide")))
 
 
 def _half(builder: Builder, x: Value) -> Value:
     n = x.type.shape[-1].as_int() // 2
     begin = (*(0 for _ in x.type.shape[:-1]), n)
     return _value(
-        builder.op("slice", x, begin=begin, end=x.type.shape, step=(1,) * x.type.rank, name="half")
+        builder.op(
+            ops.slice_, x, begin=begin, end=x.type.shape, step=(1,) * x.type.rank, name="half"
+        )
     )
 
 

@@ -33,17 +33,17 @@ void smr_check_begin(samara_session *session) {
   if (devices == NULL) return;
   devices->checked = NULL;
   if (!devices->active || (devices->runs + 1) % devices->check_every != 0) return;
-  for (struct smr_device_region *r = devices->regions; r != NULL; r = r->next)
-    count += r->end - r->begin;
-  uint32_t chosen = count != 0 ? (uint32_t)(check_random(session, 0) % count) : 0;
-  for (struct smr_device_region *r = devices->regions; r != NULL; r = r->next) {
-    if (chosen < r->end - r->begin) {
+  for (const struct smr_device_region *r = devices->regions; r != NULL; r = r->next)
+    for (uint32_t n = r->begin; n < r->end; n++)
+      count += !smr_region_is_view(r->frame, r->frame->nodes[n].node);
+  if (count == 0) return;
+  uint32_t left = (uint32_t)(check_random(session, 0) % count);
+  for (struct smr_device_region *r = devices->regions; devices->checked == NULL; r = r->next)
+    for (uint32_t n = r->begin; n < r->end && devices->checked == NULL; n++) {
+      if (smr_region_is_view(r->frame, r->frame->nodes[n].node) || left-- != 0) continue;
       devices->checked = r;
-      devices->checked_node = r->begin + chosen;
-      return;
+      devices->checked_node = n;
     }
-    chosen -= r->end - r->begin;
-  }
 }
 
 bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *whole) {
@@ -52,11 +52,11 @@ bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *
   char key[SMR_TRUST_KEY];
   *whole = false;
   if (smr_region_is_view(region->frame, node->node)) return false;
-  if (devices->checked == region && devices->checked_node == n) return true;
-  if (region->trusted) return false;
-  smr_trust_key(node, key);
-  *whole = true;
-  return smr_trust_of(region->space->backend, key) == SMR_TRUST_UNKNOWN;
+  if (!region->trusted) {
+    smr_trust_key(node, key);
+    *whole = smr_trust_of(region->space->backend, key) == SMR_TRUST_UNKNOWN;
+  }
+  return *whole || (devices->checked == region && devices->checked_node == n);
 }
 
 // ---- the node once more ----

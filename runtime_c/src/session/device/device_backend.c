@@ -16,7 +16,15 @@ static void backend_silent(void *user, samara_log_level level, const char *text)
   (void)text;
 }
 
-static samara_status backend_check(const samara_backend_table *table, samara_error *error) {
+// Letters, digits and _: what names of devices can be made of.
+static bool backend_is_name(const char *name) {
+  const size_t length = strspn(name,
+                               "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  return length != 0 && name[length] == '\0';
+}
+
+samara_status smr_backend_check(const samara_backend_table *table, samara_error *error) {
   if (table->struct_size < sizeof *table || table->version != SAMARA_BACKEND_VERSION)
     SMR_FAIL(error, UNSUPPORTED,
              "the backend is of version %u and %zu bytes, this library takes version %d and %zu",
@@ -26,6 +34,9 @@ static samara_status backend_check(const samara_backend_table *table, samara_err
       table->allocate == NULL || table->release == NULL || table->copy == NULL ||
       table->submit == NULL || table->wait == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "backend table: a function or the name is NULL");
+  if (!backend_is_name(table->name))
+    SMR_FAIL(error, BAD_ARGUMENT,
+             "backend table: the name \"%.60s\" is not of letters, digits and _", table->name);
   return SAMARA_OK;
 }
 
@@ -84,7 +95,6 @@ static samara_status backend_probe(samara_backend *backend, uint32_t index,
 samara_status smr_backend_create(const samara_backend_table *table, uint32_t index,
                                  const samara_backend_options *options, samara_backend **out,
                                  samara_error *error) {
-  SMR_TRY(backend_check(table, error));
   const samara_allocator allocator = smr_allocator(options->allocator);
   samara_backend *backend = smr_allocate_zeroed(&allocator, 1, sizeof *backend);
   if (backend == NULL) return smr_no_memory(error, sizeof *backend);

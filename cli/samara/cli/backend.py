@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara backend test`: whether a device computes what samara's operators say."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from samara.cli import _options as opt
+from samara.cli._console import bar, print_json
+
+backend = typer.Typer(
+    help="For those who write a backend: docs/backends.md.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@backend.callback()
+def _backend() -> None:
+    """For those who write a backend: docs/backends.md."""
+
+
+@backend.command("test")
+def backend_test(
+    device: Annotated[
+        str, typer.Argument(metavar="NAME|LIBRARY", help="opencl, opencl:1, or path of a library.")
+    ],
+    op: Annotated[
+        list[str] | None,
+        typer.Option("--op", metavar="NAME", help="Only this operator; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="One case of every operator and dtype that the device takes."),
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Run every case of the op table on a device, and print a scorecard.
+
+    Answers are compared with the CPU's: integers to the bit, floats within the table of docs/numerics.md.
+    Then other sizes, several threads, and faults, as far as the backend can be made to fail. Exit status 1
+    where something failed, or where the device supports nothing.
+
+    \b
+    samara backend test opencl
+    samara backend test ./libnpu.so --quick
+    samara backend test ./libnpu.so --op qconv --op qadd --json
+    """
+    from samara.exporter.conformance.kit import conformance
+
+    with bar("testing") as progress:
+        card = conformance(device, ops=opt.names(op), quick=quick, progress=progress)
+    if as_json:
+        print_json(card.to_json())
+    else:
+        typer.echo(card.text())
+    if not card.passed:
+        raise typer.Exit(1)

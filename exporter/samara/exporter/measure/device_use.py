@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the devices of a session did, for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from samara.pybridge import Session
+from samara.pybridge.device import CPU
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """Which devices a session runs on, "cpu" where it has none or none took part.
+
+    nodes: on them, of `of_nodes` that the session has; regions: in how many pieces, each submitted as
+    a whole. repeated: runs that were repeated on the CPU; failure: why, or "".
+    """
+
+    device: str
+    nodes: int
+    of_nodes: int
+    regions: int
+    repeated: int
+    failure: str
+
+    def text(self) -> str:
+        """One line."""
+        if self.failure:
+            return f"the CPU took over: {self.failure}"
+        if not self.nodes:
+            return f"0 of {self.of_nodes} nodes on a device: all ran on the CPU"
+        regions = f"{self.regions} region" + ("s" if self.regions != 1 else "")
+        return f"{self.nodes} of {self.of_nodes} nodes on {self.device}, in {regions}"
+
+
+def device_use(session: Session) -> DeviceUse:
+    """What the devices of a session did until now."""
+    rows, report = session.placement(), session.backend_report()
+    placed = [row.device for row in rows if row.device != CPU]
+    names = dict.fromkeys(placed if report.active else ())
+    return DeviceUse(
+        device=", ".join(names) or CPU,
+        nodes=report.nodes if report.active else 0,
+        of_nodes=len(rows),
+        regions=report.regions if report.active else 0,
+        repeated=report.repeated,
+        failure=report.failure,
+    )

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs in a thread of the session's own: order, answers, what is refused, cancelling, destroying.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "base/atomic.h"
+#include "base/os.h"
+#include "ops/table/opattrs.h"
+#include "session/model_literal.h"
+
+enum { ASYNC_N = 4, ASYNC_RUNS = 50 };
+
+// main(x [4]) -> y = x + x.
+static struct literal *doubling(void) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t n = literal_symbol(f, "n", 0, 0, ASYNC_N);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+  literal_input(f, x);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
+               LITERAL_LIST((int32_t)y));
+  literal_output(f, y, "y");
+  return l;
+}
+
+// What the callback saw; of one thread at a time.
+struct told {
+  int count;
+  samara_status status;
+  float last;
+  int more;  // runs that it begins itself
+  SMR_ATOMIC(int) go;
+};
+
+static float first_output(samara_session *session) {
+  samara_tensor t = {.data = NULL};
+  return samara_session_output(session, 0, &t) == SAMARA_OK ? *(const float *)t.data : -1;
+}
+
+static void tell(void *user, samara_session *session, samara_status status) {
+  struct told *told = user;
+  told->count++;
+  told->status = status;
+  told->last = first_output(session);
+  if (told->more > 0) {
+    told->more--;
+    const float x[ASYNC_N] = {told->last, 0, 0, 0};
+    told->status = samara_session_set_input(session, 0, x, sizeof x);
+    if (told->status == SAMARA_OK) told->status = samara_session_run_async(session, tell, told);
+  }
+}
+
+SMR_TEST(runs_follow_each_other) {
+  struct literal *l = doubling();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.count = 0};
+  REQUIRE(s != NULL);
+  samara_session_wait(s);  // nothing goes on
+  for (int i = 0; i < ASYNC_RUNS; i++) {
+    const float x[ASYNC_N] = {(float)i, 0, 0, 0};
+    REQUIRE(samara_session_set_input(s, 0, x, sizeof x) == SAMARA_OK);
+    CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+    samara_session_wait(s);
+    CHECK_EQ_INT(told.count, i + 1);
+    CHECK_EQ_INT(told.status, SAMARA_OK);
+    CHECK(told.last == 2.0f * (float)i);
+  }
+  CHECK_EQ_INT(samara_session_run_async(s, NULL, NULL), SAMARA_OK);  // nobody is told
+  samara_session_wait(s);
+  CHECK(first_output(s) == 2.0f * (ASYNC_RUNS - 1));
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+SMR_TEST(the_callback_begins_the_next_run) {
+  struct literal *l = doubling();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.more = 9};
+  const float x[ASYNC_N] = {1, 0, 0, 0};
+  REQUIRE(s != NULL);
+  REQUIRE(samara_session_set_input(s, 0, x, sizeof x) == SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.count, 10);
+  CHECK(told.last == 1024.0f);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+// Holds the run that it watches until it may go on.
+static int hold(void *user, const char *node, const char *const *names,
+                const samara_tensor *tensors, size_t count) {
+  struct told *told = user;
+  (void)node, (void)names, (void)tensors, (void)count;
+  while (SMR_ATOMIC_LOAD(&told->go) == 0) smr_os_thread_yield();
+  return 0;
+}
+
+SMR_TEST(a_session_that_runs_takes_no_other_run) {
+  struct literal *l = doubling();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.count = 0};
+  REQUIRE(s != NULL);
+  SMR_ATOMIC_STORE(&told.go, 0);
+  CHECK_EQ_INT(samara_session_watch(s, hold, &told), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_BAD_STATE);
+  SMR_ATOMIC_STORE(&told.go, 1);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.count, 1);
+  CHECK_EQ_INT(told.status, SAMARA_OK);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+// Asks the run to stop, behind its first node.
+static int cancel(void *user, const char *node, const char *const *names,
+                  const samara_tensor *tensors, size_t count) {
+  (void)node, (void)names, (void)tensors, (void)count;
+  samara_session_cancel(user);
+  return 0;
+}
+
+static struct literal *two_nodes(void) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t n = literal_symbol(f, "n", 0, 0, ASYNC_N);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+  literal_input(f, x);
+  const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
+               LITERAL_LIST((int32_t)s));
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)s),
+               LITERAL_LIST((int32_t)y));
+  literal_output(f, y, "y");
+  return l;
+}
+
+SMR_TEST(a_run_is_cancelled) {
+  struct literal *l = two_nodes();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.count = 0};
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(samara_session_watch(s, cancel, s), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.status, SAMARA_CANCELLED);
+  CHECK_EQ_INT(samara_session_watch(s, NULL, NULL), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.status, SAMARA_OK);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+SMR_TEST(destroying_waits_for_the_run) {
+  for (int i = 0; i < ASYNC_RUNS; i++) {
+    struct literal *l = doubling();
+    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+    struct told told = {.count = 0};
+    REQUIRE(s != NULL);
+    CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+    samara_session_destroy(s);
+    literal_free(l);
+    CHECK_EQ_INT(told.count, 1);
+  }
+}
+
+SMR_TEST(null_is_refused) {
+  CHECK_EQ_INT(samara_session_run_async(NULL, NULL, NULL), SAMARA_BAD_ARGUMENT);
+  samara_session_wait(NULL);
+}
+
+SMR_TEST_MAIN(RUN(runs_follow_each_other); RUN(the_callback_begins_the_next_run);
+              RUN(a_session_that_runs_takes_no_other_run); RUN(a_run_is_cancelled);
+              RUN(destroying_waits_for_the_run); RUN(null_is_refused))

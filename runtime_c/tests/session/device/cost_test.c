@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs: what is moved to a device, for rates of all sizes.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "session/device/device_rig.h"
+#include "session/device/rates.h"
+
+enum { NODES = 10 };  // of the chain
+
+// Decide about the chain, which is planned for the CPU. Returns how many nodes move.
+static uint32_t decide(samara_session *s, const struct smr_rates *rates,
+                       struct smr_device_choice *choices, uint32_t device) {
+  uint32_t moved = 0;
+  CHECK_EQ_INT(smr_devices_decide(s->entry, device, rates, choices), SAMARA_OK);
+  for (uint32_t n = 0; n < s->function->node_count; n++) moved += choices[n].space == device + 1;
+  return moved;
+}
+
+struct rig {
+  struct literal *l;
+  samara_backend *all[2];
+  samara_session *s;
+};
+
+static bool begin(struct rig *rig, enum rig_model which) {
+  const samara_model *model;
+  rig_reset();
+  *rig = (struct rig){.l = rig_model(which, &model)};
+  rig->all[0] = rig_open(0, NULL, NULL);
+  rig->all[1] = rig_open(1, NULL, NULL);
+  // Not settled: there are no shapes to settle with when devices are looked at here.
+  mirror_slow(0);
+  rig->s = rig_session(model, rig->all, 2, (samara_session_options){.backend_auto = true});
+  if (!CHECK(rig->s != NULL)) return false;
+  smr_session_settle_end(rig->s);
+  rig->s->common.devices->settling.phase = SMR_SETTLING_OVER;
+  return true;
+}
+
+static void end(struct rig *rig) {
+  samara_session_destroy(rig->s);
+  samara_backend_close(rig->all[0]);
+  samara_backend_close(rig->all[1]);
+  literal_free(rig->l);
+  CHECK_EQ_INT(mirror_live(), 0);
+}
+
+static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
+  return (samara_rates){ns, ns, ns, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms};
+}
+
+SMR_TEST(what_gains_moves) {
+  struct rig rig;
+  if (!begin(&rig, RIG_CHAIN)) return;
+  struct smr_device_choice choices[NODES];
+  struct smr_rates rates = {.host = all_of(1000000, 1000), .device = all_of(1, 1000000000)};
+  memset(choices, 0, sizeof choices);
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), 7);
+  CHECK(choices[0].space == 1 && choices[0].has_other && choices[0].other == 0);
+  CHECK_NEAR(choices[0].other_us, 1000 + 72, 1);  // launch, and 72 bytes at 1000 per ms
+  CHECK_NEAR(choices[0].cost_us, 0.001, 0.0005);
+  CHECK_STR(choices[0].reason, "the device is faster");
+  // What is constant is there: "one_mul" saves 36 ms where each other copy to it takes 24.
+  const struct smr_rates slow_copies = {
+      .host = all_of(36000000, 1000000000),
+      .device = {.launch_ns = 1, .memory = 1000000000, .to_device = 1, .from_device = 1000000000}};
+  memset(choices, 0, sizeof choices);
+  CHECK_EQ_INT(decide(rig.s, &slow_copies, choices, 0), 7);
+  memset(choices, 0, sizeof choices);
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), 7);
+  // The second gets what the first leaves.
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 2);
+  CHECK_EQ_INT(choices[2].space, 0);
+  CHECK_EQ_INT(choices[0].space, 1);
+  rates.device = all_of(1000000000, 10);
+  memset(choices, 0, sizeof choices);
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), 0);
+  CHECK_STR(choices[0].reason, "the CPU is faster");
+  CHECK_EQ_INT(choices[0].other, 1);
+  // The runner-up is the best of the others.
+  rates.device = all_of(100000000, 10);
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 0);
+  CHECK_EQ_INT(choices[6].other, 2);
+  rates.device = all_of(2000000000, 10);
+  CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 0);
+  CHECK_EQ_INT(choices[6].other, 2);
+  CHECK_NEAR(choices[6].other_us, 1e5 + 72e5 / 1000, 100);
+  end(&rig);
+}
+
+SMR_TEST(a_region_must_be_worth_its_wait) {
+  struct rig rig;
+  if (!begin(&rig, RIG_SYMBOLIC)) return;
+  struct smr_device_choice choices[NODES];
+  // Three nodes before "host_neg" save 1 ms each, the one behind it as well.
+  struct smr_rates rates = {.host = all_of(1000000, 1000000000), .device = all_of(1, 1000000000)};
+  static const struct {
+    uint64_t wait_ns;
+    uint32_t moved;
+  } waits[] = {{0, 4}, {700000, 4}, {900000, 3}, {2400000, 3}, {2600000, 0}};
+  for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+    rates.device.wait_ns = waits[i].wait_ns;
+    memset(choices, 0, sizeof choices);
+    CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), waits[i].moved);
+  }
+  // A copy to the host takes 1.2 ms. "mul" is dropped, so that "relu" has to come to the host too:
+  // then the first region is worth a wait of 0, and none of 0.5 ms.
+  rates.device.from_device = 27;
+  for (uint64_t wait_ns = 0; wait_ns <= 500000; wait_ns += 500000) {
+    rates.device.wait_ns = wait_ns;
+    memset(choices, 0, sizeof choices);
+    CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), wait_ns == 0 ? 3 : 0);
+  }
+  end(&rig);
+}
+
+// A copy that there is no rate for is not made, whatever is dropped on the way.
+static void check_copies(const struct smr_frame *frame, const struct smr_device_choice *choices,
+                         const samara_rates *rates) {
+  const struct smr_function *f = frame->function;
+  for (uint32_t n = 0; n < f->node_count; n++)
+    for (uint32_t i = 0; i < f->nodes[n].input_count; i++) {
+      const int32_t x = f->nodes[n].inputs[i];
+      if (x < 0 || f->values[x].constant >= 0) continue;
+      const int32_t maker = f->values[x].producer;
+      const bool there = maker >= 0 && choices[maker].space != 0;
+      if (rates->to_device == 0) CHECK(there || choices[n].space == 0);
+      if (rates->from_device == 0) CHECK(!there || choices[n].space != 0);
+    }
+  for (uint32_t i = 0; i < f->output_count; i++) {
+    const int32_t maker = f->values[f->outputs[i]].producer;
+    if (rates->from_device == 0 && maker >= 0) CHECK_EQ_INT(choices[maker].space, 0);
+  }
+}
+
+SMR_TEST(no_rates_break_anything) {
+  // Every rate is one of these.
+  static const uint64_t any[] = {0, 1, 1000, 1000000000, UINT64_MAX / 10, UINT64_MAX};
+  enum { ANY = sizeof any / sizeof *any };
+  for (int which = 0; which < RIG_MODELS; which++) {
+    struct rig rig;
+    uint32_t state = 1;
+    if (!begin(&rig, (enum rig_model)which)) return;
+    for (int round = 0; round < 100; round++) {
+      struct smr_device_choice choices[LITERAL_NODES];
+      struct smr_rates rates;
+      uint64_t *numbers = (uint64_t *)&rates;
+      memset(choices, 0, sizeof choices);
+      for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++) {
+        state = state * 1664525u + 1013904223u;
+        numbers[i] = any[(state >> 8) % ANY];
+      }
+      const uint32_t moved = decide(rig.s, &rates, choices, 0);
+      check_copies(rig.s->entry, choices, &rates.device);
+      // What is not known is not taken; what takes for ever gains nothing.
+      if (rates.device.memory == 0) CHECK(moved <= 1);  // a reshape has no costs
+      if (rates.device.launch_ns >= UINT64_MAX / 10 && rates.host.launch_ns <= 1000 &&
+          rates.host.memory >= 1000)
+        CHECK(moved <= 1);
+      for (uint32_t n = 0; n < rig.s->function->node_count; n++)
+        CHECK(choices[n].cost_us >= 0 && choices[n].cost_us < 1e10);
+    }
+    end(&rig);
+  }
+}
+
+SMR_TEST_MAIN(RUN(what_gains_moves); RUN(a_region_must_be_worth_its_wait);
+              RUN(no_rates_break_anything))

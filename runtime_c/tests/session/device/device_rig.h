@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of sessions with devices: models of all kinds of control and dims, the mirror with
+// nodes that it refuses and answers that are wrong, and sessions on it beside one on the CPU.
+#ifndef SMR_TESTS_SESSION_DEVICE_RIG_H
+#define SMR_TESTS_SESSION_DEVICE_RIG_H
+
+#include "backends/mirror.h"
+#include "session/model_literal.h"
+#include "session/session.h"
+
+/// What a model is about. Names of nodes say where they may run: "host…" on the CPU only, "one…" on
+/// the first device only, "two…" on the second only, others anywhere.
+enum rig_model {
+  RIG_CHAIN,     // a value used on host and device, a constant in two regions, a view
+  RIG_SYMBOLIC,  // dim n, at most 8
+  RIG_IF,        // regions in both branches and around
+  RIG_LOOP,      // in a body of at most 6 iterations, with a condition made on the device
+  RIG_CALL,      // in a callee that is called twice
+  RIG_READ,      // dims read from a tensor that a device made; a value that crosses stages
+  RIG_GROWING,   // the same without an upper bound
+  RIG_BORN,      // dims of a nonzero
+  RIG_STATE,     // variables
+  RIG_GAPS,      // the host's slices and parts of a concat, whose pixels lie apart
+  RIG_EMPTY,     // a tensor of 0 bytes, and a constant of 0 bytes
+  RIG_MODELS,
+  RIG_UNBOUNDED = RIG_MODELS,  // RIG_SYMBOLIC without an upper bound: no shapes before a resize
+};
+
+/// The model; it belongs to the literal, which literal_free releases.
+struct literal *rig_model(enum rig_model which, const samara_model **model);
+
+/// A model of some 20 nodes that `seed` decides: operators, operands, places, views, outputs.
+struct literal *rig_random_model(uint32_t seed, const samara_model **model);
+
+/// Settings of the device, of the process. rig_reset sets all to 0 and calls mirror_reset.
+struct rig_settings {
+  const char *wrong_op;  // every answer to such a node is wrong in its first element; NULL: none
+  bool any_range;        // samara_requirements.any_range
+  bool lazy;             // copies and submissions are done when somebody waits; for one thread
+  uint64_t most_bytes;   // samara_requirements.max_memory_bytes
+  const samara_rates *rates;  // that the device states; NULL: the mirror's
+};
+extern struct rig_settings rig_settings;
+void rig_reset(void);
+
+/// The mirror's table with these settings.
+const samara_backend_table *rig_table(void);
+/// Device `index` of it. NULL, with its error printed, on failure.
+samara_backend *rig_open(uint32_t index, const char *cache, const char *rates);
+
+/// A session with strict accuracy on `count` devices (0: the CPU), with what `options` has besides.
+samara_status rig_try(const samara_model *model, samara_backend **devices, size_t count,
+                      samara_session_options options, samara_session **out);
+/// The same that prints why there is none.
+samara_session *rig_session(const samara_model *model, samara_backend **devices, size_t count,
+                            samara_session_options options);
+/// Fill the inputs with numbers that `seed` decides. Integers are from 1 to 3.
+bool rig_feed(samara_session *session, uint32_t seed);
+/// Feed both, run both, and compare the bits of all outputs. False with a message.
+bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed);
+/// Whether the outputs of two sessions that have run have the same bits. False with a message.
+bool rig_compare(const samara_session *cpu, const samara_session *other);
+/// Read the report.
+samara_backend_report rig_report(const samara_session *session);
+
+/// A new folder in the working directory; removed with the files in it by rig_remove.
+const char *rig_folder(void);
+void rig_remove(const char *folder);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that gives wrong answers is found out: at the first node of a kind, and by samples
+// later.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "session/device/device_rig.h"
+
+// An operator of each model that its device gets wrong.
+static const struct {
+  enum rig_model model;
+  const char *op;
+} lies[] = {{RIG_CHAIN, "relu"},   {RIG_CHAIN, "sub"},      {RIG_CHAIN, "tanh"},
+            {RIG_SYMBOLIC, "mul"}, {RIG_IF, "sigmoid"},     {RIG_LOOP, "add"},
+            {RIG_CALL, "neg"},     {RIG_READ, "slice"},     {RIG_GROWING, "add"},
+            {RIG_BORN, "cast"},    {RIG_STATE, "mul"},      {RIG_EMPTY, "concat"},
+            {RIG_STATE, "add"},    {RIG_LOOP, "reduce_sum"}};
+enum { LIES = sizeof lies / sizeof *lies };
+
+static bool contains_op(const char *failure, const char *op) {
+  char part[64];
+  snprintf(part, sizeof part, "(%s ", op);
+  return strstr(failure, part) != NULL;
+}
+
+SMR_TEST(wrong_answers_are_found_at_the_first_use) {
+  for (size_t i = 0; i < LIES; i++)
+    for (int form = 0; form < 4; form++) {
+      const samara_model *model;
+      rig_reset();
+      struct literal *l = rig_model(lies[i].model, &model);
+      rig_settings.wrong_op = lies[i].op;
+      rig_settings.any_range = form & 1;
+      samara_backend *device = rig_open(0, NULL, NULL);
+      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+      samara_session *s = rig_session(
+          model, &device, 1,
+          (samara_session_options){.backend_check_every = UINT64_MAX, .profile = form & 2});
+      REQUIRE(cpu != NULL && s != NULL);
+      // Whatever branch and count of trips come first: no run gives what the device said.
+      for (uint32_t run = 0; run < 6; run++) CHECK(rig_same(cpu, s, run));
+      samara_backend_report report = rig_report(s);
+      if (!CHECK(contains_op(report.failure, lies[i].op)))
+        fprintf(stderr, "%s: \"%s\"\n", lies[i].op, report.failure);
+      CHECK_CONTAINS(report.failure, "mirror:0: checking: node '");
+      CHECK(!report.active && report.repeated == 1);
+      samara_session_destroy(s);
+      // The next session does not give it such nodes, and trusts it with the others.
+      s = rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 2});
+      REQUIRE(s != NULL);
+      samara_placement_row rows[32];
+      size_t count = 0, elsewhere = 0;
+      CHECK_EQ_INT(samara_session_placement(s, rows, 32, &count), SAMARA_OK);
+      for (size_t k = 0; k < count; k++) {
+        if (strcmp(rows[k].op, lies[i].op) == 0 && strcmp(rows[k].device, "cpu") == 0) elsewhere++;
+        if (strcmp(rows[k].reason, "this device gave a wrong answer for such a node") == 0)
+          CHECK_STR(rows[k].op, lies[i].op);
+      }
+      CHECK(elsewhere != 0);
+      CHECK_EQ_INT(samara_session_reset(cpu), SAMARA_OK);
+      for (uint32_t run = 0; run < 6; run++) CHECK(rig_same(cpu, s, run));
+      samara_session_destroy(s);
+      samara_session_destroy(cpu);
+      samara_backend_close(device);
+      literal_free(l);
+    }
+}
+
+SMR_TEST(samples_find_wrong_answers_of_trusted_kinds) {
+  for (size_t i = 0; i < LIES; i++)
+    for (int any_range = 0; any_range < 2; any_range++) {
+      const samara_model *model;
+      rig_reset();
+      rig_settings.any_range = any_range;
+      struct literal *l = rig_model(lies[i].model, &model);
+      samara_backend *device = rig_open(0, NULL, NULL);
+      samara_session *s =
+          rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 4});
+      REQUIRE(s != NULL);
+      for (uint32_t run = 0; run < 8; run++) {
+        CHECK(rig_feed(s, run));
+        CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+      }
+      CHECK_STR(rig_report(s).failure, "");
+      rig_settings.wrong_op = lies[i].op;
+      uint32_t runs = 0;
+      while (rig_report(s).failure[0] == '\0' && runs < 2000) {
+        const bool due = (rig_report(s).device_runs + 1) % 4 == 0;
+        CHECK(rig_feed(s, runs++));
+        CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+        if (rig_report(s).failure[0] != '\0') CHECK(due);
+      }
+      if (!CHECK(contains_op(rig_report(s).failure, lies[i].op)))
+        fprintf(stderr, "%s: %u runs\n", lies[i].op, (unsigned)runs);
+      samara_session_destroy(s);
+      samara_backend_close(device);
+      literal_free(l);
+    }
+}
+
+SMR_TEST(a_sample_is_due_every_so_many_runs) {
+  const samara_model *model;
+  rig_reset();
+  rig_settings.any_range = true;
+  struct literal *l = rig_model(RIG_CHAIN, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s =
+      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 5});
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  uint64_t checks = rig_report(s).checks;
+  CHECK(checks >= 5);  // the kinds of its nodes
+  uint64_t nodes = 0;  // that were sampled
+  for (uint64_t run = 2; run <= 200; run++) {
+    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+    const uint64_t now = rig_report(s).checks;
+    // Views are not sampled: every fifth run checks one.
+    CHECK_EQ_INT(now - checks, run % 5 == 0);
+    nodes += now - checks;
+    checks = now;
+  }
+  CHECK_EQ_INT(nodes, 40);
+  samara_session_destroy(s);
+  s = rig_session(model, &device, 1, (samara_session_options){.backend_check_every = UINT64_MAX});
+  REQUIRE(s != NULL);
+  for (int run = 0; run < 600; run++) CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK(rig_report(s).checks < 9);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+SMR_TEST(an_unknown_kind_is_checked_whole_even_where_a_sample_is_due) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s =
+      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1});
+  REQUIRE(s != NULL);
+  CHECK(rig_feed(s, 3));
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(device, "add float32 float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(device, "mul float32 float32 float32"), SMR_TRUST_GOOD);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+SMR_TEST(a_bit_that_flips_once_is_seen_in_the_first_node_of_a_kind) {
+  const samara_model *model;
+  struct literal *l = rig_model(RIG_CHAIN, &model);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  // add, relu, mul, sub, reshape, tanh, mul: a reshape computes nothing, and the last is not the
+  // first of its kind.
+  for (int node = 1; node <= 6; node++) {
+    if (node == 5) continue;
+    rig_reset();
+    samara_backend *device = rig_open(0, NULL, NULL);
+    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
+    REQUIRE(cpu != NULL && s != NULL);
+    mirror_lie(node);
+    CHECK(rig_same(cpu, s, 5));
+    CHECK_EQ_INT(rig_report(s).repeated, 1);
+    CHECK_CONTAINS(rig_report(s).failure, "element 0 of ");
+    samara_session_destroy(s);
+    samara_backend_close(device);
+  }
+  samara_session_destroy(cpu);
+  literal_free(l);
+}
+
+SMR_TEST(outputs_that_are_all_alike_prove_nothing) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s =
+      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1});
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);  // inputs are 0
+  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_UNKNOWN);
+  CHECK_EQ_INT(rig_report(s).checks, 4);
+  // Nor does a sample, which is a tile.
+  for (uint32_t run = 0; run < 40; run++) {
+    CHECK(rig_feed(s, run));
+    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  }
+  CHECK_EQ_INT(rig_report(s).checks, 44);
+  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_UNKNOWN);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+SMR_TEST_MAIN(RUN(wrong_answers_are_found_at_the_first_use);
+              RUN(samples_find_wrong_answers_of_trusted_kinds);
+              RUN(a_sample_is_due_every_so_many_runs);
+              RUN(an_unknown_kind_is_checked_whole_even_where_a_sample_is_due);
+              RUN(a_bit_that_flips_once_is_seen_in_the_first_node_of_a_kind);
+              RUN(outputs_that_are_all_alike_prove_nothing))
