@@ -247,4 +247,40 @@ SMR_TEST(scratch) {
   close_device(device);
 }
 
-SMR_TEST_MAIN(RUN(at_once); RUN(tickets); RUN(two_programs); RUN(scratch))
+// ---- memory that is out ----
+
+static int allowed;  // allocations of the device that succeed
+
+static samara_status scarce_allocate(void *device, size_t size_bytes, const void *initial,
+                                     void **memory, samara_error *error) {
+  if (allowed-- > 0)
+    return smr_reference_driver.allocate(device, size_bytes, initial, memory, error);
+  error->status = SAMARA_OUT_OF_MEMORY;
+  snprintf(error->text, sizeof error->text, "no memory of the device");
+  return SAMARA_OUT_OF_MEMORY;
+}
+
+// The scratch of positions and the flag: without one of them the launches are prepared anew.
+SMR_TEST(memory_is_out) {
+  struct smr_cl_driver driver;
+  samara_error error;
+  uint64_t ticket;
+  void *device = open_device(true, &driver), *program = NULL;
+  driver.allocate = scarce_allocate;
+  begin_gather(3, 1);
+  for (int i = 0; i < 3; i++) {
+    REQUIRE(table->compile(device, &built.region, &program, &error) == SAMARA_OK);
+    allowed = i;
+    CHECK_EQ_INT(submit(device, program, &ticket, &error),
+                 i < 2 ? SAMARA_OUT_OF_MEMORY : SAMARA_OK);
+    allowed = 2;
+    CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_OK);
+    CHECK_EQ_INT(wait_for(device, ticket, &error), SAMARA_OK);
+    check_gathered(3, 1);
+    table->release(device, SAMARA_HANDLE_PROGRAM, program);
+  }
+  end_gather();
+  close_device(device);
+}
+
+SMR_TEST_MAIN(RUN(at_once); RUN(tickets); RUN(two_programs); RUN(memory_is_out); RUN(scratch))

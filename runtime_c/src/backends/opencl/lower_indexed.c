@@ -34,7 +34,7 @@ static bool cl_indexed_is_elements(const struct smr_cl_node *node) {
   return cl_indexed_is(node, "gather_elements") || cl_indexed_is(node, "scatter_elements");
 }
 
-static int64_t cl_extent(const samara_region_tensor *t, int32_t begin, int32_t end) {
+static int64_t cl_indexed_extent(const samara_region_tensor *t, int32_t begin, int32_t end) {
   int64_t n = 1;
   for (int32_t i = begin; i < end; i++) n *= t->shape[i];
   return n;
@@ -61,17 +61,17 @@ static void cl_read_tuples(const struct smr_cl_node *node, struct cl_indexed *s)
     axis = smr_cl_axis(node, "axis", x->rank);
     end = axis + 1;
     s->m = s->per_batch = smr_cl_numel(indices);
-    s->outer = cl_extent(x, 0, axis);
+    s->outer = cl_indexed_extent(x, 0, axis);
     s->rows = x->shape[axis];
   } else {
     axis = (int32_t)smr_cl_int(node, "batch_dims");
     end = axis + (int32_t)indices->shape[indices->rank - 1];
-    s->m = cl_extent(indices, 0, indices->rank - 1);
-    s->per_batch = cl_extent(indices, axis, indices->rank - 1);
-    s->rows = cl_extent(x, 0, end);
+    s->m = cl_indexed_extent(indices, 0, indices->rank - 1);
+    s->per_batch = cl_indexed_extent(indices, axis, indices->rank - 1);
+    s->rows = cl_indexed_extent(x, 0, end);
   }
   s->depth = end - axis;
-  s->slice = cl_extent(x, end, x->rank);
+  s->slice = cl_indexed_extent(x, end, x->rank);
   for (int32_t i = axis; i < end; i++) s->sizes[i - axis] = x->shape[i];
 }
 
@@ -159,16 +159,16 @@ static int cl_size_class(const struct smr_cl_node *node) {
 }
 
 // By size of element.
-static const uint16_t cl_gather[4] = {SMR_CL_gather_1, SMR_CL_gather_2, SMR_CL_gather_4,
-                                      SMR_CL_gather_8};
-static const uint16_t cl_scatter[4] = {SMR_CL_scatter_1, SMR_CL_scatter_2, SMR_CL_scatter_4,
-                                       SMR_CL_scatter_8};
+static const uint16_t cl_gathers[4] = {SMR_CL_gather_1, SMR_CL_gather_2, SMR_CL_gather_4,
+                                       SMR_CL_gather_8};
+static const uint16_t cl_scatters[4] = {SMR_CL_scatter_1, SMR_CL_scatter_2, SMR_CL_scatter_4,
+                                        SMR_CL_scatter_8};
 static const uint16_t cl_scatter_ordered[4] = {SMR_CL_scatter_ordered_1, SMR_CL_scatter_ordered_2,
                                                SMR_CL_scatter_ordered_4, SMR_CL_scatter_ordered_8};
 static const uint16_t cl_whole_copy[4] = {SMR_CL_copy_1, SMR_CL_copy_2, SMR_CL_copy_4,
                                           SMR_CL_copy_8};
 
-static uint16_t cl_locate(const struct cl_indexed *s) {
+static uint16_t cl_locate_kernel(const struct cl_indexed *s) {
   if (s->indices->dtype == SAMARA_INT64)
     return s->elements ? SMR_CL_locate_elements_i64 : SMR_CL_locate_tuples_i64;
   return s->elements ? SMR_CL_locate_elements_i32 : SMR_CL_locate_tuples_i32;
@@ -179,12 +179,12 @@ static void cl_indexed_kernels(const struct smr_cl_node *node, bool *kernels) {
   const bool constant = cl_indexed_is_constant(node);
   struct cl_indexed s;
   cl_indexed_read(node, &s);
-  if (!constant) kernels[cl_locate(&s)] = true;
+  if (!constant) kernels[cl_locate_kernel(&s)] = true;
   if (!s.scatters) {
-    kernels[cl_gather[size]] = true;
+    kernels[cl_gathers[size]] = true;
     return;
   }
-  kernels[constant ? cl_scatter[size] : cl_scatter_ordered[size]] = true;
+  kernels[constant ? cl_scatters[size] : cl_scatter_ordered[size]] = true;
   kernels[cl_whole_copy[size]] = true;
 }
 
@@ -193,7 +193,8 @@ static struct smr_cl_place cl_indexed_locate(const struct smr_cl_node *node,
                                              struct smr_cl_launches *out,
                                              const struct cl_indexed *s) {
   const struct smr_cl_place place = smr_cl_scratch(out, (uint64_t)s->m * sizeof(int32_t));
-  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_locate(s));
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_locate_kernel(s));
   smr_cl_bind(launch, 0, s->indices);
   launch->buffers[5] = place;
   smr_cl_flag(out, launch, 6);
@@ -274,8 +275,8 @@ static void cl_indexed_lower(const struct smr_cl_node *node, struct smr_cl_launc
   if (s.scatters) cl_indexed_copy(node, out);
   if (s.m == 0) return;
   if (!constant) positions = cl_indexed_locate(node, out, &s);
-  const uint16_t kernel = !s.scatters ? cl_gather[size]
-                          : constant  ? cl_scatter[size]
+  const uint16_t kernel = !s.scatters ? cl_gathers[size]
+                          : constant  ? cl_scatters[size]
                                       : cl_scatter_ordered[size];
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
   smr_cl_bind(launch, 0, smr_cl_input(node, s.scatters ? 2 : 0));

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-  CL_MOST_STEPS = 4096,  // of a sequence: each is a launch, which takes about 5 us
-  CL_TALL_ROWS = 4,      // of the product with w, an item
+  CL_MOST_STEPS = 4096,   // of a sequence: each is a launch, which takes about 5 us
+  CL_RECURRENT_ROWS = 4,  // of the product with w, an item
   // Hidden units up to which one item does all steps faster than as many launches would.
   CL_SHORT_HIDDEN = 32,
   CL_SHORT_HIDDEN_GPU = 8,
@@ -17,7 +17,16 @@ enum {
 };
 
 // Inputs by position; the last two are of lstm alone.
-enum { CL_X, CL_W, CL_R, CL_BIAS, CL_LENGTHS, CL_H0, CL_C0, CL_PEEPHOLES };
+enum {
+  CL_RECURRENT_X,
+  CL_RECURRENT_W,
+  CL_RECURRENT_R,
+  CL_RECURRENT_BIAS,
+  CL_RECURRENT_LENGTHS,
+  CL_RECURRENT_H0,
+  CL_RECURRENT_C0,
+  CL_RECURRENT_PEEPHOLES
+};
 
 static bool cl_is_lstm(const struct smr_cl_node *node) {
   return strcmp(node->node->op, "lstm") == 0;
@@ -41,14 +50,14 @@ static const uint16_t cl_gru_sequence[3] = {SMR_CL_gru_sequence_f32, SMR_CL_gru_
                                             SMR_CL_gru_sequence_f16};
 
 static int cl_recurrent_types(const struct smr_cl_node *node) {
-  const int x = smr_cl_float(smr_cl_input(node, CL_X)->dtype);
-  const int w = smr_cl_float(smr_cl_input(node, CL_W)->dtype);
+  const int x = smr_cl_float(smr_cl_input(node, CL_RECURRENT_X)->dtype);
+  const int w = smr_cl_float(smr_cl_input(node, CL_RECURRENT_W)->dtype);
   return x < 0 || w < 0 ? -1 : x == 1 ? 2 : w;
 }
 
 // Why the sequence is too much, as far as its dims are known; or NULL.
 static const char *cl_recurrent_excess(const struct smr_cl_node *node) {
-  const samara_region_tensor *x = smr_cl_input(node, CL_X), *y = smr_cl_output(node, 0);
+  const samara_region_tensor *x = smr_cl_input(node, CL_RECURRENT_X), *y = smr_cl_output(node, 0);
   int64_t n = 4;  // gates are up to four times as many as elements of y
   if (x->shape[0] > CL_MOST_STEPS) return "sequences of more than 4096 steps are not supported";
   for (int32_t i = 0; i < y->rank; i++)
@@ -79,7 +88,7 @@ static bool cl_recurrent_is_short(const struct smr_cl_node *node) {
 
 static void cl_recurrent_kernels(const struct smr_cl_node *node, bool *kernels) {
   const int types = cl_recurrent_types(node);
-  const samara_region_tensor *x = smr_cl_input(node, CL_X);
+  const samara_region_tensor *x = smr_cl_input(node, CL_RECURRENT_X);
   const bool open = (x->symbolic & 3) != 0 || x->shape[0] < 0 || x->shape[1] < 0;
   const bool is_short = cl_recurrent_is_short(node);
   if (open || cl_recurrent_tall(x)) kernels[cl_project_rows[types]] = true;
@@ -113,20 +122,20 @@ struct cl_recurrent {
   struct smr_cl_place reset_h, z;
 };
 
-static struct smr_cl_place cl_place(const samara_region_tensor *t) {
+static struct smr_cl_place cl_recurrent_place(const samara_region_tensor *t) {
   return (struct smr_cl_place){t->memory, t->offset_bytes};
 }
 
 // States of float32 are made where the outputs lie, others in scratch.
-static struct smr_cl_place cl_state(const struct cl_recurrent *all, uint32_t output) {
+static struct smr_cl_place cl_recurrent_state(const struct cl_recurrent *all, uint32_t output) {
   const samara_region_tensor *t = smr_cl_output(all->node, output);
-  if (all->types != 2) return cl_place(t);
+  if (all->types != 2) return cl_recurrent_place(t);
   return smr_cl_scratch(all->out, (uint64_t)(all->directions * all->batch * all->hidden) * 4);
 }
 
 static void cl_recurrent_read(struct cl_recurrent *all) {
   const struct smr_cl_node *node = all->node;
-  const samara_region_tensor *x = smr_cl_input(node, CL_X);
+  const samara_region_tensor *x = smr_cl_input(node, CL_RECURRENT_X);
   all->types = cl_recurrent_types(node);
   all->lstm = cl_is_lstm(node);
   all->linear = !all->lstm && smr_cl_int(node, "linear_before_reset") != 0;
@@ -142,8 +151,8 @@ static void cl_recurrent_read(struct cl_recurrent *all) {
   all->x_part = smr_cl_scratch(all->out, bytes * (uint64_t)(all->gates * all->steps));
   all->h[0] = smr_cl_scratch(all->out, bytes);
   all->h[1] = smr_cl_scratch(all->out, bytes);
-  all->last_h = all->together ? all->h[all->steps % 2] : cl_state(all, 1);
-  if (all->lstm) all->c = cl_state(all, 2);
+  all->last_h = all->together ? all->h[all->steps % 2] : cl_recurrent_state(all, 1);
+  if (all->lstm) all->c = cl_recurrent_state(all, 2);
   if (!all->lstm && !all->linear) {
     all->reset_h = smr_cl_scratch(all->out, bytes);
     all->z = smr_cl_scratch(all->out, bytes);
@@ -157,16 +166,17 @@ static struct smr_cl_place cl_recurrent_h(const struct cl_recurrent *all, int64_
 
 static void cl_recurrent_project(const struct cl_recurrent *all) {
   const struct smr_cl_node *node = all->node;
-  const samara_region_tensor *bias = smr_cl_input(node, CL_BIAS), *h0 = smr_cl_input(node, CL_H0);
-  const samara_region_tensor *c0 = all->lstm ? smr_cl_input(node, CL_C0) : NULL;
-  const bool tall = cl_recurrent_tall(smr_cl_input(node, CL_X));
+  const samara_region_tensor *bias = smr_cl_input(node, CL_RECURRENT_BIAS),
+                             *h0 = smr_cl_input(node, CL_RECURRENT_H0);
+  const samara_region_tensor *c0 = all->lstm ? smr_cl_input(node, CL_RECURRENT_C0) : NULL;
+  const bool tall = cl_recurrent_tall(smr_cl_input(node, CL_RECURRENT_X));
   const int64_t rows = all->steps * all->batch, wide = all->gates * all->hidden;
-  const int64_t some = rows > all->batch ? rows : all->batch, block = tall ? CL_TALL_ROWS : 1;
+  const int64_t some = rows > all->batch ? rows : all->batch, block = tall ? CL_RECURRENT_ROWS : 1;
   struct smr_cl_launch *launch =
       smr_cl_add(all->out, node->index,
                  (enum smr_cl_kernel)(tall ? cl_project_rows : cl_project_row)[all->types]);
-  smr_cl_bind(launch, 0, smr_cl_input(node, CL_X));
-  smr_cl_bind(launch, 1, smr_cl_input(node, CL_W));
+  smr_cl_bind(launch, 0, smr_cl_input(node, CL_RECURRENT_X));
+  smr_cl_bind(launch, 1, smr_cl_input(node, CL_RECURRENT_W));
   smr_cl_bind(launch, 2, bias);
   smr_cl_bind(launch, 3, h0);
   smr_cl_bind(launch, 4, c0);
@@ -188,11 +198,11 @@ static void cl_recurrent_project(const struct cl_recurrent *all) {
 static struct smr_cl_launch *cl_recurrent_launch(const struct cl_recurrent *all, uint16_t kernel,
                                                  int64_t step) {
   const struct smr_cl_node *node = all->node;
-  const samara_region_tensor *lengths = smr_cl_input(node, CL_LENGTHS);
+  const samara_region_tensor *lengths = smr_cl_input(node, CL_RECURRENT_LENGTHS);
   const float clip = smr_cl_number(node, "clip");
   struct smr_cl_launch *launch = smr_cl_add(all->out, node->index, (enum smr_cl_kernel)kernel);
   launch->buffers[0] = all->x_part;
-  smr_cl_bind(launch, 1, smr_cl_input(node, CL_R));
+  smr_cl_bind(launch, 1, smr_cl_input(node, CL_RECURRENT_R));
   smr_cl_bind(launch, 3, lengths);
   smr_cl_bind(launch, 5, smr_cl_output(node, 0));
   launch->buffers[2] = cl_recurrent_h(all, step);
@@ -217,7 +227,7 @@ static struct smr_cl_launch *cl_recurrent_launch(const struct cl_recurrent *all,
 }
 
 static void cl_lstm_step(const struct cl_recurrent *all, int64_t step) {
-  const samara_region_tensor *peepholes = smr_cl_input(all->node, CL_PEEPHOLES);
+  const samara_region_tensor *peepholes = smr_cl_input(all->node, CL_RECURRENT_PEEPHOLES);
   struct smr_cl_launch *launch =
       cl_recurrent_launch(all, (all->together ? cl_lstm_sequence : cl_lstm)[all->types], step);
   smr_cl_bind(launch, 4, peepholes);
@@ -226,7 +236,7 @@ static void cl_lstm_step(const struct cl_recurrent *all, int64_t step) {
 }
 
 static void cl_gru_step(const struct cl_recurrent *all, int64_t step) {
-  const samara_region_tensor *bias = smr_cl_input(all->node, CL_BIAS);
+  const samara_region_tensor *bias = smr_cl_input(all->node, CL_RECURRENT_BIAS);
   if (all->linear) {
     struct smr_cl_launch *launch = cl_recurrent_launch(
         all, (all->together ? cl_gru_sequence : cl_gru_linear)[all->types], step);
@@ -259,7 +269,7 @@ static void cl_recurrent_end(const struct cl_recurrent *all, uint32_t output,
 
 static void cl_recurrent_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   struct cl_recurrent all = {.node = node, .out = out};
-  const samara_region_tensor *x = smr_cl_input(node, CL_X);
+  const samara_region_tensor *x = smr_cl_input(node, CL_RECURRENT_X);
   out->refusal = cl_recurrent_excess(node);
   if (out->refusal != NULL || x->shape[1] == 0) return;
   cl_recurrent_read(&all);
