@@ -547,8 +547,8 @@ SMR_TEST(qnorms) {
 }
 
 SMR_TEST(cumsum) {
-  static const samara_dtype types[] = {F32, F16, SAMARA_INT32, SAMARA_INT64};
-  for (int i = 0; i < 4; i++) {
+  static const samara_dtype types[] = {F32, F16, SAMARA_INT32, SAMARA_INT64, SAMARA_UINT32};
+  for (int i = 0; i < 5; i++) {
     for (int64_t axis = 0; axis < 3; axis++) {
       for (int way = 0; way < 4; way++) {
         one_begin("cumsum");

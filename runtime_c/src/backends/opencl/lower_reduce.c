@@ -30,7 +30,11 @@ static const struct cl_reducer cl_reducers[] = {
 };
 
 static int32_t cl_reduce_kernel(const struct smr_cl_node *node) {
-  const samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  if (strcmp(node->node->op, "cumsum") == 0) {  // wraps alike with and without a sign
+    if (dtype == SAMARA_UINT32) dtype = SAMARA_INT32;
+    if (dtype == SAMARA_UINT64) dtype = SAMARA_INT64;
+  }
   const int type = dtype == SAMARA_FLOAT32   ? 0
                    : dtype == SAMARA_FLOAT16 ? 1
                    : dtype == SAMARA_INT32   ? 2
