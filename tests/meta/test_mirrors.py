@@ -27,6 +27,7 @@ EXCEPTIONS: dict[str, str] = {
     "runtime_c/src/base/os_hwcap.c": "one system call; tests/base/isa_test.c reads what it answers",
     "runtime_c/src/base/os_windows.c": "empty on POSIX; compiled by every build",
     "runtime_c/src/backends/opencl/backend.c": "runtime_c/tests/backends/driver_*test.c",
+    "runtime_c/src/backends/opencl/backend_flag.c": "runtime_c/tests/backends/backend_flag_test.c",
     "runtime_c/src/backends/opencl/cl_*.c": "runtime_c/tests/backends/driver_*test.c",
     "runtime_c/src/backends/opencl/driver_opencl.c": "runtime_c/tests/backends/driver_*test.c",
     "runtime_c/src/backends/opencl/launch.c": "runtime_c/tests/backends/lower_test.c makes launches",

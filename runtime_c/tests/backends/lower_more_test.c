@@ -323,25 +323,6 @@ SMR_TEST(resize) {
   one_check(2e-5);
 }
 
-SMR_TEST(gather) {
-  static const samara_dtype types[] = {F32, F16, SAMARA_INT64, SAMARA_INT8};
-  for (int i = 0; i < 4; i++) {
-    one_begin("gather");
-    one_input(types[i], DIMS(2, 5, 9));
-    struct one_tensor *indices = one_input(SAMARA_INT64, DIMS(2, 3));
-    memcpy(indices->data, (int64_t[]){0, 4, -1, 2, 2, -5}, 48);
-    indices->constant = true;
-    one_output(types[i], DIMS(2, 2, 3, 9));
-    one_int("axis", 1);
-    one_check(0);
-  }
-  one_begin("gather");
-  one_input(F32, DIMS(5));
-  one_input(SAMARA_INT64, DIMS(2));
-  one_output(F32, DIMS(2));
-  one_refused("checked on the CPU");
-}
-
 // ---- int8 ----
 
 static void output(struct one_tensor *y, float scale, int32_t zero) {
@@ -534,6 +515,88 @@ SMR_TEST(qunary) {
   }
 }
 
+static void qnorm(bool centred, int32_t rank, const int64_t *shape, int64_t axis, float eps,
+                  float spread, bool bias, int flat) {
+  int64_t n = 1;
+  for (int32_t i = (int32_t)axis; i < rank; i++) n *= shape[i];
+  one_begin(centred ? "qlayer_norm" : "qrms_norm");
+  struct one_tensor *x = one_input(Q8, rank, shape);
+  quantized(x, 0.05f, 3);
+  if (flat) memset(x->data, flat == 1 ? 3 : -128, x->size_bytes);
+  one_fill(one_input(F32, rank - (int32_t)axis, shape + axis), -spread, spread);
+  if (centred && bias) one_fill(one_input(F32, rank - (int32_t)axis, shape + axis), -9.0f, 9.0f);
+  output(one_output(Q8, rank, shape), 0.06f, -7);
+  one_int("axis", axis);
+  one_number("eps", eps);
+  if (bias) one_int("lo", -60);
+  one_check(0);
+}
+
+SMR_TEST(qnorms) {
+  static const float epsilons[] = {1e-5f, 0.37f, 1e-38f, 1e30f, 3e38f};
+  for (int centred = 0; centred < 2; centred++) {
+    for (int i = 0; i < 20; i++) {
+      const int flat = i < 15 ? 0 : i % 3;
+      qnorm(centred, DIMS(300, 17), 1, epsilons[i % 5], 40.0f * (float)(centred ? 1 : 4), i & 1,
+            flat);
+      qnorm(centred, DIMS(7, 3, 129), 1, epsilons[i % 5], 90.0f, i & 1, flat);
+    }
+    qnorm(centred, DIMS(3, 20000), 1, 1e-5f, 5000.0f, true, 0);
+    qnorm(centred, DIMS(5), 0, 1e-5f, 30.0f, false, 0);
+  }
+}
+
+SMR_TEST(cumsum) {
+  static const samara_dtype types[] = {F32, F16, SAMARA_INT32, SAMARA_INT64, SAMARA_UINT32};
+  for (int i = 0; i < 5; i++) {
+    for (int64_t axis = 0; axis < 3; axis++) {
+      for (int way = 0; way < 4; way++) {
+        one_begin("cumsum");
+        one_input(types[i], DIMS(3, 50, 7));
+        one_output(types[i], DIMS(3, 50, 7));
+        one_int("axis", axis - 3);
+        one_int("exclusive", way & 1);
+        one_int("reverse", way >> 1);
+        one_check(types[i] == F16 ? 1e-3 : 1e-6);
+      }
+    }
+  }
+  // Sums in float32 would be off by 1e-3 of these.
+  one_begin("cumsum");
+  one_fill(one_input(F32, DIMS(100000)), 0.0f, 1.0f);
+  one_output(F32, DIMS(100000));
+  one_int("axis", 0);
+  one_check(2e-7);
+  one_begin("cumsum");
+  struct one_tensor *x = one_input(SAMARA_INT32, DIMS(3));
+  memcpy(x->data, ((int32_t[]){INT32_MAX, 2, INT32_MIN}), 12);
+  one_output(SAMARA_INT32, DIMS(3));
+  one_int("axis", 0);
+  one_check(0);
+}
+
+// What is no number stays so; infinite sums stay infinite.
+SMR_TEST(cumsum_odd) {
+  static const float odd[] = {1.0f, INFINITY, 2.0f, -INFINITY, 3.0f, NAN, 1.0f};
+  const struct smr_cl_features features = {.cpu = true};
+  const samara_allocator allocator = {one_allocate, one_release, NULL};
+  struct smr_cl_launches list = {.allocator = &allocator};
+  struct smr_cl_node node;
+  one_begin("cumsum");
+  memcpy(one_input(F32, DIMS(7))->data, odd, sizeof odd);
+  one_output(F32, DIMS(7));
+  one_int("axis", 0);
+  one_build(&node, &features);
+  smr_cl_row("cumsum")->lower(&node, &list);
+  smr_reference_launch(&list.launches[0]);
+  const float *y = (const float *)built.tensors[1].memory;
+  CHECK(y[0] == 1.0f && y[1] == INFINITY && y[2] == INFINITY);
+  CHECK(isnan(y[3]) && isnan(y[4]) && isnan(y[6]));
+  smr_cl_launches_free(&list);
+  one_unbuild();
+  one_free();
+}
+
 static struct one_tensor *taps(int64_t out, int64_t size) {
   struct one_tensor *t = one_input(SAMARA_INT32, DIMS(out, 3));
   t->constant = true;
@@ -617,6 +680,6 @@ SMR_TEST(texts) {
   CHECK(smr_cl_row("no_such_operator") == NULL);
 }
 
-SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(pools);
-              RUN(reductions); RUN(softmax); RUN(norms); RUN(attention); RUN(resize); RUN(gather);
-              RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))
+SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(qresize); RUN(qnorms);
+              RUN(cumsum); RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(softmax); RUN(norms);
+              RUN(attention); RUN(resize); RUN(qconv); RUN(qmatmul); RUN(qbinary); RUN(qunary))

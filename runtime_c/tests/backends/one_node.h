@@ -50,6 +50,7 @@ static struct {
     bool is_float;
   } attributes[MOST_ATTRIBUTES];
   uint32_t seed;
+  bool bad;  // a launch has to set the flag
 } one;
 
 // Every attribute of every operator, with its default.
@@ -411,12 +412,31 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
     row->kernels(&node, kernels);
     row->lower(&node, &list);
     CHECK(!list.failed);
+    CHECK(list.refusal == NULL);
+    void *scratch = NULL;
+    samara_error error;
+    if (list.scratch_bytes > 0 &&
+        CHECK_EQ_INT(
+            smr_reference_driver.allocate(NULL, (size_t)list.scratch_bytes, NULL, &scratch, &error),
+            SAMARA_OK))
+      memset(scratch, 0xff, (size_t)list.scratch_bytes);  // NaN
+    smr_cl_bind_scratch(&list, scratch);
+    void *flag = NULL;
+    const int32_t unset = 0;
+    if (list.flags)
+      CHECK_EQ_INT(smr_reference_driver.allocate(NULL, sizeof unset, &unset, &flag, &error),
+                   SAMARA_OK);
+    smr_cl_bind_flag(&list, flag);
     for (size_t i = 0; i < list.count; i++) {
       CHECK(kernels[list.launches[i].kernel]);
       smr_reference_launch(&list.launches[i]);
     }
     smr_cl_launches_free(&list);
-    for (uint32_t i = 0; i < one.outputs; i++)
+    if (scratch != NULL) smr_reference_driver.release(NULL, scratch);
+    const bool flagged = flag != NULL && *(const int32_t *)flag != 0;
+    if (flag != NULL) smr_reference_driver.release(NULL, flag);
+    CHECK_EQ_INT(flagged, one.bad);
+    for (uint32_t i = 0; i < one.outputs && !one.bad; i++)
       if (built.outputs[i] >= 0)
         one_compare(&one.out[i], built.tensors[built.outputs[i]].memory, tolerance);
   } else {
@@ -432,6 +452,15 @@ static inline void one_check(double tolerance) {
   if (one_on_cpu())
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
       one_on_device(&devices[i], tolerance);
+  one_free();
+}
+
+/// Run the node, whose data is outside of what the operator allows: a launch has to say so.
+static inline void one_flagged(void) {
+  const struct smr_cl_features cpu = {.cpu = true}, gpu = {.cpu = false};
+  one.bad = true;
+  one_on_device(&cpu, 0);
+  one_on_device(&gpu, 0);
   one_free();
 }
 

@@ -3,7 +3,7 @@
 // its launches for the shapes and places that it has now.
 #include "base/fp.h"
 
-#include "backends/opencl/driver.h"
+#include "backends/opencl/backend.h"
 
 #include <string.h>
 
@@ -13,31 +13,10 @@
 #include "base/format.h"
 #include "base/parts.h"
 
-struct backend_device {
-  const struct smr_cl_driver *driver;
-  void *handle;  // the driver's
-  struct smr_cl_features features;
-  // The caller's allocator is called by one thread at a time, functions of a backend by many.
-  samara_allocator given;
-  samara_allocator allocator;  // `given` behind the mutex; for the driver, too
-  struct smr_os_mutex mutex;
-};
-
-struct backend_program {
-  void *handle;         // the driver's; NULL where no node needs a kernel
-  uint64_t generation;  // of the region that the launches are for; 0: of none
-  struct smr_cl_launches launches;
-  size_t *starts;  // of each node's launches, and the end of the last
-  uint32_t node_count;
-  void *tables;     // of launches, one behind the other in memory of the device; or NULL
-  void **prepared;  // of launches, and more of former ones that had more
-  size_t prepared_count;
-};
-
 // ---- memory of the host ----
 
 static void *backend_allocate_host(void *user, size_t size_bytes) {
-  struct backend_device *device = (struct backend_device *)user;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   void *pointer = device->given.allocate(device->given.user, size_bytes);
   smr_os_mutex_unlock(&device->mutex);
@@ -45,7 +24,7 @@ static void *backend_allocate_host(void *user, size_t size_bytes) {
 }
 
 static void backend_release_host(void *user, void *pointer) {
-  struct backend_device *device = (struct backend_device *)user;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   device->given.release(device->given.user, pointer);
   smr_os_mutex_unlock(&device->mutex);
@@ -57,8 +36,8 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
                            void **device, samara_device_info *info, samara_error *error) {
   *device = NULL;
   const samara_allocator given = smr_allocator(&request->allocator);
-  struct backend_device *made =
-      (struct backend_device *)smr_allocate_zeroed(&given, 1, sizeof *made);
+  struct smr_cl_backend *made =
+      (struct smr_cl_backend *)smr_allocate_zeroed(&given, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->driver = driver;
   made->given = given;
@@ -81,26 +60,26 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
   return SAMARA_OK;
 }
 
-static void backend_close(struct backend_device *device) {
+static void backend_close(struct smr_cl_backend *device) {
   const samara_allocator given = device->given;
   device->driver->close(device->handle);
   smr_os_mutex_destroy(&device->mutex);
   smr_release(&given, device);
 }
 
-static size_t backend_alignment(const struct backend_device *device) {
+static size_t backend_alignment(const struct smr_cl_backend *device) {
   enum { LEAST = 64 };  // what kernels that read vectors may rely on
   const size_t driver = device->driver->alignment(device->handle);
   return driver > LEAST ? driver : LEAST;
 }
 
-static size_t backend_aligned(const struct backend_device *device, size_t size_bytes) {
+static size_t backend_aligned(const struct smr_cl_backend *device, size_t size_bytes) {
   const size_t alignment = backend_alignment(device);
   return (size_bytes + alignment - 1) / alignment * alignment;
 }
 
 static void backend_requirements(void *given, samara_requirements *out) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   out->alignment_bytes = backend_alignment(device);
   out->any_range = true;
   out->max_memory_bytes = device->driver->max_memory(device->handle);
@@ -110,7 +89,7 @@ static void backend_requirements(void *given, samara_requirements *out) {
 
 // ---- nodes ----
 
-static struct smr_cl_node backend_node(const struct backend_device *device,
+static struct smr_cl_node backend_node(const struct smr_cl_backend *device,
                                        const samara_region *region, uint32_t index) {
   return (struct smr_cl_node){.region = region,
                               .node = &region->nodes[index],
@@ -118,13 +97,13 @@ static struct smr_cl_node backend_node(const struct backend_device *device,
                               .features = &device->features};
 }
 
-static const struct smr_cl_row *backend_row(const struct backend_device *device, const char *op) {
+static const struct smr_cl_row *backend_row(const struct smr_cl_backend *device, const char *op) {
   return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
 }
 
 static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
                              size_t reason_size) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   const struct smr_cl_node node = backend_node(device, region, index);
   const struct smr_cl_row *row = backend_row(device, node.node->op);
   const char *why = "it is not supported";
@@ -139,15 +118,16 @@ static bool backend_supports(void *given, const samara_region *region, uint32_t 
 
 // ---- programs ----
 
-static void backend_release_program(struct backend_device *device,
-                                    struct backend_program *program) {
+static void backend_release_program(struct smr_cl_backend *device, struct smr_cl_program *program) {
   const struct smr_cl_driver *driver = device->driver;
+  smr_cl_release_flag(device, program);
   for (size_t i = 0; i < program->prepared_count; i++) {
     if (program->prepared[i] != NULL)
       driver->release_prepared(device->handle, program->prepared[i]);
   }
   if (program->handle != NULL) driver->release_program(device->handle, program->handle);
   if (program->tables != NULL) driver->release(device->handle, program->tables);
+  if (program->scratch != NULL) driver->release(device->handle, program->scratch);
   smr_release(&device->allocator, program->prepared);
   smr_cl_launches_free(&program->launches);
   smr_release(&device->allocator, program->starts);
@@ -155,8 +135,8 @@ static void backend_release_program(struct backend_device *device,
 }
 
 // Compiles the kernels that any of the nodes may need.
-static samara_status backend_build(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+static samara_status backend_build(struct smr_cl_backend *device, const samara_region *region,
+                                   struct smr_cl_program *program, samara_error *error) {
   bool kernels[SMR_CL_KERNELS] = {false}, any = false;
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
@@ -174,10 +154,10 @@ static samara_status backend_build(struct backend_device *device, const samara_r
 
 static samara_status backend_compile(void *given, const samara_region *region, void **program,
                                      samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   *program = NULL;
-  struct backend_program *made =
-      (struct backend_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
+  struct smr_cl_program *made =
+      (struct smr_cl_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->launches.allocator = &device->allocator;
   made->node_count = region->node_count;
@@ -196,7 +176,7 @@ static samara_status backend_compile(void *given, const samara_region *region, v
 }
 
 // Room for one prepared launch each. Those that are there keep their places.
-static samara_status backend_reserve(struct backend_device *device, struct backend_program *program,
+static samara_status backend_reserve(struct smr_cl_backend *device, struct smr_cl_program *program,
                                      samara_error *error) {
   const size_t count = program->launches.count;
   if (count <= program->prepared_count) return SAMARA_OK;
@@ -211,7 +191,7 @@ static samara_status backend_reserve(struct backend_device *device, struct backe
 }
 
 // Bring the tables of all launches to the device, one behind the other, and bind them.
-static samara_status backend_tables(struct backend_device *device, struct backend_program *program,
+static samara_status backend_tables(struct smr_cl_backend *device, struct smr_cl_program *program,
                                     samara_error *error) {
   const struct smr_cl_launches *launches = &program->launches;
   size_t total = 0;
@@ -240,20 +220,42 @@ static samara_status backend_tables(struct backend_device *device, struct backen
   return status;
 }
 
-static samara_status backend_lower(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+// Memory for values between launches: what there is, or more.
+static samara_status backend_scratch(struct smr_cl_backend *device, struct smr_cl_program *program,
+                                     samara_error *error) {
+  const uint64_t needed = program->launches.scratch_bytes;
+  if (needed > program->scratch_bytes) {
+    if (program->scratch != NULL) device->driver->release(device->handle, program->scratch);
+    program->scratch = NULL;
+    program->scratch_bytes = 0;
+    if (needed > SIZE_MAX)
+      SMR_FAIL(error, OUT_OF_MEMORY, "launches need %llu bytes", (unsigned long long)needed);
+    SMR_TRY(
+        device->driver->allocate(device->handle, (size_t)needed, NULL, &program->scratch, error));
+    program->scratch_bytes = needed;
+  }
+  smr_cl_bind_scratch(&program->launches, program->scratch);
+  return SAMARA_OK;
+}
+
+static samara_status backend_lower(struct smr_cl_backend *device, const samara_region *region,
+                                   struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
   smr_cl_launches_clear(launches);
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = backend_node(device, region, i);
     program->starts[i] = launches->count;
+    smr_cl_begin_node(launches);
     backend_row(device, node.node->op)->lower(&node, launches);
   }
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
+  if (launches->refusal != NULL) SMR_FAIL(error, UNSUPPORTED, "%s", launches->refusal);
   SMR_TRY(backend_reserve(device, program, error));
   SMR_TRY(backend_tables(device, program, error));
+  SMR_TRY(backend_scratch(device, program, error));
+  SMR_TRY(smr_cl_prepare_flag(device, region, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
@@ -272,24 +274,27 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
 static samara_status backend_submit(void *given, void *of, const samara_region *region,
                                     uint32_t first, uint32_t count, uint64_t *ticket,
                                     samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
-  struct backend_program *program = (struct backend_program *)of;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
+  struct smr_cl_program *program = (struct smr_cl_program *)of;
   *ticket = 0;
   if (region->generation == 0 || region->node_count != program->node_count ||
       first > program->node_count || count > program->node_count - first) {
     SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
   }
+  if (program->flag != NULL) SMR_TRY(smr_cl_settle_flag(device, program, error));
   if (program->generation != region->generation)
     SMR_TRY(backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
-  return device->driver->run(device->handle, program->prepared + begin,
-                             program->launches.launches + begin, end - begin, ticket, error);
+  SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
+                              program->launches.launches + begin, end - begin, ticket, error));
+  if (!smr_cl_may_flag(program, begin, end)) return SAMARA_OK;
+  return smr_cl_read_flag(device, program, ticket, error);
 }
 
 static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, constant->size_bytes, constant->data, handle,
                                   error);
@@ -297,20 +302,20 @@ static samara_status backend_load(void *given, const samara_region_tensor *const
 
 static samara_status backend_allocate(void *given, size_t size_bytes, void **handle,
                                       samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, size_bytes, NULL, handle, error);
 }
 
 static void backend_release(void *given, samara_handle_kind kind, void *handle) {
-  struct backend_device *device = (struct backend_device *)given;
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   if (handle == NULL) return;
   switch (kind) {
     case SAMARA_HANDLE_DEVICE:
       backend_close(device);
       return;
     case SAMARA_HANDLE_PROGRAM:
-      backend_release_program(device, (struct backend_program *)handle);
+      backend_release_program(device, (struct smr_cl_program *)handle);
       return;
     case SAMARA_HANDLE_CONSTANT:
     case SAMARA_HANDLE_MEMORY:
@@ -321,15 +326,16 @@ static void backend_release(void *given, samara_handle_kind kind, void *handle) 
 
 static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+  const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *ticket = 0;
   return device->driver->copy(device->handle, copy, ticket, error);
 }
 
 static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
                                   samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
-  return device->driver->wait(device->handle, ticket, timeout_ns, done, error);
+  struct smr_cl_backend *device = (struct smr_cl_backend *)given;
+  SMR_TRY(device->driver->wait(device->handle, ticket, timeout_ns, done, error));
+  return *done ? smr_cl_look_at_flags(device, ticket, error) : SAMARA_OK;
 }
 
 // ---- tables ----

@@ -16,7 +16,7 @@ static void cl_release(const samara_allocator *allocator, void *memory) {
 
 struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
                                  enum smr_cl_kernel kernel) {
-  struct smr_cl_launch *launch = &list->scratch;
+  struct smr_cl_launch *launch = &list->spare;
   if (list->count == list->capacity) {
     const size_t capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
     struct smr_cl_launch *grown =
@@ -61,6 +61,42 @@ void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, u
   return table->data;
 }
 
+// Stand for scratch memory and the flag in places until there are any.
+static char cl_scratch_mark, cl_flag_mark;
+
+void smr_cl_begin_node(struct smr_cl_launches *list) { list->scratch_used = 0; }
+
+struct smr_cl_place smr_cl_scratch(struct smr_cl_launches *list, uint64_t bytes) {
+  enum { ALIGNMENT = 64 };
+  const struct smr_cl_place place = {&cl_scratch_mark, list->scratch_used};
+  if (bytes > UINT64_MAX / 4 || list->scratch_used > UINT64_MAX / 4) {
+    list->failed = true;
+    return place;
+  }
+  list->scratch_used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  if (list->scratch_used > list->scratch_bytes) list->scratch_bytes = list->scratch_used;
+  return place;
+}
+
+static void cl_bind_mark(struct smr_cl_launches *list, const void *mark, void *memory) {
+  for (size_t i = 0; i < list->count; i++)
+    for (int k = 0; k < SMR_CL_BUFFERS; k++)
+      if (list->launches[i].buffers[k].memory == mark) list->launches[i].buffers[k].memory = memory;
+}
+
+void smr_cl_bind_scratch(struct smr_cl_launches *list, void *memory) {
+  cl_bind_mark(list, &cl_scratch_mark, memory);
+}
+
+void smr_cl_flag(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer) {
+  launch->buffers[buffer] = (struct smr_cl_place){&cl_flag_mark, 0};
+  launch->flags = list->flags = true;
+}
+
+void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory) {
+  cl_bind_mark(list, &cl_flag_mark, memory);
+}
+
 void smr_cl_launches_clear(struct smr_cl_launches *list) {
   while (list->tables != NULL) {
     struct cl_table *table = (struct cl_table *)list->tables;
@@ -68,7 +104,9 @@ void smr_cl_launches_clear(struct smr_cl_launches *list) {
     cl_release(list->allocator, table);
   }
   list->count = 0;
-  list->failed = false;
+  list->failed = list->flags = false;
+  list->refusal = NULL;
+  list->scratch_bytes = list->scratch_used = 0;
 }
 
 void smr_cl_launches_free(struct smr_cl_launches *list) {

@@ -50,6 +50,7 @@ struct smr_cl_launch {
   const void *table;
   uint32_t table_bytes;
   uint32_t table_buffer;
+  bool flags;  // it may set the flag of smr_cl_flag
 };
 
 /// Launches that grow. Zero with an allocator is an empty list; smr_cl_launches_free frees it.
@@ -57,9 +58,13 @@ struct smr_cl_launches {
   const samara_allocator *allocator;
   struct smr_cl_launch *launches;
   size_t count, capacity;
-  bool failed;   // memory was out: some are missing
-  void *tables;  // a chain of them
-  struct smr_cl_launch scratch;
+  bool failed;                 // memory was out: some are missing
+  const char *refusal;         // why no launches compute a node, as its dims are now; or NULL
+  bool flags;                  // a launch may set the flag
+  void *tables;                // a chain of them
+  uint64_t scratch_bytes;      // that any node needs
+  uint64_t scratch_used;       // of the node that is being lowered
+  struct smr_cl_launch spare;  // what smr_cl_add returns where memory is out
 };
 
 /// Forget all launches and free their tables; memory of the launches stays, for others.
@@ -67,7 +72,10 @@ void smr_cl_launches_clear(struct smr_cl_launches *list);
 /// Free launches and tables; the list is empty then, with the same allocator.
 void smr_cl_launches_free(struct smr_cl_launches *list);
 
-/// A zeroed launch of `kernel` for node `node`, at the end of the list; a scratch one where memory
+/// Begin the next node: it may use all scratch memory anew, as launches run in order.
+void smr_cl_begin_node(struct smr_cl_launches *list);
+
+/// A zeroed launch of `kernel` for node `node`, at the end of the list; a spare one where memory
 /// is out.
 struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
                                  enum smr_cl_kernel kernel);
@@ -76,6 +84,25 @@ struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
 /// as long as the list. NULL where memory is out: the list has failed then.
 void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer,
                    size_t bytes);
+
+/// Memory of `bytes` bytes for values that pass from one launch of a node to a later one, aligned
+/// to
+/// 64. It has no contents at first. Whoever prepares the launches allocates list->scratch_bytes and
+/// calls smr_cl_bind_scratch.
+struct smr_cl_place smr_cl_scratch(struct smr_cl_launches *list, uint64_t bytes);
+
+/// Put the memory in the place of scratch in all launches.
+void smr_cl_bind_scratch(struct smr_cl_launches *list, void *memory);
+
+/// Make buffer `buffer` of the launch an int that is 0, and that its kernel sets to 1 where data is
+/// outside of what the operator allows, such as an index; the kernel then accesses nothing by it.
+/// All launches of a list share it. Whoever runs them has to look at it afterwards: results mean
+/// nothing where it is set. It allocates the int where list->flags says so, and calls
+/// smr_cl_bind_flag.
+void smr_cl_flag(struct smr_cl_launches *list, struct smr_cl_launch *launch, uint32_t buffer);
+
+/// Put the memory of the flag in its place in all launches.
+void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory);
 
 /// What a device can do, beyond what every one of OpenCL 1.2 can.
 struct smr_cl_features {

@@ -99,6 +99,7 @@ bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value)
 /// A family's rows: a list that ends with a row without op.
 extern const struct smr_cl_row smr_cl_conv_rows[], smr_cl_matmul_rows[], smr_cl_pointwise_rows[],
     smr_cl_move_rows[], smr_cl_pool_rows[], smr_cl_reduce_rows[], smr_cl_norm_rows[],
-    smr_cl_integer_rows[], smr_cl_sample_rows[], smr_cl_attention_rows[], smr_cl_recurrent_rows[];
+    smr_cl_integer_rows[], smr_cl_sample_rows[], smr_cl_attention_rows[], smr_cl_recurrent_rows[],
+    smr_cl_indexed_rows[];
 
 #endif

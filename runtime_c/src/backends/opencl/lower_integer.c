@@ -295,6 +295,41 @@ static void cl_q_softmax_lower(const struct smr_cl_node *node, struct smr_cl_lau
   smr_cl_set_items(launch, outer * inner, 1, 1);
 }
 
+// ---- normalisation ----
+
+static bool cl_q_norm_fits(const struct smr_cl_node *node, const char **why) {
+  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+}
+
+static enum smr_cl_kernel cl_q_norm_kernel(const struct smr_cl_node *node) {
+  return cl_q_is(node, "qlayer_norm") ? SMR_CL_qlayer_norm : SMR_CL_qrms_norm;
+}
+
+static void cl_q_norm_kernels(const struct smr_cl_node *node, bool *kernels) {
+  kernels[cl_q_norm_kernel(node)] = true;
+}
+
+static void cl_q_norm_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
+  const samara_region_tensor *x = smr_cl_input(node, 0), *bias = smr_cl_input(node, 2);
+  const int32_t axis = smr_cl_axis(node, "axis", x->rank);
+  if (smr_cl_numel(x) == 0) return;
+  int64_t rows = 1, n = 1;
+  for (int32_t i = 0; i < x->rank; i++) *(i < axis ? &rows : &n) *= x->shape[i];
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, cl_q_norm_kernel(node));
+  smr_cl_bind(launch, 0, x);
+  smr_cl_bind(launch, 1, smr_cl_input(node, 1));
+  smr_cl_bind(launch, 2, bias);
+  smr_cl_bind(launch, 5, smr_cl_output(node, 0));
+  launch->ints[0] = (int32_t)rows;
+  launch->ints[1] = (int32_t)n;
+  launch->ints[2] = cl_q_zero(x, 0);
+  launch->ints[3] = (int32_t)smr_cl_int(node, "zero_point");
+  launch->ints[4] = bias != NULL;
+  cl_q_clamp_of(node, launch);
+  launch->floats[2] = smr_cl_number(node, "eps");
+  smr_cl_set_items(launch, rows, 1, 1);
+}
+
 // ---- resizing ----
 
 enum { CL_Q_WHOLE_WEIGHT = 2048 };  // of a tap
@@ -361,7 +396,8 @@ const struct smr_cl_row smr_cl_integer_rows[] = {
     CL_Q(qunary, quantize, unary),     CL_Q(qunary, dequantize, unary),
     CL_Q(qunary, requantize, unary),   CL_Q(qunary, reinterpret, unary),
     CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
-    CL_Q(qsoftmax, qsoftmax, softmax), CL_Q(qresize, qresize, resize),
+    CL_Q(qsoftmax, qsoftmax, softmax), CL_Q(qnorm, qlayer_norm, norm),
+    CL_Q(qnorm, qrms_norm, norm),      CL_Q(qresize, qresize, resize),
     {NULL, NULL, NULL, NULL},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes one number of several: reductions, arg-min and arg-max, softmax.
+// What makes one number of several: reductions, arg-min and arg-max, softmax, running sums.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -24,12 +24,17 @@ static const struct cl_reducer cl_reducers[] = {
      {SMR_CL_reduce_min_f32, SMR_CL_reduce_min_f16, SMR_CL_reduce_min_i32, SMR_CL_reduce_min_i64}},
     {"argmax", {SMR_CL_argmax_f32, SMR_CL_argmax_f16, SMR_CL_argmax_i32, SMR_CL_argmax_i64}},
     {"argmin", {SMR_CL_argmin_f32, SMR_CL_argmin_f16, SMR_CL_argmin_i32, SMR_CL_argmin_i64}},
+    {"cumsum", {SMR_CL_cumsum_f32, SMR_CL_cumsum_f16, SMR_CL_cumsum_32, SMR_CL_cumsum_64}},
     {"softmax", {SMR_CL_softmax_f32, SMR_CL_softmax_f16, -1, -1}},
     {"log_softmax", {SMR_CL_log_softmax_f32, SMR_CL_log_softmax_f16, -1, -1}},
 };
 
 static int32_t cl_reduce_kernel(const struct smr_cl_node *node) {
-  const samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  samara_dtype dtype = smr_cl_input(node, 0)->dtype;
+  if (strcmp(node->node->op, "cumsum") == 0) {  // wraps alike with and without a sign
+    if (dtype == SAMARA_UINT32) dtype = SAMARA_INT32;
+    if (dtype == SAMARA_UINT64) dtype = SAMARA_INT64;
+  }
   const int type = dtype == SAMARA_FLOAT32   ? 0
                    : dtype == SAMARA_FLOAT16 ? 1
                    : dtype == SAMARA_INT32   ? 2
@@ -112,7 +117,9 @@ static void cl_along_lower(const struct smr_cl_node *node, struct smr_cl_launche
   launch->ints[0] = (int32_t)(outer * inner);
   launch->ints[1] = (int32_t)(x->rank == 0 ? 1 : x->shape[axis]);
   launch->ints[2] = (int32_t)inner;
-  launch->ints[3] = (int32_t)smr_cl_int(node, "select_last");
+  const bool sums = strcmp(node->node->op, "cumsum") == 0;
+  launch->ints[3] = (int32_t)smr_cl_int(node, sums ? "exclusive" : "select_last");
+  launch->ints[4] = (int32_t)smr_cl_int(node, "reverse");
   smr_cl_set_items(launch, outer * inner, 1, 1);
 }
 
@@ -133,7 +140,7 @@ const struct smr_cl_row smr_cl_reduce_rows[] = {
     CL_REDUCE(reduce_max),      CL_REDUCE(reduce_min),
     CL_ALONG(argmax, argmax),   CL_ALONG(argmax, argmin),
     CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
-    {NULL, NULL, NULL, NULL},
+    CL_ALONG(cumsum, cumsum),   {NULL, NULL, NULL, NULL},
 };
 
 #undef CL_REDUCE

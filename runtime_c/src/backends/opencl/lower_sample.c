@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizing, and gathering by constant indices.
+// Resizing.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -152,73 +152,7 @@ static void cl_resize_lower(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_set_items(launch, p[1], smr_cl_numel(y) / channels, 1);
 }
 
-// ---- gather ----
-
-static int64_t cl_gather_index(const samara_region_tensor *indices, int64_t i) {
-  return indices->dtype == SAMARA_INT64 ? ((const int64_t *)indices->data)[i]
-                                        : ((const int32_t *)indices->data)[i];
-}
-
-static bool cl_gather_fits(const struct smr_cl_node *node, const char **why) {
-  const samara_region_tensor *x = smr_cl_input(node, 0), *indices = smr_cl_input(node, 1);
-  const int32_t axis = smr_cl_axis(node, "axis", x->rank);
-  // An index out of range is an error, which kernels cannot report.
-  if (indices->data == NULL || (indices->dtype != SAMARA_INT64 && indices->dtype != SAMARA_INT32) ||
-      x->shape[axis] < 0 || (x->symbolic >> axis & 1)) {
-    *why = "indices that are not constant are checked on the CPU";
-    return false;
-  }
-  const int64_t n = smr_cl_numel(indices);
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t at = cl_gather_index(indices, i);
-    if (at >= x->shape[axis] || at < (smr_cl_int(node, "wrap") != 0 ? -x->shape[axis] : 0)) {
-      *why = "an index is out of range";
-      return false;
-    }
-  }
-  return smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why) && smr_cl_plain(node, why);
-}
-
-static uint16_t cl_gather_kernel(const struct smr_cl_node *node) {
-  const size_t size = smr_cl_element(smr_cl_output(node, 0)->dtype);
-  return size == 1   ? SMR_CL_gather_1
-         : size == 2 ? SMR_CL_gather_2
-         : size == 4 ? SMR_CL_gather_4
-                     : SMR_CL_gather_8;
-}
-
-static void cl_gather_kernels(const struct smr_cl_node *node, bool *kernels) {
-  kernels[cl_gather_kernel(node)] = true;
-}
-
-static void cl_gather_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const samara_region_tensor *x = smr_cl_input(node, 0), *indices = smr_cl_input(node, 1);
-  const samara_region_tensor *y = smr_cl_output(node, 0);
-  const int32_t axis = smr_cl_axis(node, "axis", x->rank);
-  const int64_t n = smr_cl_numel(indices);
-  if (smr_cl_numel(y) == 0) return;
-  int64_t inner = 1, outer = 1;
-  for (int32_t i = 0; i < axis; i++) outer *= x->shape[i];
-  for (int32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_gather_kernel(node));
-  int32_t *positions = (int32_t *)smr_cl_table(out, launch, 1, (size_t)n * sizeof *positions);
-  if (positions == NULL) return;
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t at = cl_gather_index(indices, i);
-    positions[i] = (int32_t)(at < 0 ? at + x->shape[axis] : at);
-  }
-  smr_cl_bind(launch, 0, x);
-  smr_cl_bind(launch, 5, y);
-  launch->ints[0] = (int32_t)inner;
-  launch->ints[1] = smr_cl_walkers(node, inner);
-  launch->ints[2] = (int32_t)x->shape[axis];
-  launch->ints[3] = (int32_t)n;
-  smr_cl_set_items(launch, launch->ints[1], outer * n, 1);
-}
-
 const struct smr_cl_row smr_cl_sample_rows[] = {
     SMR_CL_ROW(resize, resize, cl_resize_fits, cl_resize_kernels, cl_resize_lower),
-    SMR_CL_ROW(gather, gather, cl_gather_fits, cl_gather_kernels, cl_gather_lower),
     {NULL, NULL, NULL, NULL},
 };
