@@ -187,7 +187,7 @@ SMR_TEST(a_profile_names_the_device) {
     const int waits = mirror_calls("wait");
     CHECK(rig_same(cpu, s, run));
     // Of 9 nodes, and of the borders of 4 regions: what a node takes ends when it is done.
-    if (run == 1) CHECK_EQ_INT(mirror_calls("wait") - waits, 9 + 2 * 4);
+    if (run == 1) CHECK_EQ_INT(mirror_calls("wait") - waits, 9 + 4);
     CHECK_EQ_INT(samara_session_profile(s, rows, 16, &count), SAMARA_OK);
     REQUIRE(count == s->function->node_count);
     for (size_t i = 0; i < count; i++) {
