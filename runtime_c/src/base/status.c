@@ -65,14 +65,6 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       sizeof(samara_device_info),
       sizeof(samara_placement_row),
       sizeof(samara_backend_report),
-      sizeof(samara_region_tensor),
-      sizeof(samara_region_attribute),
-      sizeof(samara_region_node),
-      sizeof(samara_region),
-      sizeof(samara_probe),
-      sizeof(samara_requirements),
-      sizeof(samara_copy),
-      sizeof(samara_backend_table),
   };
   const size_t count = sizeof all / sizeof all[0];
   for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];

@@ -43,12 +43,14 @@ class Amalgam:
     """A runtime as two files.
 
     `source` needs no other file and no flags. `header` is the public header cut to what it exports;
-    `experimental` is samara_experimental.h cut so, empty where it exports nothing of that.
+    `experimental` and `backend` are samara_experimental.h and samara_backend.h cut so, empty where it
+    exports nothing of that.
     """
 
     source: str
     header: str
     experimental: str = ""
+    backend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +156,19 @@ def amalgamate(
         unit.text.append(image(embed))
     rename = renamer(prefix)
     body = list(_head(unit, defines or {})) + unit.text
-    header, experimental = (
+    header, *others = (
         files.find(f"samara/{name}.h").read_text("utf-8")
-        for name in ("samara", "samara_experimental")
+        for name in ("samara", "samara_experimental", "samara_backend")
+    )
+    experimental, backend = (
+        rename(public_header(text, public)) if declared(text) & public else "" for text in others
     )
     source = rename("\n".join(body) + "\n")
     return Amalgam(
         source=pack_texts(source) if packs_texts else source,
         header=rename(public_header(header, public)),
-        experimental=rename(public_header(experimental, public))
-        if declared(experimental) & public
-        else "",
+        experimental=experimental,
+        backend=backend,
     )
 
 

@@ -41,6 +41,9 @@ _ISA_FILES = {
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
 # Parts that only the full library has: eager operators, and listing what a model needs.
 _FULL_ONLY = frozenset({"survey", "eager"})
+# Parts that follow a feature also where all parts are kept.
+_OF_FEATURES = {"backends": "backends", "backend_opencl": "opencl"}
+_KERNELS_OF = {"cl_": "opencl"}
 
 
 def lists(selection: Selection, sources: Path) -> dict[str, str]:
@@ -104,7 +107,9 @@ def _parts(text: str, selection: Selection) -> str:
         row = _PART.match(line)
         if row:
             known.add(row[2])
-            has = row[2] not in _FULL_ONLY and (wanted is None or row[2] in wanted)
+            has = row[2] not in _FULL_ONLY and (
+                _is_offered(row[2], selection.features) if wanted is None else row[2] in wanted
+            )
             value = 2 if has and row[2] in selection.portable else int(has)
             line = f"{row[1]}{value}{row[3]}"
         lines.append(line)
@@ -115,6 +120,13 @@ def _parts(text: str, selection: Selection) -> str:
             fix="make the list anew from the models",
         )
     return "\n".join(lines) + "\n"
+
+
+def _is_offered(part: str, features: tuple[str, ...] | None) -> bool:
+    """Whether a build with all parts has this one: code of devices is for those who ask for it."""
+    kernels = (feature for prefix, feature in _KERNELS_OF.items() if part.startswith(prefix))
+    feature = _OF_FEATURES.get(part) or next(kernels, None)
+    return feature is None or features is None or feature in features
 
 
 def _wanted_parts(selection: Selection) -> frozenset[str] | None:
