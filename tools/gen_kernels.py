@@ -229,7 +229,7 @@ def texts(files: list[str]) -> str:
     front = "".join(stripped(own(name)) for name in _FRONT)
     lines = [
         f"{_HEAD} from the files beside it: the texts of kernels.",
-        f"const char smr_cl_dialect[] =\n{_literal(front)};\n",
+        f"static const char cl_text_dialect[] =\n{_literal(front)};\n",
     ]
     for name in files:
         lines.append(f"static const char cl_text_{name}[] =\n{_literal(stripped(own(name)))};\n")

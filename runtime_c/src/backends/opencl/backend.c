@@ -13,7 +13,7 @@
 #include "base/format.h"
 #include "base/parts.h"
 
-struct backend_device {
+struct cl_backend_device {
   const struct smr_cl_driver *driver;
   void *handle;  // the driver's
   struct smr_cl_features features;
@@ -23,7 +23,7 @@ struct backend_device {
   struct smr_os_mutex mutex;
 };
 
-struct backend_program {
+struct cl_backend_program {
   void *handle;         // the driver's; NULL where no node needs a kernel
   uint64_t generation;  // of the region that the launches are for; 0: of none
   struct smr_cl_launches launches;
@@ -36,16 +36,16 @@ struct backend_program {
 
 // ---- memory of the host ----
 
-static void *backend_allocate_host(void *user, size_t size_bytes) {
-  struct backend_device *device = (struct backend_device *)user;
+static void *cl_backend_allocate_host(void *user, size_t size_bytes) {
+  struct cl_backend_device *device = (struct cl_backend_device *)user;
   smr_os_mutex_lock(&device->mutex);
   void *pointer = device->given.allocate(device->given.user, size_bytes);
   smr_os_mutex_unlock(&device->mutex);
   return pointer;
 }
 
-static void backend_release_host(void *user, void *pointer) {
-  struct backend_device *device = (struct backend_device *)user;
+static void cl_backend_release_host(void *user, void *pointer) {
+  struct cl_backend_device *device = (struct cl_backend_device *)user;
   smr_os_mutex_lock(&device->mutex);
   device->given.release(device->given.user, pointer);
   smr_os_mutex_unlock(&device->mutex);
@@ -57,13 +57,13 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
                            void **device, samara_device_info *info, samara_error *error) {
   *device = NULL;
   const samara_allocator given = smr_allocator(&request->allocator);
-  struct backend_device *made =
-      (struct backend_device *)smr_allocate_zeroed(&given, 1, sizeof *made);
+  struct cl_backend_device *made =
+      (struct cl_backend_device *)smr_allocate_zeroed(&given, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->driver = driver;
   made->given = given;
   made->allocator = (samara_allocator){
-      .allocate = backend_allocate_host, .release = backend_release_host, .user = made};
+      .allocate = cl_backend_allocate_host, .release = cl_backend_release_host, .user = made};
   if (!smr_os_mutex_init(&made->mutex)) {
     smr_release(&given, made);
     SMR_FAIL(error, OUT_OF_MEMORY, "the system has no mutex left");
@@ -81,27 +81,27 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
   return SAMARA_OK;
 }
 
-static void backend_close(struct backend_device *device) {
+static void cl_backend_close(struct cl_backend_device *device) {
   const samara_allocator given = device->given;
   device->driver->close(device->handle);
   smr_os_mutex_destroy(&device->mutex);
   smr_release(&given, device);
 }
 
-static size_t backend_alignment(const struct backend_device *device) {
+static size_t cl_backend_alignment(const struct cl_backend_device *device) {
   enum { LEAST = 64 };  // what kernels that read vectors may rely on
   const size_t driver = device->driver->alignment(device->handle);
   return driver > LEAST ? driver : LEAST;
 }
 
-static size_t backend_aligned(const struct backend_device *device, size_t size_bytes) {
-  const size_t alignment = backend_alignment(device);
+static size_t cl_backend_aligned(const struct cl_backend_device *device, size_t size_bytes) {
+  const size_t alignment = cl_backend_alignment(device);
   return (size_bytes + alignment - 1) / alignment * alignment;
 }
 
-static void backend_requirements(void *given, samara_requirements *out) {
-  const struct backend_device *device = (const struct backend_device *)given;
-  out->alignment_bytes = backend_alignment(device);
+static void cl_backend_requirements(void *given, samara_requirements *out) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
+  out->alignment_bytes = cl_backend_alignment(device);
   out->any_range = true;
   out->max_memory_bytes = device->driver->max_memory(device->handle);
   out->constant_layouts =
@@ -110,23 +110,24 @@ static void backend_requirements(void *given, samara_requirements *out) {
 
 // ---- nodes ----
 
-static struct smr_cl_node backend_node(const struct backend_device *device,
-                                       const samara_region *region, uint32_t index) {
+static struct smr_cl_node cl_backend_node(const struct cl_backend_device *device,
+                                          const samara_region *region, uint32_t index) {
   return (struct smr_cl_node){.region = region,
                               .node = &region->nodes[index],
                               .index = index,
                               .features = &device->features};
 }
 
-static const struct smr_cl_row *backend_row(const struct backend_device *device, const char *op) {
+static const struct smr_cl_row *cl_backend_row(const struct cl_backend_device *device,
+                                               const char *op) {
   return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
 }
 
-static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
-                             size_t reason_size) {
-  const struct backend_device *device = (const struct backend_device *)given;
-  const struct smr_cl_node node = backend_node(device, region, index);
-  const struct smr_cl_row *row = backend_row(device, node.node->op);
+static bool cl_backend_supports(void *given, const samara_region *region, uint32_t index,
+                                char *reason, size_t reason_size) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
+  const struct smr_cl_node node = cl_backend_node(device, region, index);
+  const struct smr_cl_row *row = cl_backend_row(device, node.node->op);
   const char *why = "it is not supported";
   if (row == NULL) {
     why = "the operator has no kernel for this device";
@@ -139,8 +140,8 @@ static bool backend_supports(void *given, const samara_region *region, uint32_t 
 
 // ---- programs ----
 
-static void backend_release_program(struct backend_device *device,
-                                    struct backend_program *program) {
+static void cl_backend_release_program(struct cl_backend_device *device,
+                                       struct cl_backend_program *program) {
   const struct smr_cl_driver *driver = device->driver;
   for (size_t i = 0; i < program->prepared_count; i++) {
     if (program->prepared[i] != NULL)
@@ -155,12 +156,12 @@ static void backend_release_program(struct backend_device *device,
 }
 
 // Compiles the kernels that any of the nodes may need.
-static samara_status backend_build(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+static samara_status cl_backend_build(struct cl_backend_device *device, const samara_region *region,
+                                      struct cl_backend_program *program, samara_error *error) {
   bool kernels[SMR_CL_KERNELS] = {false}, any = false;
   for (uint32_t i = 0; i < region->node_count; i++) {
-    const struct smr_cl_node node = backend_node(device, region, i);
-    const struct smr_cl_row *row = backend_row(device, node.node->op);
+    const struct smr_cl_node node = cl_backend_node(device, region, i);
+    const struct smr_cl_row *row = cl_backend_row(device, node.node->op);
     if (row == NULL) {
       SMR_FAIL(error, UNSUPPORTED, "%s: %s has no kernel for this device", node.node->name,
                node.node->op);
@@ -172,12 +173,12 @@ static samara_status backend_build(struct backend_device *device, const samara_r
   return device->driver->build(device->handle, kernels, &program->handle, error);
 }
 
-static samara_status backend_compile(void *given, const samara_region *region, void **program,
-                                     samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
+static samara_status cl_backend_compile(void *given, const samara_region *region, void **program,
+                                        samara_error *error) {
+  struct cl_backend_device *device = (struct cl_backend_device *)given;
   *program = NULL;
-  struct backend_program *made =
-      (struct backend_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
+  struct cl_backend_program *made =
+      (struct cl_backend_program *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   made->launches.allocator = &device->allocator;
   made->node_count = region->node_count;
@@ -186,9 +187,9 @@ static samara_status backend_compile(void *given, const samara_region *region, v
   const samara_status status =
       made->starts == NULL
           ? smr_no_memory(error, ((size_t)region->node_count + 1) * sizeof *made->starts)
-          : backend_build(device, region, made, error);
+          : cl_backend_build(device, region, made, error);
   if (status != SAMARA_OK) {
-    backend_release_program(device, made);
+    cl_backend_release_program(device, made);
     return status;
   }
   *program = made;
@@ -196,8 +197,8 @@ static samara_status backend_compile(void *given, const samara_region *region, v
 }
 
 // Room for one prepared launch each. Those that are there keep their places.
-static samara_status backend_reserve(struct backend_device *device, struct backend_program *program,
-                                     samara_error *error) {
+static samara_status cl_backend_reserve(struct cl_backend_device *device,
+                                        struct cl_backend_program *program, samara_error *error) {
   const size_t count = program->launches.count;
   if (count <= program->prepared_count) return SAMARA_OK;
   void **prepared = (void **)smr_allocate_zeroed(&device->allocator, count, sizeof *prepared);
@@ -211,13 +212,13 @@ static samara_status backend_reserve(struct backend_device *device, struct backe
 }
 
 // Bring the tables of all launches to the device, one behind the other, and bind them.
-static samara_status backend_tables(struct backend_device *device, struct backend_program *program,
-                                    samara_error *error) {
+static samara_status cl_backend_tables(struct cl_backend_device *device,
+                                       struct cl_backend_program *program, samara_error *error) {
   const struct smr_cl_launches *launches = &program->launches;
   size_t total = 0;
   for (size_t i = 0; i < launches->count; i++)
     if (launches->launches[i].table != NULL)
-      total += backend_aligned(device, launches->launches[i].table_bytes);
+      total += cl_backend_aligned(device, launches->launches[i].table_bytes);
   if (program->tables != NULL) device->driver->release(device->handle, program->tables);
   program->tables = NULL;
   if (total == 0) return SAMARA_OK;
@@ -229,7 +230,7 @@ static samara_status backend_tables(struct backend_device *device, struct backen
     if (launch->table == NULL) continue;
     memcpy(bytes + used, launch->table, launch->table_bytes);
     launch->buffers[launch->table_buffer].offset_bytes = used;
-    used += backend_aligned(device, launch->table_bytes);
+    used += cl_backend_aligned(device, launch->table_bytes);
   }
   const samara_status status =
       device->driver->allocate(device->handle, total, bytes, &program->tables, error);
@@ -240,20 +241,20 @@ static samara_status backend_tables(struct backend_device *device, struct backen
   return status;
 }
 
-static samara_status backend_lower(struct backend_device *device, const samara_region *region,
-                                   struct backend_program *program, samara_error *error) {
+static samara_status cl_backend_lower(struct cl_backend_device *device, const samara_region *region,
+                                      struct cl_backend_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
   smr_cl_launches_free(launches);
   for (uint32_t i = 0; i < region->node_count; i++) {
-    const struct smr_cl_node node = backend_node(device, region, i);
+    const struct smr_cl_node node = cl_backend_node(device, region, i);
     program->starts[i] = launches->count;
-    backend_row(device, node.node->op)->lower(&node, launches);
+    cl_backend_row(device, node.node->op)->lower(&node, launches);
   }
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
-  SMR_TRY(backend_reserve(device, program, error));
-  SMR_TRY(backend_tables(device, program, error));
+  SMR_TRY(cl_backend_reserve(device, program, error));
+  SMR_TRY(cl_backend_tables(device, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
@@ -269,48 +270,48 @@ static samara_status backend_lower(struct backend_device *device, const samara_r
 
 // ---- work ----
 
-static samara_status backend_submit(void *given, void *of, const samara_region *region,
-                                    uint32_t first, uint32_t count, uint64_t *ticket,
-                                    samara_error *error) {
-  struct backend_device *device = (struct backend_device *)given;
-  struct backend_program *program = (struct backend_program *)of;
+static samara_status cl_backend_submit(void *given, void *of, const samara_region *region,
+                                       uint32_t first, uint32_t count, uint64_t *ticket,
+                                       samara_error *error) {
+  struct cl_backend_device *device = (struct cl_backend_device *)given;
+  struct cl_backend_program *program = (struct cl_backend_program *)of;
   *ticket = 0;
   if (region->generation == 0 || region->node_count != program->node_count ||
       first > program->node_count || count > program->node_count - first) {
     SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
   }
   if (program->generation != region->generation)
-    SMR_TRY(backend_lower(device, region, program, error));
+    SMR_TRY(cl_backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
   return device->driver->run(device->handle, program->prepared + begin,
                              program->launches.launches + begin, end - begin, ticket, error);
 }
 
-static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
-                                  samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+static samara_status cl_backend_load(void *given, const samara_region_tensor *constant,
+                                     void **handle, samara_error *error) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, constant->size_bytes, constant->data, handle,
                                   error);
 }
 
-static samara_status backend_allocate(void *given, size_t size_bytes, void **handle,
-                                      samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+static samara_status cl_backend_allocate(void *given, size_t size_bytes, void **handle,
+                                         samara_error *error) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, size_bytes, NULL, handle, error);
 }
 
-static void backend_release(void *given, samara_handle_kind kind, void *handle) {
-  struct backend_device *device = (struct backend_device *)given;
+static void cl_backend_release(void *given, samara_handle_kind kind, void *handle) {
+  struct cl_backend_device *device = (struct cl_backend_device *)given;
   if (handle == NULL) return;
   switch (kind) {
     case SAMARA_HANDLE_DEVICE:
-      backend_close(device);
+      cl_backend_close(device);
       return;
     case SAMARA_HANDLE_PROGRAM:
-      backend_release_program(device, (struct backend_program *)handle);
+      cl_backend_release_program(device, (struct cl_backend_program *)handle);
       return;
     case SAMARA_HANDLE_CONSTANT:
     case SAMARA_HANDLE_MEMORY:
@@ -319,23 +320,23 @@ static void backend_release(void *given, samara_handle_kind kind, void *handle) 
   }
 }
 
-static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
-                                  samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+static samara_status cl_backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
+                                     samara_error *error) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
   *ticket = 0;
   return device->driver->copy(device->handle, copy, ticket, error);
 }
 
-static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
-                                  samara_error *error) {
-  const struct backend_device *device = (const struct backend_device *)given;
+static samara_status cl_backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                                     samara_error *error) {
+  const struct cl_backend_device *device = (const struct cl_backend_device *)given;
   return device->driver->wait(device->handle, ticket, timeout_ns, done, error);
 }
 
 // ---- tables ----
 
-static samara_status backend_probe_opencl(const samara_probe *request, void **device,
-                                          samara_device_info *info, samara_error *error) {
+static samara_status cl_backend_probe_opencl(const samara_probe *request, void **device,
+                                             samara_device_info *info, samara_error *error) {
   return smr_cl_probe(&smr_opencl_driver, request, device, info, error);
 }
 
@@ -344,21 +345,21 @@ static samara_status backend_probe_opencl(const samara_probe *request, void **de
    .version = SAMARA_BACKEND_VERSION,           \
    .name = "opencl",                            \
    .probe = probe_function,                     \
-   .supports = backend_supports,                \
-   .requirements = backend_requirements,        \
-   .compile = backend_compile,                  \
-   .load = backend_load,                        \
-   .allocate = backend_allocate,                \
-   .release = backend_release,                  \
-   .copy = backend_copy,                        \
-   .submit = backend_submit,                    \
-   .wait = backend_wait}
+   .supports = cl_backend_supports,             \
+   .requirements = cl_backend_requirements,     \
+   .compile = cl_backend_compile,               \
+   .load = cl_backend_load,                     \
+   .allocate = cl_backend_allocate,             \
+   .release = cl_backend_release,               \
+   .copy = cl_backend_copy,                     \
+   .submit = cl_backend_submit,                 \
+   .wait = cl_backend_wait}
 
 const samara_backend_table smr_cl_functions = BACKEND_TABLE(NULL);
-static const samara_backend_table backend_opencl = BACKEND_TABLE(backend_probe_opencl);
+static const samara_backend_table cl_backend_opencl = BACKEND_TABLE(cl_backend_probe_opencl);
 
 #undef BACKEND_TABLE
 
 const samara_backend_table *smr_opencl_backend(void) {
-  return SMR_HAS(backend_opencl) ? &backend_opencl : NULL;
+  return SMR_HAS(backend_opencl) ? &cl_backend_opencl : NULL;
 }

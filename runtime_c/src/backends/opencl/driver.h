@@ -49,7 +49,7 @@ struct smr_cl_text {
 };
 extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS];
 /// What comes before all texts: the dialect in OpenCL C 1.2.
-extern const char smr_cl_dialect[];
+extern const char *const smr_cl_dialect;
 
 /// The functions of a backend over a driver (backend.c): `device` of these is a struct of its own.
 

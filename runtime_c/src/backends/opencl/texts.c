@@ -15,6 +15,8 @@
 #pragma GCC diagnostic pop
 #endif
 
+const char *const smr_cl_dialect = cl_text_dialect;
+
 const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS] = {
 #define SMR_CL_KERNEL(name, file, defines)            \
   {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, \
