@@ -19,6 +19,7 @@ samara_status smr_session_take_devices(samara_session *session,
   for (size_t i = 0; i < options->backend_count; i++)
     if (options->backends[i] == NULL)
       SMR_FAIL(&session->error, BAD_ARGUMENT, "backends[%zu] is NULL", i);
+  if (options->backend_auto) SMR_NEED_IN(NULL, &session->error, backends_auto);
   SMR_TAKE(&session->common, devices, 1);
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
   session->common.devices = devices;
@@ -37,7 +38,7 @@ samara_status smr_session_take_devices(samara_session *session,
 void smr_session_drop_devices(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   if (devices == NULL) return;
-  smr_session_settle_end(session);
+  if (SMR_HAS(backends_auto)) smr_session_settle_end(session);
   smr_devices_release(devices);
   for (uint32_t i = 0; i < devices->count; i++) samara_backend_close(devices->backends[i]);
 }

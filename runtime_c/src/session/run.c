@@ -188,7 +188,7 @@ static samara_status run_again(samara_session *session, samara_status status) {
 
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
-  if (SMR_HAS(backends)) SMR_TRY(smr_session_settle(session));
+  if (SMR_HAS(backends_auto)) SMR_TRY(smr_session_settle(session));
   if (SMR_HAS(backends)) smr_check_begin(session);
   session->common.run.number++;
   session->common.run.steps = 0;

@@ -86,6 +86,12 @@ FEATURES = MappingProxyType(
             + _named("session_", "placement backend_report"),
             ("backends",),
         ),
+        "backend_auto": Feature(
+            "sessions that go over to devices by themselves, where that pays",
+            (),
+            ("backends_auto",),
+            implies=("backends",),
+        ),
         "opencl": Feature(
             "GPUs and others by OpenCL, whose driver is loaded when a device is opened",
             (),

@@ -132,7 +132,10 @@ static bool cl_backend_supports(void *given, const samara_region *region, uint32
   if (row == NULL) {
     why = "the operator has no kernel for this device";
   } else if (row->fits(&node, &why)) {
-    return true;
+    bool kernels[SMR_CL_KERNELS + 1] = {false};
+    row->kernels(&node, kernels);
+    if (!kernels[SMR_CL_NONE]) return true;
+    why = "this build leaves out its kernel";
   }
   (void)smr_format(reason, reason_size, "%s", why);
   return false;
@@ -158,7 +161,7 @@ static void cl_backend_release_program(struct cl_backend_device *device,
 // Compiles the kernels that any of the nodes may need.
 static samara_status cl_backend_build(struct cl_backend_device *device, const samara_region *region,
                                       struct cl_backend_program *program, samara_error *error) {
-  bool kernels[SMR_CL_KERNELS] = {false}, any = false;
+  bool kernels[SMR_CL_KERNELS + 1] = {false}, any = false;
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = cl_backend_node(device, region, i);
     const struct smr_cl_row *row = cl_backend_row(device, node.node->op);

@@ -9,7 +9,7 @@
 /// A row whose kernels are in file `part`: nothing of it stays where the build leaves that out.
 #define SMR_CL_ROW(part, op, fits, kernels, lower)                    \
   {SMR_HAS(cl_##part) ? #op : "", SMR_HAS(cl_##part) ? (fits) : NULL, \
-   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL}
+   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL, SMR_PART_cl_##part}
 
 enum {
   SMR_CL_AXES = 6,      // most axes of what is walked element by element

@@ -75,5 +75,5 @@ static void cl_attention_lower(const struct smr_cl_node *node, struct smr_cl_lau
 
 const struct smr_cl_row smr_cl_attention_rows[] = {
     SMR_CL_ROW(attention, attention, cl_attention_fits, cl_attention_kernels, cl_attention_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };

@@ -128,5 +128,5 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
 const struct smr_cl_row smr_cl_conv_rows[] = {
     SMR_CL_ROW(conv, conv, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
     SMR_CL_ROW(conv, conv_transpose, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };

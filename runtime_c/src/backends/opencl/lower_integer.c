@@ -358,7 +358,7 @@ const struct smr_cl_row smr_cl_integer_rows[] = {
     CL_Q(qunary, requantize, unary),   CL_Q(qunary, reinterpret, unary),
     CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
     CL_Q(qsoftmax, qsoftmax, softmax), CL_Q(qresize, qresize, resize),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
 
 #undef CL_Q

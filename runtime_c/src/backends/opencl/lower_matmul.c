@@ -186,5 +186,5 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
 
 const struct smr_cl_row smr_cl_matmul_rows[] = {
     SMR_CL_ROW(matmul, matmul, cl_matmul_fits, cl_matmul_kernels, cl_matmul_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };

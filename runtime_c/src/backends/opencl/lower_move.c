@@ -245,7 +245,7 @@ const struct smr_cl_row smr_cl_move_rows[] = {
     CL_MOVE(expand, cl_move_fits, cl_expand_lower),
     CL_MOVE(tile, cl_tile_fits, cl_tile_lower),
     SMR_CL_ROW(pad, pad, cl_pad_fits, cl_pad_kernels, cl_pad_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
 
 #undef CL_MOVE

@@ -105,7 +105,7 @@ const struct smr_cl_row smr_cl_norm_rows[] = {
     CL_NORM(instance_norm),
     CL_NORM(group_norm),
     SMR_CL_ROW(lrn, lrn, cl_norm_fits, cl_lrn_kernels, cl_lrn_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
 
 #undef CL_NORM

@@ -282,7 +282,7 @@ const struct smr_cl_row smr_cl_pointwise_rows[] = {
     SMR_CL_ROW(cast, isnan, cl_test_fits, cl_test_kernels, cl_test_lower),
     SMR_CL_ROW(cast, logical_not, cl_test_fits, cl_test_kernels, cl_test_lower),
     SMR_CL_ROW(where, where, cl_where_fits, cl_where_kernels, cl_where_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
 
 #undef CL_UNARY

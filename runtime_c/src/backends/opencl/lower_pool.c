@@ -74,5 +74,5 @@ static void cl_pool_lower(const struct smr_cl_node *node, struct smr_cl_launches
 const struct smr_cl_row smr_cl_pool_rows[] = {
     SMR_CL_ROW(pool, max_pool, cl_pool_fits, cl_pool_kernels, cl_pool_lower),
     SMR_CL_ROW(pool, avg_pool, cl_pool_fits, cl_pool_kernels, cl_pool_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };

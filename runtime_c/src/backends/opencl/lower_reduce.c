@@ -133,7 +133,7 @@ const struct smr_cl_row smr_cl_reduce_rows[] = {
     CL_REDUCE(reduce_max),      CL_REDUCE(reduce_min),
     CL_ALONG(argmax, argmax),   CL_ALONG(argmax, argmin),
     CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
 
 #undef CL_REDUCE

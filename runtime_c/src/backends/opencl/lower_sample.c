@@ -220,5 +220,5 @@ static void cl_gather_lower(const struct smr_cl_node *node, struct smr_cl_launch
 const struct smr_cl_row smr_cl_sample_rows[] = {
     SMR_CL_ROW(resize, resize, cl_resize_fits, cl_resize_kernels, cl_resize_lower),
     SMR_CL_ROW(gather, gather, cl_gather_fits, cl_gather_kernels, cl_gather_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
