@@ -95,6 +95,11 @@ static bool create_first_dims(samara_session *session) {
 
 // ---- building ----
 
+static samara_status create_frames(samara_session *session) {
+  SMR_TRY(smr_session_frames(session));
+  return SMR_HAS(backends) ? smr_session_compile(session) : SAMARA_OK;
+}
+
 static samara_status create_build(samara_session *session) {
   const struct smr_function *f = session->function;
   SMR_TAKE(&session->common, session->inputs, f->input_count);
@@ -108,7 +113,7 @@ static samara_status create_build(samara_session *session) {
     SMR_NEED_IN(&session->common.parts, &session->error, variables);
     SMR_TRY(smr_state_create(session));
   }
-  SMR_TRY(smr_session_recover(session, smr_session_frames(session), false));
+  SMR_TRY(smr_session_recover(session, create_frames(session), false));
   if (SMR_HAS(keep)) SMR_TRY(smr_keep_end(session));
   if (create_first_dims(session)) SMR_TRY(smr_session_shape(session));
   smr_model_prefetch(session->common.model);

@@ -45,18 +45,9 @@ void smr_session_drop_devices(samara_session *session) {
 
 // ---- frames ----
 
-static samara_status devices_frames(samara_session *session) {
-  const samara_model *model = session->common.model;
-  SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
-  SMR_TAKE(&session->common, session->frames.order, model->function_count);
-  return smr_frame_build(session, (uint32_t)(session->function - model->functions),
-                         &session->entry);
-}
-
-samara_status smr_session_frames(samara_session *session) {
+samara_status smr_session_compile(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
-  SMR_TRY(devices_frames(session));
-  if (!SMR_HAS(backends) || devices == NULL || !devices->active) return SAMARA_OK;
+  if (devices == NULL || !devices->active) return SAMARA_OK;
   const samara_status status = smr_devices_compile(devices, session->common.model, &session->error);
   devices->failed = status != SAMARA_OK;
   return status;
@@ -91,7 +82,7 @@ samara_status smr_session_build_others(samara_session *session) {
   session->frames = (struct smr_frames){0};
   session->entry = NULL;
   session->former = &frames;
-  const samara_status status = devices_frames(session);
+  const samara_status status = smr_session_frames(session);
   session->former = NULL;
   if (status == SAMARA_OK) {
     devices->others = session->frames;
@@ -103,10 +94,9 @@ samara_status smr_session_build_others(samara_session *session) {
   return status;
 }
 
-samara_status smr_session_recover(samara_session *session, samara_status status, bool plans) {
+samara_status smr_session_take_over(samara_session *session, samara_status status, bool plans) {
   struct smr_devices *devices = session->common.devices;
-  if (!SMR_HAS(backends) || status == SAMARA_OK || devices == NULL || !devices->failed)
-    return status;
+  if (status == SAMARA_OK || devices == NULL || !devices->failed) return status;
   devices->failure = session->error;
   devices->failed = false;
   smr_session_log(&session->common, SAMARA_LOG_WARNING, "the CPU takes over: %s",
