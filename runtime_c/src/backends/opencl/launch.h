@@ -23,25 +23,20 @@ enum {
   SMR_CL_FLOATS = 8,   // F(0) to F(7)
 };
 
-/// A row of kernels/rows.inc that a selective build leaves out.
 #define SMR_CL_ABSENT(name)
-
-/// The kernels, in the order of kernels/rows.inc.
+/// The kernels, in the order of kernels/rows.inc. All that a selective build leaves out
+/// (SMR_CL_ABSENT) have the number behind those that are here.
 enum smr_cl_kernel {
 #define SMR_CL_KERNEL(name, file, defines) SMR_CL_##name,
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
-  SMR_CL_KERNELS
-};
-
+  SMR_CL_KERNELS,
+  SMR_CL_NONE = SMR_CL_KERNELS,
 #undef SMR_CL_ABSENT
-#define SMR_CL_ABSENT(name) SMR_CL_##name = SMR_CL_KERNELS,
-/// All that are left out have the number behind those that are here: it stands for "none".
-enum {
+#define SMR_CL_ABSENT(name) SMR_CL_##name = SMR_CL_NONE,
 #define SMR_CL_KERNEL(name, file, defines)
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
-  SMR_CL_NONE = SMR_CL_KERNELS
 };
 #undef SMR_CL_ABSENT
 #define SMR_CL_ABSENT(name)

@@ -81,8 +81,15 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
 bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value);
 
 /// A family's rows: a list that ends with a row without op.
-extern const struct smr_cl_row smr_cl_conv_rows[], smr_cl_matmul_rows[], smr_cl_pointwise_rows[],
-    smr_cl_move_rows[], smr_cl_pool_rows[], smr_cl_reduce_rows[], smr_cl_norm_rows[],
-    smr_cl_integer_rows[], smr_cl_sample_rows[], smr_cl_attention_rows[], smr_cl_recurrent_rows[];
+const struct smr_cl_row *smr_cl_conv_rows(void);
+const struct smr_cl_row *smr_cl_matmul_rows(void);
+const struct smr_cl_row *smr_cl_pointwise_rows(void);
+const struct smr_cl_row *smr_cl_move_rows(void);
+const struct smr_cl_row *smr_cl_pool_rows(void);
+const struct smr_cl_row *smr_cl_reduce_rows(void);
+const struct smr_cl_row *smr_cl_norm_rows(void);
+const struct smr_cl_row *smr_cl_integer_rows(void);
+const struct smr_cl_row *smr_cl_sample_rows(void);
+const struct smr_cl_row *smr_cl_attention_rows(void);
 
 #endif

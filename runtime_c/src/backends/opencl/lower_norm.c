@@ -99,7 +99,7 @@ static void cl_lrn_lower(const struct smr_cl_node *node, struct smr_cl_launches 
 
 #define CL_NORM(op) SMR_CL_ROW(norm, op, cl_norm_fits, cl_norm_kernels, cl_norm_lower)
 
-const struct smr_cl_row smr_cl_norm_rows[] = {
+static const struct smr_cl_row cl_norm_rows[] = {
     CL_NORM(layer_norm),
     CL_NORM(rms_norm),
     CL_NORM(instance_norm),
@@ -107,5 +107,7 @@ const struct smr_cl_row smr_cl_norm_rows[] = {
     SMR_CL_ROW(lrn, lrn, cl_norm_fits, cl_lrn_kernels, cl_lrn_lower),
     {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_norm_rows(void) { return cl_norm_rows; }
 
 #undef CL_NORM

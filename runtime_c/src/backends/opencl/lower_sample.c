@@ -217,8 +217,10 @@ static void cl_gather_lower(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_set_items(launch, launch->ints[1], outer * n, 1);
 }
 
-const struct smr_cl_row smr_cl_sample_rows[] = {
+static const struct smr_cl_row cl_sample_rows[] = {
     SMR_CL_ROW(resize, resize, cl_resize_fits, cl_resize_kernels, cl_resize_lower),
     SMR_CL_ROW(gather, gather, cl_gather_fits, cl_gather_kernels, cl_gather_lower),
     {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_sample_rows(void) { return cl_sample_rows; }

@@ -6,29 +6,28 @@
 
 #include <string.h>
 
-// A family's rows where this build has any of its parts, else the empty list: rows that are left
-// out would take as much room as others.
-static const struct smr_cl_row rows_none[] = {{.op = NULL}};
-#define ROWS_OF(family, has) ((has) ? smr_cl_##family##_rows : rows_none)
-
-const struct smr_cl_row *smr_cl_row(const char *op) {
-  static const struct smr_cl_row *const families[] = {
-      ROWS_OF(conv, SMR_HAS(cl_conv)),
-      ROWS_OF(matmul, SMR_HAS(cl_matmul)),
-      ROWS_OF(pointwise,
-              SMR_HAS(cl_unary) || SMR_HAS(cl_binary) || SMR_HAS(cl_cast) || SMR_HAS(cl_where)),
-      ROWS_OF(move, SMR_HAS(cl_raster) || SMR_HAS(cl_pad)),
-      ROWS_OF(pool, SMR_HAS(cl_pool)),
-      ROWS_OF(reduce, SMR_HAS(cl_reduce) || SMR_HAS(cl_argmax) || SMR_HAS(cl_softmax)),
-      ROWS_OF(norm, SMR_HAS(cl_norm) || SMR_HAS(cl_lrn)),
-      ROWS_OF(integer, SMR_HAS(type_qint8)),
-      ROWS_OF(sample, SMR_HAS(cl_resize) || SMR_HAS(cl_gather)),
-      ROWS_OF(attention, SMR_HAS(cl_attention)),
-  };
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    for (const struct smr_cl_row *row = families[i]; row->op != NULL; row++)
-      if (strcmp(row->op, op) == 0) return row;
+static const struct smr_cl_row *rows_find(const struct smr_cl_row *rows, const char *op) {
+  for (; rows->op != NULL; rows++)
+    if (strcmp(rows->op, op) == 0) return rows;
   return NULL;
 }
 
-#undef ROWS_OF
+// Families of which this build has no part are not named: their rows would take as much room as
+// others.
+const struct smr_cl_row *smr_cl_row(const char *op) {
+  const struct smr_cl_row *row = NULL;
+#define FIND(family, has) \
+  if ((has) && row == NULL) row = rows_find(smr_cl_##family##_rows(), op)
+  FIND(conv, SMR_HAS(cl_conv));
+  FIND(matmul, SMR_HAS(cl_matmul));
+  FIND(pointwise, SMR_HAS(cl_unary) || SMR_HAS(cl_binary) || SMR_HAS(cl_cast) || SMR_HAS(cl_where));
+  FIND(move, SMR_HAS(cl_raster) || SMR_HAS(cl_pad));
+  FIND(pool, SMR_HAS(cl_pool));
+  FIND(reduce, SMR_HAS(cl_reduce) || SMR_HAS(cl_argmax) || SMR_HAS(cl_softmax));
+  FIND(norm, SMR_HAS(cl_norm) || SMR_HAS(cl_lrn));
+  FIND(integer, SMR_HAS(type_qint8));
+  FIND(sample, SMR_HAS(cl_resize) || SMR_HAS(cl_gather));
+  FIND(attention, SMR_HAS(cl_attention));
+#undef FIND
+  return row;
+}
