@@ -151,6 +151,15 @@ def declared(text: str) -> frozenset[str]:
     return frozenset(match["name"] for match in _PIECE.finditer(text) if match["name"])
 
 
+_INSIDE = re.compile(r'extern "C" \{\n#endif\n(.*)\n#ifdef __cplusplus\n\}', re.DOTALL)
+
+
+def declarations_of(header: str) -> str:
+    """What stands between the guards of a public header, "" for an empty one."""
+    inside = _INSIDE.search(header)
+    return inside[1] if inside else ""
+
+
 def public_header(text: str, exports: Collection[str]) -> str:
     """A public header, `text`, with the declarations of the functions `exports` alone.
 

@@ -113,7 +113,9 @@ def write(
         )
     rename = renamer(name)
     header = typed_api.joined(
-        amalgam.header, typed_api.wrapped(rename(api.header())), _about(models[0], name, len(data))
+        amalgam.header,
+        feature_table.declarations_of(amalgam.backend) + typed_api.wrapped(rename(api.header())),
+        _about(models[0], name, len(data)),
     )
     example = typed_api.wrapped(
         rename(api.example(_example_size(models[0], functions[0])))
