@@ -165,6 +165,7 @@ def build(
     machine = find_target(target)
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
     own = [Path(path) for path in custom]
+    backend = _backend_of(backend, features)
     with gathered(
         models, custom=own, note=note, progress=progress, backend=backend
     ) as given:
@@ -209,6 +210,7 @@ def write_source(
             " and no backend",
             fix="leave out --isa, --features, --custom and --backend",
         )
+    backend = _backend_of(backend, features)
     check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
@@ -236,6 +238,12 @@ def write_source(
             features=(*(features or ()), *(() if backend is None else (backend,))),
             custom=own,
         )
+
+
+def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:
+    """The backend to build in: a feature that is one asks for its kernels, too."""
+    named = [name for name in features or () if name in BACKENDS]
+    return backend if backend is not None or not named else named[0]
 
 
 def c_name(text: str) -> str:
