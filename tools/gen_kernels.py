@@ -248,7 +248,7 @@ _OPENCL = frozenset(
 _PASTED = re.compile(r"##\s*(\w+)|(\w+)\s*##")
 
 
-_HELPER = re.compile(r"^HELPER \w+ (\w+)\(.*$", re.MULTILINE)
+_HELPER = re.compile(r"^HELPER \w+ (\w+)\(.*\n", re.MULTILINE)
 _DEFINED = re.compile(r"^#define (\w+).*\n", re.MULTILINE)
 _FEW = 2  # files that may each have a copy
 
@@ -270,7 +270,7 @@ def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
                 continue
             out[front] = out[front].replace(piece, "", 1)
             for user in users:
-                out[user] = piece.removesuffix("\n") + "\n" + out[user]
+                out[user] = piece + out[user]
     return out
 
 

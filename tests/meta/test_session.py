@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 # Lowest first, as runtime_c/src/session/session.h says.
-CONCERNS = ("common", "frame", "plan", "stage", "control", "state", "observe")
+CONCERNS = ("common", "frame", "plan", "device", "stage", "control", "state", "observe")
 # Single operators without a session: a folder beside the order, and what it may know.
 BESIDE = {"eager": {"common", "eager"}}
 # Whose files hold public functions, which take the whole session.
