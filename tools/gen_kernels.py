@@ -237,14 +237,13 @@ def stripped(text: str) -> str:
 
 
 # Words of OpenCL C that are no calls; names that are called and not defined here are its own, too.
-_OPENCL = frozenset(
-    """
-    bool break case char const continue default define defined do elif else endif extern float for
-    global half if ifdef ifndef inline int int4 int8 int16 float4 float8 float16 kernel local long
-    pragma return short signed size_t sizeof static struct switch typedef uchar uint uint8 ulong undef
-    unroll unsigned ushort void volatile while
-    """.split()
-)
+_OPENCL_WORDS = """
+bool break case char const continue default define defined do elif else endif extern float for global
+half if ifdef ifndef inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
+short signed size_t sizeof static struct switch typedef uchar uint uint8 ulong undef unroll unsigned
+ushort void volatile while
+"""
+_OPENCL = frozenset(_OPENCL_WORDS.split())
 _PASTED = re.compile(r"##\s*(\w+)|(\w+)\s*##")
 
 
@@ -258,7 +257,9 @@ def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
     these files alone: a build without them does not carry it."""
     out = dict(texts)
     for front in reversed(_FRONT):
-        pieces = [(m[1], m[0]) for m in (*_DEFINED.finditer(out[front]), *_HELPER.finditer(out[front]))]
+        pieces = [
+            (m[1], m[0]) for m in (*_DEFINED.finditer(out[front]), *_HELPER.finditer(out[front]))
+        ]
         for name, piece in sorted(pieces, key=lambda p: -out[front].index(p[1])):
             rest = "".join(out[each] for each in _FRONT).replace(piece, "", 1)
             word = re.compile(rf"\b{name}\b")
@@ -282,9 +283,15 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
     whole = "\n".join(texts.values())
     words = Counter(_WORD.findall(whole))
     macros = set(re.findall(r"^#define (\w+)", whole, re.MULTILINE))
-    functions = set(re.findall(r"\bHELPER \w+ (\w+)\(", whole)) | set(re.findall(r"FN\((\w+)\)", whole))
+    functions = set(re.findall(r"\bHELPER \w+ (\w+)\(", whole)) | set(
+        re.findall(r"FN\((\w+)\)", whole)
+    )
     called = set(re.findall(r"\b(\w+)\(", whole))
-    joined = {word for match in re.findall(r"CAT[34]?_?\(([^()]*)\)", whole) for word in _WORD.findall(match)}
+    joined = {
+        word
+        for match in re.findall(r"CAT[34]?_?\(([^()]*)\)", whole)
+        for word in _WORD.findall(match)
+    }
     pasted = {a or b for a, b in _PASTED.findall(whole)} | joined
     kept = _OPENCL | pasted | set(_WORD.findall(defines)) | {"KERNEL", "NAME"}
 
@@ -293,7 +300,9 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
             return False
         if word in macros:
             # LOAD16 may be pasted of LOAD and 16, LD_f32 of LD_ and f32.
-            return not any(word.startswith(p) and word != p and p.isupper() for p in pasted | {"LD_", "ST_"})
+            return not any(
+                word.startswith(p) and word != p and p.isupper() for p in pasted | {"LD_", "ST_"}
+            )
         if word in functions:
             return True
         return word.islower() and word not in called and not re.fullmatch(r"[fiu]\d+(x\d+)?", word)
@@ -303,9 +312,7 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
     names = (name for name in free if name not in taken)
     own = sorted((w for w in words if is_own(w)), key=lambda w: (-words[w] * (len(w) - 2), w))
     short = dict(zip(own, names, strict=False))
-    return {
-        name: _WORD.sub(lambda m: short.get(m[0], m[0]), text) for name, text in texts.items()
-    }
+    return {name: _WORD.sub(lambda m: short.get(m[0], m[0]), text) for name, text in texts.items()}
 
 
 def _literal(text: str) -> str:
@@ -329,9 +336,7 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
         f"{_HEAD} from the files beside it: the texts of kernels, with short names.",
         f"static const char cl_text_dialect[] =\n{_literal(front)};\n",
     ]
-    lines += [
-        f"static const char cl_text_{name}[] =\n{_literal(found[name])};\n" for name in files
-    ]
+    lines += [f"static const char cl_text_{name}[] =\n{_literal(found[name])};\n" for name in files]
     return "\n".join(lines) + "\n"
 
 

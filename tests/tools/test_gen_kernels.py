@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tools.gen_kernels import moved, shortened, stripped
 
 
@@ -24,7 +23,9 @@ def test_blanks(text: str, left: str) -> None:
 
 
 def test_names_of_rows_and_pasted_names_stay() -> None:
-    text = "#define LOAD(T,p) CAT(LD_,T)(p)\nKERNEL(NAME){const int number=0x1f;OF(number,table);}\n"
+    text = (
+        "#define LOAD(T,p) CAT(LD_,T)(p)\nKERNEL(NAME){const int number=0x1f;OF(number,table);}\n"
+    )
     short = shortened({"one": text}, "NAME=one OF=use(table)")["one"]
     assert "number" not in short
     assert "0x1f" in short

@@ -154,7 +154,8 @@ def build(
     default: all that the target knows. features: beside what the models need; default: files,
     names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
     another compiler for the target, with its flags. ndk: the folder of the Android NDK. backend:
-    "opencl" for devices, with the kernels that the models need. note: told what the user should know; progress: told every step, before it is taken.
+    "opencl" for devices, with the kernels that the models need. note: told what the user should
+    know; progress: told every step, before it is taken.
 
     Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
     or fails, and what opening and preparing the models raises.
@@ -166,9 +167,7 @@ def build(
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
     own = [Path(path) for path in custom]
     backend = _backend_of(backend, features)
-    with gathered(
-        models, custom=own, note=note, progress=progress, backend=backend
-    ) as given:
+    with gathered(models, custom=own, note=note, progress=progress, backend=backend) as given:
         selection = for_target(given.selection, machine, isa=isa, wanted=features)
         report = build_dist(
             selection,
@@ -216,9 +215,7 @@ def write_source(
     own = [Path(path) for path in custom]
     # Bare-metal sessions have strict accuracy, in which other algorithms are chosen.
     accuracy = "default" if bare_metal is None else "strict"
-    with gathered(
-        models, custom=own, note=note, accuracy=accuracy, backend=backend
-    ) as given:
+    with gathered(models, custom=own, note=note, accuracy=accuracy, backend=backend) as given:
         if bare_metal is not None:
             return bare.write(
                 given.models,

@@ -19,7 +19,7 @@ from samara.exporter.package._absent import without_absent
         ("if (SMR_HAS(far)) if (x) a(); else b(); c();", " c();"),
         ("return SMR_HAS(far) ? f(a ? b : c) : g;", "return g;"),
         ("T *r = SMR_HAS(far) ? find(n) : NULL;", "T *r = NULL;"),
-        ("if (SMR_HAS(far)) say(\"; } )\"); c();", " c();"),
+        ('if (SMR_HAS(far)) say("; } )"); c();', " c();"),
     ],
 )
 def test_guards_of_an_absent_part(text: str, left: str) -> None:

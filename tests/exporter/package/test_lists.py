@@ -178,4 +178,7 @@ def test_all_parts_hold_devices_only_where_somebody_asks(runtime: Path) -> None:
         text = lists(replace(whole, features=features), runtime)["base/parts.inc"]
         for part in ("backends", "backend_opencl", "cl_conv"):
             assert f"SMR_PART({part}, {has})" in text
-    assert "SMR_PART(backends_auto, 0)" in lists(replace(whole, features=("opencl",)), runtime)["base/parts.inc"]
+    assert (
+        "SMR_PART(backends_auto, 0)"
+        in lists(replace(whole, features=("opencl",)), runtime)["base/parts.inc"]
+    )

@@ -168,9 +168,13 @@ def _cl_rows(text: str, selection: Selection) -> str:
             has = part in wanted and all(_TYPE + name in wanted for name in types)
         return match[0] if has else f"SMR_CL_ABSENT({name})"
 
-    return "\n".join(
-        line if line.startswith("//") else _CL_KERNEL.sub(row, line) for line in text.splitlines()
-    ) + "\n"
+    return (
+        "\n".join(
+            line if line.startswith("//") else _CL_KERNEL.sub(row, line)
+            for line in text.splitlines()
+        )
+        + "\n"
+    )
 
 
 def _cl_functions(text: str, selection: Selection) -> str:
