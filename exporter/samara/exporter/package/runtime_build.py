@@ -251,9 +251,14 @@ class _Build:
             dist.cmake_config(self.target, version, libraries),
         )
         self._write("lib/cmake/samara/samaraConfigVersion.cmake", dist.cmake_version(version))
-        own_threads = {"threads", "async", "backends"}
-        threads = not own_threads.isdisjoint(self.selection.features or ())
-        self._write("CMakeLists.txt", dist.cmake_lists(version, sources, threads))
+        has = set(self.selection.features or ())
+        cmake = dist.cmake_lists(
+            version,
+            sources,
+            threads=not has.isdisjoint(("threads", "async", "backends")),
+            devices="backends" in has,
+        )
+        self._write("CMakeLists.txt", cmake)
         if self.target.system in ("macos", "ios"):
             self._write_xcframework()
 
