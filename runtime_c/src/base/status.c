@@ -57,7 +57,8 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
   };
 #undef ABI_SIZE
   const size_t count = sizeof all / sizeof all[0];
-  for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = (size_t)4 * all[i];
+  if (sizes == NULL) return count;
+  for (size_t i = 0; i < count && i < capacity; i++) sizes[i] = 4u * all[i];
   return count;
 }
 
