@@ -100,7 +100,10 @@ def gathered(
             wanted.append(replace(selection, features=tuple(sorted(used))))
         if devices:
             wanted.append(Selection(features=devices))
-        yield Gathered(tuple(files), merged(wanted), notes)
+        whole = merged(wanted)
+        if devices and whole.parts is not None and not any(p[:3] == "cl_" for p in whole.parts):
+            notes += (f"nothing here needs a kernel of {backend}: all runs on the CPU",)
+        yield Gathered(tuple(files), whole, notes)
 
 
 def model_features(path: Path) -> tuple[str, ...]:

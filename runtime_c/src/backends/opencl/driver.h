@@ -51,7 +51,8 @@ extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last i
 /// What comes before all texts: the dialect in OpenCL C 1.2.
 extern const char *const smr_cl_dialect;
 
-/// The functions of a backend over a driver (cl_backend.c): `device` of these is a struct of its own.
+/// The functions of a backend over a driver (cl_backend.c): `device` of these is a struct of its
+/// own.
 
 /// The table of OpenCL; NULL where this build leaves it out.
 const samara_backend_table *smr_opencl_backend(void);
