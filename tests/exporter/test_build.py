@@ -237,6 +237,9 @@ def test_backends_bring_kernels_and_a_feature(tmp_path: Path) -> None:
     with gathered([listed, path]) as again:
         assert "cl_unary" in (again.selection.parts or set())
         assert "opencl" in (again.selection.features or ())
+    listed.write_text("samara-manifest 1\nop tanh float32\n")
+    with gathered([listed], backend="opencl") as bare:
+        assert any("all runs on the CPU" in note for note in bare.notes)
     with (
         pytest.raises(UnsupportedError, match="no backend 'cuda'"),
         gathered([path], backend="cuda"),
