@@ -261,6 +261,14 @@ def test_a_build_with_a_backend(tmp_path: Path) -> None:
     assert "opencl" in done.stderr.lower()
     done = _samara_run(tmp_path / "dist", path)
     assert done.returncode == 0, done.stderr
+    bench = subprocess.run(
+        [tmp_path / "dist/bin/samara-bench", path, "--backend", "opencl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Where there is no device it says so; where there is one the node runs there.
+    assert '"device_nodes": 1' in bench.stdout or "OpenCL" in bench.stderr
     plain = build([path], out=tmp_path / "plain", programs=False)
     assert not (tmp_path / "plain/include/samara/samara_backend.h").exists()
     assert "smr_cl_" not in (tmp_path / "plain/src/samara.c").read_text()
