@@ -294,6 +294,8 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
     }
     pasted = {a or b for a, b in _PASTED.findall(whole)} | joined
     kept = _OPENCL | pasted | set(_WORD.findall(defines)) | {"KERNEL", "NAME"}
+    # LD_i32_f32 is pasted of LD_ and i32_f32.
+    kept |= {word for word in words if any(macro.endswith(f"_{word}") for macro in macros)}
 
     def is_own(word: str) -> bool:
         if len(word) < 3 or word in kept or word.startswith("__"):

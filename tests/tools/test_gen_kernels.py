@@ -31,6 +31,11 @@ def test_names_of_rows_and_pasted_names_stay() -> None:
     assert "0x1f" in short
     assert "table" in short
     assert "KERNEL(NAME)" in short
+    wide = (
+        "#define LD_i32_f32(p) ((float)p)\n#define LD(T,p) CAT(LD_,T)(p)\nOF(LD(i32_f32,number));\n"
+    )
+    assert "i32_f32,nu" not in (short := shortened({"one": wide}, "")["one"])
+    assert "LD(i32_f32," in short
 
 
 def test_helpers_of_few_files_travel_with_them() -> None:
