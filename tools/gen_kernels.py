@@ -8,7 +8,9 @@ the texts of all kernels; reference_kernels.inc compiles every row of kernels/ro
 from __future__ import annotations
 
 import re
+import string
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -201,15 +203,118 @@ def kernels(own_rows: str) -> list[tuple[str, str, str]]:
 # ---- texts ----
 
 
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_DIRECTIVE = re.compile(r"#\s*(\w+)\s*(.*)")
+_MACRO = re.compile(r"(\w+(?:\([^)]*\))?)\s*(.*)")
+# Blanks beside these mean nothing; those of + and - do where another stands beside them.
+_BLANKS = re.compile(r" ?([=<>?:;,(){}\[\]|^%!~]) ?|(?<![+/*&-]) ?([*+&/-]) ?(?![+/*&-])")
+
+
+def _tight(code: str) -> str:
+    return _BLANKS.sub(lambda m: m[1] or m[2], code)
+
+
 def stripped(text: str) -> str:
     """A kernel file without comments, indentation and blanks that mean nothing."""
     text = re.sub(r"//[^\n]*", "", text).replace("\\\n", " ")
-    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.splitlines())
-    return "".join(
-        (line if line.startswith("#") else re.sub(r" ?([=<>?:;,(){}\[\]]) ?", r"\1", line)) + "\n"
-        for line in lines
-        if line
+    out = ""
+    for each in text.splitlines():
+        line = re.sub(r"[ \t]+", " ", each).strip()
+        directive = _DIRECTIVE.fullmatch(line)
+        if directive is None:
+            out += _tight(line) + (" " if line[-1:].isalnum() else "")
+            continue
+        word, rest = directive.groups()
+        macro = _MACRO.fullmatch(rest) if word == "define" else None
+        if macro is not None:
+            rest = f"{_tight(macro[1])} {_tight(macro[2])}".strip()
+        elif word in ("if", "elif"):
+            rest = _tight(rest)
+        out += f"{'' if out[-1:] in ('', chr(10)) else chr(10)}#{word} {rest}".rstrip() + "\n"
+    # Functions on lines of their own, so that they are found.
+    out = re.sub(r"(?<=[;}])(?=HELPER )", "\n", out)
+    return out if out.endswith("\n") else out + "\n"
+
+
+# Words of OpenCL C that are no calls; names that are called and not defined here are its own, too.
+_OPENCL_WORDS = """
+bool break case char const continue default define defined do elif else endif extern float for global
+half if ifdef ifndef inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
+short signed size_t sizeof static struct switch typedef uchar uint uint8 ulong undef unroll unsigned
+ushort void volatile while
+"""
+_OPENCL = frozenset(_OPENCL_WORDS.split())
+_PASTED = re.compile(r"##\s*(\w+)|(\w+)\s*##")
+
+
+_HELPER = re.compile(r"^HELPER \w+ (\w+)\(.*\n", re.MULTILINE)
+_DEFINED = re.compile(r"^#define (\w+).*\n", re.MULTILINE)
+_FEW = 2  # files that may each have a copy
+
+
+def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
+    """The texts with what few of the kernels' files use, or only those of quantized operators, in
+    these files alone: a build without them does not carry it."""
+    out = dict(texts)
+    for front in reversed(_FRONT):
+        pieces = [
+            (m[1], m[0]) for m in (*_DEFINED.finditer(out[front]), *_HELPER.finditer(out[front]))
+        ]
+        for name, piece in sorted(pieces, key=lambda p: -out[front].index(p[1])):
+            rest = "".join(out[each] for each in _FRONT).replace(piece, "", 1)
+            word = re.compile(rf"\b{name}\b")
+            users = [f for f, rows in defines.items() if word.search(out[f]) or word.search(rows)]
+            whole = rest + " ".join(out[f] for f in defines)
+            pasted = name[-1:].isdigit() or "_" in name or rf"##{name}" in whole
+            few = len(users) <= _FEW or all(user.startswith("q") for user in users)
+            if word.search(rest) or pasted or not users or not few:
+                continue
+            out[front] = out[front].replace(piece, "", 1)
+            for user in users:
+                out[user] = piece + out[user]
+    return out
+
+
+def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
+    """The texts with short names for what they define themselves: variables, functions, macros.
+
+    `defines` are those of all rows: what these name stays, and so does what is pasted together.
+    """
+    whole = "\n".join(texts.values())
+    words = Counter(_WORD.findall(whole))
+    macros = set(re.findall(r"^#define (\w+)", whole, re.MULTILINE))
+    functions = set(re.findall(r"\bHELPER \w+ (\w+)\(", whole)) | set(
+        re.findall(r"FN\((\w+)\)", whole)
     )
+    called = set(re.findall(r"\b(\w+)\(", whole))
+    joined = {
+        word
+        for match in re.findall(r"CAT[34]?_?\(([^()]*)\)", whole)
+        for word in _WORD.findall(match)
+    }
+    pasted = {a or b for a, b in _PASTED.findall(whole)} | joined
+    kept = _OPENCL | pasted | set(_WORD.findall(defines)) | {"KERNEL", "NAME"}
+    # LD_i32_f32 is pasted of LD_ and i32_f32.
+    kept |= {word for word in words if any(macro.endswith(f"_{word}") for macro in macros)}
+
+    def is_own(word: str) -> bool:
+        if len(word) < 3 or word in kept or word.startswith("__"):
+            return False
+        if word in macros:
+            # LOAD16 may be pasted of LOAD and 16, LD_f32 of LD_ and f32.
+            return not any(
+                word.startswith(p) and word != p and p.isupper() for p in pasted | {"LD_", "ST_"}
+            )
+        if word in functions:
+            return True
+        return word.islower() and word not in called and not re.fullmatch(r"[fiu]\d+(x\d+)?", word)
+
+    taken = set(words) | kept
+    free = (a + b for a in string.ascii_lowercase for b in string.ascii_lowercase + string.digits)
+    names = (name for name in free if name not in taken)
+    own = sorted((w for w in words if is_own(w)), key=lambda w: (-words[w] * (len(w) - 2), w))
+    short = dict(zip(own, names, strict=False))
+    return {name: _WORD.sub(lambda m: short.get(m[0], m[0]), text) for name, text in texts.items()}
 
 
 def _literal(text: str) -> str:
@@ -217,7 +322,7 @@ def _literal(text: str) -> str:
     return "\n".join(f'    "{line}\\n"' for line in escaped.splitlines())
 
 
-def texts(files: list[str]) -> str:
+def texts(files: list[str], defines: dict[str, str]) -> str:
     """The texts as C."""
     folder = ROOT / KERNELS
     known = {"functions": functions()}
@@ -226,13 +331,14 @@ def texts(files: list[str]) -> str:
         found = known.get(name)
         return (folder / f"{name}.cl").read_text(encoding="utf-8") if found is None else found
 
-    front = "".join(stripped(own(name)) for name in _FRONT)
+    plain = {name: stripped(own(name)) for name in (*_FRONT, *files)}
+    found = shortened(moved(plain, defines), " ".join(defines.values()))
+    front = "".join(found[name] for name in _FRONT)
     lines = [
-        f"{_HEAD} from the files beside it: the texts of kernels.",
-        f"const char smr_cl_dialect[] =\n{_literal(front)};\n",
+        f"{_HEAD} from the files beside it: the texts of kernels, with short names.",
+        f"static const char cl_text_dialect[] =\n{_literal(front)};\n",
     ]
-    for name in files:
-        lines.append(f"static const char cl_text_{name}[] =\n{_literal(stripped(own(name)))};\n")
+    lines += [f"static const char cl_text_{name}[] =\n{_literal(found[name])};\n" for name in files]
     return "\n".join(lines) + "\n"
 
 
@@ -255,10 +361,11 @@ def generated() -> dict[str, str]:
     own = rows()
     found = kernels(own)
     files = sorted({file for _, file, _ in found})
+    defines = {f: " ".join(row for _, file, row in found if file == f) for f in files}
     return {
         FUNCTIONS: functions(),
         ROWS: own,
-        TEXTS: texts(files),
+        TEXTS: texts(files, defines),
         REFERENCE: reference(found),
     }
 

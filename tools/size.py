@@ -25,6 +25,7 @@ import numpy as np
 
 import samara
 from samara.exporter.measure.survey import needs_of
+from samara.exporter.package.features import BACKENDS, FEATURES
 from samara.exporter.package.runtime_build import build_dist, for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import SizeBill
@@ -40,6 +41,7 @@ OPTS = ("s", "2")
 GROWTH = 1.02
 
 _CONTROL = frozenset({"control_if", "control_loop", "control_call", "control_trap", "symbolic"})
+_DEVICES = frozenset({"backends", "backend_auto", *BACKENDS})
 _HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
 # Bytes of .text, .rodata, .data and .data.rel.ro of shared libraries that `samara build` makes with
@@ -80,7 +82,10 @@ def _core(_folder: Path) -> Selection:
 
 
 def _all_of(word: str) -> Callable[[Path], Selection]:
-    return lambda _folder: Selection.parse(f"samara-manifest 1\nops {word}\nparts all\n")
+    # All that there is on the CPU: what a backend takes beside it is a build of its own.
+    offered = ",".join(name for name in FEATURES if name not in _DEVICES)
+    text = f"samara-manifest 1\nfeatures {offered}\nops {word}\nparts all\n"
+    return lambda _folder: Selection.parse(text)
 
 
 def _shared(name: str) -> Callable[[Path], Selection]:
@@ -94,7 +99,9 @@ def _shared(name: str) -> Callable[[Path], Selection]:
     return selection
 
 
-def _written(name: str, scheme: str | None = None) -> Callable[[Path], Selection]:
+def _written(
+    name: str, scheme: str | None = None, backend: str | None = None
+) -> Callable[[Path], Selection]:
     def selection(folder: Path) -> Selection:
         model = getattr(_zoo(), name)()
         program = samara.import_onnx(model)
@@ -105,14 +112,14 @@ def _written(name: str, scheme: str | None = None) -> Callable[[Path], Selection
                 for v in program.main.inputs
             }
             program = samara.quantize(program, [feeds], scheme=scheme)
-        return _exported(program, folder / f"{name}-{scheme}.samara")
+        return _exported(program, folder / f"{name}-{scheme}-{backend}.samara", backend)
 
     return selection
 
 
-def _exported(program: samara.Program, path: Path) -> Selection:
+def _exported(program: samara.Program, path: Path, backend: str | None = None) -> Selection:
     samara.export(program, path, check=False)
-    return needs_of(path).selection
+    return needs_of(path, backend=backend).selection
 
 
 def _zoo() -> ModuleType:
@@ -128,6 +135,12 @@ SUBJECTS = (
     Subject("mnist", "two convolutions and a product", _shared("mnist_cntk")),
     Subject("mobilenet_v2_float32", "MobileNetV2 in float32", _written("mobilenet_v2")),
     Subject("mobilenet_v2_int8", "the same in int8", _written("mobilenet_v2", "int8")),
+    Subject(
+        "mobilenet_v2_opencl",
+        "in float32, on devices of OpenCL too",
+        _written("mobilenet_v2", backend="opencl"),
+        ("files", "threads", "opencl"),
+    ),
     Subject("silero", "voice detector: STFT, convolutions, LSTM", _shared("silero_vad_v5")),
     Subject("transformer", "pre-norm encoder, float32", _written("transformer")),
     Subject("inference", "all operators but those of training", _all_of("inference")),

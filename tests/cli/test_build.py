@@ -53,6 +53,7 @@ def test_options_reach_the_library(samara: Samara, calls: list[dict[str, Any]]) 
         *("build", "a.samara", "b.samara", "--target", "aarch64-linux-gnu", "-o", "out"),
         *("--isa", "neon,neon-dot", "--features", "core,state", "--opt", "2"),
         *("--custom", "op.c", "--cc", "gcc -m64", "--ndk", "ndk", "--no-programs"),
+        *("--backend", "opencl"),
     )
     assert result.exit_code == 0, result.output
     (call,) = calls
@@ -66,6 +67,7 @@ def test_options_reach_the_library(samara: Samara, calls: list[dict[str, Any]]) 
         "features": ["state"],
         "opt": "2",
         "custom": [Path("op.c")],
+        "backend": "opencl",
         "cc": "gcc -m64",
         "ndk": Path("ndk"),
         "programs": False,

@@ -215,7 +215,7 @@ def test_bare_metal_builds_ask_strict_sessions(
     """Theirs are strict, in which other algorithms run."""
     asked: list[str] = []
 
-    def asking(files: object, accuracy: str) -> object:
+    def asking(files: object, accuracy: str, backend: str | None) -> object:
         asked.append(accuracy)
         raise UnsupportedError("enough")
 
@@ -225,3 +225,51 @@ def test_bare_metal_builds_ask_strict_sessions(
         with pytest.raises(UnsupportedError, match="enough"):
             write_source([model], out=tmp_path / "dist", bare_metal=core)
     assert asked == ["default", "strict"]
+
+
+def test_backends_bring_kernels_and_a_feature(tmp_path: Path) -> None:
+    path = _relu_model(tmp_path / "tanh.samara")
+    with gathered([path], backend="opencl") as given:
+        assert {"backends", "backend_opencl", "cl_unary"} <= (given.selection.parts or set())
+        assert "opencl" in (given.selection.features or ())
+        listed = tmp_path / "ops.txt"
+        listed.write_text(given.selection.text())
+    with gathered([listed, path]) as again:
+        assert "cl_unary" in (again.selection.parts or set())
+        assert "opencl" in (again.selection.features or ())
+    listed.write_text("samara-manifest 1\nop tanh float32\n")
+    with gathered([listed], backend="opencl") as bare:
+        assert any("all runs on the CPU" in note for note in bare.notes)
+    with (
+        pytest.raises(UnsupportedError, match="no backend 'cuda'"),
+        gathered([path], backend="cuda"),
+    ):
+        pass
+    with pytest.raises(UnsupportedError, match="no backend"):
+        write_source([path], out=tmp_path / "bare", bare_metal="cortex-m4f", backend="opencl")
+
+
+@pytest.mark.slow
+def test_a_build_with_a_backend(tmp_path: Path) -> None:
+    """Its programs know devices; without a driver, or without one of the kernels, all runs on the CPU."""
+    path = _relu_model(tmp_path / "tanh.samara")
+    report = build([path], out=tmp_path / "dist", backend="opencl")
+    assert report.selection.features == ("files", "threads", "backends", "opencl")
+    assert (tmp_path / "dist/include/samara/samara_backend.h").is_file()
+    done = _samara_run(tmp_path / "dist", path, "--backend", "opencl:77")
+    assert done.returncode != 0
+    assert "opencl" in done.stderr.lower()
+    done = _samara_run(tmp_path / "dist", path)
+    assert done.returncode == 0, done.stderr
+    bench = subprocess.run(
+        [tmp_path / "dist/bin/samara-bench", path, "--backend", "opencl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Where there is no device it says so; where there is one the node runs there.
+    assert '"device_nodes": 1' in bench.stdout or "OpenCL" in bench.stderr
+    plain = build([path], out=tmp_path / "plain", programs=False)
+    assert not (tmp_path / "plain/include/samara/samara_backend.h").exists()
+    assert "smr_cl_" not in (tmp_path / "plain/src/samara.c").read_text()
+    assert plain.bill.counted < report.bill.counted

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from samara.exporter.ir import ProgramBuilder, save_program
-from samara.pybridge import Session
-from samara.pybridge.needs import NodeNeeds, session_needs
+from samara.pybridge import Session, UnsupportedError
+from samara.pybridge.needs import NodeNeeds, backend_needs, session_needs
 
 
 def test_a_row_per_node(tmp_path: Path) -> None:
@@ -21,3 +23,14 @@ def test_a_row_per_node(tmp_path: Path) -> None:
     assert nodes == [NodeNeeds("main", "grow", "exp", "prepared", f32, parts, elements=4)]
     # Neither does it depend on the instruction sets.
     assert session_needs(Session(tmp_path / "m.samara", isa="scalar")) == (whole, nodes)
+
+
+def test_parts_of_a_backend(tmp_path: Path) -> None:
+    program = ProgramBuilder()
+    f = program.function("main")
+    f.finish([f.op("exp", f.input("x", "f32", [4]), name="grow")], ["y"])
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    session = Session(tmp_path / "m.samara")
+    assert backend_needs(session, "opencl") == {"backends", "backend_opencl", "cl_unary"}
+    with pytest.raises(UnsupportedError, match="cuda"):
+        backend_needs(session, "cuda")

@@ -91,6 +91,14 @@ def build(
         str | None,
         typer.Option("--cc", metavar="'CC FLAGS'", help="Another compiler for the target."),
     ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            "--backend",
+            metavar="NAME",
+            help="Devices besides the CPU: opencl, with the kernels that the models need.",
+        ),
+    ] = None,
     ndk: Annotated[
         Path | None,
         typer.Option("--ndk", help="The folder of the Android NDK; default: ANDROID_NDK_HOME."),
@@ -113,6 +121,7 @@ def build(
     samara build a.samara --target aarch64-linux-gnu     for another
     samara build a.samara --isa neon,neon-dot --target aarch64-linux-gnu
     samara build dist/ops.txt --target wasm32-wasi       the same operators once more
+    samara build a.samara --backend opencl               with GPUs
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -128,6 +137,7 @@ def build(
         "isa": opt.names(isa),
         "features": None if wanted is None else [f for f in wanted if f != "core"],
         "custom": custom or (),
+        "backend": backend,
         "note": notes.append,
     }
     if as_source:

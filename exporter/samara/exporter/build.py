@@ -15,6 +15,7 @@ from samara.exporter.ir import read_file
 from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.package.dist import custom_names
+from samara.exporter.package.features import BACKENDS
 from samara.exporter.package.runtime_build import BuildReport as BuildReport
 from samara.exporter.package.runtime_build import build_dist, for_target, merged
 from samara.exporter.package.selection import MAGIC, Selection
@@ -55,14 +56,21 @@ def gathered(
     note: Note = silent,
     progress: Note = silent,
     accuracy: str = "default",
+    backend: str | None = None,
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and ask what the models need.
 
     ONNX models are converted, and live as long as the context; `note` is told. custom: C files with
     operators of the models, which this machine's compiler makes into a library to ask. accuracy: of
-    the sessions that will run the models. SamaraError for a file that is neither model nor list, and
-    where nothing is given.
+    the sessions that will run the models. backend: that they will run on besides the CPU: its
+    feature and the kernels that the models need. SamaraError for a file that is neither model nor
+    list, and where nothing is given.
     """
+    if backend is not None and backend not in BACKENDS:
+        raise UnsupportedError(
+            f"there is no backend {backend!r} to build in", fix=f"there is {', '.join(BACKENDS)}"
+        )
+    devices = () if backend is None else (backend,)
     if not models:
         raise SamaraError(
             "no model is given", fix="name a .samara file, an .onnx file or an ops.txt"
@@ -80,7 +88,7 @@ def gathered(
         if custom and files:
             stack.enter_context(_kernels_of(custom, progress))
         progress("finding out what the models need")
-        selection, found = survey(files, accuracy=accuracy)
+        selection, found = survey(files, accuracy=accuracy, backend=backend)
         notes = tuple(
             f"{needs.path.name}: what {len(needs.unknown)} nodes need depends on data "
             f"({needs.unknown[0].op} first); the build keeps all algorithms"
@@ -90,7 +98,12 @@ def gathered(
         if files:
             used = {name for file in files for name in model_features(file)}
             wanted.append(replace(selection, features=tuple(sorted(used))))
-        yield Gathered(tuple(files), merged(wanted), notes)
+        if devices:
+            wanted.append(Selection(features=devices))
+        whole = merged(wanted)
+        if devices and whole.parts is not None and not any(p[:3] == "cl_" for p in whole.parts):
+            notes += (f"nothing here needs a kernel of {backend}: all runs on the CPU",)
+        yield Gathered(tuple(files), whole, notes)
 
 
 def model_features(path: Path) -> tuple[str, ...]:
@@ -133,6 +146,7 @@ def build(
     cc: str | None = None,
     ndk: str | os.PathLike[str] | None = None,
     programs: bool = True,
+    backend: str | None = None,
     note: Note = silent,
     progress: Note = silent,
 ) -> BuildReport:
@@ -142,8 +156,9 @@ def build(
     name of targets.TARGETS, or host. isa: instruction sets, the least of which every CPU must have;
     default: all that the target knows. features: beside what the models need; default: files,
     names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
-    another compiler for the target, with its flags. ndk: the folder of the Android NDK. note: told what
-    the user should know; progress: told every step, before it is taken.
+    another compiler for the target, with its flags. ndk: the folder of the Android NDK. backend:
+    "opencl" for devices, with the kernels that the models need. note: told what the user should
+    know; progress: told every step, before it is taken.
 
     Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
     or fails, and what opening and preparing the models raises.
@@ -154,7 +169,8 @@ def build(
     machine = find_target(target)
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
     own = [Path(path) for path in custom]
-    with gathered(models, custom=own, note=note, progress=progress) as given:
+    backend = _backend_of(backend, features)
+    with gathered(models, custom=own, note=note, progress=progress, backend=backend) as given:
         selection = for_target(given.selection, machine, isa=isa, wanted=features)
         report = build_dist(
             selection,
@@ -177,6 +193,7 @@ def write_source(
     isa: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     custom: Paths = (),
+    backend: str | None = None,
     note: Note = silent,
 ) -> SourceReport:
     """Write the runtime for `models` as one C file and its header, and nothing compiled.
@@ -189,17 +206,19 @@ def write_source(
     from samara.exporter.package import bare_metal as bare
     from samara.exporter.package import single_file
 
-    if bare_metal is not None and (isa or features or custom):
+    if bare_metal is not None and (isa or features or custom or backend):
         raise UnsupportedError(
-            "--bare-metal decides on instruction sets and features, and takes no custom operators",
-            fix="leave out --isa, --features and --custom",
+            "--bare-metal decides on instruction sets and features, and takes no custom operators"
+            " and no backend",
+            fix="leave out --isa, --features, --custom and --backend",
         )
+    backend = _backend_of(backend, features)
     check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
     # Bare-metal sessions have strict accuracy, in which other algorithms are chosen.
     accuracy = "default" if bare_metal is None else "strict"
-    with gathered(models, custom=own, note=note, accuracy=accuracy) as given:
+    with gathered(models, custom=own, note=note, accuracy=accuracy, backend=backend) as given:
         if bare_metal is not None:
             return bare.write(
                 given.models,
@@ -216,9 +235,15 @@ def write_source(
             out=Path(out),
             selection=given.selection,
             isa=isa,
-            features=features or (),
+            features=(*(features or ()), *(() if backend is None else (backend,))),
             custom=own,
         )
+
+
+def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:
+    """The backend to build in: a feature that is one asks for its kernels, too."""
+    named = [name for name in features or () if name in BACKENDS]
+    return backend if backend is not None or not named else named[0]
 
 
 def c_name(text: str) -> str:

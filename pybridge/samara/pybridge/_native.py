@@ -32,7 +32,7 @@ DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
 
 _FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
 
-# Public structs in the order of the headers: what samara_abi() reports the sizes of.
+# Public structs that are used here, in the order of the headers: what samara_abi() reports the sizes of.
 _STRUCTS = (
     "samara_error",
     "samara_feed",
@@ -60,14 +60,6 @@ _STRUCTS = (
     "samara_device_info",
     "samara_placement_row",
     "samara_backend_report",
-    "samara_region_tensor",
-    "samara_region_attribute",
-    "samara_region_node",
-    "samara_region",
-    "samara_probe",
-    "samara_requirements",
-    "samara_copy",
-    "samara_backend_table",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

@@ -54,5 +54,24 @@ def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
     return whole, nodes
 
 
+def backend_needs(session: Session, backend: str) -> frozenset[str]:
+    """Parts beside these that the session's nodes need to run on a backend of the library, "opencl".
+
+    UnsupportedError where the library has no such backend or keeps no such lists.
+    """
+    lib = session._lib
+    length = ffi.new("size_t *")
+    name = backend.encode("utf-8")
+    status = lib.samara_session_backend_needs(session.handle, name, NULL, 0, length)
+    if status:
+        raise UnsupportedError(
+            f"this library does not list what nodes need of the backend {backend!r}",
+            fix='use the library of the package, and the name "opencl"',
+        )
+    room = ffi.new("char[]", length[0] + 1)
+    lib.samara_session_backend_needs(session.handle, name, room, length[0] + 1, length)
+    return _names(text(room))
+
+
 def _names(joined: str) -> frozenset[str]:
     return frozenset(name for name in joined.split(",") if name)

@@ -11,13 +11,14 @@
 #include "backends/opencl/launch.h"
 
 // The part that each kernel's text belongs to.
-static const uint16_t needs_part[SMR_CL_KERNELS] = {
+static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
 #define SMR_CL_KERNEL(name, file, defines) SMR_PART_cl_##file,
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
 };
 
-static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels) {
+static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels,
+                                struct smr_parts *parts) {
   static const struct smr_cl_features features = {.cpu = false};
   const struct smr_frame_node *node = &frame->nodes[n];
   struct smr_device_region slice = {0};
@@ -28,7 +29,10 @@ static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kerne
   SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
   const struct smr_cl_node of = {
       .region = &slice.region, .node = slice.region.nodes, .index = 0, .features = &features};
-  if (row->fits(&of, &why)) row->kernels(&of, kernels);
+  if (row->fits(&of, &why)) {
+    row->kernels(&of, kernels);
+    smr_parts_add(parts, row->part);
+  }
   return SAMARA_OK;
 }
 
@@ -55,12 +59,12 @@ samara_status samara_session_backend_needs(samara_session *session, const char *
     return SAMARA_BAD_ARGUMENT;
   if (!SMR_HAS(survey) || !SMR_HAS(backend_opencl) || strcmp(backend, "opencl") != 0)
     SMR_FAIL(&session->error, NOT_FOUND, "this library has no backend \"%.60s\"", backend);
-  bool kernels[SMR_CL_KERNELS] = {false};
+  bool kernels[SMR_CL_KERNELS + 1] = {false};
   struct smr_parts parts = {.words = {0}};
   for (uint32_t i = 0; i < session->frames.count; i++) {
     struct smr_frame *frame = session->frames.order[i];
     for (uint32_t n = 0; n < frame->function->node_count; n++)
-      SMR_TRY(needs_node(frame, n, kernels));
+      SMR_TRY(needs_node(frame, n, kernels, &parts));
   }
   smr_parts_add(&parts, SMR_PART_backends);
   smr_parts_add(&parts, SMR_PART_backend_opencl);

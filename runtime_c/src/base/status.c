@@ -38,44 +38,27 @@ const char *samara_manifest(void) { return SMR_MANIFEST; }
 size_t samara_isa(char *text, size_t size) { return smr_isa_format(smr_cpu_isa(), text, size); }
 
 size_t samara_abi(size_t *sizes, size_t capacity) {
-  static const uint16_t all[] = {
-      sizeof(samara_error),
-      sizeof(samara_feed),
-      sizeof(samara_fetch),
-      sizeof(samara_tensor),
-      sizeof(samara_tensor_info),
-      sizeof(samara_model_options),
-      sizeof(samara_reader),
-      sizeof(samara_session_options),
-      sizeof(samara_allocator),
-      sizeof(samara_pool_options),
-      sizeof(samara_writer),
-      sizeof(samara_profile_row),
-      sizeof(samara_attribute),
-      sizeof(samara_custom_call),
-      sizeof(samara_custom_op),
-      sizeof(samara_algorithm_row),
-      sizeof(samara_memory_row),
-      sizeof(samara_derived_row),
-      sizeof(samara_meter),
-      sizeof(samara_op_tensor),
-      sizeof(samara_op_desc),
-      sizeof(samara_op_context_options),
-      sizeof(samara_backend_options),
-      sizeof(samara_device_info),
-      sizeof(samara_placement_row),
-      sizeof(samara_backend_report),
-      sizeof(samara_region_tensor),
-      sizeof(samara_region_attribute),
-      sizeof(samara_region_node),
-      sizeof(samara_region),
-      sizeof(samara_probe),
-      sizeof(samara_requirements),
-      sizeof(samara_copy),
-      sizeof(samara_backend_table),
+  // In units of 4 bytes, which all of them are multiples of where somebody asks.
+#define ABI_SIZE(type) ((sizeof(type) + 3) / 4)
+  static const uint8_t all[] = {
+      ABI_SIZE(samara_error),           ABI_SIZE(samara_feed),
+      ABI_SIZE(samara_fetch),           ABI_SIZE(samara_tensor),
+      ABI_SIZE(samara_tensor_info),     ABI_SIZE(samara_model_options),
+      ABI_SIZE(samara_reader),          ABI_SIZE(samara_session_options),
+      ABI_SIZE(samara_allocator),       ABI_SIZE(samara_pool_options),
+      ABI_SIZE(samara_writer),          ABI_SIZE(samara_profile_row),
+      ABI_SIZE(samara_attribute),       ABI_SIZE(samara_custom_call),
+      ABI_SIZE(samara_custom_op),       ABI_SIZE(samara_algorithm_row),
+      ABI_SIZE(samara_memory_row),      ABI_SIZE(samara_derived_row),
+      ABI_SIZE(samara_meter),           ABI_SIZE(samara_op_tensor),
+      ABI_SIZE(samara_op_desc),         ABI_SIZE(samara_op_context_options),
+      ABI_SIZE(samara_backend_options), ABI_SIZE(samara_device_info),
+      ABI_SIZE(samara_placement_row),   ABI_SIZE(samara_backend_report),
   };
+#undef ABI_SIZE
   const size_t count = sizeof all / sizeof all[0];
-  for (size_t i = 0; sizes != NULL && i < count && i < capacity; i++) sizes[i] = all[i];
+  if (sizes == NULL) return count;
+  for (size_t i = 0; i < count && i < capacity; i++) sizes[i] = 4u * all[i];
   return count;
 }
 

@@ -8,6 +8,15 @@
 
 #include "base/os.h"
 
+// In a build without devices the options end before theirs, as those of an older library do.
+enum {
+  CREATE_OPTIONS_BYTES = SMR_HAS(backends) ? sizeof(samara_session_options)
+                                           : offsetof(samara_session_options, backends)
+};
+_Static_assert(sizeof(samara_session_options) ==
+                   offsetof(samara_session_options, backend_check_every) + sizeof(uint64_t),
+               "the options of devices are the last");
+
 static samara_status create_options(samara_session *session,
                                     const samara_session_options *options) {
   samara_error *error = &session->error;
@@ -42,10 +51,8 @@ static samara_status create_options(samara_session *session,
     session->custom.count = options->custom_op_count;
     SMR_TRY(smr_custom_check_options(&session->custom, error));
   }
-  if (options->backend_count != 0) {
-    SMR_NEED_IN(NULL, error, backends);
+  if (SMR_HAS(backends) && options->backend_count != 0)
     SMR_TRY(smr_session_take_devices(session, options));
-  }
   SMR_TRY(smr_isa_resolve(options->isa, &session->common.isa, error));
   if (options->tuned == NULL) return SAMARA_OK;
   SMR_NEED_IN(NULL, error, choices);
@@ -88,6 +95,11 @@ static bool create_first_dims(samara_session *session) {
 
 // ---- building ----
 
+static samara_status create_frames(samara_session *session) {
+  SMR_TRY(smr_session_frames(session));
+  return SMR_HAS(backends) ? smr_session_compile(session) : SAMARA_OK;
+}
+
 static samara_status create_build(samara_session *session) {
   const struct smr_function *f = session->function;
   SMR_TAKE(&session->common, session->inputs, f->input_count);
@@ -101,7 +113,7 @@ static samara_status create_build(samara_session *session) {
     SMR_NEED_IN(&session->common.parts, &session->error, variables);
     SMR_TRY(smr_state_create(session));
   }
-  SMR_TRY(smr_session_recover(session, smr_session_frames(session), false));
+  SMR_TRY(smr_session_recover(session, create_frames(session), false));
   if (SMR_HAS(keep)) SMR_TRY(smr_keep_end(session));
   if (create_first_dims(session)) SMR_TRY(smr_session_shape(session));
   smr_model_prefetch(session->common.model);
@@ -116,7 +128,7 @@ samara_status samara_session_create(const samara_model *model,
   if (model == NULL || out == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "samara_session_create: model or out is NULL");
   samara_session_options own;
-  SMR_TRY(smr_options_read(options, &own, sizeof own, "session options", error));
+  SMR_TRY(smr_options_read(options, &own, CREATE_OPTIONS_BYTES, "session options", error));
   const struct smr_function *function = smr_model_entry(model, own.function);
   if (function == NULL)
     SMR_FAIL(error, NOT_FOUND, "the model has no function '%s'",

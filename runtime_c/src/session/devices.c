@@ -19,6 +19,7 @@ samara_status smr_session_take_devices(samara_session *session,
   for (size_t i = 0; i < options->backend_count; i++)
     if (options->backends[i] == NULL)
       SMR_FAIL(&session->error, BAD_ARGUMENT, "backends[%zu] is NULL", i);
+  if (options->backend_auto) SMR_NEED_IN(NULL, &session->error, backends_auto);
   SMR_TAKE(&session->common, devices, 1);
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
   session->common.devices = devices;
@@ -37,25 +38,16 @@ samara_status smr_session_take_devices(samara_session *session,
 void smr_session_drop_devices(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   if (devices == NULL) return;
-  smr_session_settle_end(session);
+  if (SMR_HAS(backends_auto)) smr_session_settle_end(session);
   smr_devices_release(devices);
   for (uint32_t i = 0; i < devices->count; i++) samara_backend_close(devices->backends[i]);
 }
 
 // ---- frames ----
 
-static samara_status devices_frames(samara_session *session) {
-  const samara_model *model = session->common.model;
-  SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
-  SMR_TAKE(&session->common, session->frames.order, model->function_count);
-  return smr_frame_build(session, (uint32_t)(session->function - model->functions),
-                         &session->entry);
-}
-
-samara_status smr_session_frames(samara_session *session) {
+samara_status smr_session_compile(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
-  SMR_TRY(devices_frames(session));
-  if (!SMR_HAS(backends) || devices == NULL || !devices->active) return SAMARA_OK;
+  if (devices == NULL || !devices->active) return SAMARA_OK;
   const samara_status status = smr_devices_compile(devices, session->common.model, &session->error);
   devices->failed = status != SAMARA_OK;
   return status;
@@ -90,7 +82,7 @@ samara_status smr_session_build_others(samara_session *session) {
   session->frames = (struct smr_frames){0};
   session->entry = NULL;
   session->former = &frames;
-  const samara_status status = devices_frames(session);
+  const samara_status status = smr_session_frames(session);
   session->former = NULL;
   if (status == SAMARA_OK) {
     devices->others = session->frames;
@@ -129,10 +121,9 @@ samara_status smr_session_leave(samara_session *session) {
   return SAMARA_OK;
 }
 
-samara_status smr_session_recover(samara_session *session, samara_status status, bool plans) {
+samara_status smr_session_take_over(samara_session *session, samara_status status, bool plans) {
   struct smr_devices *devices = session->common.devices;
-  if (!SMR_HAS(backends) || status == SAMARA_OK || devices == NULL || !devices->failed)
-    return status;
+  if (status == SAMARA_OK || devices == NULL || !devices->failed) return status;
   devices->failure = session->error;
   devices->failed = false;
   devices->left = true;

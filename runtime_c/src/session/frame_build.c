@@ -312,3 +312,11 @@ samara_status smr_frame_build(samara_session *session, uint32_t function, struct
   session->frames.order[session->frames.count++] = frame;
   return SAMARA_OK;
 }
+
+samara_status smr_session_frames(samara_session *session) {
+  const samara_model *model = session->common.model;
+  SMR_TAKE(&session->common, session->frames.of_function, model->function_count);
+  SMR_TAKE(&session->common, session->frames.order, model->function_count);
+  return smr_frame_build(session, (uint32_t)(session->function - model->functions),
+                         &session->entry);
+}

@@ -34,9 +34,8 @@ static samara_status run_measure(struct smr_frame *frame, struct smr_frame_node 
   return smr_node_attach_scratch(frame, node);
 }
 
-// After a node: its time, and who looks at its outputs.
-static samara_status run_note(struct smr_frame *frame, struct smr_frame_node *node, bool timed,
-                              uint64_t start) {
+samara_status smr_session_note(struct smr_frame *frame, struct smr_frame_node *node, bool timed,
+                               uint64_t start) {
   samara_session *session = frame->session;
   if (timed) {
     if (node->run_number != session->common.run.number) {
@@ -61,62 +60,7 @@ static samara_status run_node(struct smr_frame *frame, struct smr_frame_node *no
     if (SMR_HAS(late) && node->late) SMR_TRY(run_measure(frame, node));
     SMR_TRY(run_job(session, &node->job));
   }
-  return run_note(frame, node, timed, start);
-}
-
-// ---- nodes on a device ----
-
-// Every node on its own, for somebody who looks at times or values of each.
-static samara_status run_separately(struct smr_device_region *region, bool timed, bool watched) {
-  struct smr_frame *frame = region->frame;
-  for (uint32_t n = region->begin; n < region->end; n++) {
-    bool whole;
-    uint64_t start = timed ? smr_os_now_ns() : 0;
-    SMR_TRY(smr_region_compute(region, n - region->begin, 1));
-    SMR_TRY(smr_region_wait(region));
-    const uint64_t stop = timed ? smr_os_now_ns() : 0;
-    if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
-    if (watched) SMR_TRY(smr_region_show(region, n));
-    if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
-    SMR_TRY(run_note(frame, &frame->nodes[n], timed, start));
-  }
-  region->trusted = true;
-  return smr_region_end(region);
-}
-
-// As a whole, but for stops behind nodes that are checked.
-static samara_status run_checked(struct smr_device_region *region) {
-  uint32_t begun = region->begin;
-  bool whole = false;
-  for (uint32_t n = region->begin; n < region->end; n++) {
-    if (!smr_check_is_due(region, n, &whole)) continue;
-    SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
-    SMR_TRY(smr_check_node(region, n, whole));
-    begun = n + 1;
-  }
-  region->trusted = true;
-  if (begun == region->end) return SAMARA_OK;
-  return smr_region_compute(region, begun - region->begin, region->end - begun);
-}
-
-static samara_status run_region(struct smr_device_region *region) {
-  struct smr_frame *frame = region->frame;
-  const samara_session *session = frame->session;
-  const bool timed = SMR_HAS(profile) && session->profile.on;
-  const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
-  for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
-  const bool checked = !region->trusted || session->common.devices->checked == region;
-  const bool stops = checked && !region->space->backend->requirements.any_range;
-  SMR_TRY(smr_region_begin(region, timed || watched || stops));
-  if (timed || watched) return run_separately(region, timed, watched);
-  if (checked)
-    SMR_TRY(run_checked(region));
-  else
-    SMR_TRY(smr_region_compute(region, 0, region->end - region->begin));
-  SMR_TRY(smr_region_end(region));
-  for (uint32_t n = region->begin; n < region->end; n++)
-    SMR_TRY(run_note(frame, &frame->nodes[n], false, 0));
-  return SAMARA_OK;
+  return smr_session_note(frame, node, timed, start);
 }
 
 samara_status smr_frame_run(struct smr_frame *frame) {
@@ -124,10 +68,9 @@ samara_status smr_frame_run(struct smr_frame *frame) {
     if (s > 0) SMR_TRY(smr_frame_stage(frame, s));
     SMR_TRY(smr_frame_attach(frame, s));
     for (uint32_t n = frame->stage_begin[s]; n < frame->stage_begin[s + 1]; n++) {
-      struct smr_device_region *region = SMR_HAS(backends) ? smr_region_at(frame, n) : NULL;
-      if (region != NULL) {
-        SMR_TRY(run_region(region));
-        n = region->end - 1;
+      if (SMR_HAS(backends) && smr_region_at(frame, n) != NULL) {
+        SMR_TRY(smr_session_run_region(smr_region_at(frame, n)));
+        n = smr_region_at(frame, n)->end - 1;
         continue;
       }
       const samara_status status = run_node(frame, &frame->nodes[n]);
@@ -164,7 +107,7 @@ static samara_status run_take_outputs(samara_session *session) {
   return SAMARA_OK;
 }
 
-static samara_status run_entry(samara_session *session) {
+samara_status smr_session_run_once(samara_session *session) {
   struct smr_frame *frame = session->entry;
   const struct smr_function *f = session->function;
   for (uint32_t i = 0; SMR_HAS(variables) && i < f->output_count; i++) {
@@ -179,21 +122,9 @@ static samara_status run_entry(samara_session *session) {
   return SMR_HAS(variables) ? smr_state_commit(session) : SAMARA_OK;
 }
 
-// A run in which a device failed is repeated on the CPU. Nothing that it reads has changed:
-// variables take their new values at the end of a run.
-static samara_status run_again(samara_session *session, samara_status status) {
-  struct smr_devices *devices = session->common.devices;
-  devices->runs += devices->active && devices->regions != NULL;
-  if (status == SAMARA_OK || !devices->failed) return status;
-  SMR_TRY(smr_session_recover(session, status, true));
-  devices->repeated++;
-  session->common.run.steps = 0;
-  return run_entry(session);
-}
-
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
-  if (SMR_HAS(backends)) SMR_TRY(smr_session_settle(session));
+  if (SMR_HAS(backends_auto)) SMR_TRY(smr_session_settle(session));
   if (SMR_HAS(backends)) smr_check_begin(session);
   session->common.run.number++;
   session->common.run.steps = 0;
@@ -201,8 +132,8 @@ samara_status smr_session_run_entry(samara_session *session) {
   if (SMR_HAS(profile)) session->profile.was_on = session->profile.on;
   (void)smr_session_forgive(&session->common);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
-  samara_status status = run_entry(session);
-  if (SMR_HAS(backends) && session->common.devices != NULL) status = run_again(session, status);
+  samara_status status = smr_session_run_once(session);
+  if (SMR_HAS(backends)) status = smr_session_run_again(session, status);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
   return status;

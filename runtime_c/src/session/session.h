@@ -70,13 +70,15 @@ struct samara_session {
   struct smr_custom_ops custom;
   const char *choices;      // measured ones, one line per node; or NULL
   struct smr_async *async;  // once a run was begun in a thread of its own
-  samara_error error;   // common.error points here
+  samara_error error;       // common.error points here
 };
 
 /* ---- frame_build.c ---- */
 
 /// Make the frames of `function` and of all it calls, with everything that does not depend on dims.
 samara_status smr_frame_build(samara_session *session, uint32_t function, struct smr_frame **out);
+/// The same for the entry function, and the table of them.
+samara_status smr_session_frames(samara_session *session);
 
 /* ---- session_plan.c ---- */
 
@@ -102,8 +104,8 @@ samara_status smr_session_take_devices(samara_session *session,
                                        const samara_session_options *options);
 /// Wait for what goes on, and give back the devices with all that the session holds on them.
 void smr_session_drop_devices(samara_session *session);
-/// Make the frames of the entry function and of all it calls.
-samara_status smr_session_frames(samara_session *session);
+/// Compile the regions of new frames, where the session begins on its devices.
+samara_status smr_session_compile(samara_session *session);
 /// Make frames of the other kind beside those in use: with regions, or without.
 samara_status smr_session_build_others(samara_session *session);
 /// Where a device failed and memory was out then: try once more to go over to the CPU.
@@ -114,8 +116,13 @@ void smr_session_drop_others(samara_session *session);
 /// planned.
 void smr_session_swap(samara_session *session);
 /// Where `status` is the failure of a device: go over to frames for the CPU alone, and plan them
-/// where `plans`. Else returns `status`. Where there is no memory for that the session has no shapes.
-samara_status smr_session_recover(samara_session *session, samara_status status, bool plans);
+/// where `plans`. Else returns `status`. Where there is no memory for that the session has no
+/// shapes.
+samara_status smr_session_take_over(samara_session *session, samara_status status, bool plans);
+static inline samara_status smr_session_recover(samara_session *session, samara_status status,
+                                                bool plans) {
+  return SMR_HAS(backends) ? smr_session_take_over(session, status, plans) : status;
+}
 
 /* ---- device_check.c: a device is not trusted ---- */
 
@@ -142,7 +149,20 @@ void smr_session_settle_end(samara_session *session);
 /// Wait for the run that is going on in the session's own thread, and end that thread.
 void smr_async_end(samara_session *session);
 
+/* ---- run_region.c ---- */
+
+/// Run the nodes of a region on its device.
+samara_status smr_session_run_region(struct smr_device_region *region);
+/// After a run: count it, and repeat it on the CPU where a device failed.
+samara_status smr_session_run_again(samara_session *session, samara_status status);
+
 /* ---- run.c ---- */
+
+/// After a node: its time, and who looks at its outputs.
+samara_status smr_session_note(struct smr_frame *frame, struct smr_frame_node *node, bool timed,
+                               uint64_t start);
+/// Run the entry function once, and take its outputs.
+samara_status smr_session_run_once(samara_session *session);
 
 /// Run the entry function on the inputs given to its frame, and set the results.
 samara_status smr_session_run_entry(samara_session *session);

@@ -79,7 +79,7 @@ samara_status smr_session_shape(samara_session *session) {
     input->data = input->own.data;
   }
   session->ready = true;
-  return SMR_HAS(backends) ? smr_session_settle(session) : SAMARA_OK;
+  return SMR_HAS(backends_auto) ? smr_session_settle(session) : SAMARA_OK;
 }
 
 static samara_status api_check_symbols(samara_session *session) {

@@ -72,7 +72,7 @@ static void scale_lower(const struct smr_cl_node *node, struct smr_cl_launches *
 }
 
 static const struct smr_cl_row *scale_row(const char *op) {
-  static const struct smr_cl_row row = {"scale", scale_fits, scale_kernels, scale_lower};
+  static const struct smr_cl_row row = {"scale", scale_fits, scale_kernels, scale_lower, 0};
   return strcmp(op, "scale") == 0 ? &row : NULL;
 }
 

@@ -635,7 +635,7 @@ SMR_TEST(driver) {
   struct smr_cl_features features;
   samara_error error;
   void *device, *program, *x, *y, *prepared = NULL;
-  bool kernels[SMR_CL_KERNELS] = {false}, done = false;
+  bool kernels[SMR_CL_KERNELS + 1] = {false}, done = false;
   const float values[3] = {-1.5f, 0.25f, 3.0f};
   float got[3];
   uint64_t ticket;

@@ -403,7 +403,7 @@ static void one_release(void *user, void *memory) {
 static void one_on_device(const struct smr_cl_features *features, double tolerance) {
   const samara_allocator allocator = {one_allocate, one_release, NULL};
   struct smr_cl_node node;
-  bool kernels[SMR_CL_KERNELS] = {false};
+  bool kernels[SMR_CL_KERNELS + 1] = {false};
   const char *why = "";
   one_build(&node, features);
   const struct smr_cl_row *row = smr_cl_row(one.op);

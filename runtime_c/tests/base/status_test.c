@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Status texts, the version, and the sizes that bindings compare.
+#include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
 
 #include "harness.h"
@@ -24,17 +25,19 @@ SMR_TEST(version) { CHECK_STR(samara_version(), SAMARA_VERSION); }
 
 SMR_TEST(abi_lists_every_struct) {
   const size_t expected[] = {
-      sizeof(samara_error),       sizeof(samara_feed),
-      sizeof(samara_fetch),       sizeof(samara_tensor),
-      sizeof(samara_tensor_info), sizeof(samara_model_options),
-      sizeof(samara_reader),      sizeof(samara_session_options),
-      sizeof(samara_allocator),   sizeof(samara_pool_options),
-      sizeof(samara_writer),      sizeof(samara_profile_row),
-      sizeof(samara_attribute),   sizeof(samara_custom_call),
-      sizeof(samara_custom_op),   sizeof(samara_algorithm_row),
-      sizeof(samara_memory_row),  sizeof(samara_derived_row),
-      sizeof(samara_meter),       sizeof(samara_op_tensor),
-      sizeof(samara_op_desc),     sizeof(samara_op_context_options),
+      sizeof(samara_error),           sizeof(samara_feed),
+      sizeof(samara_fetch),           sizeof(samara_tensor),
+      sizeof(samara_tensor_info),     sizeof(samara_model_options),
+      sizeof(samara_reader),          sizeof(samara_session_options),
+      sizeof(samara_allocator),       sizeof(samara_pool_options),
+      sizeof(samara_writer),          sizeof(samara_profile_row),
+      sizeof(samara_attribute),       sizeof(samara_custom_call),
+      sizeof(samara_custom_op),       sizeof(samara_algorithm_row),
+      sizeof(samara_memory_row),      sizeof(samara_derived_row),
+      sizeof(samara_meter),           sizeof(samara_op_tensor),
+      sizeof(samara_op_desc),         sizeof(samara_op_context_options),
+      sizeof(samara_backend_options), sizeof(samara_device_info),
+      sizeof(samara_placement_row),   sizeof(samara_backend_report),
   };
   enum { STRUCTS = sizeof expected / sizeof expected[0] };
   size_t sizes[STRUCTS + 1] = {0};

@@ -127,3 +127,11 @@ def test_portable_c_where_vectors_would_not_be_felt() -> None:
     # Functions run by themselves, and the bodies of loops any number of times.
     assert not portable_parts([product, few, replace(few, function="other")])
     assert not portable_parts([product, few, _node("symbolic", state="control")])
+
+
+def test_kernels_of_a_backend(tmp_path: Path) -> None:
+    _product(tmp_path, 8)
+    path = tmp_path / "product-8.samara"
+    alone, both = needs_of(path).selection.parts, needs_of(path, backend="opencl").selection.parts
+    assert alone is not None
+    assert both == alone | {"backends", "backend_opencl", "cl_matmul"}

@@ -48,7 +48,8 @@ def test_full_lists_need_every_file() -> None:
     files = {path.relative_to(src).as_posix() for path in src.rglob("*.c")}
     # What serves single operators and surveys alone is behind samara_experimental.h.
     left = files - set(FILE.findall(everything.source))
-    assert left == {name for name in left if name.startswith("session/") or name == "base/meter.c"}
+    tools = ("base/meter.c", "backends/needs.c")
+    assert left == {name for name in left if name.startswith("session/") or name in tools}
     assert not left & {"session/run.c", "session/create.c", "session/control/control.c"}
     assert everything.header == (sources() / "include/samara/samara.h").read_text(encoding="utf-8")
 
@@ -65,6 +66,9 @@ def test_short_lists_need_few(tiny: Amalgam) -> None:
         word in name for name in files for word in ("op_conv", "lstm", "softmax", "grad")
     )
     assert "session/observe/profile_trace.c" not in files  # a feature that was not asked for
+    assert not any(name.startswith(("backends/", "session/device")) for name in files)
+    assert "session/async.c" not in files
+    assert tiny.backend == ""
 
 
 def test_nothing_is_included_but_system_headers(tiny: Amalgam) -> None:

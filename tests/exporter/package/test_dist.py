@@ -122,6 +122,8 @@ def test_cmake_version_is_compatible_within_a_series(
 def test_cmake_project_asks_for_threads_where_it_has_them() -> None:
     assert "Threads::Threads" in dist.cmake_lists("0.5.0", ["src/samara.c"], threads=True)
     assert "Threads" not in dist.cmake_lists("0.5.0", ["src/samara.c"], threads=False)
+    devices = dist.cmake_lists("0.5.0", ["src/samara.c"], threads=True, devices=True)
+    assert ":m> ${CMAKE_DL_LIBS})" in devices
 
 
 @pytest.mark.parametrize("name", ["x86_64-windows-gnu", "aarch64-macos", "wasm32-wasi"])

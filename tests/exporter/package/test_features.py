@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.package.features import FEATURES, functions, parts, public_header
+from samara.exporter.package.features import (
+    FEATURES,
+    closed,
+    declarations_of,
+    functions,
+    parts,
+    public_header,
+)
 from samara.pybridge import SamaraError
 
 
@@ -23,15 +30,22 @@ def experimental(repo: Path) -> str:
     return (repo / "runtime_c/include/samara/samara_experimental.h").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def backend(repo: Path) -> str:
+    return (repo / "runtime_c/include/samara/samara_backend.h").read_text(encoding="utf-8")
+
+
 def declared(header: str) -> list[str]:
     return re.findall(r"^SAMARA_API [^;]*?\b(samara_\w+)\(", header, re.MULTILINE)
 
 
-def test_every_public_function_is_in_one_feature(header: str, experimental: str) -> None:
+def test_every_public_function_is_in_one_feature(
+    header: str, experimental: str, backend: str
+) -> None:
     listed = Counter(name for feature in FEATURES.values() for name in feature.functions)
     unsettled = set(FEATURES["choices"].functions)  # the others serve tools, with the full library
     assert unsettled <= set(declared(experimental))
-    assert listed - Counter(unsettled) == Counter(declared(header))
+    assert listed - Counter(unsettled) == Counter(declared(header) + declared(backend))
 
 
 def test_a_cut_experimental_header(header: str, experimental: str) -> None:
@@ -70,6 +84,19 @@ def test_a_comment_leaves_with_the_last_function_it_speaks_of(header: str) -> No
     assert "Inputs and outputs of a function" in cut
     some = public_header(header, functions(()) | {"samara_session_state_info"})
     assert "Variables: count" in some  # shared by a group of which one stays
+
+
+def test_a_backend_brings_the_functions_of_devices(header: str, backend: str) -> None:
+    assert closed(("opencl",)) == ("backends", "opencl")
+    assert functions(("opencl",)) == functions(("backends",))
+    assert parts(("opencl",)) == parts(()) | {"backends", "backend_opencl"}
+    assert public_header(backend, functions(("opencl",))) == backend
+    assert "#define SAMARA_WITH_BACKENDS 1" in public_header(header, functions(("opencl",)))
+    assert not declared(public_header(backend, functions(())))
+    inside = declarations_of(backend)
+    assert "samara_backend_open(" in inside
+    assert 'extern "C"' not in inside
+    assert declarations_of("") == ""
 
 
 def test_an_unknown_feature_is_refused() -> None:

@@ -58,7 +58,7 @@ def test_parts(runtime: Path) -> None:
     # gelu takes every element type.
     types = {name for name in has if name.startswith("type_")}
     assert wanted == {"f32_gemm"} | types
-    everything = lists(Selection(parts=None), runtime)["base/parts.inc"]
+    everything = lists(Selection(parts=None, features=None), runtime)["base/parts.inc"]
     left_out = {n for n, v in re.findall(r"SMR_PART\((\w+), (\d)\)", everything) if v == "0"}
     assert left_out == {"survey", "eager"}
 
@@ -146,3 +146,39 @@ def test_portable_parts_are_there_without_vectors(runtime: Path) -> None:
     assert sorted(found) == [("q8_vbinary_add", "2"), ("vquant_quantize", "1")]
     with pytest.raises(ModelFormatError, match="no such part"):
         lists(replace(chosen, portable=frozenset({"nothing"})), runtime)
+
+
+def _kernels(selection: Selection, runtime: Path) -> tuple[str, str]:
+    cut = lists(selection, runtime)
+    folder = "backends/opencl/kernels"
+    return cut[f"{folder}/rows.inc"], cut[f"{folder}/functions.inc"]
+
+
+def test_kernels_of_devices_are_those_of_parts_types_and_operators(runtime: Path) -> None:
+    chosen = Selection(
+        ops={"conv": frozenset({"float32"}), "gelu": frozenset({"float32"})},
+        parts=frozenset({"backends", "backend_opencl", "cl_conv", "cl_unary"}),
+        features=("backends", "opencl"),
+    )
+    rows, functions = _kernels(chosen, runtime)
+    assert "SMR_CL_KERNEL(conv_f32, conv," in rows
+    assert "SMR_CL_ABSENT(conv_f16)" in rows
+    assert "SMR_CL_ABSENT(conv_f32_i8)" in rows
+    assert "SMR_CL_ABSENT(softmax_f32)" in rows
+    assert "SMR_CL_KERNEL(unary_##name##_f32, unary," in rows
+    assert "SMR_CL_ABSENT(unary_##name##_f16)" in rows
+    assert set(re.findall(r"^SMR_CL_UNARY\((\w+)", functions, re.MULTILINE)) == {"gelu"}
+    float16 = replace(chosen, ops={"conv": frozenset({"float16"})})
+    assert "SMR_CL_KERNEL(conv_f16, conv," in _kernels(float16, runtime)[0]
+
+
+def test_all_parts_hold_devices_only_where_somebody_asks(runtime: Path) -> None:
+    whole = replace(BOTH, parts=None, features=("files",))
+    for features, has in ((("files",), "0"), (("backends", "opencl"), "1"), (None, "1")):
+        text = lists(replace(whole, features=features), runtime)["base/parts.inc"]
+        for part in ("backends", "backend_opencl", "cl_conv"):
+            assert f"SMR_PART({part}, {has})" in text
+    assert (
+        "SMR_PART(backends_auto, 0)"
+        in lists(replace(whole, features=("opencl",)), runtime)["base/parts.inc"]
+    )

@@ -341,6 +341,41 @@ def test_a_model_beside_the_program(models: dict[str, Path], tmp_path: Path) -> 
     assert "input 0, 'x', has another type or shape" in refused.stderr
 
 
+_DEVICE = """\
+#include "alpha.h"
+#include <stdio.h>
+int main(void) {
+  alpha_error error;
+  alpha_backend *device;
+  alpha_net *net;
+  const alpha_backend_options backend = {.struct_size = sizeof backend, .name = "opencl"};
+  if (alpha_backend_open(&backend, &device, &error) != ALPHA_OK) {
+    printf("none: %s", error.text);
+    return error.status != ALPHA_NOT_FOUND;
+  }
+  const alpha_session_options options = {
+      .struct_size = sizeof options, .backends = &device, .backend_count = 1};
+  if (alpha_open_with(&options, &net, &error) != ALPHA_OK) return 1;
+  alpha_backend_report report = {.struct_size = sizeof report};
+  alpha_session_backend_report(alpha_net_session(net), &report);
+  printf("nodes: %u", report.nodes);
+  alpha_close(net);
+  alpha_backend_close(device);
+  return report.nodes == 0;
+}
+"""
+
+
+@pytest.mark.slow
+def test_with_a_device(models: dict[str, Path], tmp_path: Path) -> None:
+    """One plain line compiles it; without a driver opening a device says so."""
+    write_source([models["alpha"]], out=tmp_path, name="alpha", embed=True, backend="opencl")
+    (tmp_path / "app.c").write_text(_DEVICE)
+    line = ["cc", *STRICT, "alpha_model.c", "app.c", "-o", "app", "-lm", "-lpthread"]
+    run(line, tmp_path)
+    assert run([tmp_path / "app"]).startswith(("nodes: ", "none: "))
+
+
 def test_state_stays_between_runs(tmp_path: Path) -> None:
     def step(x: samara.Tensor, total: samara.Tensor) -> tuple[samara.Tensor, samara.Tensor]:
         y = x + total

@@ -16,7 +16,7 @@ from samara.exporter.measure.feeds import choose_feeds
 from samara.exporter.package.selection import Selection
 from samara.exporter.types import SamaraError
 from samara.pybridge import Model, Session
-from samara.pybridge.needs import NodeNeeds, session_needs
+from samara.pybridge.needs import NodeNeeds, backend_needs, session_needs
 
 _READY = ("prepared", "view", "placed", "control")
 # Parts of which portable C may be enough, and the nanoseconds by which it takes longer for an element
@@ -54,19 +54,21 @@ def needs_of(
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     accuracy: str = "default",
+    backend: str | None = None,
 ) -> Needs:
     """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
 
     shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
     data, the model runs once on seeded random inputs. accuracy: of the sessions that the build is for.
+    backend: one of the runtime's own ("opencl") that nodes are to run on, too: with its kernels.
     """
     found: dict[tuple[str, str, int], NodeNeeds] = {}
-    model_parts = _entries_needs(path, shapes or {}, found, accuracy)
+    model_parts = _entries_needs(path, shapes or {}, found, accuracy, backend)
     # A file is read as a whole: also the operators of functions that nothing calls.
     program = read_file(path, checked=False).program
     named = [n.op.name for f in program.functions.values() for n in f.nodes]
     ops = dict.fromkeys(named, frozenset[str]())
-    _bodies_needs(program, shapes or {}, found, accuracy)
+    model_parts |= _bodies_needs(program, shapes or {}, found, accuracy, backend)
     nodes = tuple(found.values())
     for node in nodes:
         ops[node.op] |= node.dtypes
@@ -107,6 +109,7 @@ def _entries_needs(
     shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
     accuracy: str,
+    backend: str | None,
 ) -> frozenset[str]:
     """Put the nodes of all functions into `found`; the model's own parts.
 
@@ -115,7 +118,7 @@ def _entries_needs(
     model = Model(path)
     model_parts: frozenset[str] = frozenset()
     for function in model.functions:
-        whole, nodes = _function_needs(model, function, shapes, accuracy)
+        whole, nodes = _function_needs(model, function, shapes, accuracy, backend)
         model_parts |= whole
         named: Counter[tuple[str, str]] = Counter()
         for node in nodes:
@@ -132,8 +135,11 @@ def _bodies_needs(
     shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
     accuracy: str,
-) -> None:
-    """Prepare the bodies that no run reached as functions of their own: they are closed."""
+    backend: str | None,
+) -> frozenset[str]:
+    """Prepare the bodies that no run reached as functions of their own: they are closed. What they
+    need as models."""
+    parts: frozenset[str] = frozenset()
     for name in program.functions:
         if all(n.state in _READY for (function, *_), n in found.items() if function == name):
             continue
@@ -141,14 +147,21 @@ def _bodies_needs(
             file = Path(folder) / "body.samara"
             with contextlib.suppress(SamaraError):
                 save_program(replace(program, entries=(name,)), file)
-                _entries_needs(file, shapes, found, accuracy)
+                whole = _entries_needs(file, shapes, found, accuracy, backend)
+                if backend is not None:
+                    parts |= whole
+    return parts
 
 
 def survey(
-    models: Iterable[str | os.PathLike[str]], *, accuracy: str = "default"
+    models: Iterable[str | os.PathLike[str]],
+    *,
+    accuracy: str = "default",
+    backend: str | None = None,
 ) -> tuple[Selection, list[Needs]]:
-    """What all the models need together, and each alone. accuracy: of the sessions that run them."""
-    found = [needs_of(path, accuracy=accuracy) for path in models]
+    """What all the models need together, and each alone. accuracy: of the sessions that run them.
+    backend: as for needs_of."""
+    found = [needs_of(path, accuracy=accuracy, backend=backend) for path in models]
     selection = Selection()
     for needs in found:
         selection = selection.merge(needs.selection)
@@ -156,10 +169,17 @@ def survey(
 
 
 def _function_needs(
-    model: Model, function: str, shapes: Mapping[str, Sequence[int]], accuracy: str
+    model: Model,
+    function: str,
+    shapes: Mapping[str, Sequence[int]],
+    accuracy: str,
+    backend: str | None,
 ) -> tuple[frozenset[str], list[NodeNeeds]]:
     session = Session(model, function=function, threads=1, accuracy=accuracy)
+    # Kernels do not depend on sizes that only a run tells: such nodes stay on the CPU.
+    kernels = frozenset[str]() if backend is None else backend_needs(session, backend)
     whole, nodes = session_needs(session)
+    whole |= kernels
     if all(node.state in _READY for node in nodes):
         return whole, nodes
     open_sizes = any(isinstance(d, str) for spec in session.inputs for d in spec.shape)
@@ -169,4 +189,5 @@ def _function_needs(
         if open_sizes:
             raise  # it was not even prepared
         # Nodes that the run did not reach stay unknown.
-    return session_needs(session)
+    whole, nodes = session_needs(session)
+    return whole | kernels, nodes

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from samara.exporter.package._absent import without_absent
 from samara.exporter.package._c_text import make_static, renamer, strip_comments
 from samara.exporter.package._reach import Library
 from samara.exporter.package._unit import Unit
@@ -23,6 +24,9 @@ from samara.pybridge import SamaraError
 
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
+# Parts with sources of their own, which builds without them do not even hold.
+_WITH_SOURCES = frozenset({"backends", "backends_auto", "backend_opencl", "async"})
+_PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 # Functions and tables that this build does not use are meant to be dropped. GCC, with everything in
 # one file, takes failures for successes and warns of what only these leave unset.
@@ -31,6 +35,7 @@ _PRAGMAS = """\
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -43,12 +48,14 @@ class Amalgam:
     """A runtime as two files.
 
     `source` needs no other file and no flags. `header` is the public header cut to what it exports;
-    `experimental` is samara_experimental.h cut so, empty where it exports nothing of that.
+    `experimental` and `backend` are samara_experimental.h and samara_backend.h cut so, empty where it
+    exports nothing of that.
     """
 
     source: str
     header: str
     experimental: str = ""
+    backend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,15 @@ class _Sources:
         """A file's text without comments and without what is there for C++."""
         if path not in self._read:
             own = self.lists.get(path)
-            self._read[path] = _bare(self.find(path)) if own is None else strip_comments(own)
+            text = _bare(self.find(path)) if own is None else strip_comments(own)
+            self._read[path] = _without(text, self.absent) if "SMR_HAS(" in text else text
         return self._read[path]
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Parts with sources of their own that this build leaves out."""
+        parts = self.lists.get("base/parts.inc", "")
+        return _WITH_SOURCES & frozenset(_PART.findall(parts))
 
     def find(self, path: str) -> Path:
         if path in self.extra:
@@ -101,6 +115,11 @@ def _bare_of(path: Path, stamp: int) -> str:
 
 def _bare(path: Path) -> str:
     return _bare_of(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _without(text: str, absent: frozenset[str]) -> str:
+    return without_absent(text, absent) if absent else text
 
 
 @cache
@@ -154,17 +173,19 @@ def amalgamate(
         unit.text.append(image(embed))
     rename = renamer(prefix)
     body = list(_head(unit, defines or {})) + unit.text
-    header, experimental = (
+    header, *others = (
         files.find(f"samara/{name}.h").read_text("utf-8")
-        for name in ("samara", "samara_experimental")
+        for name in ("samara", "samara_experimental", "samara_backend")
+    )
+    experimental, backend = (
+        rename(public_header(text, public)) if declared(text) & public else "" for text in others
     )
     source = rename("\n".join(body) + "\n")
     return Amalgam(
         source=pack_texts(source) if packs_texts else source,
         header=rename(public_header(header, public)),
-        experimental=rename(public_header(experimental, public))
-        if declared(experimental) & public
-        else "",
+        experimental=experimental,
+        backend=backend,
     )
 
 

@@ -38,6 +38,10 @@ EXPORTS = tuple(
 # bare-metal session has strict accuracy, which excludes them.
 # `verify`: the model is declared constant, and nothing asks for its checksums.
 HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
+    "async",
+    "backends",
+    "backends_auto",
+    "backend_opencl",
     "conv_winograd",
     "f32_winograd_f23",
     "f32_winograd_f43",
@@ -253,6 +257,7 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
 def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> _Source:
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
     parts = (known if selection.parts is None else selection.parts) - HOSTED
+    parts = frozenset(part for part in parts if not part.startswith("cl_"))
     parts |= {more for part, more in _SMALL_BLOCKS.items() if part in parts}
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
     rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")

@@ -121,8 +121,12 @@ endif()
 """
 
 
-def cmake_lists(version: str, sources: Sequence[str], threads: bool) -> str:
-    """The CMakeLists.txt that compiles src/ in somebody else's project, with its compiler and flags."""
+def cmake_lists(version: str, sources: Sequence[str], threads: bool, devices: bool = False) -> str:
+    """The CMakeLists.txt that compiles src/ in somebody else's project, with its compiler and flags.
+
+    devices: the runtime loads their drivers.
+    """
+    loader = " ${CMAKE_DL_LIBS}" if devices else ""
     found = "find_package(Threads REQUIRED)\n" if threads else ""
     linked = "$<$<AND:$<BOOL:${UNIX}>,$<NOT:$<BOOL:${APPLE}>>>:m>"
     return f"""\
@@ -137,7 +141,7 @@ add_library(samara::samara ALIAS samara)
 add_library(samara::static ALIAS samara)
 target_include_directories(samara PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}/include")
 # Whether any of these is needed depends on the optimisation.
-target_link_libraries(samara PUBLIC {"Threads::Threads " if threads else ""}{linked})
+target_link_libraries(samara PUBLIC {"Threads::Threads " if threads else ""}{linked}{loader})
 set_target_properties(samara PROPERTIES VERSION {version} SOVERSION {series(version)}
   C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")

@@ -16,12 +16,13 @@ class Feature:
     """Public functions that come together.
 
     `parts` are the parts of the runtime (base/parts.inc) that they need beside those that the models
-    bring along.
+    bring along. `implies` are features that come with it.
     """
 
     doc: str
     functions: tuple[str, ...]
     parts: tuple[str, ...] = ()
+    implies: tuple[str, ...] = ()
 
 
 def _named(prefix: str, names: str) -> tuple[str, ...]:
@@ -74,8 +75,43 @@ FEATURES = MappingProxyType(
             _named("", "session_algorithms session_choices tuned_header"),
             ("choices",),
         ),
+        "async": Feature(
+            "runs in a thread of the session's own",
+            _named("session_", "run_async wait"),
+            ("async",),
+        ),
+        "backends": Feature(
+            "devices beside the CPU (samara_backend.h)",
+            _named("backend_", "open close device")
+            + _named("session_", "placement backend_report"),
+            ("backends",),
+        ),
+        "backend_auto": Feature(
+            "sessions that go over to devices by themselves, where that pays",
+            (),
+            ("backends_auto",),
+            implies=("backends",),
+        ),
+        "opencl": Feature(
+            "GPUs and others by OpenCL, whose driver is loaded when a device is opened",
+            (),
+            ("backend_opencl",),
+            implies=("backends",),
+        ),
     }
 )  # fmt: skip
+
+
+BACKENDS = ("opencl",)
+"""Features that are a backend: their kernels are parts that the models need."""
+
+
+def closed(features: Iterable[str]) -> tuple[str, ...]:
+    """These features and those that they imply, in the order of FEATURES."""
+    names = dict.fromkeys(features)
+    _of(names)
+    names |= dict.fromkeys(each for name in names for each in FEATURES[name].implies)
+    return tuple(name for name in FEATURES if name in names)
 
 
 def _of(features: Iterable[str]) -> list[Feature]:
@@ -87,14 +123,18 @@ def _of(features: Iterable[str]) -> list[Feature]:
     return [FEATURES[name] for name in dict.fromkeys(("core", *features))]
 
 
+def _whole(features: Iterable[str]) -> list[Feature]:
+    return _of(closed(features))
+
+
 def functions(features: Collection[str]) -> frozenset[str]:
     """The public functions of these features and of the core."""
-    return frozenset(name for feature in _of(features) for name in feature.functions)
+    return frozenset(name for feature in _whole(features) for name in feature.functions)
 
 
 def parts(features: Collection[str]) -> frozenset[str]:
     """The parts of the runtime that these features need."""
-    return frozenset(name for feature in _of(features) for name in feature.parts)
+    return frozenset(name for feature in _whole(features) for name in feature.parts)
 
 
 _PIECE = re.compile(
@@ -109,6 +149,15 @@ _VERSION = re.compile(r"^#define SAMARA_VERSION .*\n", re.MULTILINE)
 def declared(text: str) -> frozenset[str]:
     """The public functions that a header declares."""
     return frozenset(match["name"] for match in _PIECE.finditer(text) if match["name"])
+
+
+_INSIDE = re.compile(r'extern "C" \{\n#endif\n(.*)\n#ifdef __cplusplus\n\}', re.DOTALL)
+
+
+def declarations_of(header: str) -> str:
+    """What stands between the guards of a public header, "" for an empty one."""
+    inside = _INSIDE.search(header)
+    return inside[1] if inside else ""
 
 
 def public_header(text: str, exports: Collection[str]) -> str:
@@ -141,7 +190,11 @@ def public_header(text: str, exports: Collection[str]) -> str:
     example = _EXAMPLE.search(cut)
     if example and not set(re.findall(r"\b(samara_\w+)\(", example[0])) <= set(exports):
         cut = cut.replace(example[0], "")
-    whole = [name for name, feature in FEATURES.items() if set(feature.functions) <= set(exports)]
+    whole = [
+        name
+        for name, feature in FEATURES.items()
+        if feature.functions and set(feature.functions) <= set(exports)
+    ]
     macros = ["SELECTIVE", *(f"WITH_{name.upper()}" for name in whole if name != "core")]
     says = "".join(f"#define SAMARA_{name} 1\n" for name in macros)
     says = f"\n/* What this runtime has beside its core: other functions are not in it. */\n{says}"

@@ -41,6 +41,20 @@ _ISA_FILES = {
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
 # Parts that only the full library has: eager operators, and listing what a model needs.
 _FULL_ONLY = frozenset({"survey", "eager"})
+# Parts that follow a feature also where all parts are kept.
+_OF_FEATURES = {
+    "backends": "backends",
+    "backends_auto": "backend_auto",
+    "backend_opencl": "opencl",
+}
+_KERNELS_OF = {"cl_": "opencl"}
+# The OpenCL backend's kernels: a row's name, file and defines, and the operator of a function's row.
+_CL_ROWS = "backends/opencl/kernels/rows.inc"
+_CL_FUNCTIONS = "backends/opencl/kernels/functions.inc"
+_CL_KERNEL = re.compile(r'\bSMR_CL_KERNEL\(([^,"]+), (\w+), ((?:"[^"]*"|[^"()])*)\)')
+_CL_FUNCTION = re.compile(r"^SMR_CL_(?:UNARY|BINARY|COMPARE|INTEGER)\((\w+),")
+# What defines say of the types of elements that kernels read.
+_CL_TYPES = {"=f16": ("float16",), "W=i8": ("qint8",)}
 
 
 def lists(selection: Selection, sources: Path) -> dict[str, str]:
@@ -56,6 +70,8 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
         parts: _parts((src / parts).read_text("utf-8"), selection),
         "base/build.h": _build_header(selection),
     }
+    out[_CL_ROWS] = _cl_rows((src / _CL_ROWS).read_text("utf-8"), selection)
+    out[_CL_FUNCTIONS] = _cl_functions((src / _CL_FUNCTIONS).read_text("utf-8"), selection)
     for path in sorted((*src.glob("kernels/*.inc"), *src.glob("kernels/*/kernels*.inc"))):
         name = path.relative_to(src).as_posix()
         out[name] = _kernels(path.read_text("utf-8"), _with_rows(path.parent.name, selection))
@@ -104,7 +120,9 @@ def _parts(text: str, selection: Selection) -> str:
         row = _PART.match(line)
         if row:
             known.add(row[2])
-            has = row[2] not in _FULL_ONLY and (wanted is None or row[2] in wanted)
+            has = row[2] not in _FULL_ONLY and (
+                _is_offered(row[2], selection.features) if wanted is None else row[2] in wanted
+            )
             value = 2 if has and row[2] in selection.portable else int(has)
             line = f"{row[1]}{value}{row[3]}"
         lines.append(line)
@@ -117,6 +135,13 @@ def _parts(text: str, selection: Selection) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _is_offered(part: str, features: tuple[str, ...] | None) -> bool:
+    """Whether a build with all parts has this one: code of devices is for those who ask for it."""
+    kernels = (feature for prefix, feature in _KERNELS_OF.items() if part.startswith(prefix))
+    feature = _OF_FEATURES.get(part) or next(kernels, None)
+    return feature is None or features is None or feature in features
+
+
 def _wanted_parts(selection: Selection) -> frozenset[str] | None:
     if selection.parts is None:
         return None
@@ -126,6 +151,36 @@ def _wanted_parts(selection: Selection) -> frozenset[str] | None:
     if types & _COMPUTED_IN_FLOAT32:
         types.add("float32")
     return selection.parts | {_TYPE + name for name in types}
+
+
+def _cl_rows(text: str, selection: Selection) -> str:
+    """The kernels whose file is among the parts, for types that the models have: the others keep
+    their names."""
+    wanted = _wanted_parts(selection)
+
+    def row(match: re.Match[str]) -> str:
+        name, file, defines = match.groups()
+        part = f"cl_{file}"
+        if wanted is None:
+            has = _is_offered(part, selection.features)
+        else:
+            types = [t for mark, names in _CL_TYPES.items() if mark in defines for t in names]
+            has = part in wanted and all(_TYPE + name in wanted for name in types)
+        return match[0] if has else f"SMR_CL_ABSENT({name})"
+
+    return (
+        "\n".join(
+            line if line.startswith("//") else _CL_KERNEL.sub(row, line)
+            for line in text.splitlines()
+        )
+        + "\n"
+    )
+
+
+def _cl_functions(text: str, selection: Selection) -> str:
+    """The functions of elements that are operators of the models."""
+    rows = ((line, _CL_FUNCTION.match(line)) for line in text.splitlines())
+    return "\n".join(line for line, row in rows if row is None or row[1] in selection.ops) + "\n"
 
 
 def _build_header(selection: Selection) -> str:

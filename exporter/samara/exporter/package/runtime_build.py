@@ -111,14 +111,15 @@ def for_target(
             raise UnsupportedError(
                 f"there is no feature {name!r}", fix=f"there are {', '.join(features.FEATURES)}"
             )
-    names = {*chosen, *(features.FEATURES if selection.features is None else selection.features)}
+    own_features = features.FEATURES if selection.features is None else selection.features
+    names = features.closed((*chosen, *own_features))
     return replace(
         selection,
         target=target.name,
         version=runtime_version(),
         isa=above,
         floor=floor,
-        features=tuple(name for name in features.FEATURES if name in names - {"core"}),
+        features=tuple(name for name in names if name != "core"),
         parts=None if selection.parts is None else selection.parts | features.parts(names),
     )
 
@@ -192,6 +193,8 @@ class _Build:
         self._write("include/samara/samara.h", text.header)
         if text.experimental:
             self._write("include/samara/samara_experimental.h", text.experimental)
+        if text.backend:
+            self._write("include/samara/samara_backend.h", text.backend)
         for cpp in ("include/samara/samara.hpp", "include/samara/samara_result.hpp"):
             self._write(cpp, (self.root / cpp).read_text(encoding="utf-8"))
         self._write("src/samara.c", text.source)
@@ -248,8 +251,14 @@ class _Build:
             dist.cmake_config(self.target, version, libraries),
         )
         self._write("lib/cmake/samara/samaraConfigVersion.cmake", dist.cmake_version(version))
-        threads = "threads" in (self.selection.features or ())
-        self._write("CMakeLists.txt", dist.cmake_lists(version, sources, threads))
+        has = set(self.selection.features or ())
+        cmake = dist.cmake_lists(
+            version,
+            sources,
+            threads=not has.isdisjoint(("threads", "async", "backends")),
+            devices="backends" in has,
+        )
+        self._write("CMakeLists.txt", cmake)
         if self.target.system in ("macos", "ios"):
             self._write_xcframework()
 

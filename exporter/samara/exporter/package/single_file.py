@@ -94,9 +94,9 @@ def write(
     functions = signatures(open_program(models[0]))
     ops = custom_names(custom)
     # Without the model inside it comes from a file.
-    names = dict.fromkeys((*features, *(() if embed else ("files",))))
-    public = feature_table.functions(tuple(names))
-    whole = _completed(selection, isa, tuple(names))
+    names = feature_table.closed((*features, *(() if embed else ("files",))))
+    public = feature_table.functions(names)
+    whole = _completed(selection, isa, names)
     api = typed_api.TypedApi(functions, embed=embed, taken=public, ops=ops)
     root = sources()
     with scratch_folder() as folder:
@@ -113,7 +113,9 @@ def write(
         )
     rename = renamer(name)
     header = typed_api.joined(
-        amalgam.header, typed_api.wrapped(rename(api.header())), _about(models[0], name, len(data))
+        amalgam.header,
+        feature_table.declarations_of(amalgam.backend) + typed_api.wrapped(rename(api.header())),
+        _about(models[0], name, len(data)),
     )
     example = typed_api.wrapped(
         rename(api.example(_example_size(models[0], functions[0])))

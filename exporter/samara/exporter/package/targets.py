@@ -107,7 +107,7 @@ def _gcc(name: str, arch: str, *flags: str) -> Target:
         name, arch, "linux", "gcc", name,
         package=f"gcc-{name.replace('_', '-')}",
         flags=flags,
-        libraries=("-lm", "-lpthread"),
+        libraries=("-lm", "-lpthread", "-ldl"),
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _android(name: str, arch: str, *flags: str) -> Target:
         flags=flags,
         # Devices with pages of 16 KiB load only what is laid out for them.
         shared_flags=("-Wl,-z,max-page-size=16384",),
-        libraries=("-lm",),
+        libraries=("-lm", "-ldl"),
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def host_target() -> Target:
         name = f"{arch}-{system}" + ("-gnu" if system == "windows" else "")
     known = TARGETS.get(name)
     if known is None:
-        known = Target(name, arch, system, "host", name, libraries=("-lm", "-lpthread"))
+        known = Target(name, arch, system, "host", name, libraries=("-lm", "-lpthread", "-ldl"))
     return replace(known, tools="host", package="gcc", flags=())
 
 

@@ -26,7 +26,7 @@ struct smr_cl_unit {
 };
 
 struct cl_program {
-  struct smr_cl_unit *units[SMR_CL_KERNELS];  // NULL: not in the program
+  struct smr_cl_unit *units[SMR_CL_KERNELS + 1];  // NULL: not in the program
 };
 
 struct cl_prepared {

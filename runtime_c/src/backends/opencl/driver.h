@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs launches: OpenCL (driver_opencl.c), or C11 in the tests. The functions of the backend
-// (backend.c) are the same over both.
+// (cl_backend.c) are the same over both.
 #ifndef SMR_BACKENDS_OPENCL_DRIVER_H
 #define SMR_BACKENDS_OPENCL_DRIVER_H
 
@@ -47,11 +47,12 @@ struct smr_cl_text {
   const char *text;     // NULL where this build leaves it out
   const char *defines;  // "NAME=conv_f32 A=1 OF=(x==0)": a value begins after the first '='
 };
-extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS];
+extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last is none
 /// What comes before all texts: the dialect in OpenCL C 1.2.
-extern const char smr_cl_dialect[];
+extern const char *const smr_cl_dialect;
 
-/// The functions of a backend over a driver (backend.c): `device` of these is a struct of its own.
+/// The functions of a backend over a driver (cl_backend.c): `device` of these is a struct of its
+/// own.
 
 /// The table of OpenCL; NULL where this build leaves it out.
 const samara_backend_table *smr_opencl_backend(void);

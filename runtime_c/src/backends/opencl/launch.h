@@ -23,13 +23,23 @@ enum {
   SMR_CL_FLOATS = 8,   // F(0) to F(7)
 };
 
-/// The kernels, in the order of kernels/rows.inc.
+#define SMR_CL_ABSENT(name)
+/// The kernels, in the order of kernels/rows.inc. All that a selective build leaves out
+/// (SMR_CL_ABSENT) have the number behind those that are here.
 enum smr_cl_kernel {
 #define SMR_CL_KERNEL(name, file, defines) SMR_CL_##name,
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
-  SMR_CL_KERNELS
+  SMR_CL_KERNELS,
+  SMR_CL_NONE = SMR_CL_KERNELS,
+#undef SMR_CL_ABSENT
+#define SMR_CL_ABSENT(name) SMR_CL_##name = SMR_CL_NONE,
+#define SMR_CL_KERNEL(name, file, defines)
+#include "backends/opencl/kernels/rows.inc"
+#undef SMR_CL_KERNEL
 };
+#undef SMR_CL_ABSENT
+#define SMR_CL_ABSENT(name)
 
 /// One buffer of a launch: a place in memory of the device. No memory: the buffer is not used.
 struct smr_cl_place {
@@ -128,10 +138,12 @@ struct smr_cl_row {
   /// Whether the node can be computed, for all values of its symbolic dims. Else *why is a static
   /// text: part of a sentence, such as "a window over three dims is not supported".
   bool (*fits)(const struct smr_cl_node *node, const char **why);
-  /// Set kernels[k] for each kernel that the node may need, whatever its symbolic dims will be.
+  /// Set kernels[k] for each kernel that the node may need, whatever its symbolic dims will be:
+  /// also kernels[SMR_CL_NONE], where this build leaves one of them out.
   void (*kernels)(const struct smr_cl_node *node, bool *kernels);
   /// Append the launches that compute the node. Its shapes and places are known.
   void (*lower)(const struct smr_cl_node *node, struct smr_cl_launches *out);
+  uint16_t part;  // enum smr_part: without it this build has no such row
 };
 
 /// The row of an operator; NULL where there is none.

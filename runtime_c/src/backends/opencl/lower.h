@@ -9,7 +9,7 @@
 /// A row whose kernels are in file `part`: nothing of it stays where the build leaves that out.
 #define SMR_CL_ROW(part, op, fits, kernels, lower)                    \
   {SMR_HAS(cl_##part) ? #op : "", SMR_HAS(cl_##part) ? (fits) : NULL, \
-   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL}
+   SMR_HAS(cl_##part) ? (kernels) : NULL, SMR_HAS(cl_##part) ? (lower) : NULL, SMR_PART_cl_##part}
 
 enum {
   SMR_CL_AXES = 6,      // most axes of what is walked element by element
@@ -97,9 +97,17 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
 bool smr_cl_all(const struct smr_cl_node *node, const char *name, int64_t value);
 
 /// A family's rows: a list that ends with a row without op.
-extern const struct smr_cl_row smr_cl_conv_rows[], smr_cl_matmul_rows[], smr_cl_pointwise_rows[],
-    smr_cl_move_rows[], smr_cl_pool_rows[], smr_cl_reduce_rows[], smr_cl_norm_rows[],
-    smr_cl_integer_rows[], smr_cl_sample_rows[], smr_cl_attention_rows[], smr_cl_recurrent_rows[],
-    smr_cl_indexed_rows[];
+const struct smr_cl_row *smr_cl_conv_rows(void);
+const struct smr_cl_row *smr_cl_matmul_rows(void);
+const struct smr_cl_row *smr_cl_pointwise_rows(void);
+const struct smr_cl_row *smr_cl_move_rows(void);
+const struct smr_cl_row *smr_cl_pool_rows(void);
+const struct smr_cl_row *smr_cl_reduce_rows(void);
+const struct smr_cl_row *smr_cl_norm_rows(void);
+const struct smr_cl_row *smr_cl_integer_rows(void);
+const struct smr_cl_row *smr_cl_sample_rows(void);
+const struct smr_cl_row *smr_cl_attention_rows(void);
+const struct smr_cl_row *smr_cl_recurrent_rows(void);
+const struct smr_cl_row *smr_cl_indexed_rows(void);
 
 #endif

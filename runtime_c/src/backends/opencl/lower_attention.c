@@ -73,7 +73,9 @@ static void cl_attention_lower(const struct smr_cl_node *node, struct smr_cl_lau
                    (columns + CL_ATTENTION_COLUMNS - 1) / CL_ATTENTION_COLUMNS);
 }
 
-const struct smr_cl_row smr_cl_attention_rows[] = {
+static const struct smr_cl_row cl_attention_rows[] = {
     SMR_CL_ROW(attention, attention, cl_attention_fits, cl_attention_kernels, cl_attention_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_attention_rows(void) { return cl_attention_rows; }

@@ -169,8 +169,10 @@ static void cl_conv_lower(const struct smr_cl_node *node, struct smr_cl_launches
   smr_cl_narrow(node, out, launch);
 }
 
-const struct smr_cl_row smr_cl_conv_rows[] = {
+static const struct smr_cl_row cl_conv_rows[] = {
     SMR_CL_ROW(conv, conv, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
     SMR_CL_ROW(conv, conv_transpose, cl_conv_fits, cl_conv_kernels, cl_conv_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_conv_rows(void) { return cl_conv_rows; }

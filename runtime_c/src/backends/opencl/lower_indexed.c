@@ -289,9 +289,11 @@ static void cl_indexed_lower(const struct smr_cl_node *node, struct smr_cl_launc
 #define CL_INDEXED(op) \
   SMR_CL_ROW(indexed, op, cl_indexed_fits, cl_indexed_kernels, cl_indexed_lower)
 
-const struct smr_cl_row smr_cl_indexed_rows[] = {
+static const struct smr_cl_row cl_indexed_rows[] = {
     CL_INDEXED(gather),           CL_INDEXED(gather_elements), CL_INDEXED(gather_nd),
-    CL_INDEXED(scatter_elements), CL_INDEXED(scatter_nd),      {NULL, NULL, NULL, NULL},
+    CL_INDEXED(scatter_elements), CL_INDEXED(scatter_nd),      {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_indexed_rows(void) { return cl_indexed_rows; }
 
 #undef CL_INDEXED

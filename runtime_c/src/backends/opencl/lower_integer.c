@@ -389,16 +389,26 @@ static void cl_q_resize_lower(const struct smr_cl_node *node, struct smr_cl_laun
 #define CL_Q(part, op, family) \
   SMR_CL_ROW(part, op, cl_q_##family##_fits, cl_q_##family##_kernels, cl_q_##family##_lower)
 
-const struct smr_cl_row smr_cl_integer_rows[] = {
-    CL_Q(qconv, qconv, product),       CL_Q(qconv, qconv_transpose, product),
-    CL_Q(qmatmul, qmatmul, product),   CL_Q(qbinary, qadd, binary),
-    CL_Q(qbinary, qmul, binary),       CL_Q(qunary, qlookup, unary),
-    CL_Q(qunary, quantize, unary),     CL_Q(qunary, dequantize, unary),
-    CL_Q(qunary, requantize, unary),   CL_Q(qunary, reinterpret, unary),
-    CL_Q(pool, qavg_pool, pool),       CL_Q(reduce, qmean, mean),
-    CL_Q(qsoftmax, qsoftmax, softmax), CL_Q(qnorm, qlayer_norm, norm),
-    CL_Q(qnorm, qrms_norm, norm),      CL_Q(qresize, qresize, resize),
-    {NULL, NULL, NULL, NULL},
+static const struct smr_cl_row cl_integer_rows[] = {
+    CL_Q(qconv, qconv, product),
+    CL_Q(qconv, qconv_transpose, product),
+    CL_Q(qmatmul, qmatmul, product),
+    CL_Q(qbinary, qadd, binary),
+    CL_Q(qbinary, qmul, binary),
+    CL_Q(qunary, qlookup, unary),
+    CL_Q(qunary, quantize, unary),
+    CL_Q(qunary, dequantize, unary),
+    CL_Q(qunary, requantize, unary),
+    CL_Q(qunary, reinterpret, unary),
+    CL_Q(pool, qavg_pool, pool),
+    CL_Q(reduce, qmean, mean),
+    CL_Q(qsoftmax, qsoftmax, softmax),
+    CL_Q(qnorm, qlayer_norm, norm),
+    CL_Q(qnorm, qrms_norm, norm),
+    CL_Q(qresize, qresize, resize),
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_integer_rows(void) { return cl_integer_rows; }
 
 #undef CL_Q

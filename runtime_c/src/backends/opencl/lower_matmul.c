@@ -202,7 +202,9 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_narrow(node, out, launch);
 }
 
-const struct smr_cl_row smr_cl_matmul_rows[] = {
+static const struct smr_cl_row cl_matmul_rows[] = {
     SMR_CL_ROW(matmul, matmul, cl_matmul_fits, cl_matmul_kernels, cl_matmul_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_matmul_rows(void) { return cl_matmul_rows; }

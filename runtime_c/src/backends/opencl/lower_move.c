@@ -235,7 +235,7 @@ static void cl_pad_lower(const struct smr_cl_node *node, struct smr_cl_launches 
 
 #define CL_MOVE(op, fits, lower) SMR_CL_ROW(raster, op, fits, cl_move_kernels, lower)
 
-const struct smr_cl_row smr_cl_move_rows[] = {
+static const struct smr_cl_row cl_move_rows[] = {
     CL_MOVE(identity, cl_copy_fits, cl_copy_lower),
     CL_MOVE(reshape, cl_copy_fits, cl_copy_lower),
     CL_MOVE(bitcast, cl_copy_fits, cl_copy_lower),
@@ -246,7 +246,9 @@ const struct smr_cl_row smr_cl_move_rows[] = {
     CL_MOVE(expand, cl_move_fits, cl_expand_lower),
     CL_MOVE(tile, cl_tile_fits, cl_tile_lower),
     SMR_CL_ROW(pad, pad, cl_pad_fits, cl_pad_kernels, cl_pad_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_move_rows(void) { return cl_move_rows; }
 
 #undef CL_MOVE

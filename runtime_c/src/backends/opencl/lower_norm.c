@@ -99,13 +99,15 @@ static void cl_lrn_lower(const struct smr_cl_node *node, struct smr_cl_launches 
 
 #define CL_NORM(op) SMR_CL_ROW(norm, op, cl_norm_fits, cl_norm_kernels, cl_norm_lower)
 
-const struct smr_cl_row smr_cl_norm_rows[] = {
+static const struct smr_cl_row cl_norm_rows[] = {
     CL_NORM(layer_norm),
     CL_NORM(rms_norm),
     CL_NORM(instance_norm),
     CL_NORM(group_norm),
     SMR_CL_ROW(lrn, lrn, cl_norm_fits, cl_lrn_kernels, cl_lrn_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_norm_rows(void) { return cl_norm_rows; }
 
 #undef CL_NORM

@@ -29,6 +29,7 @@ static const struct cl_unary cl_unaries[] = {
 #undef SMR_CL_COMPARE
 #undef SMR_CL_INTEGER
 #undef SMR_CL_CAST
+    {.op = ""},  // where a build has none
 };
 
 static const struct cl_unary *cl_unary_of(const struct smr_cl_node *node) {
@@ -187,6 +188,7 @@ static const struct cl_binary cl_binaries[] = {
 #undef SMR_CL_COMPARE
 #undef SMR_CL_INTEGER
 #undef SMR_CL_CAST
+    {.op = ""},  // where a build has none
 };
 
 static const struct cl_binary *cl_binary_of(const struct smr_cl_node *node) {
@@ -266,7 +268,7 @@ static void cl_where_lower(const struct smr_cl_node *node, struct smr_cl_launche
 #define CL_UNARY(op) SMR_CL_ROW(unary, op, cl_unary_fits, cl_unary_kernels, cl_unary_lower)
 #define CL_BINARY(op) SMR_CL_ROW(binary, op, cl_binary_fits, cl_binary_kernels, cl_binary_lower)
 
-const struct smr_cl_row smr_cl_pointwise_rows[] = {
+static const struct smr_cl_row cl_pointwise_rows[] = {
 #define SMR_CL_UNARY(op, name, attribute, value, a, b, text) CL_UNARY(op),
 #define SMR_CL_BINARY(op, text) CL_BINARY(op),
 #define SMR_CL_COMPARE(op, type, text) CL_BINARY(op),
@@ -282,8 +284,10 @@ const struct smr_cl_row smr_cl_pointwise_rows[] = {
     SMR_CL_ROW(cast, isnan, cl_test_fits, cl_test_kernels, cl_test_lower),
     SMR_CL_ROW(cast, logical_not, cl_test_fits, cl_test_kernels, cl_test_lower),
     SMR_CL_ROW(where, where, cl_where_fits, cl_where_kernels, cl_where_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_pointwise_rows(void) { return cl_pointwise_rows; }
 
 #undef CL_UNARY
 #undef CL_BINARY

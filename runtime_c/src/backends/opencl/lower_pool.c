@@ -71,8 +71,10 @@ static void cl_pool_lower(const struct smr_cl_node *node, struct smr_cl_launches
   smr_cl_pool(node, smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_pool_kernel(node)));
 }
 
-const struct smr_cl_row smr_cl_pool_rows[] = {
+static const struct smr_cl_row cl_pool_rows[] = {
     SMR_CL_ROW(pool, max_pool, cl_pool_fits, cl_pool_kernels, cl_pool_lower),
     SMR_CL_ROW(pool, avg_pool, cl_pool_fits, cl_pool_kernels, cl_pool_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_pool_rows(void) { return cl_pool_rows; }

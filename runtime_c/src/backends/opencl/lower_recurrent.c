@@ -287,10 +287,12 @@ static void cl_recurrent_lower(const struct smr_cl_node *node, struct smr_cl_lau
 #define CL_RECURRENT(op) \
   SMR_CL_ROW(recurrent, op, cl_recurrent_fits, cl_recurrent_kernels, cl_recurrent_lower)
 
-const struct smr_cl_row smr_cl_recurrent_rows[] = {
+static const struct smr_cl_row cl_recurrent_rows[] = {
     CL_RECURRENT(lstm),
     CL_RECURRENT(gru),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_recurrent_rows(void) { return cl_recurrent_rows; }
 
 #undef CL_RECURRENT

@@ -134,14 +134,16 @@ static bool cl_softmax_fits(const struct smr_cl_node *node, const char **why) {
 #define CL_REDUCE(op) SMR_CL_ROW(reduce, op, cl_reduce_fits, cl_reduce_kernels, cl_reduce_lower)
 #define CL_ALONG(part, op) SMR_CL_ROW(part, op, cl_softmax_fits, cl_reduce_kernels, cl_along_lower)
 
-const struct smr_cl_row smr_cl_reduce_rows[] = {
+static const struct smr_cl_row cl_reduce_rows[] = {
     CL_REDUCE(sum_to),          CL_REDUCE(reduce_sum),
     CL_REDUCE(reduce_mean),     CL_REDUCE(reduce_prod),
     CL_REDUCE(reduce_max),      CL_REDUCE(reduce_min),
     CL_ALONG(argmax, argmax),   CL_ALONG(argmax, argmin),
     CL_ALONG(softmax, softmax), CL_ALONG(softmax, log_softmax),
-    CL_ALONG(cumsum, cumsum),   {NULL, NULL, NULL, NULL},
+    CL_ALONG(cumsum, cumsum),   {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_reduce_rows(void) { return cl_reduce_rows; }
 
 #undef CL_REDUCE
 #undef CL_ALONG

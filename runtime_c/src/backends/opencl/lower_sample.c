@@ -152,7 +152,9 @@ static void cl_resize_lower(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_set_items(launch, p[1], smr_cl_numel(y) / channels, 1);
 }
 
-const struct smr_cl_row smr_cl_sample_rows[] = {
+static const struct smr_cl_row cl_sample_rows[] = {
     SMR_CL_ROW(resize, resize, cl_resize_fits, cl_resize_kernels, cl_resize_lower),
-    {NULL, NULL, NULL, NULL},
+    {.op = NULL},
 };
+
+const struct smr_cl_row *smr_cl_sample_rows(void) { return cl_sample_rows; }

@@ -6,14 +6,31 @@
 
 #include <string.h>
 
-const struct smr_cl_row *smr_cl_row(const char *op) {
-  static const struct smr_cl_row *const families[] = {
-      smr_cl_conv_rows,   smr_cl_matmul_rows,    smr_cl_pointwise_rows, smr_cl_move_rows,
-      smr_cl_pool_rows,   smr_cl_reduce_rows,    smr_cl_norm_rows,      smr_cl_integer_rows,
-      smr_cl_sample_rows, smr_cl_attention_rows, smr_cl_recurrent_rows, smr_cl_indexed_rows,
-  };
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    for (const struct smr_cl_row *row = families[i]; row->op != NULL; row++)
-      if (strcmp(row->op, op) == 0) return row;
+static const struct smr_cl_row *rows_find(const struct smr_cl_row *rows, const char *op) {
+  for (; rows->op != NULL; rows++)
+    if (strcmp(rows->op, op) == 0) return rows;
   return NULL;
+}
+
+// Families of which this build has no part are not named: their rows would take as much room as
+// others.
+const struct smr_cl_row *smr_cl_row(const char *op) {
+  const struct smr_cl_row *row = NULL;
+#define FIND(family, has) \
+  if ((has) && row == NULL) row = rows_find(smr_cl_##family##_rows(), op)
+  FIND(conv, SMR_HAS(cl_conv));
+  FIND(matmul, SMR_HAS(cl_matmul));
+  FIND(pointwise, SMR_HAS(cl_unary) || SMR_HAS(cl_binary) || SMR_HAS(cl_cast) || SMR_HAS(cl_where));
+  FIND(move, SMR_HAS(cl_raster) || SMR_HAS(cl_pad));
+  FIND(pool, SMR_HAS(cl_pool));
+  FIND(reduce,
+       SMR_HAS(cl_reduce) || SMR_HAS(cl_argmax) || SMR_HAS(cl_softmax) || SMR_HAS(cl_cumsum));
+  FIND(norm, SMR_HAS(cl_norm) || SMR_HAS(cl_lrn));
+  FIND(integer, SMR_HAS(type_qint8));
+  FIND(sample, SMR_HAS(cl_resize));
+  FIND(attention, SMR_HAS(cl_attention));
+  FIND(recurrent, SMR_HAS(cl_recurrent));
+  FIND(indexed, SMR_HAS(cl_indexed));
+#undef FIND
+  return row;
 }

@@ -15,10 +15,13 @@
 #pragma GCC diagnostic pop
 #endif
 
-const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS] = {
+const char *const smr_cl_dialect = cl_text_dialect;
+
+const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1] = {
 #define SMR_CL_KERNEL(name, file, defines)            \
   {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, \
    SMR_HAS(cl_##file) ? "NAME=" #name " " defines : ""},
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
+    {"", NULL, ""},
 };

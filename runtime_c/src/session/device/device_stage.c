@@ -57,16 +57,19 @@ static samara_status stage_ensure(struct smr_frame *frame, const struct smr_devi
   return SAMARA_OK;
 }
 
+static void stage_take_offsets(void *user, const struct smr_plan_item *items, size_t count) {
+  const struct smr_device_space *space = (const struct smr_device_space *)user;
+  for (size_t i = 0; i < count; i++) space->values[items[i].owner].offset = items[i].offset;
+}
+
 static samara_status stage_plan(struct smr_frame *frame, struct smr_device_space *space,
                                 uint32_t stage) {
   size_t total = 0;
   const size_t count = stage_collect(frame, space, stage);
   if (count == 0) return SAMARA_OK;
-  if (!smr_plan_pack(frame->items, count, &total))
+  if (!smr_plan_pack(frame->items, count, stage_take_offsets, space, &total))
     SMR_FRAME_FAIL(frame, OUT_OF_MEMORY, "its tensors do not fit the address space of %s",
                    space->backend->name);
-  for (size_t i = 0; i < count; i++)
-    space->values[frame->items[i].owner].offset = frame->items[i].best_offset;
   return stage_ensure(frame, space, &space->blocks[stage], total);
 }
 

@@ -70,7 +70,7 @@ static samara_status place_supported(struct smr_frame *frame, uint32_t n) {
 static samara_status place_node(struct smr_frame *frame, uint32_t n) {
   const struct smr_devices *devices = frame->common->devices;
   struct smr_frame_node *node = &frame->nodes[n];
-  if (!devices->automatic) return place_supported(frame, n);
+  if (!SMR_HAS(backends_auto) || !devices->automatic) return place_supported(frame, n);
   const size_t function = (size_t)(frame->function - frame->common->model->functions);
   if (devices->choices[function] == NULL) return SAMARA_OK;
   node->space = devices->choices[function][n].space;

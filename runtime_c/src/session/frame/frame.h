@@ -87,7 +87,6 @@ struct smr_plan_item {
   uint32_t owner;  // value, or value_count + node: its scratch
   uint8_t rank;    // higher ranks are placed first
   size_t size_bytes, offset;
-  size_t best_offset;  // of smr_plan_pack: the result
 };
 
 /// Indices grouped by stage: order[begin[s] .. begin[s + 1]). Without `late` dims there is one

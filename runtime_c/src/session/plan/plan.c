@@ -263,7 +263,20 @@ static size_t plan_bound(const struct smr_plan_item *items, size_t count) {
   return most;
 }
 
-bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total) {
+static void plan_take_offsets(struct smr_frame *frame, const struct smr_plan_item *items,
+                              size_t count) {
+  const uint32_t value_count = frame->function->value_count;
+  for (size_t i = 0; i < count; i++) {
+    const struct smr_plan_item *item = &items[i];
+    if (item->owner >= value_count)
+      frame->nodes[item->owner - value_count].scratch_offset = item->offset;
+    else
+      frame->values[item->owner].offset = item->offset;
+  }
+}
+
+bool smr_plan_pack(struct smr_plan_item *items, size_t count, smr_plan_take_fn take, void *user,
+                   size_t *total) {
   enum { PLAN_TRIES = 8, PLAN_MANY = 2048 };  // pieces of which one more try takes 10 ms
   size_t best = SIZE_MAX, bound = 0;
   for (uint8_t tries = 0; tries <= PLAN_TRIES; tries++) {
@@ -272,8 +285,13 @@ bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total) {
     plan_sort(items, count);
     for (size_t i = 0; fits && i < count; i++) fits = plan_insert(items, i, &size);
     if (!fits) break;
-    for (size_t i = 0; size < best && i < count; i++) items[i].best_offset = items[i].offset;
-    if (size < best) best = size;
+    if (size < best) {
+      best = size;
+      if (SMR_HAS(backends) && take != NULL)
+        take(user, items, count);
+      else
+        plan_take_offsets((struct smr_frame *)user, items, count);
+    }
     // The piece that sets the size was placed too late. Retry with it first.
     if (tries == 0 && count <= PLAN_MANY) bound = plan_bound(items, count);
     if (best == bound || count > PLAN_MANY) break;
@@ -289,16 +307,8 @@ bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total) {
 
 samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
                              size_t *size_bytes) {
-  const uint32_t value_count = frame->function->value_count;
   const size_t count = plan_collect(frame, begin, end);
-  if (!smr_plan_pack(frame->items, count, size_bytes))
+  if (!smr_plan_pack(frame->items, count, NULL, frame, size_bytes))
     SMR_FRAME_FAIL(frame, OUT_OF_MEMORY, "its tensors do not fit the address space");
-  for (size_t i = 0; i < count; i++) {
-    const struct smr_plan_item *item = &frame->items[i];
-    if (item->owner >= value_count)
-      frame->nodes[item->owner - value_count].scratch_offset = item->best_offset;
-    else
-      frame->values[item->owner].offset = item->best_offset;
-  }
   return SAMARA_OK;
 }

@@ -47,10 +47,14 @@ samara_status smr_views_end(struct smr_frame *frame);
 
 /* ---- plan.c ---- */
 
-/// Give pieces of memory offsets (best_offset) so that those that live at the same time do not
-/// overlap. `size_bytes` of the pieces are multiples of their alignment. *total receives what they
-/// take. Changes their order. False when the sum does not fit.
-bool smr_plan_pack(struct smr_plan_item *items, size_t count, size_t *total);
+/// Told of a plan: items with their offsets, in any order.
+typedef void (*smr_plan_take_fn)(void *user, const struct smr_plan_item *items, size_t count);
+/// Give pieces of memory offsets so that those that live at the same time do not overlap, in as few
+/// bytes as a few tries find. Calls `take` for each plan that is smaller than those before: the
+/// last is the result, of *total bytes. Without `take`, `user` is the frame that takes them for its
+/// values and scratch. False where it does not fit the address space.
+bool smr_plan_pack(struct smr_plan_item *items, size_t count, smr_plan_take_fn take, void *user,
+                   size_t *total);
 
 /// Decide for the values made in stages [begin, end) which of them share memory, where it is, how
 /// large it is and how long it lives.

@@ -15,7 +15,7 @@
 
 // ---- memory of the host ----
 
-static void *backend_allocate_host(void *user, size_t size_bytes) {
+static void *cl_backend_allocate_host(void *user, size_t size_bytes) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   void *pointer = device->given.allocate(device->given.user, size_bytes);
@@ -23,7 +23,7 @@ static void *backend_allocate_host(void *user, size_t size_bytes) {
   return pointer;
 }
 
-static void backend_release_host(void *user, void *pointer) {
+static void cl_backend_release_host(void *user, void *pointer) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)user;
   smr_os_mutex_lock(&device->mutex);
   device->given.release(device->given.user, pointer);
@@ -42,7 +42,7 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
   made->driver = driver;
   made->given = given;
   made->allocator = (samara_allocator){
-      .allocate = backend_allocate_host, .release = backend_release_host, .user = made};
+      .allocate = cl_backend_allocate_host, .release = cl_backend_release_host, .user = made};
   if (!smr_os_mutex_init(&made->mutex)) {
     smr_release(&given, made);
     SMR_FAIL(error, OUT_OF_MEMORY, "the system has no mutex left");
@@ -60,27 +60,27 @@ samara_status smr_cl_probe(const struct smr_cl_driver *driver, const samara_prob
   return SAMARA_OK;
 }
 
-static void backend_close(struct smr_cl_backend *device) {
+static void cl_backend_close(struct smr_cl_backend *device) {
   const samara_allocator given = device->given;
   device->driver->close(device->handle);
   smr_os_mutex_destroy(&device->mutex);
   smr_release(&given, device);
 }
 
-static size_t backend_alignment(const struct smr_cl_backend *device) {
+static size_t cl_backend_alignment(const struct smr_cl_backend *device) {
   enum { LEAST = 64 };  // what kernels that read vectors may rely on
   const size_t driver = device->driver->alignment(device->handle);
   return driver > LEAST ? driver : LEAST;
 }
 
-static size_t backend_aligned(const struct smr_cl_backend *device, size_t size_bytes) {
-  const size_t alignment = backend_alignment(device);
+static size_t cl_backend_aligned(const struct smr_cl_backend *device, size_t size_bytes) {
+  const size_t alignment = cl_backend_alignment(device);
   return (size_bytes + alignment - 1) / alignment * alignment;
 }
 
-static void backend_requirements(void *given, samara_requirements *out) {
+static void cl_backend_requirements(void *given, samara_requirements *out) {
   const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
-  out->alignment_bytes = backend_alignment(device);
+  out->alignment_bytes = cl_backend_alignment(device);
   out->any_range = true;
   out->max_memory_bytes = device->driver->max_memory(device->handle);
   out->constant_layouts =
@@ -89,28 +89,32 @@ static void backend_requirements(void *given, samara_requirements *out) {
 
 // ---- nodes ----
 
-static struct smr_cl_node backend_node(const struct smr_cl_backend *device,
-                                       const samara_region *region, uint32_t index) {
+static struct smr_cl_node cl_backend_node(const struct smr_cl_backend *device,
+                                          const samara_region *region, uint32_t index) {
   return (struct smr_cl_node){.region = region,
                               .node = &region->nodes[index],
                               .index = index,
                               .features = &device->features};
 }
 
-static const struct smr_cl_row *backend_row(const struct smr_cl_backend *device, const char *op) {
+static const struct smr_cl_row *cl_backend_row(const struct smr_cl_backend *device,
+                                               const char *op) {
   return device->driver->row != NULL ? device->driver->row(op) : smr_cl_row(op);
 }
 
-static bool backend_supports(void *given, const samara_region *region, uint32_t index, char *reason,
-                             size_t reason_size) {
+static bool cl_backend_supports(void *given, const samara_region *region, uint32_t index,
+                                char *reason, size_t reason_size) {
   const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
-  const struct smr_cl_node node = backend_node(device, region, index);
-  const struct smr_cl_row *row = backend_row(device, node.node->op);
+  const struct smr_cl_node node = cl_backend_node(device, region, index);
+  const struct smr_cl_row *row = cl_backend_row(device, node.node->op);
   const char *why = "it is not supported";
   if (row == NULL) {
     why = "the operator has no kernel for this device";
   } else if (row->fits(&node, &why)) {
-    return true;
+    bool kernels[SMR_CL_KERNELS + 1] = {false};
+    row->kernels(&node, kernels);
+    if (!kernels[SMR_CL_NONE]) return true;
+    why = "this build leaves out its kernel";
   }
   (void)smr_format(reason, reason_size, "%s", why);
   return false;
@@ -118,7 +122,8 @@ static bool backend_supports(void *given, const samara_region *region, uint32_t 
 
 // ---- programs ----
 
-static void backend_release_program(struct smr_cl_backend *device, struct smr_cl_program *program) {
+static void cl_backend_release_program(struct smr_cl_backend *device,
+                                       struct smr_cl_program *program) {
   const struct smr_cl_driver *driver = device->driver;
   smr_cl_release_flag(device, program);
   for (size_t i = 0; i < program->prepared_count; i++) {
@@ -135,12 +140,12 @@ static void backend_release_program(struct smr_cl_backend *device, struct smr_cl
 }
 
 // Compiles the kernels that any of the nodes may need.
-static samara_status backend_build(struct smr_cl_backend *device, const samara_region *region,
-                                   struct smr_cl_program *program, samara_error *error) {
-  bool kernels[SMR_CL_KERNELS] = {false}, any = false;
+static samara_status cl_backend_build(struct smr_cl_backend *device, const samara_region *region,
+                                      struct smr_cl_program *program, samara_error *error) {
+  bool kernels[SMR_CL_KERNELS + 1] = {false}, any = false;
   for (uint32_t i = 0; i < region->node_count; i++) {
-    const struct smr_cl_node node = backend_node(device, region, i);
-    const struct smr_cl_row *row = backend_row(device, node.node->op);
+    const struct smr_cl_node node = cl_backend_node(device, region, i);
+    const struct smr_cl_row *row = cl_backend_row(device, node.node->op);
     if (row == NULL) {
       SMR_FAIL(error, UNSUPPORTED, "%s: %s has no kernel for this device", node.node->name,
                node.node->op);
@@ -152,8 +157,8 @@ static samara_status backend_build(struct smr_cl_backend *device, const samara_r
   return device->driver->build(device->handle, kernels, &program->handle, error);
 }
 
-static samara_status backend_compile(void *given, const samara_region *region, void **program,
-                                     samara_error *error) {
+static samara_status cl_backend_compile(void *given, const samara_region *region, void **program,
+                                        samara_error *error) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   *program = NULL;
   struct smr_cl_program *made =
@@ -166,9 +171,9 @@ static samara_status backend_compile(void *given, const samara_region *region, v
   const samara_status status =
       made->starts == NULL
           ? smr_no_memory(error, ((size_t)region->node_count + 1) * sizeof *made->starts)
-          : backend_build(device, region, made, error);
+          : cl_backend_build(device, region, made, error);
   if (status != SAMARA_OK) {
-    backend_release_program(device, made);
+    cl_backend_release_program(device, made);
     return status;
   }
   *program = made;
@@ -176,8 +181,8 @@ static samara_status backend_compile(void *given, const samara_region *region, v
 }
 
 // Room for one prepared launch each. Those that are there keep their places.
-static samara_status backend_reserve(struct smr_cl_backend *device, struct smr_cl_program *program,
-                                     samara_error *error) {
+static samara_status cl_backend_reserve(struct smr_cl_backend *device,
+                                        struct smr_cl_program *program, samara_error *error) {
   const size_t count = program->launches.count;
   if (count <= program->prepared_count) return SAMARA_OK;
   void **prepared = (void **)smr_allocate_zeroed(&device->allocator, count, sizeof *prepared);
@@ -191,13 +196,13 @@ static samara_status backend_reserve(struct smr_cl_backend *device, struct smr_c
 }
 
 // Bring the tables of all launches to the device, one behind the other, and bind them.
-static samara_status backend_tables(struct smr_cl_backend *device, struct smr_cl_program *program,
-                                    samara_error *error) {
+static samara_status cl_backend_tables(struct smr_cl_backend *device,
+                                       struct smr_cl_program *program, samara_error *error) {
   const struct smr_cl_launches *launches = &program->launches;
   size_t total = 0;
   for (size_t i = 0; i < launches->count; i++)
     if (launches->launches[i].table != NULL)
-      total += backend_aligned(device, launches->launches[i].table_bytes);
+      total += cl_backend_aligned(device, launches->launches[i].table_bytes);
   if (program->tables != NULL) device->driver->release(device->handle, program->tables);
   program->tables = NULL;
   if (total == 0) return SAMARA_OK;
@@ -209,7 +214,7 @@ static samara_status backend_tables(struct smr_cl_backend *device, struct smr_cl
     if (launch->table == NULL) continue;
     memcpy(bytes + used, launch->table, launch->table_bytes);
     launch->buffers[launch->table_buffer].offset_bytes = used;
-    used += backend_aligned(device, launch->table_bytes);
+    used += cl_backend_aligned(device, launch->table_bytes);
   }
   const samara_status status =
       device->driver->allocate(device->handle, total, bytes, &program->tables, error);
@@ -221,8 +226,8 @@ static samara_status backend_tables(struct smr_cl_backend *device, struct smr_cl
 }
 
 // Memory for values between launches: what there is, or more.
-static samara_status backend_scratch(struct smr_cl_backend *device, struct smr_cl_program *program,
-                                     samara_error *error) {
+static samara_status cl_backend_scratch(struct smr_cl_backend *device,
+                                        struct smr_cl_program *program, samara_error *error) {
   const uint64_t needed = program->launches.scratch_bytes;
   if (needed > program->scratch_bytes) {
     if (program->scratch != NULL) device->driver->release(device->handle, program->scratch);
@@ -238,23 +243,23 @@ static samara_status backend_scratch(struct smr_cl_backend *device, struct smr_c
   return SAMARA_OK;
 }
 
-static samara_status backend_lower(struct smr_cl_backend *device, const samara_region *region,
-                                   struct smr_cl_program *program, samara_error *error) {
+static samara_status cl_backend_lower(struct smr_cl_backend *device, const samara_region *region,
+                                      struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
   smr_cl_launches_clear(launches);
   for (uint32_t i = 0; i < region->node_count; i++) {
-    const struct smr_cl_node node = backend_node(device, region, i);
+    const struct smr_cl_node node = cl_backend_node(device, region, i);
     program->starts[i] = launches->count;
     smr_cl_begin_node(launches);
-    backend_row(device, node.node->op)->lower(&node, launches);
+    cl_backend_row(device, node.node->op)->lower(&node, launches);
   }
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");
   if (launches->refusal != NULL) SMR_FAIL(error, UNSUPPORTED, "%s", launches->refusal);
-  SMR_TRY(backend_reserve(device, program, error));
-  SMR_TRY(backend_tables(device, program, error));
-  SMR_TRY(backend_scratch(device, program, error));
+  SMR_TRY(cl_backend_reserve(device, program, error));
+  SMR_TRY(cl_backend_tables(device, program, error));
+  SMR_TRY(cl_backend_scratch(device, program, error));
   SMR_TRY(smr_cl_prepare_flag(device, region, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
@@ -271,9 +276,9 @@ static samara_status backend_lower(struct smr_cl_backend *device, const samara_r
 
 // ---- work ----
 
-static samara_status backend_submit(void *given, void *of, const samara_region *region,
-                                    uint32_t first, uint32_t count, uint64_t *ticket,
-                                    samara_error *error) {
+static samara_status cl_backend_submit(void *given, void *of, const samara_region *region,
+                                       uint32_t first, uint32_t count, uint64_t *ticket,
+                                       samara_error *error) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   struct smr_cl_program *program = (struct smr_cl_program *)of;
   *ticket = 0;
@@ -283,7 +288,7 @@ static samara_status backend_submit(void *given, void *of, const samara_region *
   }
   if (program->flag != NULL) SMR_TRY(smr_cl_settle_flag(device, program, error));
   if (program->generation != region->generation)
-    SMR_TRY(backend_lower(device, region, program, error));
+    SMR_TRY(cl_backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
   SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
@@ -292,30 +297,30 @@ static samara_status backend_submit(void *given, void *of, const samara_region *
   return smr_cl_read_flag(device, program, ticket, error);
 }
 
-static samara_status backend_load(void *given, const samara_region_tensor *constant, void **handle,
-                                  samara_error *error) {
+static samara_status cl_backend_load(void *given, const samara_region_tensor *constant,
+                                     void **handle, samara_error *error) {
   const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, constant->size_bytes, constant->data, handle,
                                   error);
 }
 
-static samara_status backend_allocate(void *given, size_t size_bytes, void **handle,
-                                      samara_error *error) {
+static samara_status cl_backend_allocate(void *given, size_t size_bytes, void **handle,
+                                         samara_error *error) {
   const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *handle = NULL;
   return device->driver->allocate(device->handle, size_bytes, NULL, handle, error);
 }
 
-static void backend_release(void *given, samara_handle_kind kind, void *handle) {
+static void cl_backend_release(void *given, samara_handle_kind kind, void *handle) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   if (handle == NULL) return;
   switch (kind) {
     case SAMARA_HANDLE_DEVICE:
-      backend_close(device);
+      cl_backend_close(device);
       return;
     case SAMARA_HANDLE_PROGRAM:
-      backend_release_program(device, (struct smr_cl_program *)handle);
+      cl_backend_release_program(device, (struct smr_cl_program *)handle);
       return;
     case SAMARA_HANDLE_CONSTANT:
     case SAMARA_HANDLE_MEMORY:
@@ -324,15 +329,15 @@ static void backend_release(void *given, samara_handle_kind kind, void *handle) 
   }
 }
 
-static samara_status backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
-                                  samara_error *error) {
+static samara_status cl_backend_copy(void *given, const samara_copy *copy, uint64_t *ticket,
+                                     samara_error *error) {
   const struct smr_cl_backend *device = (const struct smr_cl_backend *)given;
   *ticket = 0;
   return device->driver->copy(device->handle, copy, ticket, error);
 }
 
-static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
-                                  samara_error *error) {
+static samara_status cl_backend_wait(void *given, uint64_t ticket, uint64_t timeout_ns, bool *done,
+                                     samara_error *error) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   SMR_TRY(device->driver->wait(device->handle, ticket, timeout_ns, done, error));
   return *done ? smr_cl_look_at_flags(device, ticket, error) : SAMARA_OK;
@@ -340,8 +345,8 @@ static samara_status backend_wait(void *given, uint64_t ticket, uint64_t timeout
 
 // ---- tables ----
 
-static samara_status backend_probe_opencl(const samara_probe *request, void **device,
-                                          samara_device_info *info, samara_error *error) {
+static samara_status cl_backend_probe_opencl(const samara_probe *request, void **device,
+                                             samara_device_info *info, samara_error *error) {
   return smr_cl_probe(&smr_opencl_driver, request, device, info, error);
 }
 
@@ -350,21 +355,21 @@ static samara_status backend_probe_opencl(const samara_probe *request, void **de
    .version = SAMARA_BACKEND_VERSION,           \
    .name = "opencl",                            \
    .probe = probe_function,                     \
-   .supports = backend_supports,                \
-   .requirements = backend_requirements,        \
-   .compile = backend_compile,                  \
-   .load = backend_load,                        \
-   .allocate = backend_allocate,                \
-   .release = backend_release,                  \
-   .copy = backend_copy,                        \
-   .submit = backend_submit,                    \
-   .wait = backend_wait}
+   .supports = cl_backend_supports,             \
+   .requirements = cl_backend_requirements,     \
+   .compile = cl_backend_compile,               \
+   .load = cl_backend_load,                     \
+   .allocate = cl_backend_allocate,             \
+   .release = cl_backend_release,               \
+   .copy = cl_backend_copy,                     \
+   .submit = cl_backend_submit,                 \
+   .wait = cl_backend_wait}
 
 const samara_backend_table smr_cl_functions = BACKEND_TABLE(NULL);
-static const samara_backend_table backend_opencl = BACKEND_TABLE(backend_probe_opencl);
+static const samara_backend_table cl_backend_opencl = BACKEND_TABLE(cl_backend_probe_opencl);
 
 #undef BACKEND_TABLE
 
 const samara_backend_table *smr_opencl_backend(void) {
-  return SMR_HAS(backend_opencl) ? &backend_opencl : NULL;
+  return SMR_HAS(backend_opencl) ? &cl_backend_opencl : NULL;
 }

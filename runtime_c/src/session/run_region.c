@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running regions: nodes on a device, and runs that are repeated on the CPU.
+#include "base/fp.h"
+
+#include "session/session.h"
+
+#include "base/os.h"
+
+// Every node on its own, for somebody who looks at times or values of each.
+static samara_status region_separately(struct smr_device_region *region, bool timed, bool watched) {
+  struct smr_frame *frame = region->frame;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    bool whole;
+    uint64_t start = timed ? smr_os_now_ns() : 0;
+    SMR_TRY(smr_region_compute(region, n - region->begin, 1));
+    SMR_TRY(smr_region_wait(region));
+    const uint64_t stop = timed ? smr_os_now_ns() : 0;
+    if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
+    if (watched) SMR_TRY(smr_region_show(region, n));
+    if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
+    SMR_TRY(smr_session_note(frame, &frame->nodes[n], timed, start));
+  }
+  region->trusted = true;
+  return smr_region_end(region);
+}
+
+// As a whole, but for stops behind nodes that are checked.
+static samara_status region_checked(struct smr_device_region *region) {
+  uint32_t begun = region->begin;
+  bool whole = false;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    if (!smr_check_is_due(region, n, &whole)) continue;
+    SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
+    SMR_TRY(smr_check_node(region, n, whole));
+    begun = n + 1;
+  }
+  region->trusted = true;
+  if (begun == region->end) return SAMARA_OK;
+  return smr_region_compute(region, begun - region->begin, region->end - begun);
+}
+
+samara_status smr_session_run_region(struct smr_device_region *region) {
+  struct smr_frame *frame = region->frame;
+  const samara_session *session = frame->session;
+  const bool timed = SMR_HAS(profile) && session->profile.on;
+  const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
+  for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
+  const bool checked = !region->trusted || session->common.devices->checked == region;
+  const bool stops = checked && !region->space->backend->requirements.any_range;
+  SMR_TRY(smr_region_begin(region, timed || watched || stops));
+  if (timed || watched) return region_separately(region, timed, watched);
+  if (checked)
+    SMR_TRY(region_checked(region));
+  else
+    SMR_TRY(smr_region_compute(region, 0, region->end - region->begin));
+  SMR_TRY(smr_region_end(region));
+  for (uint32_t n = region->begin; n < region->end; n++)
+    SMR_TRY(smr_session_note(frame, &frame->nodes[n], false, 0));
+  return SAMARA_OK;
+}
+
+// A run in which a device failed is repeated on the CPU. Nothing that it reads has changed:
+// variables take their new values at the end of a run.
+samara_status smr_session_run_again(samara_session *session, samara_status status) {
+  struct smr_devices *devices = session->common.devices;
+  if (devices == NULL) return status;
+  devices->runs += devices->active && devices->regions != NULL;
+  if (status == SAMARA_OK || !devices->failed) return status;
+  SMR_TRY(smr_session_recover(session, status, true));
+  devices->repeated++;
+  session->common.run.steps = 0;
+  return smr_session_run_once(session);
+}
