@@ -26,6 +26,7 @@ EXCEPTIONS: dict[str, str] = {
     "tools/gen_cdef.py": "tests/meta/test_generated.py runs it; the bridge's tests use its output",
     "runtime_c/src/base/os_hwcap.c": "one system call; tests/base/isa_test.c reads what it answers",
     "runtime_c/src/base/os_windows.c": "empty on POSIX; compiled by every build",
+    "runtime_c/src/backends/needs.c": "tests/pybridge/test_needs.py, tests/exporter/test_build.py",
     "runtime_c/src/backends/opencl/backend_flag.c": "runtime_c/tests/backends/backend_flag_test.c",
     "runtime_c/src/session/run_region.c": "by tests/backends/mirror_test.c",
     "runtime_c/src/backends/opencl/cl_backend.c": "runtime_c/tests/backends/driver_*test.c",

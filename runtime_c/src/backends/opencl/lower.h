@@ -69,6 +69,8 @@ void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches
                           int64_t depth, int64_t columns);
 void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels);
 
+enum { SMR_CL_TILED = 3 };  // types of products that have small tiles
+
 /// What an item of a product or a convolution makes, and the kernel that does it.
 struct smr_cl_tile {
   uint16_t kernel;

@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16, CL_TILED = 3 };
+enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16 };
 
 static const uint16_t cl_conv_panel[4] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16,
                                           SMR_CL_conv_f32_i8};
-static const uint16_t cl_conv_4x4[CL_TILED] = {SMR_CL_conv_f32_4x4, SMR_CL_conv_f32_f16_4x4,
-                                               SMR_CL_conv_f16_4x4};
-static const uint16_t cl_conv_1x4[CL_TILED] = {SMR_CL_conv_f32_1x4, SMR_CL_conv_f32_f16_1x4,
-                                               SMR_CL_conv_f16_1x4};
-static const uint16_t cl_conv_depthwise_1x4[CL_TILED] = {
+static const uint16_t cl_conv_4x4[SMR_CL_TILED] = {SMR_CL_conv_f32_4x4, SMR_CL_conv_f32_f16_4x4,
+                                                   SMR_CL_conv_f16_4x4};
+static const uint16_t cl_conv_1x4[SMR_CL_TILED] = {SMR_CL_conv_f32_1x4, SMR_CL_conv_f32_f16_1x4,
+                                                   SMR_CL_conv_f16_1x4};
+static const uint16_t cl_conv_depthwise_1x4[SMR_CL_TILED] = {
     SMR_CL_depthwise_f32_1x4, SMR_CL_depthwise_f32_f16_1x4, SMR_CL_depthwise_f16_1x4};
 static const uint16_t cl_conv_plain[3] = {SMR_CL_conv_plain_f32, SMR_CL_conv_plain_f32_f16,
                                           SMR_CL_conv_plain_f16};
@@ -85,7 +85,7 @@ static uint16_t cl_conv_kernel(const struct smr_cl_node *node) {
 
 // Whether the node has tiles for devices that run thousands of items.
 static bool cl_conv_has_small(const struct smr_cl_node *node, int types) {
-  return !node->features->cpu && types < CL_TILED && !cl_conv_spreads(node) &&
+  return !node->features->cpu && types < SMR_CL_TILED && !cl_conv_spreads(node) &&
          smr_cl_input(node, 1)->layout != SAMARA_LAYOUT_PLAIN;
 }
 

@@ -4,7 +4,7 @@
 
 #include "backends/opencl/lower.h"
 
-enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8, CL_TILED = 3 };  // types that have small tiles
+enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8 };
 
 int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
@@ -44,10 +44,10 @@ void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launc
 
 static const uint16_t cl_panel_tall[4] = {SMR_CL_matmul_f32, SMR_CL_matmul_f32_f16,
                                           SMR_CL_matmul_f16, SMR_CL_matmul_f32_i8};
-static const uint16_t cl_panel_4x4[CL_TILED] = {SMR_CL_matmul_f32_4x4, SMR_CL_matmul_f32_f16_4x4,
-                                                SMR_CL_matmul_f16_4x4};
-static const uint16_t cl_panel_1x4[CL_TILED] = {SMR_CL_matmul_f32_1x4, SMR_CL_matmul_f32_f16_1x4,
-                                                SMR_CL_matmul_f16_1x4};
+static const uint16_t cl_panel_4x4[SMR_CL_TILED] = {
+    SMR_CL_matmul_f32_4x4, SMR_CL_matmul_f32_f16_4x4, SMR_CL_matmul_f16_4x4};
+static const uint16_t cl_panel_1x4[SMR_CL_TILED] = {
+    SMR_CL_matmul_f32_1x4, SMR_CL_matmul_f32_f16_1x4, SMR_CL_matmul_f16_1x4};
 static const uint16_t cl_panel_flat[4] = {SMR_CL_matvec_f32, SMR_CL_matvec_f32_f16,
                                           SMR_CL_matvec_f16, SMR_CL_matvec_f32_i8};
 static const uint16_t cl_plain_product[3] = {SMR_CL_matmul_plain_f32, SMR_CL_matmul_plain_f32_f16,
@@ -58,7 +58,7 @@ static const uint16_t cl_any_product[3] = {SMR_CL_matmul_any_f32, SMR_CL_matmul_
 static int64_t cl_blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
 
 static bool cl_panel_has_small(const struct smr_cl_node *node, int types) {
-  return !node->features->cpu && types < CL_TILED;
+  return !node->features->cpu && types < SMR_CL_TILED;
 }
 
 static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int types, int64_t rows,
