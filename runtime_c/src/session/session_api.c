@@ -63,11 +63,12 @@ static samara_status api_take_input(samara_session *session, size_t index, const
 // ---- shapes ----
 
 samara_status smr_session_shape(samara_session *session) {
+  const struct smr_frame *frame = session->entry;
   const struct smr_function *f = session->function;
   session->ready = session->ran = false;
   if (SMR_HAS(bind)) smr_bind_clear(session);
   SMR_TRY(smr_session_recover(session, smr_session_plan(session), true));
-  const struct smr_frame *frame = session->entry;
+  if (SMR_HAS(backends)) frame = session->entry;  // it may be another one
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];
     if (smr_bound(input->variable)) continue;

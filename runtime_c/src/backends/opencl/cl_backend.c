@@ -13,6 +13,12 @@
 #include "base/format.h"
 #include "base/parts.h"
 
+// What only some operators need.
+enum {
+  BACKEND_FLAGS = SMR_HAS(cl_indexed),
+  BACKEND_SCRATCH = SMR_HAS(cl_indexed) || SMR_HAS(cl_recurrent),
+};
+
 // ---- memory of the host ----
 
 static void *cl_backend_allocate_host(void *user, size_t size_bytes) {
@@ -125,7 +131,7 @@ static bool cl_backend_supports(void *given, const samara_region *region, uint32
 static void cl_backend_release_program(struct smr_cl_backend *device,
                                        struct smr_cl_program *program) {
   const struct smr_cl_driver *driver = device->driver;
-  smr_cl_release_flag(device, program);
+  if (BACKEND_FLAGS) smr_cl_release_flag(device, program);
   for (size_t i = 0; i < program->prepared_count; i++) {
     if (program->prepared[i] != NULL)
       driver->release_prepared(device->handle, program->prepared[i]);
@@ -259,8 +265,8 @@ static samara_status cl_backend_lower(struct smr_cl_backend *device, const samar
   if (launches->refusal != NULL) SMR_FAIL(error, UNSUPPORTED, "%s", launches->refusal);
   SMR_TRY(cl_backend_reserve(device, program, error));
   SMR_TRY(cl_backend_tables(device, program, error));
-  SMR_TRY(cl_backend_scratch(device, program, error));
-  SMR_TRY(smr_cl_prepare_flag(device, region, program, error));
+  if (BACKEND_SCRATCH) SMR_TRY(cl_backend_scratch(device, program, error));
+  if (BACKEND_FLAGS) SMR_TRY(smr_cl_prepare_flag(device, region, program, error));
   for (size_t i = 0; i < launches->count; i++) {
     const struct smr_cl_launch *launch = &launches->launches[i];
     const samara_status status = device->driver->prepare(device->handle, program->handle, launch,
@@ -286,14 +292,14 @@ static samara_status cl_backend_submit(void *given, void *of, const samara_regio
       first > program->node_count || count > program->node_count - first) {
     SMR_FAIL(error, BAD_STATE, "a region that is not planned, or has no such nodes");
   }
-  if (program->flag != NULL) SMR_TRY(smr_cl_settle_flag(device, program, error));
+  if (BACKEND_FLAGS && program->flag != NULL) SMR_TRY(smr_cl_settle_flag(device, program, error));
   if (program->generation != region->generation)
     SMR_TRY(cl_backend_lower(device, region, program, error));
   const size_t begin = program->starts[first], end = program->starts[first + count];
   if (begin == end) return SAMARA_OK;
   SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
                               program->launches.launches + begin, end - begin, ticket, error));
-  if (!smr_cl_may_flag(program, begin, end)) return SAMARA_OK;
+  if (!BACKEND_FLAGS || !smr_cl_may_flag(program, begin, end)) return SAMARA_OK;
   return smr_cl_read_flag(device, program, ticket, error);
 }
 
@@ -340,7 +346,7 @@ static samara_status cl_backend_wait(void *given, uint64_t ticket, uint64_t time
                                      samara_error *error) {
   struct smr_cl_backend *device = (struct smr_cl_backend *)given;
   SMR_TRY(device->driver->wait(device->handle, ticket, timeout_ns, done, error));
-  return *done ? smr_cl_look_at_flags(device, ticket, error) : SAMARA_OK;
+  return BACKEND_FLAGS && *done ? smr_cl_look_at_flags(device, ticket, error) : SAMARA_OK;
 }
 
 // ---- tables ----
