@@ -33,16 +33,22 @@ KERNEL(NAME) {
       AT(Q(1), Q(7))
       AT(Q(0), Q(6))
 #undef AT
-      // Sums of sums: one long sum would lose digits.
-      for (int first = 0; first < Q(5); first += 256) {
-        const int last = LEAST(first + 256, Q(5));
-        ACC acc = START;
-        for (int k = first; k < last; k++) {
-          const ACC v = (ACC)LD(X, x, from + k * Q(b));
-          acc = OF;
+      // Sums of sums of sums: a long sum would lose digits.
+      for (int high = 0; high < Q(5); high += 2048) {
+        ACC part = START;
+        for (int first = high; first < LEAST(high + 2048, Q(5)); first += 32) {
+          const int last = LEAST(first + 32, Q(5));
+          ACC acc = START;
+          for (int k = first; k < last; k++) {
+            const ACC v = (ACC)LD(X, x, from + k * Q(b));
+            acc = OF;
+          }
+          const ACC v = acc;
+          acc = part;
+          part = JOIN;
         }
-        const ACC v = acc;
-        acc = total;
+        const ACC v = part;
+        ACC acc = total;
         total = JOIN;
       }
     }
