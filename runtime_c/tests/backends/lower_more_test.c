@@ -517,8 +517,6 @@ SMR_TEST(qunary) {
 
 static void qnorm(bool centred, int32_t rank, const int64_t *shape, int64_t axis, float eps,
                   float spread, bool bias, int flat) {
-  int64_t n = 1;
-  for (int32_t i = (int32_t)axis; i < rank; i++) n *= shape[i];
   one_begin(centred ? "qlayer_norm" : "qrms_norm");
   struct one_tensor *x = one_input(Q8, rank, shape);
   quantized(x, 0.05f, 3);
