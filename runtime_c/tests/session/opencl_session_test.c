@@ -33,7 +33,7 @@ static void run_kernel(const char *name, unsigned char **buffers, const int32_t 
   size_t k = 0;
   while (k < SMR_CL_KERNELS && strcmp(smr_cl_texts[k].name, name) != 0) k++;
   REQUIRE(k < SMR_CL_KERNELS);
-  launch.kernel = (enum smr_cl_kernel)k;
+  launch.kernel = (uint16_t)k;
   for (size_t i = 0; i < SMR_CL_BUFFERS; i++) launch.buffers[i].memory = buffers[i];
   memcpy(launch.ints, ints, sizeof launch.ints);
   memcpy(launch.floats, floats, sizeof launch.floats);

@@ -80,7 +80,7 @@ SMR_TEST(blocks_are_freed_in_any_order) {
     struct smr_block blocks[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
     smr_block_free(&s, &blocks[0]);  // has none
     for (size_t i = 0; i < 3; i++)
-      CHECK_EQ_INT(smr_block_ensure(&s, &blocks[i], 64 << i, 0, "b"), SAMARA_OK);
+      CHECK_EQ_INT(smr_block_ensure(&s, &blocks[i], (size_t)64 << i, 0, "b"), SAMARA_OK);
     smr_block_free(&s, &blocks[order]);
     CHECK(blocks[order].data == NULL && blocks[order].size_bytes == 0);
     CHECK_EQ_INT(s.memory.arena_bytes, 7 * 64 - (64 << order));
