@@ -201,6 +201,9 @@ SMR_TEST(threads_share_a_device) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
+#if defined(SMR_SANITIZED)
+  return NOT_RUN("sanitized drivers", "those of others stop there") ? SMR_TEST_SKIPPED : 1;
+#endif
   const samara_backend_table *table = smr_opencl_backend();
   const samara_probe request = scale_probe(&counting, -1, 0, NULL);
   void *device = NULL;

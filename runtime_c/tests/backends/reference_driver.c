@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Kernels may compute addresses in a buffer that is not there, but not use them.
+#define REFERENCE_ABSENT ((unsigned char *)(uintptr_t)4096)
+
 void smr_reference_launch(const struct smr_cl_launch *launch) {
   struct smr_cl_item *now = &smr_cl_now;
   for (int i = 0; i < SMR_CL_BUFFERS; i++) {
     const struct smr_cl_place *place = &launch->buffers[i];
-    now->buffers[i] =
-        place->memory == NULL ? NULL : (unsigned char *)place->memory + place->offset_bytes;
+    now->buffers[i] = place->memory == NULL ? REFERENCE_ABSENT
+                                            : (unsigned char *)place->memory + place->offset_bytes;
   }
   // A copy of its own, so that sanitizers see where it ends.
   void *table = NULL;
