@@ -359,6 +359,7 @@ static bool one_on_cpu(void) {
       .input_count = one.inputs,
       .outputs = out,
       .output_count = one.outputs,
+      .strict_accuracy = true,  // else some CPUs add float16 up in float16
   };
   samara_op_context *context = NULL;
   if (!CHECK_EQ_INT(samara_op_context_create(NULL, &context, NULL), SAMARA_OK)) return false;
