@@ -6,10 +6,6 @@
 #include "backends/reference_driver.h"
 #include "harness.h"
 
-#define DIMS(...) \
-  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
-#define F32 SAMARA_FLOAT32
-
 // ---- a driver whose work is done when somebody waits ----
 
 enum { LATE_READS = 16 };

@@ -5,13 +5,6 @@
 #include "backends/one_node.h"
 #include "harness.h"
 
-#define DIMS(...) \
-  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
-#define LIST(...) \
-  (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
-#define F32 SAMARA_FLOAT32
-#define F16 SAMARA_FLOAT16
-
 enum { PLAIN, PACKED };
 
 // ---- convolutions ----

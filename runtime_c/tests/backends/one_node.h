@@ -19,6 +19,15 @@
 
 #include <ctype.h>
 
+/// Rank and dims, as in one_input(F32, DIMS(3, 5)); count and elements of a list of integers.
+#define DIMS(...) \
+  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
+#define LIST(...) \
+  (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
+#define F32 SAMARA_FLOAT32
+#define F16 SAMARA_FLOAT16
+#define Q8 SAMARA_QINT8
+
 /// An operand; `data` has all its elements, plain.
 struct one_tensor {
   samara_dtype dtype;  // 0: absent
@@ -142,6 +151,14 @@ static inline struct one_tensor *one_input(samara_dtype dtype, int32_t rank, con
     one_fill(t, -2.0f, 2.0f);
   else
     one_fill(t, -100.0f, 100.0f);
+  return t;
+}
+
+/// Give a quantized operand its scale and zero point, and bytes of the whole range.
+static inline struct one_tensor *one_quantized(struct one_tensor *t, float scale, int32_t zero) {
+  t->scale = scale;
+  t->zero_point = zero;
+  if (t->data != NULL) one_fill(t, -128.0f, 127.9f);
   return t;
 }
 
