@@ -145,6 +145,18 @@ SMR_TEST(reductions) {
   one_check(0);
 }
 
+// Sums of many numbers alike keep their last digits, which models subtract from each other.
+SMR_TEST(long_sums) {
+  for (int64_t n = 512; n <= 32768; n *= 8) {
+    one_begin("reduce_mean");
+    one_fill(one_input(F32, DIMS(n, 16)), 0.9f, 1.1f);
+    one_output(F32, DIMS(16));
+    one_ints("axes", LIST(0));
+    one_int("keepdims", 0);
+    one_check(2e-7);
+  }
+}
+
 SMR_TEST(softmax) {
   for (int i = 0; i < 2; i++) {
     const samara_dtype d = i ? F16 : F32;
@@ -412,5 +424,5 @@ SMR_TEST(texts) {
 }
 
 SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(cumsum);
-              RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(softmax); RUN(norms);
-              RUN(attention); RUN(resize))
+              RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(long_sums); RUN(softmax);
+              RUN(norms); RUN(attention); RUN(resize))
