@@ -27,15 +27,7 @@ static void run_scale(const char *name, unsigned char **buffers, const int32_t *
     y[i] = x[i] * w[0] + (float)ints[31] + floats[7];
 }
 
-static void reset(void) {
-  const long live = faults->live;
-  *faults = (struct fault_opencl){.at = -1,
-                                  .code = SMR_CL_OUT_OF_HOST_MEMORY,
-                                  .live = live,
-                                  .max_alloc = 1 << 20,
-                                  .version = "OpenCL 1.2 fault",
-                                  .kernel = run_scale};
-}
+static void reset(void) { fault_opencl_reset(faults, run_scale); }
 
 // One whole use; checks that nothing is left.
 static samara_status use_once(long allocation, const char *folder, samara_error *error) {
@@ -366,6 +358,19 @@ SMR_TEST(devices_that_cannot_be_used) {
   CHECK_EQ_INT(faults->live, 0);
 }
 
+SMR_TEST(a_device_of_many_kinds_counts_once) {
+  struct counting counting;
+  samara_error error;
+  reset();
+  faults->many_kinds = true;
+  samara_probe request = scale_probe(&counting, -1, 0, NULL);
+  CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_OK);
+  request.index = 1;
+  CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_NOT_FOUND);
+  CHECK_CONTAINS(error.text, "there are 1");
+  reset();
+}
+
 SMR_TEST(library_may_be_missing) {
   struct counting counting;
   samara_error error;
@@ -443,14 +448,9 @@ SMR_TEST(folder_that_cannot_be_written) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  setenv("SAMARA_OPENCL", SMR_FAULT_OPENCL, 1);
-  void *library = smr_os_library_open(SMR_FAULT_OPENCL);
-  if (library == NULL) {
-    fprintf(stderr, "cannot load %s\n", SMR_FAULT_OPENCL);
-    return 1;
-  }
-  const smr_os_function entry = smr_os_library_function(library, FAULT_OPENCL_ENTRY);
-  faults = ((struct fault_opencl * (*)(void)) entry)();
+  void *library;
+  faults = fault_opencl_load(SMR_FAULT_OPENCL, &library);
+  if (faults == NULL) return 1;
   RUN(whole_use_passes);
   RUN(every_call_may_fail);
   RUN(device_may_be_lost_at_any_call);
@@ -465,6 +465,7 @@ int main(int argc, char **argv) {
   RUN(failed_command_fails_all_waits);
   RUN(errors_name_call_and_error);
   RUN(devices_that_cannot_be_used);
+  RUN(a_device_of_many_kinds_counts_once);
   RUN(library_may_be_missing);
   RUN(broken_entries_are_made_anew);
   RUN(folder_that_cannot_be_written);

@@ -144,7 +144,7 @@ EXPORT int32_t CALL clGetDeviceIDs(smr_cl_platform_id platform, uint64_t type, u
                                    smr_cl_device_id *out, uint32_t *count) {
   FAULT_OR_WORK();
   (void)platform;
-  const size_t which = type == SMR_CL_DEVICE_TYPE_GPU ? 1 : 0;
+  const size_t which = type == SMR_CL_DEVICE_TYPE_GPU && !controls.many_kinds ? 1 : 0;
   if (type != SMR_CL_DEVICE_TYPE_GPU && type != SMR_CL_DEVICE_TYPE_CPU) return DEVICE_NOT_FOUND;
   if (out != NULL && room > 0) out[0] = (smr_cl_device_id)(void *)&device_objects[which];
   if (count != NULL) *count = 1;
@@ -156,7 +156,8 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
   FAULT_OR_WORK();
   const bool old = (void *)device == (void *)&device_objects[1];
   const uint32_t yes = 1, units = 2;
-  const uint64_t type = SMR_CL_DEVICE_TYPE_CPU, memory = 1 << 22, none = 0;
+  const uint64_t type = SMR_CL_DEVICE_TYPE_CPU | (controls.many_kinds ? SMR_CL_DEVICE_TYPE_GPU : 0);
+  const uint64_t memory = 1 << 22, none = 0;
   switch (what) {
     case SMR_CL_DEVICE_NAME:
       return give_text("faulty", room, out, needed);

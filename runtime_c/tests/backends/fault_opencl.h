@@ -3,8 +3,14 @@
 #ifndef SMR_TESTS_BACKENDS_FAULT_OPENCL_H
 #define SMR_TESTS_BACKENDS_FAULT_OPENCL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/opencl/cl.h"
+#include "base/os.h"
 
 /// What a kernel does: the launch as it came through the kernel's arguments. A buffer that is not
 /// used is NULL; offsets have been added to the others.
@@ -32,10 +38,34 @@ struct fault_opencl {
   long enqueued;        // kernels
   int deaf;             // the device never finishes an event that is asked for
   const char *version;  // of the device
+  bool many_kinds;      // the device is a GPU and a CPU, and the only one
   fault_kernel_fn kernel;
 };
 
 /// The name of the exported function that returns the controls.
 #define FAULT_OPENCL_ENTRY "fault_opencl"
+
+/// Load the library and have drivers load it from now on. NULL, with a message, where that fails;
+/// else smr_os_library_close(*library) ends it.
+static inline struct fault_opencl *fault_opencl_load(const char *path, void **library) {
+  setenv("SAMARA_OPENCL", path, 1);
+  *library = smr_os_library_open(path);
+  if (*library == NULL) {
+    fprintf(stderr, "cannot load %s\n", path);
+    return NULL;
+  }
+  const smr_os_function entry = smr_os_library_function(*library, FAULT_OPENCL_ENTRY);
+  return ((struct fault_opencl * (*)(void)) entry)();
+}
+
+/// Nothing fails any more. Objects that are alive stay counted.
+static inline void fault_opencl_reset(struct fault_opencl *faults, fault_kernel_fn kernel) {
+  *faults = (struct fault_opencl){.at = -1,
+                                  .code = SMR_CL_OUT_OF_HOST_MEMORY,
+                                  .live = faults->live,
+                                  .max_alloc = 1 << 20,
+                                  .version = "OpenCL 1.2 fault",
+                                  .kernel = kernel};
+}
 
 #endif

@@ -45,12 +45,7 @@ static void run_kernel(const char *name, unsigned char **buffers, const int32_t 
 }
 
 static void reset(void) {
-  *faults = (struct fault_opencl){.at = -1,
-                                  .code = SMR_CL_OUT_OF_HOST_MEMORY,
-                                  .live = faults->live,
-                                  .max_alloc = 1 << 20,
-                                  .version = "OpenCL 1.2 fault",
-                                  .kernel = run_kernel};
+  fault_opencl_reset(faults, run_kernel);
   lies = false;
 }
 
@@ -177,14 +172,9 @@ SMR_TEST(wrong_kernels_are_caught) { for_each_model(compute_wrongly); }
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  setenv("SAMARA_OPENCL", SMR_FAULT_OPENCL, 1);
-  void *library = smr_os_library_open(SMR_FAULT_OPENCL);
-  if (library == NULL) {
-    fprintf(stderr, "cannot load %s\n", SMR_FAULT_OPENCL);
-    return 1;
-  }
-  const smr_os_function entry = smr_os_library_function(library, FAULT_OPENCL_ENTRY);
-  faults = ((struct fault_opencl * (*)(void)) entry)();
+  void *library;
+  faults = fault_opencl_load(SMR_FAULT_OPENCL, &library);
+  if (faults == NULL) return 1;
   RUN(all_runs_are_on_the_device);
   RUN(any_call_may_fail);
   RUN(the_device_may_be_lost_at_any_call);
