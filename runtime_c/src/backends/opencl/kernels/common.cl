@@ -128,3 +128,12 @@ HELPER float divided(float a, float b) {
   const float value = ldexp((float)(int)whole, from - (divisor >> 23) - 31 + shift);
   return bits < 0 ? -value : value;
 }
+
+// Where a tap of a window reads along a dimension of `size`, or -1: for place `out` of a convolution,
+// or, with `spread`, of a transposed one.
+HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int pad, int size) {
+  const int t = out + pad - tap * dilation;
+  const int at = spread ? t / stride : out * stride + tap * dilation - pad;
+  if (spread && (t < 0 || at * stride != t)) return -1;
+  return at >= 0 && at < size ? at : -1;
+}

@@ -11,16 +11,6 @@
 //    9 activation, a flags, b column blocks of a group. F: lo, hi, alpha, beta.
 // NARROW: input channels that are loaded at once, where not 0. ITEM: block of pixels along dimension
 // TALL, block of columns along the other of the first two.
-HELPER int FN(place)(int out, int tap, int stride, int dilation, int pad, int size) {
-#if SPREAD
-  const int t = out + pad - tap * dilation;
-  const int at = t / stride;
-  return t >= 0 && at * stride == t && at < size ? at : -1;
-#else
-  const int at = out * stride + tap * dilation - pad;
-  return at >= 0 && at < size ? at : -1;
-#endif
-}
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
   GLOBAL const W *w = IN(1, W);
@@ -64,9 +54,9 @@ KERNEL(NAME) {
         int at[ROWS], mask[ROWS], all = -1, any = 0;
         UNROLL
         for (int r = 0; r < ROWS; r++) {
-          const int d = FN(place)(od[r], kd, Q(0), Q(3), Q(6), P(6));
-          const int h = FN(place)(oh[r], kh, Q(1), Q(4), Q(7), P(7));
-          const int v = FN(place)(ow[r], kw, Q(2), Q(5), Q(8), P(8));
+          const int d = tap_place(SPREAD, od[r], kd, Q(0), Q(3), Q(6), P(6));
+          const int h = tap_place(SPREAD, oh[r], kh, Q(1), Q(4), Q(7), P(7));
+          const int v = tap_place(SPREAD, ow[r], kw, Q(2), Q(5), Q(8), P(8));
           mask[r] = d < 0 || h < 0 || v < 0 ? 0 : -1;
           at[r] = mask[r] ? (((image[r] + d) * P(7) + h) * P(8) + v) * P(1) + group * depth : 0;
           all &= mask[r];

@@ -9,16 +9,6 @@
 // c that of y, d whether the sums are the output. F: 0 lo, 1 hi, of y less its zero point.
 //
 // Products of two numbers below 256 are added as floats: 256 of them are exact.
-HELPER int FN(place)(int out, int tap, int stride, int dilation, int pad, int size) {
-#if SPREAD
-  const int t = out + pad - tap * dilation;
-  const int at = t / stride;
-  return t >= 0 && at * stride == t && at < size ? at : -1;
-#else
-  const int at = out * stride + tap * dilation - pad;
-  return at >= 0 && at < size ? at : -1;
-#endif
-}
 KERNEL(NAME) {
   GLOBAL const i8 *x = IN(0, i8);
   GLOBAL const i8 *w = IN(1, i8);
@@ -59,9 +49,9 @@ KERNEL(NAME) {
         int at[ROWS], mask[ROWS];
         UNROLL
         for (int r = 0; r < ROWS; r++) {
-          const int d = FN(place)(od[r], kd, Q(0), Q(3), Q(6), P(6));
-          const int h = FN(place)(oh[r], kh, Q(1), Q(4), Q(7), P(7));
-          const int v = FN(place)(ow[r], kw, Q(2), Q(5), Q(8), P(8));
+          const int d = tap_place(SPREAD, od[r], kd, Q(0), Q(3), Q(6), P(6));
+          const int h = tap_place(SPREAD, oh[r], kh, Q(1), Q(4), Q(7), P(7));
+          const int v = tap_place(SPREAD, ow[r], kw, Q(2), Q(5), Q(8), P(8));
           mask[r] = d < 0 || h < 0 || v < 0 ? 0 : -1;
           at[r] = mask[r] ? (((image[r] + d) * P(7) + h) * P(8) + v) * P(1) + group * depth : 0;
         }
