@@ -129,8 +129,8 @@ HELPER float divided(float a, float b) {
   return bits < 0 ? -value : value;
 }
 
-// Where a tap of a window reads along a dimension of `size`, or -1: for place `out` of a convolution,
-// or, with `spread`, of a transposed one.
+// Where a tap of a window reads along a dimension of `size`, or -1: for place `out` of a
+// convolution, or, with `spread`, of a transposed one.
 HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int pad, int size) {
   const int t = out + pad - tap * dilation;
   const int at = spread ? t / stride : out * stride + tap * dilation - pad;
