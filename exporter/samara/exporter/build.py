@@ -16,6 +16,7 @@ from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.package.dist import custom_names
 from samara.exporter.package.features import BACKENDS
+from samara.exporter.package.lists import is_of_device
 from samara.exporter.package.runtime_build import BuildReport as BuildReport
 from samara.exporter.package.runtime_build import build_dist, for_target, merged
 from samara.exporter.package.selection import MAGIC, Selection
@@ -101,7 +102,7 @@ def gathered(
         if devices:
             wanted.append(Selection(features=devices))
         whole = merged(wanted)
-        if devices and whole.parts is not None and not any(p[:3] == "cl_" for p in whole.parts):
+        if devices and whole.parts is not None and not any(map(is_of_device, whole.parts)):
             notes += (f"nothing here needs a kernel of {backend}: all runs on the CPU",)
         yield Gathered(tuple(files), whole, notes)
 

@@ -76,9 +76,9 @@ SAMARA_API samara_status samara_session_needs(const samara_session *session, cha
                                               size_t size, size_t *length);
 
 /* What a library must have beside these so that the session's nodes can run on a backend that it
- * brings ("opencl"): names of parts, separated by commas. Written and cut like the list above.
- * SAMARA_NOT_FOUND for another backend, and in libraries that keep no such lists. Between runs, in
- * the session's thread. */
+ * brings ("opencl"): names of parts and, with the backend's name in front ("opencl.conv_f32"), of
+ * kernels, separated by commas. Written and cut like the list above. SAMARA_NOT_FOUND for another
+ * backend, and in libraries that keep no such lists. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_backend_needs(samara_session *session, const char *backend,
                                                       char *text, size_t size, size_t *length);
 

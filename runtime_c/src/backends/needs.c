@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "backends/opencl/launch.h"
+#include "backends/opencl/driver.h"
 
 // The part that each kernel's text belongs to.
 static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
@@ -19,7 +19,8 @@ static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
 
 static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels,
                                 struct smr_parts *parts) {
-  static const struct smr_cl_features features = {.cpu = false};
+  // Every kind of device: who builds does not know which one the library will meet.
+  static const struct smr_cl_features features[] = {{.cpu = false}, {.cpu = true}};
   const struct smr_frame_node *node = &frame->nodes[n];
   struct smr_device_region slice = {0};
   const char *why;
@@ -27,9 +28,10 @@ static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kerne
   const struct smr_cl_row *row = smr_cl_row(node->node->op->name);
   if (row == NULL) return SAMARA_OK;
   SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
-  const struct smr_cl_node of = {
-      .region = &slice.region, .node = slice.region.nodes, .index = 0, .features = &features};
-  if (row->fits(&of, &why)) {
+  for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+    const struct smr_cl_node of = {
+        .region = &slice.region, .node = slice.region.nodes, .index = 0, .features = &features[i]};
+    if (!row->fits(&of, &why)) continue;
     row->kernels(&of, kernels);
     smr_parts_add(parts, row->part);
   }
@@ -37,20 +39,20 @@ static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kerne
 }
 
 // Names separated by commas, cut to the room there is.
-static void needs_list(const struct smr_parts *parts, char *text, size_t size, size_t *length) {
-  size_t used = 0;
-  for (size_t i = 0; i < SMR_PART_COUNT; i++) {
-    if (!smr_parts_have(parts, i)) continue;
-    const char *name = smr_part_name(i);
-    if (used != 0) {
-      if (used < size) text[used] = ',';
-      used++;
-    }
-    for (; *name != '\0'; name++, used++)
-      if (used < size) text[used] = *name;
-  }
-  if (size != 0) text[used < size ? used : size - 1] = '\0';
-  *length = used;
+struct needs_text {
+  char *text;
+  size_t size, used;
+};
+
+static void needs_put(struct needs_text *out, const char *name) {
+  for (; *name != '\0'; name++, out->used++)
+    if (out->used < out->size) out->text[out->used] = *name;
+}
+
+static void needs_name(struct needs_text *out, const char *prefix, const char *name) {
+  if (out->used != 0) needs_put(out, ",");
+  needs_put(out, prefix);
+  needs_put(out, name);
 }
 
 samara_status samara_session_backend_needs(samara_session *session, const char *backend, char *text,
@@ -70,6 +72,12 @@ samara_status samara_session_backend_needs(samara_session *session, const char *
   smr_parts_add(&parts, SMR_PART_backend_opencl);
   for (size_t k = 0; k < SMR_CL_KERNELS; k++)
     if (kernels[k]) smr_parts_add(&parts, needs_part[k]);
-  needs_list(&parts, text, size, length);
+  struct needs_text out = {.text = text, .size = size};
+  for (size_t i = 0; i < SMR_PART_COUNT; i++)
+    if (smr_parts_have(&parts, i)) needs_name(&out, "", smr_part_name(i));
+  for (size_t k = 0; k < SMR_CL_KERNELS; k++)
+    if (kernels[k]) needs_name(&out, "opencl.", smr_cl_texts[k].name);
+  if (size != 0) text[out.used < size ? out.used : size - 1] = '\0';
+  *length = out.used;
   return SAMARA_OK;
 }

@@ -154,22 +154,22 @@ def _kernels(selection: Selection, runtime: Path) -> tuple[str, str]:
     return cut[f"{folder}/rows.inc"], cut[f"{folder}/functions.inc"]
 
 
-def test_kernels_of_devices_are_those_of_parts_types_and_operators(runtime: Path) -> None:
+def test_kernels_of_devices_are_those_among_the_parts(runtime: Path) -> None:
     chosen = Selection(
-        ops={"conv": frozenset({"float32"}), "gelu": frozenset({"float32"})},
-        parts=frozenset({"backends", "backend_opencl", "cl_conv", "cl_unary"}),
+        ops={name: frozenset({"float32"}) for name in ("conv", "gelu", "cast")},
+        parts=frozenset(
+            {"backends", "backend_opencl", "cl_conv", "cl_unary", "cl_cast"}
+            | {"opencl.conv_f32", "opencl.unary_gelu_f32", "opencl.cast_f32_i32"}
+        ),
         features=("backends", "opencl"),
     )
     rows, functions = _kernels(chosen, runtime)
-    assert "SMR_CL_KERNEL(conv_f32, conv," in rows
-    assert "SMR_CL_ABSENT(conv_f16)" in rows
-    assert "SMR_CL_ABSENT(conv_f32_i8)" in rows
-    assert "SMR_CL_ABSENT(softmax_f32)" in rows
-    assert "SMR_CL_KERNEL(unary_##name##_f32, unary," in rows
-    assert "SMR_CL_ABSENT(unary_##name##_f16)" in rows
+    kept = re.findall(r"SMR_CL_KERNEL\(([^,\"]+), \w+, \"", rows)
+    assert kept == ["conv_f32", "unary_##name##_f32", "cast_##from##_##to"]
+    for absent in ("conv_f16", "conv_f32_i8", "softmax_f32", "unary_##name##_f16"):
+        assert f"SMR_CL_ABSENT({absent})" in rows
     assert set(re.findall(r"^SMR_CL_UNARY\((\w+)", functions, re.MULTILINE)) == {"gelu"}
-    float16 = replace(chosen, ops={"conv": frozenset({"float16"})})
-    assert "SMR_CL_KERNEL(conv_f16, conv," in _kernels(float16, runtime)[0]
+    assert re.findall(r"^SMR_CL_CAST\((\w+, \w+)", functions, re.MULTILINE) == ["f32, i32"]
 
 
 def test_all_parts_hold_devices_only_where_somebody_asks(runtime: Path) -> None:

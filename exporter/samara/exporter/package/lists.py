@@ -47,14 +47,17 @@ _OF_FEATURES = {
     "backends_auto": "backend_auto",
     "backend_opencl": "opencl",
 }
+# The backend's kernels by the prefix of the parts of their files, and of their own names among parts.
 _KERNELS_OF = {"cl_": "opencl"}
+_KERNEL = "opencl."
 # The OpenCL backend's kernels: a row's name, file and defines, and the operator of a function's row.
 _CL_ROWS = "backends/opencl/kernels/rows.inc"
 _CL_FUNCTIONS = "backends/opencl/kernels/functions.inc"
 _CL_KERNEL = re.compile(r'\bSMR_CL_KERNEL\(([^,"]+), (\w+), ((?:"[^"]*"|[^"()])*)\)')
 _CL_FUNCTION = re.compile(r"^SMR_CL_(?:UNARY|BINARY|COMPARE|INTEGER)\((\w+),")
-# What defines say of the types of elements that kernels read.
-_CL_TYPES = {"=f16": ("float16",), "W=i8": ("qint8",)}
+_CL_CAST = re.compile(r"^SMR_CL_CAST\((\w+), (\w+),")
+# A name that each function of elements fills in.
+_CL_FILLED = re.compile(r"##\w+##|##\w+$")
 
 
 def lists(selection: Selection, sources: Path) -> dict[str, str]:
@@ -126,7 +129,8 @@ def _parts(text: str, selection: Selection) -> str:
             value = 2 if has and row[2] in selection.portable else int(has)
             line = f"{row[1]}{value}{row[3]}"
         lines.append(line)
-    unknown = sorted(((wanted or frozenset()) | selection.portable) - known)
+    given = {part for part in wanted or () if not part.startswith(_KERNEL)}
+    unknown = sorted((given | selection.portable) - known)
     if unknown:
         raise ModelFormatError(
             f"part {unknown[0]}: this version of samara has no such part",
@@ -153,19 +157,22 @@ def _wanted_parts(selection: Selection) -> frozenset[str] | None:
     return selection.parts | {_TYPE + name for name in types}
 
 
+def is_of_device(part: str) -> bool:
+    """Whether a part is a file of a backend's kernels, or one of these."""
+    return part.startswith((_KERNEL, *_KERNELS_OF))
+
+
 def _cl_rows(text: str, selection: Selection) -> str:
-    """The kernels whose file is among the parts, for types that the models have: the others keep
-    their names."""
-    wanted = _wanted_parts(selection)
+    """The kernels that are among the parts; the others keep their names."""
+    kernels = _kernels_of_devices(selection)
 
     def row(match: re.Match[str]) -> str:
-        name, file, defines = match.groups()
-        part = f"cl_{file}"
-        if wanted is None:
-            has = _is_offered(part, selection.features)
+        name, file, _ = match.groups()
+        if kernels is None:
+            has = _is_offered(f"cl_{file}", selection.features)
         else:
-            types = [t for mark, names in _CL_TYPES.items() if mark in defines for t in names]
-            has = part in wanted and all(_TYPE + name in wanted for name in types)
+            pattern = re.compile(_CL_FILLED.sub(r"\\w+", name))
+            has = any(pattern.fullmatch(kernel) for kernel in kernels)
         return match[0] if has else f"SMR_CL_ABSENT({name})"
 
     return (
@@ -179,8 +186,23 @@ def _cl_rows(text: str, selection: Selection) -> str:
 
 def _cl_functions(text: str, selection: Selection) -> str:
     """The functions of elements that are operators of the models."""
-    rows = ((line, _CL_FUNCTION.match(line)) for line in text.splitlines())
-    return "\n".join(line for line, row in rows if row is None or row[1] in selection.ops) + "\n"
+    kernels = _kernels_of_devices(selection)
+
+    def has(line: str) -> bool:
+        cast = _CL_CAST.match(line)
+        if cast is not None:
+            return kernels is None or f"cast_{cast[1]}_{cast[2]}" in kernels
+        function = _CL_FUNCTION.match(line)
+        return function is None or function[1] in selection.ops
+
+    return "\n".join(filter(has, text.splitlines())) + "\n"
+
+
+def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
+    """Those among the parts; None for all."""
+    if selection.parts is None:
+        return None
+    return frozenset(p.removeprefix(_KERNEL) for p in selection.parts if p.startswith(_KERNEL))
 
 
 def _build_header(selection: Selection) -> str:
