@@ -317,9 +317,34 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
     return {name: _WORD.sub(lambda m: short.get(m[0], m[0]), text) for name, text in texts.items()}
 
 
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return "\n".join(f'    "{line}\\n"' for line in escaped.splitlines())
+_PAIRS = range(0x80, 0x100)  # bytes that stand for two others
+_WORTH = 4  # times that a pair occurs
+_LINE = 90  # characters of a literal
+
+
+def packed(texts: dict[str, str]) -> tuple[dict[str, bytes], list[bytes]]:
+    """The texts with the pair of bytes that is most frequent as one byte, again and again (Gage 1994),
+    and the pairs, of _PAIRS.start up. A pair holds bytes before its own."""
+    whole = [text.encode("ascii") for text in texts.values()]
+    pairs: list[bytes] = []
+    for code in _PAIRS:
+        counts = Counter(text[i : i + 2] for text in whole for i in range(len(text) - 1))
+        if not counts or max(counts.values()) < _WORTH:
+            break
+        pairs.append(max(counts, key=lambda pair: (counts[pair], pair)))
+        whole = [text.replace(pairs[-1], bytes([code])) for text in whole]
+    return dict(zip(texts, whole, strict=True)), pairs
+
+
+def _literal(data: bytes) -> str:
+    """Bytes as C strings of several lines."""
+    escapes = {ord("\n"): "\\n", ord('"'): '\\"', ord("\\"): "\\\\"}
+    lines = [""]
+    for byte in data:
+        if len(lines[-1]) > _LINE:
+            lines.append("")
+        lines[-1] += escapes.get(byte) or (chr(byte) if byte < _PAIRS.start else f"\\{byte:o}")
+    return "\n".join(f'    "{line}"' for line in lines)
 
 
 def texts(files: list[str], defines: dict[str, str]) -> str:
@@ -332,13 +357,18 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
         return (folder / f"{name}.cl").read_text(encoding="utf-8") if found is None else found
 
     plain = {name: stripped(own(name)) for name in (*_FRONT, *files)}
-    found = shortened(moved(plain, defines), " ".join(defines.values()))
-    front = "".join(found[name] for name in _FRONT)
+    short = shortened(moved(plain, defines), " ".join(defines.values()))
+    dialect = {"dialect": "".join(short.pop(name) for name in _FRONT)}
+    found, pairs = packed(dialect | short)
+    table = "".join(f"{_literal(pair)},\n" for pair in pairs)
     lines = [
-        f"{_HEAD} from the files beside it: the texts of kernels, with short names.",
-        f"static const char cl_text_dialect[] =\n{_literal(front)};\n",
+        f"{_HEAD} from the files beside it: the texts of kernels, with short names,",
+        "// and packed: a byte from 0x80 up stands for a pair of others.",
+        f"static const char cl_text_pairs[{len(pairs)}][3] = {{\n{table}}};\n",
     ]
-    lines += [f"static const char cl_text_{name}[] =\n{_literal(found[name])};\n" for name in files]
+    lines += [
+        f"static const char cl_text_{name}[] =\n{_literal(data)};\n" for name, data in found.items()
+    ]
     return "\n".join(lines) + "\n"
 
 

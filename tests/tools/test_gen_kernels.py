@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tools.gen_kernels import moved, shortened, stripped
+from tools.gen_kernels import moved, packed, shortened, stripped
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,14 @@ def test_helpers_of_few_files_travel_with_them() -> None:
     texts = {"dialect": "", "functions": "", "common": helper, "a": "once(1);\n", "b": "two();\n"}
     out = moved(texts, {"a": "", "b": ""})
     assert (out["common"], out["a"], out["b"]) == ("", helper + "once(1);\n", "two();\n")
+
+
+def test_packed_texts_unpack() -> None:
+    texts = {"one": "for(int i=0;i<n;i++)x[i]=y[i];\n" * 3, "two": "for(int j=0;j<n;j++)\n"}
+    found, pairs = packed(texts)
+
+    def unpack(data: bytes) -> bytes:
+        return b"".join(unpack(pairs[b - 0x80]) if b >= 0x80 else bytes([b]) for b in data)
+
+    assert {name: unpack(data).decode() for name, data in found.items()} == texts
+    assert all(len(found[name]) < len(text) * 0.75 for name, text in texts.items())

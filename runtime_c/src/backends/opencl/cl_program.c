@@ -53,8 +53,10 @@ static void source_add(struct cl_source *source, const char *text, size_t length
   if (source->text != NULL) memcpy(source->text + source->used, text, length);
   source->used += length;
 }
+
+// A packed text, and the end of its line.
 static void source_line(struct cl_source *source, const char *text) {
-  source_add(source, text, strlen(text));
+  source->used += smr_cl_unpack(text, source->text != NULL ? source->text + source->used : NULL);
   source_add(source, "\n", 1);
 }
 

@@ -44,12 +44,15 @@ struct smr_cl_driver {
 /// The text of each kernel's file, its defines, and its name: kernels/texts.inc, generated.
 struct smr_cl_text {
   const char *name;     // of the kernel function
-  const char *text;     // NULL where this build leaves it out
+  const char *text;     // packed; NULL where this build leaves it out
   const char *defines;  // "NAME=conv_f32 A=1 OF=(x==0)": a value begins after the first '='
 };
 extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last is none
-/// What comes before all texts: the dialect in OpenCL C 1.2.
+/// What comes before all texts: the dialect in OpenCL C 1.2, packed.
 extern const char *const smr_cl_dialect;
+/// Write the text that a packed one stands for to `out`, without a zero at its end; NULL: nowhere.
+/// Returns its length. ASCII stands for itself.
+size_t smr_cl_unpack(const char *text, char *out);
 
 /// The functions of a backend over a driver (cl_backend.c): `device` of these is a struct of its
 /// own.

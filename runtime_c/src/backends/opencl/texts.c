@@ -5,6 +5,8 @@
 #include "backends/opencl/driver.h"
 #include "base/parts.h"
 
+enum { TEXTS_FIRST_PAIR = 0x80 };
+
 // ISO C promises strings of 4095 characters; the compilers we know take any.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -14,6 +16,21 @@
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
+
+size_t smr_cl_unpack(const char *text, char *out) {
+  size_t length = 0;
+  for (; *text != '\0'; text++) {
+    const unsigned char byte = (unsigned char)*text;
+    if (byte >= TEXTS_FIRST_PAIR) {
+      const char *pair = cl_text_pairs[byte - TEXTS_FIRST_PAIR];
+      length += smr_cl_unpack(pair, out != NULL ? out + length : NULL);
+    } else {
+      if (out != NULL) out[length] = *text;
+      length++;
+    }
+  }
+  return length;
+}
 
 const char *const smr_cl_dialect = cl_text_dialect;
 
