@@ -62,25 +62,10 @@ KERNEL_C = Dialect(
     _constant,
 )  # fmt: skip
 
-# Functions of two floats without a formula, and comparisons: their integers are those of C.
-_MORE_BINARY = {
-    "pow": "pow(a,b)",
-    "atan2": "atan2(a,b)",
-}
-_COMPARISONS = {"eq": "a==b", "lt": "a<b", "le": "a<=b"}
-_LOGIC = {
-    "logical_and": "((a!=0)&&(b!=0))",
-    "logical_or": "((a!=0)||(b!=0))",
-    "logical_xor": "((a!=0)!=(b!=0))",
-}
-# Integer operators: of unsigned integers where they wrap, which gives the same bits.
-_INTEGER = {
-    "add": ("u", "a+b"),
-    "sub": ("u", "a-b"),
-    "mul": ("u", "a*b"),
-    "min": ("i", "LEAST(a,b)"),
-    "max": ("i", "MOST(a,b)"),
-}
+# What rows of the op table say in C (`device_c`): the types of operands, and of what computes them.
+_WHOLE = ("i32", "i64")
+_COMPARED = ("f32", "f16", *_WHOLE, "u8")
+_INTEGER = {"words": ("u32", "u64"), "integers": _WHOLE}
 _CAST_FROM = ("f32", "f16", "i32", "i64", "i8", "u8")
 _CAST_TO = (*_CAST_FROM, "bool")
 
@@ -92,6 +77,11 @@ def _say(f: Formula) -> str:
 
 def _formulas(inputs: int) -> Iterator[tuple[OpSpec, Formula]]:
     return ((op, f) for op in all_ops() for f in op.formulas if f.inputs == inputs)
+
+
+def _said(kind: str) -> list[tuple[str, str]]:
+    """(operator, expression) of what rows say for operands of a kind."""
+    return [(op.name, op.device_c[kind]) for op in all_ops() if kind in op.device_c]
 
 
 def functions() -> str:
@@ -137,19 +127,16 @@ def rows() -> str:
         lines.append(
             f'SMR_CL_UNARY({op.name}, {f.name}, "{name}", {value}, "{a}", "{b}", "{_say(f)}")'
         )
-    binary = {op.name: _say(f) for op, f in _formulas(2)} | _MORE_BINARY
-    lines += [f'SMR_CL_BINARY({name}, "{text}")' for name, text in binary.items()]
-    lines += [
-        f'SMR_CL_COMPARE({name}, {t}, "{text}")'
-        for name, text in _COMPARISONS.items()
-        for t in ("f32", "f16", "i32", "i64", "u8")
-    ]
-    lines += [f'SMR_CL_COMPARE({name}, u8, "{text}")' for name, text in _LOGIC.items()]
-    lines += [
-        f'SMR_CL_INTEGER({name}, i{bits}, {sign}{bits}, "{text}")'
-        for name, (sign, text) in _INTEGER.items()
-        for bits in (32, 64)
-    ]
+    binary = [(op.name, _say(f)) for op, f in _formulas(2)] + _said("floats")
+    lines += [f'SMR_CL_BINARY({name}, "{text}")' for name, text in binary]
+    for kind, types in (("numbers", _COMPARED), ("bools", ("u8",))):
+        lines += [f'SMR_CL_COMPARE({op}, {t}, "{text}")' for op, text in _said(kind) for t in types]
+    for kind, computed in _INTEGER.items():
+        lines += [
+            f'SMR_CL_INTEGER({op}, {t}, {u}, "{text}")'
+            for op, text in _said(kind)
+            for t, u in zip(_WHOLE, computed, strict=True)
+        ]
     lines += [
         f'SMR_CL_CAST({a}, {to}, "{_cast(a, to)}")'
         for a in _CAST_FROM

@@ -228,6 +228,9 @@ class RowFacts:
     ends: whether a run may end in it. cheap: it costs little, and may as well be computed.
     homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
     is_alias: the result is the first input's bytes under another shape.
+    device_c: what a device's kernel makes of elements a and b, as an expression in C, where no formula
+        says it: by "floats", "integers", "words" (unsigned, for what wraps), "numbers" and "bools"
+        (both to bool).
     onnx: its twin in ONNX, to which tests and the operator benchmark hold it, or a sentence that says
         why there is none. None: they compose one.
     """
@@ -253,6 +256,7 @@ class RowFacts:
     homogeneous: bool = False
     integer: Integer | None = None
     build: Build | None = None
+    device_c: Mapping[str, str] = field(default_factory=dict)
     onnx: Twin | str | None = None
 
 
@@ -279,4 +283,5 @@ class Facts(TypedDict, total=False):
     homogeneous: bool
     integer: Integer | None
     build: Build | None
+    device_c: Mapping[str, str]
     onnx: Twin | str | None

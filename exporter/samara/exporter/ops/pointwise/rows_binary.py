@@ -169,6 +169,7 @@ add = _row(
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), late=True),
     masks=True,
     cheap=True,
+    device_c={"words": "a+b"},
     onnx=Twin("Add"),
 )
 sub = _row(
@@ -183,6 +184,7 @@ sub = _row(
     integer=Integer(Role.COMPUTED, "qadd", (0, 1), {"subtract": True}, late=True),
     masks=True,
     cheap=True,
+    device_c={"words": "a-b"},
     onnx=Twin("Sub"),
 )
 mul = _row(
@@ -197,6 +199,7 @@ mul = _row(
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qmul", (0, 1), late=True),
     cheap=True,
+    device_c={"words": "a*b"},
     onnx=Twin("Mul"),
 )
 div = _row(
@@ -246,6 +249,7 @@ pow_ = _row(
     tolerance=Tolerance(1e-06, 1e-05),
     eager=Eager.LARGE,
     ends=Ends.INTEGERS,
+    device_c={"floats": "pow(a,b)"},
     onnx=Twin("Pow"),
 )
 _FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
@@ -264,6 +268,7 @@ min_ = _row(
     eager=Eager.LARGE,
     masks=True,
     cheap=True,
+    device_c={"integers": "LEAST(a,b)"},
     onnx=Twin("Min"),
 )
 max_ = _row(
@@ -280,6 +285,7 @@ max_ = _row(
     eager=Eager.LARGE,
     masks=True,
     cheap=True,
+    device_c={"integers": "MOST(a,b)"},
     onnx=Twin("Max"),
 )
 eq = _row(
@@ -294,6 +300,7 @@ eq = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    device_c={"numbers": "a==b"},
     onnx=Twin("Equal"),
 )
 lt = _row(
@@ -307,6 +314,7 @@ lt = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    device_c={"numbers": "a<b"},
     onnx=Twin("Less"),
 )
 le = _row(
@@ -320,6 +328,7 @@ le = _row(
     eager=Eager.NUMPY,
     masks=True,
     cheap=True,
+    device_c={"numbers": "a<=b"},
     onnx=Twin("LessOrEqual"),
 )
 
@@ -344,6 +353,7 @@ logical_and = _whole_row(
     ("bool",),
     eager=Eager.NUMPY,
     cheap=True,
+    device_c={"bools": "((a!=0)&&(b!=0))"},
     onnx=Twin("And"),
 )
 logical_or = _whole_row(
@@ -354,6 +364,7 @@ logical_or = _whole_row(
     ("bool",),
     eager=Eager.NUMPY,
     cheap=True,
+    device_c={"bools": "((a!=0)||(b!=0))"},
     onnx=Twin("Or"),
 )
 logical_xor = _whole_row(
@@ -363,6 +374,7 @@ logical_xor = _whole_row(
     "y = a != b, for bool",
     ("bool",),
     eager=Eager.NUMPY,
+    device_c={"bools": "((a!=0)!=(b!=0))"},
     onnx=Twin("Xor"),
 )
 
@@ -429,6 +441,7 @@ atan2 = _row(
     dtypes=EVERY_FLOAT,
     grad=rules.atan2,
     saves=("a", "b"),
+    device_c={"floats": "atan2(a,b)"},
     onnx="ONNX has no two-argument arc tangent",
 )
 
