@@ -18,11 +18,11 @@ KERNEL(NAME) {
     const ACC v = (ACC)LD(X, x, k * P(2));
     const int odd = ODD(v), was = ODD(best);
 #if LESS
-    const int wins = v < best || (odd && !was);
+    const int wins = (v < best) | (odd & !was);
 #else
-    const int wins = v > best || (odd && !was);
+    const int wins = (v > best) | (odd & !was);
 #endif
-    if (wins || (P(3) && (v == best || (odd && was)))) {
+    if (wins || (P(3) && ((v == best) | (odd & was)))) {
       best = v;
       at = k;
     }

@@ -44,8 +44,7 @@ KERNEL(NAME) {
             const BEST v = (BEST)LD(X, x, ((d * P(3) + h) * P(4) + w) * P(0) + i);
             counted++;
 #if KIND == 0
-            const int odd = ODD(v);
-            if (v > best || odd) best = v;
+            if ((v > best) | ODD(v)) best = v;
 #elif KIND == 1
             sum = sum + v;
 #else
