@@ -202,3 +202,35 @@ void smr_cl_put_strides(struct smr_cl_launch *launch, const struct smr_cl_box *b
   for (int32_t i = 0; i < 5; i++) launch->ints[first + i] = (int32_t)box->strides[operand][i];
   launch->ints[along] = (int32_t)box->strides[operand][5];
 }
+
+struct smr_cl_launch *smr_cl_walk(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                                  uint16_t kernel) {
+  const int64_t n = smr_cl_numel(smr_cl_output(node, 0));
+  if (n == 0) return NULL;
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  smr_cl_bind(launch, 0, smr_cl_input(node, 0));
+  smr_cl_bind(launch, 5, smr_cl_output(node, 0));
+  launch->ints[0] = (int32_t)n;
+  launch->ints[1] = smr_cl_walkers(node, n);
+  smr_cl_set_items(launch, launch->ints[1], 1, 1);
+  return launch;
+}
+
+struct smr_cl_launch *smr_cl_broadcast(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                                       uint16_t kernel, int32_t count) {
+  static const int32_t first[SMR_CL_OPERANDS] = {7, 16, 22}, along[SMR_CL_OPERANDS] = {12, 21, 27};
+  const samara_region_tensor *y = smr_cl_output(node, 0), *operands[SMR_CL_OPERANDS] = {NULL};
+  struct smr_cl_box box;
+  if (smr_cl_numel(y) == 0) return NULL;
+  for (int32_t i = 0; i < count; i++) operands[i] = smr_cl_input(node, (uint32_t)i);
+  smr_cl_box_of(&box, y, operands, count);
+  smr_cl_box_join(&box);
+  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
+  smr_cl_bind(launch, 5, y);
+  smr_cl_rows_of(node, launch, &box);
+  for (int32_t i = 0; i < count; i++) {
+    smr_cl_bind(launch, (uint32_t)i, operands[i]);
+    smr_cl_put_strides(launch, &box, i, first[i], along[i]);
+  }
+  return launch;
+}

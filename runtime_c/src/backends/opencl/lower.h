@@ -55,6 +55,15 @@ int32_t smr_cl_walkers(const struct smr_cl_node *node, int64_t n);
 /// Five strides of rows into ints [first, first + 5), the one along the row into ints[along].
 void smr_cl_put_strides(struct smr_cl_launch *launch, const struct smr_cl_box *box, int32_t operand,
                         int32_t first, int32_t along);
+/// Add a launch over all elements of output 0, of input 0, in steps of the number of items: ints 0
+/// and 1. NULL: there is nothing to do.
+struct smr_cl_launch *smr_cl_walk(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                                  uint16_t kernel);
+/// Add a launch over rows of output 0, to which the first `count` inputs (at most SMR_CL_OPERANDS)
+/// broadcast: ints 0 to 12 and those from 16 on of further operands, as in binary.cl and where.cl.
+/// NULL: there is nothing to do.
+struct smr_cl_launch *smr_cl_broadcast(const struct smr_cl_node *node, struct smr_cl_launches *out,
+                                       uint16_t kernel, int32_t count);
 void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_t c);
 /// lo, hi, activation, its alpha and beta, bias and residual, as kernels of products take them.
 void smr_cl_epilogue(const struct smr_cl_node *node, struct smr_cl_launch *launch);
@@ -107,6 +116,7 @@ const struct smr_cl_row *smr_cl_pool_rows(void);
 const struct smr_cl_row *smr_cl_reduce_rows(void);
 const struct smr_cl_row *smr_cl_norm_rows(void);
 const struct smr_cl_row *smr_cl_integer_rows(void);
+const struct smr_cl_row *smr_cl_qproduct_rows(void);
 const struct smr_cl_row *smr_cl_sample_rows(void);
 const struct smr_cl_row *smr_cl_attention_rows(void);
 const struct smr_cl_row *smr_cl_recurrent_rows(void);

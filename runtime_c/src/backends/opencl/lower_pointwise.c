@@ -54,24 +54,10 @@ static void cl_unary_kernels(const struct smr_cl_node *node, bool *kernels) {
   kernels[cl_unary_of(node)->kernels[smr_cl_float(smr_cl_input(node, 0)->dtype)]] = true;
 }
 
-// A launch over all elements of the output, in steps of the number of items.
-static struct smr_cl_launch *cl_walk(const struct smr_cl_node *node, struct smr_cl_launches *out,
-                                     uint16_t kernel) {
-  const int64_t n = smr_cl_numel(smr_cl_output(node, 0));
-  if (n == 0) return NULL;
-  struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
-  smr_cl_bind(launch, 0, smr_cl_input(node, 0));
-  smr_cl_bind(launch, 5, smr_cl_output(node, 0));
-  launch->ints[0] = (int32_t)n;
-  launch->ints[1] = smr_cl_walkers(node, n);
-  smr_cl_set_items(launch, launch->ints[1], 1, 1);
-  return launch;
-}
-
 static void cl_unary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   const struct cl_unary *row = cl_unary_of(node);
   struct smr_cl_launch *launch =
-      cl_walk(node, out, row->kernels[smr_cl_float(smr_cl_input(node, 0)->dtype)]);
+      smr_cl_walk(node, out, row->kernels[smr_cl_float(smr_cl_input(node, 0)->dtype)]);
   if (launch == NULL) return;
   if (row->a[0] != '\0') launch->floats[0] = smr_cl_number(node, row->a);
   if (row->b[0] != '\0') launch->floats[1] = smr_cl_number(node, row->b);
@@ -138,7 +124,7 @@ static void cl_cast_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 static void cl_cast_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  (void)cl_walk(node, out, (uint16_t)cl_cast_of(node));
+  (void)smr_cl_walk(node, out, (uint16_t)cl_cast_of(node));
 }
 
 // ---- to bool ----
@@ -164,7 +150,7 @@ static void cl_test_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 static void cl_test_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  (void)cl_walk(node, out, (uint16_t)cl_test_kernel(node));
+  (void)smr_cl_walk(node, out, (uint16_t)cl_test_kernel(node));
 }
 
 // ---- two operands ----
@@ -213,20 +199,7 @@ static void cl_binary_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 static void cl_binary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const samara_region_tensor *y = smr_cl_output(node, 0);
-  const samara_region_tensor *operands[] = {smr_cl_input(node, 0), smr_cl_input(node, 1)};
-  struct smr_cl_box box;
-  if (smr_cl_numel(y) == 0) return;
-  smr_cl_box_of(&box, y, operands, 2);
-  smr_cl_box_join(&box);
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_binary_of(node)->kernel);
-  smr_cl_bind(launch, 0, operands[0]);
-  smr_cl_bind(launch, 1, operands[1]);
-  smr_cl_bind(launch, 5, y);
-  smr_cl_rows_of(node, launch, &box);
-  smr_cl_put_strides(launch, &box, 0, 7, 12);
-  smr_cl_put_strides(launch, &box, 1, 16, 21);
+  (void)smr_cl_broadcast(node, out, cl_binary_of(node)->kernel, 2);
 }
 
 // ---- where ----
@@ -248,21 +221,7 @@ static void cl_where_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 static void cl_where_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const samara_region_tensor *y = smr_cl_output(node, 0);
-  const samara_region_tensor *operands[] = {smr_cl_input(node, 0), smr_cl_input(node, 1),
-                                            smr_cl_input(node, 2)};
-  struct smr_cl_box box;
-  if (smr_cl_numel(y) == 0) return;
-  smr_cl_box_of(&box, y, operands, 3);
-  smr_cl_box_join(&box);
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_where_kernel(node));
-  for (uint32_t i = 0; i < 3; i++) smr_cl_bind(launch, i, operands[i]);
-  smr_cl_bind(launch, 5, y);
-  smr_cl_rows_of(node, launch, &box);
-  smr_cl_put_strides(launch, &box, 0, 7, 12);
-  smr_cl_put_strides(launch, &box, 1, 16, 21);
-  smr_cl_put_strides(launch, &box, 2, 22, 27);
+  (void)smr_cl_broadcast(node, out, cl_where_kernel(node), 3);
 }
 
 #define CL_UNARY(op) SMR_CL_ROW(unary, op, cl_unary_fits, cl_unary_kernels, cl_unary_lower)
