@@ -334,6 +334,10 @@ def _literal(data: bytes) -> str:
     return "\n".join(f'    "{line}"' for line in lines)
 
 
+# What a file includes stands in its text: kernels are compiled without any other file.
+_INCLUDED = re.compile(rf'^#include "{KERNELS.removeprefix("runtime_c/src/")}/(\w+)\.cl"\n', re.MULTILINE)
+
+
 def texts(files: list[str], defines: dict[str, str]) -> str:
     """The texts as C."""
     folder = ROOT / KERNELS
@@ -341,7 +345,8 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
 
     def own(name: str) -> str:
         found = known.get(name)
-        return (folder / f"{name}.cl").read_text(encoding="utf-8") if found is None else found
+        text = (folder / f"{name}.cl").read_text(encoding="utf-8") if found is None else found
+        return _INCLUDED.sub(lambda m: own(m[1]), text)
 
     plain = {name: stripped(own(name)) for name in (*_FRONT, *files)}
     short = shortened(moved(plain, defines), " ".join(defines.values()))

@@ -1,128 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of int8 with scales and zero points: docs/quantized-arithmetic.md, to the last bit.
+// Operators of int8 but products: docs/quantized-arithmetic.md, to the last bit.
 #include "base/fp.h"
 
-#include "backends/opencl/lower.h"
+#include "backends/opencl/lower_integer.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CL_Q_ROWS = 8, CL_Q_DEPTHWISE_ROWS = 4, CL_Q_MOST_TAPS = 256 };
-
-static int32_t cl_q_zero(const samara_region_tensor *t, int64_t i) {
-  if (t->zero_points == NULL) return 0;
-  return t->zero_points[t->quant_count > 1 ? i : 0];
+int32_t smr_cl_zero(const samara_region_tensor *tensor, int64_t i) {
+  if (tensor->zero_points == NULL) return 0;
+  return tensor->zero_points[tensor->quant_count > 1 ? i : 0];
 }
 
-static float cl_q_scale(const samara_region_tensor *t, int64_t i) {
-  return t->scales == NULL ? 1.0f : t->scales[t->quant_count > 1 ? i : 0];
+float smr_cl_scale(const samara_region_tensor *tensor, int64_t i) {
+  return tensor->scales == NULL ? 1.0f : tensor->scales[tensor->quant_count > 1 ? i : 0];
 }
 
-// lo and hi less the output's zero point.
 static void cl_q_clamp(struct smr_cl_launch *launch, int64_t lo, int64_t hi, int64_t zero) {
   launch->floats[0] = (float)(lo - zero);
   launch->floats[1] = (float)(hi - zero);
 }
 
-static void cl_q_clamp_of(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
+void smr_cl_limits(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
   cl_q_clamp(launch, smr_cl_int(node, "lo"), smr_cl_int(node, "hi"),
              smr_cl_int(node, "zero_point"));
 }
 
-static bool cl_q_is(const struct smr_cl_node *node, const char *op) {
+bool smr_cl_is(const struct smr_cl_node *node, const char *op) {
   return strcmp(node->node->op, op) == 0;
 }
 
-// Whether what is computed, and not weights, has one scale and one zero point.
-static bool cl_q_whole(const samara_region_tensor *t, const char **why) {
-  if (t == NULL || t->dtype != SAMARA_QINT8 || t->quant_count <= 1) return true;
+bool smr_cl_whole(const samara_region_tensor *tensor, const char **why) {
+  if (tensor == NULL || tensor->dtype != SAMARA_QINT8 || tensor->quant_count <= 1) return true;
   *why = "scales along an axis are not supported";
   return false;
-}
-
-// ---- products ----
-
-static bool cl_q_product_fits(const struct smr_cl_node *node, const char **why) {
-  const samara_region_tensor *w = smr_cl_input(node, 1);
-  if (!cl_q_whole(smr_cl_input(node, 0), why) || w->dtype != SAMARA_QINT8) return false;
-  if (cl_q_is(node, "qmatmul"))
-    return w->layout != SAMARA_LAYOUT_DWPANEL && smr_cl_sizes_fit(node, 6, why);
-  if (!smr_cl_knows_weights(node, why)) return false;
-  const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
-  if (w->layout == SAMARA_LAYOUT_DWPANEL ? !depthwise
-                                         : w->layout == SAMARA_LAYOUT_PANEL && depthwise) {
-    *why = "the layout of its weights is not supported";
-    return false;
-  }
-  if (cl_q_is(node, "qconv_transpose") && w->layout != SAMARA_LAYOUT_PLAIN) {
-    *why = "the layout of its weights is not supported";
-    return false;
-  }
-  int64_t taps = 1;
-  for (int32_t i = 1; i + 1 < w->rank; i++) taps *= w->shape[i];
-  if (depthwise && (taps > CL_Q_MOST_TAPS || !SMR_HAS(cl_qdepthwise))) {
-    *why = "depthwise windows of so many elements are not supported";
-    return false;
-  }
-  return smr_cl_sizes_fit(node, 5, why);
-}
-
-static uint16_t cl_q_product_kernel(const struct smr_cl_node *node) {
-  const bool plain = smr_cl_input(node, 1)->layout == SAMARA_LAYOUT_PLAIN;
-  if (cl_q_is(node, "qmatmul")) return plain ? SMR_CL_qmatmul_any : SMR_CL_qmatmul_panel;
-  if (cl_q_is(node, "qconv_transpose")) return SMR_CL_qspread;
-  if (smr_cl_is_depthwise(node)) return plain ? SMR_CL_qdepthwise_plain : SMR_CL_qdepthwise_panel;
-  return plain ? SMR_CL_qconv_plain : SMR_CL_qconv_panel;
-}
-
-static void cl_q_product_kernels(const struct smr_cl_node *node, bool *kernels) {
-  kernels[cl_q_product_kernel(node)] = true;
-}
-
-static void cl_q_product_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
-  const samara_region_tensor *y = smr_cl_output(node, 0);
-  if (smr_cl_numel(y) == 0) return;
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_product_kernel(node));
-  const int64_t outputs = y->shape[y->rank - 1];
-  if (cl_q_is(node, "qmatmul")) {
-    smr_cl_multiply(node, launch, CL_Q_ROWS);
-  } else {
-    const bool depthwise = smr_cl_is_depthwise(node) && cl_q_is(node, "qconv");
-    const struct smr_cl_tile tile = {.kernel = launch->kernel,
-                                     .rows = depthwise ? CL_Q_DEPTHWISE_ROWS : CL_Q_ROWS,
-                                     .columns = 16};
-    smr_cl_convolve(node, launch, depthwise, &tile);
-  }
-  int32_t *q = launch->ints + 16;
-  q[9] = cl_q_zero(x, 0);
-  q[10] = smr_cl_input(node, 2) != NULL;
-  q[12] = (int32_t)smr_cl_int(node, "zero_point");
-  q[13] = y->dtype == SAMARA_INT32;
-  cl_q_clamp_of(node, launch);
-  const size_t half = (size_t)outputs * sizeof(float);
-  unsigned char *table = (unsigned char *)smr_cl_table(out, launch, 3, 2 * half);
-  if (table == NULL) return;
-  const float scale = smr_cl_number(node, "scale");
-  for (int64_t c = 0; c < outputs; c++) {
-    const float product = cl_q_scale(x, 0) * cl_q_scale(w, c);
-    const float multiplier = product / scale;
-    const int32_t zero = cl_q_zero(w, c);
-    memcpy(table + (size_t)c * sizeof multiplier, &multiplier, sizeof multiplier);
-    memcpy(table + half + (size_t)c * sizeof zero, &zero, sizeof zero);
-  }
 }
 
 // ---- two operands ----
 
 static bool cl_q_binary_fits(const struct smr_cl_node *node, const char **why) {
-  return cl_q_whole(smr_cl_input(node, 0), why) && cl_q_whole(smr_cl_input(node, 1), why) &&
+  return smr_cl_whole(smr_cl_input(node, 0), why) && smr_cl_whole(smr_cl_input(node, 1), why) &&
          smr_cl_sizes_fit(node, SMR_CL_AXES, why);
 }
 
 static uint16_t cl_q_binary_kernel(const struct smr_cl_node *node) {
-  return cl_q_is(node, "qadd") ? SMR_CL_qadd : SMR_CL_qmul;
+  return smr_cl_is(node, "qadd") ? SMR_CL_qadd : SMR_CL_qmul;
 }
 
 static void cl_q_binary_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -130,30 +52,19 @@ static void cl_q_binary_kernels(const struct smr_cl_node *node, bool *kernels) {
 }
 
 static void cl_q_binary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
-  const samara_region_tensor *y = smr_cl_output(node, 0);
   const samara_region_tensor *operands[] = {smr_cl_input(node, 0), smr_cl_input(node, 1)};
-  struct smr_cl_box box;
-  if (smr_cl_numel(y) == 0) return;
-  smr_cl_box_of(&box, y, operands, 2);
-  smr_cl_box_join(&box);
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_binary_kernel(node));
-  smr_cl_bind(launch, 0, operands[0]);
-  smr_cl_bind(launch, 1, operands[1]);
-  smr_cl_bind(launch, 5, y);
-  smr_cl_rows_of(node, launch, &box);
-  smr_cl_put_strides(launch, &box, 0, 7, 12);
-  smr_cl_put_strides(launch, &box, 1, 16, 21);
-  launch->ints[13] = cl_q_zero(operands[0], 0);
-  launch->ints[14] = cl_q_zero(operands[1], 0);
+  struct smr_cl_launch *launch = smr_cl_broadcast(node, out, cl_q_binary_kernel(node), 2);
+  if (launch == NULL) return;
+  launch->ints[13] = smr_cl_zero(operands[0], 0);
+  launch->ints[14] = smr_cl_zero(operands[1], 0);
   launch->ints[15] = (int32_t)smr_cl_int(node, "zero_point");
-  cl_q_clamp_of(node, launch);
-  if (cl_q_is(node, "qadd")) {
+  smr_cl_limits(node, launch);
+  if (smr_cl_is(node, "qadd")) {
     launch->ints[22] = (int32_t)smr_cl_int(node, "a_multiplier");
     launch->ints[23] = (int32_t)smr_cl_int(node, "b_multiplier");
     launch->floats[2] = ldexpf(1.0f, -(int)smr_cl_int(node, "shift"));
   } else {
-    const float product = cl_q_scale(operands[0], 0) * cl_q_scale(operands[1], 0);
+    const float product = smr_cl_scale(operands[0], 0) * smr_cl_scale(operands[1], 0);
     launch->floats[2] = product / smr_cl_number(node, "scale");
   }
 }
@@ -162,19 +73,19 @@ static void cl_q_binary_lower(const struct smr_cl_node *node, struct smr_cl_laun
 
 static int cl_q_unary_kernel(const struct smr_cl_node *node) {
   const samara_dtype dtype = smr_cl_input(node, 0)->dtype;
-  if (cl_q_is(node, "qlookup")) return SMR_CL_qlookup;
-  if (cl_q_is(node, "requantize")) return SMR_CL_requantize;
-  if (cl_q_is(node, "dequantize")) return SMR_CL_dequantize;
-  if (cl_q_is(node, "reinterpret")) return SMR_CL_reinterpret;
+  if (smr_cl_is(node, "qlookup")) return SMR_CL_qlookup;
+  if (smr_cl_is(node, "requantize")) return SMR_CL_requantize;
+  if (smr_cl_is(node, "dequantize")) return SMR_CL_dequantize;
+  if (smr_cl_is(node, "reinterpret")) return SMR_CL_reinterpret;
   return dtype == SAMARA_FLOAT32   ? SMR_CL_quantize_f32
          : dtype == SAMARA_FLOAT16 ? SMR_CL_quantize_f16
                                    : -1;
 }
 
 static bool cl_q_unary_fits(const struct smr_cl_node *node, const char **why) {
-  const bool bytes = cl_q_is(node, "reinterpret");
+  const bool bytes = smr_cl_is(node, "reinterpret");
   if (!bytes &&
-      (!cl_q_whole(smr_cl_input(node, 0), why) || !cl_q_whole(smr_cl_output(node, 0), why)))
+      (!smr_cl_whole(smr_cl_input(node, 0), why) || !smr_cl_whole(smr_cl_output(node, 0), why)))
     return false;
   if (cl_q_unary_kernel(node) < 0) {
     *why = "its element type is not supported";
@@ -189,33 +100,26 @@ static void cl_q_unary_kernels(const struct smr_cl_node *node, bool *kernels) {
 
 static void cl_q_unary_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
-  const int64_t n = smr_cl_numel(y);
-  if (n == 0) return;
-  struct smr_cl_launch *launch =
-      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_q_unary_kernel(node));
-  smr_cl_bind(launch, 0, x);
+  struct smr_cl_launch *launch = smr_cl_walk(node, out, (uint16_t)cl_q_unary_kernel(node));
+  if (launch == NULL) return;
   smr_cl_bind(launch, 1, smr_cl_input(node, 1));
-  smr_cl_bind(launch, 5, y);
-  launch->ints[0] = (int32_t)n;
-  launch->ints[1] = smr_cl_walkers(node, n);
-  launch->ints[2] = cl_q_zero(x, 0);
-  launch->ints[3] = cl_q_zero(y, 0);
-  smr_cl_set_items(launch, launch->ints[1], 1, 1);
+  launch->ints[2] = smr_cl_zero(x, 0);
+  launch->ints[3] = smr_cl_zero(y, 0);
   cl_q_clamp(launch, -128, 127, launch->ints[3]);
-  if (cl_q_is(node, "quantize"))
-    launch->floats[2] = cl_q_scale(y, 0);
-  else if (cl_q_is(node, "dequantize"))
-    launch->floats[2] = cl_q_scale(x, 0);
-  else if (cl_q_is(node, "requantize"))
-    launch->floats[2] = cl_q_scale(x, 0) / cl_q_scale(y, 0);
-  else if (cl_q_is(node, "reinterpret"))
+  if (smr_cl_is(node, "quantize"))
+    launch->floats[2] = smr_cl_scale(y, 0);
+  else if (smr_cl_is(node, "dequantize"))
+    launch->floats[2] = smr_cl_scale(x, 0);
+  else if (smr_cl_is(node, "requantize"))
+    launch->floats[2] = smr_cl_scale(x, 0) / smr_cl_scale(y, 0);
+  else if (smr_cl_is(node, "reinterpret"))
     launch->ints[2] = (x->dtype == SAMARA_UINT8) == (y->dtype == SAMARA_UINT8) ? 0 : 128;
 }
 
 // ---- means and softmax ----
 
 static bool cl_q_pool_fits(const struct smr_cl_node *node, const char **why) {
-  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, 5, why);
+  return smr_cl_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, 5, why);
 }
 
 static void cl_q_pool_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -231,20 +135,20 @@ static void cl_q_pool_lower(const struct smr_cl_node *node, struct smr_cl_launch
   int64_t taps = 1;
   for (uint32_t i = 0; i < kernel->count; i++) taps *= kernel->ints[i];
   smr_cl_pool(node, launch);
-  launch->ints[14] = cl_q_zero(x, 0);
+  launch->ints[14] = smr_cl_zero(x, 0);
   launch->ints[16 + 9] = (int32_t)smr_cl_int(node, "zero_point");
   launch->ints[16 + 10] = (int32_t)smr_cl_int(node, "dequantized");
-  cl_q_clamp_of(node, launch);
-  launch->floats[2] = cl_q_scale(x, 0);
+  smr_cl_limits(node, launch);
+  launch->floats[2] = smr_cl_scale(x, 0);
   launch->floats[3] = smr_cl_number(node, "scale");
   float *factors = (float *)smr_cl_table(out, launch, 1, ((size_t)taps + 1) * sizeof *factors);
   if (factors == NULL) return;
-  const float ratio = cl_q_scale(x, 0) / launch->floats[3];
+  const float ratio = smr_cl_scale(x, 0) / launch->floats[3];
   for (int64_t n = 1; n <= taps; n++) factors[n] = ratio / (float)n;
 }
 
 static bool cl_q_mean_fits(const struct smr_cl_node *node, const char **why) {
-  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SMR_CL_AXES, why);
+  return smr_cl_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SMR_CL_AXES, why);
 }
 
 static void cl_q_mean_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -257,11 +161,11 @@ static void cl_q_mean_lower(const struct smr_cl_node *node, struct smr_cl_launch
   if (smr_cl_numel(smr_cl_output(node, 0)) == 0) return;
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, SMR_CL_qmean);
   smr_cl_reduction(node, launch);
-  launch->ints[15] = cl_q_zero(x, 0);
+  launch->ints[15] = smr_cl_zero(x, 0);
   launch->ints[16 + 12] = (int32_t)smr_cl_int(node, "zero_point");
-  cl_q_clamp_of(node, launch);
+  smr_cl_limits(node, launch);
   const int32_t n = launch->ints[14] < 1 ? 1 : launch->ints[14];
-  const float ratio = cl_q_scale(x, 0) / smr_cl_number(node, "scale");
+  const float ratio = smr_cl_scale(x, 0) / smr_cl_number(node, "scale");
   launch->floats[2] = ratio / (float)n;
 }
 
@@ -270,7 +174,7 @@ static bool cl_q_softmax_fits(const struct smr_cl_node *node, const char **why) 
     *why = "it has no axes";
     return false;
   }
-  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+  return smr_cl_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
 }
 
 static void cl_q_softmax_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -298,11 +202,11 @@ static void cl_q_softmax_lower(const struct smr_cl_node *node, struct smr_cl_lau
 // ---- normalisation ----
 
 static bool cl_q_norm_fits(const struct smr_cl_node *node, const char **why) {
-  return cl_q_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
+  return smr_cl_whole(smr_cl_input(node, 0), why) && smr_cl_sizes_fit(node, SAMARA_MAX_RANK, why);
 }
 
 static enum smr_cl_kernel cl_q_norm_kernel(const struct smr_cl_node *node) {
-  return cl_q_is(node, "qlayer_norm") ? SMR_CL_qlayer_norm : SMR_CL_qrms_norm;
+  return smr_cl_is(node, "qlayer_norm") ? SMR_CL_qlayer_norm : SMR_CL_qrms_norm;
 }
 
 static void cl_q_norm_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -322,10 +226,10 @@ static void cl_q_norm_lower(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_bind(launch, 5, smr_cl_output(node, 0));
   launch->ints[0] = (int32_t)rows;
   launch->ints[1] = (int32_t)n;
-  launch->ints[2] = cl_q_zero(x, 0);
+  launch->ints[2] = smr_cl_zero(x, 0);
   launch->ints[3] = (int32_t)smr_cl_int(node, "zero_point");
   launch->ints[4] = bias != NULL;
-  cl_q_clamp_of(node, launch);
+  smr_cl_limits(node, launch);
   launch->floats[2] = smr_cl_number(node, "eps");
   smr_cl_set_items(launch, rows, 1, 1);
 }
@@ -354,7 +258,7 @@ static bool cl_q_resize_fits(const struct smr_cl_node *node, const char **why) {
   for (uint32_t i = 1; i < node->node->input_count; i++)
     if (smr_cl_input(node, i) != NULL && !cl_q_taps_fit(smr_cl_input(node, i), x, (int32_t)i, why))
       return false;
-  return cl_q_whole(x, why) && smr_cl_sizes_fit(node, 4, why);
+  return smr_cl_whole(x, why) && smr_cl_sizes_fit(node, 4, why);
 }
 
 static void cl_q_resize_kernels(const struct smr_cl_node *node, bool *kernels) {
@@ -377,11 +281,11 @@ static void cl_q_resize_lower(const struct smr_cl_node *node, struct smr_cl_laun
   p[3] = (int32_t)x->shape[x->rank - 2];
   p[4] = planes ? (int32_t)y->shape[1] : 1;
   p[5] = (int32_t)y->shape[y->rank - 2];
-  p[6] = cl_q_zero(x, 0);
+  p[6] = smr_cl_zero(x, 0);
   p[7] = (int32_t)smr_cl_int(node, "zero_point");
   p[8] = planes;
-  cl_q_clamp_of(node, launch);
-  const float ratio = cl_q_scale(x, 0) / smr_cl_number(node, "scale");
+  smr_cl_limits(node, launch);
+  const float ratio = smr_cl_scale(x, 0) / smr_cl_number(node, "scale");
   launch->floats[2] = ratio * ldexpf(1.0f, planes ? -22 : -11);
   smr_cl_set_items(launch, p[1], smr_cl_numel(y) / channels, 1);
 }
@@ -390,11 +294,8 @@ static void cl_q_resize_lower(const struct smr_cl_node *node, struct smr_cl_laun
   SMR_CL_ROW(part, op, cl_q_##family##_fits, cl_q_##family##_kernels, cl_q_##family##_lower)
 
 static const struct smr_cl_row cl_integer_rows[] = {
-    CL_Q(qconv, qconv, product),
-    CL_Q(qconv, qconv_transpose, product),
-    CL_Q(qmatmul, qmatmul, product),
-    CL_Q(qbinary, qadd, binary),
-    CL_Q(qbinary, qmul, binary),
+    CL_Q(binary, qadd, binary),
+    CL_Q(binary, qmul, binary),
     CL_Q(qunary, qlookup, unary),
     CL_Q(qunary, quantize, unary),
     CL_Q(qunary, dequantize, unary),

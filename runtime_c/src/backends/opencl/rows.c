@@ -26,6 +26,7 @@ const struct smr_cl_row *smr_cl_row(const char *op) {
   FIND(reduce,
        SMR_HAS(cl_reduce) || SMR_HAS(cl_argmax) || SMR_HAS(cl_softmax) || SMR_HAS(cl_cumsum));
   FIND(norm, SMR_HAS(cl_norm) || SMR_HAS(cl_lrn));
+  FIND(qproduct, SMR_HAS(cl_qconv) || SMR_HAS(cl_qmatmul));
   FIND(integer, SMR_HAS(type_qint8));
   FIND(sample, SMR_HAS(cl_resize));
   FIND(attention, SMR_HAS(cl_attention));

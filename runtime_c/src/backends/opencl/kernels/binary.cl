@@ -2,7 +2,8 @@
 // A function of two operands that broadcast: OF, of a and b.
 //
 // P: 0 elements of a row, 1 items of a row, 2-6 dims of rows, 7-b strides of a, c a along the row.
-// Q: 0-4 strides of b, 5 b along the row. ITEM: element, row.
+// Q: 0-4 strides of b, 5 b along the row. Of int8: P: d e f zero points of a, b, y; Q: 6 7 factors
+// of a and b; F: 0 lo, 1 hi, of y less its zero point, 2 a factor. ITEM: element, row.
 KERNEL(NAME) {
   GLOBAL const X *left = IN(0, X);
   GLOBAL const X *right = IN(1, X);

@@ -57,6 +57,7 @@ typedef int16 i32x16;
 #define LD4_f16(p) vload_half4(0, p)
 #define LD16_f32(p) vload16(0, p)
 #define LD16_f16(p) vload_half16(0, p)
+#define LD4_i8(p) convert_float4(vload4(0, p))
 #define LD16_i8(p) convert_float16(vload16(0, p))
 #define LD16_i32(p) vload16(0, p)
 #define ST4_f32(v, p) vstore4(v, 0, p)
@@ -66,6 +67,7 @@ typedef int16 i32x16;
 #define ST16_f16(v, p) vstore_half16_rte(v, 0, p)
 #define QUAD_BYTES(p, k) \
   convert_float16((vload16(0, (__global const int *)(p)) << (24 - ((k) << 3))) >> 24)
+#define QUAD(p) (((__global const uint *)(p))[0])
 #define VEC4(a, b, c, d) ((float4)(a, b, c, d))
 #define VEC16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r) \
   ((float16)(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r))

@@ -91,6 +91,9 @@ static inline float smr_cl_float(int bits) {
   static inline void smr_cl_ld##n##_f16(V *v, const f16 *p) {    \
     for (int i = 0; i < n; i++) (*v)[i] = smr_f16_to_f32(p[i]);  \
   }                                                              \
+  static inline void smr_cl_ld##n##_i8(V *v, const i8 *p) {      \
+    for (int i = 0; i < n; i++) (*v)[i] = p[i];                  \
+  }                                                              \
   static inline void smr_cl_st##n##_f16(const V *v, f16 *p) {    \
     for (int i = 0; i < n; i++) p[i] = smr_f32_to_f16((*v)[i]);  \
   }                                                              \
@@ -126,9 +129,6 @@ SMR_CL_VECTOR(16, f32x16)
 #define ST_f32(v, p, i) ((p)[i] = (v))
 #define ST_f16(v, p, i) ((p)[i] = smr_f32_to_f16(v))
 
-static inline void smr_cl_ld16_i8(f32x16 *v, const i8 *p) {
-  for (int i = 0; i < 16; i++) (*v)[i] = p[i];
-}
 /// Byte k of each of 16 groups of four, as floats.
 static inline void smr_cl_quad_bytes(f32x16 *v, const i8 *p, int k) {
   for (int i = 0; i < 16; i++) (*v)[i] = p[4 * i + k];
@@ -136,6 +136,14 @@ static inline void smr_cl_quad_bytes(f32x16 *v, const i8 *p, int k) {
 static inline void smr_cl_ints16(i32x16 *w, const f32x16 *v) {
   for (int i = 0; i < 16; i++) (*w)[i] = (i32)(*v)[i];
 }
+/// Four bytes, the first one lowest, at an address that is a multiple of 4.
+static inline u32 smr_cl_quad(const i8 *p) {
+  u32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#define QUAD(p) smr_cl_quad(p)
+#define LD4_i8(p) SMR_CL_MADE(f32x4, ld4_i8_, smr_cl_ld4_i8(&ld4_i8_, (p)))
 #define LD16_i8(p) SMR_CL_MADE(f32x16, ld16_i8_, smr_cl_ld16_i8(&ld16_i8_, (p)))
 #define QUAD_BYTES(p, k) SMR_CL_MADE(f32x16, quad_, smr_cl_quad_bytes(&quad_, (p), (k)))
 #define LD16_i32(p) SMR_CL_MADE(i32x16, ld16_i32_, memcpy(&ld16_i32_, (p), 64))
