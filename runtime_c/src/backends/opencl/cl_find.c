@@ -137,6 +137,7 @@ static void opencl_features(const struct smr_cl_device *device, bool cpu, const 
       .float64 = opencl_has(extensions, "cl_khr_fp64") ||
                  opencl_u64(device, SMR_CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
       .dot_int8 = opencl_has(extensions, "cl_khr_integer_dot_product") &&
+                  opencl_u32(device, SMR_CL_DEVICE_NUMERIC_VERSION) >> 22 >= 3 &&
                   opencl_u64(device, SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) != 0,
       .subgroup = opencl_subgroup(device, extensions),
       .cpu = cpu,
@@ -169,12 +170,18 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
 }
 
 // Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
-// division and square root can be rounded once, they are.
-static const char *opencl_options(const struct smr_cl_device *device) {
+// division and square root can be rounded once, they are. Dot products need OpenCL C 3.0; on CPUs
+// they are slower than products of floats (docs/decisions.md), and nothing uses them.
+static const char *opencl_options(const struct smr_cl_device *device,
+                                  const struct smr_cl_features *features) {
   enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
-  return (opencl_u64(device, SMR_CL_DEVICE_SINGLE_FP_CONFIG) & ROUNDED_DIVIDE_SQRT) != 0
-             ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-             : "-cl-std=CL1.2";
+  static const char *const options[2][2] = {
+      {"-cl-std=CL1.2", "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
+      {"-cl-std=CL3.0", "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"},
+  };
+  const bool rounds =
+      (opencl_u64(device, SMR_CL_DEVICE_SINGLE_FP_CONFIG) & ROUNDED_DIVIDE_SQRT) != 0;
+  return options[features->dot_int8 && !features->cpu][rounds];
 }
 
 static samara_status opencl_describe(struct smr_cl_device *device, samara_device_info *info,
@@ -187,7 +194,7 @@ static samara_status opencl_describe(struct smr_cl_device *device, samara_device
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_EXTENSIONS, &extensions, error));
   const bool cpu = (opencl_u64(device, SMR_CL_DEVICE_TYPE) & SMR_CL_DEVICE_TYPE_CPU) != 0;
   opencl_features(device, cpu, extensions, features);
-  device->options = opencl_options(device);
+  device->options = opencl_options(device, features);
   smr_release(&device->allocator, extensions);
   device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info->name = device->name;
