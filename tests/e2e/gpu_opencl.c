@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// An OpenCL library for tests: the system's, whose CPUs it calls GPUs, so that what is chosen for
+// GPUs runs on machines without one. GPU_WITHOUT names an extension that they lack then, GPU_UNITS
+// is their number of compute units, and GPU_LOG a file that gets a line for the options of each
+// build and for the kernel of each launch.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE = 0x1000, UNITS = 0x1002, EXTENSIONS = 0x1030, CPU = 1 << 1, GPU = 1 << 2 };
+enum { FUNCTION_NAME = 0x1190 };
+
+static void log_line(const char *line) {
+  const char *path = getenv("GPU_LOG");
+  FILE *file = path == NULL ? NULL : fopen(path, "a");
+  if (file == NULL) return;
+  fprintf(file, "%s\n", line);
+  fclose(file);
+}
+
+int32_t clGetDeviceIDs(void *platform, uint64_t type, uint32_t room, void **devices,
+                       uint32_t *count) {
+  int32_t (*next)(void *, uint64_t, uint32_t, void **, uint32_t *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clGetDeviceIDs");
+  return next(platform, type == GPU ? CPU : GPU, room, devices, count);
+}
+
+int32_t clGetDeviceInfo(void *device, uint32_t what, size_t size, void *value, size_t *needed) {
+  int32_t (*next)(void *, uint32_t, size_t, void *, size_t *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clGetDeviceInfo");
+  const int32_t code = next(device, what, size, value, needed);
+  const char *without = getenv("GPU_WITHOUT"), *units = getenv("GPU_UNITS");
+  if (code != 0 || value == NULL) return code;
+  if (what == TYPE) *(uint64_t *)value = GPU;
+  if (what == UNITS && units != NULL) *(uint32_t *)value = (uint32_t)atoi(units);
+  char *name = what == EXTENSIONS && without != NULL ? strstr(value, without) : NULL;
+  if (name != NULL) *name = '-';
+  return code;
+}
+
+int32_t clBuildProgram(void *program, uint32_t count, void *const *devices, const char *options,
+                       void (*notify)(void *, void *), void *user) {
+  int32_t (*next)(void *, uint32_t, void *const *, const char *, void (*)(void *, void *), void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clBuildProgram");
+  log_line(options);
+  return next(program, count, devices, options, notify, user);
+}
+
+int32_t clEnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dims, const size_t *offset,
+                               const size_t *global, const size_t *local, uint32_t waits,
+                               void *const *wait_for, void **event) {
+  int32_t (*next)(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *,
+                  uint32_t, void *const *, void **);
+  int32_t (*info)(void *, uint32_t, size_t, void *, size_t *);
+  char name[256] = "";
+  *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+  *(void **)&info = dlsym(RTLD_NEXT, "clGetKernelInfo");
+  (void)info(kernel, FUNCTION_NAME, sizeof name, name, NULL);
+  log_line(name);
+  return next(queue, kernel, dims, offset, global, local, waits, wait_for, event);
+}
