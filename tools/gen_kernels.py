@@ -11,7 +11,7 @@ import re
 import string
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -334,8 +334,15 @@ def _literal(data: bytes) -> str:
     return "\n".join(f'    "{line}"' for line in lines)
 
 
-# What a file includes stands in its text: kernels are compiled without any other file.
-_INCLUDED = re.compile(rf'^#include "{KERNELS.removeprefix("runtime_c/src/")}/(\w+)\.cl"\n', re.MULTILINE)
+_INCLUDED = re.compile(
+    rf'^#include "{re.escape(KERNELS.removeprefix("runtime_c/src/"))}/(\w+)\.cl"\n', re.MULTILINE
+)
+
+
+def inlined(text: str, own: Callable[[str], str]) -> str:
+    """The text with the files that it includes in it, as drivers compile it alone. own: the text of a
+    file of kernels."""
+    return _INCLUDED.sub(lambda m: own(m[1]), text)
 
 
 def texts(files: list[str], defines: dict[str, str]) -> str:
@@ -346,7 +353,7 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
     def own(name: str) -> str:
         found = known.get(name)
         text = (folder / f"{name}.cl").read_text(encoding="utf-8") if found is None else found
-        return _INCLUDED.sub(lambda m: own(m[1]), text)
+        return inlined(text, own)
 
     plain = {name: stripped(own(name)) for name in (*_FRONT, *files)}
     short = shortened(moved(plain, defines), " ".join(defines.values()))

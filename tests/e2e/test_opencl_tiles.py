@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles for GPUs, on CPUs of OpenCL that a library of the test calls GPUs: int8 has the CPU's bits."""
+"""Tiles for GPUs, on CPUs that a library of the test calls GPUs: int8 has the CPU's bits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, Case, Form]] = {
 def as_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, need_tool: Callable[[str, str], str]
 ) -> Callable[[], tuple[set[str], set[str]]]:
-    """CPUs of OpenCL are GPUs in this test. Gives the options of builds and the kernels that ran."""
+    """CPUs are GPUs in this test. Gives the options of builds and the kernels that ran."""
     library, log = tmp_path / "libgpu.so", tmp_path / "log.txt"
     source = Path(__file__).parent / "gpu_opencl.c"
     command = [need_tool("cc", "cc"), "-shared", "-fPIC", "-o", str(library), str(source)]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tools.gen_kernels import moved, packed, shortened, stripped
+from tools.gen_kernels import inlined, moved, packed, shortened, stripped
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,10 @@ def test_packed_texts_unpack() -> None:
 
     assert {name: unpack(data).decode() for name, data in found.items()} == texts
     assert all(len(found[name]) < len(text) * 0.75 for name, text in texts.items())
+
+
+def test_a_text_holds_what_it_includes() -> None:
+    text = '// why\n#include "backends/opencl/kernels/sums.cl"\nKERNEL(NAME){}\n'
+    assert inlined(text, {"sums": "#define SUM 0\n"}.__getitem__) == (
+        "// why\n#define SUM 0\nKERNEL(NAME){}\n"
+    )

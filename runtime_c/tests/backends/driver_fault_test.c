@@ -362,12 +362,39 @@ SMR_TEST(a_device_of_many_kinds_counts_once) {
   struct counting counting;
   samara_error error;
   reset();
-  faults->many_kinds = true;
+  faults->kinds = SMR_CL_DEVICE_TYPE_GPU | SMR_CL_DEVICE_TYPE_CPU;
   samara_probe request = scale_probe(&counting, -1, 0, NULL);
   CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_OK);
   request.index = 1;
   CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_NOT_FOUND);
   CHECK_CONTAINS(error.text, "there are 1");
+  reset();
+}
+
+SMR_TEST(dot_products_are_for_gpus_of_opencl_3) {
+  enum { VERSION_2 = 2 << 22, VERSION_3 = 3 << 22 };
+  static const struct {
+    uint64_t kinds;
+    uint32_t version;
+    const char *extensions, *language;
+  } cases[] = {
+      {SMR_CL_DEVICE_TYPE_GPU, VERSION_3, "cl_khr_integer_dot_product", "-cl-std=CL3.0"},
+      {SMR_CL_DEVICE_TYPE_GPU, VERSION_2, "cl_khr_integer_dot_product", "-cl-std=CL1.2"},
+      {SMR_CL_DEVICE_TYPE_GPU, 0, "cl_khr_integer_dot_product", "-cl-std=CL1.2"},
+      {SMR_CL_DEVICE_TYPE_GPU, VERSION_3, "cl_khr_integer_dot_products", "-cl-std=CL1.2"},
+      {SMR_CL_DEVICE_TYPE_CPU, VERSION_3, "cl_khr_integer_dot_product", "-cl-std=CL1.2"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct counting counting;
+    samara_error error;
+    reset();
+    faults->kinds = cases[i].kinds;
+    faults->numeric_version = cases[i].version;
+    faults->extensions = cases[i].extensions;
+    const samara_probe request = scale_probe(&counting, -1, 0, NULL);
+    CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_OK);
+    CHECK(strcmp(faults->options, cases[i].language) == 0);
+  }
   reset();
 }
 
@@ -466,6 +493,7 @@ int main(int argc, char **argv) {
   RUN(errors_name_call_and_error);
   RUN(devices_that_cannot_be_used);
   RUN(a_device_of_many_kinds_counts_once);
+  RUN(dot_products_are_for_gpus_of_opencl_3);
   RUN(library_may_be_missing);
   RUN(broken_entries_are_made_anew);
   RUN(folder_that_cannot_be_written);

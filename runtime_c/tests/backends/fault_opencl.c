@@ -29,8 +29,10 @@ enum {
   ARGUMENT_BYTES = 64,
 };
 
-static struct fault_opencl controls = {
-    .at = -1, .max_alloc = 1 << 20, .version = "OpenCL 1.2 fault"};
+static struct fault_opencl controls = {.at = -1,
+                                       .max_alloc = 1 << 20,
+                                       .version = "OpenCL 1.2 fault",
+                                       .extensions = "cl_khr_fp16 cl_khr_fp64x"};
 
 EXPORT struct fault_opencl *fault_opencl(void);
 struct fault_opencl *fault_opencl(void) { return &controls; }
@@ -144,8 +146,9 @@ EXPORT int32_t CALL clGetDeviceIDs(smr_cl_platform_id platform, uint64_t type, u
                                    smr_cl_device_id *out, uint32_t *count) {
   FAULT_OR_WORK();
   (void)platform;
-  const size_t which = type == SMR_CL_DEVICE_TYPE_GPU && !controls.many_kinds ? 1 : 0;
-  if (type != SMR_CL_DEVICE_TYPE_GPU && type != SMR_CL_DEVICE_TYPE_CPU) return DEVICE_NOT_FOUND;
+  const uint64_t kinds = SMR_CL_DEVICE_TYPE_GPU | SMR_CL_DEVICE_TYPE_CPU;
+  const size_t which = type == SMR_CL_DEVICE_TYPE_GPU && controls.kinds == 0 ? 1 : 0;
+  if ((type & (controls.kinds != 0 ? controls.kinds : kinds)) == 0) return DEVICE_NOT_FOUND;
   if (out != NULL && room > 0) out[0] = (smr_cl_device_id)(void *)&device_objects[which];
   if (count != NULL) *count = 1;
   return 0;
@@ -156,8 +159,8 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
   FAULT_OR_WORK();
   const bool old = (void *)device == (void *)&device_objects[1];
   const uint32_t yes = 1, units = 2;
-  const uint64_t type = SMR_CL_DEVICE_TYPE_CPU | (controls.many_kinds ? SMR_CL_DEVICE_TYPE_GPU : 0);
-  const uint64_t memory = 1 << 22, none = 0;
+  const uint64_t type = controls.kinds != 0 ? controls.kinds : SMR_CL_DEVICE_TYPE_CPU;
+  const uint64_t memory = 1 << 22, none = 0, packed = 1;
   switch (what) {
     case SMR_CL_DEVICE_NAME:
       return give_text("faulty", room, out, needed);
@@ -166,7 +169,12 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
     case SMR_CL_DEVICE_VERSION:
       return give_text(old ? "OpenCL 1.1 old" : controls.version, room, out, needed);
     case SMR_CL_DEVICE_EXTENSIONS:
-      return give_text("cl_khr_fp16 cl_khr_fp64x", room, out, needed);
+      return give_text(controls.extensions, room, out, needed);
+    case SMR_CL_DEVICE_NUMERIC_VERSION:
+      if (controls.numeric_version == 0) return INVALID_VALUE;
+      return give(&controls.numeric_version, sizeof controls.numeric_version, room, out, needed);
+    case SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR:
+      return give(&packed, sizeof packed, room, out, needed);
     case SMR_CL_DEVICE_TYPE:
       return give(&type, sizeof type, room, out, needed);
     case SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE:
@@ -269,8 +277,9 @@ EXPORT int32_t CALL clBuildProgram(smr_cl_program_id program, uint32_t count,
                                    const smr_cl_device_id *devices, const char *options,
                                    smr_cl_build_notify notify, void *user) {
   FAULT_OR_WORK();
-  (void)count, (void)devices, (void)options, (void)notify, (void)user;
+  (void)count, (void)devices, (void)notify, (void)user;
   if (!object_is(program, PROGRAM)) return INVALID_OBJECT;
+  snprintf(controls.options, sizeof controls.options, "%s", options);
   struct object *object = (struct object *)(void *)program;
   if (object->broken) return BUILD_FAILURE;
   controls.builds++;

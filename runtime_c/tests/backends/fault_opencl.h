@@ -38,7 +38,10 @@ struct fault_opencl {
   long enqueued;        // kernels
   int deaf;             // the device never finishes an event that is asked for
   const char *version;  // of the device
-  bool many_kinds;      // the device is a GPU and a CPU, and the only one
+  uint64_t kinds;       // of the device, which is the only one; 0: a CPU, beside an old GPU
+  const char *extensions;
+  uint32_t numeric_version;  // 0: the device does not say
+  char options[128];         // of the last build
   fault_kernel_fn kernel;
 };
 
@@ -65,6 +68,7 @@ static inline void fault_opencl_reset(struct fault_opencl *faults, fault_kernel_
                                   .live = faults->live,
                                   .max_alloc = 1 << 20,
                                   .version = "OpenCL 1.2 fault",
+                                  .extensions = "cl_khr_fp16 cl_khr_fp64x",
                                   .kernel = kernel};
 }
 

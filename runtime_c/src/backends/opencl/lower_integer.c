@@ -294,20 +294,13 @@ static void cl_q_resize_lower(const struct smr_cl_node *node, struct smr_cl_laun
   SMR_CL_ROW(part, op, cl_q_##family##_fits, cl_q_##family##_kernels, cl_q_##family##_lower)
 
 static const struct smr_cl_row cl_integer_rows[] = {
-    CL_Q(binary, qadd, binary),
-    CL_Q(binary, qmul, binary),
-    CL_Q(qunary, qlookup, unary),
-    CL_Q(qunary, quantize, unary),
-    CL_Q(qunary, dequantize, unary),
-    CL_Q(qunary, requantize, unary),
-    CL_Q(qunary, reinterpret, unary),
-    CL_Q(pool, qavg_pool, pool),
-    CL_Q(reduce, qmean, mean),
-    CL_Q(qsoftmax, qsoftmax, softmax),
-    CL_Q(qnorm, qlayer_norm, norm),
-    CL_Q(qnorm, qrms_norm, norm),
-    CL_Q(qresize, qresize, resize),
-    {.op = NULL},
+    CL_Q(binary, qadd, binary),       CL_Q(binary, qmul, binary),
+    CL_Q(qunary, qlookup, unary),     CL_Q(qunary, quantize, unary),
+    CL_Q(qunary, dequantize, unary),  CL_Q(qunary, requantize, unary),
+    CL_Q(qunary, reinterpret, unary), CL_Q(pool, qavg_pool, pool),
+    CL_Q(reduce, qmean, mean),        CL_Q(qsoftmax, qsoftmax, softmax),
+    CL_Q(qnorm, qlayer_norm, norm),   CL_Q(qnorm, qrms_norm, norm),
+    CL_Q(qresize, qresize, resize),   {.op = NULL},
 };
 
 const struct smr_cl_row *smr_cl_integer_rows(void) { return cl_integer_rows; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products of int8 for devices that run thousands of items: part of the text of kernels that
-// include it. Bytes are multiplied as they are, STEP (1 or 4) of them along the depth at once; what
+// Sums of products of int8 for devices that run thousands of items: part of the text of kernels
+// that include it. Bytes are multiplied as they are, STEP (1 or 4) of them along the depth at once; what
 // zero points change is added once, at the end. Sums are modulo 2^32.
 #ifdef __opencl_c_integer_dot_product_input_4x8bit_packed
 #define DOT_4(a, b) dot_4x8packed_ss_int(a, b)
