@@ -3,10 +3,9 @@
 // Parameters as in conv.cl, but:
 //
 // W: PACKING 0 plain [O, K], 1 panels [groups][panels][K / 4][16][4]. IN(2): bias, int32, if
-// flag 1.
-// IN(3): O multipliers, then O zero points of w. P(5): bytes from panel to panel. Q: 9 zero
-// point of x,
-// c that of y, d whether the sums are the output. F: 0 lo, 1 hi, of y less its zero point.
+// flag 1. IN(3): O multipliers, then O zero points of w. P(5): bytes from panel to panel. Q: 9 zero
+// point of x, c that of y, d whether the sums are the output. F: 0 lo, 1 hi, of y less its zero
+// point.
 //
 // STEP=0 (COLS=16): products of two numbers below 256 are added as floats: 256 of them are exact.
 // STEP=1, 4: qsums.cl; 4 needs panels and depths that are multiples of 4.
