@@ -35,6 +35,7 @@ static samara_status npu_probe(const samara_probe *request, void **out, samara_d
   info->rates = (samara_rates){.launch_ns = 5000,
                                .wait_ns = 50000,
                                .copy_ns = 10000,
+                               .product_ns = 1000,
                                .product_int8 = 1000000000,
                                .depthwise = 100000000,
                                .memory = 20000000,

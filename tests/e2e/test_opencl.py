@@ -154,9 +154,10 @@ def test_auto_goes_over_where_rates_say_so(models: Path, folder: Path, tmp_path:
     """An imaginary fast device: the cut, its copies and the change between two runs are real."""
     sides = {"host": 1_000_000, "device": 1_000_000_000}
     kinds = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
-    lines = ["samara-rates 1", "host.launch_ns 100"]
+    lines = ["samara-rates 2", "host.launch_ns 100", "host.product_ns 0"]
+    waits = ("launch_ns", "wait_ns", "copy_ns", "product_ns")
     lines += [f"{side}.{kind} {rate}" for side, rate in sides.items() for kind in kinds]
-    lines += [f"device.{wait} 100" for wait in ("launch_ns", "wait_ns", "copy_ns")]
+    lines += [f"device.{wait} 100" for wait in waits]
     lines += [f"device.{way} 1000000000" for way in ("to_device", "from_device")]
     rates = tmp_path / "rates.txt"
     rates.write_text("\n".join(lines) + "\n", encoding="ascii")

@@ -21,7 +21,7 @@ from samara.pybridge.errors import ArgumentError, SamaraError
 # What files of rates hold, for a device that is much faster than the CPU, and for a slow one.
 _RATES = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
 _COPIES = ("to_device", "from_device")
-_WAITS = ("launch_ns", "wait_ns", "copy_ns")
+_WAITS = ("launch_ns", "wait_ns", "copy_ns", "product_ns")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def mirror(device_library: Callable[[str], Path], mirror_hooks: ctypes.CDLL) -> 
 
 
 def _rates(path: Path, host_rate: int, device_rate: int) -> Path:
-    lines = ["samara-rates 1", "host.launch_ns 100"]
+    lines = ["samara-rates 2", "host.launch_ns 100", "host.product_ns 0"]
     lines += [f"host.{name} {host_rate}" for name in _RATES]
     lines += [f"device.{name} 100" for name in _WAITS]
     lines += [f"device.{name} {device_rate}" for name in (*_RATES, *_COPIES)]

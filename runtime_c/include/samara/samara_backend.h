@@ -46,9 +46,10 @@ typedef struct samara_backend_options {
 /* How fast a device is, by kinds of work. 0: not known. samara measures what a backend does not
  * state. */
 typedef struct samara_rates {
-  uint64_t launch_ns;       /* what one node costs beside its work */
-  uint64_t wait_ns;         /* what a region costs: submitting it and waiting for it */
-  uint64_t copy_ns;         /* what a copy costs beside its bytes */
+  uint64_t launch_ns;  /* what one node costs beside its work */
+  uint64_t wait_ns;    /* what a region costs: submitting it and waiting for it */
+  uint64_t copy_ns;    /* what a copy costs beside its bytes */
+  uint64_t product_ns; /* what a product or convolution costs beside launch_ns, however small */
   uint64_t product_float32; /* multiply-adds per millisecond of products and convolutions */
   uint64_t product_float16; /* the same with float16 weights */
   uint64_t product_int8;    /* the same of int8 */

@@ -219,7 +219,7 @@ static samara_status mirror_probe(const samara_probe *request, void **out, samar
   info->compute_units = 1;
   // Faster than any CPU: placement gives it all that it supports.
   info->rates =
-      (samara_rates){1, 1, 1, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30};
+      (samara_rates){1, 1, 1, 1, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30};
   *out = device;
   mirror_count_live(1);
   return SAMARA_OK;

@@ -30,9 +30,10 @@ static uint64_t cost_sum(uint64_t a, uint64_t b) {
   return a >= SMR_CUT_NEVER || b >= SMR_CUT_NEVER - a ? SMR_CUT_NEVER : a + b;
 }
 
-// The rate of the node's kind of work; *work is what there is of it.
+// The rate of the node's kind of work; *work is what there is of it, *fixed what it costs beside.
 static uint64_t cost_rate(const struct smr_job *job, bool plain, const samara_rates *rates,
-                          double *work) {
+                          double *work, uint64_t *fixed) {
+  *fixed = cost_fixed(rates->launch_ns);
   *work = (double)job->work;
   // The host may take an algorithm with less work than the plain one, which the device takes.
   for (uint32_t i = 0; plain && i < job->choice.count; i++)
@@ -42,6 +43,7 @@ static uint64_t cost_rate(const struct smr_job *job, bool plain, const samara_ra
     *work = 0;
     return 1;
   }
+  *fixed += cost_fixed(rates->product_ns);
   const struct smr_tensor *w = job->inputs[1];
   if (w->layout == SMR_LAYOUT_DWPANEL) return rates->depthwise;
   if (w->dtype == SAMARA_FLOAT16) return rates->product_float16;
@@ -59,11 +61,12 @@ static double cost_bytes(const struct smr_job *job) {
 static uint64_t cost_node(const struct smr_frame *frame, const struct smr_frame_node *node,
                           bool on_device, const samara_rates *rates) {
   double work;
+  uint64_t fixed;
   if (on_device ? smr_region_is_view(frame, node->node) : smr_node_is_view(node)) return 0;
-  const uint64_t rate = cost_rate(&node->job, on_device, rates, &work);
+  const uint64_t rate = cost_rate(&node->job, on_device, rates, &work, &fixed);
   const uint64_t arithmetic = cost_time(work, rate);
   const uint64_t memory = cost_time(cost_bytes(&node->job), rates->memory);
-  return cost_sum(arithmetic > memory ? arithmetic : memory, cost_fixed(rates->launch_ns));
+  return cost_sum(arithmetic > memory ? arithmetic : memory, fixed);
 }
 
 static uint64_t cost_copy(size_t size_bytes, bool to_device, const samara_rates *rates) {

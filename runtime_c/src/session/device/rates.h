@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast the host and a device are: measured once, and kept in a small file.
+//
+// A node is taken to cost a fixed time and its work divided by a rate. What measures keeps to that:
+// a rate is the work between two sizes of a node divided by the time between them, so that what
+// launching and waiting cost is in launch_ns, wait_ns and product_ns, and not in the rates.
 #ifndef SMR_SESSION_DEVICE_RATES_H
 #define SMR_SESSION_DEVICE_RATES_H
 
@@ -10,14 +14,78 @@ struct smr_rates {
   samara_rates host, device;
 };
 
+/* ---- rates_file.c ---- */
+
 /// Read a file of rates. BAD_DATA where a line is none, or one is missing.
 samara_status smr_rates_read(const char *path, const samara_allocator *allocator,
                              struct smr_rates *out, samara_error *error);
 /// Write one, as a whole.
 samara_status smr_rates_write(const char *path, const samara_allocator *allocator,
                               const struct smr_rates *rates, samara_error *error);
-/// Measure those rates of a device that are 0 in `rates`, with regions of one node. Kinds of work
-/// that it does not support stay 0. Takes some 100 ms.
+
+/* ---- rates_node.c: nodes that stand for all of their kind ---- */
+
+/// A convolution of `channels` to as many, or a sum of two tensors.
+struct smr_rates_probe {
+  size_t rate;  // offset in samara_rates
+  const char *op;
+  uint8_t dtype, weights;  // samara_dtype; weights 0: none
+  uint8_t channels, kernel, groups;
+};
+
+/// One for each rate of work; the last is `memory`, the sum.
+enum { SMR_RATES_PROBES = 5, SMR_RATES_SUM = SMR_RATES_PROBES - 1 };
+extern const struct smr_rates_probe smr_rates_probes[SMR_RATES_PROBES];
+
+/// What one run with `size` x `size` pixels is worth: multiply-adds, or bytes.
+double smr_rates_work(const struct smr_rates_probe *probe, uint32_t size);
+
+/// Most nodes of a region: as many as show what a node costs beside others.
+enum { SMR_RATES_NODES = 17, SMR_RATES_TENSORS = 3, SMR_RATES_ATTRIBUTES = 16 };
+
+/// A region of such nodes, all alike: x, weights or a second operand, y.
+struct smr_rates_region {
+  samara_region region;
+  samara_region_node nodes[SMR_RATES_NODES];
+  samara_region_tensor tensors[SMR_RATES_TENSORS];
+  samara_region_attribute attributes[SMR_RATES_ATTRIBUTES];
+  void *weights;  // taken from the allocator; to be released
+};
+
+/// Describe `nodes` nodes. False where the operator is not in this build; SMR_RATES_NODES are the
+/// most. `out->weights` is to be released in any case.
+samara_status smr_rates_describe(const struct smr_rates_probe *probe, uint32_t size, uint32_t nodes,
+                                 const samara_allocator *allocator, struct smr_rates_region *out,
+                                 bool *known, samara_error *error);
+
+/* ---- rates.c: what is measured, and how ---- */
+
+/// Where nodes are timed.
+struct smr_rates_place {
+  void *user;
+  /// The least time of `nodes` nodes of `size` x `size` pixels, waiting included; 0: they cannot
+  /// run there.
+  samara_status (*time)(void *user, const struct smr_rates_probe *probe, uint32_t size,
+                        uint32_t nodes, uint64_t *ns, samara_error *error);
+  bool waits;  // work is submitted and waited for, so that there is a wait_ns
+};
+
+/// Measure those rates that are 0 in `rates`, but those of copies. Kinds that cannot run there stay
+/// 0. Nothing is made larger once it is predicted to take 8 ms.
+samara_status smr_rates_measure(const struct smr_rates_place *place, samara_rates *rates,
+                                samara_error *error);
+/// The least time of one run, behind one that warms up: of 50, or as many as 4 ms have time for,
+/// but of 5 where these take no more than 40 ms.
+samara_status smr_rates_least(samara_status (*once)(void *user, samara_error *error), void *user,
+                              uint64_t *ns, samara_error *error);
+/// Work per millisecond by two measurements: of the work between them in the time between them. It
+/// is at least `work` in `ns` and some 8 times that at most, whatever noise there is.
+uint64_t smr_rates_fit(double small_work, uint64_t small_ns, double work, uint64_t ns);
+
+/* ---- rates_device.c, rates_host.c ---- */
+
+/// Measure those rates of a device that are 0 in `rates`, with regions of one kind of node. Kinds
+/// of work that it does not support stay 0. Takes some 100 ms beside what compiling takes.
 samara_status smr_rates_measure_device(const samara_backend *backend, samara_rates *rates,
                                        samara_error *error);
 /// Measure the rates of the CPU with the threads of `pool` (NULL: one).

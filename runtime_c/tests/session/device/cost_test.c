@@ -48,7 +48,7 @@ static void end(struct rig *rig) {
 }
 
 static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
-  return (samara_rates){ns, ns, ns, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms};
+  return (samara_rates){ns, ns, ns, ns, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms, per_ms};
 }
 
 SMR_TEST(what_gains_moves) {

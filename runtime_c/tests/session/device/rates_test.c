@@ -1,197 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates: their file, whatever stands in it, and what is measured.
+// How rates are measured, in places whose times are a formula.
 #include "base/fp.h"
 
 #include "harness.h"
 
-#include <samara/samara_experimental.h>
+#include <math.h>
 
-#include "session/device/device_rig.h"
 #include "session/device/rates.h"
 
-static samara_allocator allocator;
 static samara_error error;
-static char path[128];
 
-static void write_file(const char *text, size_t length) {
-  FILE *f = fopen(path, "wb");
-  if (!CHECK(f != NULL)) return;
-  CHECK_EQ_INT(fwrite(text, 1, length, f), length);
-  fclose(f);
+// A place that takes `wait`, and for each node `launch`, `product` if it is one, and its work.
+struct formula {
+  double wait, launch, product, per_ms, bytes_per_ms;
+  double noise;      // times are up to this part longer
+  uint32_t refused;  // a bit for each kind that it does not take
+  uint32_t largest;  // pixels along a side that it takes
+  uint32_t state;
+  double spent, longest;  // ns of all runs, and of the longest node in a region
+  uint32_t calls;
+};
+
+static samara_status formula_time(void *user, const struct smr_rates_probe *probe, uint32_t size,
+                                  uint32_t nodes, uint64_t *ns, samara_error *why) {
+  struct formula *f = user;
+  const int kind = (int)(probe - smr_rates_probes);
+  (void)why;
+  *ns = 0;
+  if ((f->refused >> kind & 1) != 0 || (f->largest != 0 && size > f->largest)) return SAMARA_OK;
+  const double rate = kind == SMR_RATES_SUM ? f->bytes_per_ms : f->per_ms;
+  const double each = f->launch + (kind == SMR_RATES_SUM ? 0 : f->product) +
+                      smr_rates_work(probe, size) * 1e6 / rate;
+  f->state = f->state * 1664525u + 1013904223u;
+  const double all = (f->wait + nodes * each) * (1 + f->noise * (f->state >> 8) / (1 << 24));
+  *ns = (uint64_t)(all + 0.5);
+  f->spent += all;
+  if (all > f->longest) f->longest = all;
+  f->calls++;
+  return SAMARA_OK;
 }
 
-static struct smr_rates sample(void) {
-  struct smr_rates rates = {.host = {.launch_ns = 1}};
-  uint64_t *numbers = (uint64_t *)&rates;
-  // All that a file holds: the host's lack wait_ns, copy_ns, to_device and from_device.
-  for (uint32_t i = 0; i < sizeof rates / sizeof *numbers; i++) numbers[i] = 1000000007u * (i + 1);
-  rates.host.wait_ns = rates.host.copy_ns = rates.host.to_device = rates.host.from_device = 0;
-  return rates;
+static struct smr_rates_place place_of(struct formula *f) {
+  return (struct smr_rates_place){.user = f, .time = formula_time, .waits = true};
 }
 
-SMR_TEST(files_hold_all_rates) {
-  const struct smr_rates rates = sample();
-  struct smr_rates got;
-  CHECK_EQ_INT(smr_rates_write(path, &allocator, &rates, &error), SAMARA_OK);
-  CHECK_EQ_INT(smr_rates_read(path, &allocator, &got, &error), SAMARA_OK);
-  CHECK_MEM(&got, &rates, sizeof rates);
-  CHECK_EQ_INT(smr_rates_write("/dev/null/x/y", &allocator, &rates, &error), SAMARA_IO);
+static void check_close(const char *what, double got, double want) {
+  if (!CHECK(got > want / 1.1 && got < want * 1.1))
+    fprintf(stderr, "%s: got %g, want %g\n", what, got, want);
 }
 
-SMR_TEST(anything_may_stand_in_a_file) {
-  const struct smr_rates rates = sample();
-  struct smr_rates got;
-  char text[4096] = "";
-  CHECK_EQ_INT(smr_rates_write(path, &allocator, &rates, &error), SAMARA_OK);
-  FILE *f = fopen(path, "rb");
-  REQUIRE(f != NULL);
-  const size_t length = fread(text, 1, sizeof text - 1, f);
-  fclose(f);
-  for (size_t cut = 0; cut < length; cut++) {
-    write_file(text, cut);
-    const samara_status status = smr_rates_read(path, &allocator, &got, &error);
-    // The last line may lack its end, or digits.
-    const bool last = memchr(text + cut, '\n', length - cut - 1) == NULL;
-    if (!last) CHECK(status == SAMARA_BAD_DATA || (cut == 0 && status != SAMARA_OK));
-    if (status != SAMARA_OK) CHECK_CONTAINS(error.text, path);
-    // Another byte: a number may be another one, nothing else may happen.
-    for (int flip = 1; flip < 256; flip *= 2) {
-      text[cut] = (char)(text[cut] ^ flip);
-      write_file(text, length);
-      (void)smr_rates_read(path, &allocator, &got, &error);
-      if (cut < 15) CHECK_CONTAINS(error.text, "is no file of rates");
-      text[cut] = (char)(text[cut] ^ flip);
+// A server's GPU, a telephone's, a CPU that is the device, and a slow one.
+static const struct formula places[] = {
+    {.wait = 20000, .launch = 7000, .product = 9000, .per_ms = 5e9, .bytes_per_ms = 1.5e9},
+    {.wait = 80000, .launch = 15000, .product = 30000, .per_ms = 1.5e8, .bytes_per_ms = 2e7},
+    {.wait = 30000, .launch = 9000, .product = 2000, .per_ms = 1e8, .bytes_per_ms = 1e7},
+    {.wait = 300000, .launch = 100000, .product = 100000, .per_ms = 5e6, .bytes_per_ms = 2e6},
+};
+enum { PLACES = sizeof places / sizeof *places };
+
+SMR_TEST(a_formula_is_found) {
+  for (int i = 0; i < PLACES; i++) {
+    struct formula f = places[i];
+    struct smr_rates_place place = place_of(&f);
+    samara_rates rates = {0};
+    CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+    check_close("launch", (double)rates.launch_ns, f.launch);
+    check_close("wait", (double)rates.wait_ns, f.wait);
+    check_close("product", (double)rates.product_ns, f.product);
+    check_close("float32", (double)rates.product_float32, f.per_ms);
+    check_close("float16", (double)rates.product_float16, f.per_ms);
+    check_close("int8", (double)rates.product_int8, f.per_ms);
+    check_close("memory", (double)rates.memory, f.bytes_per_ms);
+    CHECK(rates.depthwise <= f.per_ms * 1.1);  // a 64th of the work: not all is seen
+    CHECK_EQ_INT(rates.copy_ns + rates.to_device + rates.from_device, 0);
+  }
+}
+
+// Rates of a place where nodes are dwarfed by waiting are some 8 times the naive one at most.
+SMR_TEST(noise_moves_rates_a_little) {
+  for (int i = 0; i < PLACES; i++)
+    for (uint32_t seed = 0; seed < 100; seed++) {
+      struct formula f = places[i];
+      struct smr_rates_place place = place_of(&f);
+      samara_rates rates = {0};
+      f.noise = 0.03;
+      f.state = seed;
+      CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+      CHECK(rates.product_float32 > f.per_ms * 0.85 && rates.product_float32 < f.per_ms * 1.15);
+      CHECK(rates.memory > f.bytes_per_ms * 0.5 && rates.memory < f.bytes_per_ms * 2);
+      CHECK(rates.launch_ns > f.launch * 0.5 && rates.launch_ns < f.launch * 2);
     }
+}
+
+SMR_TEST(slow_places_are_not_asked_for_much) {
+  for (double per_ms = 1e2; per_ms < 1e12; per_ms *= 10) {
+    struct formula f = {
+        .wait = 1e10 / per_ms, .launch = 1e9 / per_ms, .per_ms = per_ms, .bytes_per_ms = per_ms};
+    struct smr_rates_place place = place_of(&f);
+    samara_rates rates = {0};
+    CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+    const double first = f.wait + f.launch + smr_rates_work(&smr_rates_probes[0], 2) * 1e6 / per_ms;
+    CHECK(f.longest <= (first > 8e6 ? first : 8e6) * 1.001);
+    CHECK(f.calls <= 5 * 4 + 4);
+    check_close("float32", (double)rates.product_float32, per_ms);
   }
 }
 
-// A file with one line more, at its end or begin.
-static samara_status read_with(const char *line, struct smr_rates *out) {
-  static const char magic[] = "samara-rates 1\n";
-  const struct smr_rates rates = sample();
-  char text[4096] = "", own[5000];
-  CHECK_EQ_INT(smr_rates_write(path, &allocator, &rates, &error), SAMARA_OK);
-  FILE *f = fopen(path, "rb");
-  if (f == NULL) return SAMARA_IO;
-  (void)fread(text, 1, sizeof text - 1, f);
-  fclose(f);
-  snprintf(own, sizeof own, "%s%s%s", magic, line, text + sizeof magic - 1);
-  write_file(own, strlen(own));
-  return smr_rates_read(path, &allocator, out, &error);
-}
-
-SMR_TEST(numbers_are_numbers) {
-  static const char *const bad[] = {
-      "device.memory \n",     "device.memory -1\n", "device.memory 1e3\n",
-      "device.memory 0x10\n", "device.memory 1 \n", "device.memory 99999999999999999999999\n"};
-  struct smr_rates got;
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    CHECK_EQ_INT(read_with(bad[i], &got), SAMARA_BAD_DATA);
-    CHECK_CONTAINS(error.text, "device.memory NUMBER");
-  }
-  CHECK_EQ_INT(read_with("device.memory 7\n", &got), SAMARA_OK);
-  CHECK_EQ_INT(got.device.memory, 7);
-  CHECK_EQ_INT(read_with("# a comment\ndevice.memory2 x\nxdevice.memory 5\n", &got), SAMARA_OK);
-  CHECK_EQ_INT(got.device.memory, sample().device.memory);
-  char large[4200];
-  memset(large, '#', sizeof large);
-  large[sizeof large - 2] = '\n', large[sizeof large - 1] = '\0';
-  CHECK(read_with(large, &got) != SAMARA_OK);
-}
-
-// ---- measuring ----
-
-SMR_TEST(only_what_is_not_stated_is_measured) {
-  rig_reset();
-  samara_backend *device = rig_open(0, NULL, NULL);
-  REQUIRE(device != NULL);
-  uint64_t *numbers;
-  samara_rates all = {.launch_ns = 0}, rates;
-  CHECK_EQ_INT(smr_rates_measure_device(device, &all, &error), SAMARA_OK);
-  numbers = (uint64_t *)&all;
-  for (size_t i = 0; i < sizeof all / sizeof *numbers; i++) CHECK(numbers[i] != 0);
-  // One number is missing, and one that is there stays, for each.
-  for (size_t missing = 0; missing < sizeof all / sizeof *numbers; missing++) {
-    numbers = (uint64_t *)&rates;
-    for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++)
-      numbers[i] = i == missing ? 0 : 12345;
-    CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
-    for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++)
-      CHECK(i == missing ? numbers[i] != 0 : numbers[i] == 12345);
-  }
-  mirror_reset();
-  numbers = (uint64_t *)&rates;
-  for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++) numbers[i] = 12345;
-  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
-  CHECK_EQ_INT(mirror_calls("supports") + mirror_calls("copy") + mirror_calls("allocate"), 0);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-}
-
-SMR_TEST(kinds_that_a_device_does_not_take_stay_unknown) {
-  rig_reset();
-  samara_backend *device = rig_open(0, NULL, NULL);
-  REQUIRE(device != NULL);
-  samara_rates rates = {.launch_ns = 0};
-  mirror_fail("supports", -1);
-  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
-  CHECK(rates.product_float32 == 0 && rates.memory == 0 && rates.launch_ns == 0);
-  CHECK(rates.to_device != 0 && rates.from_device != 0 && rates.copy_ns != 0);
-  mirror_reset();
-  device->requirements.constant_layouts = 1u << SAMARA_LAYOUT_PLAIN;
-  rates = (samara_rates){.launch_ns = 0};
-  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
-  CHECK(rates.product_float32 == 0 && rates.depthwise == 0 && rates.memory != 0);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-}
-
-SMR_TEST(the_host_has_rates_with_any_threads) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 2};
-  CHECK_EQ_INT(samara_pool_create(&options, &pool, &error), SAMARA_OK);
-  uint32_t isa;
-  CHECK_EQ_INT(smr_isa_resolve(NULL, &isa, &error), SAMARA_OK);
-  for (int i = 0; i < 2; i++) {
-    samara_rates rates = {.launch_ns = 0};
-    CHECK_EQ_INT(smr_rates_measure_host(i == 0 ? NULL : pool, isa, &allocator, &rates, &error),
-                 SAMARA_OK);
-    CHECK(rates.product_float32 > 100000 && rates.product_int8 > 100000 && rates.memory > 100000);
-    CHECK(rates.depthwise != 0 && rates.product_float16 != 0 && rates.launch_ns != 0);
-    CHECK(rates.wait_ns == 0 && rates.copy_ns == 0 && rates.to_device == 0);
-  }
-  samara_pool_destroy(pool);
-}
-
-SMR_TEST(memory_may_be_out_at_any_allocation) {
-  uint32_t isa;
-  CHECK_EQ_INT(smr_isa_resolve("scalar", &isa, &error), SAMARA_OK);
-  samara_status status = SAMARA_OUT_OF_MEMORY;
-  for (size_t k = 1; status != SAMARA_OK && k < 12; k++) {
-    struct literal_memory memory;
-    samara_rates rates = {.launch_ns = 0};
-    literal_memory_init(&memory);
-    memory.fail_at = k;
-    status = smr_rates_measure_host(NULL, isa, &memory.allocator, &rates, &error);
-    // Without memory for weights a kind of work stays unknown.
-    CHECK(status == SAMARA_OK || status == SAMARA_OUT_OF_MEMORY);
-    CHECK_EQ_INT(memory.live, 0);
+SMR_TEST(what_is_known_is_not_measured) {
+  enum { NUMBERS = sizeof(samara_rates) / sizeof(uint64_t) };
+  for (size_t missing = 0; missing <= NUMBERS; missing++) {
+    struct formula f = places[0];
+    struct smr_rates_place place = place_of(&f);
+    samara_rates rates;
+    uint64_t *numbers = (uint64_t *)&rates;
+    for (size_t i = 0; i < NUMBERS; i++) numbers[i] = i == missing ? 0 : 12345;
+    const bool copies = missing < NUMBERS && (&numbers[missing] == &rates.copy_ns ||
+                                              &numbers[missing] == &rates.to_device ||
+                                              &numbers[missing] == &rates.from_device);
+    CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+    for (size_t i = 0; i < NUMBERS; i++)
+      CHECK(i == missing ? (numbers[i] != 0) != copies : numbers[i] == 12345);
+    CHECK_EQ_INT(f.calls == 0, copies || missing == NUMBERS);
   }
 }
 
-int main(int argc, char **argv) {
-  SMR_TEST_BEGIN(argc, argv);
-  allocator = smr_allocator(NULL);
-  const char *folder = rig_folder();
-  if (folder == NULL) return 1;
-  snprintf(path, sizeof path, "%s/rates.txt", folder);
-  RUN(files_hold_all_rates);
-  RUN(anything_may_stand_in_a_file);
-  RUN(numbers_are_numbers);
-  RUN(only_what_is_not_stated_is_measured);
-  RUN(kinds_that_a_device_does_not_take_stay_unknown);
-  RUN(the_host_has_rates_with_any_threads);
-  RUN(memory_may_be_out_at_any_allocation);
-  rig_remove(folder);
-  return SMR_TEST_END();
+SMR_TEST(places_may_take_some_kinds_only) {
+  for (uint32_t refused = 0; refused < 1 << SMR_RATES_PROBES; refused++) {
+    struct formula f = places[1];
+    struct smr_rates_place place = place_of(&f);
+    samara_rates rates = {0};
+    f.refused = refused;
+    CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+    for (int i = 0; i < SMR_RATES_PROBES; i++) {
+      const uint64_t rate = *(uint64_t *)(void *)((uint8_t *)&rates + smr_rates_probes[i].rate);
+      CHECK_EQ_INT(rate == 0, (refused >> i & 1) != 0);
+    }
+    const uint32_t products = (1u << SMR_RATES_SUM) - 1;
+    const bool sums = (refused >> SMR_RATES_SUM & 1) == 0;
+    const bool any = (refused & products) != products;
+    if (sums) check_close("launch", (double)rates.launch_ns, f.launch);
+    // Where there are only products, what they take beside their work is a launch.
+    if (!sums && any) check_close("launch", (double)rates.launch_ns, f.launch + f.product);
+    if (sums || any) check_close("wait", (double)rates.wait_ns, f.wait);
+    if (sums && any) check_close("product", (double)rates.product_ns, f.product);
+    if (!sums && !any) CHECK_EQ_INT(rates.launch_ns + rates.wait_ns + rates.product_ns, 0);
+  }
 }
+
+SMR_TEST(places_may_take_small_nodes_only) {
+  for (uint32_t largest = 1; largest <= 128; largest *= 2) {
+    struct formula f = places[2];
+    struct smr_rates_place place = place_of(&f);
+    samara_rates rates = {0};
+    f.largest = largest;
+    CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
+    CHECK_EQ_INT(rates.product_float32 == 0, largest == 1);
+    CHECK(rates.product_float32 < f.per_ms * 1.1);
+    if (largest >= 64) check_close("float32", (double)rates.product_float32, f.per_ms);
+    check_close("launch", (double)rates.launch_ns, f.launch);
+  }
+}
+
+SMR_TEST(two_times_give_a_rate_whatever_they_are) {
+  CHECK_EQ_INT(smr_rates_fit(0, 0, 1000, 1000000), 1000);
+  CHECK_EQ_INT(smr_rates_fit(1000, 1000000, 3000, 2000000), 2000);
+  // Never more than 8 times, nor less than what was seen.
+  CHECK_EQ_INT(smr_rates_fit(0, 999999, 1000, 1000000), 8000);
+  CHECK_EQ_INT(smr_rates_fit(0, 2000000, 1000, 1000000), 8000);
+  CHECK_EQ_INT(smr_rates_fit(900, 1000, 1000, 1000000), 1000);
+  CHECK_EQ_INT(smr_rates_fit(0, 0, 1, UINT64_MAX), 1);
+  CHECK(smr_rates_fit(1, UINT64_MAX, 2, 0) > 0);
+}
+
+struct counted {
+  int calls;
+  uint64_t ns;
+};
+
+static samara_status counted_once(void *user, samara_error *why) {
+  struct counted *c = user;
+  (void)why;
+  c->calls++;
+  const uint64_t start = smr_os_now_ns();
+  // The first run is slow, as where a driver compiles.
+  while (smr_os_now_ns() - start < (c->calls == 1 ? 3 : 1) * c->ns) continue;
+  return SAMARA_OK;
+}
+
+SMR_TEST(the_least_time_is_taken) {
+  static const uint64_t all[] = {10000, 300000, 6000000, 50000000};
+  // The last two are too long for many runs, and for more than one.
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    struct counted c = {.ns = all[i]};
+    uint64_t ns;
+    CHECK_EQ_INT(smr_rates_least(counted_once, &c, &ns, &error), SAMARA_OK);
+    CHECK(ns >= c.ns && ns < 3 * c.ns);
+    CHECK_EQ_INT(c.calls, 1 + (i == 3 ? 1 : i == 2 ? 5 : c.calls - 1));
+    CHECK(c.calls <= 51 && (c.calls <= 6 || (uint64_t)(c.calls - 2) * c.ns <= 4000000));
+  }
+}
+
+SMR_TEST_MAIN(RUN(a_formula_is_found); RUN(noise_moves_rates_a_little);
+              RUN(slow_places_are_not_asked_for_much); RUN(what_is_known_is_not_measured);
+              RUN(places_may_take_some_kinds_only); RUN(places_may_take_small_nodes_only);
+              RUN(two_times_give_a_rate_whatever_they_are); RUN(the_least_time_is_taken))

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates of a device: one whose times are a formula, and the mirror.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include "session/device/device_rig.h"
+#include "session/device/rates.h"
+
+static samara_error error;
+
+// ---- a device that computes nothing, in times that are known ----
+
+enum { WAIT_NS = 60000, LAUNCH_NS = 20000, PRODUCT_NS = 30000, COPY_NS = 25000 };
+static const double timed_per_ms = 2e8, timed_bytes_per_ms = 2e7, timed_copies = 1e7;
+
+static void timed_spin(double ns) {
+  const uint64_t start = smr_os_now_ns();
+  while ((double)(smr_os_now_ns() - start) < ns) continue;
+}
+
+static samara_status timed_submit(void *device, void *program, const samara_region *region,
+                                  uint32_t first, uint32_t count, uint64_t *ticket,
+                                  samara_error *why) {
+  double ns = WAIT_NS;
+  (void)device, (void)program, (void)why;
+  for (uint32_t n = first; n < first + count; n++) {
+    const samara_region_tensor *x = &region->tensors[region->nodes[n].inputs[0]];
+    const samara_region_tensor *w = &region->tensors[region->nodes[n].inputs[1]];
+    double work = (double)(x->shape[1] * x->shape[2] * x->shape[3]);
+    if (w->data == NULL) {
+      ns += LAUNCH_NS + 12 * work * 1e6 / timed_bytes_per_ms;
+    } else {
+      work *= (double)(w->shape[1] * w->shape[2] * w->shape[3]);
+      ns += LAUNCH_NS + PRODUCT_NS + work * 1e6 / timed_per_ms;
+    }
+  }
+  timed_spin(ns);
+  *ticket = 0;
+  return SAMARA_OK;
+}
+
+static samara_status timed_copy(void *device, const samara_copy *copy, uint64_t *ticket,
+                                samara_error *why) {
+  (void)device, (void)why;
+  timed_spin(COPY_NS + (double)copy->size_bytes * 1e6 / timed_copies);
+  *ticket = 0;
+  return SAMARA_OK;
+}
+
+static void check_close(const char *what, double got, double want) {
+  if (!CHECK(got > want / 1.1 && got < want * 1.1))
+    fprintf(stderr, "%s: got %g, want %g\n", what, got, want);
+}
+
+SMR_TEST(a_formula_is_found) {
+  static const samara_rates nothing = {.launch_ns = 0};
+  rig_reset();
+  rig_settings.rates = &nothing;
+  samara_backend *device = rig_open(0, NULL, NULL);
+  REQUIRE(device != NULL);
+  samara_backend_table own = *device->table;
+  const samara_backend_table *mirror = device->table;
+  samara_rates rates = {.launch_ns = 0};
+  own.submit = timed_submit;
+  own.copy = timed_copy;
+  device->table = &own;
+  const uint64_t start = smr_os_now_ns();
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK(smr_os_now_ns() - start < UINT64_C(2000000000));
+  check_close("launch", (double)rates.launch_ns, LAUNCH_NS);
+  check_close("wait", (double)rates.wait_ns, WAIT_NS);
+  check_close("product", (double)rates.product_ns, PRODUCT_NS);
+  check_close("copy", (double)rates.copy_ns, COPY_NS);
+  check_close("float32", (double)rates.product_float32, timed_per_ms);
+  check_close("float16", (double)rates.product_float16, timed_per_ms);
+  check_close("int8", (double)rates.product_int8, timed_per_ms);
+  check_close("memory", (double)rates.memory, timed_bytes_per_ms);
+  check_close("to the device", (double)rates.to_device, timed_copies);
+  check_close("to the host", (double)rates.from_device, timed_copies);
+  device->table = mirror;
+  samara_backend_close(device);
+  CHECK_EQ_INT(mirror_live(), 0);
+}
+
+// ---- the mirror ----
+
+SMR_TEST(only_what_is_not_stated_is_measured) {
+  rig_reset();
+  samara_backend *device = rig_open(0, NULL, NULL);
+  REQUIRE(device != NULL);
+  uint64_t *numbers;
+  samara_rates all = {.launch_ns = 0}, rates;
+  CHECK_EQ_INT(smr_rates_measure_device(device, &all, &error), SAMARA_OK);
+  numbers = (uint64_t *)&all;
+  for (size_t i = 0; i < sizeof all / sizeof *numbers; i++) CHECK(numbers[i] != 0);
+  // One number is missing, and one that is there stays, for each.
+  for (size_t missing = 0; missing < sizeof all / sizeof *numbers; missing++) {
+    numbers = (uint64_t *)&rates;
+    for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++)
+      numbers[i] = i == missing ? 0 : 12345;
+    CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+    for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++)
+      CHECK(i == missing ? numbers[i] != 0 : numbers[i] == 12345);
+  }
+  mirror_reset();
+  numbers = (uint64_t *)&rates;
+  for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++) numbers[i] = 12345;
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK_EQ_INT(mirror_calls("supports") + mirror_calls("copy") + mirror_calls("allocate"), 0);
+  samara_backend_close(device);
+  CHECK_EQ_INT(mirror_live(), 0);
+}
+
+SMR_TEST(kinds_that_a_device_does_not_take_stay_unknown) {
+  rig_reset();
+  samara_backend *device = rig_open(0, NULL, NULL);
+  REQUIRE(device != NULL);
+  samara_rates rates = {.launch_ns = 0};
+  mirror_fail("supports", -1);
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK(rates.product_float32 == 0 && rates.memory == 0 && rates.launch_ns == 0);
+  CHECK(rates.to_device != 0 && rates.from_device != 0 && rates.copy_ns != 0);
+  mirror_reset();
+  device->requirements.constant_layouts = 1u << SAMARA_LAYOUT_PLAIN;
+  rates = (samara_rates){.launch_ns = 0};
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK(rates.product_float32 == 0 && rates.depthwise == 0 && rates.memory != 0);
+  samara_backend_close(device);
+  CHECK_EQ_INT(mirror_live(), 0);
+}
+
+SMR_TEST(nothing_larger_is_allocated_than_there_may_be) {
+  rig_reset();
+  rig_settings.most_bytes = 1 << 20;
+  samara_backend *device = rig_open(0, NULL, NULL);
+  REQUIRE(device != NULL);
+  // Nodes of 32 x 32 pixels fit, not larger ones.
+  samara_rates rates = {.to_device = 1, .from_device = 1, .copy_ns = 1};
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK(rates.product_float32 > 1 && rates.memory > 1);
+  device->requirements.max_memory_bytes = 256;
+  rates = (samara_rates){.to_device = 1, .from_device = 1, .copy_ns = 1};
+  CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
+  CHECK_EQ_INT(rates.product_float32, 0);
+  samara_backend_close(device);
+  CHECK_EQ_INT(mirror_live(), 0);
+}
+
+SMR_TEST_MAIN(RUN(a_formula_is_found); RUN(only_what_is_not_stated_is_measured);
+              RUN(kinds_that_a_device_does_not_take_stay_unknown);
+              RUN(nothing_larger_is_allocated_than_there_may_be))
