@@ -242,6 +242,7 @@ static samara_status npu_submit(void *opaque, void *handle, const samara_region 
   }
   const struct npu_job job = {.program = program, .first = first, .count = count};
   *ticket = npu_queue_push(device, &job);
+  if (region->launches != NULL) *region->launches += count;
   return SAMARA_OK;
 }
 

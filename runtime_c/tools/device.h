@@ -84,9 +84,11 @@ static inline void tool_device_print(const struct tool_device *device,
   if (device->backend == NULL || samara_backend_device(device->backend, &info) != SAMARA_OK ||
       samara_session_backend_report(session, &report) != SAMARA_OK)
     return;
-  printf(", \"device\": \"%s\", \"regions\": %u, \"device_nodes\": %u, \"device_bytes\": %llu",
-         info.name, (unsigned)report.regions, (unsigned)report.nodes,
-         (unsigned long long)report.device_bytes);
+  printf(
+      ", \"device\": \"%s\", \"regions\": %u, \"device_nodes\": %u, \"device_bytes\": %llu"
+      ", \"launches\": %llu",
+      info.name, (unsigned)report.regions, (unsigned)report.nodes,
+      (unsigned long long)report.device_bytes, (unsigned long long)report.launches);
   if (report.failure[0] != '\0') printf(", \"failure\": \"%s\"", report.failure);
 #else
   (void)device;

@@ -103,7 +103,7 @@ def test_on_a_device(
     cpu, mirror = facts["rows"]
     assert cpu["use"] is None
     use = mirror["use"]
-    assert (use["device"], use["nodes"], use["regions"]) == ("mirror:0", 5, 1)
+    assert (use["device"], use["nodes"], use["regions"], use["launches"]) == ("mirror:0", 5, 1, 5)
     assert mirror["tolerances"] <= 1.0
     assert mirror["ratio"] > 0
     away = samara(*command, "--on", "qemu:max")

@@ -72,7 +72,9 @@ def test_on_a_device(
     command = ("run", samara_path, "--backend", npu, "--backend", mirror, "--wait")
     result = samara(*command)
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[-1] == "5 of 5 nodes on mirror:0, in 1 region"
+    assert result.stdout.splitlines()[-1] == (
+        "5 of 5 nodes on mirror:0, in 1 region, 5 launches a run"
+    )
     facts = json.loads(samara(*command, "--json").stdout)
     assert facts["use"]["device"] == "mirror:0"
     assert facts["use"]["failure"] == ""

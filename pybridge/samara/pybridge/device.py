@@ -73,7 +73,8 @@ class BackendReport:
     takes a while with "auto". regions, nodes: how many run there. device_runs: runs that devices
     took part in; repeated: those of them that failed there and were repeated on the CPU.
     device_bytes: memory held on devices, without weights. checks: nodes that were computed on the CPU
-    as well, and agreed. failure: why the CPU took over, or "".
+    as well, and agreed. launches: kernels that devices launched in the last run they took part in, 0
+    where their backends do not count. failure: why the CPU took over, or "".
     """
 
     active: bool
@@ -84,6 +85,7 @@ class BackendReport:
     repeated: int
     device_bytes: int
     checks: int
+    launches: int
     failure: str
 
 
@@ -356,5 +358,6 @@ def backend_report(handle: Any) -> BackendReport:
         repeated=int(report.repeated),
         device_bytes=int(report.device_bytes),
         checks=int(report.checks),
+        launches=int(report.launches),
         failure=text(report.failure),
     )

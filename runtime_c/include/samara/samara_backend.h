@@ -114,6 +114,7 @@ typedef struct samara_backend_report {
   uint64_t repeated;     /* runs that were repeated on the CPU */
   uint64_t device_bytes; /* memory that the session holds on devices, without constants */
   uint64_t checks;       /* nodes that were computed on the CPU as well */
+  uint64_t launches;     /* of the last run with devices, as far as backends count them */
   const char *failure;   /* why the CPU took over; "" if it did not */
 } samara_backend_report;
 
@@ -199,6 +200,8 @@ typedef struct samara_region {
       generation; /* grows when shapes, attributes, memory or offsets changed; 0: not planned */
   bool strict;    /* no algorithm with less precision than the plain one */
   bool separate;  /* compute every node on its own: somebody looks at all values */
+  /* submit may add to it how many kernels or commands it launched; NULL: nobody counts. */
+  uint64_t *launches;
 } samara_region;
 
 /* What `probe` is asked for. */

@@ -215,6 +215,7 @@ samara_status samara_session_backend_report(const samara_session *session,
     report.repeated = devices->repeated;
     report.device_bytes = devices->device_bytes;
     report.checks = devices->checks;
+    report.launches = devices->launches;
     report.failure = devices->failure.text;
     const struct smr_device_region *r = devices->active ? devices->regions : NULL;
     for (; r != NULL; r = r->next) {

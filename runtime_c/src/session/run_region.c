@@ -64,7 +64,11 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
 samara_status smr_session_run_again(samara_session *session, samara_status status) {
   struct smr_devices *devices = session->common.devices;
   if (devices == NULL) return status;
-  devices->runs += devices->active && devices->regions != NULL;
+  if (devices->active && devices->regions != NULL) {
+    devices->runs++;
+    devices->launches = devices->launching;
+  }
+  devices->launching = 0;
   if (status == SAMARA_OK || !devices->failed) return status;
   SMR_TRY(smr_session_recover(session, status, true));
   devices->repeated++;

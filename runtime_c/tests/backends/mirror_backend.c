@@ -383,6 +383,7 @@ static samara_status mirror_submit(void *opaque, void *handle, const samara_regi
     SMR_TRY(mirror_node_run(region, &region->nodes[i], program->context, &program->nodes[i],
                             mirror_address, error));
     mirror_maybe_lie(region, &region->nodes[i]);
+    if (region->launches != NULL) ++*region->launches;
   }
   *ticket = mirror_ticket(opaque);
   return SAMARA_OK;

@@ -67,6 +67,14 @@ SMR_TEST(placement_says_where_and_why) {
   const samara_backend_report report = rig_report(s);
   CHECK_EQ_INT(report.regions, 4);
   CHECK_EQ_INT(report.nodes, 9);
+  CHECK_EQ_INT(report.launches, 0);
+  // Of the last run, not of all.
+  for (int run = 0; run < 3; run++) {
+    const int before = mirror_calls("node");
+    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+    CHECK_EQ_INT(rig_report(s).launches, mirror_calls("node") - before);
+    CHECK(rig_report(s).launches >= 8);
+  }
   // After a failure all is on the CPU.
   mirror_fail("submit", 1);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);

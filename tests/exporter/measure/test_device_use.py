@@ -14,10 +14,12 @@ from samara.pybridge import Backend, Session
 
 
 def test_texts() -> None:
-    assert DeviceUse("npu:0", 3, 9, 1, 0, "").text() == "3 of 9 nodes on npu:0, in 1 region"
-    assert DeviceUse("npu:0", 3, 9, 2, 0, "").text() == "3 of 9 nodes on npu:0, in 2 regions"
-    assert "all ran on the CPU" in DeviceUse("cpu", 0, 9, 0, 0, "").text()
-    assert DeviceUse("cpu", 0, 9, 0, 1, "npu:0: lost").text() == "the CPU took over: npu:0: lost"
+    assert DeviceUse("npu:0", 3, 9, 1, 0, 0, "").text() == "3 of 9 nodes on npu:0, in 1 region"
+    assert DeviceUse("npu:0", 3, 9, 2, 5, 0, "").text() == (
+        "3 of 9 nodes on npu:0, in 2 regions, 5 launches a run"
+    )
+    assert "all ran on the CPU" in DeviceUse("cpu", 0, 9, 0, 0, 0, "").text()
+    assert DeviceUse("cpu", 0, 9, 0, 0, 1, "npu:0: lost").text() == "the CPU took over: npu:0: lost"
 
 
 def test_of_sessions(
@@ -26,10 +28,10 @@ def test_of_sessions(
     feeds = {"image": np.zeros((1, 3, 8, 8), np.float32)}
     session = Session(samara_path, backend=Backend(device_library("mirror"), cache=False))
     session.run(feeds)
-    assert device_use(session) == DeviceUse("mirror:0", 5, 5, 1, 0, "")
+    assert device_use(session) == DeviceUse("mirror:0", 5, 5, 1, 5, 0, "")
     mirror_hooks.mirror_fail(b"submit", 1)
     session.run(feeds)
     use = device_use(session)
-    assert (use.device, use.nodes, use.regions, use.repeated) == ("cpu", 0, 0, 1)
+    assert (use.device, use.nodes, use.launches, use.repeated) == ("cpu", 0, 0, 1)
     assert "mirror: call" in use.failure
     assert device_use(Session(samara_path)).device == "cpu"

@@ -170,7 +170,7 @@ class BenchReport:
             "engine",
             "threads",
             "isa",
-            *(("device", "nodes", "regions") if used else ()),
+            *(("device", "nodes", "regions", "launches") if used else ()),
             "median ms",
             "best ms",
             "samara/it",
@@ -503,10 +503,10 @@ def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dic
     }
 
 
-def _where(use: DeviceUse | None) -> tuple[str, str, str]:
+def _where(use: DeviceUse | None) -> tuple[str, ...]:
     if use is None:
-        return "cpu", "", ""
-    return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions)
+        return "cpu", "", "", ""
+    return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions), str(use.launches or "")
 
 
 def _ms(value: float | None) -> str:

@@ -14,13 +14,14 @@ class DeviceUse:
     """Which devices a session runs on, "cpu" where it has none or none took part.
 
     nodes: on them, of `of_nodes` that the session has; regions: in how many pieces, each submitted as
-    a whole. repeated: runs that were repeated on the CPU; failure: why, or "".
+    a whole; launches: kernels that a run launches there, 0 where the backend does not count. repeated: runs that were repeated on the CPU; failure: why, or "".
     """
 
     device: str
     nodes: int
     of_nodes: int
     regions: int
+    launches: int
     repeated: int
     failure: str
 
@@ -31,7 +32,8 @@ class DeviceUse:
         if not self.nodes:
             return f"0 of {self.of_nodes} nodes on a device: all ran on the CPU"
         regions = f"{self.regions} region" + ("s" if self.regions != 1 else "")
-        return f"{self.nodes} of {self.of_nodes} nodes on {self.device}, in {regions}"
+        launches = f", {self.launches} launches a run" if self.launches else ""
+        return f"{self.nodes} of {self.of_nodes} nodes on {self.device}, in {regions}{launches}"
 
 
 def device_use(session: Session) -> DeviceUse:
@@ -44,6 +46,7 @@ def device_use(session: Session) -> DeviceUse:
         nodes=report.nodes if report.active else 0,
         of_nodes=len(rows),
         regions=report.regions if report.active else 0,
+        launches=report.launches if report.active else 0,
         repeated=report.repeated,
         failure=report.failure,
     )

@@ -299,6 +299,7 @@ static samara_status cl_backend_submit(void *given, void *of, const samara_regio
   if (begin == end) return SAMARA_OK;
   SMR_TRY(device->driver->run(device->handle, program->prepared + begin,
                               program->launches.launches + begin, end - begin, ticket, error));
+  if (region->launches != NULL) *region->launches += end - begin;
   if (!BACKEND_FLAGS || !smr_cl_may_flag(program, begin, end)) return SAMARA_OK;
   return smr_cl_read_flag(device, program, ticket, error);
 }

@@ -143,6 +143,7 @@ struct smr_devices {
   struct smr_frames others;       // frames that are not in use: those with regions, or without
   struct smr_frame *other_entry;  // NULL: there are none
   uint64_t runs, repeated;
+  uint64_t launching, launches;  // that backends counted: of this run, of the last one
   uint64_t device_bytes;
   struct smr_device_region *regions;  // of all frames
   struct smr_device_block *blocks;    // that have memory
