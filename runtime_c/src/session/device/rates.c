@@ -8,10 +8,11 @@
 // Pixels along a side.
 enum { RATES_FIRST = 2, RATES_LARGEST = 128 };
 // Of one size: many runs as long as they take little time in all, and a few in any case, so that
-// one of them is not interrupted, but where these take long, too. A node is not made larger, nor
-// repeated in a region, where that is predicted to take more than RATES_LONG_NS.
+// one of them is not interrupted, but where these take long, too.
 enum { RATES_RUNS = 50, RATES_SPENT_NS = 4000000, RATES_FEW = 5, RATES_FEW_SPENT_NS = 40000000 };
-enum { RATES_LONG_NS = 8000000 };
+// What the largest node may be predicted to take: short runs are seldom interrupted. More where the
+// smallest takes long, so that there is a difference, but not for ever.
+enum { RATES_SHORT_NS = 2000000, RATES_LONG_NS = 16000000, RATES_CONTRAST = 16 };
 
 static uint64_t *rates_at(samara_rates *rates, const struct smr_rates_probe *probe) {
   return (uint64_t *)(void *)((uint8_t *)rates + probe->rate);
@@ -50,13 +51,15 @@ static samara_status rates_kind(const struct smr_rates_place *place,
                                 const struct smr_rates_probe *probe, uint64_t *rate,
                                 samara_error *error) {
   uint32_t size = RATES_FIRST;
-  uint64_t first, last;
+  uint64_t first, last, most = RATES_SHORT_NS;
   SMR_TRY(place->time(place->user, probe, size, 1, &first, error));
   if (first == 0) return SAMARA_OK;
   last = first;
+  if (first > most / RATES_CONTRAST)
+    most = first < RATES_LONG_NS / RATES_CONTRAST ? first * RATES_CONTRAST : RATES_LONG_NS;
   while (true) {
     uint32_t next = size;
-    for (uint64_t ns = last; next < RATES_LARGEST && ns <= RATES_LONG_NS / 4; ns *= 4) next *= 2;
+    for (uint64_t ns = last; next < RATES_LARGEST && ns <= most / 4; ns *= 4) next *= 2;
     if (next == size) break;
     uint64_t ns;
     SMR_TRY(place->time(place->user, probe, next, 1, &ns, error));
@@ -112,6 +115,19 @@ static samara_status rates_fixed(const struct smr_rates_place *place, const sama
     break;
   }
   return SAMARA_OK;
+}
+
+void smr_rates_better(samara_rates *rates, const samara_rates *other) {
+  uint64_t *const times[] = {&rates->launch_ns, &rates->product_ns};
+  const uint64_t others[] = {other->launch_ns, other->product_ns};
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    if (others[i] != 0 && others[i] < *times[i]) *times[i] = others[i];
+  for (int i = 0; i < SMR_RATES_PROBES; i++) {
+    samara_rates again = *other;
+    const uint64_t rate = *rates_at(&again, &smr_rates_probes[i]);
+    uint64_t *best = rates_at(rates, &smr_rates_probes[i]);
+    if (rate > *best) *best = rate;
+  }
 }
 
 samara_status smr_rates_measure(const struct smr_rates_place *place, samara_rates *rates,

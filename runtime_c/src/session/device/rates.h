@@ -71,9 +71,12 @@ struct smr_rates_place {
 };
 
 /// Measure those rates that are 0 in `rates`, but those of copies. Kinds that cannot run there stay
-/// 0. Nothing is made larger once it is predicted to take 8 ms.
+/// 0. The largest node is predicted to take 2 ms, or 16 times the smallest, but 16 ms at most.
 samara_status smr_rates_measure(const struct smr_rates_place *place, samara_rates *rates,
                                 samara_error *error);
+/// Take what is better of the fixed times and of the rates of work in `other`: two measurements of
+/// one place, between which something else went on.
+void smr_rates_better(samara_rates *rates, const samara_rates *other);
 /// The least time of one run, behind one that warms up: of 50, or as many as 4 ms have time for,
 /// but of 5 where these take no more than 40 ms.
 samara_status smr_rates_least(samara_status (*once)(void *user, samara_error *error), void *user,

@@ -62,7 +62,9 @@ static samara_status rates_create(const struct rates_host *host, const struct sm
                                .outputs = &tensors[2],
                                .output_count = 1,
                                .isa = host->isa,
-                               .allocator = host->allocator};
+                               .allocator = host->allocator,
+                               // The cost of a faster algorithm is its own work by this rate.
+                               .strict_accuracy = true};
   return samara_op_create(&desc, out, error);
 }
 

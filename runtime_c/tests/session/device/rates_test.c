@@ -92,6 +92,17 @@ SMR_TEST(noise_moves_rates_a_little) {
     }
 }
 
+SMR_TEST(the_better_of_two_measurements_is_taken) {
+  samara_rates a = {.launch_ns = 5, .product_ns = 9, .product_float32 = 7, .memory = 3};
+  const samara_rates b = {
+      .launch_ns = 6, .product_ns = 8, .product_float32 = 6, .memory = 4, .depthwise = 1};
+  const samara_rates none = {.launch_ns = 0};
+  smr_rates_better(&a, &b);
+  smr_rates_better(&a, &none);
+  CHECK(a.launch_ns == 5 && a.product_ns == 8 && a.product_float32 == 7);
+  CHECK(a.memory == 4 && a.depthwise == 1 && a.product_int8 == 0 && a.wait_ns == 0);
+}
+
 SMR_TEST(slow_places_are_not_asked_for_much) {
   for (double per_ms = 1e2; per_ms < 1e12; per_ms *= 10) {
     struct formula f = {
@@ -100,7 +111,7 @@ SMR_TEST(slow_places_are_not_asked_for_much) {
     samara_rates rates = {0};
     CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
     const double first = f.wait + f.launch + smr_rates_work(&smr_rates_probes[0], 2) * 1e6 / per_ms;
-    CHECK(f.longest <= (first > 8e6 ? first : 8e6) * 1.001);
+    CHECK(f.longest <= (first > 16e6 ? first : 16e6) * 1.001);
     CHECK(f.calls <= 5 * 4 + 4);
     check_close("float32", (double)rates.product_float32, per_ms);
   }
@@ -201,6 +212,7 @@ SMR_TEST(the_least_time_is_taken) {
 }
 
 SMR_TEST_MAIN(RUN(a_formula_is_found); RUN(noise_moves_rates_a_little);
-              RUN(slow_places_are_not_asked_for_much); RUN(what_is_known_is_not_measured);
-              RUN(places_may_take_some_kinds_only); RUN(places_may_take_small_nodes_only);
-              RUN(two_times_give_a_rate_whatever_they_are); RUN(the_least_time_is_taken))
+              RUN(the_better_of_two_measurements_is_taken); RUN(slow_places_are_not_asked_for_much);
+              RUN(what_is_known_is_not_measured); RUN(places_may_take_some_kinds_only);
+              RUN(places_may_take_small_nodes_only); RUN(two_times_give_a_rate_whatever_they_are);
+              RUN(the_least_time_is_taken))
