@@ -117,10 +117,7 @@ class Backend:
         options = ffi.new("samara_backend_options *")
         options.struct_size = ffi.sizeof("samara_backend_options")
         held = [ffi.new("char[]", os.fsencode(name))]
-        if _is_built_in(name):
-            options.name = held[0]
-        else:
-            options.library = held[0]
+        self._choose(options, held[0])
         if folder is not None:
             held.append(ffi.new("char[]", os.fsencode(folder)))
             options.cache_folder = held[-1]
@@ -137,6 +134,7 @@ class Backend:
         info.struct_size = ffi.sizeof("samara_device_info")
         check(lib.samara_backend_device(self.handle, info), error)
         self.source = name
+        self.table = info.table  # lives as long as the device is open
         self._options = {"cache": cache, "rates": rates}
         self.device = Device(
             name=_device_name(name, text(info.backend)),
@@ -146,6 +144,13 @@ class Backend:
             compute_units=int(info.compute_units),
             shares_memory=bool(info.shares_memory),
         )
+
+    def _choose(self, options: Any, name: Any) -> None:
+        """Say which device is meant."""
+        if _is_built_in(ffi.string(name).decode()):
+            options.name = name
+        else:
+            options.library = name
 
     @property
     def name(self) -> str:

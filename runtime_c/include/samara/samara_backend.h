@@ -67,8 +67,10 @@ typedef struct samara_device_info {
   const char *driver;  /* its version */
   uint64_t memory_bytes;
   uint32_t compute_units;
-  bool shares_memory; /* with the host */
-  samara_rates rates; /* that the backend states */
+  bool shares_memory;                /* with the host */
+  samara_rates rates;                /* that the backend states */
+  const samara_backend_table *table; /* the functions behind the device: a program may open it by a
+                                        table of its own that calls them. Not filled by probe */
 } samara_device_info;
 
 /* Open a device: of the table, the library, or the backends that this library has, the first of

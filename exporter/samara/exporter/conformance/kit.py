@@ -16,6 +16,7 @@ from samara.exporter.conformance.threads import check_threads
 from samara.exporter.ops import OpSpec, all_ops
 from samara.pybridge import Backend, __version__
 from samara.pybridge.device import is_library
+from samara.pybridge.faults import Faults
 from samara.pybridge.names import unknown
 
 SIZES = "other sizes in one session"
@@ -44,11 +45,9 @@ def conformance(
     chosen = _chosen(ops)
     name = os.fspath(source)
 
-    def open_device() -> Backend:
-        # Nothing is kept: what a device answered yesterday says nothing of the driver of today.
-        return Backend(Path(name) if is_library(name) else name, cache=False)
-
-    backend = open_device()
+    source = Path(name) if is_library(name) else name
+    # Nothing is kept: what a device answered yesterday says nothing of the driver of today.
+    backend = Backend(source, cache=False)
     rows: list[ScoreRow] = []
     proven: list[Question] = []
     sizes, wrong_sizes = 0, list[str]()
@@ -67,7 +66,7 @@ def conformance(
         _sizes_part(sizes, wrong_sizes),
         check_accuracy(backend, proven),
         check_threads(backend, shared),
-        *check_faults(name, backend.name.partition(":")[0], open_device, proven),
+        *check_faults(Faults(source), proven),
     ]
     return Scorecard(name, backend.device, __version__, quick, tuple(rows), tuple(parts))
 

@@ -47,6 +47,7 @@ static samara_status backend_accept(samara_backend *backend, uint32_t index, sam
   const samara_backend_table *table = backend->table;
   (void)smr_format(backend->name, sizeof backend->name, "%.48s:%u", table->name, (unsigned)index);
   backend->info.backend = table->name;
+  backend->info.table = table;
   if (backend->info.name == NULL) backend->info.name = "";
   if (backend->info.driver == NULL) backend->info.driver = "";
   backend->requirements.struct_size = sizeof backend->requirements;

@@ -19,6 +19,7 @@ SMR_TEST(information_fits_callers_with_a_shorter_struct) {
   CHECK_STR(info.name, "Second mirror");
   CHECK_EQ_INT(info.struct_size, sizeof info);
   CHECK(info.rates.memory != 0);
+  CHECK(info.table != NULL && strcmp(info.table->name, info.backend) == 0);
   samara_device_info old = {.struct_size = offsetof(samara_device_info, driver), .driver = "mine"};
   CHECK_EQ_INT(samara_backend_device(device, &old), SAMARA_OK);
   CHECK_STR(old.name, "Second mirror");
