@@ -27,6 +27,7 @@ from samara.exporter.measure.device_use import device_use
 from samara.exporter.measure.feeds import session_feeds
 from samara.exporter.measure.machine import interleave
 from samara.exporter.types.text import table
+from samara.pybridge.device import BackendChoice
 
 # Of the benchmarks' families: whole where they are small, else their smallest form.
 WHOLE = ("ds_cnn", "resnet8", "mobilenet_v1_025")
@@ -97,7 +98,7 @@ def measure(
 ) -> Row:
     """The network on all of them, in turns."""
     model = samara.Model(path)
-    choices = ("cpu", "cpu", [device, "auto"], device)
+    choices: tuple[BackendChoice, ...] = ("cpu", "cpu", [device, "auto"], device)
     sessions = [
         samara.Session(model, threads=threads, backend=choice, wait=True) for choice in choices
     ]
@@ -124,7 +125,15 @@ def measure(
 
 def text(rows: list[Row]) -> str:
     """The table that the script prints."""
-    heads = ("network", "cpu ms", "auto ms", "device ms", "auto/cpu", "cpu/cpu", "auto's nodes")
+    heads: tuple[str, ...] = (
+        "network",
+        "cpu ms",
+        "auto ms",
+        "device ms",
+        "auto/cpu",
+        "cpu/cpu",
+        "auto's nodes",
+    )
     heads += ("device's nodes", "of", "launches")
     cells = [
         (

@@ -63,9 +63,9 @@ def check_faults(faults: Faults, questions: Sequence[Question]) -> list[Part]:
             faults.reset()
     finally:
         faults.reset()
-    for part in seen.values():
-        _recovered(faults.open, chosen[0], part)
-    return [part.part(name) for name, part in seen.items()]
+    for found in seen.values():
+        _recovered(faults.open, chosen[0], found)
+    return [found.part(name) for name, found in seen.items()]
 
 
 def _ask(

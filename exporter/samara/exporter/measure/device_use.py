@@ -14,7 +14,8 @@ class DeviceUse:
     """Which devices a session runs on, "cpu" where it has none or none took part.
 
     nodes: on them, of `of_nodes` that the session has; regions: in how many pieces, each submitted as
-    a whole; launches: kernels that a run launches there, 0 where the backend does not count. repeated: runs that were repeated on the CPU; failure: why, or "".
+    a whole; launches: kernels that a run launches there, 0 where the backend does not count.
+    repeated: runs that were repeated on the CPU; failure: why, or "".
     """
 
     device: str
