@@ -56,8 +56,9 @@ Accuracy = Annotated[
     str,
     typer.Option(
         "--accuracy",
-        metavar="default|strict|bfloat16",
-        help="strict: no transformed algorithms; bfloat16: float products of rounded operands.",
+        metavar="default|strict|bfloat16|float16",
+        help="strict: no transformed algorithms; bfloat16: float products of rounded operands; "
+        "float16: values of float32 are float16 on a --backend.",
     ),
 ]
 Backends = Annotated[

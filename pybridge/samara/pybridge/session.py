@@ -86,7 +86,9 @@ class Session:
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
     of float32 by constant weights (matmul, conv) round both to bfloat16 and add up in float32, where
-    the CPU has instructions for that (avx512-bf16, neon-bf16); elsewhere it changes nothing.
+    the CPU has instructions for that (avx512-bf16, neon-bf16); elsewhere it changes nothing. "float16"
+    stores float32 values on devices as float16 and adds up in float32: half the memory there, and
+    less to copy. Numbers beyond 65504 become infinite. On the CPU it is "default".
     limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises
     LimitError.
     tuned: choices that `samara tune` measured here: a file of it, or its bytes; True for the one in the

@@ -25,7 +25,7 @@ from samara.pybridge.names import is_one_of, unknown
 from samara.pybridge.tuned import tuned_text
 
 _LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
-_ACCURACIES = ("default", "strict", "bfloat16")
+_ACCURACIES = ("default", "strict", "bfloat16", "float16")
 
 
 def busy() -> SamaraError:
@@ -71,6 +71,7 @@ def create_session(
         options.backends, options.backend_count = strings[-1], len(devices)
         options.backend_auto, options.backend_wait = automatic, wait
         options.backend_check_every = check_every
+        options.backend_float16 = accuracy == "float16"
     operators = custom_ops()
     options.custom_ops, options.custom_op_count = operators, len(operators)
     out, error = ffi.new("samara_session **"), new_error()

@@ -157,12 +157,15 @@ typedef struct samara_region_tensor {
   const int32_t *zero_points;     /* as many; NULL: all are 0 */
   uint32_t quant_count;           /* 1: of the tensor; else the dim of quant_axis */
   int32_t quant_axis;
-  const void *data;            /* of constants, for the model's lifetime; else NULL */
+  const void *data;            /* of constants, for the model's lifetime; else NULL. Of narrowed
+                                  ones in `load` alone, and during that call */
   uint64_t panel_stride_bytes; /* packed constants: bytes from panel to panel */
   uint32_t groups;             /* packed constants: groups of the convolution */
   void *memory;          /* handle of `allocate`, or of `load` for constants; NULL: not yet, or
                             where size_bytes is 0 none at all */
   uint64_t offset_bytes; /* in it; a multiple of the required alignment */
+  bool narrowed; /* float32 in the model and float16 here: the session asked for float16 storage, and
+                    `supports` took the node in this form */
 } samara_region_tensor;
 
 /* An attribute. Integers, booleans, enums (the position of the choice) and dtypes stand in `i`,
@@ -274,7 +277,7 @@ struct samara_backend_table {
                            samara_error *error);
   /* Bring a constant of size_bytes > 0 into the device's memory. Called before compile, once for
    * each constant of a model that regions read; sessions share the handle. A device that reads the
-   * host's memory may keep constant->data instead of a copy. */
+   * host's memory may keep constant->data instead of a copy, if the constant is not narrowed. */
   samara_status (*load)(void *device, const samara_region_tensor *constant, void **handle,
                         samara_error *error);
   /* Allocate `size_bytes` > 0 bytes of the device's memory, not initialised. */

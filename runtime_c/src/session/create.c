@@ -14,7 +14,7 @@ enum {
                                            : offsetof(samara_session_options, backends)
 };
 _Static_assert(sizeof(samara_session_options) ==
-                   offsetof(samara_session_options, backend_check_every) + sizeof(uint64_t),
+                   offsetof(samara_session_options, backend_float16) + sizeof(uint64_t),
                "the options of devices are the last");
 
 static samara_status create_options(samara_session *session,

@@ -14,7 +14,9 @@
 
 #include "base/checked.h"
 #include "base/fnv.h"
+#include "ops/table/opattrs.h"
 #include "session/common/elements.h"
+#include "simd/half.h"
 
 // ---- which node ----
 
@@ -80,6 +82,13 @@ static bool check_take(struct check *check, size_t size_bytes, size_t *offset) {
 
 static bool check_is_constant(const struct smr_tensor *t) { return t->constant >= 0; }
 
+// Whether the device has other numbers than the model in a constant: float16. What gather picks of
+// it may be rounded later, with the answer.
+static bool check_rounds(const struct check *check, const struct smr_tensor *t) {
+  return check->node.float16 && t->constant >= 0 && t->dtype == SAMARA_FLOAT32 &&
+         check->node.node->op->code != SMR_CODE_GATHER;
+}
+
 // Prepare the node for the CPU, and divide the block. False where it cannot be checked.
 static bool check_prepare(struct check *check, uint32_t n) {
   struct smr_frame *frame = check->region->frame;
@@ -87,22 +96,37 @@ static bool check_prepare(struct check *check, uint32_t n) {
   const uint32_t inputs = frame->nodes[n].job.input_count;
   const uint32_t count = inputs + frame->nodes[n].job.output_count;
   check->node = frame->nodes[n];
-  if (count > CHECK_OPERANDS || smr_node_prepare_run(frame, &check->node) != SAMARA_OK)
-    return false;
+  if (count > CHECK_OPERANDS) return false;
   for (uint32_t i = 0; i < count; i++) {
     const struct smr_tensor *from = i < inputs ? job->inputs[i] : job->outputs[i - inputs];
     if (from == NULL) continue;
     size_t answer;
     check->tensors[i] = *from;
     check->operands[i] = &check->tensors[i];
-    if (i < inputs && check_is_constant(from)) continue;
+    if (check_rounds(check, from)) {
+      check->tensors[i].constant = -1;  // nothing that was derived from the constant is of use
+      check->tensors[i].padded = false;
+    }
+    if (i < inputs && check_is_constant(&check->tensors[i])) continue;
     if (!check_take(check, from->size_bytes, &check->offsets[i]) ||
         (i >= inputs && !check_take(check, from->size_bytes, &answer)))
       return false;
   }
   job->inputs = check->operands;
   job->outputs = check->operands + inputs;
-  return check_take(check, smr_node_scratch(frame, &check->node), &check->scratch);
+  return smr_node_prepare_run(frame, &check->node) == SAMARA_OK &&
+         check_take(check, smr_node_scratch(frame, &check->node), &check->scratch);
+}
+
+// Operand `index` of the region as the device has it, in floats of the host.
+static samara_status check_copy(const struct check *check, int32_t index, uint8_t *copy) {
+  const struct smr_frame *frame = check->region->frame;
+  const uint32_t id = check->region->value_of[index];
+  const int32_t constant = frame->function->values[id].constant;
+  if (constant < 0) return smr_region_fetch(check->region, (uint32_t)index, copy);
+  smr_float16_round_weights(frame->common->isa, frame->common->model->constants[constant].data,
+                            frame->values[id].tensor.size_bytes / sizeof(float), copy);
+  return SAMARA_OK;
 }
 
 static samara_status check_fetch(struct check *check, uint8_t *block) {
@@ -116,7 +140,7 @@ static samara_status check_fetch(struct check *check, uint8_t *block) {
     if (t == NULL || (is_input && check_is_constant(t))) continue;
     uint8_t *copy = block + check->offsets[i];
     const int32_t index = is_input ? slice->inputs[i] : slice->outputs[i - job->input_count];
-    SMR_TRY(smr_region_fetch(check->region, (uint32_t)index, copy));
+    SMR_TRY(check_copy(check, index, copy));
     t->data = copy;
     if (is_input) continue;
     // The CPU writes its tile over a copy of the device's answer: all else is equal.
@@ -145,12 +169,22 @@ static samara_status check_run(struct check *check, uint8_t *block, bool whole) 
 
 // ---- comparing ----
 
+// A float of the CPU's, or of the device's, as float16 holds it. Beyond the largest is not far from
+// it: one may round up where the other does not.
+static double check_as_float16(double value) {
+  const double rounded = (double)smr_f16_to_f32(smr_f32_to_f16((float)value));
+  return isinf(rounded) ? copysign(65536, rounded) : rounded;
+}
+
 // Element of an output where device and CPU differ, or SIZE_MAX. Floats may differ as those of
-// whole models may (docs/numerics.md).
-static size_t check_difference(const struct smr_tensor *t, const void *device, bool *varies) {
+// whole models may (docs/numerics.md). `float16`: the device stores float32 so; *beyond is then an
+// element that it cannot hold, or SIZE_MAX.
+static size_t check_difference(const struct smr_tensor *t, const void *device, bool float16,
+                               bool *varies, size_t *beyond) {
   const size_t bytes = smr_dtype_bytes(t->dtype), count = t->size_bytes / bytes;
   const uint8_t *cpu = t->data;
   double least = INFINITY, most = -INFINITY;
+  *beyond = SIZE_MAX;
   *varies = count > 1 && memcmp(cpu, cpu + bytes, t->size_bytes - bytes) != 0;
   if (memcmp(cpu, device, t->size_bytes) == 0) return SIZE_MAX;
   for (size_t i = 0; i < count && smr_is_float(t->dtype); i++) {
@@ -159,13 +193,19 @@ static size_t check_difference(const struct smr_tensor *t, const void *device, b
     if (want < least) least = want;
     if (want > most) most = want;
   }
-  const bool narrow = t->dtype == SAMARA_FLOAT16 || t->dtype == SAMARA_BFLOAT16;
+  const bool narrowed = float16 && t->dtype == SAMARA_FLOAT32;
+  const bool narrow = narrowed || t->dtype == SAMARA_FLOAT16 || t->dtype == SAMARA_BFLOAT16;
   const double range = most > least ? most - least : 0;
   const double fixed = narrow ? 2e-2 * range + 1e-3 : 1e-4 + 2e-5 * range;
   for (size_t i = 0; i < count; i++) {
     if (memcmp(cpu + i * bytes, (const uint8_t *)device + i * bytes, bytes) == 0) continue;
     if (!smr_is_float(t->dtype)) return i;
-    const double want = smr_float_at(cpu, t->dtype, i), got = smr_float_at(device, t->dtype, i);
+    double want = smr_float_at(cpu, t->dtype, i), got = smr_float_at(device, t->dtype, i);
+    if (narrowed) {
+      if (isinf(got) && isfinite(want)) *beyond = i;
+      want = check_as_float16(want);
+      got = check_as_float16(got);
+    }
     if (isnan(want) && isnan(got)) continue;
     if (!(fabs(got - want) <= fixed + 1e-3 * fabs(want))) return i;
   }
@@ -187,6 +227,18 @@ static samara_status check_wrong(struct check *check, const struct smr_tensor *t
                          &why);
 }
 
+// float16 is not for this model: the session goes on without it (devices.c).
+static samara_status check_beyond(struct check *check, const struct smr_tensor *t, size_t at) {
+  struct smr_frame *frame = check->region->frame;
+  samara_error why = {.status = SAMARA_OK};
+  frame->common->devices->overflowed = true;
+  (void)smr_fail(&why, SAMARA_BACKEND,
+                 "node '%s' (%s): element %zu of '%s' is beyond what float16 holds",
+                 check->node.node->name, check->node.node->op->name, at, t->name);
+  return smr_device_fail(frame->common, check->region->space->backend, "checking", SAMARA_BACKEND,
+                         &why);
+}
+
 static samara_status check_compare(struct check *check, const uint8_t *block, bool whole) {
   const struct smr_job *job = &check->node.job;
   bool any = false;
@@ -194,8 +246,11 @@ static samara_status check_compare(struct check *check, const uint8_t *block, bo
     const struct smr_tensor *t = check->operands[i];
     bool varies;
     if (t->size_bytes == 0) continue;
-    const size_t at = check_difference(t, block + check->offsets[i], &varies);
+    size_t beyond;
+    const size_t at =
+        check_difference(t, block + check->offsets[i], check->node.float16, &varies, &beyond);
     if (at != SIZE_MAX) return check_wrong(check, t, at);
+    if (beyond != SIZE_MAX) return check_beyond(check, t, beyond);
     any = any || varies;
   }
   check->region->frame->common->devices->checks++;
@@ -220,4 +275,23 @@ samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool 
   if (check_run(&check, devices->check.data, whole) != SAMARA_OK)
     return smr_session_forgive(common);  // data that the operator refuses
   return check_compare(&check, devices->check.data, whole);
+}
+
+samara_status smr_check_float16(struct smr_device_region *region, uint32_t n) {
+  struct smr_frame *frame = region->frame;
+  struct smr_common *common = frame->common;
+  const samara_region_node *node = &region->region.nodes[n - region->begin];
+  bool finite = true;
+  for (uint32_t i = 0; i < node->output_count && finite; i++) {
+    const uint32_t index = (uint32_t)node->outputs[i];
+    const size_t count = region->tensors[index].size_bytes / sizeof(uint16_t);
+    if (!region->tensors[index].narrowed) continue;
+    if (smr_block_ensure(common, &common->devices->check, count * sizeof(float), 0, "a check") !=
+        SAMARA_OK)
+      return smr_session_forgive(common);
+    SMR_TRY(smr_region_fetch(region, index, common->devices->check.data));
+    const float *floats = (const float *)(const void *)common->devices->check.data;
+    for (size_t k = 0; k < count && finite; k++) finite = isfinite(floats[k]);
+  }
+  return finite ? SAMARA_OK : smr_check_node(region, n, true);
 }

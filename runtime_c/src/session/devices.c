@@ -20,6 +20,7 @@ samara_status smr_session_take_devices(samara_session *session,
     if (options->backends[i] == NULL)
       SMR_FAIL(&session->error, BAD_ARGUMENT, "backends[%zu] is NULL", i);
   if (options->backend_auto) SMR_NEED_IN(NULL, &session->error, backends_auto);
+  if (options->backend_float16) SMR_NEED_IN(NULL, &session->error, type_float16);
   SMR_TAKE(&session->common, devices, 1);
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
   session->common.devices = devices;
@@ -28,6 +29,7 @@ samara_status smr_session_take_devices(samara_session *session,
     smr_backend_hold(devices->backends[devices->count]);
   }
   devices->automatic = options->backend_auto;
+  devices->float16 = options->backend_float16 && !options->strict_accuracy;
   devices->settling.wait = options->backend_wait;
   devices->check_every = options->backend_check_every;
   if (devices->check_every == 0) devices->check_every = DEVICES_CHECK_EVERY;
@@ -107,6 +109,7 @@ void smr_session_drop_others(samara_session *session) {
   for (uint32_t i = 0; i < devices->others.count; i++)
     devices_free_blocks(&session->common, devices->others.order[i]);
   smr_block_free(&session->common, &devices->check);
+  smr_block_free(&session->common, &devices->staging);
   devices->others = (struct smr_frames){0};
   devices->other_entry = NULL;
 }
@@ -137,6 +140,35 @@ samara_status smr_session_take_over(samara_session *session, samara_status statu
   return status;
 }
 
+samara_status smr_session_go_over(samara_session *session) {
+  smr_session_swap(session);
+  const samara_status status = smr_session_recover(session, smr_session_plan(session), true);
+  if (status == SAMARA_OK || !session->common.devices->active) return status;
+  // The host has no memory for the new plan. That of the former one is still there, so that
+  // planning it once more cannot fail.
+  const samara_error why = session->error;
+  smr_session_swap(session);
+  session->ready = smr_session_plan(session) == SAMARA_OK;
+  session->error = why;
+  return status;
+}
+
+samara_status smr_session_return(samara_session *session) {
+  struct smr_devices *devices = session->common.devices;
+  samara_status status = smr_session_build_others(session);
+  if (status == SAMARA_OK)
+    status = smr_devices_compile(devices, session->common.model, &session->error);
+  if (status == SAMARA_OK) status = smr_session_go_over(session);
+  if (!session->ready) return status;
+  if (devices->active) {
+    devices->failure.text[0] = '\0';
+    smr_session_log(&session->common, SAMARA_LOG_WARNING, "the devices go on in float32");
+  } else {
+    smr_session_drop_others(session);
+  }
+  return smr_session_forgive(&session->common);
+}
+
 // ---- the public functions ----
 
 // Why a node runs where it does. `choice` is what cost decided, or NULL.
@@ -146,6 +178,8 @@ static const char *devices_reason(const struct smr_devices *devices,
   if (devices == NULL) return "the session has no device";
   if (devices->failure.text[0] != '\0') return "a device failed";
   if (choice != NULL && choice->space != node->space) return "its device is not ready yet";
+  if (devices->overflowed && node->space != 0)
+    return "supported, in float32: float16 did not hold the numbers of a run";
   if (choice != NULL && choice->reason != NULL) return choice->reason;
   if (node->reason != NULL) return node->reason;
   return devices->settling.phase == SMR_SETTLING_OVER ? "the CPU is faster"

@@ -6,16 +6,24 @@
 
 #include "base/os.h"
 
+// After node `n`: what is to be checked of it. In the first run that is also whether float16 holds
+// all numbers.
+static samara_status region_check(struct smr_device_region *region, uint32_t n) {
+  bool whole;
+  if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
+  if (whole || region->trusted || !region->frame->nodes[n].float16) return SAMARA_OK;
+  return smr_check_float16(region, n);
+}
+
 // Every node on its own, for somebody who looks at times or values of each.
 static samara_status region_separately(struct smr_device_region *region, bool timed, bool watched) {
   struct smr_frame *frame = region->frame;
   for (uint32_t n = region->begin; n < region->end; n++) {
-    bool whole;
     uint64_t start = timed ? smr_os_now_ns() : 0;
     SMR_TRY(smr_region_compute(region, n - region->begin, 1));
     SMR_TRY(smr_region_wait(region));
     const uint64_t stop = timed ? smr_os_now_ns() : 0;
-    if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
+    SMR_TRY(region_check(region, n));
     if (watched) SMR_TRY(smr_region_show(region, n));
     if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
     SMR_TRY(smr_session_note(frame, &frame->nodes[n], timed, start));
@@ -29,9 +37,10 @@ static samara_status region_checked(struct smr_device_region *region) {
   uint32_t begun = region->begin;
   bool whole = false;
   for (uint32_t n = region->begin; n < region->end; n++) {
-    if (!smr_check_is_due(region, n, &whole)) continue;
+    const bool looks = !region->trusted && region->frame->nodes[n].float16;
+    if (!smr_check_is_due(region, n, &whole) && !looks) continue;
     SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
-    SMR_TRY(smr_check_node(region, n, whole));
+    SMR_TRY(region_check(region, n));
     begun = n + 1;
   }
   region->trusted = true;
@@ -73,5 +82,8 @@ samara_status smr_session_run_again(samara_session *session, samara_status statu
   SMR_TRY(smr_session_recover(session, status, true));
   devices->repeated++;
   session->common.run.steps = 0;
-  return smr_session_run_once(session);
+  if (!devices->overflowed || !devices->float16) return smr_session_run_once(session);
+  devices->float16 = false;
+  SMR_TRY(smr_session_return(session));
+  return smr_session_run_again(session, smr_session_run_once(session));
 }

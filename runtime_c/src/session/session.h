@@ -115,6 +115,12 @@ void smr_session_drop_others(samara_session *session);
 /// Put the other frames in the place of those in use, which become the others. They are to be
 /// planned.
 void smr_session_swap(samara_session *session);
+/// Put the other frames in the place of those in use, and plan them. Where that fails those in use
+/// stay, or those for the CPU alone.
+samara_status smr_session_go_over(samara_session *session);
+/// On the CPU after a failure that says nothing of the devices: go back to them, with new frames.
+/// Where that fails the session stays on the CPU. An error only where it has no shapes then.
+samara_status smr_session_return(samara_session *session);
 /// Where `status` is the failure of a device: go over to frames for the CPU alone, and plan them
 /// where `plans`. Else returns `status`. Where there is no memory for that the session has no
 /// shapes.
@@ -135,6 +141,9 @@ bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *
 /// the whole, and compare. SAMARA_BACKEND where they differ: the device has failed then, and nodes
 /// of this kind do not run on it any more.
 samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool whole);
+/// Whether float16 holds what node `n` has just made: where it made no finite numbers the CPU
+/// computes it too. SAMARA_BACKEND where the CPU's are finite: the session goes on in float32 then.
+samara_status smr_check_float16(struct smr_device_region *region, uint32_t n);
 
 /* ---- settle.c: sessions that go over to their devices by themselves ---- */
 

@@ -142,16 +142,7 @@ static samara_status settle_measured(samara_session *session) {
 
 static samara_status settle_compiled(samara_session *session) {
   session->common.devices->settling.phase = SMR_SETTLING_OVER;
-  smr_session_swap(session);
-  const samara_status status = smr_session_recover(session, smr_session_plan(session), true);
-  if (status == SAMARA_OK || !session->common.devices->active) return status;
-  // The host has no memory for the new plan. That of the former one is still there, so that
-  // planning it once more cannot fail.
-  const samara_error why = session->error;
-  smr_session_swap(session);
-  session->ready = smr_session_plan(session) == SAMARA_OK;
-  session->error = why;
-  return status;
+  return smr_session_go_over(session);
 }
 
 static samara_status settle_step(samara_session *session) {

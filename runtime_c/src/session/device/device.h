@@ -25,6 +25,7 @@ struct smr_loaded {
   struct smr_loaded *next;
   const samara_model *model;
   int32_t constant;
+  bool float16;    // in the place of the model's float32
   uint32_t users;  // sessions
   void *handle;
 };
@@ -64,11 +65,12 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
                                  samara_error *error);
 /// Keep the device open until samara_backend_close is called once more.
 void smr_backend_hold(samara_backend *backend);
-/// The handle of a constant of `model` on the device, loaded the first time. Released by
-/// smr_backend_unload, once for each call.
+/// The handle of a constant of `model` on the device, loaded the first time. Where `tensor` is
+/// narrowed, it is converted for that; `isa` may be used. Released by smr_backend_unload, once for
+/// each call.
 samara_status smr_backend_load(samara_backend *backend, const samara_model *model, int32_t constant,
-                               const samara_region_tensor *tensor, struct smr_loaded **out,
-                               samara_error *error);
+                               const samara_region_tensor *tensor, uint32_t isa,
+                               struct smr_loaded **out, samara_error *error);
 void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded);
 
 /* ---- trust.c: which of its answers are right ---- */
@@ -129,10 +131,12 @@ struct smr_settling {
 struct smr_devices {
   samara_backend **backends;
   uint32_t count;
-  bool automatic;  // they take only what pays
-  bool active;     // the frames in use have regions
-  bool failed;     // what failed is a device: the CPU is to take over
-  bool left;       // a device failed, and its frames are in use until there are others
+  bool automatic;   // they take only what pays
+  bool float16;     // they store float32 values as float16, where they can
+  bool overflowed;  // what failed is float16: the devices are to go on without
+  bool active;      // the frames in use have regions
+  bool failed;      // what failed is a device: the CPU is to take over
+  bool left;        // a device failed, and its frames are in use until there are others
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
   struct smr_settling settling;        // of `automatic`
   uint64_t check_every;                // runs from one check of a random node to the next; 0: none
@@ -140,6 +144,7 @@ struct smr_devices {
   uint32_t checked_node;
   uint64_t checks, wrong;         // nodes that were checked, and those of them that were wrong
   struct smr_block check;         // what checks copy
+  struct smr_block staging;       // floats of the host on their way to a device that has float16
   struct smr_frames others;       // frames that are not in use: those with regions, or without
   struct smr_frame *other_entry;  // NULL: there are none
   uint64_t runs, repeated;
@@ -158,6 +163,7 @@ struct smr_device_value {
   uint32_t first, last;  // of a root
   uint32_t stage;        // whose memory it lies in
   bool here;
+  bool float16;   // as which it is stored there
   size_t offset;  // in that memory
 };
 
@@ -198,6 +204,25 @@ samara_status smr_device_supports(struct smr_frame *frame, uint32_t n, uint32_t 
 /// Decide for the nodes of a frame, whose operands are built, in which space they run, and note
 /// where values are made and read. Does nothing where the session uses no device.
 samara_status smr_devices_place(struct smr_frame *frame);
+
+/* ---- device_float16.c: sessions that store float32 values as float16 on devices ---- */
+
+/// Decide for the nodes of a frame that were placed on devices whether their floats are float16
+/// there: frame->nodes[n].float16. All floats of a node are, or none, so that a value has one form
+/// on a device, and a node that keeps float32 makes those do so that it shares values with.
+samara_status smr_devices_choose_float16(struct smr_frame *frame);
+/// Make the description of a float32 tensor that of its float16 form.
+void smr_float16_describe(samara_region_tensor *tensor);
+/// Write a float32 constant to `out` in the form that `tensor` describes. What is finite stays so,
+/// and what is not 0: numbers beyond 65504 become that, and the least 2^-24.
+void smr_float16_constant(uint32_t isa, const struct smr_constant *constant,
+                          const samara_region_tensor *tensor, void *out);
+/// Write `count` floats of a constant to `to`, as floats, rounded as smr_float16_constant does.
+void smr_float16_round_weights(uint32_t isa, const void *from, size_t count, void *to);
+/// Round `count` floats to float16: to nearest, ties to even; beyond 65504 to infinity.
+void smr_float16_narrow(uint32_t isa, const void *from, size_t count, void *to);
+/// Make `count` float16, which lie in the second half of `floats`, as many floats.
+void smr_float16_widen(uint32_t isa, void *floats, size_t count);
 
 /* ---- slice.c ---- */
 

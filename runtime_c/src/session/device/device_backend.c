@@ -151,11 +151,28 @@ samara_status samara_backend_device(const samara_backend *backend, samara_device
 
 // ---- constants ----
 
+// Give the constant to the device, as float16 where `tensor` says so.
+static samara_status backend_bring(samara_backend *backend, const struct smr_constant *constant,
+                                   const samara_region_tensor *tensor, uint32_t isa, void **handle,
+                                   samara_error *error) {
+  samara_region_tensor given = *tensor;
+  if (!tensor->narrowed) return backend->table->load(backend->device, tensor, handle, error);
+  void *data = smr_allocate(&backend->allocator, tensor->size_bytes);
+  if (data == NULL) return smr_no_memory(error, tensor->size_bytes);
+  smr_float16_constant(isa, constant, tensor, data);
+  given.data = data;
+  const samara_status status = backend->table->load(backend->device, &given, handle, error);
+  smr_release(&backend->allocator, data);
+  return status;
+}
+
 static samara_status backend_load(samara_backend *backend, const samara_model *model,
                                   int32_t constant, const samara_region_tensor *tensor,
-                                  struct smr_loaded **out, samara_error *error) {
+                                  uint32_t isa, struct smr_loaded **out, samara_error *error) {
   for (struct smr_loaded *loaded = backend->loaded; loaded != NULL; loaded = loaded->next) {
-    if (loaded->model != model || loaded->constant != constant) continue;
+    if (loaded->model != model || loaded->constant != constant ||
+        loaded->float16 != tensor->narrowed)
+      continue;
     loaded->users++;
     *out = loaded;
     return SAMARA_OK;
@@ -163,7 +180,7 @@ static samara_status backend_load(samara_backend *backend, const samara_model *m
   struct smr_loaded *loaded = smr_allocate_zeroed(&backend->allocator, 1, sizeof *loaded);
   if (loaded == NULL) return smr_no_memory(error, sizeof *loaded);
   const samara_status status =
-      backend->table->load(backend->device, tensor, &loaded->handle, error);
+      backend_bring(backend, &model->constants[constant], tensor, isa, &loaded->handle, error);
   if (status != SAMARA_OK) {
     smr_release(&backend->allocator, loaded);
     return status;
@@ -171,16 +188,17 @@ static samara_status backend_load(samara_backend *backend, const samara_model *m
   loaded->next = backend->loaded;
   loaded->model = model;
   loaded->constant = constant;
+  loaded->float16 = tensor->narrowed;
   loaded->users = 1;
   backend->loaded = *out = loaded;
   return SAMARA_OK;
 }
 
 samara_status smr_backend_load(samara_backend *backend, const samara_model *model, int32_t constant,
-                               const samara_region_tensor *tensor, struct smr_loaded **out,
-                               samara_error *error) {
+                               const samara_region_tensor *tensor, uint32_t isa,
+                               struct smr_loaded **out, samara_error *error) {
   smr_os_mutex_lock(&backend->lock);
-  const samara_status status = backend_load(backend, model, constant, tensor, out, error);
+  const samara_status status = backend_load(backend, model, constant, tensor, isa, out, error);
   smr_os_mutex_unlock(&backend->lock);
   return status;
 }

@@ -27,7 +27,8 @@ static samara_status run_wait(const struct smr_device_region *region, uint64_t t
   return SAMARA_OK;
 }
 
-// Begin to copy tensor `index` of the region to the device, or to `host`.
+// Begin to copy tensor `index` of the region to the device, or to `host`: a narrowed one to the
+// second half of its place there, where run_widen finds it.
 static samara_status run_copy(const struct smr_device_region *region, uint32_t index, void *host,
                               bool to_device, uint64_t *ticket) {
   const samara_backend *backend = region->space->backend;
@@ -35,16 +36,24 @@ static samara_status run_copy(const struct smr_device_region *region, uint32_t i
   samara_error error = {.status = SAMARA_OK};
   uint64_t begun = 0;
   if (tensor->size_bytes == 0) return SAMARA_OK;
-  const samara_copy copy = {.memory = tensor->memory,
-                            .offset_bytes = tensor->offset_bytes,
-                            .host = host,
-                            .size_bytes = tensor->size_bytes,
-                            .to_device = to_device};
+  const samara_copy copy = {
+      .memory = tensor->memory,
+      .offset_bytes = tensor->offset_bytes,
+      .host = !to_device && tensor->narrowed ? (uint8_t *)host + tensor->size_bytes : host,
+      .size_bytes = tensor->size_bytes,
+      .to_device = to_device};
   const samara_status status = backend->table->copy(backend->device, &copy, &begun, &error);
   if (status != SAMARA_OK)
     return run_failed(region, to_device ? "copying to it" : "copying from it", status, &error);
   if (begun > *ticket) *ticket = begun;
   return SAMARA_OK;
+}
+
+// After the copy: the floats of the host.
+static void run_widen(const struct smr_device_region *region, uint32_t index, void *host) {
+  const samara_region_tensor *tensor = &region->tensors[index];
+  if (tensor->narrowed)
+    smr_float16_widen(region->frame->common->isa, host, tensor->size_bytes / sizeof(uint16_t));
 }
 
 static samara_status run_recompile(struct smr_device_region *region, bool separate) {
@@ -72,14 +81,27 @@ static samara_status run_stop(const struct smr_device_region *region, uint64_t t
   return status;
 }
 
+// What is copied to the device for a tensor: the host's bytes, or floats that are narrowed to the
+// next ones of `staging`, which planning has made large enough.
+static void *run_source(const struct smr_device_region *region, uint32_t index, uint8_t **staging) {
+  const samara_region_tensor *tensor = &region->tensors[index];
+  const struct smr_tensor *t = &region->frame->values[region->value_of[index]].tensor;
+  if (!tensor->narrowed || tensor->size_bytes == 0) return t->data;
+  void *source = *staging;
+  *staging += smr_align64(tensor->size_bytes);
+  smr_float16_narrow(region->frame->common->isa, t->data, tensor->size_bytes / sizeof(uint16_t),
+                     source);
+  return source;
+}
+
 samara_status smr_region_begin(struct smr_device_region *region, bool separate) {
   samara_status status = SAMARA_OK;
+  uint8_t *staging = region->frame->common->devices->staging.data;
   region->copied = 0;
   if (region->region.separate != separate) SMR_TRY(run_recompile(region, separate));
   for (uint32_t i = 0; i < region->to_device_count && status == SAMARA_OK; i++) {
     const uint32_t index = region->to_device[i];
-    const struct smr_tensor *t = &region->frame->values[region->value_of[index]].tensor;
-    status = run_copy(region, index, t->data, true, &region->copied);
+    status = run_copy(region, index, run_source(region, index, &staging), true, &region->copied);
   }
   return run_stop(region, region->copied, status);
 }
@@ -108,14 +130,21 @@ samara_status smr_region_end(struct smr_device_region *region) {
     status = run_copy(region, index, t->data, false, &ticket);
   }
   const samara_status waited = run_wait(region, ticket);
-  return status != SAMARA_OK ? status : waited;
+  if (status == SAMARA_OK) status = waited;
+  for (uint32_t i = 0; i < region->to_host_count && status == SAMARA_OK; i++) {
+    const uint32_t index = region->to_host[i];
+    run_widen(region, index, region->frame->values[region->value_of[index]].tensor.data);
+  }
+  return status;
 }
 
 samara_status smr_region_fetch(struct smr_device_region *region, uint32_t index, void *host) {
   uint64_t ticket = 0;
   const samara_status status = run_copy(region, index, host, false, &ticket);
   const samara_status waited = run_wait(region, ticket);
-  return status != SAMARA_OK ? status : waited;
+  if (status != SAMARA_OK || waited != SAMARA_OK) return status != SAMARA_OK ? status : waited;
+  run_widen(region, index, host);
+  return SAMARA_OK;
 }
 
 samara_status smr_region_show(struct smr_device_region *region, uint32_t n) {
@@ -134,5 +163,10 @@ samara_status smr_region_show(struct smr_device_region *region, uint32_t n) {
     if (status == SAMARA_OK) status = run_copy(region, index, t->data, false, &ticket);
   }
   const samara_status waited = run_wait(region, ticket);
-  return status != SAMARA_OK ? status : waited;
+  if (status == SAMARA_OK) status = waited;
+  for (uint32_t i = 0; i < node->output_count && status == SAMARA_OK; i++) {
+    const uint32_t index = (uint32_t)node->outputs[i];
+    run_widen(region, index, frame->values[region->value_of[index]].tensor.data);
+  }
+  return status;
 }

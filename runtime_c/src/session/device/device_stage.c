@@ -14,7 +14,8 @@ static size_t stage_collect(const struct smr_frame *frame, const struct smr_devi
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
     const struct smr_device_value *value = &space->values[i];
     if (!value->here || value->root != i || value->stage != stage) continue;
-    size_t bytes = smr_align64(frame->values[i].tensor.size_bytes);
+    const size_t size_bytes = frame->values[i].tensor.size_bytes;
+    size_t bytes = smr_align64(value->float16 ? size_bytes / 2 : size_bytes);
     if (!smr_add_size(bytes, alignment - 1, &bytes)) bytes = SIZE_MAX;
     frame->items[count++] = (struct smr_plan_item){.first = value->first,
                                                    .last = value->last,
@@ -73,6 +74,19 @@ static samara_status stage_plan(struct smr_frame *frame, struct smr_device_space
   return stage_ensure(frame, space, &space->blocks[stage], total);
 }
 
+// Room for what a region reads of the host and has in another form than the host.
+static samara_status stage_staging(const struct smr_device_region *region) {
+  struct smr_common *common = region->frame->common;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < region->to_device_count; i++) {
+    const samara_region_tensor *tensor = &region->tensors[region->to_device[i]];
+    if (tensor->narrowed && !smr_add_size(bytes, smr_align64(tensor->size_bytes), &bytes))
+      bytes = SIZE_MAX;
+  }
+  if (bytes == 0) return SAMARA_OK;
+  return smr_block_ensure(common, &common->devices->staging, bytes, 0, "a copy to a device");
+}
+
 // Tell a region where its tensors lie.
 static void stage_tell(struct smr_device_region *region) {
   const struct smr_device_space *space = region->space;
@@ -92,7 +106,10 @@ samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage) {
   if (frame->devices == NULL) return SAMARA_OK;
   for (uint32_t i = 0; i < devices->count; i++)
     SMR_TRY(stage_plan(frame, &frame->devices->spaces[i], stage));
-  for (uint32_t n = frame->stage_begin[stage]; n < frame->stage_begin[stage + 1]; n++)
-    if (frame->devices->region_of[n] != NULL) stage_tell(frame->devices->region_of[n]);
+  for (uint32_t n = frame->stage_begin[stage]; n < frame->stage_begin[stage + 1]; n++) {
+    if (frame->devices->region_of[n] == NULL) continue;
+    stage_tell(frame->devices->region_of[n]);
+    SMR_TRY(stage_staging(frame->devices->region_of[n]));
+  }
   return SAMARA_OK;
 }

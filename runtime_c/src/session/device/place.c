@@ -12,7 +12,7 @@
 static bool place_takes(const samara_backend *backend, const struct smr_device_region *slice) {
   for (uint32_t i = 0; i < slice->region.tensor_count; i++)
     if ((backend->requirements.constant_layouts >> slice->tensors[i].layout & 1) == 0 &&
-        slice->tensors[i].data != NULL)
+        slice->frame->function->values[slice->value_of[i]].constant >= 0)
       return false;
   return true;
 }
@@ -112,5 +112,5 @@ samara_status smr_devices_place(struct smr_frame *frame) {
   if (!any) return SAMARA_OK;
   place_host_values(frame);
   SMR_TAKE(frame->common, frame->devices, 1);
-  return SAMARA_OK;
+  return devices->float16 ? smr_devices_choose_float16(frame) : SAMARA_OK;
 }

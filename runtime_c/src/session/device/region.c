@@ -66,12 +66,14 @@ static void region_values(struct smr_device_region *region) {
       if (id < 0 || frame->function->values[id].constant >= 0) continue;
       if (!space->values[id].here) {
         region_make(frame, space, (uint32_t)id, region->begin);
+        space->values[id].float16 = region->tensors[slice->inputs[i]].narrowed;
         region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
       }
       region_use(space, (uint32_t)id, n);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
       region_make(frame, space, node->outputs[i], n);
+      space->values[node->outputs[i]].float16 = region->tensors[slice->outputs[i]].narrowed;
       if (!frame->values[node->outputs[i]].on_device)
         region->to_host[region->to_host_count++] = (uint32_t)slice->outputs[i];
     }
@@ -131,8 +133,8 @@ static samara_status region_load(struct smr_device_region *region, const samara_
     samara_region_tensor *tensor = &region->tensors[i];
     const int32_t constant = region->frame->function->values[region->value_of[i]].constant;
     if (constant < 0 || tensor->size_bytes == 0) continue;
-    SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor, &region->loaded[i],
-                             error));
+    SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor,
+                             region->frame->common->isa, &region->loaded[i], error));
     tensor->memory = region->loaded[i]->handle;
   }
   return SAMARA_OK;

@@ -39,13 +39,18 @@ static void slice_tensor(const struct smr_frame *frame, uint32_t id, samara_regi
   out->groups = constant->groups;
 }
 
-// The number of a value among the tensors of a slice, added where it is new.
-static int32_t slice_find(struct smr_device_region *out, uint32_t id) {
+// The number of a value among the tensors of a slice, added where it is new. Nodes that keep
+// float32 and others may share a constant, which is two tensors then.
+static int32_t slice_find(struct smr_device_region *out, uint32_t id, bool float16) {
+  const bool narrowed = float16 && out->frame->values[id].tensor.dtype == SAMARA_FLOAT32;
   uint32_t i = 0;
-  while (i < out->region.tensor_count && out->value_of[i] != id) i++;
+  while (i < out->region.tensor_count &&
+         (out->value_of[i] != id || out->tensors[i].narrowed != narrowed))
+    i++;
   if (i == out->region.tensor_count) {
     out->value_of[i] = id;
     slice_tensor(out->frame, id, &out->tensors[i]);
+    if (narrowed) smr_float16_describe(&out->tensors[i]);
     out->region.tensor_count++;
   }
   return (int32_t)i;
@@ -67,8 +72,12 @@ static void slice_attribute(const struct smr_attr_desc *desc, const struct smr_a
 
 static void slice_attributes(const struct smr_frame_node *node, samara_region_attribute *out) {
   const struct smr_op *op = node->node->op;
-  for (uint32_t i = 0; i < op->attr_count; i++)
-    slice_attribute(&smr_attr_descs[op->attr_first + i], &node->attrs[i], &out[i]);
+  for (uint32_t i = 0; i < op->attr_count; i++) {
+    const struct smr_attr_desc *desc = &smr_attr_descs[op->attr_first + i];
+    slice_attribute(desc, &node->attrs[i], &out[i]);
+    if (node->float16 && desc->type == SMR_ATTR_DTYPE && out[i].i == SAMARA_FLOAT32)
+      out[i].i = SAMARA_FLOAT16;
+  }
 }
 
 // ---- nodes ----
@@ -112,6 +121,7 @@ samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint3
                                 .launches = &frame->common->devices->launching};
   for (uint32_t n = begin; n < end; n++, nodes++) {
     const struct smr_node *node = frame->nodes[n].node;
+    const bool half = frame->nodes[n].float16;
     *nodes = (samara_region_node){.name = node->name,
                                   .op = node->op->name,
                                   .code = node->op->code,
@@ -124,9 +134,9 @@ samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint3
     slice_attributes(&frame->nodes[n], attributes);
     attributes += node->op->attr_count;
     for (uint32_t i = 0; i < node->input_count; i++)
-      *operands++ = node->inputs[i] < 0 ? -1 : slice_find(out, (uint32_t)node->inputs[i]);
+      *operands++ = node->inputs[i] < 0 ? -1 : slice_find(out, (uint32_t)node->inputs[i], half);
     for (uint32_t i = 0; i < node->output_count; i++)
-      *operands++ = slice_find(out, node->outputs[i]);
+      *operands++ = slice_find(out, node->outputs[i], half);
   }
   return SAMARA_OK;
 }
@@ -135,9 +145,9 @@ void smr_region_refresh(struct smr_device_region *region) {
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     const struct smr_tensor *t = &region->frame->values[region->value_of[i]].tensor;
     samara_region_tensor *out = &region->tensors[i];
-    if (out->data != NULL) continue;
+    if (region->frame->function->values[region->value_of[i]].constant >= 0) continue;
     memcpy(out->shape, t->dims, t->rank * sizeof *t->dims);
-    out->size_bytes = t->size_bytes;
+    out->size_bytes = out->narrowed ? t->size_bytes / 2 : t->size_bytes;
   }
   for (uint32_t n = region->begin; n < region->end; n++) {
     const samara_region_node *node = &region->region.nodes[n - region->begin];

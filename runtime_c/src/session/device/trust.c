@@ -12,9 +12,10 @@
 
 // ---- keys ----
 
-static size_t trust_operand(char *key, size_t used, const struct smr_tensor *t) {
+static size_t trust_operand(char *key, size_t used, const struct smr_tensor *t, bool float16) {
   if (t == NULL || used >= SMR_TRUST_KEY) return used;
-  used += smr_format(key + used, SMR_TRUST_KEY - used, " %s", smr_dtype_name(t->dtype));
+  const uint8_t dtype = float16 && t->dtype == SAMARA_FLOAT32 ? SAMARA_FLOAT16 : t->dtype;
+  used += smr_format(key + used, SMR_TRUST_KEY - used, " %s", smr_dtype_name(dtype));
   if (t->layout != SMR_LAYOUT_PLAIN && used < SMR_TRUST_KEY)
     used += smr_format(key + used, SMR_TRUST_KEY - used, ":%u", (unsigned)t->layout);
   return used;
@@ -25,9 +26,9 @@ void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]) {
   size_t used = smr_format(key, SMR_TRUST_KEY, "%s", job->op->name);
   // A concat may have any number of inputs, all alike.
   for (uint32_t i = 0; i < job->input_count && i < 3; i++)
-    used = trust_operand(key, used, job->inputs[i]);
+    used = trust_operand(key, used, job->inputs[i], node->float16);
   for (uint32_t i = 0; i < job->output_count && i < 2; i++)
-    used = trust_operand(key, used, job->outputs[i]);
+    used = trust_operand(key, used, job->outputs[i], node->float16);
 }
 
 // ---- verdicts ----

@@ -71,9 +71,9 @@ SMR_TEST(a_load_that_fails_leaves_nothing) {
   struct smr_loaded *loaded = NULL;
   const samara_region_tensor tensor = {.data = "abcd", .size_bytes = 4};
   mirror_fail("load", 1);
-  CHECK_EQ_INT(smr_backend_load(device, model, 0, &tensor, &loaded, &error), SAMARA_BACKEND);
+  CHECK_EQ_INT(smr_backend_load(device, model, 0, &tensor, 0, &loaded, &error), SAMARA_BACKEND);
   CHECK(loaded == NULL && device->loaded == NULL);
-  CHECK_EQ_INT(smr_backend_load(device, model, 0, &tensor, &loaded, &error), SAMARA_OK);
+  CHECK_EQ_INT(smr_backend_load(device, model, 0, &tensor, 0, &loaded, &error), SAMARA_OK);
   REQUIRE(loaded != NULL);
   CHECK_EQ_INT(loaded->users, 1);
   smr_backend_unload(device, loaded);

@@ -49,6 +49,15 @@ static void rig_requirements(void *device, samara_requirements *out) {
 }
 
 // Flip the largest bit of the exponent, or the last bit of an integer, of the first output.
+static void rig_flip(samara_dtype dtype, uint8_t *bytes) {
+  if (dtype == SAMARA_FLOAT32)
+    bytes[3] ^= 0x40;
+  else if (dtype == SAMARA_FLOAT16)
+    bytes[1] ^= 0x40;
+  else
+    bytes[0] ^= 1;
+}
+
 static void rig_spoil(void *device, const samara_region *region, const samara_region_node *node) {
   const samara_region_tensor *y = &region->tensors[node->outputs[0]];
   uint8_t bytes[4];
@@ -57,7 +66,7 @@ static void rig_spoil(void *device, const samara_region *region, const samara_re
       .memory = y->memory, .offset_bytes = y->offset_bytes, .host = bytes, .size_bytes = 4};
   if (y->size_bytes < 4) return;
   (void)samara_backend_entry()->copy(device, &copy, &ticket, NULL);
-  bytes[y->dtype == SAMARA_FLOAT32 ? 3 : 0] ^= y->dtype == SAMARA_FLOAT32 ? 0x40 : 1;
+  rig_flip(y->dtype, bytes);
   copy.to_device = true;
   (void)samara_backend_entry()->copy(device, &copy, &ticket, NULL);
 }
@@ -187,7 +196,7 @@ samara_backend *rig_open(uint32_t index, const char *cache, const char *rates) {
 samara_status rig_try(const samara_model *model, samara_backend **devices, size_t count,
                       samara_session_options options, samara_session **out) {
   options.struct_size = sizeof options;
-  options.strict_accuracy = true;
+  options.strict_accuracy = !options.backend_float16;
   options.backends = devices;
   options.backend_count = count;
   *out = NULL;
@@ -196,7 +205,7 @@ samara_status rig_try(const samara_model *model, samara_backend **devices, size_
 
 samara_session *rig_session(const samara_model *model, samara_backend **devices, size_t count,
                             samara_session_options options) {
-  options.strict_accuracy = true;
+  options.strict_accuracy = !options.backend_float16;
   options.backends = devices;
   options.backend_count = count;
   return literal_session(model, options);

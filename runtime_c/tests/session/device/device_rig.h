@@ -49,6 +49,7 @@ const samara_backend_table *rig_table(void);
 samara_backend *rig_open(uint32_t index, const char *cache, const char *rates);
 
 /// A session with strict accuracy on `count` devices (0: the CPU), with what `options` has besides.
+/// With backend_float16 accuracy is not strict, which excludes it.
 samara_status rig_try(const samara_model *model, samara_backend **devices, size_t count,
                       samara_session_options options, samara_session **out);
 /// The same that prints why there is none.

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions that store float32 values as float16 on devices: what that changes, what keeps float32,
+// and what happens where float16 does not hold a number.
+#include "base/fp.h"
+
+#include "harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/isa.h"
+#include "kernels/f16_convert/f16_convert.h"
+#include "ops/table/opattrs.h"
+#include "session/device/device_rig.h"
+#include "simd/half.h"
+
+enum { RUNS = 5, MANY = 1000 };
+
+static const samara_session_options narrow = {.backend_float16 = true, .backend_check_every = 2};
+
+// ---- answers ----
+
+// Whether floats are those of the CPU within what float16 rounds, and all else to the bit.
+static bool is_near(const samara_session *cpu, const samara_session *other) {
+  for (uint32_t i = 0; i < cpu->function->user_output_count; i++) {
+    samara_tensor a, b;
+    if (samara_session_output(cpu, i, &a) != SAMARA_OK ||
+        samara_session_output(other, i, &b) != SAMARA_OK || a.size_bytes != b.size_bytes)
+      return false;
+    if (a.dtype != SAMARA_FLOAT32 || a.size_bytes == 0) {
+      if (a.size_bytes != 0 && memcmp(a.data, b.data, a.size_bytes) != 0) return false;
+      continue;
+    }
+    const float *want = a.data, *got = b.data;
+    for (size_t e = 0; e < a.size_bytes / sizeof *want; e++)
+      if (!(fabsf(got[e] - want[e]) <= 1e-2f + 2e-3f * fabsf(want[e]))) return false;
+  }
+  return true;
+}
+
+static bool run_near(samara_session *cpu, samara_session *other, uint32_t seed) {
+  return rig_feed(cpu, seed) && rig_feed(other, seed) && literal_run(cpu) == SAMARA_OK &&
+         literal_run(other) == SAMARA_OK && is_near(cpu, other);
+}
+
+SMR_TEST(answers_are_near_those_of_the_cpu) {
+  for (int m = 0; m < RIG_MODELS; m++)
+    for (int form = 0; form < 4; form++) {
+      const samara_model *model;
+      rig_reset();
+      rig_settings.any_range = form & 1;
+      rig_settings.lazy = form & 2;
+      struct literal *l = rig_model((enum rig_model)m, &model);
+      samara_backend *device = rig_open(0, NULL, NULL);
+      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+      samara_session *s = rig_session(model, &device, 1, narrow);
+      REQUIRE(cpu != NULL && s != NULL);
+      for (uint32_t run = 0; run < RUNS; run++)
+        if (!CHECK(run_near(cpu, s, run)))
+          fprintf(stderr, "model %d, form %d, run %u\n", m, form, (unsigned)run);
+      CHECK_STR(rig_report(s).failure, "");
+      CHECK_EQ_INT(rig_report(s).device_runs, RUNS);
+      CHECK_EQ_INT(rig_report(s).repeated, 0);
+      samara_session_destroy(s);
+      samara_session_destroy(cpu);
+      samara_backend_close(device);
+      CHECK_EQ_INT(mirror_live(), 0);
+      literal_free(l);
+    }
+}
+
+// Sessions of two devices, with what one of them does not take on the other.
+SMR_TEST(models_at_random_are_near_too) {
+  for (uint32_t seed = 0; seed < 60; seed++) {
+    const samara_model *model;
+    rig_reset();
+    struct literal *l = rig_random_model(seed, &model);
+    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
+    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+    samara_session *s = rig_session(model, all, 2, narrow);
+    samara_session *wide = rig_session(model, all, 2, (samara_session_options){0});
+    REQUIRE(cpu != NULL && s != NULL && wide != NULL);
+    for (uint32_t run = 0; run < 3; run++) {
+      CHECK(rig_feed(s, run) && literal_run(s) == SAMARA_OK);
+      CHECK(rig_same(cpu, wide, run));
+      // Products of many numbers may be large: then the devices go on in float32.
+      if (rig_report(s).repeated == 0) CHECK_STR(rig_report(s).failure, "");
+    }
+    samara_session_destroy(s);
+    samara_session_destroy(wide);
+    samara_session_destroy(cpu);
+    samara_backend_close(all[0]);
+    samara_backend_close(all[1]);
+    literal_free(l);
+  }
+}
+
+SMR_TEST(both_forms_of_a_constant_may_be_in_use_at_once) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_CHAIN, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  samara_session *s[4];
+  for (int i = 0; i < 4; i++)
+    s[i] = rig_session(model, &device, 1, i % 2 == 0 ? narrow : (samara_session_options){0});
+  REQUIRE(cpu != NULL && s[0] != NULL && s[1] != NULL && s[2] != NULL && s[3] != NULL);
+  CHECK_EQ_INT(mirror_calls("load"), 2);
+  for (const struct smr_loaded *a = device->loaded; a != NULL; a = a->next) CHECK(a->users >= 2);
+  for (uint32_t run = 0; run < RUNS; run++)
+    for (int i = 0; i < 4; i++)
+      CHECK(i % 2 == 0 ? run_near(cpu, s[i], run) : rig_same(cpu, s[i], run));
+  samara_session_destroy(s[0]);
+  samara_session_destroy(s[2]);
+  CHECK(device->loaded != NULL && device->loaded->next == NULL && !device->loaded->float16);
+  CHECK(rig_same(cpu, s[1], 7));
+  samara_session_destroy(s[1]);
+  samara_session_destroy(s[3]);
+  samara_session_destroy(cpu);
+  CHECK(device->loaded == NULL);
+  samara_backend_close(device);
+  CHECK_EQ_INT(mirror_live(), 0);
+  literal_free(l);
+}
+
+SMR_TEST(strict_sessions_do_without) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_CHAIN, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  samara_session *s = literal_session(model, (samara_session_options){.strict_accuracy = true,
+                                                                      .backend_float16 = true,
+                                                                      .backends = &device,
+                                                                      .backend_count = 1});
+  REQUIRE(cpu != NULL && s != NULL);
+  CHECK(rig_same(cpu, s, 3));
+  samara_session_destroy(s);
+  samara_session_destroy(cpu);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+// ---- which nodes ----
+
+static const struct smr_frame_node *node_of(const samara_session *s, const char *name) {
+  for (uint32_t i = 0; i < s->frames.count; i++) {
+    const struct smr_frame *frame = s->frames.order[i];
+    for (uint32_t n = 0; n < frame->function->node_count; n++)
+      if (strcmp(frame->nodes[n].node->name, name) == 0) return &frame->nodes[n];
+  }
+  fprintf(stderr, "there is no node %s\n", name);
+  abort();
+}
+
+static void expect_forms(enum rig_model which, const char *const *float16,
+                         const char *const *float32) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(which, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s = rig_session(model, &device, 1, narrow);
+  REQUIRE(s != NULL);
+  for (; *float16 != NULL; float16++)
+    if (!CHECK(node_of(s, *float16)->float16)) fprintf(stderr, "%s\n", *float16);
+  for (; *float32 != NULL; float32++)
+    if (!CHECK(!node_of(s, *float32)->float16)) fprintf(stderr, "%s\n", *float32);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+SMR_TEST(what_a_later_run_or_trip_reads_keeps_float32) {
+  expect_forms(RIG_CHAIN, NAMES("one_add", "one_relu", "one_mul", "sub", "reshape", "tanh", "last"),
+               NAMES("host_neg", "two_sigmoid"));
+  expect_forms(RIG_STATE, NAMES(NULL), NAMES("add", "sigmoid", "mul"));
+  expect_forms(RIG_LOOP, NAMES("start", "negated"), NAMES("step", "product", "sum"));
+  expect_forms(RIG_READ, NAMES("relu", "cut_relu", "cut_x"), NAMES("twice", "host_tanh"));
+  expect_forms(RIG_IF, NAMES("before", "first", "second", "after"), NAMES("choose"));
+}
+
+// x [6] -> relu -> a, bitcast(neg(a)) -> bits; tanh(y [6]) -> b
+static struct literal *bits_model(const samara_model **model) {
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t six = literal_int(f, 6);
+  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, six);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, six);
+  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, six);
+  const uint32_t n = literal_value(f, "n", SAMARA_FLOAT32, 1, six);
+  const uint32_t bits = literal_value(f, "bits", SAMARA_INT32, 1, six);
+  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, six);
+  literal_input(f, x);
+  literal_input(f, y);
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x),
+               LITERAL_LIST((int32_t)a));
+  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)a),
+               LITERAL_LIST((int32_t)n));
+  const uint32_t cast = literal_node(f, smr_op_find(SMR_CODE_BITCAST), "bitcast",
+                                     LITERAL_LIST((int32_t)n), LITERAL_LIST((int32_t)bits));
+  literal_attr(f, cast, "to", (struct smr_attr){.i = SAMARA_INT32});
+  literal_node(f, smr_op_find(SMR_CODE_TANH), "tanh", LITERAL_LIST((int32_t)y),
+               LITERAL_LIST((int32_t)b));
+  literal_output(f, bits, "bits");
+  literal_output(f, b, "b");
+  *model = literal_finish(l);
+  return l;
+}
+
+SMR_TEST(what_keeps_float32_passes_it_on) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = bits_model(&model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  samara_session *s = rig_session(model, &device, 1, narrow);
+  REQUIRE(cpu != NULL && s != NULL);
+  CHECK(!node_of(s, "bitcast")->float16 && !node_of(s, "neg")->float16);
+  CHECK(!node_of(s, "relu")->float16 && node_of(s, "tanh")->float16);
+  CHECK_STR(node_of(s, "relu")->reason, "supported, in float32");
+  CHECK_STR(node_of(s, "tanh")->reason, "supported, in float16");
+  for (uint32_t run = 0; run < RUNS; run++) CHECK(run_near(cpu, s, run));
+  samara_session_destroy(s);
+  samara_session_destroy(cpu);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+SMR_TEST(a_kind_that_was_wrong_in_float16_keeps_float32) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  rig_settings.wrong_op = "sigmoid";
+  samara_session *s = rig_session(model, &device, 1, narrow);
+  REQUIRE(cpu != NULL && s != NULL);
+  CHECK(rig_same(cpu, s, 1) || run_near(cpu, s, 1));
+  CHECK_CONTAINS(rig_report(s).failure, "(sigmoid float16 float16)");
+  CHECK(!rig_report(s).active && rig_report(s).repeated == 1);
+  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float16 float16"), SMR_TRUST_BAD);
+  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float32 float32"), SMR_TRUST_UNKNOWN);
+  samara_session_destroy(s);
+  rig_settings.wrong_op = NULL;
+  s = rig_session(model, &device, 1, narrow);
+  REQUIRE(s != NULL);
+  CHECK(node_of(s, "sigmoid")->space == 1 && !node_of(s, "sigmoid")->float16);
+  CHECK(rig_same(cpu, s, 2));
+  samara_session_destroy(s);
+  samara_session_destroy(cpu);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+// ---- numbers that float16 does not hold ----
+
+// Feed x [6] of RIG_SYMBOLIC; sigmoid(relu(x)) + x is negated on the host and multiplied with
+// relu(x).
+static bool run_scaled(samara_session *s, float scale) {
+  float x[8];
+  for (int i = 0; i < 8; i++) x[i] = scale * (float)(i - 3);
+  return literal_feed(s, 0, x, 8) && literal_run(s) == SAMARA_OK;
+}
+
+SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
+  for (int automatic = 0; automatic < 2; automatic++) {
+    const samara_model *model;
+    rig_reset();
+    rig_settings.any_range = true;
+    struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+    samara_backend *device = rig_open(0, NULL, NULL);
+    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+    samara_session *s = rig_session(model, &device, 1, narrow);
+    REQUIRE(cpu != NULL && s != NULL);
+    if (automatic) CHECK(run_scaled(cpu, 1) && run_scaled(s, 1) && is_near(cpu, s));
+    CHECK(node_of(s, "mul")->float16);
+    // 1600 * -1600 is no float16. After the first run only a sample may see it.
+    int runs = 0;
+    do {
+      CHECK(run_scaled(cpu, 400) && run_scaled(s, 400));
+    } while (rig_report(s).repeated == 0 && ++runs < MANY);
+    CHECK_EQ_INT(rig_report(s).repeated, 1);
+    CHECK(automatic || runs == 0);
+    CHECK(rig_compare(cpu, s));
+    CHECK_STR(rig_report(s).failure, "");
+    CHECK(rig_report(s).active && !node_of(s, "mul")->float16 && node_of(s, "mul")->space == 1);
+    samara_placement_row rows[8];
+    size_t count = 0;
+    CHECK_EQ_INT(samara_session_placement(s, rows, 8, &count), SAMARA_OK);
+    CHECK_STR(rows[0].reason, "supported, in float32: float16 did not hold the numbers of a run");
+    for (int run = 0; run < RUNS; run++)
+      CHECK(run_scaled(cpu, 900) && run_scaled(s, 900) && rig_compare(cpu, s));
+    CHECK_EQ_INT(rig_report(s).repeated, 1);
+    samara_session_destroy(s);
+    samara_session_destroy(cpu);
+    samara_backend_close(device);
+    CHECK_EQ_INT(mirror_live(), 0);
+    literal_free(l);
+  }
+}
+
+SMR_TEST(a_device_that_fails_after_that_leaves_the_run_to_the_cpu) {
+  static const char *const functions[] = {"compile", "load", "allocate", "submit", "wait", "copy"};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    for (int call = 1; call < 40; call++) {
+      const samara_model *model;
+      rig_reset();
+      struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+      samara_backend *device = rig_open(0, NULL, NULL);
+      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+      samara_session *s = rig_session(model, &device, 1, narrow);
+      REQUIRE(cpu != NULL && s != NULL);
+      mirror_fail(functions[i], call);
+      CHECK(run_scaled(cpu, 400) && run_scaled(s, 400) && rig_compare(cpu, s));
+      CHECK(rig_report(s).repeated >= 1);
+      mirror_fail(functions[i], 0);
+      CHECK(run_scaled(cpu, 500) && run_scaled(s, 500) && rig_compare(cpu, s));
+      samara_session_destroy(s);
+      samara_session_destroy(cpu);
+      samara_backend_close(device);
+      CHECK_EQ_INT(mirror_live(), 0);
+      literal_free(l);
+    }
+}
+
+SMR_TEST(infinities_of_the_model_are_no_overflow) {
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s = rig_session(model, &device, 1, narrow);
+  REQUIRE(s != NULL);
+  CHECK(run_scaled(s, INFINITY));
+  CHECK_EQ_INT(rig_report(s).repeated, 0);
+  CHECK(node_of(s, "mul")->float16);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
+// ---- conversions ----
+
+SMR_TEST(floats_round_to_nearest_and_widen_in_place) {
+  static float floats[1 << 16], back[1 << 16];
+  static uint16_t halves[1 << 16];
+  const uint32_t isa = smr_cpu_isa();
+  for (uint32_t i = 0; i < 1 << 16; i++) floats[i] = smr_f16_to_f32((uint16_t)i);
+  smr_float16_narrow(isa, floats, 1 << 16, halves);
+  for (uint32_t i = 0; i < 1 << 16; i++) CHECK_EQ_INT(halves[i], isnan(floats[i]) ? i | 0x200 : i);
+  for (size_t count = 0; count < 1 << 16; count = count * 3 + 1) {
+    memcpy((uint8_t *)back + 2 * count, halves, 2 * count);
+    smr_float16_widen(isa, back, count);
+    for (size_t i = 0; i < count; i++)
+      CHECK(back[i] == floats[i] || (isnan(back[i]) && isnan(floats[i])));
+  }
+  const float edges[] = {65519.9f, 65520, -65520, 2049, 2051, 1e30f, -1e30f, 1e-9f};
+  const uint16_t want[] = {0x7bff, 0x7c00, 0xfc00, 0x6800, 0x6802, 0x7c00, 0xfc00, 0};
+  smr_float16_narrow(isa, edges, 8, halves);
+  for (int i = 0; i < 8; i++) CHECK_EQ_INT(halves[i], want[i]);
+}
+
+SMR_TEST(finite_weights_stay_finite_and_nonzero) {
+  const uint32_t isa = smr_cpu_isa();
+  const float weights[] = {1e30f, -1e30f, INFINITY, -INFINITY, 1e-12f, -1e-12f, 0, 0.5f};
+  const uint16_t want[] = {0x7bff, 0xfbff, 0x7c00, 0xfc00, 1, 0x8001, 0, 0x3800};
+  const struct smr_constant constant = {.data = (void *)(uintptr_t)weights};
+  samara_region_tensor tensor = {
+      .dtype = SAMARA_FLOAT32, .size_bytes = sizeof weights, .data = weights};
+  smr_float16_describe(&tensor);
+  CHECK(tensor.dtype == SAMARA_FLOAT16 && tensor.narrowed && tensor.data == NULL);
+  CHECK_EQ_INT(tensor.size_bytes, sizeof want);
+  uint16_t got[8];
+  float rounded[8];
+  smr_float16_constant(isa, &constant, &tensor, got);
+  CHECK_MEM(got, want, sizeof want);
+  smr_float16_round_weights(isa, weights, 8, rounded);
+  for (int i = 0; i < 8; i++) CHECK(rounded[i] == smr_f16_to_f32(want[i]));
+}
+
+// Panels of an odd number of rows are padded in float16 alone (docs/format.md).
+SMR_TEST(panels_take_the_strides_of_float16) {
+  enum { ROWS = 3, PANELS = 2, LANES = 16 };
+  static float panels[PANELS * ROWS * LANES];
+  uint16_t got[PANELS * 4 * LANES];
+  for (size_t i = 0; i < PANELS * ROWS * LANES; i++) panels[i] = (float)i;
+  const struct smr_constant constant = {.data = panels,
+                                        .panel_stride_bytes = ROWS * LANES * sizeof(float)};
+  samara_region_tensor tensor = {.dtype = SAMARA_FLOAT32,
+                                 .layout = SAMARA_LAYOUT_PANEL,
+                                 .size_bytes = sizeof panels,
+                                 .panel_stride_bytes = constant.panel_stride_bytes};
+  smr_float16_describe(&tensor);
+  CHECK_EQ_INT(tensor.panel_stride_bytes, 128);  // 96, in whole 64
+  REQUIRE(tensor.size_bytes == sizeof got);
+  smr_float16_constant(smr_cpu_isa(), &constant, &tensor, got);
+  for (size_t panel = 0; panel < PANELS; panel++)
+    for (size_t i = 0; i < 4 * LANES; i++)
+      CHECK_EQ_INT(got[panel * 4 * LANES + i],
+                   i < ROWS * LANES ? smr_f32_to_f16(panels[panel * ROWS * LANES + i]) : 0);
+}
+
+SMR_TEST_MAIN(RUN(answers_are_near_those_of_the_cpu); RUN(models_at_random_are_near_too);
+              RUN(both_forms_of_a_constant_may_be_in_use_at_once); RUN(strict_sessions_do_without);
+              RUN(what_a_later_run_or_trip_reads_keeps_float32);
+              RUN(what_keeps_float32_passes_it_on);
+              RUN(a_kind_that_was_wrong_in_float16_keeps_float32);
+              RUN(a_number_that_is_too_large_ends_float16_not_the_device);
+              RUN(a_device_that_fails_after_that_leaves_the_run_to_the_cpu);
+              RUN(infinities_of_the_model_are_no_overflow);
+              RUN(floats_round_to_nearest_and_widen_in_place);
+              RUN(finite_weights_stay_finite_and_nonzero); RUN(panels_take_the_strides_of_float16))
