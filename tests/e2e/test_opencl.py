@@ -22,6 +22,13 @@ LESS = {"silero_vad_v5": "its `if` nodes, and what they choose between, are cont
 # Those of the benchmarks' networks that the gate runs.
 FAMILIES = ("mobilenet_v2", "resnet18", "minilm")
 NODES, MULTIPLY_ADDS = 0.8, 0.95
+# What float16 storage may change: a share of the range of an output, as of a float16 model
+# (docs/numerics.md, with what was measured).
+FLOAT16 = 2e-2
+# Networks in which float16 does not hold a number: their devices go on in float32.
+BEYOND = ("magika_v3_3",)
+# Those that have nothing in float32 which could be float16.
+NARROW = (*INT8, "squeezenet_fp16")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +51,16 @@ def _exported(models: Path, folder: Path, name: str) -> Path:
 
 def _feeds(session: samara.Session, case: Recorded) -> dict[str, np.ndarray]:
     return {spec.name: case.inputs[spec.name] for spec in session.inputs}
+
+
+def _random_feeds(session: samara.Session, seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {
+        spec.name: rng.standard_normal(
+            [d if isinstance(d, int) else 2 for d in spec.shape], np.float32
+        )
+        for spec in session.inputs
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,13 +107,7 @@ def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend)
     path = tmp_path / "net.samara"
     samara.export(samara.import_onnx(zoo.MODELS[name].tiny().SerializeToString()), path)
     session, cpu = samara.Session(path, backend=device), samara.Session(path)
-    rng = np.random.default_rng(len(name))
-    feeds = {
-        spec.name: rng.standard_normal(
-            [d if isinstance(d, int) else 2 for d in spec.shape], np.float32
-        )
-        for spec in session.inputs
-    }
+    feeds = _random_feeds(session, len(name))
     got, want = session.run(feeds), cpu.run(feeds)
     assert session.backend_report().failure == ""
     assert session.backend_report().device_runs == 1
@@ -106,6 +117,61 @@ def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend)
     there, all_nodes = totals[device.name], sum(t.nodes for t in totals.values())
     assert there.nodes >= NODES * all_nodes
     assert there.multiply_adds >= MULTIPLY_ADDS * sum(t.multiply_adds for t in totals.values())
+
+
+def _near(got: np.ndarray, want: np.ndarray) -> None:
+    """Within what float16 storage may change."""
+    span = max(float(np.ptp(want)), float(np.max(np.abs(want))))
+    np.testing.assert_allclose(got, want, rtol=0, atol=FLOAT16 * span)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in QUICK else pytest.param(n, marks=pytest.mark.extended) for n in NAMES],
+)
+def test_float16_storage(name: str, models: Path, folder: Path, device: samara.Backend) -> None:
+    """Beside a session in float32 of the same model, on the same device."""
+    model = samara.Model(_exported(models, folder, name))
+    narrow = samara.Session(model, backend=device, accuracy="float16")
+    wide, cpu = samara.Session(model, backend=device), samara.Session(model)
+    for case in recorded(models / name):
+        feeds = _feeds(cpu, case)
+        got, same, want = narrow.run(feeds), wide.run(feeds), cpu.run(feeds)
+        for output, y in want.items():
+            assert excess(name, same[output], case.outputs[output]) <= 1.0
+            if name in INT8:
+                assert got[output].tobytes() == y.tobytes()
+            _near(got[output], y)
+    report = narrow.backend_report()
+    assert report.failure == ""
+    assert report.repeated == (name in BEYOND)
+    assert report.active
+    if name in NARROW or name in BEYOND:
+        assert report.device_bytes == wide.backend_report().device_bytes
+    else:
+        assert 1.9 * report.device_bytes <= wide.backend_report().device_bytes
+    forms = {row.reason for row in narrow.placement() if row.device == device.name}
+    assert ("supported, in float16" in forms) == (name not in NARROW and name not in BEYOND)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in FAMILIES else pytest.param(n, marks=pytest.mark.extended) for n in zoo.MODELS],
+)
+def test_float16_storage_of_families(name: str, tmp_path: Path, device: samara.Backend) -> None:
+    path = tmp_path / "net.samara"
+    samara.export(samara.import_onnx(zoo.MODELS[name].tiny().SerializeToString()), path)
+    session = samara.Session(path, backend=device, accuracy="float16")
+    cpu = samara.Session(path)
+    feeds = _random_feeds(session, len(name))
+    got, want = session.run(feeds), cpu.run(feeds)
+    assert session.backend_report().failure == ""
+    for output, y in want.items():
+        _near(got[output], y)
+    there = [row for row in session.placement() if row.device == device.name]
+    assert len(there) >= NODES * len(session.placement())
+    if session.backend_report().repeated == 0:
+        assert {row.reason for row in there} <= {"supported, in float16", "supported"}
 
 
 def test_other_sizes_need_no_other_kernels(models: Path, folder: Path, tmp_path: Path) -> None:

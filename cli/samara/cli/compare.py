@@ -42,7 +42,7 @@ def compare(
     Differences are shown as they are, in units of the tolerance of a model (1e-4 + 1e-3 |b| + 2e-5 of the
     range; integers must be equal) and as signal-to-noise ratio. The exit status is 1 when an output is
     beyond its bound, which the last line states: the tolerance, where both sides have one precision; 2 %
-    of the output's range, where one has float16 or bfloat16 (scheme fp16, accuracy=bfloat16); 10 dB of
+    of the output's range, where one has float16 or bfloat16 (scheme fp16, accuracy=bfloat16 or float16); 10 dB of
     signal to noise, where one has integers (schemes int8…, int4…); --min-sqnr, where given.
     Options after @: isa=…, threads=…, accuracy=…, backend=reference, cpu, opencl, auto or the path of a
     library that brings a device.

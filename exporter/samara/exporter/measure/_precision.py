@@ -47,7 +47,8 @@ class Precision:
 
 
 def precision_of(function: Function, accuracy: str = "default") -> Precision:
-    """The precision of a function as a session of that accuracy runs it."""
+    """The precision of a function as a session of that accuracy runs it, on a device where that is
+    "float16"."""
     weights: set[str] = set()
     values: set[str] = set()
     for v in function.values():
@@ -56,8 +57,8 @@ def precision_of(function: Function, accuracy: str = "default") -> Precision:
             (weights if v.is_constant else values).add(name)
     if any(n.op.name.endswith("_dynamic") for n in function.nodes):
         values.add("int8")
-    if accuracy == "bfloat16":
-        values.add("bfloat16")
+    if accuracy in ("bfloat16", "float16"):
+        values.add(accuracy)
     return Precision(frozenset(weights), frozenset(values))
 
 

@@ -44,6 +44,12 @@ class Side:
     backend: str = "cpu"
     accuracy: str = "default"
 
+    @property
+    def precision(self) -> str:
+        """The accuracy that it has: float16 is of devices alone."""
+        on_host = self.backend in (CPU, REFERENCE)
+        return "default" if on_host and self.accuracy == "float16" else self.accuracy
+
     def __str__(self) -> str:
         options = [f"isa={self.isa}"] if self.isa else []
         options += [f"backend={self.backend}"] if self.backend != "cpu" else []
@@ -223,8 +229,8 @@ def compare(
     other = program if second.path == a.path else open_program(second.path)
     right, other_use = _run(second, other, name, chosen.arrays)
     main = program.functions[name]
-    first_precision = precision_of(main, a.accuracy)
-    second_precision = precision_of(other.functions[name], second.accuracy)
+    first_precision = precision_of(main, a.precision)
+    second_precision = precision_of(other.functions[name], second.precision)
     bound = bound_of(first_precision, second_precision, min_sqnr)
     rounded = bound.kind != "tolerance"
     swap = rounded and second_precision.bits < first_precision.bits
