@@ -164,8 +164,8 @@ typedef struct samara_region_tensor {
   void *memory;          /* handle of `allocate`, or of `load` for constants; NULL: not yet, or
                             where size_bytes is 0 none at all */
   uint64_t offset_bytes; /* in it; a multiple of the required alignment */
-  bool narrowed; /* float32 in the model and float16 here: the session asked for float16 storage, and
-                    `supports` took the node in this form */
+  bool narrowed; /* float32 in the model and float16 here: the session asked for float16 storage,
+                    and `supports` took the node in this form */
 } samara_region_tensor;
 
 /* An attribute. Integers, booleans, enums (the position of the choice) and dtypes stand in `i`,

@@ -34,6 +34,10 @@ void smr_check_begin(samara_session *session) {
   uint32_t count = 0;
   if (devices == NULL) return;
   devices->checked = NULL;
+  // In runs 1, 2, 4, 8 … : the first inputs of a session may be zeros.
+  devices->looks =
+      devices->active && devices->float16 && (devices->runs & (devices->runs + 1)) == 0;
+  if (devices->check_every == UINT64_MAX) devices->looks = false;
   if (!devices->active || (devices->runs + 1) % devices->check_every != 0) return;
   for (const struct smr_device_region *r = devices->regions; r != NULL; r = r->next)
     for (uint32_t n = r->begin; n < r->end; n++)
@@ -275,6 +279,12 @@ samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool 
   if (check_run(&check, devices->check.data, whole) != SAMARA_OK)
     return smr_session_forgive(common);  // data that the operator refuses
   return check_compare(&check, devices->check.data, whole);
+}
+
+bool smr_check_looks(const struct smr_device_region *region, uint32_t n) {
+  const struct smr_frame *frame = region->frame;
+  return frame->nodes[n].float16 && (!region->trusted || frame->common->devices->looks) &&
+         !smr_region_is_view(frame, frame->nodes[n].node);
 }
 
 samara_status smr_check_float16(struct smr_device_region *region, uint32_t n) {

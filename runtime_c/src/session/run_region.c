@@ -6,13 +6,11 @@
 
 #include "base/os.h"
 
-// After node `n`: what is to be checked of it. In the first run that is also whether float16 holds
-// all numbers.
+// After node `n`: what is to be checked of it.
 static samara_status region_check(struct smr_device_region *region, uint32_t n) {
   bool whole;
   if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
-  if (whole || region->trusted || !region->frame->nodes[n].float16) return SAMARA_OK;
-  return smr_check_float16(region, n);
+  return whole || !smr_check_looks(region, n) ? SAMARA_OK : smr_check_float16(region, n);
 }
 
 // Every node on its own, for somebody who looks at times or values of each.
@@ -37,8 +35,7 @@ static samara_status region_checked(struct smr_device_region *region) {
   uint32_t begun = region->begin;
   bool whole = false;
   for (uint32_t n = region->begin; n < region->end; n++) {
-    const bool looks = !region->trusted && region->frame->nodes[n].float16;
-    if (!smr_check_is_due(region, n, &whole) && !looks) continue;
+    if (!smr_check_is_due(region, n, &whole) && !smr_check_looks(region, n)) continue;
     SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
     SMR_TRY(region_check(region, n));
     begun = n + 1;
@@ -54,7 +51,8 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
   const bool timed = SMR_HAS(profile) && session->profile.on;
   const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
   for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
-  const bool checked = !region->trusted || session->common.devices->checked == region;
+  const struct smr_devices *devices = session->common.devices;
+  const bool checked = !region->trusted || devices->looks || devices->checked == region;
   const bool stops = checked && !region->space->backend->requirements.any_range;
   SMR_TRY(smr_region_begin(region, timed || watched || stops));
   if (timed || watched) return region_separately(region, timed, watched);

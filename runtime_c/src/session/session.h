@@ -141,6 +141,8 @@ bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *
 /// the whole, and compare. SAMARA_BACKEND where they differ: the device has failed then, and nodes
 /// of this kind do not run on it any more.
 samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool whole);
+/// Whether this run looks at the numbers that node `n` makes as float16.
+bool smr_check_looks(const struct smr_device_region *region, uint32_t n);
 /// Whether float16 holds what node `n` has just made: where it made no finite numbers the CPU
 /// computes it too. SAMARA_BACKEND where the CPU's are finite: the session goes on in float32 then.
 samara_status smr_check_float16(struct smr_device_region *region, uint32_t n);

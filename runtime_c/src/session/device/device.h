@@ -134,6 +134,7 @@ struct smr_devices {
   bool automatic;   // they take only what pays
   bool float16;     // they store float32 values as float16, where they can
   bool overflowed;  // what failed is float16: the devices are to go on without
+  bool looks;       // this run looks at all numbers that are float16
   bool active;      // the frames in use have regions
   bool failed;      // what failed is a device: the CPU is to take over
   bool left;        // a device failed, and its frames are in use until there are others

@@ -72,7 +72,7 @@ struct smr_frame_node {
   bool placed;                  // of concat, split, slice: all it would copy lies where it belongs
   bool late;                    // output dims are known only when it runs
   bool prepared;
-  bool float16;  // on a device: its float32 operands are float16 there
+  bool float16;             // on a device: its float32 operands are float16 there
   size_t scratch_capacity;  // planned bytes
   size_t scratch_offset;
   uint64_t run_number;  // last run that executed it
