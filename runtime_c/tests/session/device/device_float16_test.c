@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that store float32 values as float16 on devices: what that changes, what keeps float32,
-// and what happens where float16 does not hold a number.
+// Sessions that store float32 values as float16 on devices: answers, numbers that float16 does not
+// hold, and conversions. What keeps float32 stands in float16_forms_test.c.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -141,92 +141,7 @@ SMR_TEST(strict_sessions_do_without) {
   literal_free(l);
 }
 
-// ---- which nodes ----
-
-static const struct smr_frame_node *node_of(const samara_session *s, const char *name) {
-  for (uint32_t i = 0; i < s->frames.count; i++) {
-    const struct smr_frame *frame = s->frames.order[i];
-    for (uint32_t n = 0; n < frame->function->node_count; n++)
-      if (strcmp(frame->nodes[n].node->name, name) == 0) return &frame->nodes[n];
-  }
-  fprintf(stderr, "there is no node %s\n", name);
-  abort();
-}
-
-static void expect_forms(enum rig_model which, const char *const *float16,
-                         const char *const *float32) {
-  const samara_model *model;
-  rig_reset();
-  struct literal *l = rig_model(which, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL);
-  for (; *float16 != NULL; float16++)
-    if (!CHECK(node_of(s, *float16)->float16)) fprintf(stderr, "%s\n", *float16);
-  for (; *float32 != NULL; float32++)
-    if (!CHECK(!node_of(s, *float32)->float16)) fprintf(stderr, "%s\n", *float32);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
-}
-
-#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-SMR_TEST(what_a_later_run_or_trip_reads_keeps_float32) {
-  expect_forms(RIG_CHAIN, NAMES("one_add", "one_relu", "one_mul", "sub", "reshape", "tanh", "last"),
-               NAMES("host_neg", "two_sigmoid"));
-  expect_forms(RIG_STATE, NAMES(NULL), NAMES("add", "sigmoid", "mul"));
-  expect_forms(RIG_LOOP, NAMES("start", "negated"), NAMES("step", "product", "sum"));
-  expect_forms(RIG_READ, NAMES("relu", "cut_relu", "cut_x"), NAMES("twice", "host_tanh"));
-  expect_forms(RIG_IF, NAMES("before", "first", "second", "after"), NAMES("choose"));
-}
-
-// x [6] -> relu -> a, bitcast(neg(a)) -> bits; tanh(y [6]) -> b
-static struct literal *bits_model(const samara_model **model) {
-  struct literal *l = literal_new();
-  struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t six = literal_int(f, 6);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, six);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, six);
-  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, six);
-  const uint32_t n = literal_value(f, "n", SAMARA_FLOAT32, 1, six);
-  const uint32_t bits = literal_value(f, "bits", SAMARA_INT32, 1, six);
-  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, six);
-  literal_input(f, x);
-  literal_input(f, y);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)a));
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)a),
-               LITERAL_LIST((int32_t)n));
-  const uint32_t cast = literal_node(f, smr_op_find(SMR_CODE_BITCAST), "bitcast",
-                                     LITERAL_LIST((int32_t)n), LITERAL_LIST((int32_t)bits));
-  literal_attr(f, cast, "to", (struct smr_attr){.i = SAMARA_INT32});
-  literal_node(f, smr_op_find(SMR_CODE_TANH), "tanh", LITERAL_LIST((int32_t)y),
-               LITERAL_LIST((int32_t)b));
-  literal_output(f, bits, "bits");
-  literal_output(f, b, "b");
-  *model = literal_finish(l);
-  return l;
-}
-
-SMR_TEST(what_keeps_float32_passes_it_on) {
-  const samara_model *model;
-  rig_reset();
-  struct literal *l = bits_model(&model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(cpu != NULL && s != NULL);
-  CHECK(!node_of(s, "bitcast")->float16 && !node_of(s, "neg")->float16);
-  CHECK(!node_of(s, "relu")->float16 && node_of(s, "tanh")->float16);
-  CHECK_STR(node_of(s, "relu")->reason, "supported, in float32");
-  CHECK_STR(node_of(s, "tanh")->reason, "supported, in float16");
-  for (uint32_t run = 0; run < RUNS; run++) CHECK(run_near(cpu, s, run));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
-}
+// ---- wrong answers ----
 
 SMR_TEST(a_kind_that_was_wrong_in_float16_keeps_float32) {
   const samara_model *model;
@@ -246,7 +161,7 @@ SMR_TEST(a_kind_that_was_wrong_in_float16_keeps_float32) {
   rig_settings.wrong_op = NULL;
   s = rig_session(model, &device, 1, narrow);
   REQUIRE(s != NULL);
-  CHECK(node_of(s, "sigmoid")->space == 1 && !node_of(s, "sigmoid")->float16);
+  CHECK(rig_node(s, "sigmoid")->space == 1 && !rig_node(s, "sigmoid")->float16);
   CHECK(rig_same(cpu, s, 2));
   samara_session_destroy(s);
   samara_session_destroy(cpu);
@@ -278,12 +193,12 @@ SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
     REQUIRE(cpu != NULL && s != NULL);
     for (int run = 0; run < before; run++)
       CHECK(run_scaled(cpu, 1) && run_scaled(s, 1) && is_near(cpu, s));
-    CHECK(node_of(s, "mul")->float16);
+    CHECK(rig_node(s, "mul")->float16);
     // 1600 * -1600 is no float16. Runs 1, 2, 4, 8 … see it.
     CHECK(run_scaled(cpu, 400) && run_scaled(s, 400) && rig_compare(cpu, s));
     CHECK_EQ_INT(rig_report(s).repeated, 1);
     CHECK_STR(rig_report(s).failure, "");
-    CHECK(rig_report(s).active && !node_of(s, "mul")->float16 && node_of(s, "mul")->space == 1);
+    CHECK(rig_report(s).active && !rig_node(s, "mul")->float16 && rig_node(s, "mul")->space == 1);
     samara_placement_row rows[8];
     size_t count = 0;
     CHECK_EQ_INT(samara_session_placement(s, rows, 8, &count), SAMARA_OK);
@@ -323,6 +238,40 @@ SMR_TEST(a_device_that_fails_after_that_leaves_the_run_to_the_cpu) {
     }
 }
 
+// x + w is small, and what float16 rounds of w is not: the CPU has to add what the device added.
+SMR_TEST(checks_read_weights_as_the_device_has_them) {
+  static const float weights[] = {-1000.3f, -1000.7f, -1001.2f, -1001.8f};
+  static const float x[] = {1000, 1000.5f, 1001, 1001.5f};
+  const samara_model *model;
+  rig_reset();
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t four = literal_int(f, 4);
+  const uint32_t in = literal_value(f, "x", SAMARA_FLOAT32, 1, four);
+  const uint32_t w = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 4);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, four);
+  literal_input(f, in);
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)in, (int32_t)w),
+               LITERAL_LIST((int32_t)y));
+  literal_output(f, y, "y");
+  model = literal_finish(l);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *s =
+      rig_session(model, &device, 1,
+                  (samara_session_options){.backend_float16 = true, .backend_check_every = 1});
+  REQUIRE(s != NULL);
+  CHECK(literal_feed(s, 0, x, 4));
+  const float want[] = {-0.5f, 0, 0, -0.5f};
+  for (int run = 0; run < 3; run++)
+    CHECK(literal_run(s) == SAMARA_OK && literal_expect(s, 0, want, 4));
+  CHECK_STR(rig_report(s).failure, "");
+  CHECK_EQ_INT(rig_report(s).checks, 3);
+  CHECK_EQ_INT(smr_trust_of(device, "add float16 float16 float16"), SMR_TRUST_GOOD);
+  samara_session_destroy(s);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
 SMR_TEST(infinities_of_the_model_are_no_overflow) {
   const samara_model *model;
   rig_reset();
@@ -332,7 +281,7 @@ SMR_TEST(infinities_of_the_model_are_no_overflow) {
   REQUIRE(s != NULL);
   CHECK(run_scaled(s, INFINITY));
   CHECK_EQ_INT(rig_report(s).repeated, 0);
-  CHECK(node_of(s, "mul")->float16);
+  CHECK(rig_node(s, "mul")->float16);
   samara_session_destroy(s);
   samara_backend_close(device);
   literal_free(l);
@@ -401,11 +350,11 @@ SMR_TEST(panels_take_the_strides_of_float16) {
 
 SMR_TEST_MAIN(RUN(answers_are_near_those_of_the_cpu); RUN(models_at_random_are_near_too);
               RUN(both_forms_of_a_constant_may_be_in_use_at_once); RUN(strict_sessions_do_without);
-              RUN(what_a_later_run_or_trip_reads_keeps_float32);
-              RUN(what_keeps_float32_passes_it_on);
+
               RUN(a_kind_that_was_wrong_in_float16_keeps_float32);
               RUN(a_number_that_is_too_large_ends_float16_not_the_device);
               RUN(a_device_that_fails_after_that_leaves_the_run_to_the_cpu);
+              RUN(checks_read_weights_as_the_device_has_them);
               RUN(infinities_of_the_model_are_no_overflow);
               RUN(floats_round_to_nearest_and_widen_in_place);
               RUN(finite_weights_stay_finite_and_nonzero); RUN(panels_take_the_strides_of_float16))

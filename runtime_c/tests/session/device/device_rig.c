@@ -258,6 +258,16 @@ bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed) {
          literal_run(other) == SAMARA_OK && rig_compare(cpu, other);
 }
 
+const struct smr_frame_node *rig_node(const samara_session *session, const char *name) {
+  for (uint32_t i = 0; i < session->frames.count; i++) {
+    const struct smr_frame *frame = session->frames.order[i];
+    for (uint32_t n = 0; n < frame->function->node_count; n++)
+      if (strcmp(frame->nodes[n].node->name, name) == 0) return &frame->nodes[n];
+  }
+  fprintf(stderr, "there is no node %s\n", name);
+  abort();
+}
+
 samara_backend_report rig_report(const samara_session *session) {
   samara_backend_report report = {.struct_size = sizeof report};
   (void)samara_session_backend_report(session, &report);

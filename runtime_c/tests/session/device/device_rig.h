@@ -61,6 +61,8 @@ bool rig_feed(samara_session *session, uint32_t seed);
 bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed);
 /// Whether the outputs of two sessions that have run have the same bits. False with a message.
 bool rig_compare(const samara_session *cpu, const samara_session *other);
+/// The node of that name, in any frame in use. Aborts where there is none.
+const struct smr_frame_node *rig_node(const samara_session *session, const char *name);
 /// Read the report.
 samara_backend_report rig_report(const samara_session *session);
 
