@@ -73,7 +73,8 @@ class BackendReport:
     takes a while with "auto". regions, nodes: how many run there. device_runs: runs that devices
     took part in; repeated: those of them that failed there and were repeated on the CPU.
     device_bytes: memory held on devices, without weights. checks: nodes that were computed on the CPU
-    as well, and agreed. failure: why the CPU took over, or "".
+    as well, and agreed. failure: why the CPU took over, or "". copies, copied_bytes: between the
+    host and devices, those of checks included.
     """
 
     active: bool
@@ -85,6 +86,8 @@ class BackendReport:
     device_bytes: int
     checks: int
     failure: str
+    copies: int
+    copied_bytes: int
 
 
 class Backend:
@@ -357,4 +360,6 @@ def backend_report(handle: Any) -> BackendReport:
         device_bytes=int(report.device_bytes),
         checks=int(report.checks),
         failure=text(report.failure),
+        copies=int(report.copies),
+        copied_bytes=int(report.copied_bytes),
     )

@@ -114,6 +114,8 @@ typedef struct samara_backend_report {
   uint64_t device_bytes; /* memory that the session holds on devices, without constants */
   uint64_t checks;       /* nodes that were computed on the CPU as well */
   const char *failure;   /* why the CPU took over; "" if it did not */
+  uint64_t copies;       /* between the host and devices, those of checks included */
+  uint64_t copied_bytes; /* in them */
 } samara_backend_report;
 
 /* Read it. Between runs, in the session's thread. */

@@ -226,6 +226,8 @@ samara_status samara_session_backend_report(const samara_session *session,
     report.repeated = devices->repeated;
     report.device_bytes = devices->device_bytes;
     report.checks = devices->checks;
+    report.copies = devices->copies;
+    report.copied_bytes = devices->copied_bytes;
     report.failure = devices->failure.text;
     const struct smr_device_region *r = report.active ? devices->regions : NULL;
     for (; r != NULL; r = r->next) {

@@ -144,6 +144,7 @@ struct smr_devices {
   struct smr_frame *other_entry;  // NULL: there are none
   uint64_t runs, repeated;
   uint64_t device_bytes;
+  uint64_t copies, copied_bytes;  // between the host and devices
   struct smr_device_region *regions;  // of all frames
   struct smr_resident *residents;     // of the entry frame
   uint32_t turn;                      // which of their places holds the current values: 0 or 1

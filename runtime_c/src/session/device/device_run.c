@@ -35,6 +35,8 @@ samara_status smr_device_copy(struct smr_common *common, const samara_backend *b
     return smr_device_fail(common, backend, copy->to_device ? "copying to it" : "copying from it",
                            status, &error);
   if (begun > *ticket) *ticket = begun;
+  common->devices->copies++;
+  common->devices->copied_bytes += copy->size_bytes;
   return SAMARA_OK;
 }
 
