@@ -87,8 +87,7 @@ samara_status smr_away_begin(samara_session *session) {
        r = r->next) {
     uint64_t ticket = 0;
     if (r->fresh) continue;
-    status = smr_resident_copy(entry, r, session->common.devices->turn,
-                               away_variable(session, r)->data, true, &ticket);
+    status = smr_resident_copy(entry, r, false, away_variable(session, r)->data, true, &ticket);
     if (status == SAMARA_OK)
       status =
           smr_device_wait(&session->common, entry->devices->spaces[r->space - 1].backend, ticket);
@@ -107,9 +106,9 @@ void smr_away_overwrite(samara_session *session, const struct smr_session_variab
 
 // ---- to the host ----
 
-// Take the values from places `place` of those that leave, all or none, and wait for what was
+// Take the values of those that leave, current or next ones, all or none, and wait for what was
 // begun before.
-static samara_status away_take(samara_session *session, uint32_t place) {
+static samara_status away_take(samara_session *session, bool next) {
   samara_status status = SAMARA_OK;
   const struct smr_frame *entry = session->entry;
   struct smr_resident *all = away_residents(session);
@@ -117,7 +116,7 @@ static samara_status away_take(samara_session *session, uint32_t place) {
   for (struct smr_resident *r = all; r != NULL && status == SAMARA_OK; r = r->next) {
     const struct smr_session_variable *v = away_variable(session, r);
     if (v->leaves)
-      status = smr_resident_copy(entry, r, place, v->spare, false, &tickets[r->space - 1]);
+      status = smr_resident_copy(entry, r, next, v->spare, false, &tickets[r->space - 1]);
   }
   for (uint32_t i = 0; i < session->common.devices->count; i++) {
     const samara_status waited =
@@ -156,7 +155,7 @@ samara_status smr_away_commit(samara_session *session) {
   if (away->count < away->capacity) {
     SMR_TRY(away_keep(session));
   } else {
-    SMR_TRY(away_take(session, 1 - session->common.devices->turn));
+    SMR_TRY(away_take(session, true));
     away->count = 0;
   }
   smr_residents_turn(session->entry);
@@ -169,7 +168,7 @@ samara_status smr_away_fetch(samara_session *session) {
   if (away->count == 0) return SAMARA_OK;
   bool taken = devices->active && !devices->failed && !devices->left;
   if (taken) {
-    taken = away_take(session, devices->turn) == SAMARA_OK;
+    taken = away_take(session, false) == SAMARA_OK;
     if (!taken) devices->failure = session->error;
   }
   if (!taken) {

@@ -144,7 +144,7 @@ struct smr_devices {
   struct smr_frame *other_entry;  // NULL: there are none
   uint64_t runs, repeated;
   uint64_t device_bytes;
-  uint64_t copies, copied_bytes;  // between the host and devices
+  uint64_t copies, copied_bytes;      // between the host and devices
   struct smr_device_region *regions;  // of all frames
   struct smr_resident *residents;     // of the entry frame
   uint32_t turn;                      // which of their places holds the current values: 0 or 1
@@ -171,16 +171,18 @@ struct smr_device_space {
 };
 
 /// A variable that stays on a device between runs: nodes of that device make its values, and they
-/// alone read them. It has two places there. A run reads one and writes the other, and they change
-/// roles when the run has succeeded, so that a run that is stopped leaves the old value.
+/// alone read them. It has two places there, those of the values `reads` and `root`. A run reads
+/// one and writes the other, and they change roles when the run has succeeded, so that a run that
+/// is stopped leaves the old value. Both lie in the memory of the first stage, which new dims alone
+/// change.
 struct smr_resident {
   struct smr_resident *next;  // of the session's
   uint32_t input;             // of the entry function, that it is read as
+  uint32_t reads;             // the value of that input
   int32_t output;             // that becomes its next value; -1: none
   int32_t root;               // value whose bytes that output has on the device; -1: none
   uint8_t space;
-  bool fresh;                         // the place holds the current value
-  struct smr_device_block places[2];  // one, where it is never written
+  bool fresh;  // the place holds the current value
 };
 
 struct smr_device_region {
@@ -223,14 +225,17 @@ samara_status smr_devices_place(struct smr_frame *frame);
 samara_status smr_residents_find(struct smr_frame *frame);
 /// The variable that output `output` of the frame becomes, if it stays on a device; or NULL.
 const struct smr_resident *smr_resident_written(const struct smr_frame *frame, uint32_t output);
-/// The place of value `root` on a device, for regions of a turn, if it is one of a variable that
-/// stays; or NULL.
-const struct smr_device_block *smr_resident_place(const struct smr_frame *frame,
-                                                  const struct smr_device_space *space,
-                                                  uint32_t root, uint32_t turn);
-/// Begin to copy a variable between the host and place `place`.
+/// The variable that stays on that device and has value `root` for one of its places; or NULL.
+struct smr_resident *smr_resident_of(const struct smr_frame *frame,
+                                     const struct smr_device_space *space, uint32_t root);
+/// The value in whose place value `root` lies for regions of a turn: another one for values of
+/// variables that stay, in every other turn.
+uint32_t smr_resident_place(const struct smr_frame *frame, const struct smr_device_space *space,
+                            uint32_t root, uint32_t turn);
+/// Begin to copy the current value of a variable to the device, or where `next` is set the one that
+/// the last run wrote; or from there to the host.
 samara_status smr_resident_copy(const struct smr_frame *frame, const struct smr_resident *resident,
-                                uint32_t place, void *host, bool to_device, uint64_t *ticket);
+                                bool next, void *host, bool to_device, uint64_t *ticket);
 /// Wait until all that the last run computed for variables is there.
 samara_status smr_residents_wait(const struct smr_frame *frame);
 /// What the last run wrote becomes the current values.

@@ -13,9 +13,7 @@ static size_t stage_collect(const struct smr_frame *frame, const struct smr_devi
   size_t count = 0;
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
     const struct smr_device_value *value = &space->values[i];
-    if (!value->here || value->root != i || value->stage != stage ||
-        smr_resident_place(frame, space, i, 0) != NULL)
-      continue;
+    if (!value->here || value->root != i || value->stage != stage) continue;
     size_t bytes = smr_align64(frame->values[i].tensor.size_bytes);
     if (!smr_add_size(bytes, alignment - 1, &bytes)) bytes = SIZE_MAX;
     frame->items[count++] = (struct smr_plan_item){.first = value->first,
@@ -82,30 +80,21 @@ static void stage_tell(struct smr_device_region *region) {
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     if (region->frame->function->values[region->value_of[i]].constant >= 0) continue;
     const struct smr_device_value *value = &space->values[region->value_of[i]];
-    const struct smr_device_value *root = &space->values[value->root];
-    const struct smr_device_block *place =
-        smr_resident_place(region->frame, space, value->root, region->turn);
-    region->tensors[i].memory = (place != NULL ? place : &space->blocks[root->stage])->handle;
-    region->tensors[i].offset_bytes = place != NULL ? 0 : root->offset;
+    const struct smr_device_value *root =
+        &space->values[smr_resident_place(region->frame, space, value->root, region->turn)];
+    region->tensors[i].memory = space->blocks[root->stage].handle;
+    region->tensors[i].offset_bytes = root->offset;
   }
   region->region.generation++;
-}
-
-// The places of variables that stay. They are of one size for good, so that no value is lost.
-static samara_status stage_residents(struct smr_frame *frame) {
-  struct smr_resident *resident = frame->common->devices->residents;
-  for (; resident != NULL; resident = resident->next)
-    for (int i = 0; i < (resident->root >= 0 ? 2 : 1); i++)
-      SMR_TRY(
-          stage_ensure(frame, &frame->devices->spaces[resident->space - 1], &resident->places[i],
-                       frame->values[frame->function->inputs[resident->input]].tensor.size_bytes));
-  return SAMARA_OK;
 }
 
 samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage) {
   const struct smr_devices *devices = frame->common->devices;
   if (frame->devices == NULL) return SAMARA_OK;
-  if (frame->is_entry && stage == 0) SMR_TRY(stage_residents(frame));
+  // Their places may be others now; the host has fetched what it needs.
+  for (struct smr_resident *r = devices->residents; frame->is_entry && stage == 0 && r != NULL;
+       r = r->next)
+    r->fresh = false;
   for (uint32_t i = 0; i < devices->count; i++)
     SMR_TRY(stage_plan(frame, &frame->devices->spaces[i], stage));
   for (uint32_t n = frame->stage_begin[stage]; n < frame->stage_begin[stage + 1]; n++) {

@@ -43,6 +43,10 @@ static void region_make(const struct smr_frame *frame, struct smr_device_space *
                         uint32_t n) {
   space->values[id] = (struct smr_device_value){
       .root = id, .first = n, .last = n, .stage = frame->nodes[n].node->stage, .here = true};
+  if (smr_resident_of(frame, space, id) == NULL) return;
+  space->values[id].stage = 0;
+  space->values[id].first = 0;
+  space->values[id].last = UINT32_MAX;
 }
 
 bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *node) {
@@ -66,7 +70,7 @@ static void region_values(struct smr_device_region *region) {
       if (id < 0 || frame->function->values[id].constant >= 0) continue;
       if (!space->values[id].here) {
         region_make(frame, space, (uint32_t)id, region->begin);
-        if (smr_resident_place(frame, space, (uint32_t)id, 0) == NULL)
+        if (smr_resident_of(frame, space, (uint32_t)id) == NULL)
           region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
       }
       region_use(space, (uint32_t)id, n);
@@ -92,9 +96,7 @@ static bool region_turns(const struct smr_device_region *region) {
     const uint32_t id = region->value_of[i];
     if (region->frame->function->values[id].constant >= 0) continue;
     const uint32_t root = region_root(region->space, id);
-    if (smr_resident_place(region->frame, region->space, root, 0) !=
-        smr_resident_place(region->frame, region->space, root, 1))
-      return true;
+    if (smr_resident_place(region->frame, region->space, root, 1) != root) return true;
   }
   return false;
 }

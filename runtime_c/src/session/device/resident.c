@@ -62,7 +62,7 @@ static bool resident_decide(const struct smr_frame *frame, const struct smr_bind
   const struct smr_function *f = frame->function;
   const struct smr_variable *variable = &frame->common->model->variables[read->variable];
   const uint32_t id = f->inputs[read->position];
-  *out = (struct smr_resident){.input = read->position, .output = -1, .root = -1};
+  *out = (struct smr_resident){.input = read->position, .reads = id, .output = -1, .root = -1};
   out->space = resident_reader(frame, id);
   if (out->space == 0 || !resident_fits(frame, id, variable)) return false;
   for (uint32_t i = 0; i < f->write_count; i++)
@@ -96,32 +96,35 @@ const struct smr_resident *smr_resident_written(const struct smr_frame *frame, u
   return resident;
 }
 
-const struct smr_device_block *smr_resident_place(const struct smr_frame *frame,
-                                                  const struct smr_device_space *space,
-                                                  uint32_t root, uint32_t turn) {
-  const struct smr_resident *resident = frame->is_entry ? frame->common->devices->residents : NULL;
-  for (; resident != NULL; resident = resident->next) {
-    if (space != &frame->devices->spaces[resident->space - 1]) continue;
-    if (resident->root == (int32_t)root) return &resident->places[1 - turn];
-    if (frame->function->inputs[resident->input] == root)
-      return &resident->places[resident->root >= 0 ? turn : 0];
-  }
-  return NULL;
+struct smr_resident *smr_resident_of(const struct smr_frame *frame,
+                                     const struct smr_device_space *space, uint32_t root) {
+  struct smr_resident *resident = frame->is_entry ? frame->common->devices->residents : NULL;
+  while (resident != NULL && (space != &frame->devices->spaces[resident->space - 1] ||
+                              (resident->reads != root && resident->root != (int32_t)root)))
+    resident = resident->next;
+  return resident;
+}
+
+uint32_t smr_resident_place(const struct smr_frame *frame, const struct smr_device_space *space,
+                            uint32_t root, uint32_t turn) {
+  const struct smr_resident *resident = smr_resident_of(frame, space, root);
+  if (turn == 0 || resident == NULL || resident->root < 0) return root;
+  return resident->reads == root ? (uint32_t)resident->root : resident->reads;
 }
 
 // ---- runs ----
 
 samara_status smr_resident_copy(const struct smr_frame *frame, const struct smr_resident *resident,
-                                uint32_t place, void *host, bool to_device, uint64_t *ticket) {
-  const struct smr_value *value =
-      &frame->function->values[frame->function->inputs[resident->input]];
-  const samara_copy copy = {
-      .memory = resident->places[resident->root >= 0 ? place : 0].handle,
-      .host = host,
-      .size_bytes = frame->values[value - frame->function->values].tensor.size_bytes,
-      .to_device = to_device};
-  return smr_device_copy(frame->common, frame->devices->spaces[resident->space - 1].backend, &copy,
-                         ticket);
+                                bool next, void *host, bool to_device, uint64_t *ticket) {
+  const struct smr_device_space *space = &frame->devices->spaces[resident->space - 1];
+  const uint32_t turn = frame->common->devices->turn;
+  const uint32_t place = smr_resident_place(frame, space, resident->reads, next ? 1 - turn : turn);
+  const samara_copy copy = {.memory = space->blocks[0].handle,
+                            .offset_bytes = space->values[place].offset,
+                            .host = host,
+                            .size_bytes = frame->values[resident->reads].tensor.size_bytes,
+                            .to_device = to_device};
+  return smr_device_copy(frame->common, space->backend, &copy, ticket);
 }
 
 samara_status smr_residents_wait(const struct smr_frame *frame) {
