@@ -24,8 +24,8 @@ STATES = {
     "dtln_1": {"tf_op_layer_stack_2": "input_3"},
 }
 RUNS = 50
-# Of which the host takes the variables once: it keeps the inputs of 32 runs.
-KEPT_RUNS = 32
+# The host keeps the inputs of 16 runs, and fetches the variables in the next.
+KEPT_RUNS = 16
 
 Feeds = list[dict[str, np.ndarray]]
 
@@ -72,8 +72,9 @@ def test_steady_runs_copy_inputs_and_outputs_alone(
     copies = [b - a for a, b in pairwise(counts)]
     ends = len(session.inputs) + len(session.outputs)
     # The first run, which checked nodes, is not among them.
-    assert copies.pop(KEPT_RUNS - 1) == ends + len(session.state)
-    assert set(copies) == {ends}
+    for run, count in enumerate(copies, start=1):
+        fetched = len(session.state) if run % (KEPT_RUNS + 1) == KEPT_RUNS else 0
+        assert count == ends + fetched
     _same(_values(session), _values(cpu))
     assert session.backend_report().failure == ""
 

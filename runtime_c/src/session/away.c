@@ -8,7 +8,7 @@
 #include "base/checked.h"
 
 enum {
-  AWAY_RUNS = 32,            // that are computed again at most
+  AWAY_RUNS = 16,            // that are computed again at most
   AWAY_BYTES = 1 << 20,      // that are kept of runs at most, or as many as leave if they are more
   AWAY_COPY_BYTES = 1 << 16  // that the host copies in the time of a small copy from a device
 };
