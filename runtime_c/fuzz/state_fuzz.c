@@ -38,8 +38,8 @@ static void fuzz_begin(struct fuzz_session *f) {
   f->function.name = "main";
   f->frame.function = &f->function;
   for (size_t i = 0; i < FUZZ_BOUND; i++)
-    f->variables[i] =
-        (struct smr_session_variable){&fuzz_variables[i], f->data[i], i == 0 ? NULL : f->spare[i]};
+    f->variables[i] = (struct smr_session_variable){
+        .variable = &fuzz_variables[i], .data = f->data[i], .spare = i == 0 ? NULL : f->spare[i]};
   f->session.common.error = &f->session.error;
   f->session.common.model = &f->model;
   f->session.common.memory.allocator = smr_allocator(NULL);

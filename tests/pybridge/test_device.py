@@ -342,3 +342,25 @@ def test_runs_between_two_checks(files: dict[str, Path], mirror: Backend) -> Non
     for wrong in (0, -1, 1.5, 1 << 64):
         with pytest.raises(ArgumentError, match="check_every"):
             Session(files["dense"], backend=mirror, check_every=wrong)  # type: ignore[arg-type]
+
+
+def test_state_follows_to_a_device_and_back(
+    files: dict[str, Path], mirror: Backend, mirror_hooks: ctypes.CDLL
+) -> None:
+    """It stays on the device between runs, and survives its loss."""
+    session, cpu = Session(files["counter"], backend=mirror), Session(files["counter"])
+    for run in range(40):
+        x = np.array([run, -run], np.float32)
+        if run == 37:
+            for function in (b"copy", b"submit", b"wait"):
+                mirror_hooks.mirror_fail(function, -1)
+        if run in (5, 39):
+            assert session.state["total"].tolist() == cpu.state["total"].tolist()
+        assert session.run([x])["y"].tolist() == cpu.run([x])["y"].tolist()
+    report = session.backend_report()
+    assert report.repeated == 1
+    assert not report.active
+    assert report.device_runs == 38
+    assert report.copies < 38 * 4
+    assert report.copied_bytes == report.copies * 8
+    assert session.state["total"].tolist() == cpu.state["total"].tolist()

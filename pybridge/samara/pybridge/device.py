@@ -74,7 +74,8 @@ class BackendReport:
     took part in; repeated: those of them that failed there and were repeated on the CPU.
     device_bytes: memory held on devices, without weights. checks: nodes that were computed on the CPU
     as well, and agreed. launches: kernels that devices launched in the last run they took part in, 0
-    where their backends do not count. failure: why the CPU took over, or "".
+    where their backends do not count. failure: why the CPU took over, or "". copies, copied_bytes:
+    between the host and devices, those of checks included.
     """
 
     active: bool
@@ -87,6 +88,8 @@ class BackendReport:
     checks: int
     launches: int
     failure: str
+    copies: int
+    copied_bytes: int
 
 
 class Backend:
@@ -365,4 +368,6 @@ def backend_report(handle: Any) -> BackendReport:
         checks=int(report.checks),
         launches=int(report.launches),
         failure=text(report.failure),
+        copies=int(report.copies),
+        copied_bytes=int(report.copied_bytes),
     )

@@ -118,6 +118,8 @@ typedef struct samara_backend_report {
   uint64_t checks;       /* nodes that were computed on the CPU as well */
   uint64_t launches;     /* of the last run with devices, as far as backends count them */
   const char *failure;   /* why the CPU took over; "" if it did not */
+  uint64_t copies;       /* between the host and devices, those of checks included */
+  uint64_t copied_bytes; /* in them */
 } samara_backend_report;
 
 /* Read it. Between runs, in the session's thread. */

@@ -121,6 +121,55 @@ static samara_status create_build(samara_session *session) {
   return SAMARA_OK;
 }
 
+// A session without options. NULL where memory is out.
+static samara_session *create_blank(const samara_model *model, const struct smr_function *function,
+                                    const samara_allocator *allocator) {
+  samara_session *session = smr_allocate_zeroed(allocator, 1, sizeof *session);
+  if (session == NULL) return NULL;
+  session->common.model = model;
+  session->common.error = &session->error;
+  session->function = function;
+  session->common.memory.allocator = *allocator;
+  session->common.memory.total_bytes = sizeof *session;
+  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
+  return session;
+}
+
+// The choices of another session, but devices and what looks at runs.
+static samara_status create_like(samara_session *session, const samara_session *of) {
+  session->common.log = of->common.log;
+  session->common.log_user = of->common.log_user;
+  session->common.strict = of->common.strict;
+  session->common.bfloat16 = of->common.bfloat16;
+  session->common.isa = of->common.isa;
+  session->common.threads = of->common.threads;
+  session->common.memory.max_arena_bytes = of->common.memory.max_arena_bytes;
+  session->team.pool = of->team.pool;
+  session->choices = of->choices;
+  SMR_TAKE(&session->common, session->team.errors, session->common.threads);
+  SMR_TRY(create_build(session));
+  for (uint32_t i = 0; i < session->function->input_count; i++) {
+    memcpy(session->inputs[i].dims, of->inputs[i].dims, sizeof session->inputs[i].dims);
+    session->inputs[i].known = true;
+  }
+  return smr_session_shape(session);
+}
+
+samara_status smr_session_twin(const samara_session *of, samara_session **out,
+                               samara_error *error) {
+  samara_session *session =
+      create_blank(of->common.model, of->function, &of->common.memory.allocator);
+  if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");
+  const samara_status status = create_like(session, of);
+  if (status == SAMARA_OK) {
+    *out = session;
+    return status;
+  }
+  smr_fail(error, status, "%s", session->error.text);
+  samara_session_destroy(session);
+  return status;
+}
+
 samara_status samara_session_create(const samara_model *model,
                                     const samara_session_options *options, samara_session **out,
                                     samara_error *error) {
@@ -135,14 +184,8 @@ samara_status samara_session_create(const samara_model *model,
              own.function != NULL ? own.function : "(first)");
   const samara_allocator allocator =
       own.allocator != NULL ? smr_allocator(own.allocator) : model->allocator;
-  samara_session *session = smr_allocate_zeroed(&allocator, 1, sizeof *session);
+  samara_session *session = create_blank(model, function, &allocator);
   if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");
-  session->common.model = model;
-  session->common.error = &session->error;
-  session->function = function;
-  session->common.memory.allocator = allocator;
-  session->common.memory.total_bytes = sizeof *session;
-  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   samara_status status = create_options(session, &own);
   if (status == SAMARA_OK) status = create_build(session);
   if (status == SAMARA_OK) {

@@ -169,6 +169,17 @@ samara_status smr_session_return(samara_session *session) {
   return smr_session_forgive(&session->common);
 }
 
+samara_status smr_session_go_on(samara_session *session) {
+  const struct smr_devices *devices = session->common.devices;
+  if (devices == NULL) return SAMARA_OK;
+  if (devices->failed) {
+    session->error = devices->failure;
+    SMR_TRY(smr_session_take_over(session, session->error.status, true));
+  }
+  // What could not be computed again before.
+  return devices->active ? SAMARA_OK : smr_away_fetch(session);
+}
+
 // ---- the public functions ----
 
 // Why a node runs where it does. `choice` is what cost decided, or NULL.
@@ -243,15 +254,18 @@ samara_status samara_session_backend_report(const samara_session *session,
   const struct smr_devices *devices = session->common.devices;
   samara_backend_report report = {.struct_size = out->struct_size, .settled = true, .failure = ""};
   if (devices != NULL) {
-    report.active = devices->active && devices->regions != NULL;
+    report.active = devices->active && !devices->failed && devices->regions != NULL;
     report.settled = !devices->automatic || devices->settling.phase == SMR_SETTLING_OVER;
     report.device_runs = devices->runs;
     report.repeated = devices->repeated;
     report.device_bytes = devices->device_bytes;
     report.checks = devices->checks;
     report.launches = devices->launches;
+
+    report.copies = devices->copies;
+    report.copied_bytes = devices->copied_bytes;
     report.failure = devices->failure.text;
-    const struct smr_device_region *r = devices->active ? devices->regions : NULL;
+    const struct smr_device_region *r = report.active ? devices->regions : NULL;
     for (; r != NULL; r = r->next) {
       report.regions++;
       report.nodes += r->end - r->begin;

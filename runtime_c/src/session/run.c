@@ -117,6 +117,7 @@ samara_status smr_session_run_once(samara_session *session) {
     frame->given_capacity[i] = v->variable->size_bytes;
   }
   SMR_TRY(smr_frame_enter(frame, frame->growing ? NULL : session->arena.data));
+  if (SMR_HAS(backends)) SMR_TRY(smr_away_begin(session));
   SMR_TRY(smr_frame_run(frame));
   SMR_TRY(run_take_outputs(session));
   return SMR_HAS(variables) ? smr_state_commit(session) : SAMARA_OK;
@@ -125,7 +126,12 @@ samara_status smr_session_run_once(samara_session *session) {
 samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
   if (SMR_HAS(backends_auto)) SMR_TRY(smr_session_settle(session));
-  if (SMR_HAS(backends)) smr_check_begin(session);
+  if (SMR_HAS(backends)) {
+    // A watch function may read variables in the middle of the run.
+    if (SMR_HAS(keep) && session->keep.watch != NULL) SMR_TRY(smr_away_fetch(session));
+    SMR_TRY(smr_session_go_on(session));
+    smr_check_begin(session);
+  }
   session->common.run.number++;
   session->common.run.steps = 0;
   session->common.run.deadline.start_ns = smr_os_now_ns();

@@ -78,6 +78,7 @@ samara_status smr_session_run_again(samara_session *session, samara_status statu
   devices->launching = 0;
   if (status == SAMARA_OK || !devices->failed) return status;
   SMR_TRY(smr_session_recover(session, status, true));
+  SMR_TRY(smr_away_fetch(session));
   devices->repeated++;
   session->common.run.steps = 0;
   if (!devices->overflowed || !devices->float16) return smr_session_run_once(session);

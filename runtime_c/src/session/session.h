@@ -73,6 +73,12 @@ struct samara_session {
   samara_error error;       // common.error points here
 };
 
+/* ---- create.c ---- */
+
+/// Make a session of the same model, function and choices for the CPU alone, with the same dims.
+/// Shares the pool, so that only one of both may run at a time.
+samara_status smr_session_twin(const samara_session *of, samara_session **out, samara_error *error);
+
 /* ---- frame_build.c ---- */
 
 /// Make the frames of `function` and of all it calls, with everything that does not depend on dims.
@@ -129,6 +135,36 @@ static inline samara_status smr_session_recover(samara_session *session, samara_
                                                 bool plans) {
   return SMR_HAS(backends) ? smr_session_take_over(session, status, plans) : status;
 }
+
+/// Between runs: where a device has failed since the last one, go over to the CPU.
+samara_status smr_session_go_on(samara_session *session);
+
+/* ---- away.c: variables that are away (state.h) ---- */
+
+/// For new dims, or other frames: which variables leave the host, and what is kept of runs.
+void smr_away_plan(samara_session *session);
+/// Whether runs write the variable, and the host has its newest value nevertheless.
+bool smr_away_follows(const struct smr_session_variable *v);
+/// Before a run on devices: bring them the variables that the host has set.
+samara_status smr_away_begin(samara_session *session);
+/// After it: wait for the new values of variables, and make them the current ones. They leave, or
+/// are fetched where nothing more can be kept. On failure all is as before.
+samara_status smr_away_commit(samara_session *session);
+/// Fetch what is away; where the device does not give it, compute it again.
+samara_status smr_away_fetch(samara_session *session);
+/// The host is about to set a variable, after smr_away_fetch, or all of them (NULL).
+void smr_away_overwrite(samara_session *session, const struct smr_session_variable *v);
+/// Before the host reads variables: every read of them comes here. Errors are noted in sessions
+/// that the caller may only read otherwise, and so are values that come back.
+static inline samara_status smr_state_fetch(const samara_session *session) {
+  return SMR_HAS(backends) ? smr_away_fetch((samara_session *)(uintptr_t)session) : SAMARA_OK;
+}
+
+/* ---- replay.c ---- */
+
+/// Compute what is away on the CPU, in a session for that alone: from the values that the host had
+/// when it left, and the inputs of the runs since. All variables have the values of the CPU then.
+samara_status smr_away_replay(samara_session *session);
 
 /* ---- device_check.c: a device is not trusted ---- */
 

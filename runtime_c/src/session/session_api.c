@@ -126,6 +126,8 @@ samara_status samara_session_resize(samara_session *session, const int64_t *cons
   if (count > f->user_input_count || (shapes == NULL && count != 0))
     SMR_FAIL(&session->error, BAD_ARGUMENT, "%zu shapes for %u inputs", count,
              (unsigned)f->user_input_count);
+  if (SMR_HAS(backends)) SMR_TRY(smr_away_fetch(session));
+  if (SMR_HAS(backends)) SMR_TRY(smr_session_go_on(session));
   const bool was_ready = session->ready;
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];

@@ -148,5 +148,7 @@ samara_status smr_session_plan(samara_session *session) {
         smr_block_ensure(&session->common, &session->arena, entry->arena_bytes, 0, "the arena"));
   SMR_TRY(plan_copies(session));
   entry->base = session->arena.data;
-  return entry->growing ? smr_frame_stage(entry, 0) : SAMARA_OK;
+  if (entry->growing) SMR_TRY(smr_frame_stage(entry, 0));
+  if (SMR_HAS(backends)) smr_away_plan(session);
+  return SAMARA_OK;
 }

@@ -9,8 +9,8 @@
 
 #include "session/device/device_rig.h"
 
-static const enum rig_model models[] = {RIG_CHAIN, RIG_IF,      RIG_LOOP, RIG_CALL,
-                                        RIG_READ,  RIG_GROWING, RIG_BORN, RIG_STATE};
+static const enum rig_model models[] = {RIG_CHAIN,   RIG_IF,   RIG_LOOP,  RIG_CALL, RIG_READ,
+                                        RIG_GROWING, RIG_BORN, RIG_STATE, RIG_STAY};
 enum { MODELS = sizeof models / sizeof *models };
 
 SMR_TEST(bad_options_are_refused) {
@@ -307,8 +307,8 @@ static bool check_hunger(const struct hungry *h, size_t k, bool resizes) {
 }
 
 SMR_TEST(the_host_may_have_no_memory_at_any_allocation) {
-  static const enum rig_model own[] = {RIG_CHAIN, RIG_SYMBOLIC, RIG_IF,   RIG_LOOP,
-                                       RIG_READ,  RIG_GROWING,  RIG_BORN, RIG_STATE};
+  static const enum rig_model own[] = {RIG_CHAIN,   RIG_SYMBOLIC, RIG_IF,    RIG_LOOP, RIG_READ,
+                                       RIG_GROWING, RIG_BORN,     RIG_STATE, RIG_STAY};
   static const char *const fails[] = {NULL, "submit", "copy", "allocate"};
   for (size_t m = 0; m < sizeof own / sizeof *own; m++)
     for (size_t i = 0; i < 2 * sizeof fails / sizeof *fails; i++) {

@@ -19,8 +19,8 @@
 
 enum { RUNS = 4, MOST_CALLS = 20000 };
 
-static const enum rig_model models[] = {RIG_CHAIN, RIG_SYMBOLIC, RIG_IF,
-                                        RIG_LOOP,  RIG_READ,     RIG_STATE};
+static const enum rig_model models[] = {RIG_CHAIN, RIG_SYMBOLIC, RIG_IF,  RIG_LOOP,
+                                        RIG_READ,  RIG_STATE,    RIG_STAY};
 enum { MODELS = sizeof models / sizeof *models };
 
 static struct fault_opencl *faults;

@@ -109,6 +109,30 @@ static samara_status cost_arrays(struct smr_frame *frame, struct cost_graph *g) 
   return SAMARA_OK;
 }
 
+// A variable stays on the device that makes and reads it, so that it costs what a value costs that
+// the node which makes it passes to those which read it. One that is only read is brought there
+// once.
+static void cost_variables(const struct smr_frame *frame, struct cost_graph *g) {
+  const struct smr_function *f = frame->function;
+  for (uint32_t i = 0; frame->is_entry && i < f->read_count; i++) {
+    const uint32_t read = f->inputs[f->reads[i].position];
+    int32_t written = -1;
+    for (uint32_t k = 0; k < f->write_count; k++)
+      if (f->writes[k].variable == f->reads[i].variable)
+        written = (int32_t)f->outputs[f->writes[k].position];
+    if (g->host_reads[read] || g->to_device_ns[read] >= SMR_CUT_NEVER ||
+        g->to_host_ns[read] >= SMR_CUT_NEVER)
+      continue;
+    if (written < 0) {
+      g->to_device_ns[read] = 0;
+    } else if (f->values[written].producer >= 0) {
+      g->producer[read] = f->values[written].producer;
+      g->host_reads[written] =
+          frame->values[written].is_result || smr_value_kept(&frame->values[written]);
+    }
+  }
+}
+
 static void cost_values(struct smr_frame *frame, const struct smr_rates *rates,
                         struct cost_graph *g) {
   const struct smr_function *f = frame->function;
@@ -121,6 +145,7 @@ static void cost_values(struct smr_frame *frame, const struct smr_rates *rates,
     // Constants are brought there once.
     if (f->values[i].constant >= 0) g->to_device_ns[i] = 0;
   }
+  cost_variables(frame, g);
   for (uint32_t i = 0; i < f->expr_count; i++)
     if (f->exprs[i].op == SMR_EXPR_READ) g->host_reads[f->exprs[i].a] = true;
   for (uint32_t n = 0; n < f->node_count; n++)

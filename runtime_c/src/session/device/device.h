@@ -151,7 +151,10 @@ struct smr_devices {
   uint64_t runs, repeated;
   uint64_t launching, launches;  // that backends counted: of this run, of the last one
   uint64_t device_bytes;
+  uint64_t copies, copied_bytes;      // between the host and devices
   struct smr_device_region *regions;  // of all frames
+  struct smr_resident *residents;     // of the entry frame
+  uint32_t turn;                      // which of their places holds the current values: 0 or 1
   struct smr_device_block *blocks;    // that have memory
   samara_error failure;               // why the CPU took over
 };
@@ -175,8 +178,26 @@ struct smr_device_space {
   struct smr_device_block *blocks;  // by stage; they grow
 };
 
+/// A variable that stays on a device between runs: nodes of that device make its values, and they
+/// alone read them. It has two places there, those of the values `reads` and `root`. A run reads
+/// one and writes the other, and they change roles when the run has succeeded, so that a run that
+/// is stopped leaves the old value. Both lie in the memory of the first stage, which new dims alone
+/// change.
+struct smr_resident {
+  struct smr_resident *next;  // of the session's
+  uint32_t input;             // of the entry function, that it is read as
+  uint32_t reads;             // the value of that input
+  int32_t output;             // that becomes its next value; -1: none
+  int32_t root;               // value whose bytes that output has on the device; -1: none
+  uint8_t space;
+  bool fresh;  // the place holds the current value
+};
+
 struct smr_device_region {
   struct smr_device_region *next;  // of the session's
+  struct smr_device_region *twin;  // the same nodes for the other turn, where they read or write
+                                   // variables that stay; else NULL
+  uint32_t turn;                   // that it is for
   samara_region region;
   struct smr_frame *frame;
   struct smr_device_space *space;
@@ -225,6 +246,28 @@ void smr_float16_narrow(uint32_t isa, const void *from, size_t count, void *to);
 /// Make `count` float16, which lie in the second half of `floats`, as many floats.
 void smr_float16_widen(uint32_t isa, void *floats, size_t count);
 
+/* ---- resident.c ---- */
+
+/// Find the variables of an entry frame that stay on devices. It is decided where all nodes run.
+samara_status smr_residents_find(struct smr_frame *frame);
+/// The variable that output `output` of the frame becomes, if it stays on a device; or NULL.
+const struct smr_resident *smr_resident_written(const struct smr_frame *frame, uint32_t output);
+/// The variable that stays on that device and has value `root` for one of its places; or NULL.
+struct smr_resident *smr_resident_of(const struct smr_frame *frame,
+                                     const struct smr_device_space *space, uint32_t root);
+/// The value in whose place value `root` lies for regions of a turn: another one for values of
+/// variables that stay, in every other turn.
+uint32_t smr_resident_place(const struct smr_frame *frame, const struct smr_device_space *space,
+                            uint32_t root, uint32_t turn);
+/// Begin to copy the current value of a variable to the device, or where `next` is set the one that
+/// the last run wrote; or from there to the host.
+samara_status smr_resident_copy(const struct smr_frame *frame, const struct smr_resident *resident,
+                                bool next, void *host, bool to_device, uint64_t *ticket);
+/// Wait until all that the last run computed for variables is there.
+samara_status smr_residents_wait(const struct smr_frame *frame);
+/// What the last run wrote becomes the current values.
+void smr_residents_turn(struct smr_frame *frame);
+
 /* ---- slice.c ---- */
 
 /// Describe the nodes [begin, end) of a frame as a region: `out->region`, `tensors`, `value_of`.
@@ -260,6 +303,14 @@ samara_status smr_device_fail(struct smr_common *common, const samara_backend *b
 samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage);
 
 /* ---- device_run.c ---- */
+
+/// Wait until the work of a ticket is done. Memory of the host takes part in it, so that nothing,
+/// neither a deadline nor a request to stop, ends the wait before.
+samara_status smr_device_wait(struct smr_common *common, const samara_backend *backend,
+                              uint64_t ticket);
+/// Begin a copy. *ticket becomes that of its end where that is later.
+samara_status smr_device_copy(struct smr_common *common, const samara_backend *backend,
+                              const samara_copy *copy, uint64_t *ticket);
 
 /// The region that begins at node `n` of a frame; NULL where the host runs it.
 struct smr_device_region *smr_region_at(const struct smr_frame *frame, uint32_t n);

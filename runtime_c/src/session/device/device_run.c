@@ -13,40 +13,49 @@ static samara_status run_failed(const struct smr_device_region *region, const ch
   return smr_device_fail(region->frame->common, region->space->backend, what, status, why);
 }
 
-// Wait until the work of a ticket is done. Memory of the host takes part in it, so that nothing,
-// neither a deadline nor a request to stop, ends the wait before.
-static samara_status run_wait(const struct smr_device_region *region, uint64_t ticket) {
-  const samara_backend *backend = region->space->backend;
+samara_status smr_device_wait(struct smr_common *common, const samara_backend *backend,
+                              uint64_t ticket) {
   samara_error error = {.status = SAMARA_OK};
   bool done = ticket == 0;
   while (!done) {
     const samara_status status =
         backend->table->wait(backend->device, ticket, UINT64_MAX, &done, &error);
-    if (status != SAMARA_OK) return run_failed(region, "waiting", status, &error);
+    if (status != SAMARA_OK) return smr_device_fail(common, backend, "waiting", status, &error);
   }
   return SAMARA_OK;
+}
+
+samara_status smr_device_copy(struct smr_common *common, const samara_backend *backend,
+                              const samara_copy *copy, uint64_t *ticket) {
+  samara_error error = {.status = SAMARA_OK};
+  uint64_t begun = 0;
+  if (copy->size_bytes == 0) return SAMARA_OK;
+  const samara_status status = backend->table->copy(backend->device, copy, &begun, &error);
+  if (status != SAMARA_OK)
+    return smr_device_fail(common, backend, copy->to_device ? "copying to it" : "copying from it",
+                           status, &error);
+  if (begun > *ticket) *ticket = begun;
+  common->devices->copies++;
+  common->devices->copied_bytes += copy->size_bytes;
+  return SAMARA_OK;
+}
+
+static samara_status run_wait(const struct smr_device_region *region, uint64_t ticket) {
+  return smr_device_wait(region->frame->common, region->space->backend, ticket);
 }
 
 // Begin to copy tensor `index` of the region to the device, or to `host`: a narrowed one to the
 // second half of its place there, where run_widen finds it.
 static samara_status run_copy(const struct smr_device_region *region, uint32_t index, void *host,
                               bool to_device, uint64_t *ticket) {
-  const samara_backend *backend = region->space->backend;
   const samara_region_tensor *tensor = &region->tensors[index];
-  samara_error error = {.status = SAMARA_OK};
-  uint64_t begun = 0;
-  if (tensor->size_bytes == 0) return SAMARA_OK;
   const samara_copy copy = {
       .memory = tensor->memory,
       .offset_bytes = tensor->offset_bytes,
       .host = !to_device && tensor->narrowed ? (uint8_t *)host + tensor->size_bytes : host,
       .size_bytes = tensor->size_bytes,
       .to_device = to_device};
-  const samara_status status = backend->table->copy(backend->device, &copy, &begun, &error);
-  if (status != SAMARA_OK)
-    return run_failed(region, to_device ? "copying to it" : "copying from it", status, &error);
-  if (begun > *ticket) *ticket = begun;
-  return SAMARA_OK;
+  return smr_device_copy(region->frame->common, region->space->backend, &copy, ticket);
 }
 
 // After the copy: the floats of the host.

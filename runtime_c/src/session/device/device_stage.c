@@ -94,7 +94,8 @@ static void stage_tell(struct smr_device_region *region) {
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     if (region->frame->function->values[region->value_of[i]].constant >= 0) continue;
     const struct smr_device_value *value = &space->values[region->value_of[i]];
-    const struct smr_device_value *root = &space->values[value->root];
+    const struct smr_device_value *root =
+        &space->values[smr_resident_place(region->frame, space, value->root, region->turn)];
     region->tensors[i].memory = space->blocks[root->stage].handle;
     region->tensors[i].offset_bytes = root->offset;
   }
@@ -104,12 +105,18 @@ static void stage_tell(struct smr_device_region *region) {
 samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage) {
   const struct smr_devices *devices = frame->common->devices;
   if (frame->devices == NULL) return SAMARA_OK;
+  // Their places may be others now; the host has fetched what it needs.
+  for (struct smr_resident *r = devices->residents; frame->is_entry && stage == 0 && r != NULL;
+       r = r->next)
+    r->fresh = false;
   for (uint32_t i = 0; i < devices->count; i++)
     SMR_TRY(stage_plan(frame, &frame->devices->spaces[i], stage));
   for (uint32_t n = frame->stage_begin[stage]; n < frame->stage_begin[stage + 1]; n++) {
-    if (frame->devices->region_of[n] == NULL) continue;
-    stage_tell(frame->devices->region_of[n]);
-    SMR_TRY(stage_staging(frame->devices->region_of[n]));
+    struct smr_device_region *region = frame->devices->region_of[n];
+    if (region == NULL) continue;
+    stage_tell(region);
+    if (region->twin != NULL) stage_tell(region->twin);
+    SMR_TRY(stage_staging(region));
   }
   return SAMARA_OK;
 }

@@ -84,8 +84,10 @@ static void place_host_values(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; i < f->value_count; i++) {
     struct smr_frame_value *value = &frame->values[i];
-    value->on_device = value->space != 0 && !value->is_output && !smr_value_kept(value);
+    value->on_device = value->space != 0 && !smr_value_kept(value);
   }
+  for (uint32_t i = 0; i < f->output_count; i++)
+    if (smr_resident_written(frame, i) == NULL) frame->values[f->outputs[i]].on_device = false;
   for (uint32_t n = 0; n < f->node_count; n++)
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++) {
       if (f->nodes[n].inputs[i] < 0) continue;
@@ -110,7 +112,8 @@ samara_status smr_devices_place(struct smr_frame *frame) {
     any = any || frame->nodes[n].space != 0;
   }
   if (!any) return SAMARA_OK;
-  place_host_values(frame);
   SMR_TAKE(frame->common, frame->devices, 1);
+  if (frame->is_entry) SMR_TRY(smr_residents_find(frame));
+  place_host_values(frame);
   return devices->float16 ? smr_devices_choose_float16(frame) : SAMARA_OK;
 }

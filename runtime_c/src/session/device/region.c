@@ -43,6 +43,10 @@ static void region_make(const struct smr_frame *frame, struct smr_device_space *
                         uint32_t n) {
   space->values[id] = (struct smr_device_value){
       .root = id, .first = n, .last = n, .stage = frame->nodes[n].node->stage, .here = true};
+  if (smr_resident_of(frame, space, id) == NULL) return;
+  space->values[id].stage = 0;
+  space->values[id].first = 0;
+  space->values[id].last = UINT32_MAX;
 }
 
 bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *node) {
@@ -67,7 +71,8 @@ static void region_values(struct smr_device_region *region) {
       if (!space->values[id].here) {
         region_make(frame, space, (uint32_t)id, region->begin);
         space->values[id].float16 = region->tensors[slice->inputs[i]].narrowed;
-        region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
+        if (smr_resident_of(frame, space, (uint32_t)id) == NULL)
+          region->to_device[region->to_device_count++] = (uint32_t)slice->inputs[i];
       }
       region_use(space, (uint32_t)id, n);
     }
@@ -87,6 +92,33 @@ static void region_values(struct smr_device_region *region) {
 
 // ---- building ----
 
+// Whether a tensor of the region lies elsewhere in every other run.
+static bool region_turns(const struct smr_device_region *region) {
+  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
+    const uint32_t id = region->value_of[i];
+    if (region->frame->function->values[id].constant >= 0) continue;
+    const uint32_t root = region_root(region->space, id);
+    if (smr_resident_place(region->frame, region->space, root, 1) != root) return true;
+  }
+  return false;
+}
+
+// A twin has places and a program of its own; the rest it shares.
+static samara_status region_twin(struct smr_device_region *region) {
+  struct smr_device_region *twin;
+  const uint32_t count = region->region.tensor_count;
+  if (!region_turns(region)) return SAMARA_OK;
+  SMR_TAKE(region->frame->common, twin, 1);
+  *twin = *region;
+  SMR_TAKE(region->frame->common, twin->tensors, count);
+  memcpy(twin->tensors, region->tensors, count * sizeof *twin->tensors);
+  twin->region.tensors = twin->tensors;
+  twin->turn = 1;
+  twin->twin = region;
+  region->twin = twin;
+  return SAMARA_OK;
+}
+
 static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint32_t end,
                                   uint8_t number) {
   struct smr_devices *devices = frame->common->devices;
@@ -101,7 +133,7 @@ static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint3
   devices->regions = region;
   frame->devices->region_of[begin] = region;
   region_values(region);
-  return SAMARA_OK;
+  return region_twin(region);
 }
 
 samara_status smr_devices_build(struct smr_frame *frame) {
@@ -136,6 +168,7 @@ static samara_status region_load(struct smr_device_region *region, const samara_
     SMR_TRY(smr_backend_load(region->space->backend, model, constant, tensor,
                              region->frame->common->isa, &region->loaded[i], error));
     tensor->memory = region->loaded[i]->handle;
+    if (region->twin != NULL) region->twin->tensors[i].memory = tensor->memory;
   }
   return SAMARA_OK;
 }
@@ -157,6 +190,7 @@ samara_status smr_devices_compile(const struct smr_devices *devices, const samar
     if (status == SAMARA_OK) {
       what = "compiling";
       status = region_compile(region, &why);
+      if (status == SAMARA_OK && region->twin != NULL) status = region_compile(region->twin, &why);
     }
     if (status != SAMARA_OK)
       return smr_device_error(region->space->backend, what, status, &why, error);
@@ -171,6 +205,8 @@ void smr_devices_release(struct smr_devices *devices) {
     samara_backend *backend = region->space->backend;
     if (region->program != NULL)
       backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
+    if (region->twin != NULL && region->twin->program != NULL)
+      backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->twin->program);
     for (uint32_t i = 0; i < region->region.tensor_count; i++)
       smr_backend_unload(backend, region->loaded[i]);
   }
@@ -179,5 +215,7 @@ void smr_devices_release(struct smr_devices *devices) {
       block->backend->table->release(block->backend->device, SAMARA_HANDLE_MEMORY, block->handle);
   devices->regions = NULL;
   devices->blocks = NULL;
+  devices->residents = NULL;
+  devices->turn = 0;
   devices->device_bytes = 0;
 }

@@ -88,14 +88,13 @@ samara_status smr_state_commit(samara_session *session) {
     if (memcmp(t->dims, v->variable->dims, t->rank * sizeof *t->dims) != 0)
       SMR_FAIL(&session->error, BAD_SHAPE, "variable '%s' cannot change its dims",
                v->variable->name);
-    SMR_TRY(smr_value_copy(frame->common, t, v->spare));
+    if (!smr_leaves(v)) SMR_TRY(smr_value_copy(frame->common, t, v->spare));
   }
+  if (SMR_HAS(backends)) SMR_TRY(smr_away_commit(session));
   for (uint32_t i = 0; i < f->write_count; i++) {
     struct smr_session_variable *v =
         &session->state.variables[session->outputs[f->writes[i].position].variable];
-    void *old = v->data;
-    v->data = v->spare;
-    v->spare = old;
+    if (!smr_leaves(v)) smr_state_swap(v);
   }
   return SAMARA_OK;
 }
@@ -141,6 +140,7 @@ samara_status samara_session_state_info(const samara_session *session, const cha
   if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
+  SMR_TRY(smr_state_fetch(session));
   const struct smr_tensor t = smr_state_tensor(v);
   const void *data;
   SMR_TRY(smr_value_read(&session->common, &t, &data));
@@ -154,6 +154,7 @@ samara_status samara_session_state_read(const samara_session *session, const cha
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
   SMR_TRY(state_check_size(session, v, buffer, size_bytes));
+  SMR_TRY(smr_state_fetch(session));
   const struct smr_tensor t = smr_state_tensor(v);
   return smr_value_copy(&session->common, &t, buffer);
 }
@@ -164,12 +165,15 @@ samara_status samara_session_state_write(samara_session *session, const char *na
   const struct smr_session_variable *v = state_find(session, name);
   if (v == NULL) return state_refuse(session, name);
   SMR_TRY(state_check_size(session, v, data, size_bytes));
+  SMR_TRY(smr_state_fetch(session));
+  if (SMR_HAS(backends)) smr_away_overwrite(session, v);
   const struct smr_tensor t = smr_state_tensor(v);
   return smr_value_write(&session->common, &t, data);
 }
 
 samara_status samara_session_reset(samara_session *session) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
+  if (SMR_HAS(backends)) smr_away_overwrite(session, NULL);
   for (uint32_t i = 0; i < session->state.count; i++)
     SMR_TRY(state_set_initial(session, &session->state.variables[i]));
   return SAMARA_OK;

@@ -221,6 +221,7 @@ static samara_status load_data(const struct load_work *w) {
 }
 
 static samara_status load_commit(const struct load_work *w) {
+  if (SMR_HAS(backends)) smr_away_overwrite(w->session, NULL);
   for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
     struct smr_session_variable *v = w->places[i].bound;
     if (v == NULL) continue;
@@ -229,9 +230,7 @@ static samara_status load_commit(const struct load_work *w) {
       SMR_TRY(smr_value_write(&w->session->common, &t, w->places[i].target));
       continue;
     }
-    void *old = v->data;
-    v->data = v->spare;
-    v->spare = old;
+    smr_state_swap(v);
   }
   return SAMARA_OK;
 }

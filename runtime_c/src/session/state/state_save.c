@@ -115,6 +115,7 @@ static samara_status save_header(struct save_stream *s, const samara_session *se
 }
 
 static samara_status save_all(struct save_stream *s, const samara_session *session) {
+  SMR_TRY(smr_state_fetch(session));
   SMR_TRY(save_header(s, session));  // counts
   const uint64_t header_bytes = s->bytes;
   if (header_bytes > SMR_HEADER_MAX_BYTES)

@@ -240,6 +240,62 @@ static struct literal *state(void) {
   return l;
 }
 
+static uint32_t reshaped(struct literal_function *f, const char *name, uint32_t x, uint32_t rows,
+                         uint32_t columns) {
+  const bool flat = rows == columns;
+  const uint32_t y = flat ? literal_value(f, name, SAMARA_FLOAT32, 2, rows, columns)
+                          : literal_value(f, name, SAMARA_FLOAT32, 1, columns);
+  const uint32_t node = add_node(f, SMR_CODE_RESHAPE, name, LITERAL_LIST((int32_t)x), y);
+  if (flat)
+    literal_attr_dims(f, node, "shape", 2, rows, columns);
+  else
+    literal_attr_dims(f, node, "shape", 1, columns);
+  return y;
+}
+
+// H := tanh(h + x), G := sigmoid(g * p), C := relu(c - x) as [2, 2], Q := |q| (host) * G. The user
+// sees G, C + H, and -v with a symbolic dim.
+static struct literal *stay(void) {
+  static const int64_t dims[] = {4}, square[] = {2, 2};
+  static const float start[] = {1, 2, 3, 4};
+  struct literal *l = literal_new();
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t four = literal_int(f, 4), two = literal_int(f, 2);
+  const uint32_t n = literal_symbol(f, "n", 0, 0, 8);
+  const uint32_t v = input(f, "v", SAMARA_FLOAT32, n);
+  const uint32_t x = input(f, "x", SAMARA_FLOAT32, four);
+  const uint32_t h = input(f, "h", SAMARA_FLOAT32, four), g = input(f, "g", SAMARA_FLOAT32, four);
+  const uint32_t c = literal_value(f, "c", SAMARA_FLOAT32, 2, two, two);
+  literal_input(f, c);
+  const uint32_t q = input(f, "q", SAMARA_FLOAT32, four), p = input(f, "p", SAMARA_FLOAT32, four);
+  const uint32_t sum = binary(f, SMR_CODE_ADD, "add", h, x, four);
+  const uint32_t next_h = unary(f, SMR_CODE_TANH, "tanh", sum, four);
+  const uint32_t product = binary(f, SMR_CODE_MUL, "mul", g, p, four);
+  const uint32_t next_g = unary(f, SMR_CODE_SIGMOID, "sigmoid", product, four);
+  const uint32_t abs = unary(f, SMR_CODE_ABS, "host_abs", q, four);
+  const uint32_t flat = reshaped(f, "flat", c, two, four);
+  const uint32_t sub = binary(f, SMR_CODE_SUB, "sub", flat, x, four);
+  const uint32_t relu = unary(f, SMR_CODE_RELU, "relu", sub, four);
+  const uint32_t next_c = reshaped(f, "next_c", relu, two, two);
+  const uint32_t next_q = binary(f, SMR_CODE_MUL, "mul_q", abs, next_g, four);
+  literal_output(f, next_h, "next_h");
+  literal_output(f, next_g, "next_g");
+  literal_output(f, next_g, "g");
+  literal_output(f, next_c, "next_c");
+  literal_output(f, next_q, "next_q");
+  literal_output(f, binary(f, SMR_CODE_ADD, "last", relu, next_h, four), "z");
+  literal_output(f, unary(f, SMR_CODE_NEG, "neg", v, n), "w");
+  literal_variable(l, "H", SAMARA_FLOAT32, start, 1, dims);
+  literal_variable(l, "G", SAMARA_FLOAT32, start, 1, dims);
+  literal_variable(l, "C", SAMARA_FLOAT32, NULL, 2, square);
+  literal_variable(l, "Q", SAMARA_FLOAT32, start, 1, dims);
+  literal_variable(l, "P", SAMARA_FLOAT32, start, 1, dims);
+  for (uint32_t i = 0; i < 5; i++) literal_bind(f, false, 2 + i, i);
+  static const uint32_t outputs[] = {0, 1, 3, 4};
+  for (uint32_t i = 0; i < 4; i++) literal_bind(f, true, outputs[i], i);
+  return l;
+}
+
 // x [3, 4] -> neg (host) -> [:, :2] and [:, 2:] (host) -> transposed twice, tanh -> concat
 // -> concat with a third (host) -> sigmoid
 static struct literal *gaps(void) {
@@ -359,6 +415,7 @@ struct literal *rig_model(enum rig_model which, const samara_model **model) {
   if (which == RIG_READ || which == RIG_GROWING) l = read_dims(which == RIG_READ);
   if (which == RIG_BORN) l = born();
   if (which == RIG_STATE) l = state();
+  if (which == RIG_STAY) l = stay();
   if (which == RIG_GAPS) l = gaps();
   if (which == RIG_EMPTY) l = empty();
   if (l == NULL) abort();

@@ -19,7 +19,8 @@ enum rig_model {
   RIG_READ,      // dims read from a tensor that a device made; a value that crosses stages
   RIG_GROWING,   // the same without an upper bound
   RIG_BORN,      // dims of a nonzero
-  RIG_STATE,     // variables
+  RIG_STATE,     // variables that are outputs of themselves
+  RIG_STAY,      // variables that stay on the device, and others
   RIG_GAPS,      // the host's slices and parts of a concat, whose pixels lie apart
   RIG_EMPTY,     // a tensor of 0 bytes, and a constant of 0 bytes
   RIG_MODELS,

@@ -40,6 +40,13 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
       if (!frame->values[y].on_device && last[y] < end + 1) last[y] = end + 1;
     }
   }
+  // Variables that stay live for ever.
+  for (uint32_t a = 0; a < f->value_count; a++)
+    if (space->values[a].here && smr_resident_of(frame, space, space->values[a].root) != NULL) {
+      CHECK_EQ_INT(space->values[space->values[a].root].stage, 0);
+      first[a] = 0;
+      last[a] = UINT32_MAX;
+    }
   for (uint32_t a = 0; a < f->value_count; a++)
     for (uint32_t b = 0; b < a; b++) {
       const struct smr_device_value *va = &space->values[a], *vb = &space->values[b];
@@ -69,7 +76,8 @@ static void check_regions(const samara_session *s) {
         CHECK_EQ_INT((int)t->size_bytes, 0);  // all others are loaded
         continue;
       }
-      const struct smr_device_value *root = &r->space->values[value->root];
+      const struct smr_device_value *root =
+          &r->space->values[smr_resident_place(r->frame, r->space, value->root, r->turn)];
       const struct smr_device_block *block = &r->space->blocks[root->stage];
       CHECK(t->memory == block->handle && t->offset_bytes == root->offset);
       CHECK(t->offset_bytes + t->size_bytes <= block->size_bytes);
