@@ -154,7 +154,7 @@ static inline samara_status smr_state_fetch(const samara_session *session) {
   return SMR_HAS(backends) ? smr_away_fetch((samara_session *)(uintptr_t)session) : SAMARA_OK;
 }
 
-/* ---- replay.c ---- */
+/* ---- away_replay.c ---- */
 
 /// Compute what is away on the CPU, in a session for that alone: from the values that the host had
 /// when it left, and the inputs of the runs since. All variables have the values of the CPU then.
