@@ -70,6 +70,7 @@ struct samara_session {
   struct smr_custom_ops custom;
   const char *choices;      // measured ones, one line per node; or NULL
   struct smr_async *async;  // once a run was begun in a thread of its own
+  struct smr_away away;     // of variables on devices
   samara_error error;       // common.error points here
 };
 
