@@ -57,7 +57,7 @@ static uint32_t away_capacity(const samara_session *session, size_t leaving, siz
 void smr_away_plan(samara_session *session) {
   const struct smr_frame *entry = session->entry;
   const struct smr_function *f = session->function;
-  struct smr_away *away = &session->state.away;
+  struct smr_away *away = &session->away;
   size_t leaving = 0, base = 0, kept = 0, total;
   if (session->common.devices == NULL || away->count != 0) return;
   away_divide(session, &leaving, &base);
@@ -101,7 +101,7 @@ void smr_away_overwrite(samara_session *session, const struct smr_session_variab
       session->common.devices != NULL ? session->common.devices->residents : NULL;
   for (; r != NULL; r = r->next)
     if (v == NULL || v == away_variable(session, r)) r->fresh = false;
-  if (v == NULL) session->state.away.count = 0;
+  if (v == NULL) session->away.count = 0;
 }
 
 // ---- to the host ----
@@ -129,7 +129,7 @@ static samara_status away_take(samara_session *session, bool next) {
 }
 
 static samara_status away_keep(samara_session *session) {
-  struct smr_away *away = &session->state.away;
+  struct smr_away *away = &session->away;
   const struct smr_function *f = session->function;
   uint8_t *to = away->block.data;
   for (uint32_t i = 0; i < session->state.count && away->count == 0; i++) {
@@ -149,7 +149,7 @@ static samara_status away_keep(samara_session *session) {
 }
 
 samara_status smr_away_commit(samara_session *session) {
-  struct smr_away *away = &session->state.away;
+  struct smr_away *away = &session->away;
   if (away_residents(session) == NULL) return SAMARA_OK;
   SMR_TRY(smr_residents_wait(session->entry));
   if (away->count < away->capacity) {
@@ -164,7 +164,7 @@ samara_status smr_away_commit(samara_session *session) {
 
 samara_status smr_away_fetch(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
-  struct smr_away *away = &session->state.away;
+  struct smr_away *away = &session->away;
   if (away->count == 0) return SAMARA_OK;
   bool taken = devices->active && !devices->failed && !devices->left;
   if (taken) {

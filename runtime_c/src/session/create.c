@@ -157,6 +157,7 @@ static samara_status create_like(samara_session *session, const samara_session *
 
 samara_status smr_session_twin(const samara_session *of, samara_session **out,
                                samara_error *error) {
+  SMR_NEED_IN(NULL, error, backends);  // so that others have one caller of what this calls
   samara_session *session =
       create_blank(of->common.model, of->function, &of->common.memory.allocator);
   if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");

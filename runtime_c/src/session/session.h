@@ -70,6 +70,7 @@ struct samara_session {
   struct smr_custom_ops custom;
   const char *choices;      // measured ones, one line per node; or NULL
   struct smr_async *async;  // once a run was begun in a thread of its own
+  struct smr_away away;     // of variables on devices
   samara_error error;       // common.error points here
 };
 
@@ -160,7 +161,7 @@ static inline samara_status smr_state_fetch(const samara_session *session) {
   return SMR_HAS(backends) ? smr_away_fetch((samara_session *)(uintptr_t)session) : SAMARA_OK;
 }
 
-/* ---- replay.c ---- */
+/* ---- away_replay.c ---- */
 
 /// Compute what is away on the CPU, in a session for that alone: from the values that the host had
 /// when it left, and the inputs of the runs since. All variables have the values of the CPU then.

@@ -148,7 +148,7 @@ samara_status smr_session_plan(samara_session *session) {
         smr_block_ensure(&session->common, &session->arena, entry->arena_bytes, 0, "the arena"));
   SMR_TRY(plan_copies(session));
   entry->base = session->arena.data;
-  if (entry->growing) SMR_TRY(smr_frame_stage(entry, 0));
-  if (SMR_HAS(backends)) smr_away_plan(session);
-  return SAMARA_OK;
+  const samara_status status = entry->growing ? smr_frame_stage(entry, 0) : SAMARA_OK;
+  if (SMR_HAS(backends) && status == SAMARA_OK) smr_away_plan(session);
+  return status;
 }

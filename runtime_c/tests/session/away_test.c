@@ -126,7 +126,7 @@ SMR_TEST(the_host_may_read_and_set_them_between_runs) {
     uint32_t seed = (uint32_t)form;
     for (uint32_t run = 0; run < 200; run++) {
       seed = seed * 1664525u + 1013904223u;
-      if (form == 3) p.s->state.away.capacity = run % 3;  // as where there is little memory
+      if (form == 3) p.s->away.capacity = run % 3;  // as where there is little memory
       touch(&p, seed >> 8);
       if (!CHECK(rig_same(p.cpu, p.s, run))) break;
     }

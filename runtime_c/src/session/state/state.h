@@ -27,7 +27,6 @@ struct smr_state {
   struct smr_session_variable *variables;
   uint32_t count;
   size_t bytes;  // of their buffers
-  struct smr_away away;
 };
 
 /// Whether an input or output with this index of a variable is bound to one.

@@ -12,7 +12,7 @@ static samara_status replay_set(samara_session *twin, const samara_session *sess
 }
 
 static samara_status replay_runs(const samara_session *session, samara_session *twin) {
-  const struct smr_away *away = &session->state.away;
+  const struct smr_away *away = &session->away;
   const struct smr_function *f = session->function;
   const uint8_t *at = away->block.data;
   for (uint32_t i = 0; i < session->state.count; i++) {
