@@ -19,10 +19,10 @@ static uint64_t *rates_at(samara_rates *rates, const struct smr_rates_probe *pro
 }
 
 uint64_t smr_rates_fit(double small_work, uint64_t small_ns, double work, uint64_t ns) {
-  enum { LEAST = 8 };  // part of the time that is work, at the least
   const double all = ns == 0 ? 1 : (double)ns;
   const double between = ns > small_ns ? (double)(ns - small_ns) : 0;
-  const double slope = (work - small_work) * 1e6 / (between > all / LEAST ? between : all / LEAST);
+  const double least = all / 8;  // of the time, what is taken to be work
+  const double slope = (work - small_work) * 1e6 / (between > least ? between : least);
   const double naive = work * 1e6 / all;
   const double rate = slope > naive ? slope : naive;
   return rate < 1 ? 1 : (uint64_t)rate;

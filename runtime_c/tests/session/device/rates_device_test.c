@@ -11,7 +11,8 @@ static samara_error error;
 
 // ---- a device that computes nothing, in times that are known ----
 
-enum { WAIT_NS = 60000, LAUNCH_NS = 20000, PRODUCT_NS = 30000, COPY_NS = 25000 };
+static const double timed_wait = 60000, timed_launch = 20000, timed_product = 30000;
+static const double timed_copy_ns = 25000;
 static const double timed_per_ms = 2e8, timed_bytes_per_ms = 2e7, timed_copies = 1e7;
 
 static void timed_spin(double ns) {
@@ -22,17 +23,17 @@ static void timed_spin(double ns) {
 static samara_status timed_submit(void *device, void *program, const samara_region *region,
                                   uint32_t first, uint32_t count, uint64_t *ticket,
                                   samara_error *why) {
-  double ns = WAIT_NS;
+  double ns = timed_wait;
   (void)device, (void)program, (void)why;
   for (uint32_t n = first; n < first + count; n++) {
     const samara_region_tensor *x = &region->tensors[region->nodes[n].inputs[0]];
     const samara_region_tensor *w = &region->tensors[region->nodes[n].inputs[1]];
     double work = (double)(x->shape[1] * x->shape[2] * x->shape[3]);
     if (w->data == NULL) {
-      ns += LAUNCH_NS + 12 * work * 1e6 / timed_bytes_per_ms;
+      ns += timed_launch + 12 * work * 1e6 / timed_bytes_per_ms;
     } else {
       work *= (double)(w->shape[1] * w->shape[2] * w->shape[3]);
-      ns += LAUNCH_NS + PRODUCT_NS + work * 1e6 / timed_per_ms;
+      ns += timed_launch + timed_product + work * 1e6 / timed_per_ms;
     }
   }
   timed_spin(ns);
@@ -43,7 +44,7 @@ static samara_status timed_submit(void *device, void *program, const samara_regi
 static samara_status timed_copy(void *device, const samara_copy *copy, uint64_t *ticket,
                                 samara_error *why) {
   (void)device, (void)why;
-  timed_spin(COPY_NS + (double)copy->size_bytes * 1e6 / timed_copies);
+  timed_spin(timed_copy_ns + (double)copy->size_bytes * 1e6 / timed_copies);
   *ticket = 0;
   return SAMARA_OK;
 }
@@ -53,8 +54,8 @@ static bool is_close(uint64_t got, double want) {
 }
 
 static bool is_found(const samara_rates *rates) {
-  return is_close(rates->launch_ns, LAUNCH_NS) && is_close(rates->wait_ns, WAIT_NS) &&
-         is_close(rates->product_ns, PRODUCT_NS) && is_close(rates->copy_ns, COPY_NS) &&
+  return is_close(rates->launch_ns, timed_launch) && is_close(rates->wait_ns, timed_wait) &&
+         is_close(rates->product_ns, timed_product) && is_close(rates->copy_ns, timed_copy_ns) &&
          is_close(rates->product_float32, timed_per_ms) &&
          is_close(rates->product_float16, timed_per_ms) &&
          is_close(rates->product_int8, timed_per_ms) &&

@@ -71,7 +71,7 @@ SMR_TEST(a_formula_is_found) {
     check_close("float16", (double)rates.product_float16, f.per_ms);
     check_close("int8", (double)rates.product_int8, f.per_ms);
     check_close("memory", (double)rates.memory, f.bytes_per_ms);
-    CHECK(rates.depthwise <= f.per_ms * 1.1);  // a 64th of the work: not all is seen
+    CHECK((double)rates.depthwise <= f.per_ms * 1.1);  // a 64th of the work: not all is seen
     CHECK_EQ_INT(rates.copy_ns + rates.to_device + rates.from_device, 0);
   }
 }
@@ -86,9 +86,11 @@ SMR_TEST(noise_moves_rates_a_little) {
       f.noise = 0.03;
       f.state = seed;
       CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
-      CHECK(rates.product_float32 > f.per_ms * 0.85 && rates.product_float32 < f.per_ms * 1.15);
-      CHECK(rates.memory > f.bytes_per_ms * 0.5 && rates.memory < f.bytes_per_ms * 2);
-      CHECK(rates.launch_ns > f.launch * 0.5 && rates.launch_ns < f.launch * 2);
+      CHECK((double)rates.product_float32 > f.per_ms * 0.85 &&
+            (double)rates.product_float32 < f.per_ms * 1.15);
+      CHECK((double)rates.memory > f.bytes_per_ms * 0.5 &&
+            (double)rates.memory < f.bytes_per_ms * 2);
+      CHECK((double)rates.launch_ns > f.launch * 0.5 && (double)rates.launch_ns < f.launch * 2);
     }
 }
 
@@ -166,7 +168,7 @@ SMR_TEST(places_may_take_small_nodes_only) {
     f.largest = largest;
     CHECK_EQ_INT(smr_rates_measure(&place, &rates, &error), SAMARA_OK);
     CHECK_EQ_INT(rates.product_float32 == 0, largest == 1);
-    CHECK(rates.product_float32 < f.per_ms * 1.1);
+    CHECK((double)rates.product_float32 < f.per_ms * 1.1);
     if (largest >= 64) check_close("float32", (double)rates.product_float32, f.per_ms);
     check_close("launch", (double)rates.launch_ns, f.launch);
   }
