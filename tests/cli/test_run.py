@@ -48,7 +48,7 @@ def test_npz_json_and_onnx(samara: Samara, onnx_path: Path, tmp_path: Path) -> N
 
 
 def test_accuracy(samara: Samara, samara_path: Path) -> None:
-    for word in ("strict", "bfloat16"):
+    for word in ("strict", "bfloat16", "float16"):
         result = samara("run", samara_path, "--accuracy", word)
         assert result.exit_code == 0, result.output
 

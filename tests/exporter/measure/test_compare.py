@@ -178,3 +178,9 @@ def test_sqnr() -> None:
     assert sqnr_db(x, x + np.array([0.5, 0.0])) == pytest.approx(20.0)
     assert sqnr_db(x * 0, x) == -math.inf
     assert math.isnan(sqnr_db(x, np.array([np.nan, 4.0])))
+
+
+def test_float16_storage_is_of_devices() -> None:
+    assert Side("m.samara", backend="opencl", accuracy="float16").precision == "float16"
+    assert Side("m.samara", accuracy="float16").precision == "default"
+    assert Side("m.samara", accuracy="bfloat16").precision == "bfloat16"

@@ -78,7 +78,8 @@ def test_the_coarser_side_decides() -> None:
     assert integers.bits < weights.bits < half.bits < plain.bits
     assert bound_of(plain, plain, 30.0).limit == 30.0
     assert precision_of(_net(np.random.default_rng(0)).main) == plain
-    assert precision_of(_net(np.random.default_rng(0)).main, "bfloat16").coarsest == "bfloat16"
+    for accuracy in ("bfloat16", "float16"):
+        assert precision_of(_net(np.random.default_rng(0)).main, accuracy).coarsest == accuracy
 
 
 def test_how_much_of_it_is_used() -> None:
