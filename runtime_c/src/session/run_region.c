@@ -15,26 +15,26 @@ static samara_status region_separately(struct smr_device_region *region, bool ti
     SMR_TRY(smr_region_compute(region, n - region->begin, 1));
     SMR_TRY(smr_region_wait(region));
     const uint64_t stop = timed ? smr_os_now_ns() : 0;
-    if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
+    if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_step(region, n, whole));
     if (watched) SMR_TRY(smr_region_show(region, n));
     if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
     SMR_TRY(smr_session_note(frame, &frame->nodes[n], timed, start));
   }
-  region->trusted = true;
+  *smr_region_trusted(region) = true;
   return smr_region_end(region);
 }
 
-// As a whole, but for stops behind nodes that are checked.
+// As a whole, but for stops behind steps that are checked.
 static samara_status region_checked(struct smr_device_region *region) {
   uint32_t begun = region->begin;
   bool whole = false;
   for (uint32_t n = region->begin; n < region->end; n++) {
     if (!smr_check_is_due(region, n, &whole)) continue;
     SMR_TRY(smr_region_compute(region, begun - region->begin, n + 1 - begun));
-    SMR_TRY(smr_check_node(region, n, whole));
+    SMR_TRY(smr_check_step(region, n, whole));
     begun = n + 1;
   }
-  region->trusted = true;
+  *smr_region_trusted(region) = true;
   if (begun == region->end) return SAMARA_OK;
   return smr_region_compute(region, begun - region->begin, region->end - begun);
 }
@@ -45,7 +45,8 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
   const bool timed = SMR_HAS(profile) && session->profile.on;
   const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
   for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
-  const bool checked = !region->trusted || session->common.devices->checked == region;
+  const bool nodes = timed || watched || region->joins == NULL;
+  const bool checked = !region->trusted[nodes] || session->common.devices->checked == region;
   const bool stops = checked && !region->space->backend->requirements.any_range;
   SMR_TRY(smr_region_begin(region, timed || watched || stops));
   if (timed || watched) return region_separately(region, timed, watched);
