@@ -23,6 +23,9 @@ enum fault_kind {
   FAULT_LIE,    // it does nothing, and says that it succeeded
 };
 
+/// Told of every source that a program is made of.
+typedef void (*fault_source_fn)(const char *text, size_t size);
+
 struct fault_opencl {
   long at;  // of calls, from 0; negative: none
   int kind;
@@ -40,6 +43,7 @@ struct fault_opencl {
   const char *version;  // of the device
   bool many_kinds;      // the device is a GPU and a CPU, and the only one
   fault_kernel_fn kernel;
+  fault_source_fn source;  // may be NULL
 };
 
 /// The name of the exported function that returns the controls.
